@@ -1,0 +1,20 @@
+/** Time as the daemon sees it. Rooms never read `Date` or set timers themselves, so that a simulation can own time. */
+
+/** A pending timer; `cancel` is idempotent. */
+export interface Timer {
+  cancel(): void;
+}
+
+export interface Clock {
+  /** Wall time in milliseconds since the Unix epoch. May jump. */
+  now(): number;
+  /** Monotonic milliseconds with fractions; only differences have a meaning. */
+  monotonic(): number;
+  /** Runs `task` once after `milliseconds`. Does not keep the process alive when `background` is true. */
+  after(milliseconds: number, task: () => void, options?: { background?: boolean }): Timer;
+}
+
+/** The instant `clock` shows, as UTC ISO 8601 with milliseconds and `Z` (protocol.md, "Times"). */
+export function timestamp(clock: Clock): string {
+  return new Date(clock.now()).toISOString();
+}

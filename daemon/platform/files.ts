@@ -1,0 +1,56 @@
+/**
+ * The file system as the daemon sees it: small, positional, and synchronous but for the two calls that wait for the disk.
+ * A simulated version keeps an operation log and enumerates every crash state (architecture.md, rule 6).
+ * Errors are Node's own (`code` ENOENT, EEXIST, ENOSPC, EIO, ...).
+ */
+
+/** Called once, with null on success. */
+export type SyncDone = (error: Error | null) => void;
+
+export interface OpenFile {
+  /** Current length in bytes. */
+  size(): number;
+  /** Fills `buffer` from `position`; returns the bytes read, less than its length only at the end of the file. */
+  read(buffer: Uint8Array, position: number): number;
+  /** Writes all of `data` at `position` or throws; after a throw any part of it may be in the file. */
+  write(data: Uint8Array, position: number): void;
+  truncate(length: number): void;
+  /** Makes the file's data and length durable (fdatasync). A failed sync says nothing about what is on disk. */
+  sync(done: SyncDone): void;
+  /** Idempotent. */
+  close(): void;
+}
+
+export interface FileStatus {
+  kind: "file" | "directory" | "link" | "other";
+  bytes: number;
+  /** Permission bits, 0o000-0o777. */
+  mode: number;
+  uid: number;
+  inode: number;
+  modifiedMs: number;
+}
+
+/**
+ * - `read`: existing file, never written.
+ * - `write`: existing file, read and written.
+ * - `create`: new file with mode 0600 whatever the umask; EEXIST when it is there.
+ * None follows a symbolic link in the last component (ELOOP).
+ */
+export type OpenMode = "read" | "write" | "create";
+
+export interface Files {
+  open(path: string, mode: OpenMode): OpenFile;
+  rename(from: string, to: string): void;
+  unlink(path: string): void;
+  /** Names in a directory, in no order. */
+  list(path: string): string[];
+  /** Status of the entry itself (a link is not followed); null when it does not exist. */
+  stat(path: string): FileStatus | null;
+  /** One new directory with mode 0700 whatever the umask; EEXIST when it is there. */
+  mkdir(path: string): void;
+  /** An empty directory goes. */
+  rmdir(path: string): void;
+  /** Makes entries created, renamed or removed in the directory durable. */
+  syncDir(path: string, done: SyncDone): void;
+}

@@ -1,0 +1,96 @@
+/**
+ * Ledger events (protocol.md, section 11; core-model.md, "Messages"). One JSON line each:
+ * `{v:1, id, ts, kind, group_id, scope_key, by, data}`, members in this order. Readers keep kinds and data fields they don't know.
+ */
+import * as z from "zod";
+import { ActorId, Attachment, EventId, MessageFormat, MessageMode } from "./model.ts";
+
+export interface LedgerEvent<Data = Record<string, unknown>> {
+  v: 1;
+  /** UUID without dashes; append order, not the id, orders events. */
+  id: string;
+  /** UTC ISO 8601 with milliseconds. */
+  ts: string;
+  kind: string;
+  group_id: string;
+  scope_key: string;
+  /** `user`, `system`, an Actor id, `<group_id>::<actor>` or `connect:<instance_id>`. */
+  by: string;
+  data: Data;
+}
+
+/** The same as a schema, for outputs. */
+export const LedgerEventSchema = z.looseObject({
+  v: z.literal(1),
+  id: EventId,
+  ts: z.string(),
+  kind: z.string(),
+  group_id: z.string(),
+  scope_key: z.string(),
+  by: z.string(),
+  data: z.looseObject({}),
+});
+
+/**
+ * `chat.message`. What projections need stands before `text`, in this order, so that a linear scan can stop there.
+ * `to_generations` and `sender_generation` freeze who was meant: a new Actor under an old id inherits nothing.
+ */
+export const ChatMessage = z.looseObject({
+  message_mode: MessageMode,
+  to: z.array(z.string()),
+  to_generations: z.record(z.string(), z.string()),
+  reply_to: EventId.optional(),
+  client_id: z.string().optional(),
+  sender_generation: z.string().optional(),
+  sender_title: z.string(),
+  text: z.string(),
+  format: MessageFormat,
+  insight: z.string().optional(),
+  quote_text: z.string().optional(),
+  attachments: z.array(Attachment),
+  refs: z.array(z.looseObject({})),
+  src_group_id: z.string().optional(),
+  src_event_id: z.string().optional(),
+  src_group_title: z.string().optional(),
+});
+
+export const DeliveryState = z.enum(["claimed", "accepted", "failed", "ambiguous"]);
+/** `runtime.delivery`: one per attempt and step. `batch_id` and `session` belong to the external runner. */
+export const RuntimeDelivery = z.looseObject({
+  actor_id: ActorId,
+  actor_generation: z.string(),
+  source_event_id: EventId,
+  delivery_id: z.string(),
+  state: DeliveryState,
+  transport: z.enum(["external", "pty"]),
+  reason: z.string(),
+  batch_id: z.string().optional(),
+});
+
+/** `mail.read`: everything addressed to the Actor up to `event_id` is read. `actor_id` is `user` for the person. */
+export const MailRead = z.looseObject({ actor_id: z.string(), actor_generation: z.string().optional(), event_id: EventId });
+
+/** `chat.reply_request.cancelled`. */
+export const ReplyRequestCancelled = z.looseObject({
+  source_event_id: EventId.nullable(),
+  cancelled_by: z.string(),
+  recipients: z.array(z.string()),
+  client_id: z.string().optional(),
+});
+
+/** `system.notify`. */
+export const SystemNotify = z.looseObject({
+  kind: z.string(),
+  title: z.string(),
+  message: z.string(),
+  target_actor_id: z.string().nullable(),
+  priority: z.enum(["low", "normal", "high"]),
+  context: z.looseObject({}),
+  related_event_id: EventId.nullable(),
+});
+
+export type ChatMessage = z.infer<typeof ChatMessage>;
+export type RuntimeDelivery = z.infer<typeof RuntimeDelivery>;
+export type MailRead = z.infer<typeof MailRead>;
+export type ReplyRequestCancelled = z.infer<typeof ReplyRequestCancelled>;
+export type SystemNotify = z.infer<typeof SystemNotify>;

@@ -1,0 +1,90 @@
+/** Every limit of the product in one table. Bytes unless the name says otherwise; UTF-8 where text is meant. */
+const KiB = 1024;
+const MiB = 1024 * KiB;
+
+export const LIMITS = {
+  message: {
+    textBytes: 64 * KiB,
+    recipients: 128,
+    attachments: 16,
+    /** LIM-028 */
+    clientIdBytes: 128,
+    quoteBytes: 4 * KiB,
+    insightBytes: 4 * KiB,
+    refs: 32,
+    refBytes: 2 * KiB,
+  },
+  attachment: {
+    uploadBytes: 100 * MiB,
+    nameBytes: 4096,
+    mimeBytes: 256,
+    /** Uploads that no message refers to are removed after this time. */
+    orphanHours: 24,
+    /** Bytes a caller may send before a pause of this length ends the upload. */
+    stallSeconds: 60,
+  },
+  group: {
+    perHome: 4096,
+    titleBytes: 1024,
+    topicBytes: 4096,
+    scopes: 64,
+    actors: 256,
+  },
+  actor: {
+    titleBytes: 1024,
+    commandParts: 64,
+    commandPartBytes: 8 * KiB,
+    environmentEntries: 128,
+    environmentValueBytes: 32 * KiB,
+  },
+  page: { max: 200, default: 50 },
+  statuses: { events: 1000 },
+  inbox: { waitSecondsMax: 50, waitSecondsDefault: 25, progressSeconds: 15, waitersPerActor: 16 },
+  /** An Actor's session without an open connection ends this long after its last call. */
+  actorSession: { idleSeconds: 90, perActor: 32 },
+  ledger: {
+    /** The active file is extended ahead in steps of this many bytes of line feeds. */
+    extendBytes: 1 * MiB,
+    /** The active file is sealed by itself when it passes this size. */
+    segmentBytes: 64 * MiB,
+    lineBytes: 1 * MiB,
+    /** Bytes and lines that one write and its sync carry at most. */
+    batchBytes: 1 * MiB,
+    batchLines: 4096,
+    /** A batch waits at most this long for company, and only after small batches. */
+    gatherMicroseconds: 100,
+    pendingBytes: 64 * MiB,
+    searchScanBytes: 256 * MiB,
+  },
+  body: {
+    /** Any JSON body that an operation takes. */
+    jsonBytes: 1 * MiB,
+    jsonDepth: 64,
+    headerBytes: 16 * KiB,
+    importBytes: 4096 * MiB,
+  },
+  http: {
+    requestSeconds: 30,
+    keepAliveSeconds: 65,
+    connections: 4096,
+    /** Failed authentications per address and minute before 429. */
+    authFailuresPerMinute: 20,
+    sessionDays: 30,
+    recheckSeconds: 15,
+  },
+  stream: {
+    clients: 2048,
+    /** Bytes that may wait for one slow client before it is told to resume and closed. */
+    bufferBytes: 1 * MiB,
+    heartbeatSeconds: 15,
+    subscriptionsPerSocket: 64,
+    inboundMessageBytes: 16 * KiB,
+    resumeEvents: 10_000,
+  },
+  loginLink: { minutes: 5, live: 8 },
+  accessToken: { perHome: 256, nameBytes: 128 },
+  draft: { bytes: 128 * KiB },
+  notices: { maxSeconds: 30 * 24 * 3600 },
+  mcp: { toolListBytes: 16 * KiB, helpBytes: 4 * KiB, sessions: 256, sessionIdleSeconds: 3600 },
+  socketPathBytes: { linux: 107, darwin: 103 },
+} as const;

@@ -1,0 +1,126 @@
+/** Groups, Actors and what belongs to them: the shapes of core-model.md as schemas. Names and bounds are contract. */
+import * as z from "zod";
+import { LIMITS } from "./limits.ts";
+
+const encoder = new TextEncoder();
+/** Characters that change how text around them is shown, or that nobody can see (protocol.md, "Display names"). */
+// oxlint-disable-next-line no-control-regex
+const INVISIBLE = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/u;
+
+/** Text of at most `bytes` UTF-8 bytes, without lone surrogates. */
+export function text(bytes: number) {
+  return z
+    .string()
+    .refine((value) => value.isWellFormed(), "has half of a surrogate pair")
+    .refine((value) => value.length <= bytes && encoder.encode(value).length <= bytes, `is longer than ${bytes} bytes of UTF-8`);
+}
+
+/** A one-line label that people see: nothing invisible or bidirectional in it. */
+export function label(bytes: number) {
+  return text(bytes).refine((value) => !INVISIBLE.test(value), "has a control, invisible or bidirectional character");
+}
+
+export const GroupId = z.string().regex(/^g_[0-9a-f]{12}$/, "isn't a Group id (g_ and 12 hex digits)");
+export const ScopeKey = z.string().regex(/^s_[0-9a-f]{12}$/, "isn't a scope key (s_ and 12 hex digits)");
+/** Event ids are UUIDs without dashes (protocol.md, section 11). */
+export const EventId = z.string().regex(/^[0-9a-f]{32}$/, "isn't an event id (32 hex digits)");
+export const Sha256 = z.string().regex(/^[0-9a-f]{64}$/, "isn't a SHA-256 in lowercase hex");
+export const Uuid = z.string().regex(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/, "isn't a UUID");
+
+export const RESERVED_ACTOR_IDS = ["user", "all", "system", "foreman", "peers", "admin", "root", "svc"] as const;
+export const ActorId = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$/, "isn't an Actor id (1-32 letters, digits, - and _, starting with a letter or digit)");
+export const NewActorId = ActorId.refine((id) => !(RESERVED_ACTOR_IDS as readonly string[]).includes(id.toLowerCase()), "is a reserved name");
+
+export const Limit = z.int().min(1).max(LIMITS.page.max);
+export const ClientId = text(LIMITS.message.clientIdBytes).min(1);
+
+export const GroupState = z.enum(["active", "idle", "paused", "stopped"]);
+export const GroupSettings = z.strictObject({
+  default_send_to: z.enum(["foreman", "broadcast"]),
+  min_interval_seconds: z.int().min(0).max(3600),
+  mail_notice_after_seconds: z.int().min(0).max(LIMITS.notices.maxSeconds),
+  reply_notice_after_seconds: z.int().min(0).max(LIMITS.notices.maxSeconds),
+});
+export const DEFAULT_GROUP_SETTINGS: z.infer<typeof GroupSettings> = {
+  default_send_to: "foreman",
+  min_interval_seconds: 0,
+  mail_notice_after_seconds: 1800,
+  reply_notice_after_seconds: 900,
+};
+
+export const Scope = z.strictObject({
+  scope_key: ScopeKey,
+  path: z.string().min(1),
+  label: z.string(),
+  git_remote: z.string().nullable(),
+});
+
+/** Runtimes known by name; `external` runners may use any of them. The catalogue of how they start comes with terminals. */
+export const Runtime = z.enum(["claude", "codex", "gemini", "opencode", "copilot", "cursor", "custom"]);
+export const Runner = z.enum(["pty", "external"]);
+
+export const EnvironmentName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, "isn't an environment variable's name");
+const EnvironmentValue = text(LIMITS.actor.environmentValueBytes).refine((value) => !value.includes("\u0000"), "has a NUL");
+export const Environment = z
+  .record(EnvironmentName, EnvironmentValue)
+  .refine((value) => Object.keys(value).length <= LIMITS.actor.environmentEntries, `has more than ${LIMITS.actor.environmentEntries} entries`);
+
+const actorFields = {
+  id: ActorId,
+  title: z.string(),
+  generation: z.string().min(1).max(128),
+  runtime: Runtime,
+  runner: Runner,
+  command: z.array(z.string()),
+  env: Environment,
+  scope_key: ScopeKey.nullable(),
+  enabled: z.boolean(),
+  submit: z.enum(["enter", "none"]),
+  created_at: z.string(),
+  updated_at: z.string(),
+};
+/** As stored. */
+export const StoredActor = z.strictObject(actorFields);
+/** As read: with the effective role, which follows from the order, and whether private values exist (never the values). */
+export const Actor = z.strictObject({
+  ...actorFields,
+  role: z.enum(["foreman", "peer"]),
+  private_env: z.array(EnvironmentName),
+});
+
+export const StoredGroup = z.strictObject({
+  v: z.literal(1),
+  group_id: GroupId,
+  title: z.string(),
+  topic: z.string(),
+  created_at: z.string(),
+  updated_at: z.string(),
+  generation: z.string().min(1).max(128),
+  state: GroupState,
+  active_scope_key: ScopeKey.nullable(),
+  scopes: z.array(Scope),
+  actors: z.array(StoredActor),
+  settings: GroupSettings,
+});
+/** A Group as operations return it. */
+export const Group = StoredGroup.omit({ v: true }).extend({ actors: z.array(Actor) });
+
+export const MessageMode = z.enum(["send", "request_reply", "mail"]);
+export const MessageFormat = z.enum(["plain", "markdown"]);
+export const Attachment = z.strictObject({
+  path: z.string().regex(/^state\/blobs\/[0-9a-f]{64}$/),
+  name: z.string(),
+  mime_type: z.string(),
+  bytes: z.int().min(0),
+  sha256: Sha256,
+});
+
+export type Group = z.infer<typeof Group>;
+export type StoredGroup = z.infer<typeof StoredGroup>;
+export type GroupSettings = z.infer<typeof GroupSettings>;
+export type GroupState = z.infer<typeof GroupState>;
+export type Scope = z.infer<typeof Scope>;
+export type Actor = z.infer<typeof Actor>;
+export type StoredActor = z.infer<typeof StoredActor>;
+export type MessageMode = z.infer<typeof MessageMode>;
+export type Attachment = z.infer<typeof Attachment>;
