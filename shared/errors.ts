@@ -11,58 +11,250 @@ interface CatalogueEntry {
 }
 
 const entries = {
-  invalid_request: { status: 400, sentence: "The request is malformed.", remedy: "Correct the field named in details and send it again." },
-  invalid_args: { status: 400, sentence: "The arguments don't fit the operation.", remedy: "Correct the field named in details and send it again." },
-  invalid_message_mode: { status: 400, sentence: "The message mode isn't one of send, request_reply and mail, or isn't allowed here.", remedy: "Use send or mail for a reply, and one of the three elsewhere." },
-  mixed_recipient_kinds: { status: 400, sentence: "A message goes to the human or to agents, never to both.", remedy: "Send two messages." },
-  mail_requires_actor_recipient: { status: 400, sentence: "Mail goes to agents only.", remedy: "Name an Actor, or use the mode send." },
-  concrete_recipients_required: { status: 400, sentence: "This mode needs recipients that exist now.", remedy: "Name at least one Actor, or add one to the Group first." },
-  invalid_recipient: { status: 400, sentence: "A recipient is unknown or ambiguous.", remedy: "Use an Actor id from the Group, @all, @peers, @foreman or user." },
-  no_enabled_recipients: { status: 400, sentence: "None of the recipients is enabled.", remedy: "Enable one of the Actors, or use the mode mail." },
-  invalid_insight: { status: 400, sentence: "The insight is empty or too long.", remedy: "Leave it out or shorten it." },
-  invalid_attachments: { status: 400, sentence: "An attachment is missing, too large or one too many.", remedy: "Upload the file first and keep to the limits in details." },
-  invalid_path: { status: 400, sentence: "The path isn't inside the Actor's project directory.", remedy: "Use a file inside the attached scope; links that lead out of it are refused." },
-  invalid_project_root: { status: 400, sentence: "The path isn't an existing directory.", remedy: "Name a directory that exists." },
-  invalid_import: { status: 400, sentence: "The file isn't a Group export that this version can read.", remedy: "Export the Group again with this version." },
-  scope_not_attached: { status: 400, sentence: "The scope isn't attached to this Group.", remedy: "Attach the project directory first: svc attach PATH." },
-  confirmation_required: { status: 400, sentence: "This destroys data and needs confirmation.", remedy: "Pass confirm with the Group id." },
-  unauthenticated: { status: 401, sentence: "No credential, or one that isn't valid any more.", remedy: "Sign in with a link from 'svc open', or use a current token." },
-  invalid_launch_token: { status: 401, sentence: "The Actor's launch token isn't valid.", remedy: "Renew it with 'svc actor restart' and start the process again." },
-  login_link_invalid: { status: 401, sentence: "The login link was used, has expired or was never made.", remedy: "Make a new one with 'svc open'." },
-  permission_denied: { status: 403, sentence: "The caller may not do this.", remedy: "Ask the user, or use a credential that may." },
-  csrf_denied: { status: 403, sentence: "The request lacks the session's CSRF token.", remedy: "Reload the page and try again." },
-  origin_denied: { status: 403, sentence: "The request comes from a foreign origin.", remedy: "Open the Workbench at its own address." },
-  not_found: { status: 404, sentence: "There is nothing at this address.", remedy: "Check the path against docs/http.md." },
-  unknown_operation: { status: 404, sentence: "There is no such operation.", remedy: "Check the name, or update the side that is older." },
-  group_not_found: { status: 404, sentence: "There is no such Group.", remedy: "List the Groups with 'svc group list'." },
-  actor_not_found: { status: 404, sentence: "There is no such Actor in this Group.", remedy: "List the Actors with 'svc actor list'." },
-  event_not_found: { status: 404, sentence: "There is no such event in this Group.", remedy: "Look it up with 'svc tail' or 'svc search'." },
-  blob_not_found: { status: 404, sentence: "There is no such file in this Group.", remedy: "Upload it again." },
-  token_not_found: { status: 404, sentence: "There is no such access token.", remedy: "List the tokens with 'svc token list'." },
-  method_not_allowed: { status: 405, sentence: "This address doesn't take that method.", remedy: "Use one of the methods named in the Allow header." },
-  not_acceptable: { status: 406, sentence: "This address answers with another content type.", remedy: "Accept the type named in details." },
-  request_timeout: { status: 408, sentence: "The request took too long to arrive.", remedy: "Send it again on a faster connection." },
-  idempotency_conflict: { status: 409, sentence: "This key was used for a message with other content.", remedy: "Use a new idempotency key for a new message." },
-  already_exists: { status: 409, sentence: "It exists already.", remedy: "Choose another name, or change the one that exists." },
-  conflict: { status: 409, sentence: "Somebody else changed it meanwhile.", remedy: "Read it again and repeat the change." },
-  already_replied: { status: 409, sentence: "The request was answered already.", remedy: "Send an ordinary message instead." },
-  not_pending: { status: 409, sentence: "There is nothing to cancel or deliver any more.", remedy: "Look at the message's present state." },
-  delivery_ambiguous: { status: 409, sentence: "An earlier attempt may have arrived.", remedy: "Ask the recipient, or deliver again on purpose with force_ambiguous." },
-  group_busy: { status: 409, sentence: "The Group is being deleted, reset or imported.", remedy: "Wait until that has ended." },
-  limit_reached: { status: 409, sentence: "A limit is reached.", remedy: "Remove something first; details name the limit." },
-  length_required: { status: 411, sentence: "The upload doesn't say its length.", remedy: "Send a Content-Length." },
-  too_large: { status: 413, sentence: "The body is larger than allowed here.", remedy: "Send less; details name the limit." },
-  unsupported_media_type: { status: 415, sentence: "The body isn't of a content type taken here.", remedy: "Send JSON as application/json." },
-  wrong_host: { status: 421, sentence: "The request names a host that isn't this instance.", remedy: "Use the address that 'svc daemon status' shows." },
-  unsupported_version: { status: 426, sentence: "The other side's version isn't supported.", remedy: "Update the older side." },
+  invalid_request: {
+    status: 400,
+    sentence: "The request is malformed.",
+    remedy: "Correct the field named in details and send it again.",
+  },
+  invalid_args: {
+    status: 400,
+    sentence: "The arguments don't fit the operation.",
+    remedy: "Correct the field named in details and send it again.",
+  },
+  invalid_message_mode: {
+    status: 400,
+    sentence: "The message mode isn't one of send, request_reply and mail, or isn't allowed here.",
+    remedy: "Use send or mail for a reply, and one of the three elsewhere.",
+  },
+  mixed_recipient_kinds: {
+    status: 400,
+    sentence: "A message goes to the human or to agents, never to both.",
+    remedy: "Send two messages.",
+  },
+  mail_requires_actor_recipient: {
+    status: 400,
+    sentence: "Mail goes to agents only.",
+    remedy: "Name an Actor, or use the mode send.",
+  },
+  concrete_recipients_required: {
+    status: 400,
+    sentence: "This mode needs recipients that exist now.",
+    remedy: "Name at least one Actor, or add one to the Group first.",
+  },
+  invalid_recipient: {
+    status: 400,
+    sentence: "A recipient is unknown or ambiguous.",
+    remedy: "Use an Actor id from the Group, @all, @peers, @foreman or user.",
+  },
+  no_enabled_recipients: {
+    status: 400,
+    sentence: "None of the recipients is enabled.",
+    remedy: "Enable one of the Actors, or use the mode mail.",
+  },
+  invalid_insight: {
+    status: 400,
+    sentence: "The insight is empty or too long.",
+    remedy: "Leave it out or shorten it.",
+  },
+  invalid_attachments: {
+    status: 400,
+    sentence: "An attachment is missing, too large or one too many.",
+    remedy: "Upload the file first and keep to the limits in details.",
+  },
+  invalid_path: {
+    status: 400,
+    sentence: "The path isn't inside the Actor's project directory.",
+    remedy: "Use a file inside the attached scope; links that lead out of it are refused.",
+  },
+  invalid_project_root: {
+    status: 400,
+    sentence: "The path isn't an existing directory.",
+    remedy: "Name a directory that exists.",
+  },
+  invalid_import: {
+    status: 400,
+    sentence: "The file isn't a Group export that this version can read.",
+    remedy: "Export the Group again with this version.",
+  },
+  scope_not_attached: {
+    status: 400,
+    sentence: "The scope isn't attached to this Group.",
+    remedy: "Attach the project directory first: svc attach PATH.",
+  },
+  confirmation_required: {
+    status: 400,
+    sentence: "This destroys data and needs confirmation.",
+    remedy: "Pass confirm with the Group id.",
+  },
+  unauthenticated: {
+    status: 401,
+    sentence: "No credential, or one that isn't valid any more.",
+    remedy: "Sign in with a link from 'svc open', or use a current token.",
+  },
+  invalid_launch_token: {
+    status: 401,
+    sentence: "The Actor's launch token isn't valid.",
+    remedy: "Renew it with 'svc actor restart' and start the process again.",
+  },
+  login_link_invalid: {
+    status: 401,
+    sentence: "The login link was used, has expired or was never made.",
+    remedy: "Make a new one with 'svc open'.",
+  },
+  permission_denied: {
+    status: 403,
+    sentence: "The caller may not do this.",
+    remedy: "Ask the user, or use a credential that may.",
+  },
+  csrf_denied: {
+    status: 403,
+    sentence: "The request lacks the session's CSRF token.",
+    remedy: "Reload the page and try again.",
+  },
+  origin_denied: {
+    status: 403,
+    sentence: "The request comes from a foreign origin.",
+    remedy: "Open the Workbench at its own address.",
+  },
+  not_found: {
+    status: 404,
+    sentence: "There is nothing at this address.",
+    remedy: "Check the path against docs/http.md.",
+  },
+  unknown_operation: {
+    status: 404,
+    sentence: "There is no such operation.",
+    remedy: "Check the name, or update the side that is older.",
+  },
+  group_not_found: {
+    status: 404,
+    sentence: "There is no such Group.",
+    remedy: "List the Groups with 'svc group list'.",
+  },
+  actor_not_found: {
+    status: 404,
+    sentence: "There is no such Actor in this Group.",
+    remedy: "List the Actors with 'svc actor list'.",
+  },
+  event_not_found: {
+    status: 404,
+    sentence: "There is no such event in this Group.",
+    remedy: "Look it up with 'svc tail' or 'svc search'.",
+  },
+  blob_not_found: {
+    status: 404,
+    sentence: "There is no such file in this Group.",
+    remedy: "Upload it again.",
+  },
+  token_not_found: {
+    status: 404,
+    sentence: "There is no such access token.",
+    remedy: "List the tokens with 'svc token list'.",
+  },
+  method_not_allowed: {
+    status: 405,
+    sentence: "This address doesn't take that method.",
+    remedy: "Use one of the methods named in the Allow header.",
+  },
+  not_acceptable: {
+    status: 406,
+    sentence: "This address answers with another content type.",
+    remedy: "Accept the type named in details.",
+  },
+  request_timeout: {
+    status: 408,
+    sentence: "The request took too long to arrive.",
+    remedy: "Send it again on a faster connection.",
+  },
+  idempotency_conflict: {
+    status: 409,
+    sentence: "This key was used for a message with other content.",
+    remedy: "Use a new idempotency key for a new message.",
+  },
+  already_exists: {
+    status: 409,
+    sentence: "It exists already.",
+    remedy: "Choose another name, or change the one that exists.",
+  },
+  conflict: {
+    status: 409,
+    sentence: "Somebody else changed it meanwhile.",
+    remedy: "Read it again and repeat the change.",
+  },
+  already_replied: {
+    status: 409,
+    sentence: "The request was answered already.",
+    remedy: "Send an ordinary message instead.",
+  },
+  not_pending: {
+    status: 409,
+    sentence: "There is nothing to cancel or deliver any more.",
+    remedy: "Look at the message's present state.",
+  },
+  delivery_ambiguous: {
+    status: 409,
+    sentence: "An earlier attempt may have arrived.",
+    remedy: "Ask the recipient, or deliver again on purpose with force_ambiguous.",
+  },
+  group_busy: {
+    status: 409,
+    sentence: "The Group is being deleted, reset or imported.",
+    remedy: "Wait until that has ended.",
+  },
+  limit_reached: {
+    status: 409,
+    sentence: "A limit is reached.",
+    remedy: "Remove something first; details name the limit.",
+  },
+  length_required: {
+    status: 411,
+    sentence: "The upload doesn't say its length.",
+    remedy: "Send a Content-Length.",
+  },
+  too_large: {
+    status: 413,
+    sentence: "The body is larger than allowed here.",
+    remedy: "Send less; details name the limit.",
+  },
+  unsupported_media_type: {
+    status: 415,
+    sentence: "The body isn't of a content type taken here.",
+    remedy: "Send JSON as application/json.",
+  },
+  wrong_host: {
+    status: 421,
+    sentence: "The request names a host that isn't this instance.",
+    remedy: "Use the address that 'svc daemon status' shows.",
+  },
+  unsupported_version: {
+    status: 426,
+    sentence: "The other side's version isn't supported.",
+    remedy: "Update the older side.",
+  },
   rate_limited: { status: 429, sentence: "Too many requests.", remedy: "Wait as long as Retry-After says." },
-  internal_error: { status: 500, sentence: "Something went wrong in the daemon.", remedy: "Look for the request id in the daemon's log." },
-  ledger_corrupt: { status: 500, sentence: "The Group's ledger can't be read without a choice that only a person can make.", remedy: "Follow 'svc doctor'; nothing was changed." },
-  storage_failed: { status: 503, sentence: "Writing to disk failed; nothing was recorded.", remedy: "Free or repair the disk, then send it again." },
+  internal_error: {
+    status: 500,
+    sentence: "Something went wrong in the daemon.",
+    remedy: "Look for the request id in the daemon's log.",
+  },
+  ledger_corrupt: {
+    status: 500,
+    sentence: "The Group's ledger can't be read without a choice that only a person can make.",
+    remedy: "Follow 'svc doctor'; nothing was changed.",
+  },
+  storage_failed: {
+    status: 503,
+    sentence: "Writing to disk failed; nothing was recorded.",
+    remedy: "Free or repair the disk, then send it again.",
+  },
   group_unavailable: { status: 503, sentence: "The Group can't be opened.", remedy: "Follow 'svc doctor'." },
   shutting_down: { status: 503, sentence: "The daemon is shutting down.", remedy: "Try again in a moment." },
   overloaded: { status: 503, sentence: "Too much is waiting already.", remedy: "Try again in a moment." },
-  storage_full: { status: 507, sentence: "The disk is full; nothing was recorded.", remedy: "Free space, then send it again." },
+  storage_full: {
+    status: 507,
+    sentence: "The disk is full; nothing was recorded.",
+    remedy: "Free space, then send it again.",
+  },
 } as const satisfies Record<string, CatalogueEntry>;
 
 export type ErrorCode = keyof typeof entries;
@@ -81,8 +273,14 @@ export class Refusal extends Error {
   readonly details: Record<string, unknown>;
 
   /** `specifics` replaces the catalogue's sentence when it can say more; the remedy always follows. */
-  constructor(code: ErrorCode, options: { specifics?: string; details?: Record<string, unknown>; cause?: unknown } = {}) {
-    super(`${options.specifics ?? entries[code].sentence} ${entries[code].remedy}`, options.cause === undefined ? undefined : { cause: options.cause });
+  constructor(
+    code: ErrorCode,
+    options: { specifics?: string; details?: Record<string, unknown>; cause?: unknown } = {},
+  ) {
+    super(
+      `${options.specifics ?? entries[code].sentence} ${entries[code].remedy}`,
+      options.cause === undefined ? undefined : { cause: options.cause },
+    );
     this.name = "Refusal";
     this.code = code;
     this.details = options.details ?? {};

@@ -68,7 +68,11 @@ export const RuntimeDelivery = z.looseObject({
 });
 
 /** `mail.read`: everything addressed to the Actor up to `event_id` is read. `actor_id` is `user` for the person. */
-export const MailRead = z.looseObject({ actor_id: z.string(), actor_generation: z.string().optional(), event_id: EventId });
+export const MailRead = z.looseObject({
+  actor_id: z.string(),
+  actor_generation: z.string().optional(),
+  event_id: EventId,
+});
 
 /** `chat.reply_request.cancelled`. */
 export const ReplyRequestCancelled = z.looseObject({

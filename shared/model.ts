@@ -12,12 +12,18 @@ export function text(bytes: number) {
   return z
     .string()
     .refine((value) => value.isWellFormed(), "has half of a surrogate pair")
-    .refine((value) => value.length <= bytes && encoder.encode(value).length <= bytes, `is longer than ${bytes} bytes of UTF-8`);
+    .refine(
+      (value) => value.length <= bytes && encoder.encode(value).length <= bytes,
+      `is longer than ${bytes} bytes of UTF-8`,
+    );
 }
 
 /** A one-line label that people see: nothing invisible or bidirectional in it. */
 export function label(bytes: number) {
-  return text(bytes).refine((value) => !INVISIBLE.test(value), "has a control, invisible or bidirectional character");
+  return text(bytes).refine(
+    (value) => !INVISIBLE.test(value),
+    "has a control, invisible or bidirectional character",
+  );
 }
 
 export const GroupId = z.string().regex(/^g_[0-9a-f]{12}$/, "isn't a Group id (g_ and 12 hex digits)");
@@ -25,11 +31,30 @@ export const ScopeKey = z.string().regex(/^s_[0-9a-f]{12}$/, "isn't a scope key 
 /** Event ids are UUIDs without dashes (protocol.md, section 11). */
 export const EventId = z.string().regex(/^[0-9a-f]{32}$/, "isn't an event id (32 hex digits)");
 export const Sha256 = z.string().regex(/^[0-9a-f]{64}$/, "isn't a SHA-256 in lowercase hex");
-export const Uuid = z.string().regex(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/, "isn't a UUID");
+export const Uuid = z
+  .string()
+  .regex(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/, "isn't a UUID");
 
-export const RESERVED_ACTOR_IDS = ["user", "all", "system", "foreman", "peers", "admin", "root", "svc"] as const;
-export const ActorId = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$/, "isn't an Actor id (1-32 letters, digits, - and _, starting with a letter or digit)");
-export const NewActorId = ActorId.refine((id) => !(RESERVED_ACTOR_IDS as readonly string[]).includes(id.toLowerCase()), "is a reserved name");
+export const RESERVED_ACTOR_IDS = [
+  "user",
+  "all",
+  "system",
+  "foreman",
+  "peers",
+  "admin",
+  "root",
+  "svc",
+] as const;
+export const ActorId = z
+  .string()
+  .regex(
+    /^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$/,
+    "isn't an Actor id (1-32 letters, digits, - and _, starting with a letter or digit)",
+  );
+export const NewActorId = ActorId.refine(
+  (id) => !(RESERVED_ACTOR_IDS as readonly string[]).includes(id.toLowerCase()),
+  "is a reserved name",
+);
 
 export const Limit = z.int().min(1).max(LIMITS.page.max);
 export const ClientId = text(LIMITS.message.clientIdBytes).min(1);
@@ -59,11 +84,19 @@ export const Scope = z.strictObject({
 export const Runtime = z.enum(["claude", "codex", "gemini", "opencode", "copilot", "cursor", "custom"]);
 export const Runner = z.enum(["pty", "external"]);
 
-export const EnvironmentName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, "isn't an environment variable's name");
-const EnvironmentValue = text(LIMITS.actor.environmentValueBytes).refine((value) => !value.includes("\u0000"), "has a NUL");
+export const EnvironmentName = z
+  .string()
+  .regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, "isn't an environment variable's name");
+const EnvironmentValue = text(LIMITS.actor.environmentValueBytes).refine(
+  (value) => !value.includes("\u0000"),
+  "has a NUL",
+);
 export const Environment = z
   .record(EnvironmentName, EnvironmentValue)
-  .refine((value) => Object.keys(value).length <= LIMITS.actor.environmentEntries, `has more than ${LIMITS.actor.environmentEntries} entries`);
+  .refine(
+    (value) => Object.keys(value).length <= LIMITS.actor.environmentEntries,
+    `has more than ${LIMITS.actor.environmentEntries} entries`,
+  );
 
 const actorFields = {
   id: ActorId,

@@ -1,0 +1,13 @@
+/** One health registry feeds `svc doctor`, the Workbench and the metrics (style.md). */
+import * as z from "zod";
+
+export const HealthCheck = z.strictObject({
+  /** Stable snake_case. */
+  code: z.string(),
+  severity: z.enum(["ok", "warning", "error"]),
+  title: z.string(),
+  text: z.string(),
+  /** What to do; empty when nothing is wrong. */
+  remedy: z.string(),
+});
+export type HealthCheck = z.infer<typeof HealthCheck>;

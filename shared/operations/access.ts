@@ -1,0 +1,167 @@
+/** Web access: tokens, login links, the exhibit and the advertised origin. */
+import * as z from "zod";
+import { LIMITS } from "../limits.ts";
+import { GroupId, label } from "../model.ts";
+import { operation } from "./contract.ts";
+
+export const AccessToken = z.strictObject({
+  id: z.string(),
+  name: z.string(),
+  kind: z.enum(["administrator", "restricted", "exhibit"]),
+  groups: z.array(GroupId),
+  created_at: z.string(),
+  last_used_at: z.string().nullable(),
+});
+export type AccessToken = z.infer<typeof AccessToken>;
+
+export const RemoteAccess = z.strictObject({
+  provider: z.enum(["off", "manual", "managed"]),
+  enabled: z.boolean(),
+  /** Canonical HTTPS origin without path, or null. */
+  origin: z.string().nullable(),
+});
+
+export const accessOperations = [
+  operation({
+    name: "access_token_create",
+    title: "Create an access token",
+    summary:
+      "An administrator token, or one restricted to named Groups. The token is shown this once; only its digest is kept.",
+    input: z.strictObject({
+      name: label(LIMITS.accessToken.nameBytes).default(""),
+      groups: z.array(GroupId).max(LIMITS.group.perHome).optional(),
+      exhibit: z.boolean().default(false),
+    }),
+    output: z.strictObject({ id: z.string(), token: z.string() }),
+    callers: ["user"],
+    lock: "home_write",
+    effect: "write",
+    idempotent: false,
+    http: { method: "POST", path: "/access-tokens" },
+    cli: "token create",
+  }),
+  operation({
+    name: "access_token_list",
+    title: "List access tokens",
+    summary: "Names, kinds, Groups and last use; never the tokens.",
+    input: z.strictObject({}),
+    output: z.strictObject({ tokens: z.array(AccessToken) }),
+    callers: ["user"],
+    lock: "none",
+    effect: "read",
+    idempotent: true,
+    http: { method: "GET", path: "/access-tokens" },
+    cli: "token list",
+  }),
+  operation({
+    name: "access_token_revoke",
+    title: "Revoke an access token",
+    summary: "Ends the token at once, with its browser sessions and streams.",
+    input: z.strictObject({ token_id: z.string().min(1).max(64) }),
+    output: z.strictObject({ revoked: z.literal(true) }),
+    callers: ["user"],
+    lock: "home_write",
+    effect: "destroy",
+    idempotent: false,
+    http: { method: "DELETE", path: "/access-tokens/{token_id}" },
+    cli: "token revoke",
+  }),
+  operation({
+    name: "login_link_create",
+    title: "Make a login link",
+    summary:
+      "A one-time link for a browser on this machine: single use, 5 minutes, at most 8 at a time. Over the local socket only.",
+    input: z.strictObject({}),
+    output: z.strictObject({ url: z.string() }),
+    callers: ["user"],
+    lock: "none",
+    effect: "write",
+    idempotent: false,
+    cli: "open",
+  }),
+  operation({
+    name: "whoami",
+    title: "Who am I",
+    summary: "The caller as the daemon sees it.",
+    input: z.strictObject({}),
+    output: z.strictObject({
+      kind: z.enum(["user", "member", "actor", "exhibit"]),
+      by: z.string(),
+      groups: z.array(GroupId).nullable(),
+      actor: z.strictObject({ group_id: GroupId, actor_id: z.string() }).nullable(),
+    }),
+    callers: ["user", "member", "actor", "exhibit"],
+    lock: "none",
+    effect: "read",
+    idempotent: true,
+    http: { method: "GET", path: "/web-access" },
+    cli: "whoami",
+  }),
+  operation({
+    name: "remote_access_show",
+    title: "Show Remote Access",
+    summary: "The provider and the origin under which this instance is reached from elsewhere.",
+    input: z.strictObject({}),
+    output: z.strictObject({ remote_access: RemoteAccess }),
+    callers: ["user"],
+    lock: "none",
+    effect: "read",
+    idempotent: true,
+    http: { method: "GET", path: "/remote-access" },
+    cli: "origin show",
+  }),
+  operation({
+    name: "remote_access_set",
+    title: "Set Remote Access",
+    summary: "A manual canonical HTTPS origin, or off. No tunnel is created.",
+    input: z.strictObject({ origin: z.string().max(512).nullable() }),
+    output: z.strictObject({ remote_access: RemoteAccess }),
+    callers: ["user"],
+    lock: "home_write",
+    effect: "write",
+    idempotent: true,
+    http: { method: "PUT", path: "/remote-access" },
+    cli: "origin set",
+  }),
+  operation({
+    name: "exhibit_show",
+    title: "Show the exhibit",
+    summary: "Whether the read-only exhibit listener is on, where, and for which Groups.",
+    input: z.strictObject({}),
+    output: z.strictObject({
+      exhibit: z
+        .strictObject({
+          host: z.string(),
+          port: z.int(),
+          origin: z.string().nullable(),
+          groups: z.array(GroupId),
+        })
+        .nullable(),
+    }),
+    callers: ["user"],
+    lock: "none",
+    effect: "read",
+    idempotent: true,
+    cli: "exhibit show",
+  }),
+  operation({
+    name: "exhibit_set",
+    title: "Set the exhibit",
+    summary: "Turns the exhibit listener on for named Groups with a token of its own (shown once), or off.",
+    input: z.strictObject({
+      exhibit: z
+        .strictObject({
+          host: z.string().min(1).max(255).default("127.0.0.1"),
+          port: z.int().min(0).max(65535),
+          groups: z.array(GroupId).min(1).max(LIMITS.group.perHome),
+        })
+        .nullable(),
+    }),
+    output: z.strictObject({ origin: z.string().nullable(), token: z.string().nullable() }),
+    callers: ["user"],
+    lock: "home_write",
+    effect: "write",
+    idempotent: false,
+    cli: "exhibit set",
+  }),
+] as const;

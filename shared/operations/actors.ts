@@ -1,0 +1,208 @@
+/** Actors of a Group. */
+import * as z from "zod";
+import { LIMITS } from "../limits.ts";
+import {
+  Actor,
+  ActorId,
+  Environment,
+  EnvironmentName,
+  GroupId,
+  label,
+  NewActorId,
+  Runtime,
+  ScopeKey,
+  text,
+} from "../model.ts";
+import { operation } from "./contract.ts";
+
+/** What people want to know of an Actor at a glance; decided by the daemon. */
+export const ActorPresence = z.strictObject({
+  state: z.enum(["working", "waiting", "idle", "stalled", "starting", "stopped", "failed", "unavailable"]),
+  /** The reason in words. */
+  reason: z.string(),
+  since: z.string().nullable(),
+  last_activity: z.string().nullable(),
+  unread_mail: z.int(),
+  /** Direct messages that the Actor hasn't taken yet. */
+  pending: z.int(),
+});
+export const ActorWithPresence = Actor.extend({ presence: ActorPresence });
+export type ActorWithPresence = z.infer<typeof ActorWithPresence>;
+
+const Title = label(LIMITS.actor.titleBytes);
+const Command = z.array(text(LIMITS.actor.commandPartBytes)).max(LIMITS.actor.commandParts);
+const GroupAndActor = { group_id: GroupId, actor_id: ActorId };
+const WithTokenFile = z.strictObject({ actor: Actor, token_file: z.string() });
+
+export const actorOperations = [
+  operation({
+    name: "actor_list",
+    title: "List Actors",
+    summary: "The Group's Actors in order (the first is the foreman), with their state in words.",
+    input: z.strictObject({ group_id: GroupId }),
+    output: z.strictObject({ actors: z.array(ActorWithPresence) }),
+    callers: ["user", "member", "actor", "exhibit"],
+    lock: "none",
+    effect: "read",
+    idempotent: true,
+    http: { method: "GET", path: "/groups/{group_id}/actors" },
+    mcp: "svc_actor",
+    cli: "actor list",
+  }),
+  operation({
+    name: "actor_show",
+    title: "Show an Actor",
+    summary: "One Actor with its state in words.",
+    input: z.strictObject(GroupAndActor),
+    output: z.strictObject({ actor: ActorWithPresence }),
+    callers: ["user", "member", "actor"],
+    lock: "none",
+    effect: "read",
+    idempotent: true,
+    http: { method: "GET", path: "/groups/{group_id}/actors/{actor_id}" },
+    mcp: "svc_actor",
+    cli: "actor show",
+  }),
+  operation({
+    name: "actor_add",
+    title: "Add an Actor",
+    summary: "A new Actor with a fresh generation and a launch token in an owner-only file.",
+    input: z.strictObject({
+      group_id: GroupId,
+      actor_id: NewActorId,
+      title: Title.default(""),
+      runtime: Runtime.default("custom"),
+      runner: z.literal("external").default("external"),
+      command: Command.default([]),
+      env: Environment.default({}),
+      scope_key: ScopeKey.optional(),
+      enabled: z.boolean().default(true),
+    }),
+    output: WithTokenFile,
+    callers: ["user", "actor"],
+    lock: "group_write",
+    effect: "write",
+    idempotent: false,
+    http: { method: "POST", path: "/groups/{group_id}/actors" },
+    mcp: "svc_actor",
+    cli: "actor add",
+  }),
+  operation({
+    name: "actor_update",
+    title: "Change an Actor",
+    summary: "Changes title, command, environment, scope or whether it is enabled; the generation stays.",
+    input: z.strictObject({
+      ...GroupAndActor,
+      title: Title.optional(),
+      runtime: Runtime.optional(),
+      command: Command.optional(),
+      env: Environment.optional(),
+      scope_key: ScopeKey.nullable().optional(),
+      enabled: z.boolean().optional(),
+    }),
+    output: z.strictObject({ actor: Actor }),
+    callers: ["user"],
+    lock: "group_write",
+    effect: "write",
+    idempotent: true,
+    http: { method: "PATCH", path: "/groups/{group_id}/actors/{actor_id}" },
+    cli: "actor update",
+  }),
+  operation({
+    name: "actor_remove",
+    title: "Remove an Actor",
+    summary:
+      "Removes the Actor; its pending messages, Inbox and token go. A later one with the same id inherits nothing.",
+    input: z.strictObject(GroupAndActor),
+    output: z.strictObject({ removed: z.literal(true) }),
+    callers: ["user", "actor"],
+    lock: "group_write",
+    effect: "destroy",
+    idempotent: false,
+    http: { method: "DELETE", path: "/groups/{group_id}/actors/{actor_id}" },
+    mcp: "svc_actor",
+    cli: "actor remove",
+  }),
+  operation({
+    name: "actor_start",
+    title: "Start an Actor",
+    summary: "Enables the Actor, so that it is handed messages.",
+    input: z.strictObject(GroupAndActor),
+    output: z.strictObject({ actor: Actor }),
+    callers: ["user", "actor"],
+    lock: "group_write",
+    effect: "write",
+    idempotent: true,
+    http: { method: "POST", path: "/groups/{group_id}/actors/{actor_id}/start" },
+    mcp: "svc_actor",
+    cli: "actor start",
+  }),
+  operation({
+    name: "actor_stop",
+    title: "Stop an Actor",
+    summary: "Disables the Actor and ends its sessions; messages wait.",
+    input: z.strictObject(GroupAndActor),
+    output: z.strictObject({ actor: Actor }),
+    callers: ["user", "actor"],
+    lock: "group_write",
+    effect: "write",
+    idempotent: true,
+    http: { method: "POST", path: "/groups/{group_id}/actors/{actor_id}/stop" },
+    mcp: "svc_actor",
+    cli: "actor stop",
+  }),
+  operation({
+    name: "actor_restart",
+    title: "Restart an Actor",
+    summary: "Ends the Actor's sessions and issues its launch token anew; the old one is worth nothing.",
+    input: z.strictObject(GroupAndActor),
+    output: WithTokenFile,
+    callers: ["user", "actor"],
+    lock: "group_write",
+    effect: "write",
+    idempotent: false,
+    http: { method: "POST", path: "/groups/{group_id}/actors/{actor_id}/restart" },
+    mcp: "svc_actor",
+    cli: "actor restart",
+  }),
+  operation({
+    name: "actor_secrets",
+    title: "Set private environment",
+    summary:
+      "Sets or removes private environment values. They are kept apart, owner-only, and no read returns them.",
+    input: z.strictObject({
+      ...GroupAndActor,
+      set: Environment.default({}),
+      unset: z.array(EnvironmentName).max(LIMITS.actor.environmentEntries).default([]),
+    }),
+    output: z.strictObject({ names: z.array(EnvironmentName) }),
+    callers: ["user"],
+    lock: "group_write",
+    effect: "write",
+    idempotent: true,
+    http: { method: "PUT", path: "/groups/{group_id}/actors/{actor_id}/secrets" },
+    cli: "actor secrets",
+  }),
+  operation({
+    name: "actor_mcp_config",
+    title: "MCP configuration of an Actor",
+    summary:
+      "What to put into an agent's MCP configuration. It names the owner-only token file, never the token.",
+    input: z.strictObject(GroupAndActor),
+    output: z.strictObject({
+      mcpServers: z.strictObject({
+        svc: z.strictObject({
+          command: z.string(),
+          args: z.array(z.string()),
+          env: z.record(z.string(), z.string()),
+        }),
+      }),
+    }),
+    callers: ["user"],
+    lock: "none",
+    effect: "read",
+    idempotent: true,
+    http: { method: "GET", path: "/groups/{group_id}/actors/{actor_id}/mcp-config" },
+    cli: "actor mcp-config",
+  }),
+] as const;

@@ -1,0 +1,25 @@
+/** A caller after authentication: what every handler goes by. `by` is derived from the credential and is never free text. */
+export type Caller =
+  /** The owner of the local socket (`token_id` null) or an administrator access token. */
+  | { kind: "user"; by: "user"; via: "socket" | "web"; token_id: string | null }
+  /** A person with a token restricted to these Groups. */
+  | { kind: "member"; by: "user"; token_id: string; groups: ReadonlySet<string> }
+  | {
+      kind: "actor";
+      /** The Actor's id. */
+      by: string;
+      group_id: string;
+      actor_id: string;
+      generation: string;
+      /** The Actor's session as its port named it; null for a single call such as one of the command line. */
+      session: string | null;
+    }
+  | { kind: "exhibit"; by: "exhibit"; token_id: string; groups: ReadonlySet<string> };
+
+export interface CallContext {
+  caller: Caller;
+  /** Aborts when the caller goes away or cancels; waiting operations then hand back what they took. */
+  signal: AbortSignal;
+  /** A sign of life during a wait; absent where the port has no way to show it. */
+  progress?: (text: string) => void;
+}

@@ -1,0 +1,52 @@
+/**
+ * What an operation is (architecture.md, rule 1): every change and every read is one. Ports authenticate, call it by name and render the
+ * envelope; the input and output schemas here serve the local socket, HTTP, MCP and the command line alike.
+ */
+import type * as z from "zod";
+
+/**
+ * Who may call (core-model.md, "Identity of a caller"):
+ * - `user`: the owner of the local socket, or an administrator access token.
+ * - `member`: an access token restricted to named Groups; only operations with a `group_id` among them, or lists filtered to them.
+ * - `actor`: an Actor by its launch token, inside its own Group; finer rules (foreman, itself) are the handler's.
+ * - `exhibit`: the read-only exhibit listener's token, for its named Groups.
+ */
+export type CallerKind = "user" | "member" | "actor" | "exhibit";
+
+/** Permit that the dispatcher takes around the handler. `group_*` needs a `group_id` in the input. */
+export type LockKind = "none" | "group_read" | "group_write" | "home_write";
+
+export interface HttpRoute {
+  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /** Below `/api/v1`; `{name}` takes an input field from the path. GET and DELETE take the rest from the query, others from the body. */
+  path: string;
+}
+
+export interface OperationContract<
+  Input extends z.ZodType = z.ZodType,
+  Output extends z.ZodType = z.ZodType,
+> {
+  /** snake_case; `POST /op/<name>` on the local socket. */
+  name: string;
+  title: string;
+  /** One or two sentences for help texts and docs. */
+  summary: string;
+  input: Input;
+  output: Output;
+  callers: readonly CallerKind[];
+  lock: LockKind;
+  /** `read` changes nothing; `destroy` loses data. */
+  effect: "read" | "write" | "destroy";
+  /** The same call again changes nothing further. */
+  idempotent: boolean;
+  http?: HttpRoute;
+  /** MCP tool and command that reach it; absent where that port has no business with it. */
+  mcp?: string;
+  cli?: string;
+}
+
+export function operation<Input extends z.ZodType, Output extends z.ZodType>(
+  contract: OperationContract<Input, Output>,
+): OperationContract<Input, Output> {
+  return contract;
+}

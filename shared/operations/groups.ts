@@ -1,0 +1,201 @@
+/** Groups and scopes. */
+import * as z from "zod";
+import { LIMITS } from "../limits.ts";
+import { Group, GroupId, GroupSettings, GroupState, label, ScopeKey, text } from "../model.ts";
+import { operation } from "./contract.ts";
+
+/** What a list shows of a Group. Counts are the daemon's (interface.md: "Attention is counted once"). */
+export const GroupSummary = z.strictObject({
+  group_id: GroupId,
+  title: z.string(),
+  topic: z.string(),
+  state: GroupState,
+  created_at: z.string(),
+  updated_at: z.string(),
+  actors: z.int(),
+  /** Messages to the person that came after the last one they opened. */
+  unread: z.int(),
+  /** What needs the person: unread messages that ask for their reply, and open requests to them. */
+  attention: z.int(),
+  last_event: z.strictObject({ id: z.string(), ts: z.string() }).nullable(),
+});
+export type GroupSummary = z.infer<typeof GroupSummary>;
+
+const Title = label(LIMITS.group.titleBytes)
+  .transform((title) => title.trim())
+  .pipe(z.string().min(1));
+const Topic = text(LIMITS.group.topicBytes);
+const Path = z
+  .string()
+  .min(1)
+  .max(4096)
+  .refine((path) => !path.includes("\u0000"), "has a NUL");
+
+export const groupOperations = [
+  operation({
+    name: "group_list",
+    title: "List Groups",
+    summary:
+      "The Groups that the caller may see, most recently active first, with unread and attention counts.",
+    input: z.strictObject({}),
+    output: z.strictObject({ groups: z.array(GroupSummary) }),
+    callers: ["user", "member", "actor", "exhibit"],
+    lock: "none",
+    effect: "read",
+    idempotent: true,
+    http: { method: "GET", path: "/groups" },
+    mcp: "svc_group",
+    cli: "group list",
+  }),
+  operation({
+    name: "group_show",
+    title: "Show a Group",
+    summary: "One Group with its scopes, Actors and settings.",
+    input: z.strictObject({ group_id: GroupId }),
+    output: z.strictObject({ group: Group, summary: GroupSummary }),
+    callers: ["user", "member", "actor", "exhibit"],
+    lock: "none",
+    effect: "read",
+    idempotent: true,
+    http: { method: "GET", path: "/groups/{group_id}" },
+    mcp: "svc_group",
+    cli: "group show",
+  }),
+  operation({
+    name: "group_create",
+    title: "Create a Group",
+    summary: "A new, empty Group with a fresh generation.",
+    input: z.strictObject({ title: Title, topic: Topic.default("") }),
+    output: z.strictObject({ group: Group }),
+    callers: ["user"],
+    lock: "home_write",
+    effect: "write",
+    idempotent: false,
+    http: { method: "POST", path: "/groups" },
+    cli: "group create",
+  }),
+  operation({
+    name: "group_update",
+    title: "Change a Group",
+    summary: "Changes title, topic, active scope or settings; what isn't named stays.",
+    input: z.strictObject({
+      group_id: GroupId,
+      title: Title.optional(),
+      topic: Topic.optional(),
+      active_scope_key: ScopeKey.optional(),
+      settings: GroupSettings.partial().optional(),
+    }),
+    output: z.strictObject({ group: Group }),
+    callers: ["user"],
+    lock: "group_write",
+    effect: "write",
+    idempotent: true,
+    http: { method: "PATCH", path: "/groups/{group_id}" },
+    cli: "group settings",
+  }),
+  operation({
+    name: "group_set_state",
+    title: "Set a Group's state",
+    summary:
+      "Active, idle, paused or stopped. Paused and stopped hand nothing to Actors; events still append.",
+    input: z.strictObject({ group_id: GroupId, state: GroupState }),
+    output: z.strictObject({ group: Group }),
+    callers: ["user"],
+    lock: "group_write",
+    effect: "write",
+    idempotent: true,
+    http: { method: "POST", path: "/groups/{group_id}/state" },
+    cli: "group set-state",
+  }),
+  operation({
+    name: "group_start",
+    title: "Start a Group",
+    summary: "Makes the Group active, so that its Actors are handed messages again.",
+    input: z.strictObject({ group_id: GroupId }),
+    output: z.strictObject({ group: Group }),
+    callers: ["user"],
+    lock: "group_write",
+    effect: "write",
+    idempotent: true,
+    http: { method: "POST", path: "/groups/{group_id}/start" },
+    cli: "group start",
+  }),
+  operation({
+    name: "group_stop",
+    title: "Stop a Group",
+    summary: "Hands nothing to the Group's Actors until it is started again.",
+    input: z.strictObject({ group_id: GroupId }),
+    output: z.strictObject({ group: Group }),
+    callers: ["user"],
+    lock: "group_write",
+    effect: "write",
+    idempotent: true,
+    http: { method: "POST", path: "/groups/{group_id}/stop" },
+    cli: "group stop",
+  }),
+  operation({
+    name: "attach",
+    title: "Attach a project directory",
+    summary:
+      "Binds a directory to a Group. Without a Group, the one already bound to that project is used, else a new one is made.",
+    input: z.strictObject({ path: Path, group_id: GroupId.optional() }),
+    output: z.strictObject({ group_id: GroupId, scope_key: ScopeKey, created: z.boolean() }),
+    callers: ["user"],
+    lock: "home_write",
+    effect: "write",
+    idempotent: true,
+    http: { method: "POST", path: "/groups/{group_id}/attach" },
+    cli: "attach",
+  }),
+  operation({
+    name: "group_reset",
+    title: "Reset a Group",
+    summary:
+      "Clears the Group's history and files and gives it a fresh generation. Actors and settings stay.",
+    input: z.strictObject({ group_id: GroupId, confirm: z.string() }),
+    output: z.strictObject({ group: Group }),
+    callers: ["user"],
+    lock: "home_write",
+    effect: "destroy",
+    idempotent: false,
+    http: { method: "POST", path: "/groups/{group_id}/reset" },
+    cli: "group reset",
+  }),
+  operation({
+    name: "group_delete",
+    title: "Delete a Group",
+    summary: "Removes the Group with its history, files and Actors.",
+    input: z.strictObject({ group_id: GroupId, confirm: z.string() }),
+    output: z.strictObject({ deleted: z.literal(true) }),
+    callers: ["user"],
+    lock: "home_write",
+    effect: "destroy",
+    idempotent: false,
+    http: { method: "DELETE", path: "/groups/{group_id}" },
+    cli: "group delete",
+  }),
+  operation({
+    name: "group_export",
+    title: "Export a Group",
+    summary: "Writes the Group's ledger, Actors and files without secrets into one new file on this machine.",
+    input: z.strictObject({ group_id: GroupId, path: Path }),
+    output: z.strictObject({ path: z.string(), bytes: z.int(), events: z.int(), blobs: z.int() }),
+    callers: ["user"],
+    lock: "group_read",
+    effect: "read",
+    idempotent: false,
+    cli: "group export",
+  }),
+  operation({
+    name: "group_import",
+    title: "Import a Group",
+    summary: "Makes a new Group from an export; it gets a fresh generation and starts stopped.",
+    input: z.strictObject({ path: Path, title: Title.optional() }),
+    output: z.strictObject({ group: Group, events: z.int(), blobs: z.int() }),
+    callers: ["user"],
+    lock: "home_write",
+    effect: "write",
+    idempotent: false,
+    cli: "group import",
+  }),
+] as const;

@@ -1,0 +1,119 @@
+/** Reading and keeping a Group's ledger. */
+import * as z from "zod";
+import { LedgerEventSchema } from "../events.ts";
+import { LIMITS } from "../limits.ts";
+import { EventId, GroupId, Limit } from "../model.ts";
+import { operation } from "./contract.ts";
+import { MessageStatus } from "./messages.ts";
+
+const Kinds = z.array(z.string().min(1).max(64)).max(16).optional();
+const Page = z.strictObject({ events: z.array(LedgerEventSchema), has_more: z.boolean() });
+const annotate = { with_obligation_status: z.boolean().default(false) };
+const readers = ["user", "member", "exhibit"] as const;
+
+export const ledgerOperations = [
+  operation({
+    name: "ledger_tail",
+    title: "Newest events",
+    summary: "Events before or after one, or the newest; oldest first.",
+    input: z.strictObject({
+      group_id: GroupId,
+      before: EventId.optional(),
+      after: EventId.optional(),
+      limit: Limit.default(LIMITS.page.default),
+      kinds: Kinds,
+      ...annotate,
+    }),
+    output: Page,
+    callers: readers,
+    lock: "none",
+    effect: "read",
+    idempotent: true,
+    http: { method: "GET", path: "/groups/{group_id}/ledger/tail" },
+    cli: "tail",
+  }),
+  operation({
+    name: "ledger_window",
+    title: "Events around one",
+    summary: "The event with those before and after it.",
+    input: z.strictObject({
+      group_id: GroupId,
+      event_id: EventId,
+      before: z.int().min(0).max(LIMITS.page.max).default(25),
+      after: z.int().min(0).max(LIMITS.page.max).default(25),
+      kinds: Kinds,
+      ...annotate,
+    }),
+    output: z.strictObject({
+      events: z.array(LedgerEventSchema),
+      has_older: z.boolean(),
+      has_newer: z.boolean(),
+    }),
+    callers: readers,
+    lock: "none",
+    effect: "read",
+    idempotent: true,
+    http: { method: "GET", path: "/groups/{group_id}/ledger/window" },
+    cli: "show",
+  }),
+  operation({
+    name: "ledger_search",
+    title: "Search",
+    summary: "Messages that contain the words, newest matches first in pages, each page oldest first.",
+    input: z.strictObject({
+      group_id: GroupId,
+      query: z.string().trim().min(1).max(512),
+      before: EventId.optional(),
+      limit: Limit.default(LIMITS.page.default),
+      kinds: Kinds,
+      ...annotate,
+    }),
+    output: Page.extend({ continue_before: EventId.nullable() }),
+    callers: readers,
+    lock: "none",
+    effect: "read",
+    idempotent: true,
+    http: { method: "GET", path: "/groups/{group_id}/ledger/search" },
+    cli: "search",
+  }),
+  operation({
+    name: "ledger_statuses",
+    title: "Statuses of messages",
+    summary: "Delivery, read and obligation states of up to 1,000 messages, per recipient.",
+    input: z.strictObject({
+      group_id: GroupId,
+      event_ids: z.array(EventId).min(1).max(LIMITS.statuses.events),
+    }),
+    output: z.strictObject({ statuses: z.record(EventId, MessageStatus) }),
+    callers: ["user", "member", "actor", "exhibit"],
+    lock: "none",
+    effect: "read",
+    idempotent: true,
+    http: { method: "POST", path: "/groups/{group_id}/ledger/statuses" },
+    cli: "show",
+  }),
+  operation({
+    name: "ledger_compact",
+    title: "Seal the active file",
+    summary: "Seals the active ledger file into a numbered segment. Nothing is lost.",
+    input: z.strictObject({ group_id: GroupId }),
+    output: z.strictObject({ sealed: z.string().nullable(), segments: z.int() }),
+    callers: ["user"],
+    lock: "group_read",
+    effect: "write",
+    idempotent: true,
+    cli: "ledger compact",
+  }),
+  operation({
+    name: "ledger_verify",
+    title: "Verify the ledger",
+    summary: "Reads everything and compares index and projections with a rebuild from scratch.",
+    input: z.strictObject({ group_id: GroupId }),
+    output: z.strictObject({ events: z.int(), segments: z.int(), problems: z.array(z.string()) }),
+    callers: ["user"],
+    lock: "group_read",
+    effect: "read",
+    idempotent: true,
+    cli: "ledger verify",
+  }),
+] as const;

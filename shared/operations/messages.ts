@@ -1,0 +1,372 @@
+/** Messages, the Inbox, obligations and files. */
+import * as z from "zod";
+import { LedgerEventSchema } from "../events.ts";
+import { LIMITS } from "../limits.ts";
+import {
+  ActorId,
+  Attachment,
+  ClientId,
+  EventId,
+  GroupId,
+  Limit,
+  MessageFormat,
+  MessageMode,
+  Sha256,
+  text,
+} from "../model.ts";
+import { operation } from "./contract.ts";
+
+const Text = text(LIMITS.message.textBytes);
+const Recipient = z.string().min(1).max(LIMITS.actor.titleBytes);
+const Recipients = z.array(Recipient).max(LIMITS.message.recipients);
+/** A file that was uploaded to the Group before (`POST G/uploads` or `upload`), named by its digest. */
+const UploadReference = z.strictObject({
+  sha256: Sha256,
+  name: text(LIMITS.attachment.nameBytes).min(1),
+  mime_type: text(LIMITS.attachment.mimeBytes).default("application/octet-stream"),
+});
+const Uploads = z.array(UploadReference).max(LIMITS.message.attachments).default([]);
+/** Files on this machine; inside the attached scopes when an Actor calls. */
+const Paths = z.array(z.string().min(1).max(4096)).max(LIMITS.message.attachments).default([]);
+const Refs = z
+  .array(z.looseObject({ kind: z.string().max(64) }))
+  .max(LIMITS.message.refs)
+  .default([]);
+const body = {
+  text: Text.default(""),
+  format: MessageFormat.default("markdown"),
+  insight: text(LIMITS.message.insightBytes).optional(),
+  quote_text: text(LIMITS.message.quoteBytes).optional(),
+  attachments: Uploads,
+  paths: Paths,
+  refs: Refs,
+  client_id: ClientId.optional(),
+};
+
+export const Sent = z.strictObject({
+  event: LedgerEventSchema,
+  message_mode: MessageMode,
+  duplicate: z.boolean(),
+});
+
+const ObligationState = z.strictObject({
+  state: z.enum(["open", "replied", "cancelled"]),
+  event_id: EventId.optional(),
+  ts: z.string().optional(),
+});
+const DeliveryStatus = z.strictObject({
+  /** `pending` hasn't been handed out, `read` was opened by a person or read as Mail. */
+  state: z.enum(["pending", "claimed", "accepted", "failed", "ambiguous", "read"]),
+  reason: z.string(),
+  ts: z.string().nullable(),
+});
+export const MessageStatus = z.strictObject({
+  /** By recipient: whether it was read (Mail and messages to the person). */
+  read_status: z.record(z.string(), z.boolean()),
+  /** By recipient, of messages that ask for a reply. */
+  obligation_status: z.record(z.string(), ObligationState),
+  /** By recipient, of messages handed to an Actor or the person. */
+  delivery_status: z.record(z.string(), DeliveryStatus),
+  /** Messages to other instances only. */
+  connect_delivery: z.null(),
+  connect_cancellation: z.null(),
+});
+export type MessageStatus = z.infer<typeof MessageStatus>;
+
+/** A message as an Inbox hands it out. */
+const InboxMessage = z.strictObject({
+  event: LedgerEventSchema,
+  /** `mail` was read from the Inbox; `direct` was handed out now and is acknowledged by `batch_id`. */
+  delivery: z.enum(["mail", "direct", "notice"]),
+  redelivered: z.boolean(),
+});
+
+export const messageOperations = [
+  operation({
+    name: "send",
+    title: "Send a message",
+    summary:
+      "Validates everything, then appends one message. People and the command line default to the mode send, agents to mail.",
+    input: z.strictObject({
+      group_id: GroupId,
+      ...body,
+      message_mode: MessageMode.optional(),
+      to: Recipients.default([]),
+      reply_to: EventId.optional(),
+    }),
+    output: Sent,
+    callers: ["user", "member", "actor"],
+    lock: "group_read",
+    effect: "write",
+    idempotent: true,
+    http: { method: "POST", path: "/groups/{group_id}/send" },
+    mcp: "svc_message_send",
+    cli: "send",
+  }),
+  operation({
+    name: "reply",
+    title: "Reply to a message",
+    summary:
+      "Answers a message; without recipients it goes back to the sender. It fulfils the replier's open obligation.",
+    input: z.strictObject({
+      group_id: GroupId,
+      event_id: EventId,
+      ...body,
+      message_mode: z.enum(["send", "mail"]).optional(),
+      to: Recipients.default([]),
+    }),
+    output: Sent,
+    callers: ["user", "member", "actor"],
+    lock: "group_read",
+    effect: "write",
+    idempotent: true,
+    http: { method: "POST", path: "/groups/{group_id}/reply" },
+    mcp: "svc_message_reply",
+    cli: "reply",
+  }),
+  operation({
+    name: "send_cross_group",
+    title: "Send to another local Group",
+    summary: "Appends a message to another Group of this Home and records it in the own one.",
+    input: z.strictObject({
+      group_id: GroupId,
+      dst_group_id: GroupId,
+      ...body,
+      message_mode: MessageMode.optional(),
+      to: Recipients.default([]),
+    }),
+    output: z.strictObject({
+      event: LedgerEventSchema,
+      source_event: LedgerEventSchema,
+      message_mode: MessageMode,
+      duplicate: z.boolean(),
+    }),
+    callers: ["user", "actor"],
+    lock: "none",
+    effect: "write",
+    idempotent: true,
+    http: { method: "POST", path: "/groups/{group_id}/send_cross_group" },
+    mcp: "svc_message_send",
+    cli: "send",
+  }),
+  operation({
+    name: "send_files",
+    title: "Send files",
+    summary: "Sends 1-16 files of the attached scope as attachments of one message.",
+    input: z.strictObject({
+      group_id: GroupId,
+      ...body,
+      paths: z.array(z.string().min(1).max(4096)).min(1).max(LIMITS.message.attachments),
+      message_mode: MessageMode.optional(),
+      to: Recipients.default([]),
+    }),
+    output: Sent,
+    callers: ["user", "actor"],
+    lock: "group_read",
+    effect: "write",
+    idempotent: true,
+    mcp: "svc_file_send",
+    cli: "send",
+  }),
+  operation({
+    name: "file_fetch",
+    title: "Fetch an attachment",
+    summary:
+      "Details of a file attached to a message, its text when it is small UTF-8 text, and a copy in the project directory on request.",
+    input: z.strictObject({
+      group_id: GroupId,
+      event_id: EventId,
+      sha256: Sha256.optional(),
+      save_to: z.string().min(1).max(4096).optional(),
+    }),
+    output: z.strictObject({
+      attachment: Attachment,
+      text: z.string().nullable(),
+      saved_to: z.string().nullable(),
+    }),
+    callers: ["user", "actor"],
+    lock: "group_read",
+    effect: "write",
+    idempotent: true,
+    mcp: "svc_file",
+    cli: "file",
+  }),
+  operation({
+    name: "message_deliver",
+    title: "Deliver again",
+    summary:
+      "Puts a message back into the queue of its Actors, on purpose; an unconfirmed attempt needs force_ambiguous.",
+    input: z.strictObject({
+      group_id: GroupId,
+      source_event_id: EventId,
+      actor_ids: z.array(ActorId).min(1).max(LIMITS.message.recipients),
+      force_ambiguous: z.boolean().default(false),
+    }),
+    output: z.strictObject({ queued: z.array(ActorId) }),
+    callers: ["user", "actor"],
+    lock: "group_read",
+    effect: "write",
+    idempotent: true,
+    http: { method: "POST", path: "/groups/{group_id}/messages/{source_event_id}/deliver" },
+    mcp: "svc_message_deliver",
+    cli: "deliver",
+  }),
+  operation({
+    name: "reply_request_cancel",
+    title: "Cancel a reply request",
+    summary: "Withdraws the open reply obligations of a message. Running work isn't stopped.",
+    input: z.strictObject({ group_id: GroupId, event_id: EventId, client_id: ClientId.optional() }),
+    output: z.strictObject({
+      event: LedgerEventSchema,
+      cancelled: z.array(z.string()),
+      duplicate: z.boolean(),
+    }),
+    callers: ["user", "member", "actor"],
+    lock: "group_read",
+    effect: "write",
+    idempotent: true,
+    http: { method: "POST", path: "/groups/{group_id}/messages/{event_id}/reply-request/cancel" },
+    mcp: "svc_reply_request_cancel",
+    cli: "cancel-reply",
+  }),
+  operation({
+    name: "message_history",
+    title: "An Actor's own messages",
+    summary: "What this Actor sent or was sent in its own generation, oldest first.",
+    input: z.strictObject({
+      group_id: GroupId,
+      actor_id: ActorId.optional(),
+      mode: z.enum(["all", "sent", "received"]).default("all"),
+      query: z.string().max(512).default(""),
+      before_event_id: EventId.optional(),
+      limit: Limit.default(LIMITS.page.default),
+    }),
+    output: z.strictObject({ events: z.array(LedgerEventSchema), has_more: z.boolean() }),
+    callers: ["user", "actor"],
+    lock: "none",
+    effect: "read",
+    idempotent: true,
+    mcp: "svc_message_history",
+    cli: "history",
+  }),
+  operation({
+    name: "inbox_peek",
+    title: "Look into an Inbox",
+    summary: "Unread Mail of an Actor in ledger order, without moving its cursor.",
+    input: z.strictObject({
+      group_id: GroupId,
+      actor_id: ActorId.optional(),
+      limit: Limit.default(LIMITS.page.default),
+    }),
+    output: z.strictObject({
+      messages: z.array(LedgerEventSchema),
+      cursor: EventId.nullable(),
+      unread: z.int(),
+    }),
+    callers: ["user", "actor"],
+    lock: "none",
+    effect: "read",
+    idempotent: true,
+    http: { method: "GET", path: "/groups/{group_id}/inbox" },
+    cli: "inbox",
+  }),
+  operation({
+    name: "inbox_read",
+    title: "Read the Inbox",
+    summary:
+      "The next Mail in ledger order (the cursor moves) and, for the Actor itself, direct messages as they arrive. Waits up to wait_seconds; ack names the batch that was taken before.",
+    input: z.strictObject({
+      group_id: GroupId,
+      actor_id: ActorId.optional(),
+      limit: Limit.default(LIMITS.page.default),
+      ack: z.string().min(1).max(64).optional(),
+      /** 0-50, clamped; absent means no wait except over MCP, where it is 25. */
+      wait_seconds: z
+        .number()
+        .min(0)
+        .transform((seconds) => Math.min(seconds, LIMITS.inbox.waitSecondsMax))
+        .optional(),
+    }),
+    output: z.strictObject({
+      messages: z.array(InboxMessage),
+      batch_id: z.string().nullable(),
+      cursor: EventId.nullable(),
+      unread: z.int(),
+    }),
+    callers: ["user", "actor"],
+    lock: "none",
+    effect: "write",
+    idempotent: false,
+    mcp: "svc_inbox_read",
+    cli: "inbox",
+  }),
+  operation({
+    name: "feed_read",
+    title: "Mark as read",
+    summary: "The person has seen the Group's messages up to this one, everywhere.",
+    input: z.strictObject({ group_id: GroupId, event_id: EventId }),
+    output: z.strictObject({ unread: z.int(), attention: z.int() }),
+    callers: ["user", "member"],
+    lock: "group_read",
+    effect: "write",
+    idempotent: true,
+    http: { method: "POST", path: "/groups/{group_id}/read" },
+    cli: "read",
+  }),
+  operation({
+    name: "message_upload_preflight",
+    title: "Check an upload",
+    summary: "Whether a message with these files would be taken, before they are uploaded. Changes nothing.",
+    input: z.strictObject({
+      group_id: GroupId,
+      message_mode: MessageMode.optional(),
+      to: Recipients.default([]),
+      reply_to: EventId.optional(),
+      files: z
+        .array(z.strictObject({ name: text(LIMITS.attachment.nameBytes).min(1), bytes: z.int().min(0) }))
+        .min(1)
+        .max(LIMITS.message.attachments),
+    }),
+    output: z.strictObject({ accepted: z.literal(true), upload_limit: z.int() }),
+    callers: ["user", "member"],
+    lock: "none",
+    effect: "read",
+    idempotent: true,
+    http: { method: "POST", path: "/groups/{group_id}/uploads/preflight" },
+  }),
+  operation({
+    name: "draft_get",
+    title: "Read a draft",
+    summary: "The person's unsent text in this Group.",
+    input: z.strictObject({ group_id: GroupId }),
+    output: z.strictObject({ draft: z.looseObject({}).nullable(), updated_at: z.string().nullable() }),
+    callers: ["user", "member"],
+    lock: "none",
+    effect: "read",
+    idempotent: true,
+    http: { method: "GET", path: "/groups/{group_id}/draft" },
+  }),
+  operation({
+    name: "draft_put",
+    title: "Keep a draft",
+    summary: "Keeps the person's unsent text; null removes it.",
+    input: z.strictObject({
+      group_id: GroupId,
+      draft: z
+        .strictObject({
+          text: Text,
+          to: Recipients.default([]),
+          message_mode: MessageMode.optional(),
+          reply_to: EventId.optional(),
+          attachments: Uploads,
+        })
+        .nullable(),
+    }),
+    output: z.strictObject({ updated_at: z.string().nullable() }),
+    callers: ["user", "member"],
+    lock: "none",
+    effect: "write",
+    idempotent: true,
+    http: { method: "PUT", path: "/groups/{group_id}/draft" },
+  }),
+] as const;

@@ -1,0 +1,30 @@
+/** All operations by name. Rooms provide the handlers; this table is what ports, docs and tests go by. */
+import { accessOperations } from "./access.ts";
+import { actorOperations } from "./actors.ts";
+import type { OperationContract } from "./contract.ts";
+import { groupOperations } from "./groups.ts";
+import { ledgerOperations } from "./ledger.ts";
+import { messageOperations } from "./messages.ts";
+import { systemOperations } from "./system.ts";
+
+const all = [
+  ...groupOperations,
+  ...actorOperations,
+  ...messageOperations,
+  ...ledgerOperations,
+  ...accessOperations,
+  ...systemOperations,
+] as const;
+
+type Entry = (typeof all)[number];
+export type OperationName = Entry["name"];
+export type ContractOf<Name extends OperationName> = Extract<Entry, { name: Name }>;
+/** Parsed input of an operation, defaults applied. */
+export type InputOf<Name extends OperationName> = ContractOf<Name>["input"]["_zod"]["output"];
+/** What a caller may pass. */
+export type ArgumentsOf<Name extends OperationName> = ContractOf<Name>["input"]["_zod"]["input"];
+export type ResultOf<Name extends OperationName> = ContractOf<Name>["output"]["_zod"]["output"];
+
+export const OPERATIONS: ReadonlyMap<string, OperationContract> = new Map(
+  all.map((contract) => [contract.name, contract as OperationContract]),
+);

@@ -1,0 +1,94 @@
+/** The daemon itself. */
+import * as z from "zod";
+import { LedgerEventSchema } from "../events.ts";
+import { HealthCheck } from "../health.ts";
+import { Actor, GroupId } from "../model.ts";
+import { ActorWithPresence } from "./actors.ts";
+import { operation } from "./contract.ts";
+
+export const DaemonStatus = z.strictObject({
+  running: z.literal(true),
+  pid: z.int(),
+  version: z.string(),
+  instance_id: z.string(),
+  socket: z.string(),
+  web_origin: z.string().nullable(),
+  home: z.string(),
+  started_at: z.string(),
+});
+
+export const systemOperations = [
+  operation({
+    name: "daemon_status",
+    title: "Daemon status",
+    summary: "Process id, version, addresses and start time of the daemon.",
+    input: z.strictObject({}),
+    output: DaemonStatus,
+    callers: ["user"],
+    lock: "none",
+    effect: "read",
+    idempotent: true,
+    http: { method: "GET", path: "/daemon" },
+    cli: "daemon status",
+  }),
+  operation({
+    name: "daemon_stop",
+    title: "Stop the daemon",
+    summary: "Finishes what was acknowledged, closes everything and ends. Over the local socket only.",
+    input: z.strictObject({}),
+    output: z.strictObject({ stopping: z.literal(true), pid: z.int() }),
+    callers: ["user"],
+    lock: "none",
+    effect: "write",
+    idempotent: true,
+    cli: "daemon stop",
+  }),
+  operation({
+    name: "health",
+    title: "Health checks",
+    summary: "Everything the daemon checks of itself, each with a remedy.",
+    input: z.strictObject({}),
+    output: z.strictObject({ checks: z.array(HealthCheck) }),
+    callers: ["user"],
+    lock: "none",
+    effect: "read",
+    idempotent: true,
+    http: { method: "GET", path: "/health-checks" },
+    cli: "doctor",
+  }),
+  operation({
+    name: "bootstrap",
+    title: "Where am I",
+    summary:
+      "For an Actor: its Group, itself, the other Actors, unread Mail, open reply requests and the newest messages to it.",
+    input: z.strictObject({ group_id: GroupId }),
+    output: z.strictObject({
+      group: z.strictObject({
+        group_id: GroupId,
+        title: z.string(),
+        topic: z.string(),
+        state: z.string(),
+        project_root: z.string().nullable(),
+      }),
+      me: Actor.pick({ id: true, title: true, role: true, runtime: true }),
+      actors: z.array(
+        ActorWithPresence.pick({
+          id: true,
+          title: true,
+          role: true,
+          runtime: true,
+          enabled: true,
+          presence: true,
+        }),
+      ),
+      unread_mail: z.int(),
+      pending_messages: z.int(),
+      open_requests: z.array(LedgerEventSchema),
+    }),
+    callers: ["actor"],
+    lock: "none",
+    effect: "read",
+    idempotent: true,
+    mcp: "svc_bootstrap",
+  }),
+] as const;

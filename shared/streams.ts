@@ -1,0 +1,52 @@
+/**
+ * What streams carry.
+ *
+ * - `GET G/ledger/stream` (SSE): unnamed order of `event: ledger`, `id: <event id>`, `data: <LedgerEvent>`. Resumes after `Last-Event-ID` or
+ *   `?after=<event id>` without gap or duplicate; without either it begins with what comes. `event: resume` with `{after}` precedes the close of a
+ *   client that reads too slowly; `event: reload` means that the id isn't known (reset or another Group): read a fresh page.
+ * - `GET /events/stream` (SSE): the same for every Group the caller may see, plus `event: group` with a GroupSummary and `event: group_gone`.
+ * - `GET /events/ws` (WebSocket): many subscriptions over one connection, with the messages below.
+ */
+import * as z from "zod";
+import type { LedgerEvent } from "./events.ts";
+import { EventId, GroupId } from "./model.ts";
+import type { GroupSummary } from "./operations/groups.ts";
+
+const SubscriptionId = z.string().min(1).max(64);
+
+/** Messages from the client. */
+export const StreamRequest = z.discriminatedUnion("type", [
+  /** Summaries of all Groups that the caller may see: first all, then each change. */
+  z.strictObject({ type: z.literal("subscribe"), id: SubscriptionId, channel: z.literal("groups") }),
+  /** One Group's events after `after`, else those to come; and changes of its Actors' presence. */
+  z.strictObject({
+    type: z.literal("subscribe"),
+    id: SubscriptionId,
+    channel: z.literal("ledger"),
+    group_id: GroupId,
+    after: EventId.optional(),
+  }),
+  z.strictObject({ type: z.literal("unsubscribe"), id: SubscriptionId }),
+  z.strictObject({ type: z.literal("ping") }),
+]);
+export type StreamRequest = z.infer<typeof StreamRequest>;
+
+/** Messages to the client; `id` is the subscription's. */
+export type StreamMessage =
+  | { type: "subscribed"; id: string }
+  | { type: "unsubscribed"; id: string }
+  | { type: "event"; id: string; event: LedgerEvent }
+  | { type: "group"; id: string; group: GroupSummary }
+  | { type: "group_gone"; id: string; group_id: string }
+  /** Actors changed (added, edited, state): read `actor_list` again. */
+  | { type: "actors"; id: string; group_id: string }
+  /** The client reads too slowly: the subscription ended; subscribe again after this event (null: read a fresh page). */
+  | { type: "resume"; id: string; after: string | null }
+  /** The event to resume after isn't known here: read a fresh page, then subscribe after its last event. */
+  | { type: "reload"; id: string }
+  | {
+      type: "error";
+      id: string | null;
+      error: { code: string; message: string; details: Record<string, unknown> };
+    }
+  | { type: "pong" };
