@@ -1,5 +1,6 @@
 /** The face of the ledger room: what a Group's ledger takes and gives. */
 import type { LedgerEvent } from "../../shared/events.ts";
+import type { LIMITS } from "../../shared/limits.ts";
 
 /** What a caller hands over; the ledger adds `v`, `group_id` and, unless given, `id` and `ts`. */
 export interface NewEvent {
@@ -25,6 +26,22 @@ export interface Placed {
 }
 
 /**
+ * What keys and projections see of an event. During a rebuild it stands on the raw line and is reused for the next one, so nothing may
+ * keep it. For `chat.message`, `data` and `string` may know only the members before `text`; for every other kind they know all.
+ */
+export interface EventHead {
+  readonly id: string;
+  readonly ts: string;
+  readonly kind: string;
+  readonly scope_key: string;
+  readonly by: string;
+  /** Parsed on first use (about a microsecond). Prefer `string` where a rebuild meets every event. */
+  readonly data: Record<string, unknown>;
+  /** The member `name` of `data` when it is a string, without parsing the rest. */
+  string(name: string): string | undefined;
+}
+
+/**
  * Follows the ledger: rebuilt from it, then fed by every append in order. `apply` must not throw for events of unknown shape.
  * `checkpoint` and `restore` let an open skip what lies in sealed segments; a checkpoint that doesn't restore is thrown away.
  */
@@ -32,12 +49,16 @@ export interface Projection {
   readonly name: string;
   /** Raises when the meaning of a checkpoint changes. */
   readonly version: number;
-  /** False for lines of this kind that `apply` would ignore, so that a rebuild needn't parse them. */
+  /** False for lines of this kind that `apply` would ignore, so that a rebuild needn't look at them. */
   wants(kind: string): boolean;
-  apply(event: LedgerEvent, ordinal: Ordinal): void;
+  apply(event: EventHead, ordinal: Ordinal): void;
   reset(): void;
+  /** The whole state. The same events give the same bytes, however often a restore lay between: `verify` compares them. */
   checkpoint(): Uint8Array;
+  /** Throws when the bytes aren't a checkpoint of this version; `reset` follows then. */
   restore(bytes: Uint8Array): void;
+  /** A new, empty one of the same kind, for `verify`. */
+  fresh(): Projection;
 }
 
 export interface PageRequest {
@@ -46,6 +67,21 @@ export interface PageRequest {
   after?: string | undefined;
   limit: number;
   kinds?: ReadonlySet<string> | undefined;
+}
+
+/** Events around one event: `before` older ones, the event itself, `after` newer ones. */
+export interface WindowRequest {
+  around: string;
+  before: number;
+  after: number;
+  kinds?: ReadonlySet<string> | undefined;
+}
+
+/** Events oldest first; `older` and `newer` say whether further events lie on that side. */
+export interface Window {
+  events: LedgerEvent[];
+  older: boolean;
+  newer: boolean;
 }
 
 /** Events oldest first. `more` says whether further events lie in the direction of travel. */
@@ -60,3 +96,19 @@ export interface SearchRequest {
   limit: number;
   kinds?: ReadonlySet<string> | undefined;
 }
+
+/** Matches oldest first. One call reads a bounded part of the history; `before` continues with what is older, null when that was all. */
+export interface SearchPage extends Page {
+  before: string | null;
+}
+
+export interface LedgerOptions {
+  group_id: string;
+  projections: Projection[];
+  /** The idempotency key of an event that is met in a rebuild: the same string that `NewEvent.key` carried at the append. */
+  keyOf(event: EventHead): string | undefined;
+  /** Smaller limits, for tests. */
+  limits?: Partial<LedgerLimits>;
+}
+
+export type LedgerLimits = { [Name in keyof typeof LIMITS.ledger]: number };
