@@ -1,0 +1,100 @@
+/**
+ * Writes docs/errors.md and docs/operations.md from the catalogue and the registry, so that they can't drift.
+ * `node --import=tsx build/reference-docs.ts`; a test fails when the files differ from what this would write.
+ */
+import { writeFileSync } from "node:fs";
+import * as z from "zod";
+import { ERRORS } from "../shared/errors.ts";
+import type { OperationContract } from "../shared/operations/contract.ts";
+import { OPERATIONS } from "../shared/operations/registry.ts";
+
+interface JsonSchema {
+  type?: string | string[];
+  properties?: Record<string, JsonSchema>;
+  required?: string[];
+  items?: JsonSchema;
+  anyOf?: JsonSchema[];
+  enum?: unknown[];
+  const?: unknown;
+  default?: unknown;
+  pattern?: string;
+  minimum?: number;
+  maximum?: number;
+  additionalProperties?: JsonSchema | boolean;
+}
+
+function cell(text: string): string {
+  return text.replaceAll("|", "\\|");
+}
+
+/** A schema in a few words: `string`, `"send" | "mail"`, `object[]`. */
+function shape(schema: JsonSchema): string {
+  if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(" | ");
+  if (schema.const !== undefined) return JSON.stringify(schema.const);
+  if (schema.anyOf) return schema.anyOf.map(shape).join(" | ");
+  if (schema.type === "array") return schema.items ? `(${shape(schema.items)})[]`.replace(/^\((\w+)\)/u, "$1") : "array";
+  if (schema.type === "object" && schema.properties) return `{${Object.keys(schema.properties).join(", ")}}`;
+  return Array.isArray(schema.type) ? schema.type.join(" | ") : (schema.type ?? "any");
+}
+
+function jsonSchema(schema: z.ZodType, io: "input" | "output"): JsonSchema {
+  return z.toJSONSchema(schema, { io, unrepresentable: "any" }) as JsonSchema;
+}
+
+function describe(contract: OperationContract): string {
+  const input = jsonSchema(contract.input, "input");
+  const output = jsonSchema(contract.output, "output");
+  const fields = Object.entries(input.properties ?? {}).map(([name, schema]) => {
+    const needed = input.required?.includes(name) ? "yes" : schema.default === undefined ? "no" : `no, ${JSON.stringify(schema.default)}`;
+    return `| \`${name}\` | ${cell(shape(schema))} | ${cell(needed)} |`;
+  });
+  const ports = [
+    contract.http ? `HTTP \`${contract.http.method} /api/v1${contract.http.path}\`` : "",
+    contract.mcp ? `MCP \`${contract.mcp}\`` : "",
+    contract.cli ? `\`svc ${contract.cli}\`` : "",
+  ].filter((port) => port !== "");
+  return [
+    `### ${contract.name}`,
+    "",
+    contract.summary,
+    "",
+    `For: ${contract.callers.join(", ")}.${ports.length > 0 ? ` Also: ${ports.join(", ")}.` : ""}`,
+    "",
+    ...(fields.length > 0 ? ["| Input | Type | Required |", "|---|---|---|", ...fields, ""] : []),
+    `Result: \`${shape(output)}\``,
+    "",
+  ].join("\n");
+}
+
+export function errorsPage(): string {
+  const rows = Object.entries(ERRORS).map(([code, { status, sentence, remedy }]) => `| \`${code}\` | ${status} | ${cell(sentence)} | ${cell(remedy)} |`);
+  return [
+    "# Errors",
+    "",
+    "Every refusal is `{ok: false, error: {code, message, details}}`. `code` is stable, `message` says what is wrong and what to do, `details` names the field, limit or choice.",
+    "The command line prints the message to standard error and exits with 1; over MCP it is a tool error.",
+    "",
+    "| Code | HTTP | What is wrong | What to do |",
+    "|---|---|---|---|",
+    ...rows,
+    "",
+  ].join("\n");
+}
+
+export function operationsPage(): string {
+  return [
+    "# Operations",
+    "",
+    "Every port (local socket, HTTP, MCP, command line) calls these. On the local socket each is `POST /op/<name>` with its input as JSON; over HTTP the path",
+    "takes its `{fields}` from the input, GET and DELETE take the rest from the query, the others from a JSON body. Unknown fields are refused.",
+    "The answer is `{ok: true, result}` or an error from [errors.md](errors.md). `user` is the owner of the local socket or an administrator token, `member` a",
+    "token restricted to Groups, `actor` an Actor inside its own Group, `exhibit` the read-only listener.",
+    "",
+    ...[...OPERATIONS.values()].map(describe),
+  ].join("\n");
+}
+
+if (process.argv[1]?.endsWith("reference-docs.ts")) {
+  writeFileSync("docs/errors.md", errorsPage());
+  writeFileSync("docs/operations.md", operationsPage());
+}
