@@ -1,0 +1,120 @@
+/** The real file system behind `Files`. */
+import * as fs from "node:fs";
+import { join } from "node:path";
+import type { Files, FileStatus, OpenFile, OpenMode, SyncDone } from "./files.ts";
+
+const NOFOLLOW = fs.constants.O_NOFOLLOW ?? 0;
+const DIRECTORY = fs.constants.O_DIRECTORY ?? 0;
+/** Opening a FIFO that somebody put in a file's place must not wait for its other end. */
+const NONBLOCK = fs.constants.O_NONBLOCK ?? 0;
+const FLAGS: Record<OpenMode, number> = {
+  read: fs.constants.O_RDONLY | NOFOLLOW | NONBLOCK,
+  write: fs.constants.O_RDWR | NOFOLLOW | NONBLOCK,
+  create: fs.constants.O_RDWR | fs.constants.O_CREAT | fs.constants.O_EXCL | NOFOLLOW,
+};
+
+class RealFile implements OpenFile {
+  #descriptor: number;
+
+  constructor(descriptor: number) {
+    this.#descriptor = descriptor;
+  }
+
+  size(): number {
+    return fs.fstatSync(this.#descriptor).size;
+  }
+
+  read(buffer: Uint8Array, position: number): number {
+    let done = 0;
+    while (done < buffer.length) {
+      const got = fs.readSync(this.#descriptor, buffer, done, buffer.length - done, position + done);
+      if (got === 0) break;
+      done += got;
+    }
+    return done;
+  }
+
+  write(data: Uint8Array, position: number): void {
+    let done = 0;
+    while (done < data.length) {
+      done += fs.writeSync(this.#descriptor, data, done, data.length - done, position + done);
+    }
+  }
+
+  truncate(length: number): void {
+    fs.ftruncateSync(this.#descriptor, length);
+  }
+
+  sync(done: SyncDone): void {
+    fs.fdatasync(this.#descriptor, done);
+  }
+
+  close(): void {
+    if (this.#descriptor < 0) return;
+    const descriptor = this.#descriptor;
+    this.#descriptor = -1;
+    fs.closeSync(descriptor);
+  }
+}
+
+function kindOf(status: fs.Stats): FileStatus["kind"] {
+  if (status.isFile()) return "file";
+  if (status.isDirectory()) return "directory";
+  return status.isSymbolicLink() ? "link" : "other";
+}
+
+/** The disk. Modes are forced after creation, so the umask has no say in them. */
+export class RealFiles implements Files {
+  open(path: string, mode: OpenMode): OpenFile {
+    const descriptor = fs.openSync(path, FLAGS[mode], 0o600);
+    try {
+      if (mode === "create") fs.fchmodSync(descriptor, 0o600);
+    } catch (error) {
+      fs.closeSync(descriptor);
+      throw error;
+    }
+    return new RealFile(descriptor);
+  }
+
+  rename(from: string, to: string): void {
+    fs.renameSync(from, to);
+  }
+
+  unlink(path: string): void {
+    fs.unlinkSync(path);
+  }
+
+  list(path: string): string[] {
+    return fs.readdirSync(path);
+  }
+
+  stat(path: string): FileStatus | null {
+    const status = fs.lstatSync(path, { throwIfNoEntry: false });
+    if (status === undefined) return null;
+    const { size: bytes, mode, uid, ino: inode, mtimeMs: modifiedMs } = status;
+    return { kind: kindOf(status), bytes, mode: mode & 0o777, uid, inode, modifiedMs };
+  }
+
+  mkdir(path: string): void {
+    fs.mkdirSync(path, { mode: 0o700 });
+    fs.chmodSync(path, 0o700);
+  }
+
+  rmdir(path: string): void {
+    fs.rmdirSync(path);
+  }
+
+  syncDir(path: string, done: SyncDone): void {
+    // Windows can't open a directory; its file systems journal names themselves.
+    if (process.platform === "win32") {
+      setImmediate(done, null);
+      return;
+    }
+    fs.open(join(path, "."), fs.constants.O_RDONLY | DIRECTORY, (error, descriptor) => {
+      if (error !== null) return done(error);
+      fs.fsync(descriptor, (failed) => {
+        fs.close(descriptor, () => done(failed));
+      });
+    });
+  }
+}

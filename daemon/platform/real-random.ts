@@ -1,0 +1,13 @@
+/** The operating system's randomness behind `Random`. */
+import { randomBytes, randomUUID } from "node:crypto";
+import type { Random } from "./random.ts";
+
+export class RealRandom implements Random {
+  bytes(count: number): Uint8Array {
+    return randomBytes(count);
+  }
+
+  uuid(): string {
+    return randomUUID();
+  }
+}
