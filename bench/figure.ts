@@ -1,0 +1,75 @@
+/** What the bench gives: figures that each compare two things timed in the same run (cli.md, "npm scripts with stable output"). */
+
+export interface Figure {
+  name: string;
+  /** Of `value` and `against_value`. */
+  unit: string;
+  value: number;
+  /** What it is compared with. */
+  against: string;
+  against_value: number;
+  /** `value / against_value`: what `goal` and `floor` speak of. */
+  ratio: number;
+  goal: number;
+  /** Worse than this counts as not done. */
+  floor: number;
+  better: "higher" | "lower";
+  /** The ratio is not worse than the floor. */
+  holds: boolean;
+}
+
+export interface BenchOptions {
+  /** Few and small rounds: shows that every figure can be measured, not what it is worth. */
+  short: boolean;
+  /** What `--only` asked for: figures whose name doesn't contain it needn't be measured. */
+  only: string;
+}
+
+/** One or several figures that are measured together. `run` throws when a figure could not be measured at all. */
+export interface Measurement {
+  /** Names of the figures, as `--only` matches them. */
+  figures: readonly string[];
+  run(options: BenchOptions): Promise<Figure[]>;
+}
+
+type Comparison = Omit<Figure, "ratio" | "holds">;
+
+/** Fills in the ratio and whether it holds. */
+export function compare(comparison: Comparison): Figure {
+  const ratio = comparison.value / comparison.against_value;
+  if (!Number.isFinite(ratio))
+    throw new Error(`${comparison.name}: ${comparison.value} / ${comparison.against_value}`);
+  const holds = comparison.better === "higher" ? ratio >= comparison.floor : ratio <= comparison.floor;
+  const { name, unit, value, against, against_value, goal, floor, better } = comparison;
+  return { name, unit, value, against, against_value, ratio, goal, floor, better, holds };
+}
+
+/** A figure whose goal is a number of its own unit and no ratio: it is compared with 1 of that unit. */
+export function absolute(figure: Omit<Comparison, "against_value">): Figure {
+  return compare({ ...figure, against_value: 1 });
+}
+
+export function median(values: readonly number[]): number {
+  if (values.length === 0) throw new Error("no rounds");
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+}
+
+/**
+ * Runs the sides in turn, `rounds` times, each round in the opposite order of the one before, so that neither a slow minute of the machine
+ * nor the order favours a side. Gives the median of what each side returned.
+ */
+export async function interleave<Side extends string>(
+  rounds: number,
+  sides: Record<Side, () => number | Promise<number>>,
+): Promise<Record<Side, number>> {
+  const names = Object.keys(sides) as Side[];
+  const results = new Map<Side, number[]>(names.map((name) => [name, []]));
+  for (let round = 0; round < rounds; round += 1) {
+    for (const name of round % 2 === 0 ? names : names.toReversed()) {
+      results.get(name)!.push(await sides[name]());
+    }
+  }
+  return Object.fromEntries(names.map((name) => [name, median(results.get(name)!)])) as Record<Side, number>;
+}
