@@ -24,6 +24,13 @@ export class Mutex {
     return this.#acquire(true);
   }
 
+  /** A read permit at once, or null when one would have to wait. */
+  tryRead(): Release | null {
+    if (this.#writing || this.#waiting.length > 0 || this.#destroyed !== null) return null;
+    this.#readers += 1;
+    return this.#release(false);
+  }
+
   /** Whoever waits now or asks later gets `error`. Permits already held stay valid. Idempotent: the first error counts. */
   destroy(error: Error): void {
     this.#destroyed ??= error;

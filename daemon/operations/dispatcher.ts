@@ -1,0 +1,160 @@
+/**
+ * The one way in (architecture.md, rule 1): a name and raw arguments become an envelope. In order: the operation, who may call it, its
+ * arguments, the caller's Groups, the permit, the handler. Nothing here waits when nothing has to.
+ */
+import type { ErrorBody } from "../../shared/errors.ts";
+import { Refusal } from "../../shared/errors.ts";
+import type { CallContext, Caller } from "../../shared/operations/caller.ts";
+import type { OperationContract } from "../../shared/operations/contract.ts";
+import type { HandlersOf } from "../../shared/operations/handlers.ts";
+import { OPERATIONS, type OperationName } from "../../shared/operations/registry.ts";
+import type { Log } from "../platform/log.ts";
+import type { Mutex } from "../platform/mutex.ts";
+import { invalidArguments, refusalOf } from "./failures.ts";
+import { Permits } from "./permits.ts";
+
+/** What every port renders (protocol.md, section 3). `status` is the HTTP ports'. */
+export type Outcome =
+  | { readonly ok: true; readonly result: unknown }
+  | { readonly ok: false; readonly error: ErrorBody; readonly refusal: Refusal };
+
+/** A call as its port knows it. */
+export interface Call extends CallContext {
+  /** Stands in the log and in the details of `internal_error`. */
+  readonly requestId: string;
+}
+
+type AnyHandler = (input: unknown, context: CallContext) => unknown;
+
+interface Entry {
+  contract: OperationContract;
+  handler: AnyHandler;
+}
+
+export interface DispatcherOptions {
+  handlers: HandlersOf<OperationName>;
+  log: Log;
+  /** An open Group's permit; throws `group_not_found` or `group_unavailable`. */
+  permitOf(groupId: string): Mutex;
+  /** Checks every result against its schema and fails loudly; for tests. */
+  checkOutputs?: boolean;
+}
+
+export class Dispatcher {
+  readonly #entries = new Map<string, Entry>();
+  readonly #permits: Permits;
+  readonly #log: Log;
+  readonly #checkOutputs: boolean;
+
+  constructor(options: DispatcherOptions) {
+    this.#log = options.log;
+    this.#permits = new Permits((groupId) => options.permitOf(groupId));
+    this.#checkOutputs = options.checkOutputs ?? false;
+    for (const [name, contract] of OPERATIONS) {
+      const handler = options.handlers[name as OperationName] as AnyHandler | undefined;
+      if (handler === undefined) throw new Error(`the operation ${name} has no handler`);
+      this.#entries.set(name, { contract, handler });
+    }
+  }
+
+  /** Never throws and never rejects. A promise only when the handler or a permit has to wait. */
+  call(name: string, raw: unknown, call: Call): Outcome | Promise<Outcome> {
+    try {
+      const entry = this.#entries.get(name);
+      if (entry === undefined) return failure(new Refusal("unknown_operation"));
+      const { contract } = entry;
+      if (!contract.callers.includes(call.caller.kind)) return failure(new Refusal("permission_denied"));
+      const parsed = contract.input.safeParse(raw);
+      if (!parsed.success) return failure(invalidArguments(parsed.error));
+      const groupId = (parsed.data as { group_id?: string }).group_id;
+      if (groupId !== undefined && !mayEnter(call.caller, groupId)) return failure(foreignGroup(groupId));
+      const permit = this.#permits.acquire(contract.lock, groupId);
+      if (permit instanceof Promise) return this.#wait(entry, parsed.data, call, permit);
+      return this.#run(entry, parsed.data, call, permit);
+    } catch (error) {
+      return this.#fail(name, error, call);
+    }
+  }
+
+  /** Waiting calls are refused with `shutting_down`, and so are later ones that need a permit. */
+  close(): void {
+    this.#permits.close();
+  }
+
+  async #wait(
+    entry: Entry,
+    input: unknown,
+    call: Call,
+    permit: Promise<() => void>,
+  ): Promise<Outcome> {
+    try {
+      return await this.#run(entry, input, call, await permit);
+    } catch (error) {
+      return this.#fail(entry.contract.name, error, call);
+    }
+  }
+
+  #run(entry: Entry, input: unknown, call: Call, release: () => void): Outcome | Promise<Outcome> {
+    let pending: unknown;
+    try {
+      pending = entry.handler(input, call);
+    } catch (error) {
+      release();
+      return this.#fail(entry.contract.name, error, call);
+    }
+    if (pending instanceof Promise) {
+      return pending.then(
+        (result: unknown) => {
+          release();
+          return this.#success(entry.contract, result, call);
+        },
+        (error: unknown) => {
+          release();
+          return this.#fail(entry.contract.name, error, call);
+        },
+      );
+    }
+    release();
+    return this.#success(entry.contract, pending, call);
+  }
+
+  #success(contract: OperationContract, result: unknown, call: Call): Outcome {
+    if (this.#checkOutputs) {
+      const checked = contract.output.safeParse(result);
+      if (!checked.success) {
+        const where = checked.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
+        this.#log.error("output", { operation: contract.name, problems: where.join("; ") });
+        return this.#fail(contract.name, new Error(`${contract.name} answers ${where.join("; ")}`), call);
+      }
+    }
+    return { ok: true, result };
+  }
+
+  #fail(operation: string, error: unknown, call: Call): Outcome {
+    return failure(refusalOf(error, this.#log, { operation, id: call.requestId }));
+  }
+}
+
+export function failure(refusal: Refusal): Outcome {
+  return { ok: false, error: refusal.body(), refusal };
+}
+
+/**
+ * Whether a caller's credential reaches this Group at all. What it doesn't reach answers like what doesn't exist, whether or not it
+ * does, so that nothing can be probed.
+ */
+export function mayEnter(caller: Caller, groupId: string): boolean {
+  switch (caller.kind) {
+    case "user":
+      return true;
+    case "actor":
+      return caller.group_id === groupId;
+    case "member":
+    case "exhibit":
+      return caller.groups.has(groupId);
+  }
+}
+
+export function foreignGroup(groupId: string): Refusal {
+  return new Refusal("group_not_found", { details: { group_id: groupId } });
+}

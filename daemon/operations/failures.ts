@@ -1,0 +1,53 @@
+/** Turns whatever a handler throws into the failing half of an envelope (protocol.md, section 3). */
+import type { ZodError } from "zod";
+import { type ErrorBody, type ErrorCode, Refusal } from "../../shared/errors.ts";
+import { errorFields, type Log } from "../platform/log.ts";
+
+const STORAGE_CODES: Readonly<Record<string, ErrorCode>> = {
+  ENOSPC: "storage_full",
+  EDQUOT: "storage_full",
+  EIO: "storage_failed",
+  EROFS: "storage_failed",
+};
+const ISSUES_SHOWN = 8;
+const NAME_SHOWN = 128;
+
+/** A Refusal as it is, a storage error as one, anything else as `internal_error` whose details carry only the request id. */
+export function refusalOf(error: unknown, log: Log, request: { operation: string; id: string }): Refusal {
+  if (error instanceof Refusal) return error;
+  const code = STORAGE_CODES[(error as NodeJS.ErrnoException | null)?.code ?? ""];
+  if (code !== undefined) {
+    log.error("storage", { operation: request.operation, request: request.id, ...errorFields(error) });
+    return new Refusal(code, { cause: error });
+  }
+  log.error("unexpected", { operation: request.operation, request: request.id, ...errorFields(error) });
+  return new Refusal("internal_error", { details: { request_id: request.id }, cause: error });
+}
+
+export type Failure = { ok: false; error: ErrorBody };
+
+/** `invalid_args` whose details name the first wrong field and up to eight problems; values are never quoted. */
+export function invalidArguments(error: ZodError): Refusal {
+  const problems = error.issues.slice(0, ISSUES_SHOWN).map((issue) => {
+    const path: PropertyKey[] =
+      issue.code === "unrecognized_keys" ? [...issue.path, issue.keys[0] ?? ""] : issue.path;
+    const problem = issue.code === "unrecognized_keys" ? "isn't a field of this operation" : issue.message;
+    return { field: fieldName(path), problem };
+  });
+  const first = problems[0] ?? { field: "", problem: "is wrong" };
+  const subject = first.field === "" ? "The arguments" : `'${first.field}'`;
+  return new Refusal("invalid_args", {
+    specifics: `${subject}: ${first.problem}.`,
+    details: { field: first.field, problems },
+  });
+}
+
+/** `to[0].name` for `["to", 0, "name"]`. */
+function fieldName(path: readonly PropertyKey[]): string {
+  let name = "";
+  for (const part of path) {
+    if (typeof part === "number") name += `[${part}]`;
+    else name += name === "" ? String(part) : `.${String(part)}`;
+  }
+  return name.length > NAME_SHOWN ? `${name.slice(0, NAME_SHOWN)}…`.toWellFormed() : name;
+}

@@ -1,0 +1,24 @@
+/** What rooms write to the daemon's log. Never a secret and never a message's text: names, ids, codes and counts only. */
+export type LogFields = Record<string, string | number | boolean | null | undefined>;
+
+export interface Log {
+  debug(event: string, fields?: LogFields): void;
+  info(event: string, fields?: LogFields): void;
+  warn(event: string, fields?: LogFields): void;
+  error(event: string, fields?: LogFields): void;
+}
+
+/** What may be logged of an unexpected error: its kind and where it came from. A message may quote input, so only a system error's is kept. */
+export function errorFields(error: unknown): LogFields {
+  if (!(error instanceof Error)) return { error: typeof error };
+  const system = error as NodeJS.ErrnoException;
+  return {
+    error: error.name,
+    code: typeof system.code === "string" ? system.code : undefined,
+    reason: typeof system.syscall === "string" ? `${system.syscall} ${String(system.code)}` : undefined,
+    stack: error.stack
+      ?.split("\n")
+      .filter((line) => line.startsWith("    at "))
+      .join("\n"),
+  };
+}

@@ -1,0 +1,88 @@
+/**
+ * JSON as every port takes it (protocol.md, "JSON bytes"): what `JSON.parse` takes, without duplicate members, halves of surrogate
+ * pairs, invalid UTF-8, excessive depth and a member named `__proto__`. `JSON.parse` does the work; what it forgives is found by
+ * counting: a text with as many colons outside strings as the value has members has no member twice.
+ */
+import { LIMITS } from "./limits.ts";
+
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** A text that isn't JSON as taken here. The message names the reason and never quotes the text. */
+export class StrictJsonError extends Error {
+  override readonly name = "StrictJsonError";
+}
+
+/** Parses UTF-8 bytes; throws StrictJsonError. */
+export function parseStrictJsonBytes(bytes: Uint8Array, depth: number = LIMITS.body.jsonDepth): unknown {
+  let text: string;
+  try {
+    text = decoder.decode(bytes);
+  } catch {
+    throw new StrictJsonError("The JSON isn't valid UTF-8.");
+  }
+  return parseStrictJson(text, depth);
+}
+
+/** Parses a text; `depth` is the number of arrays and objects that may stand inside each other. Throws StrictJsonError. */
+export function parseStrictJson(text: string, depth: number = LIMITS.body.jsonDepth): unknown {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new StrictJsonError("The text isn't JSON.");
+  }
+  // Without a \u escape a half of a pair could only come from the text itself.
+  const escapes = text.includes("\\u");
+  if (!escapes && !text.isWellFormed()) throw new StrictJsonError("The JSON has half of a surrogate pair.");
+  if (countMembers(value, depth, escapes) !== countColons(text)) {
+    throw new StrictJsonError("The JSON has a member twice.");
+  }
+  return value;
+}
+
+/** Members of all objects inside `value`; refuses what is too deep, ill-formed or named `__proto__` on the way. */
+function countMembers(value: unknown, depth: number, escapes: boolean): number {
+  if (typeof value === "string") {
+    if (escapes && !value.isWellFormed()) throw new StrictJsonError("The JSON has half of a surrogate pair.");
+    return 0;
+  }
+  if (typeof value !== "object" || value === null) return 0;
+  if (depth === 0) throw new StrictJsonError("The JSON is nested too deeply.");
+  let members = 0;
+  if (Array.isArray(value)) {
+    for (const item of value) members += countMembers(item, depth - 1, escapes);
+    return members;
+  }
+  const object = value as Record<string, unknown>;
+  for (const name of Object.keys(object)) {
+    if (name === "__proto__") throw new StrictJsonError("The JSON has a member that isn't taken.");
+    if (escapes && !name.isWellFormed()) throw new StrictJsonError("The JSON has half of a surrogate pair.");
+    members += 1 + countMembers(object[name], depth - 1, escapes);
+  }
+  return members;
+}
+
+const COLON = 0x3a;
+const BACKSLASH = 0x5c;
+
+/** Colons outside strings of a text that is known to be JSON. Jumps from quote to quote. */
+function countColons(text: string): number {
+  let colons = 0;
+  let position = 0;
+  for (;;) {
+    const opening = text.indexOf('"', position);
+    const end = opening === -1 ? text.length : opening;
+    for (let index = position; index < end; index++) if (text.charCodeAt(index) === COLON) colons++;
+    if (opening === -1) return colons;
+    let closing = text.indexOf('"', opening + 1);
+    while (isEscaped(text, closing)) closing = text.indexOf('"', closing + 1);
+    position = closing + 1;
+  }
+}
+
+/** Whether an odd number of backslashes stands before `index`. */
+function isEscaped(text: string, index: number): boolean {
+  let before = index - 1;
+  while (text.charCodeAt(before) === BACKSLASH) before--;
+  return (index - before) % 2 === 0;
+}
