@@ -1,20 +1,28 @@
-/** A Home on disk: made, checked, opened. */
-import type { Clock } from "../platform/clock.ts";
+/**
+ * A Home on disk: made, checked, opened (core-model.md, "Home").
+ *
+ * Owner and kind are not negotiable: a foreign owner or a link is refused. Permissions of what is ours are tightened to 0700 and 0600
+ * and the caller is told, because a Home restored from a backup or made by hand must start, and nobody else could have read on.
+ */
+import { dirname } from "node:path";
+import { type Clock, timestamp } from "../platform/clock.ts";
 import type { Files } from "../platform/files.ts";
 import type { Random } from "../platform/random.ts";
-import type { JsonDocument } from "./documents.ts";
+import { JsonDocument } from "./documents.ts";
+import { ensureDirectory } from "./durable.ts";
 import type { Host } from "./endpoint.ts";
-import type { InstanceIdentity } from "./identity.ts";
-import type { HomeLock } from "./lock.ts";
-import type { HomePaths } from "./paths.ts";
-import type { Settings } from "./settings.ts";
+import { InstanceIdentity } from "./identity.ts";
+import { HomeLock } from "./lock.ts";
+import { type HomePaths, homePaths } from "./paths.ts";
+import { HomeProblem } from "./problem.ts";
+import { defaultSettings, HOME_FORMAT, Settings, SETTINGS_VERSION } from "./settings.ts";
 
 export interface HomeDependencies {
   files: Files;
   clock: Clock;
   random: Random;
   host: Host;
-  /** Takes group and others' permissions away. */
+  /** Only ever takes permissions of group and others away. */
   chmod(path: string, mode: number): void;
 }
 
@@ -27,7 +35,82 @@ export interface Home {
   readonly tightened: readonly string[];
 }
 
-/** Makes or checks the Home at `root`, takes its lock and opens identity and settings. */
-export function openHome(_deps: HomeDependencies, _root: string): Promise<Home> {
-  throw new Error("not yet");
+/** Checks what is there; a missing entry is fine. Notes in `tightened` what it had to close. */
+function checkEntry(
+  deps: HomeDependencies,
+  path: string,
+  kind: "directory" | "file",
+  tightened: string[],
+): void {
+  const status = deps.files.stat(path);
+  if (status === null) return;
+  if (status.kind !== kind) {
+    const remedy = "Replace it, or name the real directory in SVC_HOME.";
+    throw new HomeProblem("insecure", path, `It is a ${status.kind}, not a ${kind}.`, remedy);
+  }
+  if (deps.host.platform === "win32") return;
+  if (status.uid !== deps.host.uid) {
+    const remedy = "Use a Home of your own, or give it to you with chown.";
+    throw new HomeProblem("insecure", path, `It belongs to uid ${status.uid}.`, remedy);
+  }
+  const mode = kind === "directory" ? 0o700 : 0o600;
+  if ((status.mode & ~mode) === 0) return;
+  deps.chmod(path, mode);
+  tightened.push(path);
+}
+
+async function ensureTree(files: Files, directory: string): Promise<void> {
+  if (files.stat(directory) !== null) return;
+  await ensureTree(files, dirname(directory));
+  await ensureDirectory(files, directory);
+}
+
+async function readSettings(files: Files, paths: HomePaths): Promise<JsonDocument<Settings> | null> {
+  const settings = await JsonDocument.read({
+    files,
+    path: paths.settings,
+    version: SETTINGS_VERSION,
+    schema: Settings,
+  });
+  const format = settings?.value.format ?? HOME_FORMAT;
+  if (format > HOME_FORMAT) {
+    const wrong = `The Home has format ${format}, this program knows up to ${HOME_FORMAT}.`;
+    throw new HomeProblem("unsupported_version", paths.root, wrong, "Update svc.");
+  }
+  return settings;
+}
+
+/**
+ * Makes or checks the Home at `root` (absolute), takes its lock and opens identity and settings. Throws HomeProblem, HomeLocked among
+ * them, and Refusal when the disk fails. A Home that a newer program wrote is not touched.
+ */
+export async function openHome(deps: HomeDependencies, root: string): Promise<Home> {
+  const { files, clock, random } = deps;
+  const paths = homePaths(root);
+  const tightened: string[] = [];
+  await ensureTree(files, root);
+  checkEntry(deps, root, "directory", tightened);
+  await readSettings(files, paths);
+  for (const directory of [paths.daemon.directory, paths.groups, paths.secrets]) {
+    await ensureDirectory(files, directory);
+    checkEntry(deps, directory, "directory", tightened);
+  }
+  for (const file of [paths.identity, paths.settings, paths.daemon.lock, paths.daemon.key]) {
+    checkEntry(deps, file, "file", tightened);
+  }
+  checkEntry(deps, paths.daemon.address, "file", tightened);
+  const lock = await HomeLock.acquire(deps, paths);
+  try {
+    const identity = await InstanceIdentity.obtain(files, random, paths.identity);
+    const settings =
+      (await readSettings(files, paths)) ??
+      (await JsonDocument.create(
+        { files, path: paths.settings, version: SETTINGS_VERSION, schema: Settings },
+        defaultSettings(timestamp(clock)),
+      ));
+    return { paths, lock, identity, settings, tightened };
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
 }

@@ -1,26 +1,40 @@
 /** Settings of the instance: one document in the Home. */
 import * as z from "zod";
-import { AccessToken, RemoteAccess } from "../../shared/operations/access.ts";
 import { GroupId, Sha256 } from "../../shared/model.ts";
+import { AccessToken, RemoteAccess } from "../../shared/operations/access.ts";
+
+/** Format of the whole Home. A newer one is refused. */
+export const HOME_FORMAT = 1;
+export const SETTINGS_VERSION = 1;
 
 const StoredAccessToken = AccessToken.extend({ digest: Sha256 });
 export type StoredAccessToken = z.infer<typeof StoredAccessToken>;
 
-export const Exhibit = z.strictObject({
+const Exhibit = z.strictObject({
   host: z.string(),
-  port: z.int(),
+  port: z.int().min(0).max(65535),
   groups: z.array(GroupId),
   /** Id of its access token. */
   token_id: z.string(),
 });
 
 export const Settings = z.strictObject({
-  v: z.literal(1),
-  /** Format of the whole Home; a newer one is refused. */
-  format: z.literal(1),
+  v: z.literal(SETTINGS_VERSION),
+  format: z.int().min(1),
   created_at: z.string(),
   access_tokens: z.array(StoredAccessToken),
   remote_access: RemoteAccess,
   exhibit: Exhibit.nullable(),
 });
 export type Settings = z.infer<typeof Settings>;
+
+export function defaultSettings(created_at: string): Settings {
+  return {
+    v: SETTINGS_VERSION,
+    format: HOME_FORMAT,
+    created_at,
+    access_tokens: [],
+    remote_access: { provider: "off", enabled: false, origin: null },
+    exhibit: null,
+  };
+}

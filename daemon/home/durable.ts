@@ -1,0 +1,107 @@
+/** Whole files and directories that are on disk when a call returns, or as before. */
+import { basename, dirname, join } from "node:path";
+import { Refusal } from "../../shared/errors.ts";
+import type { Files, OpenFile } from "../platform/files.ts";
+
+/** The `code` of one of Node's own errors. */
+export function errorCode(error: unknown): string | undefined {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
+}
+
+/** What a caller is told when the disk fails: storage_full or storage_failed. A Refusal passes as it is. */
+export function storageRefusal(error: unknown): Refusal {
+  if (error instanceof Refusal) return error;
+  const code = errorCode(error);
+  const full = code === "ENOSPC" || code === "EDQUOT";
+  return new Refusal(full ? "storage_full" : "storage_failed", { cause: error });
+}
+
+/** Makes what was created, renamed or removed in `directory` durable. */
+export function syncDirectory(files: Files, directory: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    files.syncDir(directory, (error) => (error === null ? resolve() : reject(error)));
+  });
+}
+
+function syncFile(file: OpenFile): Promise<void> {
+  return new Promise((resolve, reject) => {
+    file.sync((error) => (error === null ? resolve() : reject(error)));
+  });
+}
+
+/** Removes a file if it is there; says whether it was. */
+export function unlinkIfThere(files: Files, path: string): boolean {
+  try {
+    files.unlink(path);
+    return true;
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return false;
+    throw error;
+  }
+}
+
+/** All bytes of a file; null when there is none. Throws Node's errors, ELOOP for a link. */
+export function readWhole(files: Files, path: string): Buffer | null {
+  let file: OpenFile;
+  try {
+    file = files.open(path, "read");
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return null;
+    throw error;
+  }
+  try {
+    const bytes = Buffer.alloc(file.size());
+    return bytes.subarray(0, file.read(bytes, 0));
+  } finally {
+    file.close();
+  }
+}
+
+/**
+ * Puts `bytes` at `path` with mode 0600: whoever looks, also after a crash, finds the old file or the new one whole.
+ * One writer per path. After a rejection either may be there.
+ */
+export async function replaceFile(files: Files, path: string, bytes: Uint8Array): Promise<void> {
+  const temporary = join(dirname(path), `.${basename(path)}.tmp`);
+  unlinkIfThere(files, temporary);
+  const file = files.open(temporary, "create");
+  try {
+    file.write(bytes, 0);
+    await syncFile(file);
+  } catch (error) {
+    file.close();
+    // The disk may be full: what can't be used must not stay.
+    try {
+      files.unlink(temporary);
+    } catch {
+      // The first error tells more.
+    }
+    throw error;
+  }
+  file.close();
+  files.rename(temporary, path);
+  await syncDirectory(files, dirname(path));
+}
+
+/** One directory with mode 0700, durable in its parent, unless it is there. */
+export async function ensureDirectory(files: Files, path: string): Promise<void> {
+  try {
+    files.mkdir(path);
+  } catch (error) {
+    if (errorCode(error) === "EEXIST") return;
+    throw error;
+  }
+  await syncDirectory(files, dirname(path));
+}
+
+/** Removes a directory with everything in it. Links are removed, never followed. */
+export function removeTree(files: Files, path: string): void {
+  const status = files.stat(path);
+  if (status === null) return;
+  if (status.kind !== "directory") {
+    files.unlink(path);
+    return;
+  }
+  for (const name of files.list(path)) removeTree(files, join(path, name));
+  files.rmdir(path);
+}
