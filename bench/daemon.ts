@@ -1,0 +1,85 @@
+/** The daemon under measurement: the bundle that ships, in a Home of its own. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { DaemonClient } from "../daemon/client/client.ts";
+import { findEndpoint } from "../daemon/client/endpoint.ts";
+import { ENVIRONMENT, HEADERS, SOCKET_OPERATION_PREFIX } from "../shared/names.ts";
+import { scratchPath } from "./folder.ts";
+import { bytesFile, httpRequest } from "./native.ts";
+import { output, plainEnvironment, start, stop } from "./processes.ts";
+
+const root = join(import.meta.dirname, "..");
+/** What the installed command `svc` runs. */
+export const SVC = join(root, "dist", "svc.mjs");
+
+export interface Daemon {
+  home: string;
+  pid: number;
+  socket: string;
+  client: DaemonClient;
+  /** Headers that every request over the local socket carries. */
+  headers: Record<string, string>;
+  /** File with the bytes of one call of an operation. */
+  operation(name: string, input: unknown): string;
+  stop(): Promise<void>;
+}
+
+let built: Promise<void> | undefined;
+
+/** Makes the bundles when they aren't there. */
+export function requireBundles(): Promise<void> {
+  built ??= (async () => {
+    if (!existsSync(SVC)) await output(process.execPath, [join(root, "esbuild.mjs")], { cwd: root });
+  })();
+  return built;
+}
+
+/** `SVC_BENCH_NODE_FLAGS` (such as `--cpu-prof`) go to the daemon's Node. */
+export async function startDaemon(): Promise<Daemon> {
+  await requireBundles();
+  const home = scratchPath("home");
+  const flags = (process.env["SVC_BENCH_NODE_FLAGS"] ?? "").split(" ").filter((flag) => flag !== "");
+  const environment = plainEnvironment({ [ENVIRONMENT.home]: home, [ENVIRONMENT.webPort]: "0" });
+  const child = start(process.execPath, [...flags, SVC, "daemon", "run"], { env: environment });
+  const client = new DaemonClient(home, null);
+  const deadline = performance.now() + 30_000;
+  for (;;) {
+    try {
+      await client.result("daemon_status", {});
+      break;
+    } catch (error) {
+      if (child.exitCode !== null || performance.now() > deadline) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+  const { socketPath, key } = findEndpoint(home);
+  const headers = { [HEADERS.socketKey]: key };
+  return {
+    home,
+    pid: child.pid!,
+    socket: socketPath,
+    client,
+    headers,
+    operation: (name, input) =>
+      bytesFile(
+        name,
+        httpRequest(
+          "POST",
+          SOCKET_OPERATION_PREFIX + name,
+          { ...headers, "content-type": "application/json" },
+          JSON.stringify(input),
+        ),
+      ),
+    stop: async () => {
+      client.close();
+      await stop(child);
+    },
+  };
+}
+
+/** A Group with one Actor; gives its id. */
+export async function makeGroup({ client }: Daemon): Promise<string> {
+  const { group } = await client.result("group_create", { title: "Bench" });
+  await client.result("actor_add", { group_id: group.group_id, actor_id: "agent" });
+  return group.group_id;
+}

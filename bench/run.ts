@@ -1,0 +1,81 @@
+/**
+ * `npm run bench [-- --json] [--short] [--only NAME]`: what the product takes, each figure beside something else that is timed in the same
+ * run. Prints a table, or JSON as cli.md says. Exit 1 when a figure could not be measured, or (without `--short`) when one is below its floor.
+ */
+import { parseArgs } from "node:util";
+import { requireCommands } from "../build/prerequisites.mjs";
+import { fanout } from "./fanout.ts";
+import type { Figure, Measurement } from "./figure.ts";
+import { idle } from "./idle.ts";
+import { ledgerMeasurements } from "./ledger/all.ts";
+import { describeMachine, type Machine } from "./machine.ts";
+import { roundTrip } from "./round-trip.ts";
+import { send } from "./send.ts";
+import { startUp } from "./start-up.ts";
+
+const measurements: readonly Measurement[] = [send, ...ledgerMeasurements, fanout, roundTrip, startUp, idle];
+
+function number(value: number): string {
+  const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : Math.abs(value) >= 1 ? 2 : 3;
+  return value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+}
+
+function verdict({ ratio, goal, better, holds }: Figure): string {
+  if (!holds) return "BELOW ITS FLOOR";
+  return (better === "higher" ? ratio >= goal : ratio <= goal) ? "goal reached" : "holds";
+}
+
+function table(machine: Machine, figures: readonly Figure[]): string {
+  const rows = figures.map((figure) => [
+    figure.name,
+    `${number(figure.value)} ${figure.unit}`,
+    `${number(figure.against_value)} ${figure.against}`,
+    `${number(figure.ratio)} x`,
+    `${figure.better === "higher" ? "≥" : "≤"} ${figure.goal} (${figure.floor})`,
+    verdict(figure),
+  ]);
+  const all = [["Figure", "Value", "Against", "Ratio", "Goal (floor)", ""], ...rows];
+  const widths = all[0]!.map((_, column) => Math.max(...all.map((row) => row[column]!.length)));
+  const lines = all.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column]!))
+      .join("  ")
+      .trimEnd(),
+  );
+  const facts = `${machine.platform}, ${machine.cores} cores (${machine.processor}), ${machine.memory_gib} GiB, ${machine.file_system}`;
+  return `${facts}, sync ${machine.sync_us} us, Node ${machine.node}\n\n${lines.join("\n")}`;
+}
+
+const { values: flags } = parseArgs({
+  options: {
+    json: { type: "boolean", default: false },
+    short: { type: "boolean", default: false },
+    only: { type: "string", default: "" },
+  },
+});
+
+const chosen = measurements.filter(({ figures }) => figures.some((name) => name.includes(flags.only)));
+if (chosen.length === 0) {
+  const names = measurements.flatMap(({ figures }) => figures);
+  console.error(`No figure's name contains '${flags.only}'. There are:\n  ${names.join("\n  ")}`);
+  process.exit(2);
+}
+requireCommands({ cc: "gcc", "redis-server": "redis-server" });
+
+const machine = describeMachine();
+const figures: Figure[] = [];
+let failed = false;
+for (const measurement of chosen) {
+  try {
+    const measured = await measurement.run({ short: flags.short, only: flags.only });
+    figures.push(...measured.filter(({ name }) => name.includes(flags.only)));
+  } catch (error) {
+    failed = true;
+    console.error(
+      `Couldn't measure ${measurement.figures.join(", ")}: ${error instanceof Error ? error.stack : String(error)}`,
+    );
+  }
+}
+console.log(flags.json ? JSON.stringify({ machine, figures }, null, 2) : table(machine, figures));
+const below = !flags.short && figures.some(({ holds }) => !holds);
+process.exit(failed || below ? 1 : 0);

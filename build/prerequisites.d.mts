@@ -1,0 +1,1 @@
+export function requireCommands(wanted: Record<string, string>): void;
