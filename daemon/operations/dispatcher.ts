@@ -81,12 +81,7 @@ export class Dispatcher {
     this.#permits.close();
   }
 
-  async #wait(
-    entry: Entry,
-    input: unknown,
-    call: Call,
-    permit: Promise<() => void>,
-  ): Promise<Outcome> {
+  async #wait(entry: Entry, input: unknown, call: Call, permit: Promise<() => void>): Promise<Outcome> {
     try {
       return await this.#run(entry, input, call, await permit);
     } catch (error) {

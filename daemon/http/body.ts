@@ -1,0 +1,63 @@
+/** Reading a JSON body: its type, its size, its time and its strictness. */
+import type { IncomingMessage } from "node:http";
+import { Refusal } from "../../shared/errors.ts";
+import { LIMITS } from "../../shared/limits.ts";
+import { parseStrictJsonBytes, StrictJsonError } from "../../shared/strict-json.ts";
+import type { Clock } from "../platform/clock.ts";
+
+const JSON_TYPE = /^application\/json(?:\s*;\s*charset\s*=\s*"?utf-8"?)?$/i;
+
+/** `too_large` when the announced length passes `limit`, before a byte of it is read. */
+export function checkLength(request: IncomingMessage, limit: number): Refusal | null {
+  const announced = Number(request.headers["content-length"] ?? 0);
+  return announced > limit ? tooLarge(limit) : null;
+}
+
+/** The body as a value; an absent one is `{}`. Rejects with a Refusal. */
+export async function readJson(request: IncomingMessage, clock: Clock): Promise<unknown> {
+  const empty =
+    request.headers["transfer-encoding"] === undefined && (request.headers["content-length"] ?? "0") === "0";
+  if (empty) return {};
+  if (!JSON_TYPE.test(request.headers["content-type"] ?? "")) throw new Refusal("unsupported_media_type");
+  return parseJson(await readBytes(request, clock, LIMITS.body.jsonBytes));
+}
+
+/** Throws `invalid_request` for what isn't strict JSON. */
+export function parseJson(bytes: Uint8Array): unknown {
+  try {
+    return parseStrictJsonBytes(bytes);
+  } catch (error) {
+    if (error instanceof StrictJsonError) throw new Refusal("invalid_request", { specifics: error.message });
+    throw error;
+  }
+}
+
+function readBytes(request: IncomingMessage, clock: Clock, limit: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let total = 0;
+    const timer = clock.after(
+      LIMITS.http.requestSeconds * 1000,
+      () => finish(() => reject(new Refusal("request_timeout"))),
+      { background: true },
+    );
+    const finish = (end: () => void): void => {
+      timer.cancel();
+      request.off("data", onData).off("end", onEnd).off("close", onClose);
+      end();
+    };
+    const onData = (chunk: Buffer): void => {
+      total += chunk.length;
+      if (total > limit) finish(() => reject(tooLarge(limit)));
+      else chunks.push(chunk);
+    };
+    const onEnd = (): void => finish(() => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
+    const onClose = (): void =>
+      finish(() => reject(new Refusal("invalid_request", { specifics: "The request broke off." })));
+    request.on("data", onData).on("end", onEnd).on("close", onClose);
+  });
+}
+
+function tooLarge(limit: number): Refusal {
+  return new Refusal("too_large", { details: { limit_bytes: limit } });
+}

@@ -1,0 +1,164 @@
+/**
+ * The owner-only local socket: operations by the fast reader, everything else (streams, uploads, the rest of the HTTP API, an Actor's
+ * lifeline) by node:http with the same authority. Every request carries the key from the owner-only key file.
+ */
+import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type Server, type Socket } from "node:net";
+import { Refusal } from "../../shared/errors.ts";
+import { LIMITS } from "../../shared/limits.ts";
+import { HEADERS, SOCKET_OPERATION_PREFIX } from "../../shared/names.ts";
+import type { Caller } from "../../shared/operations/caller.ts";
+import { type Dispatcher, failure } from "../operations/dispatcher.ts";
+import type { Clock } from "../platform/clock.ts";
+import { errorFields, type Log } from "../platform/log.ts";
+import { answer, refuse } from "./answer.ts";
+import { readJson } from "./body.ts";
+import type { LocalCallers } from "./local-caller.ts";
+import type { RequestIds } from "./request-id.ts";
+import { SocketConnection } from "./socket-connection.ts";
+
+/** Serves a request whose caller is known. */
+export type LocalApp = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  caller: Caller,
+  id: string,
+) => void;
+
+export interface LocalSocketDependencies {
+  dispatcher: Dispatcher;
+  callers: LocalCallers;
+  requestIds: RequestIds;
+  clock: Clock;
+  log: Log;
+  /** The HTTP API; loaded when the first request for it comes. */
+  app(): Promise<LocalApp>;
+  /** Serves an upgrade to a WebSocket. */
+  upgrade(request: IncomingMessage, socket: Socket, head: Buffer, caller: Caller): void;
+  /** A connection that an Actor's session holds open: called once at its begin; the result is called at its end. */
+  lifeline(caller: Extract<Caller, { kind: "actor" }>): () => void;
+  /** Every call of an Actor with a session. */
+  onCall(caller: Caller): void;
+}
+
+/** How often node:http looks for requests whose head doesn't come to an end. */
+const CHECK_MS = 120_000;
+
+export class LocalSocket {
+  readonly server: Server;
+  readonly #deps: LocalSocketDependencies;
+  readonly #sockets = new Map<Socket, SocketConnection | null>();
+  #closing = false;
+
+  constructor(deps: LocalSocketDependencies) {
+    this.#deps = deps;
+    const http = createHttpServer({
+      maxHeaderSize: LIMITS.body.headerBytes,
+      requestTimeout: 0,
+      headersTimeout: LIMITS.http.requestSeconds * 1000,
+      keepAliveTimeout: 0,
+      connectionsCheckingInterval: CHECK_MS,
+      requireHostHeader: true,
+    });
+    http.on("request", (request, response) => void this.#serve(request, response));
+    http.on("upgrade", (request, socket, head) => this.#upgrade(request, socket as Socket, head));
+    this.server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+      const connection = new SocketConnection(socket, {
+        dispatcher: deps.dispatcher,
+        callers: deps.callers,
+        requestIds: deps.requestIds,
+        log: deps.log,
+        onCall: (caller) => deps.onCall(caller),
+        handOver: (handed) => {
+          this.#sockets.set(handed, null);
+          http.emit("connection", handed);
+        },
+      });
+      this.#sockets.set(socket, connection);
+      socket.once("close", () => this.#sockets.delete(socket));
+    });
+    this.server.maxConnections = LIMITS.http.connections;
+    this.server.once("close", () => http.close());
+  }
+
+  /** Ends connections on which nothing is under way, and the others with their last answer; call `destroy` after a while. */
+  close(): void {
+    this.#closing = true;
+    for (const [socket, connection] of this.#sockets) if (connection?.isIdle === true) socket.end();
+  }
+
+  /** Ends every connection now. */
+  destroy(): void {
+    for (const socket of this.#sockets.keys()) socket.destroy();
+  }
+
+  #identify(request: IncomingMessage): Caller | Refusal {
+    const header = (name: string): string | undefined => {
+      const value = request.headers[name];
+      return typeof value === "string" ? value : undefined;
+    };
+    return this.#deps.callers.identify(
+      header(HEADERS.socketKey),
+      header(HEADERS.launchToken),
+      header(HEADERS.session),
+    );
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const id = this.#deps.requestIds.next();
+    if (this.#closing) response.setHeader("Connection", "close");
+    try {
+      const caller = this.#identify(request);
+      if (caller instanceof Refusal) refuse(request, response, caller, id);
+      else await this.#serveCaller(request, response, caller, id);
+    } catch (error) {
+      if (!(error instanceof Refusal))
+        this.#deps.log.error("unexpected", { request: id, ...errorFields(error) });
+      const refusal =
+        error instanceof Refusal ? error : new Refusal("internal_error", { details: { request_id: id } });
+      refuse(request, response, refusal, id);
+    }
+  }
+
+  async #serveCaller(
+    request: IncomingMessage,
+    response: ServerResponse,
+    caller: Caller,
+    id: string,
+  ): Promise<void> {
+    const url = request.url ?? "";
+    if (request.method === "POST" && url.startsWith(SOCKET_OPERATION_PREFIX)) {
+      this.#deps.onCall(caller);
+      const input = await readJson(request, this.#deps.clock);
+      const gone = new AbortController();
+      response.once("close", () => gone.abort());
+      const name = url.slice(SOCKET_OPERATION_PREFIX.length);
+      answer(
+        response,
+        await this.#deps.dispatcher.call(name, input, { caller, signal: gone.signal, requestId: id }),
+        id,
+      );
+    } else if (request.method === "GET" && url === "/session") this.#hold(response, caller, id);
+    else (await this.#deps.app())(request, response, caller, id);
+  }
+
+  /** `GET /session`: an answer without end. The Actor's session lives as long as it. */
+  #hold(response: ServerResponse, caller: Caller, id: string): void {
+    if (caller.kind !== "actor" || caller.session === null) {
+      const specifics = "A session belongs to an Actor and has a name.";
+      answer(response, failure(new Refusal("invalid_request", { specifics })), id);
+      return;
+    }
+    const end = this.#deps.lifeline(caller);
+    response.once("close", end);
+    response.writeHead(200, { "Content-Type": "text/plain", "Cache-Control": "no-store" });
+    response.flushHeaders();
+  }
+
+  #upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
+    const caller = this.#identify(request);
+    if (caller instanceof Refusal)
+      socket.end("HTTP/1.1 401 Unauthorized\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+    else this.#deps.upgrade(request, socket, head, caller);
+  }
+}

@@ -1,0 +1,88 @@
+/** Under which names a listener is addressed, and what follows from them: Host check, Origin check, cookie names. */
+import type { IncomingMessage } from "node:http";
+import { isIP } from "node:net";
+
+/** The origin that the browser uses for a request. */
+export interface Site {
+  /** `scheme://host[:port]` in canonical form, as a browser writes it in `Origin`. */
+  origin: string;
+  secure: boolean;
+  /** Effective port: the default of the scheme when none is written. */
+  port: number;
+}
+
+export interface ListenerNames {
+  secure: boolean;
+  /** As bound. */
+  host: string;
+  port: number;
+  /** The enabled canonical manual origin of Remote Access, read per request. */
+  manualOrigin(): string | null;
+}
+
+const LOOPBACK_NAMES: ReadonlySet<string> = new Set(["localhost", "127.0.0.1", "[::1]"]);
+
+/**
+ * The site that a request addresses, or null when its Host isn't this listener: loopback names and the bound host with the bound port, the
+ * address the connection came in on, or the manual origin, which a proxy with TLS serves.
+ */
+export function siteOf(request: IncomingMessage, names: ListenerNames): Site | null {
+  const host = request.headers.host?.toLowerCase();
+  if (
+    host === undefined ||
+    request.rawHeaders.filter((name, i) => i % 2 === 0 && /^host$/i.test(name)).length !== 1
+  ) {
+    return null;
+  }
+  const manual = names.manualOrigin();
+  if (manual !== null && manual === `https://${withoutDefaultPort(host, 443)}`) {
+    return { origin: manual, secure: true, port: Number(new URL(manual).port || 443) };
+  }
+  const defaultPort = names.secure ? 443 : 80;
+  const match = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::([1-9][0-9]{0,4}))?$/.exec(host);
+  if (match === null) return null;
+  const name = match[1]!;
+  const port = Number(match[2] ?? defaultPort);
+  if (port !== names.port) return null;
+  const bound = bracketed(names.host);
+  const local = bracketed(request.socket.localAddress ?? "");
+  if (!LOOPBACK_NAMES.has(name) && name !== bound && name !== local) return null;
+  const scheme = names.secure ? "https" : "http";
+  return {
+    origin: `${scheme}://${withoutDefaultPort(host, defaultPort)}`,
+    secure: names.secure,
+    port,
+  };
+}
+
+/** Whether a site may hold a cookie session: HTTPS, or HTTP on loopback. */
+export function keepsSessions(site: Site): boolean {
+  return site.secure || LOOPBACK_NAMES.has(new URL(site.origin).hostname);
+}
+
+/** The canonical HTTPS origin of a text, or null: no path, no credentials, no loopback, default port left out. */
+export function canonicalHttpsOrigin(text: string): string | null {
+  let url: URL;
+  try {
+    url = new URL(text);
+  } catch {
+    return null;
+  }
+  if (url.protocol !== "https:" || url.username !== "" || url.password !== "") return null;
+  if (url.pathname !== "/" || url.search !== "" || url.hash !== "") return null;
+  const loopback =
+    LOOPBACK_NAMES.has(url.hostname) ||
+    url.hostname.startsWith("127.") ||
+    url.hostname.endsWith(".localhost");
+  return loopback || url.hostname === "" ? null : url.origin;
+}
+
+function withoutDefaultPort(host: string, port: number): string {
+  return host.endsWith(`:${port}`) ? host.slice(0, -`:${port}`.length) : host;
+}
+
+function bracketed(address: string): string {
+  const plain =
+    address.startsWith("::ffff:") && isIP(address.slice(7)) === 4 ? address.slice(7) : address.toLowerCase();
+  return isIP(plain) === 6 ? `[${plain}]` : plain;
+}

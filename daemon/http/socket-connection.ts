@@ -1,0 +1,239 @@
+/**
+ * One connection of the local socket: reads operations with `readHead`, answers them in order, and hands everything else to node:http,
+ * from the first byte that isn't ours. Requests of one connection may overlap; their answers keep the order.
+ */
+import type { Socket } from "node:net";
+import { Refusal } from "../../shared/errors.ts";
+import type { Caller } from "../../shared/operations/caller.ts";
+import { type Call, type Dispatcher, failure, type Outcome } from "../operations/dispatcher.ts";
+import type { Log } from "../platform/log.ts";
+import { errorFields } from "../platform/log.ts";
+import { envelope } from "./answer.ts";
+import { parseJson } from "./body.ts";
+import type { LocalCallers } from "./local-caller.ts";
+import type { RequestIds } from "./request-id.ts";
+import { type OperationHead, readHead } from "./request-reader.ts";
+
+export interface ConnectionDependencies {
+  dispatcher: Dispatcher;
+  callers: LocalCallers;
+  requestIds: RequestIds;
+  log: Log;
+  /** Takes the connection over; the bytes that weren't read are in front of the socket again. */
+  handOver(socket: Socket): void;
+  /** Told about every call of an Actor, whose session lives on by it. */
+  onCall?(caller: Caller): void;
+}
+
+/** Requests of one connection that may be under way. */
+const OVERLAPPING = 64;
+const HEAD = "Content-Type: application/json; charset=utf-8\r\nCache-Control: no-store\r\nContent-Length: ";
+const REASONS: Readonly<Record<number, string>> = { 200: "OK" };
+
+export class SocketConnection {
+  readonly #socket: Socket;
+  readonly #deps: ConnectionDependencies;
+  /** Bytes that aren't a whole request yet. */
+  #rest: Buffer[] = [];
+  #restBytes = 0;
+  /** Bytes that must be there before reading on makes sense. */
+  #needed = 0;
+  /** Answers in the order of the requests; null while one is under way. */
+  readonly #answers: (string | null)[] = [];
+  #firstAnswer = 0;
+  #foreign = false;
+  #ended = false;
+  readonly #calls = new Set<SocketCall>();
+
+  constructor(socket: Socket, deps: ConnectionDependencies) {
+    this.#socket = socket;
+    this.#deps = deps;
+    socket.on("data", this.#onData).on("end", this.#onGone).on("close", this.#onGone).on("error", ignore);
+    socket.on("drain", this.#onDrain);
+  }
+
+  /** Whether nothing is under way, so that it can be closed without loss. */
+  get isIdle(): boolean {
+    return this.#answers.length === 0;
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    if (this.#rest.length === 0) {
+      this.#read(chunk);
+      return;
+    }
+    this.#rest.push(chunk);
+    this.#restBytes += chunk.length;
+    if (this.#restBytes >= this.#needed) this.#readRest();
+  };
+
+  #readRest(): void {
+    const bytes = this.#rest.length === 1 ? this.#rest[0]! : Buffer.concat(this.#rest);
+    this.#rest = [];
+    this.#read(bytes);
+  }
+
+  #read(bytes: Buffer): void {
+    let position = 0;
+    this.#socket.cork();
+    while (position < bytes.length && this.#answers.length < OVERLAPPING) {
+      const head = readHead(bytes, position);
+      if (head === "foreign") {
+        this.#foreign = true;
+        break;
+      }
+      if (head === "incomplete") {
+        this.#keep(bytes, position, bytes.length - position + 1);
+        break;
+      }
+      const end = head.bodyStart + head.bodyBytes;
+      if (end > bytes.length) {
+        this.#keep(bytes, position, end - position);
+        break;
+      }
+      this.#serve(head, bytes.subarray(head.bodyStart, end));
+      position = end;
+    }
+    this.#socket.uncork();
+    if (this.#foreign || (position < bytes.length && this.#rest.length === 0)) {
+      this.#keep(bytes, position, 0);
+      this.#socket.pause();
+    }
+    if (this.#foreign && this.#answers.length === 0) this.#handOver();
+  }
+
+  #keep(bytes: Buffer, position: number, needed: number): void {
+    this.#rest = [position === 0 ? bytes : bytes.subarray(position)];
+    this.#restBytes = bytes.length - position;
+    this.#needed = needed;
+  }
+
+  #serve(head: OperationHead, body: Buffer): void {
+    const index = this.#firstAnswer + this.#answers.length;
+    this.#answers.push(null);
+    const outcome = this.#call(head, body);
+    if (outcome instanceof Promise) {
+      outcome.then(
+        (settled) => this.#settle(index, settled),
+        (error: unknown) => {
+          this.#deps.log.error("unexpected", errorFields(error));
+          this.#settle(index, failure(new Refusal("internal_error")));
+        },
+      );
+    } else this.#settle(index, outcome);
+  }
+
+  #call(head: OperationHead, body: Buffer): Outcome | Promise<Outcome> {
+    const { callers, dispatcher, requestIds, onCall } = this.#deps;
+    const caller = callers.identify(head.socketKey, head.launchToken, head.session);
+    if (caller instanceof Refusal) return failure(caller);
+    onCall?.(caller);
+    let input: unknown;
+    try {
+      input = head.bodyBytes === 0 ? {} : parseJson(body);
+    } catch (error) {
+      if (error instanceof Refusal) return failure(error);
+      throw error;
+    }
+    const call = new SocketCall(caller, requestIds);
+    const outcome = dispatcher.call(head.operation, input, call);
+    if (!(outcome instanceof Promise)) return outcome;
+    this.#calls.add(call);
+    return outcome.then((settled) => {
+      this.#calls.delete(call);
+      return settled;
+    });
+  }
+
+  #settle(index: number, outcome: Outcome): void {
+    const status = outcome.ok ? 200 : outcome.refusal.status;
+    const body = envelope(outcome);
+    const reason = REASONS[status] ?? "Refused";
+    this.#answers[index - this.#firstAnswer] =
+      `HTTP/1.1 ${status} ${reason}\r\n${HEAD}${Buffer.byteLength(body)}\r\n\r\n${body}`;
+    this.#flush();
+  }
+
+  #flush(): void {
+    const full = this.#answers.length >= OVERLAPPING;
+    let done = 0;
+    let text = "";
+    while (done < this.#answers.length && this.#answers[done] !== null) text += this.#answers[done++]!;
+    if (done === 0) return;
+    this.#answers.splice(0, done);
+    this.#firstAnswer += done;
+    const writable = this.#socket.writable ? this.#socket.write(text) : true;
+    if (this.#foreign) {
+      if (this.#answers.length === 0) this.#handOver();
+    } else if (this.#ended) {
+      if (this.#answers.length === 0) this.#socket.end();
+    } else if (!writable) this.#socket.pause();
+    else if (full) this.#onDrain();
+  }
+
+  /** The reader of the answers has caught up, or room for more requests has come. */
+  readonly #onDrain = (): void => {
+    if (this.#foreign || this.#socket.writableNeedDrain) return;
+    if (this.#rest.length > 0 && this.#needed === 0) setImmediate(() => this.#resume());
+    else this.#socket.resume();
+  };
+
+  #resume(): void {
+    if (this.#foreign || this.#rest.length === 0 || this.#needed !== 0) return;
+    this.#socket.resume();
+    this.#readRest();
+  }
+
+  #handOver(): void {
+    const socket = this.#socket;
+    socket.off("data", this.#onData).off("end", this.#onGone).off("close", this.#onGone).off("error", ignore);
+    socket.off("drain", this.#onDrain);
+    const bytes = Buffer.concat(this.#rest);
+    this.#rest = [];
+    if (socket.destroyed) return;
+    if (bytes.length > 0) socket.unshift(bytes);
+    this.#deps.handOver(socket);
+    socket.resume();
+  }
+
+  /** The client is gone: what waits for it hands back what it took. */
+  readonly #onGone = (): void => {
+    this.#ended = true;
+    for (const call of this.#calls) call.abort();
+    if (this.#answers.length === 0) this.#socket.end();
+  };
+}
+
+/** The context of a call over the local socket; its signal exists once somebody asks for it. */
+class SocketCall implements Call {
+  readonly caller: Caller;
+  readonly #ids: RequestIds;
+  #id: string | undefined;
+  #controller: AbortController | undefined;
+  #aborted = false;
+
+  constructor(caller: Caller, ids: RequestIds) {
+    this.caller = caller;
+    this.#ids = ids;
+  }
+
+  get requestId(): string {
+    this.#id ??= this.#ids.next();
+    return this.#id;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#aborted) this.#controller.abort();
+    }
+    return this.#controller.signal;
+  }
+
+  abort(): void {
+    this.#aborted = true;
+    this.#controller?.abort();
+  }
+}
+
+function ignore(): void {}

@@ -1,0 +1,342 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { request } from "node:http";
+import { connect, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { LocalCallers } from "../../daemon/http/local-caller.ts";
+import { LocalSocket } from "../../daemon/http/local-socket.ts";
+import { RequestIds } from "../../daemon/http/request-id.ts";
+import { readHead } from "../../daemon/http/request-reader.ts";
+import { RealClock } from "../../daemon/platform/real-clock.ts";
+import { RealNetwork } from "../../daemon/platform/real-network.ts";
+import { RealRandom } from "../../daemon/platform/real-random.ts";
+import { HEADERS } from "../../shared/names.ts";
+import type { CallContext } from "../../shared/operations/caller.ts";
+import { fakeDispatcher, MemoryLog } from "../operations/support.ts";
+
+const KEY = "k".repeat(43);
+const TOKEN = "t".repeat(43);
+const GROUP = "g_0123456789ab";
+
+interface Fixture {
+  path: string;
+  local: LocalSocket;
+  log: MemoryLog;
+  calls: { name: string; by: string }[];
+  aborted: Promise<void>;
+  lifelines: { opened: number; closed: number };
+  close(): Promise<void>;
+}
+
+async function start(): Promise<Fixture> {
+  const directory = mkdtempSync(join(tmpdir(), "svc-socket-"));
+  const path = join(directory, "s");
+  const log = new MemoryLog();
+  const calls: Fixture["calls"] = [];
+  const lifelines = { opened: 0, closed: 0 };
+  let tellAborted = (): void => {};
+  const aborted = new Promise<void>((resolve) => (tellAborted = resolve));
+  const dispatcher = fakeDispatcher(
+    {
+      whoami: (_input: never, context: CallContext) => {
+        calls.push({ name: "whoami", by: context.caller.by });
+        const { caller } = context;
+        const actor =
+          caller.kind === "actor" ? { group_id: caller.group_id, actor_id: caller.actor_id } : null;
+        return { kind: caller.kind, by: caller.by, groups: null, actor };
+      },
+      group_create: (input: { title: string }) => {
+        calls.push({ name: "group_create", by: input.title });
+        return { title: input.title };
+      },
+      inbox_read: (_input: never, context: CallContext) =>
+        new Promise((resolve) => {
+          context.signal.addEventListener("abort", () => {
+            tellAborted();
+            resolve({ messages: [], batch_id: null, cursor: null, unread: 0 });
+          });
+        }),
+    } as never,
+    { log },
+  );
+  const random = new RealRandom();
+  const network = new RealNetwork();
+  const local = new LocalSocket({
+    dispatcher,
+    callers: new LocalCallers({
+      socketKey: KEY,
+      verifyLaunchToken: (token) =>
+        token === TOKEN ? { group_id: GROUP, actor_id: "a1", generation: "gen" } : null,
+    }),
+    requestIds: new RequestIds(random),
+    clock: new RealClock(),
+    log,
+    app: async () => (request, response, caller) => {
+      response.setHeader("x-app", `${request.method} ${request.url} ${caller.by}`);
+      response.end("app");
+    },
+    upgrade: (_request, socket) => socket.destroy(),
+    lifeline: () => {
+      lifelines.opened += 1;
+      return () => (lifelines.closed += 1);
+    },
+    onCall: () => {},
+  });
+  await network.listen(local.server, { path });
+  return {
+    path,
+    local,
+    log,
+    calls,
+    aborted,
+    lifelines,
+    async close() {
+      local.destroy();
+      await network.close(local.server);
+      rmSync(directory, { recursive: true });
+    },
+  };
+}
+
+function frame(name: string, body: string, extra = "", key = KEY): string {
+  return (
+    `POST /op/${name} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n` +
+    `Svc-Socket-Key: ${key}\r\n${extra}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+  );
+}
+
+/** Everything that comes back until `answers` answers are complete or the connection ends. */
+async function exchange(path: string, pieces: (string | Buffer)[], answers: number): Promise<string[]> {
+  const socket = connect(path);
+  await once(socket, "connect");
+  const done = collect(socket, answers);
+  for (const piece of pieces) {
+    socket.write(piece);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  const result = await done;
+  socket.destroy();
+  return result;
+}
+
+function collect(socket: Socket, count: number): Promise<string[]> {
+  return new Promise((resolve) => {
+    let text = "";
+    const check = (ended: boolean): void => {
+      const found = split(text);
+      if (found.length >= count || ended) resolve(found);
+    };
+    socket.on("data", (chunk: Buffer) => {
+      text += chunk.toString("latin1");
+      check(false);
+    });
+    socket.on("close", () => check(true));
+    socket.on("error", () => {});
+  });
+}
+
+/** Complete answers with a Content-Length at the front of `text`. */
+function split(text: string): string[] {
+  const found: string[] = [];
+  let rest = text;
+  for (;;) {
+    const end = rest.indexOf("\r\n\r\n");
+    if (end === -1) return found;
+    const length = Number(/content-length: (\d+)/i.exec(rest.slice(0, end))?.[1] ?? 0);
+    if (rest.length < end + 4 + length) return found;
+    found.push(rest.slice(0, end + 4 + length));
+    rest = rest.slice(end + 4 + length);
+  }
+}
+
+function statusOf(text: string | undefined): number {
+  return Number(/^HTTP\/1\.1 (\d+)/.exec(text ?? "")?.[1]);
+}
+
+describe("the local socket", () => {
+  let fixture: Fixture;
+  beforeEach(async () => {
+    fixture = await start();
+  });
+  afterEach(() => fixture.close());
+
+  it("answers operations, however their bytes are cut", async () => {
+    const bytes = Buffer.from(
+      frame("group_create", JSON.stringify({ title: "Grüße 🎉" })) + frame("whoami", "{}"),
+    );
+    for (let at = 1; at < bytes.length; at += 7) {
+      const answers = await exchange(fixture.path, [bytes.subarray(0, at), bytes.subarray(at)], 2);
+      assert.deepEqual(answers.map(statusOf), [200, 200]);
+      assert.match(Buffer.from(answers[0]!, "latin1").toString("utf8"), /Grüße 🎉/);
+    }
+    const single = [...bytes].map((byte) => Buffer.from([byte]));
+    assert.equal((await exchange(fixture.path, single, 2)).length, 2);
+  });
+
+  it("answers pipelined requests in their order, beyond the number that may overlap", async () => {
+    const titles = Array.from({ length: 500 }, (_, index) => `t${index}`);
+    const bytes = titles.map((title) => frame("group_create", JSON.stringify({ title }))).join("");
+    const answers = await exchange(fixture.path, [bytes], 500);
+    assert.deepEqual(
+      answers.map((text) => /"title":"(t\d+)"/.exec(text)?.[1]),
+      titles,
+    );
+  });
+
+  it("keeps the order when a request that waits stands before others", async () => {
+    const socket = connect(fixture.path);
+    const answers = collect(socket, 3);
+    const token = `Svc-Launch-Token: ${TOKEN}\r\n`;
+    socket.write(
+      frame("inbox_read", JSON.stringify({ group_id: GROUP, wait_seconds: 50 }), token) +
+        frame("whoami", "{}"),
+    );
+    socket.end();
+    await fixture.aborted;
+    assert.deepEqual((await answers).map(statusOf), [200, 200]);
+  });
+
+  it("aborts what waits when its client goes away", async () => {
+    const socket = connect(fixture.path);
+    socket.write(
+      frame(
+        "inbox_read",
+        JSON.stringify({ group_id: GROUP, wait_seconds: 50 }),
+        `Svc-Launch-Token: ${TOKEN}\r\n`,
+      ),
+    );
+    setImmediate(() => socket.destroy());
+    await fixture.aborted;
+  });
+
+  it("refuses a wrong or missing key and an invalid launch token, and never falls back to the owner", async () => {
+    const wrong = await exchange(fixture.path, [frame("whoami", "{}", "", "x".repeat(43))], 1);
+    const short = await exchange(fixture.path, [frame("whoami", "{}", "", "x")], 1);
+    const none = await exchange(fixture.path, [frame("whoami", "{}").replace(/Svc-Socket-Key.*\r\n/, "")], 1);
+    for (const answers of [wrong, short, none]) {
+      assert.equal(statusOf(answers[0]), 401);
+      assert.match(answers[0]!, /unauthenticated/);
+    }
+    const bad = await exchange(fixture.path, [frame("whoami", "{}", "Svc-Launch-Token: bad\r\n")], 1);
+    assert.match(bad[0]!, /invalid_launch_token/);
+    const actor = await exchange(fixture.path, [frame("whoami", "{}", `Svc-Launch-Token: ${TOKEN}\r\n`)], 1);
+    assert.match(actor[0]!, /"by":"a1"/);
+    assert.deepEqual(fixture.calls, [{ name: "whoami", by: "a1" }]);
+  });
+
+  it("hands what isn't the one shape to node:http, with operations before and after it on one connection", async () => {
+    const get = `GET /health HTTP/1.1\r\nHost: localhost\r\nSvc-Socket-Key: ${KEY}\r\n\r\n`;
+    const answers = await exchange(fixture.path, [frame("whoami", "{}") + get + frame("whoami", "{}")], 1);
+    assert.equal(statusOf(answers[0]), 200);
+    const socket = connect(fixture.path);
+    let text = "";
+    socket.on("data", (chunk: Buffer) => (text += chunk.toString()));
+    socket.write(frame("whoami", "{}") + get + frame("whoami", "{}", "X-Other: 1\r\n"));
+    while (text.split("HTTP/1.1 200").length < 4) await once(socket, "data");
+    assert.match(text, /x-app: GET \/health user/i);
+    socket.destroy();
+    assert.equal(fixture.calls.length, 4);
+  });
+
+  it("answers the same over node:http's own client", async () => {
+    const body = await new Promise<string>((resolve, reject) => {
+      const sent = request(
+        {
+          socketPath: fixture.path,
+          method: "POST",
+          path: "/op/whoami",
+          headers: {
+            [HEADERS.socketKey]: KEY,
+            "content-type": "application/json; charset=UTF-8",
+            "x-a": "b",
+          },
+        },
+        (response) => {
+          let text = "";
+          response.on("data", (chunk: Buffer) => (text += chunk.toString()));
+          response.on("end", () => resolve(text));
+        },
+      );
+      sent.on("error", reject);
+      sent.end("{}");
+    });
+    assert.equal((JSON.parse(body) as { ok: boolean }).ok, true);
+  });
+
+  const smuggling: Record<string, string> = {
+    "two lengths": frame("whoami", "{}", "Content-Length: 2\r\n"),
+    "two different lengths": frame("whoami", "{}", "Content-Length: 40\r\n"),
+    "a list of lengths": frame("whoami", "{}").replace("Length: 2", "Length: 2, 2"),
+    "a signed length": frame("whoami", "{}").replace("Length: 2", "Length: +2"),
+    "a length in hex": frame("whoami", "{}").replace("Length: 2", "Length: 0x2"),
+    "length and chunks": frame("whoami", "0\r\n\r\n", "Transfer-Encoding: chunked\r\n"),
+    "an unknown coding": frame("whoami", "{}", "Transfer-Encoding: xchunked\r\n"),
+    "a folded line": frame("whoami", "{}", "X-A: b\r\n c: d\r\n"),
+    "a bare line feed": frame("whoami", "{}", "X-A: b\nX-C: d\r\n"),
+    "a NUL": frame("whoami", "{}", "X-A: b\0c\r\n"),
+    "a space before the colon": frame("whoami", "{}", "X-A : b\r\n"),
+    "two keys": frame("whoami", "{}", `Svc-Socket-Key: ${KEY}\r\n`),
+    "two hosts": frame("whoami", "{}", "Host: elsewhere\r\n"),
+    "line feeds alone": frame("whoami", "{}").replaceAll("\r\n", "\n"),
+    "a head without end": `POST /op/whoami HTTP/1.1\r\nX: ${"a".repeat(20_000)}`,
+  };
+  for (const [name, bytes] of Object.entries(smuggling)) {
+    it(`leaves ${name} to node:http, which refuses or reads one request`, async () => {
+      const parsed = readHead(Buffer.from(bytes, "latin1"), 0);
+      assert.equal(parsed, "foreign");
+      const socket = connect(fixture.path);
+      const answers = collect(socket, 99);
+      socket.write(Buffer.from(bytes, "latin1"));
+      socket.end();
+      const texts = await answers;
+      assert.ok(texts.length <= 2, texts.join("\n"));
+      assert.ok(fixture.calls.length <= 1);
+      for (const text of texts.slice(1)) assert.notEqual(statusOf(text), 200);
+    });
+  }
+
+  it("refuses bodies that are too large, not JSON, or not strict", async () => {
+    const large = `"${"a".repeat(1024 * 1024)}"`;
+    const answers = await exchange(fixture.path, [frame("whoami", large)], 1);
+    assert.equal(statusOf(answers[0]), 413);
+    for (const body of ["{", '{"a":1,"a":2}', '{"a":"\\ud800"}', "[".repeat(70) + "]".repeat(70)]) {
+      const [text] = await exchange(fixture.path, [frame("whoami", body)], 1);
+      assert.equal(statusOf(text), 400);
+      assert.match(text!, /invalid_request/);
+    }
+    const [bytes] = await exchange(fixture.path, [frame("whoami", "ab"), ""], 1);
+    assert.equal(statusOf(bytes), 400);
+    const invalid = Buffer.from(frame("whoami", '{"a":"??"}').replace("??", "\xff\xfe"), "latin1");
+    assert.equal(statusOf((await exchange(fixture.path, [invalid], 1))[0]), 400);
+  });
+
+  it("keeps an Actor's session while the lifeline is open", async () => {
+    const head = `GET /session HTTP/1.1\r\nHost: localhost\r\nSvc-Socket-Key: ${KEY}\r\nSvc-Launch-Token: ${TOKEN}\r\n`;
+    const socket = connect(fixture.path);
+    socket.write(`${head}Svc-Session: s1\r\n\r\n`);
+    await once(socket, "data");
+    assert.deepEqual(fixture.lifelines, { opened: 1, closed: 0 });
+    const closed = new Promise<void>((resolve) => {
+      const watch = (): void => (fixture.lifelines.closed === 1 ? resolve() : void setImmediate(watch));
+      watch();
+    });
+    socket.destroy();
+    await closed;
+    const [nameless] = await exchange(fixture.path, [`${head}\r\n`], 1);
+    assert.equal(statusOf(nameless), 400);
+  });
+
+  it("reads any cut of any bytes without failing, and never sees an operation where the start differs", () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), fc.boolean(), (tail, prefixed) => {
+        const bytes = Buffer.concat([Buffer.from(prefixed ? "POST /op/whoami HTTP/1.1\r\n" : ""), tail]);
+        const head = readHead(bytes, 0);
+        if (!prefixed && typeof head !== "string")
+          assert.ok(bytes.toString("latin1").startsWith("POST /op/"));
+      }),
+    );
+  });
+});
