@@ -1,10 +1,21 @@
 /** A Group's ledger: durable append, index, reads, following (core-model.md, "Ledger"). */
-import type { Refusal } from "../../shared/errors.ts";
+import { Refusal } from "../../shared/errors.ts";
 import type { LedgerEvent } from "../../shared/events.ts";
+import { LIMITS } from "../../shared/limits.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Files } from "../platform/files.ts";
 import type { Random } from "../platform/random.ts";
+import { writeCheckpoint } from "./checkpoint.ts";
+import type { History } from "./history.ts";
+import { writeIndex } from "./index-file.ts";
+import { encodeLine, isEventId } from "./line.ts";
+import { openHistory } from "./opening.ts";
+import { readPage, readWindow } from "./pages.ts";
+import { search } from "./search.ts";
+import type { Segment } from "./segments.ts";
+import { storageRefusal } from "./storage.ts";
 import type {
+  LedgerLimits,
   LedgerOptions,
   NewEvent,
   Ordinal,
@@ -16,6 +27,8 @@ import type {
   Window,
   WindowRequest,
 } from "./types.ts";
+import { type Verification, verify } from "./verify.ts";
+import { type Submission, Writer } from "./writer.ts";
 
 /** Called once: with the event's place when it is durable, or with the refusal. */
 export type AppendDone = (refusal: Refusal | null, placed?: Placed) => void;
@@ -27,61 +40,200 @@ export interface LedgerDependencies {
 }
 
 export class Ledger {
-  static open(_deps: LedgerDependencies, _directory: string, _options: LedgerOptions): Promise<Ledger> {
-    throw new Error("not yet");
+  readonly #history: History;
+  readonly #writer: Writer;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #limits: LedgerLimits;
+  /** The last instant asked for and its text: a batch shares them. */
+  #instant = -1;
+  #timestamp = "";
+  #closing: Promise<void> | null = null;
+
+  private constructor(history: History, writer: Writer, deps: LedgerDependencies, limits: LedgerLimits) {
+    this.#history = history;
+    this.#writer = writer;
+    this.#clock = deps.clock;
+    this.#random = deps.random;
+    this.#limits = limits;
   }
+
+  /**
+   * Opens or begins the ledger in `directory` (made when missing; its parent exists). A torn tail is copied aside and cut off, index
+   * and projections are restored or rebuilt. Refuses with `ledger_corrupt` when only a person can choose, else with `storage_failed`
+   * or `storage_full`; nothing was recorded or lost then.
+   */
+  static async open(deps: LedgerDependencies, directory: string, options: LedgerOptions): Promise<Ledger> {
+    const limits: LedgerLimits = { ...LIMITS.ledger, ...options.limits };
+    try {
+      const { history, active, unindexed } = await openHistory(
+        { files: deps.files, directory },
+        options,
+        limits,
+        deps.clock,
+      );
+      const writer = new Writer(history, active, deps.clock, limits, (segment) =>
+        keepIndexes(history, [segment]),
+      );
+      if (unindexed.length > 0) void writer.exclusively(() => keepIndexes(history, unindexed));
+      return new Ledger(history, writer, deps, limits);
+    } catch (error) {
+      throw storageRefusal(error);
+    }
+  }
+
+  /** Events recorded so far. */
   get count(): number {
-    throw new Error("not yet");
+    return this.#history.count;
   }
+
   /** -1 when empty. */
   get lastOrdinal(): Ordinal {
-    throw new Error("not yet");
+    return this.#history.count - 1;
   }
-  append(_event: NewEvent): Promise<Placed> {
-    throw new Error("not yet");
+
+  /** Bytes that the index holds in memory. */
+  get indexBytes(): number {
+    return this.#history.index.bytes;
   }
-  /** The same with a callback, for the hot path. */
-  submit(_event: NewEvent, _done: AppendDone): void {
-    throw new Error("not yet");
+
+  /** Resolves when the event is durable. Refuses with `storage_failed`, `storage_full`, `too_large`, `overloaded` or `shutting_down`. */
+  append(event: NewEvent): Promise<Placed> {
+    return new Promise((done, failed) => {
+      this.submit(event, (refusal, placed) => (refusal === null ? done(placed!) : failed(refusal)));
+    });
   }
-  appendAll(_events: NewEvent[]): Promise<Placed[]> {
-    throw new Error("not yet");
+
+  /** The same with a callback, for the hot path. `done` runs before any other event is recorded. */
+  submit(event: NewEvent, done: AppendDone): void {
+    this.#submit([event], (refusal, placed) => (refusal === null ? done(null, placed[0]) : done(refusal)));
   }
-  ordinalOf(_id: string): Ordinal | undefined {
-    throw new Error("not yet");
+
+  /** All in one batch: after a crash or a refusal either all of them are there or none. */
+  appendAll(events: NewEvent[]): Promise<Placed[]> {
+    if (events.length === 0) return Promise.resolve([]);
+    return new Promise((done, failed) => {
+      this.#submit(events, (refusal, placed) => (refusal === null ? done(placed) : failed(refusal)));
+    });
   }
-  byKey(_key: string): Ordinal | undefined {
-    throw new Error("not yet");
+
+  #submit(news: NewEvent[], done: Submission["done"]): void {
+    const submission: Submission = { events: [], lines: [], sizes: [], keys: [], bytes: 0, done };
+    for (const [at, fresh] of news.entries()) {
+      const event = this.#event(fresh);
+      const line = encodeLine(event) + (at + 1 < news.length ? " \n" : "\n");
+      const size = Buffer.byteLength(line);
+      submission.events.push(event);
+      submission.lines.push(line);
+      submission.sizes.push(size);
+      submission.keys.push(fresh.key);
+      submission.bytes += size;
+    }
+    this.#writer.submit(submission);
   }
-  read(_ordinal: Ordinal): LedgerEvent {
-    throw new Error("not yet");
+
+  #event(fresh: NewEvent): LedgerEvent {
+    const id = fresh.id ?? this.#random.uuid().replaceAll("-", "");
+    if (!isEventId(id)) throw new TypeError("an event id is 32 lowercase hex digits");
+    const { kind, scope_key, by, data } = fresh;
+    return {
+      v: 1,
+      id,
+      ts: fresh.ts ?? this.#now(),
+      kind,
+      group_id: this.#history.options.group_id,
+      scope_key,
+      by,
+      data,
+    };
   }
-  readById(_id: string): LedgerEvent {
-    throw new Error("not yet");
+
+  #now(): string {
+    const now = this.#clock.now();
+    if (now !== this.#instant) {
+      this.#instant = now;
+      this.#timestamp = new Date(now).toISOString();
+    }
+    return this.#timestamp;
   }
-  /** Later events that refer to this one, oldest first. */
-  related(_ordinal: Ordinal): Ordinal[] {
-    throw new Error("not yet");
+
+  ordinalOf(id: string): Ordinal | undefined {
+    return this.#history.ordinalOf(id);
   }
-  page(_request: PageRequest): Page {
-    throw new Error("not yet");
+
+  /** The first event recorded under this idempotency key, over the whole history. */
+  byKey(key: string): Ordinal | undefined {
+    return this.#history.byKey(key);
   }
-  window(_request: WindowRequest): Window {
-    throw new Error("not yet");
+
+  /** Refuses with `event_not_found`. */
+  read(ordinal: Ordinal): LedgerEvent {
+    return this.#history.read(ordinal);
   }
-  search(_request: SearchRequest): SearchPage {
-    throw new Error("not yet");
+
+  /** Events in the order of `ordinals`, which ascend; neighbours come with one read of the disk. */
+  readMany(ordinals: readonly Ordinal[]): LedgerEvent[] {
+    return this.#history.readMany(ordinals);
   }
-  follow(_listener: (placed: readonly Placed[]) => void): () => void {
-    throw new Error("not yet");
+
+  /** Refuses with `event_not_found`. */
+  readById(id: string): LedgerEvent {
+    return this.#history.read(this.#history.knownOrdinal(id));
   }
-  compact(): Promise<{ sealed: { number: number; events: number; bytes: number } | null }> {
-    throw new Error("not yet");
+
+  /** Later events that refer to this one (replies, delivery states, cancellations, receipts, notices), oldest first. */
+  related(ordinal: Ordinal): Ordinal[] {
+    return ordinal >= 0 && ordinal < this.count ? this.#history.index.related(ordinal) : [];
   }
-  verify(): Promise<{ events: number; segments: number; problems: string[] }> {
-    throw new Error("not yet");
+
+  /** Refuses with `event_not_found` for an unknown `before` or `after`. */
+  page(request: PageRequest): Page {
+    return readPage(this.#history, request);
   }
+
+  /** Refuses with `event_not_found`. */
+  window(request: WindowRequest): Window {
+    return readWindow(this.#history, request);
+  }
+
+  /** Newest matches first found, told oldest first; case doesn't count. Refuses with `event_not_found` for an unknown `before`. */
+  search(request: SearchRequest): SearchPage {
+    return search(this.#history, request, this.#limits.searchScanBytes);
+  }
+
+  /** `listener` is called with each batch when it is durable, in order, after projections and callers had it. Returns the way to stop. */
+  follow(listener: (placed: readonly Placed[]) => void): () => void {
+    return this.#writer.follow(listener);
+  }
+
+  /** Seals the active file into a segment; null when nothing stands in it. */
+  async compact(): Promise<{ sealed: { number: number; events: number; bytes: number } | null }> {
+    const segment = await this.#writer.seal();
+    if (segment === null) return { sealed: null };
+    return { sealed: { number: segment.number, events: segment.count, bytes: segment.bytes } };
+  }
+
+  /** Reads everything and compares index and projections with a rebuild from scratch; appends go on meanwhile. */
+  verify(): Promise<Verification> {
+    return verify(this.#history);
+  }
+
+  /** What was submitted before becomes durable or is refused; afterwards the next open is quick. Idempotent. */
   close(): Promise<void> {
-    throw new Error("not yet");
+    this.#closing ??= this.#writer.close(async () => {
+      const last = this.#history.segments.at(-1);
+      if (last !== undefined && !last.sealed) await keepIndexes(this.#history, [last]);
+    });
+    return this.#closing;
+  }
+}
+
+/** Index files and checkpoint only save time: a disk that refuses them stops nothing. */
+async function keepIndexes(history: History, segments: Segment[]): Promise<void> {
+  try {
+    for (const segment of segments) await writeIndex(history, segment);
+    await writeCheckpoint(history);
+  } catch {
+    // The next open reads the segments instead.
   }
 }

@@ -1,0 +1,215 @@
+/** Everything durable that a Group ever recorded, as the daemon sees it: index, segments, projections, and reading by ordinal. */
+import { Refusal } from "../../shared/errors.ts";
+import type { LedgerEvent } from "../../shared/events.ts";
+import type { OpenFile } from "../platform/files.ts";
+import { EventIndex, fingerprint, NONE } from "./event-index.ts";
+import { decodeLine, isEventId } from "./line.ts";
+import { ParsedHead } from "./line-head.ts";
+import type { Segment } from "./segments.ts";
+import { corrupt, pathOf, type Storage } from "./storage.ts";
+import type { EventHead, LedgerOptions, Ordinal } from "./types.ts";
+
+/** Which member of an event's data names the event that it refers to. */
+export const REFERENCE_MEMBERS: Readonly<Record<string, string>> = {
+  "chat.message": "reply_to",
+  "runtime.delivery": "source_event_id",
+  "chat.reply_request.cancelled": "source_event_id",
+  "chat.cross_group_receipt": "source_event_id",
+  "system.notify": "related_event_id",
+};
+
+/** Kinds have a code of one byte each; this one stands for all that came too late to get their own. */
+const OTHER_KIND = 255;
+const OPEN_FILES = 8;
+/** Events that lie closer together than this are read with what is between them. */
+const READ_GAP_BYTES = 64 * 1024;
+const READ_BYTES = 4 * 1024 * 1024;
+
+/** The id's four words into `words`. */
+export function wordsOfId(id: string, words: Uint32Array): void {
+  for (let word = 0; word < 4; word += 1) words[word] = Number.parseInt(id.slice(word * 8, word * 8 + 8), 16);
+}
+
+export class History {
+  readonly index = new EventIndex();
+  readonly segments: Segment[] = [];
+  readonly kinds: string[] = [];
+  readonly #kindCodes = new Map<string, number>();
+  readonly #open: Segment[] = [];
+  readonly #id = new Uint32Array(4);
+  readonly #key = new Uint32Array(2);
+  readonly #source = new Uint32Array(4);
+  readonly storage: Storage;
+  readonly options: LedgerOptions;
+
+  constructor(storage: Storage, options: LedgerOptions) {
+    this.storage = storage;
+    this.options = options;
+  }
+
+  get count(): number {
+    return this.index.count;
+  }
+
+  kindCode(kind: string): number {
+    const known = this.#kindCodes.get(kind);
+    if (known !== undefined) return known;
+    if (this.kinds.length === OTHER_KIND) return OTHER_KIND;
+    this.#kindCodes.set(kind, this.kinds.length);
+    return this.kinds.push(kind) - 1;
+  }
+
+  /** Enters a durable event at `position` of the last segment; projections follow it. */
+  append(event: LedgerEvent, key: string | undefined, position: number): Ordinal {
+    const head = new ParsedHead(event);
+    const ordinal = this.enter(head, key, position);
+    for (const projection of this.options.projections) {
+      if (projection.wants(event.kind)) projection.apply(head, ordinal);
+    }
+    return ordinal;
+  }
+
+  /** Enters an event into the index alone. */
+  enter(head: EventHead, key: string | undefined, position: number): Ordinal {
+    wordsOfId(head.id, this.#id);
+    const member = REFERENCE_MEMBERS[head.kind];
+    const reference = member === undefined ? undefined : head.string(member);
+    let source = NONE;
+    if (isEventId(reference)) {
+      wordsOfId(reference, this.#source);
+      source = this.sourceOf(this.#source);
+    }
+    if (key !== undefined) fingerprint(key, this.#key);
+    return this.index.add(
+      this.#id,
+      position,
+      this.kindCode(head.kind),
+      key === undefined ? null : this.#key,
+      source,
+    );
+  }
+
+  /** Ordinal of a referred event, NONE when it isn't here. */
+  sourceOf(words: Uint32Array): number {
+    const source = this.index.ordinalOf(words);
+    return source < 0 ? NONE : source;
+  }
+
+  ordinalOf(id: string): Ordinal | undefined {
+    if (!isEventId(id)) return undefined;
+    wordsOfId(id, this.#id);
+    const ordinal = this.index.ordinalOf(this.#id);
+    return ordinal < 0 ? undefined : ordinal;
+  }
+
+  /** A fingerprint alone never decides: the event on disk is asked for its key. */
+  byKey(key: string): Ordinal | undefined {
+    fingerprint(key, this.#key);
+    const ordinal = this.index.findKey(
+      this.#key,
+      (found) => this.options.keyOf(new ParsedHead(this.read(found))) === key,
+    );
+    return ordinal < 0 ? undefined : ordinal;
+  }
+
+  segmentOf(ordinal: Ordinal): Segment {
+    let low = 0;
+    let high = this.segments.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >>> 1;
+      if (this.segments[middle]!.first <= ordinal) low = middle;
+      else high = middle - 1;
+    }
+    return this.segments[low]!;
+  }
+
+  /** Where the event's line ends in its segment, its line feed included. */
+  endOf(segment: Segment, ordinal: Ordinal): number {
+    return ordinal + 1 < segment.first + segment.count ? this.index.position(ordinal + 1) : segment.bytes;
+  }
+
+  read(ordinal: Ordinal): LedgerEvent {
+    return this.readMany([ordinal])[0]!;
+  }
+
+  /** Events of ascending `ordinals`; neighbours come with one read. */
+  readMany(ordinals: readonly Ordinal[]): LedgerEvent[] {
+    const events: LedgerEvent[] = [];
+    let at = 0;
+    while (at < ordinals.length) {
+      const ordinal = ordinals[at]!;
+      if (!Number.isInteger(ordinal) || ordinal < 0 || ordinal >= this.count)
+        throw new Refusal("event_not_found", { details: { ordinal } });
+      const segment = this.segmentOf(ordinal);
+      const start = this.index.position(ordinal);
+      let end = this.endOf(segment, ordinal);
+      let next = at + 1;
+      while (next < ordinals.length && ordinals[next]! < segment.first + segment.count) {
+        const following = ordinals[next]!;
+        const followingEnd = this.endOf(segment, following);
+        if (this.index.position(following) - end > READ_GAP_BYTES || followingEnd - start > READ_BYTES) break;
+        end = followingEnd;
+        next += 1;
+      }
+      const bytes = this.readBytes(segment, start, end);
+      for (; at < next; at += 1) {
+        const from = this.index.position(ordinals[at]!) - start;
+        const to = this.endOf(segment, ordinals[at]!) - start;
+        events.push(this.#decode(bytes, from, to, segment, ordinals[at]!));
+      }
+    }
+    return events;
+  }
+
+  readBytes(segment: Segment, start: number, end: number): Buffer {
+    const bytes = Buffer.allocUnsafe(end - start);
+    const got = this.fileOf(segment).read(bytes, start);
+    if (got < bytes.length)
+      throw corrupt("A ledger segment is shorter than it was.", { number: segment.number });
+    return bytes;
+  }
+
+  #decode(bytes: Buffer, from: number, to: number, segment: Segment, ordinal: Ordinal): LedgerEvent {
+    const event = decodeLine(bytes.toString("utf8", from, to));
+    if (event === null || event.id !== this.index.id(ordinal)) {
+      throw corrupt("An event on disk isn't readable any more.", {
+        number: segment.number,
+        id: this.index.id(ordinal),
+      });
+    }
+    return event;
+  }
+
+  /** The segment's file for reading; a few stay open. */
+  fileOf(segment: Segment): OpenFile {
+    if (segment.file !== null) return segment.file;
+    const file = this.storage.files.open(pathOf(this.storage, segment.name), "read");
+    segment.file = file;
+    this.#open.push(segment);
+    if (this.#open.length > OPEN_FILES) this.closeFile(this.#open[0]!);
+    return file;
+  }
+
+  closeFile(segment: Segment): void {
+    segment.file?.close();
+    segment.file = null;
+    const at = this.#open.indexOf(segment);
+    if (at >= 0) this.#open.splice(at, 1);
+  }
+
+  closeFiles(): void {
+    for (const segment of this.segments) this.closeFile(segment);
+  }
+
+  /** Refuses with `event_not_found`. */
+  knownOrdinal(id: string): Ordinal {
+    const ordinal = this.ordinalOf(id);
+    if (ordinal === undefined) throw new Refusal("event_not_found", { details: { event_id: id } });
+    return ordinal;
+  }
+
+  isOf(kinds: ReadonlySet<string>, ordinal: Ordinal): boolean {
+    const code = this.index.kind(ordinal);
+    return kinds.has(code === OTHER_KIND ? this.read(ordinal).kind : this.kinds[code]!);
+  }
+}

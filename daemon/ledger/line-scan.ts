@@ -1,0 +1,40 @@
+/** One linear pass over the lines of a file, a piece at a time. */
+import type { OpenFile } from "../platform/files.ts";
+import { LINE_FEED } from "./line.ts";
+
+const PIECE_BYTES = 1024 * 1024;
+
+/** A line's bytes without its line feed, and where it begins in the file. False ends the scan in front of this line. */
+export type LineVisitor = (bytes: Buffer, start: number, end: number, position: number) => boolean;
+
+/** Visits the lines in `[from, to)`. Returns the position behind the last line that was taken; an unterminated rest is not visited. */
+export function scanLines(file: OpenFile, from: number, to: number, visit: LineVisitor): number {
+  let buffer = Buffer.allocUnsafe(PIECE_BYTES);
+  let held = 0;
+  let position = from;
+  for (;;) {
+    const wanted = Math.min(buffer.length - held, to - position - held);
+    if (wanted > 0) {
+      const got = file.read(buffer.subarray(held, held + wanted), position + held);
+      held += got;
+    }
+    const piece = buffer.subarray(0, held);
+    let start = 0;
+    for (;;) {
+      const end = piece.indexOf(LINE_FEED, start);
+      if (end < 0) break;
+      if (!visit(buffer, start, end, position + start)) return position + start;
+      start = end + 1;
+    }
+    if (wanted <= 0 || (start === 0 && held < buffer.length)) return position + start;
+    if (start === 0) {
+      const wider = Buffer.allocUnsafe(buffer.length * 2);
+      buffer.copy(wider, 0, 0, held);
+      buffer = wider;
+    } else {
+      buffer.copy(buffer, 0, start, held);
+      held -= start;
+      position += start;
+    }
+  }
+}

@@ -1,0 +1,59 @@
+/**
+ * One event as one line. Our own lines have a fixed layout, so that a rebuild finds what it needs without parsing; any other layout is
+ * read too. A line of an atomic batch that isn't its last one ends in a space, which JSON allows: a batch whose last line is missing was
+ * never acknowledged and is dropped whole.
+ */
+import { ChatMessage, type LedgerEvent } from "../../shared/events.ts";
+
+/** Every line of ours starts with this; the id's 32 hex digits follow. */
+export const LINE_START = '{"v":1,"id":"';
+export const LINE_FEED = 10;
+export const SPACE = 32;
+/** `chat.message`: the member at which a rebuild stops reading. */
+export const LAST_HEAD_MEMBER = "text";
+export const MESSAGE_KIND = "chat.message";
+
+const MESSAGE_MEMBERS = Object.keys(ChatMessage.shape);
+const KNOWN_MEMBERS = new Set(MESSAGE_MEMBERS);
+
+/** JSON of a message's data with the members that projections need before `text`, whatever order the caller had. */
+function encodeMessage(data: Record<string, unknown>): string {
+  let json = "{";
+  const put = (name: string): void => {
+    const value = JSON.stringify(data[name]) as string | undefined;
+    if (value !== undefined) json += `${json.length > 1 ? "," : ""}${JSON.stringify(name)}:${value}`;
+  };
+  for (const name of MESSAGE_MEMBERS) put(name);
+  for (const name of Object.keys(data)) if (!KNOWN_MEMBERS.has(name)) put(name);
+  return `${json}}`;
+}
+
+/** The event's line without its end. Concatenation costs a third of spreading and stringifying the whole. */
+export function encodeLine(event: LedgerEvent): string {
+  const data = event.kind === MESSAGE_KIND ? encodeMessage(event.data) : JSON.stringify(event.data);
+  return `${LINE_START}${event.id}","ts":"${event.ts}","kind":${JSON.stringify(event.kind)},"group_id":"${event.group_id}","scope_key":${JSON.stringify(event.scope_key)},"by":${JSON.stringify(event.by)},"data":${data}}`;
+}
+
+/** The event on a line; null when it isn't one. Members we don't know stay. */
+export function decodeLine(text: string): LedgerEvent | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  return isEvent(value) ? value : null;
+}
+
+function isEvent(value: unknown): value is LedgerEvent {
+  if (typeof value !== "object" || value === null) return false;
+  const event = value as Partial<LedgerEvent>;
+  const texts = [event.ts, event.kind, event.group_id, event.scope_key, event.by];
+  const complete = texts.every((text) => typeof text === "string");
+  const isRecord = typeof event.data === "object" && event.data !== null && !Array.isArray(event.data);
+  return event.v === 1 && isEventId(event.id) && complete && isRecord;
+}
+
+export function isEventId(id: unknown): id is string {
+  return typeof id === "string" && /^[0-9a-f]{32}$/.test(id);
+}

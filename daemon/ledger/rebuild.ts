@@ -1,0 +1,143 @@
+/** Reads lines back into index and projections: the linear scan of an open. */
+import type { OpenFile } from "../platform/files.ts";
+import { fingerprint, NONE } from "./event-index.ts";
+import { type History, REFERENCE_MEMBERS } from "./history.ts";
+import { decodeLine, SPACE } from "./line.ts";
+import { LineHead, ParsedHead } from "./line-head.ts";
+import { scanLines } from "./line-scan.ts";
+import type { Segment } from "./segments.ts";
+import { corrupt } from "./storage.ts";
+import type { EventHead, Projection } from "./types.ts";
+
+/** A projection and the ordinal from which it still needs events. */
+export interface Follower {
+  projection: Projection;
+  from: number;
+}
+
+interface HeldLine {
+  event: ParsedHead;
+  position: number;
+}
+
+export class Rebuild {
+  readonly #history: History;
+  readonly #followers: Follower[];
+  readonly #head: LineHead;
+  readonly #id = new Uint32Array(4);
+  readonly #key = new Uint32Array(2);
+  readonly #source = new Uint32Array(4);
+  readonly #wanted = new Map<string, Follower[]>();
+
+  constructor(history: History, followers: Follower[]) {
+    this.#history = history;
+    this.#followers = followers;
+    this.#head = new LineHead(history.options.group_id);
+  }
+
+  /** Whether someone needs the events `[first, end)` besides the index. */
+  isNeeded(end: number): boolean {
+    return this.#followers.some((follower) => follower.from < end);
+  }
+
+  /** A sealed segment: from `from` on into the index too, before that for projections alone. Every line must be an event. */
+  sealed(segment: Segment, file: OpenFile, from: number): void {
+    let ordinal = segment.first;
+    const start = this.isNeeded(segment.first + segment.count) ? 0 : from;
+    if (start > 0) ordinal = segment.first + segment.count;
+    const end = scanLines(file, start, segment.bytes, (bytes, at, to, position) => {
+      const isNew = position >= from;
+      if (!this.#line(bytes, at, to, position, isNew ? -1 : ordinal)) return false;
+      ordinal += 1;
+      if (isNew) segment.count += 1;
+      return true;
+    });
+    if (end !== segment.bytes)
+      throw corrupt("A sealed ledger segment has a line that isn't an event.", {
+        number: segment.number,
+        position: end,
+      });
+  }
+
+  /**
+   * The active file: the same, up to its end, which is the first blank, unterminated or unparsable line. Lines from `doubtful` on may
+   * belong to a batch that was never acknowledged and are parsed whole; an atomic batch without its last line counts as unwritten.
+   * Returns the end.
+   */
+  active(segment: Segment, file: OpenFile, from: number, size: number, doubtful: number): number {
+    let ordinal = segment.first;
+    const start = this.isNeeded(segment.first + segment.count) ? 0 : from;
+    let held: HeldLine[] = [];
+    const end = scanLines(file, start, size, (bytes, at, to, position) => {
+      if (at === to) return false;
+      if (position < from || position < doubtful) {
+        if (!this.#line(bytes, at, to, position, position < from ? ordinal : -1)) return false;
+        ordinal += 1;
+        if (position >= from) segment.count += 1;
+        return true;
+      }
+      const event = decodeLine(bytes.toString("utf8", at, to));
+      if (event === null) return false;
+      held.push({ event: new ParsedHead(event), position });
+      if (bytes[to - 1] === SPACE) return true;
+      for (const line of held) this.#enter(line.event, line.position);
+      segment.count += held.length;
+      held = [];
+      return true;
+    });
+    return held[0]?.position ?? end;
+  }
+
+  /** One line into index (unless `known` is its ordinal) and projections. False when it isn't an event. */
+  #line(bytes: Buffer, start: number, end: number, position: number, known: number): boolean {
+    let to = end;
+    while (to > start && bytes[to - 1] === SPACE) to -= 1;
+    const head = this.#head;
+    if (!head.place(bytes, start, to) || !head.idWords(this.#id)) {
+      const event = decodeLine(bytes.toString("utf8", start, end));
+      if (event === null) return false;
+      const parsed = new ParsedHead(event);
+      if (known >= 0) this.#feed(parsed, known);
+      else this.#enter(parsed, position);
+      return true;
+    }
+    if (known >= 0) {
+      this.#feed(head, known);
+      return true;
+    }
+    const history = this.#history;
+    const member = REFERENCE_MEMBERS[head.kind];
+    const refers = member !== undefined && head.memberWords(member, this.#source);
+    const source = refers ? history.sourceOf(this.#source) : NONE;
+    const key = history.options.keyOf(head);
+    if (key !== undefined) fingerprint(key, this.#key);
+    const ordinal = history.index.add(
+      this.#id,
+      position,
+      history.kindCode(head.kind),
+      key === undefined ? null : this.#key,
+      source,
+    );
+    this.#feed(head, ordinal);
+    return true;
+  }
+
+  #enter(head: EventHead, position: number): void {
+    this.#feed(head, this.#history.enter(head, this.#history.options.keyOf(head), position));
+  }
+
+  #feed(head: EventHead, ordinal: number): void {
+    for (const follower of this.#followersOf(head.kind)) {
+      if (ordinal >= follower.from) follower.projection.apply(head, ordinal);
+    }
+  }
+
+  #followersOf(kind: string): Follower[] {
+    let wanted = this.#wanted.get(kind);
+    if (wanted === undefined) {
+      wanted = this.#followers.filter((follower) => follower.projection.wants(kind));
+      this.#wanted.set(kind, wanted);
+    }
+    return wanted;
+  }
+}
