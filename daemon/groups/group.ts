@@ -1,37 +1,108 @@
-/** A Group that is open: its record, ledger and permit. */
+/** A Group that is open: its record, ledger, private environments and permit. */
+import { Refusal } from "../../shared/errors.ts";
 import type { Group, StoredActor, StoredGroup } from "../../shared/model.ts";
+import type { JsonDocument } from "../home/documents.ts";
 import type { GroupPaths } from "../home/paths.ts";
 import type { Ledger } from "../ledger/ledger.ts";
+import { type Clock, timestamp } from "../platform/clock.ts";
 import { Mutex } from "../platform/mutex.ts";
+import type { PrivateEnvironments } from "./private-environments.ts";
 
-/** The ledger event that goes with a change of the record. */
+/** The ledger event that goes with a change of the record. No private value may be in it. */
 export interface GroupEvent {
   kind: `group.${string}` | `actor.${string}`;
   by: string;
   data: Record<string, unknown>;
 }
 
+interface Parts {
+  paths: GroupPaths;
+  document: JsonDocument<StoredGroup>;
+  ledger: Ledger;
+  environments: PrivateEnvironments;
+  clock: Clock;
+  /** Told after each change. */
+  changed(what: "changed" | "actors"): void;
+}
+
 export class OpenGroup {
-  readonly group_id!: string;
-  readonly paths!: GroupPaths;
-  readonly ledger!: Ledger;
-  /** Read permits for appends, the write permit for changes of Actors, settings and state. */
+  readonly group_id: string;
+  readonly paths: GroupPaths;
+  readonly ledger: Ledger;
+  readonly environments: PrivateEnvironments;
+  /** Read permits for appends, the write permit for changes of Actors, settings and state. Its end means that the Group is gone. */
   readonly permit: Mutex = new Mutex();
+  readonly #document: JsonDocument<StoredGroup>;
+  readonly #clock: Clock;
+  readonly #changed: Parts["changed"];
+
+  constructor(parts: Parts) {
+    this.group_id = parts.document.value.group_id;
+    this.paths = parts.paths;
+    this.ledger = parts.ledger;
+    this.environments = parts.environments;
+    this.#document = parts.document;
+    this.#clock = parts.clock;
+    this.#changed = parts.changed;
+  }
 
   /** An immutable snapshot. */
   get record(): StoredGroup {
-    throw new Error("not yet");
+    return this.#document.value;
   }
-  /** Changes the record: durable first, then the event in the ledger. `updated_at` is set here. */
-  update(_change: (record: StoredGroup) => StoredGroup, _event: GroupEvent): Promise<StoredGroup> {
-    throw new Error("not yet");
+
+  /**
+   * Changes the record: durable first, then the event in the ledger. `updated_at` is set here. A `change` that gives back the same object
+   * does nothing and writes no event. Throws Refusal when the disk fails; when it fails between the two, the change stands and the
+   * refusal says so.
+   */
+  async update(change: (record: StoredGroup) => StoredGroup, event: GroupEvent): Promise<StoredGroup> {
+    let before: StoredGroup | undefined;
+    const after = await this.#document.update((record) => {
+      before = record;
+      const next = change(record);
+      return next === record ? record : { ...next, updated_at: timestamp(this.#clock) };
+    });
+    if (after === before) return after;
+    try {
+      await this.note(event);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      const specifics = "The change was made, but couldn't be noted in the ledger: the disk failed.";
+      throw new Refusal(error.code, { specifics, details: error.details, cause: error });
+    } finally {
+      this.#changed(event.kind.startsWith("actor.") ? "actors" : "changed");
+    }
+    return after;
   }
+
+  /** Appends an event without a change of the record. */
+  async note(event: GroupEvent): Promise<void> {
+    await this.ledger.append({ ...event, scope_key: this.record.active_scope_key ?? "" });
+  }
+
   /** Throws actor_not_found. */
-  actor(_actor_id: string): StoredActor {
-    throw new Error("not yet");
+  actor(actor_id: string): StoredActor {
+    const found = this.record.actors.find((actor) => actor.id === actor_id);
+    if (found === undefined) throw new Refusal("actor_not_found", { details: { actor_id } });
+    return found;
   }
+
+  /** The first Actor is the foreman (core-model.md, "Actor"). */
+  roleOf(actor_id: string): "foreman" | "peer" {
+    return this.record.actors[0]?.id === actor_id ? "foreman" : "peer";
+  }
+
   /** With effective roles and the names of private environment values. */
   view(): Group {
-    throw new Error("not yet");
+    const { v: _, actors, ...rest } = this.record;
+    return {
+      ...rest,
+      actors: actors.map((actor) => ({
+        ...actor,
+        role: this.roleOf(actor.id),
+        private_env: this.environments.names(actor),
+      })),
+    };
   }
 }

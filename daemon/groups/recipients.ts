@@ -1,5 +1,14 @@
-/** From what a sender writes to the Actors that are meant (core-model.md, "Messages"). Pure. */
-import type { MessageMode, StoredGroup } from "../../shared/model.ts";
+/**
+ * From what a sender writes to the Actors that are meant (core-model.md, "Messages"). Pure: the record decides, nothing else.
+ *
+ * Each recipient is `user`, `@all`, `@peers`, `@foreman`, an Actor's id (letter by letter) or an Actor's title. Titles count as equal
+ * when they differ only in case, in surrounding blanks or in how Unicode composes a character (NFC); a title that two Actors share
+ * names nobody. Ids come before titles. An alias never includes the sender, and for `send` and `request_reply` only Actors that are
+ * enabled; a disabled Actor that is named by itself is taken along as long as somebody else in the audience is enabled.
+ */
+import { Refusal } from "../../shared/errors.ts";
+import { LIMITS } from "../../shared/limits.ts";
+import type { MessageMode, StoredActor, StoredGroup } from "../../shared/model.ts";
 
 /** `remote` stands for a sender that is no Actor of this Group. */
 export type Sender = { kind: "user" } | { kind: "actor"; actor_id: string } | { kind: "remote" };
@@ -11,9 +20,93 @@ export interface Audience {
   to_generations: Record<string, string>;
 }
 
-export function resolveRecipients(
-  _record: StoredGroup,
-  _request: { to: readonly string[]; mode: MessageMode; sender: Sender },
-): Audience {
-  throw new Error("not yet");
+export interface RecipientRequest {
+  /** As written; empty means the Group's default. */
+  to: readonly string[];
+  mode: MessageMode;
+  sender: Sender;
+}
+
+const ALIASES: Record<string, (actor: StoredActor, place: number) => boolean> = {
+  "@all": () => true,
+  "@peers": (_actor, place) => place > 0,
+  "@foreman": (_actor, place) => place === 0,
+};
+
+/** What two titles have in common that count as the same. */
+function fold(title: string): string {
+  return title.normalize("NFC").trim().toLowerCase();
+}
+
+function named(actors: readonly StoredActor[], recipient: string): StoredActor {
+  const byId = actors.find((actor) => actor.id === recipient);
+  if (byId !== undefined) return byId;
+  const folded = fold(recipient);
+  const titled = folded === "" ? [] : actors.filter((actor) => fold(actor.title) === folded);
+  const [only] = titled;
+  if (only !== undefined && titled.length === 1) return only;
+  throw new Refusal("invalid_recipient", {
+    specifics:
+      titled.length > 1
+        ? `The title '${recipient}' belongs to ${titled.length} Actors.`
+        : `There is no recipient '${recipient}' in this Group.`,
+    details: { recipient, matches: titled.map((actor) => actor.id) },
+  });
+}
+
+/** Everybody the written recipients mean, each once, in order of mention. */
+function collect(
+  record: StoredGroup,
+  recipients: readonly string[],
+  { mode, sender }: RecipientRequest,
+): Set<StoredActor> {
+  const { actors } = record;
+  const found = new Set<StoredActor>();
+  let disabled = 0;
+  for (const recipient of recipients) {
+    const alias = Object.hasOwn(ALIASES, recipient) ? ALIASES[recipient] : undefined;
+    if (alias === undefined) {
+      found.add(named(actors, recipient));
+      continue;
+    }
+    for (const [place, actor] of actors.entries()) {
+      if (!alias(actor, place) || (sender.kind === "actor" && actor.id === sender.actor_id)) continue;
+      if (mode === "mail" || actor.enabled) found.add(actor);
+      else disabled += 1;
+    }
+  }
+  if (found.size === 0 && disabled === 0) {
+    throw new Refusal("concrete_recipients_required", {
+      specifics: "Nobody in this Group would get the message.",
+    });
+  }
+  if (mode !== "mail" && ![...found].some((actor) => actor.enabled)) {
+    throw new Refusal("no_enabled_recipients", { details: { actors: [...found].map((actor) => actor.id) } });
+  }
+  return found;
+}
+
+/**
+ * The concrete audience. Throws Refusal mixed_recipient_kinds, mail_requires_actor_recipient, invalid_recipient,
+ * concrete_recipients_required or no_enabled_recipients (MSG-053, MSG-054, MSG-055, LIM-030).
+ */
+export function resolveRecipients(record: StoredGroup, request: RecipientRequest): Audience {
+  const { to, mode } = request;
+  const written = to.length > 0 ? to : [record.settings.default_send_to === "foreman" ? "@foreman" : "@all"];
+  if (written.includes("user")) {
+    if (written.some((recipient) => recipient !== "user")) throw new Refusal("mixed_recipient_kinds");
+    if (mode === "mail") throw new Refusal("mail_requires_actor_recipient");
+    return { to: ["user"], to_generations: {} };
+  }
+  const audience = [...collect(record, written, request)];
+  if (audience.length > LIMITS.message.recipients) {
+    throw new Refusal("invalid_recipient", {
+      specifics: `The message would go to ${audience.length} Actors; ${LIMITS.message.recipients} is the most.`,
+      details: { limit: LIMITS.message.recipients },
+    });
+  }
+  return {
+    to: audience.map((actor) => actor.id),
+    to_generations: Object.fromEntries(audience.map((actor) => [actor.id, actor.generation])),
+  };
 }

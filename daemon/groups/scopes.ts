@@ -1,9 +1,13 @@
-/** Project directories bound to Groups (core-model.md, "Scope"). */
+/** Project directories bound to Groups, and the files in them (core-model.md, "Scope"). */
+import { createHash } from "node:crypto";
+import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";
+import { Refusal } from "../../shared/errors.ts";
 import type { Scope } from "../../shared/model.ts";
+import { errorCode } from "../home/durable.ts";
 import type { OpenFile } from "../platform/files.ts";
 import type { ProjectFiles } from "../platform/project-files.ts";
 
-/** A file inside a scope. */
+/** A file inside a scope. The caller closes it. */
 export interface ScopedFile {
   file: OpenFile;
   /** Base name. */
@@ -13,12 +17,108 @@ export interface ScopedFile {
   scope_key: string;
 }
 
-/** Opens a file inside one of the scopes by its canonical path; relative paths count from the first scope. Throws invalid_path. */
-export function openInScope(_files: ProjectFiles, _scopes: readonly Scope[], _path: string): ScopedFile {
-  throw new Error("not yet");
+const DEFAULT_PORTS: Record<string, string> = { ssh: "22", https: "443", http: "80", git: "9418" };
+
+function joinRemote(host: string, port: string, path: string): string | null {
+  const clean = path
+    .replaceAll(/\/{2,}/g, "/")
+    .replace(/^\//, "")
+    .replace(/\/$/, "")
+    .replace(/\.git$/, "")
+    .replace(/\/$/, "");
+  if (host === "" || clean === "") return null;
+  return `${host.toLowerCase()}${port === "" ? "" : `:${port}`}/${clean}`;
 }
 
-/** The same for a new file; already_exists when the name is taken. */
-export function createInScope(_files: ProjectFiles, _scopes: readonly Scope[], _path: string): ScopedFile {
-  throw new Error("not yet");
+/**
+ * `host/path` of a Git remote: the same for ssh, scp-like, http and https addresses, without credentials, default port, `.git`, closing
+ * slash and the host's case. `file:/path` for a repository on this machine. Null for what is none of these.
+ */
+export function normaliseRemote(url: string): string | null {
+  const trimmed = url.trim();
+  const address = /^(?:git\+)?([a-z][a-z0-9+.-]*):\/\/(.*)$/i.exec(trimmed);
+  if (address !== null) {
+    const scheme = address[1]!.toLowerCase();
+    const rest = address[2]!;
+    if (scheme === "file") {
+      const path = joinRemote("file", "", rest.replace(/^[^/]*/, ""));
+      return path?.replace("file/", "file:/") ?? null;
+    }
+    // The host ends at the first slash, credentials at the last @ before it.
+    const parts = /^(?:[^/]*@)?(\[[^\]/]*\]|[^:/@]*)(?::(\d*))?(\/.*)?$/.exec(rest.replace(/[?#].*$/, ""));
+    if (parts === null) return null;
+    const port = parts[2] ?? "";
+    return joinRemote(parts[1] ?? "", port === DEFAULT_PORTS[scheme] ? "" : port, parts[3] ?? "");
+  }
+  if (trimmed.startsWith("/")) {
+    return joinRemote("file", "", trimmed)?.replace("file/", "file:/") ?? null;
+  }
+  // scp-like; a single letter before the colon is a drive of Windows.
+  const scp = /^(?:[^/@:]*@)?(\[[^\]/]*\]|[^:/@[\]]{2,}):(?!\/\/)(.+)$/.exec(trimmed);
+  return scp === null ? null : joinRemote(scp[1]!, "", scp[2]!);
+}
+
+function isInside(root: string, path: string): boolean {
+  const below = relative(root, path);
+  return below === "" || (!isAbsolute(below) && below !== ".." && !below.startsWith(`..${sep}`));
+}
+
+/** The scope at a directory. Throws invalid_project_root unless `path` is absolute, exists and lies outside the Home. */
+export function describeScope(projects: ProjectFiles, path: string): Scope {
+  const root = isAbsolute(path) ? projects.canonical(path) : null;
+  if (root === null || !projects.isDirectory(root)) throw new Refusal("invalid_project_root");
+  const url = projects.gitOrigin(root);
+  const git_remote = url === null ? null : normaliseRemote(url);
+  const digest = createHash("sha256")
+    .update(git_remote ?? root)
+    .digest("hex");
+  return { scope_key: `s_${digest.slice(0, 12)}`, path: root, label: basename(root) || root, git_remote };
+}
+
+function absolute(scopes: readonly Scope[], path: string): string {
+  const [first] = scopes;
+  if (first === undefined) throw new Refusal("scope_not_attached");
+  if (path.includes("\u0000")) throw new Refusal("invalid_path");
+  return isAbsolute(path) ? path : join(first.path, path);
+}
+
+function openCanonical(
+  projects: ProjectFiles,
+  scopes: readonly Scope[],
+  path: string,
+  mode: "read" | "create",
+): ScopedFile {
+  for (const scope of scopes) {
+    // A scope's directory that was replaced by a link since it was attached isn't that scope any more.
+    if (projects.canonical(scope.path) !== scope.path || !isInside(scope.path, path)) continue;
+    const components = relative(scope.path, path)
+      .split(sep)
+      .filter((name) => name !== "");
+    try {
+      const file = projects.openBelow(scope.path, components, mode);
+      return { file, name: basename(path), path, scope_key: scope.scope_key };
+    } catch (error) {
+      if (errorCode(error) === "EEXIST") throw new Refusal("already_exists");
+      throw new Refusal("invalid_path", { cause: error });
+    }
+  }
+  throw new Refusal("invalid_path");
+}
+
+/**
+ * Opens a regular file inside one of `scopes` by its canonical path, so that links may lead around inside but never out, not even when
+ * one is swapped in meanwhile (MSG-062, MSG-063). Relative paths count from the first scope. Throws invalid_path or scope_not_attached.
+ */
+export function openInScope(projects: ProjectFiles, scopes: readonly Scope[], path: string): ScopedFile {
+  const canonical = projects.canonical(absolute(scopes, path));
+  if (canonical === null) throw new Refusal("invalid_path", { specifics: "There is no such file." });
+  return openCanonical(projects, scopes, canonical, "read");
+}
+
+/** The same for a new file with mode 0600 in an existing directory. Throws already_exists, too. */
+export function createInScope(projects: ProjectFiles, scopes: readonly Scope[], path: string): ScopedFile {
+  const wanted = absolute(scopes, path);
+  const directory = projects.canonical(dirname(wanted));
+  if (directory === null) throw new Refusal("invalid_path", { specifics: "There is no such directory." });
+  return openCanonical(projects, scopes, join(directory, basename(wanted)), "create");
 }

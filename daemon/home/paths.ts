@@ -26,6 +26,8 @@ export interface HomePaths {
   identity: string;
   /** Settings of the instance, with the Home's format and the digests of access tokens. */
   settings: string;
+  /** Digests of browsers' sessions. */
+  webSessions: string;
   daemon: {
     directory: string;
     /** Held by libsql. Nothing in the daemon's process may open and close it: closing drops POSIX locks. */
@@ -67,6 +69,7 @@ export function homePaths(root: string): HomePaths {
     root,
     identity: join(root, "group_bridge_identity_key.yaml"),
     settings: join(root, "settings.json"),
+    webSessions: join(root, "web_sessions.json"),
     daemon: {
       directory: daemon,
       lock: join(daemon, "lock"),

@@ -2,11 +2,11 @@
 import type { OpenFile } from "./files.ts";
 
 export interface ProjectFiles {
-  /** Absolute path without links, or null when it doesn't exist. */
+  /** Absolute path without links; null when it doesn't exist or lies in the Home, whose files belong to no project. */
   canonical(path: string): string | null;
   isDirectory(path: string): boolean;
-  /** The URL of the Git remote `origin` of the work tree at `directory`; null without one. */
-  gitOrigin(directory: string): Promise<string | null>;
+  /** The URL of the Git remote `origin` of the work tree that `directory` lies in; null without one. It may hold credentials. */
+  gitOrigin(directory: string): string | null;
   /**
    * Opens a regular file below `root` (canonical) without following any link, the components checked while walking, so that nobody can
    * swap one in between. `create` makes a new file with mode 0600 and fails with EEXIST. ELOOP or ENOTDIR when a link is met.

@@ -13,7 +13,7 @@ const FLAGS: Record<OpenMode, number> = {
   create: fs.constants.O_RDWR | fs.constants.O_CREAT | fs.constants.O_EXCL | NOFOLLOW,
 };
 
-class RealFile implements OpenFile {
+export class RealFile implements OpenFile {
   #descriptor: number;
 
   constructor(descriptor: number) {

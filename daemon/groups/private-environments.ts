@@ -1,0 +1,93 @@
+/**
+ * Private environment values of a Group's Actors: an owner-only file each, apart from the record. Only names are ever read back here;
+ * values go to the process that is started with them and nowhere else.
+ */
+import * as z from "zod";
+import { Refusal } from "../../shared/errors.ts";
+import { LIMITS } from "../../shared/limits.ts";
+import { ActorId, Environment, type StoredActor } from "../../shared/model.ts";
+import { JsonDocument } from "../home/documents.ts";
+import { ensureDirectory, storageRefusal, syncDirectory, unlinkIfThere } from "../home/durable.ts";
+import type { GroupPaths } from "../home/paths.ts";
+import type { Files } from "../platform/files.ts";
+
+const PrivateEnvironment = z.strictObject({
+  v: z.literal(1),
+  actor_id: ActorId,
+  generation: z.string(),
+  values: Environment,
+});
+type PrivateEnvironment = z.infer<typeof PrivateEnvironment>;
+
+export class PrivateEnvironments {
+  readonly #files: Files;
+  readonly #paths: GroupPaths;
+  readonly #documents = new Map<string, JsonDocument<PrivateEnvironment>>();
+
+  private constructor(files: Files, paths: GroupPaths) {
+    this.#files = files;
+    this.#paths = paths;
+  }
+
+  /** Reads those of `actors`. Throws HomeProblem. */
+  static async open(
+    files: Files,
+    paths: GroupPaths,
+    actors: readonly StoredActor[],
+  ): Promise<PrivateEnvironments> {
+    const environments = new PrivateEnvironments(files, paths);
+    for (const actor of actors) {
+      const document = await JsonDocument.read(environments.#options(actor.id));
+      if (document !== null) environments.#documents.set(actor.id, document);
+    }
+    return environments;
+  }
+
+  /** Names of the Actor's private values, sorted. Those of an earlier Actor with that id don't count. */
+  names(actor: StoredActor): string[] {
+    return Object.keys(this.#values(actor)).sort();
+  }
+
+  /** Removes `unset`, then sets `set`; durable when resolved. Throws limit_reached, storage_full or storage_failed. */
+  async change(
+    actor: StoredActor,
+    set: Readonly<Record<string, string>>,
+    unset: readonly string[],
+  ): Promise<void> {
+    const values = { ...this.#values(actor) };
+    for (const name of unset) delete values[name];
+    Object.assign(values, set);
+    if (Object.keys(values).length > LIMITS.actor.environmentEntries) {
+      throw new Refusal("limit_reached", { details: { limit: LIMITS.actor.environmentEntries } });
+    }
+    try {
+      await ensureDirectory(this.#files, this.#paths.privateEnvironment);
+    } catch (error) {
+      throw storageRefusal(error);
+    }
+    const value: PrivateEnvironment = { v: 1, actor_id: actor.id, generation: actor.generation, values };
+    this.#documents.set(actor.id, await JsonDocument.create(this.#options(actor.id), value));
+  }
+
+  /** After the Actor was removed. */
+  async remove(actor_id: string): Promise<void> {
+    this.#documents.delete(actor_id);
+    try {
+      if (unlinkIfThere(this.#files, this.#paths.privateEnvironmentFile(actor_id))) {
+        await syncDirectory(this.#files, this.#paths.privateEnvironment);
+      }
+    } catch (error) {
+      throw storageRefusal(error);
+    }
+  }
+
+  #values(actor: StoredActor): Readonly<Record<string, string>> {
+    const found = this.#documents.get(actor.id)?.value;
+    return found?.generation === actor.generation ? found.values : {};
+  }
+
+  #options(actor_id: string) {
+    const path = this.#paths.privateEnvironmentFile(actor_id);
+    return { files: this.#files, path, version: 1, schema: PrivateEnvironment };
+  }
+}

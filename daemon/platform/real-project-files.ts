@@ -1,0 +1,130 @@
+/** Project directories on the disk. */
+import * as fs from "node:fs";
+import { dirname, isAbsolute, join, resolve, sep } from "node:path";
+import type { OpenFile } from "./files.ts";
+import { originUrl } from "./git-config.ts";
+import type { ProjectFiles } from "./project-files.ts";
+import { RealFile } from "./real-files.ts";
+
+const NOFOLLOW = fs.constants.O_NOFOLLOW ?? 0;
+const DIRECTORY = fs.constants.O_DIRECTORY ?? 0;
+const NONBLOCK = fs.constants.O_NONBLOCK ?? 0;
+/** macOS: no component of the path may be a link. */
+const NOFOLLOW_ANY_DARWIN = 0x2000_0000;
+const FLAGS = {
+  read: fs.constants.O_RDONLY | NOFOLLOW | NONBLOCK,
+  create: fs.constants.O_RDWR | fs.constants.O_CREAT | fs.constants.O_EXCL | NOFOLLOW,
+};
+const GIT_FILE_BYTES = 1024 * 1024;
+
+/** A small regular file as text; null for anything else. */
+function readSmall(path: string): string | null {
+  try {
+    const status = fs.statSync(path);
+    return status.isFile() && status.size <= GIT_FILE_BYTES ? fs.readFileSync(path, "utf8") : null;
+  } catch {
+    return null;
+  }
+}
+
+/** The directory with the configuration that the `.git` in `directory` leads to: worktrees and submodules point elsewhere. */
+function gitDirectory(directory: string): string | null {
+  const dotGit = join(directory, ".git");
+  const status = fs.statSync(dotGit, { throwIfNoEntry: false });
+  if (status === undefined) return null;
+  if (status.isDirectory()) return dotGit;
+  const target = readSmall(dotGit)
+    ?.match(/^gitdir: (.+)$/m)?.[1]
+    ?.trim();
+  if (target === undefined) return null;
+  const own = isAbsolute(target) ? target : resolve(directory, target);
+  const common = readSmall(join(own, "commondir"))?.trim();
+  return common === undefined || common === "" ? own : resolve(own, common);
+}
+
+/** Linux: each step opens below the directory opened before, which nobody can swap any more. */
+function openStepwise(root: string, components: readonly string[], flags: number): number {
+  let directory = fs.openSync(root, fs.constants.O_RDONLY | DIRECTORY | NOFOLLOW);
+  try {
+    for (const name of components.slice(0, -1)) {
+      const next = fs.openSync(
+        `/proc/self/fd/${directory}/${name}`,
+        fs.constants.O_RDONLY | DIRECTORY | NOFOLLOW,
+      );
+      fs.closeSync(directory);
+      directory = next;
+    }
+    return fs.openSync(`/proc/self/fd/${directory}/${components.at(-1)}`, flags, 0o600);
+  } finally {
+    fs.closeSync(directory);
+  }
+}
+
+/** Elsewhere: opened, then looked at again: the path must still lead, without links, to the very file that is open. */
+function openAndCompare(root: string, components: readonly string[], flags: number): number {
+  const path = join(root, ...components);
+  const descriptor = fs.openSync(path, flags, 0o600);
+  const opened = fs.fstatSync(descriptor, { bigint: true });
+  const now = fs.lstatSync(path, { bigint: true, throwIfNoEntry: false });
+  if (fs.realpathSync(path) === path && now?.ino === opened.ino && now.dev === opened.dev) return descriptor;
+  fs.closeSync(descriptor);
+  throw Object.assign(new Error("The path has a link."), { code: "ELOOP" });
+}
+
+function realPath(path: string): string | null {
+  try {
+    return fs.realpathSync.native(path);
+  } catch {
+    return null;
+  }
+}
+
+export class RealProjectFiles implements ProjectFiles {
+  readonly #home: string;
+
+  /** Nothing in `home` is a project's file. */
+  constructor(home: string) {
+    this.#home = realPath(home) ?? home;
+  }
+
+  canonical(path: string): string | null {
+    const real = realPath(path);
+    return real === this.#home || real?.startsWith(`${this.#home}${sep}`) === true ? null : real;
+  }
+
+  isDirectory(path: string): boolean {
+    return fs.statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  }
+
+  gitOrigin(directory: string): string | null {
+    for (let at = directory; ; at = dirname(at)) {
+      const git = gitDirectory(at);
+      if (git !== null) {
+        const config = readSmall(join(git, "config"));
+        return config === null ? null : originUrl(config);
+      }
+      if (at === dirname(at)) return null;
+    }
+  }
+
+  openBelow(root: string, components: readonly string[], mode: "read" | "create"): OpenFile {
+    if (components.length === 0 || components.some((name) => /^\.{0,2}$|[/\u0000]/.test(name))) {
+      throw Object.assign(new Error("The path isn't canonical."), { code: "EINVAL" });
+    }
+    const flags = FLAGS[mode];
+    const descriptor =
+      process.platform === "linux"
+        ? openStepwise(root, components, flags)
+        : openAndCompare(
+            root,
+            components,
+            process.platform === "darwin" ? (flags & ~NOFOLLOW) | NOFOLLOW_ANY_DARWIN : flags,
+          );
+    if (fs.fstatSync(descriptor).isFile()) {
+      if (mode === "create") fs.fchmodSync(descriptor, 0o600);
+      return new RealFile(descriptor);
+    }
+    fs.closeSync(descriptor);
+    throw Object.assign(new Error("It isn't a regular file."), { code: "EINVAL" });
+  }
+}
