@@ -45,8 +45,9 @@ export interface OperationContract<
   cli?: string;
 }
 
-export function operation<Input extends z.ZodType, Output extends z.ZodType>(
-  contract: OperationContract<Input, Output>,
-): OperationContract<Input, Output> {
+/** Keeps the name as a literal type: the registry finds each contract's input and output by it. */
+export function operation<const Name extends string, Input extends z.ZodType, Output extends z.ZodType>(
+  contract: OperationContract<Input, Output> & { name: Name },
+): OperationContract<Input, Output> & { name: Name } {
   return contract;
 }
