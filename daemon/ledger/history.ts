@@ -27,7 +27,15 @@ const READ_BYTES = 4 * 1024 * 1024;
 
 /** The id's four words into `words`. */
 export function wordsOfId(id: string, words: Uint32Array): void {
-  for (let word = 0; word < 4; word += 1) words[word] = Number.parseInt(id.slice(word * 8, word * 8 + 8), 16);
+  for (let word = 0; word < 4; word += 1) {
+    let value = 0;
+    for (let at = word * 8; at < word * 8 + 8; at += 1) {
+      const code = id.charCodeAt(at);
+      // "0" is 48 and "a" is 97; an id holds nothing else.
+      value = (value << 4) | (code < 58 ? code - 48 : code - 87);
+    }
+    words[word] = value;
+  }
 }
 
 export class History {

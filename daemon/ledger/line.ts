@@ -13,24 +13,28 @@ export const SPACE = 32;
 export const LAST_HEAD_MEMBER = "text";
 export const MESSAGE_KIND = "chat.message";
 
-const MESSAGE_MEMBERS = Object.keys(ChatMessage.shape);
-const KNOWN_MEMBERS = new Set(MESSAGE_MEMBERS);
+/** The place of each known member in a message's data. */
+const MEMBER_PLACES = new Map(Object.keys(ChatMessage.shape).map((name, place) => [name, place]));
 
-/** JSON of a message's data with the members that projections need before `text`, whatever order the caller had. */
-function encodeMessage(data: Record<string, unknown>): string {
-  let json = "{";
-  const put = (name: string): void => {
-    const value = JSON.stringify(data[name]) as string | undefined;
-    if (value !== undefined) json += `${json.length > 1 ? "," : ""}${JSON.stringify(name)}:${value}`;
-  };
-  for (const name of MESSAGE_MEMBERS) put(name);
-  for (const name of Object.keys(data)) if (!KNOWN_MEMBERS.has(name)) put(name);
-  return `${json}}`;
+/** A message's data with the members that projections need before `text`, whatever order the caller had. */
+function ordered(data: Record<string, unknown>): Record<string, unknown> {
+  let last = -1;
+  for (const name of Object.keys(data)) {
+    const place = MEMBER_PLACES.get(name) ?? MEMBER_PLACES.size;
+    if (place < last) return sorted(data);
+    last = place;
+  }
+  return data;
+}
+
+function sorted(data: Record<string, unknown>): Record<string, unknown> {
+  const placeOf = ([name]: [string, unknown]): number => MEMBER_PLACES.get(name) ?? MEMBER_PLACES.size;
+  return Object.fromEntries(Object.entries(data).sort((a, b) => placeOf(a) - placeOf(b)));
 }
 
 /** The event's line without its end. Concatenation costs a third of spreading and stringifying the whole. */
 export function encodeLine(event: LedgerEvent): string {
-  const data = event.kind === MESSAGE_KIND ? encodeMessage(event.data) : JSON.stringify(event.data);
+  const data = JSON.stringify(event.kind === MESSAGE_KIND ? ordered(event.data) : event.data);
   return `${LINE_START}${event.id}","ts":"${event.ts}","kind":${JSON.stringify(event.kind)},"group_id":"${event.group_id}","scope_key":${JSON.stringify(event.scope_key)},"by":${JSON.stringify(event.by)},"data":${data}}`;
 }
 

@@ -45,7 +45,8 @@ export class Writer {
   #queue: Submission[] = [];
   #queuedBytes = 0;
   #queuedLines = 0;
-  #tasks: (() => Promise<void>)[] = [];
+  /** Who waits to run alone; each gets the way to give the turn back. */
+  #tasks: ((release: () => void) => void)[] = [];
   #isBusy = false;
   #isScheduled = false;
   #closed = false;
@@ -100,11 +101,16 @@ export class Writer {
   }
 
   /** Runs `task` alone, between batches. */
-  exclusively<Result>(task: () => Promise<Result>): Promise<Result> {
-    return new Promise((done, failed) => {
-      this.#tasks.push(() => task().then(done, failed));
+  async exclusively<Result>(task: () => Promise<Result>): Promise<Result> {
+    const release = await new Promise<() => void>((granted) => {
+      this.#tasks.push(granted);
       this.#schedule();
     });
+    try {
+      return await task();
+    } finally {
+      release();
+    }
   }
 
   /** Seals the active file; null when it holds nothing. Refuses with `storage_failed` or `storage_full`; nothing is lost then. */
@@ -133,7 +139,11 @@ export class Writer {
   readonly #turn = (): void => {
     this.#isScheduled = false;
     if (this.#isBusy) return;
-    if (this.#tasks.length > 0) return this.#runTasks();
+    if (this.#tasks.length > 0) {
+      this.#isBusy = true;
+      this.#tasks.shift()!(this.#next);
+      return;
+    }
     if (this.#queue.length === 0) return;
     if (this.#shouldGather()) {
       this.#isScheduled = true;
@@ -150,12 +160,6 @@ export class Writer {
     this.#isBusy = false;
     if (this.#queue.length > 0 || this.#tasks.length > 0) this.#schedule();
   };
-
-  #runTasks(): void {
-    this.#isBusy = true;
-    const task = this.#tasks.shift()!;
-    void task().then(this.#next);
-  }
 
   /** After a round of several writers, waits up to the limit for those that haven't come back yet. */
   #shouldGather(): boolean {
@@ -211,26 +215,28 @@ export class Writer {
     let at = 0;
     for (const submission of batch)
       for (const line of submission.lines) at += scratch.write(line, at, "utf8");
-    const fail = (error: unknown): void => {
-      const refusal = storageRefusal(error);
-      void this.#retire().then(() => {
-        refuse(batch, refusal);
-        done();
-      });
-    };
     try {
       active.file.write(scratch.subarray(0, at), active.end);
       active.extendAhead();
     } catch (error) {
-      fail(error);
+      void this.#fail(batch, error, done);
       return;
     }
     active.file.sync((error) => {
-      if (error !== null) return fail(error);
+      if (error !== null) {
+        void this.#fail(batch, error, done);
+        return;
+      }
       active.synced();
       this.#acknowledge(batch, active, bytes);
       done();
-    });
+    }, batch.length === 1);
+  }
+
+  async #fail(batch: Submission[], error: unknown, done: () => void): Promise<void> {
+    await this.#retire();
+    refuse(batch, storageRefusal(error));
+    done();
   }
 
   #acknowledge(batch: Submission[], active: ActiveFile, bytes: number): void {

@@ -15,8 +15,11 @@ export interface OpenFile {
   /** Writes all of `data` at `position` or throws; after a throw any part of it may be in the file. */
   write(data: Uint8Array, position: number): void;
   truncate(length: number): void;
-  /** Makes the file's data and length durable (fdatasync). A failed sync says nothing about what is on disk. */
-  sync(done: SyncDone): void;
+  /**
+   * Makes the file's data and length durable (fdatasync). A failed sync says nothing about what is on disk. `alone` says that nobody but
+   * this caller waits: where syncs are quick it may then be done at once, `done` being called before `sync` returns.
+   */
+  sync(done: SyncDone, alone?: boolean): void;
   /** Idempotent. */
   close(): void;
 }

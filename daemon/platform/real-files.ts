@@ -13,6 +13,20 @@ const FLAGS: Record<OpenMode, number> = {
   create: fs.constants.O_RDWR | fs.constants.O_CREAT | fs.constants.O_EXCL | NOFOLLOW,
 };
 
+export /** A sync that took less than this on average may block: handing it to a thread and back costs as much again. */
+const QUICK_SYNC_MS = 0.4;
+/** One slow sync keeps the following ones from blocking until so many quick ones have made up for it. */
+const SYNC_MEMORY = 32;
+
+/** How long syncs take on this machine, and how many are under way. */
+const syncs = { averageMs: Number.POSITIVE_INFINITY, running: 0 };
+
+function measured(started: number): void {
+  const took = performance.now() - started;
+  const known = Number.isFinite(syncs.averageMs) ? syncs.averageMs : took;
+  syncs.averageMs = known + (took - known) / SYNC_MEMORY;
+}
+
 export class RealFile implements OpenFile {
   #descriptor: number;
 
@@ -45,8 +59,25 @@ export class RealFile implements OpenFile {
     fs.ftruncateSync(this.#descriptor, length);
   }
 
-  sync(done: SyncDone): void {
-    fs.fdatasync(this.#descriptor, done);
+  sync(done: SyncDone, alone = false): void {
+    const started = performance.now();
+    if (alone && syncs.running === 0 && syncs.averageMs < QUICK_SYNC_MS) {
+      let failure: Error | null = null;
+      try {
+        fs.fdatasyncSync(this.#descriptor);
+      } catch (error) {
+        failure = error as Error;
+      }
+      measured(started);
+      done(failure);
+      return;
+    }
+    syncs.running += 1;
+    fs.fdatasync(this.#descriptor, (error) => {
+      syncs.running -= 1;
+      measured(started);
+      done(error);
+    });
   }
 
   close(): void {
