@@ -22,7 +22,7 @@ interface Parts {
   environments: PrivateEnvironments;
   clock: Clock;
   /** Told after each change. */
-  changed(what: "changed" | "actors"): void;
+  changed: (what: "changed" | "actors") => void;
 }
 
 export class OpenGroup {
@@ -66,19 +66,21 @@ export class OpenGroup {
     if (after === before) return after;
     try {
       await this.note(event);
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      const specifics = "The change was made, but couldn't be noted in the ledger: the disk failed.";
-      throw new Refusal(error.code, { specifics, details: error.details, cause: error });
     } finally {
       this.#changed(event.kind.startsWith("actor.") ? "actors" : "changed");
     }
     return after;
   }
 
-  /** Appends an event without a change of the record. */
+  /** Notes in the ledger what has just become durable elsewhere. A refusal says that only the note is missing. */
   async note(event: GroupEvent): Promise<void> {
-    await this.ledger.append({ ...event, scope_key: this.record.active_scope_key ?? "" });
+    try {
+      await this.ledger.append({ ...event, scope_key: this.record.active_scope_key ?? "" });
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      const specifics = "The change was made, but couldn't be noted in the ledger.";
+      throw new Refusal(error.code, { specifics, details: error.details, cause: error });
+    }
   }
 
   /** Throws actor_not_found. */

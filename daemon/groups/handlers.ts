@@ -1,23 +1,25 @@
-/** Operations on Groups, Actors and access tokens. */
+/** Operations on Groups, Actors and access tokens. The dispatcher has authenticated, validated and taken the permit. */
+import { Refusal } from "../../shared/errors.ts";
+import { ENVIRONMENT } from "../../shared/names.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
+import type { CallContext, Caller } from "../../shared/operations/caller.ts";
 import type { HandlersOf } from "../../shared/operations/handlers.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { ProjectFiles } from "../platform/project-files.ts";
+import type { Random } from "../platform/random.ts";
+import { type AccessTokenOperation, accessTokenHandlers } from "./access-token-handlers.ts";
 import type { AccessTokens } from "./access-tokens.ts";
+import { Actors, viewActor } from "./actors.ts";
+import type { OpenGroup } from "./group.ts";
+import { type GroupChangeOperation, groupChanges } from "./group-handlers.ts";
+import { type GroupCounts, summaryOf, viewFor } from "./group-view.ts";
 import type { LaunchTokens } from "./launch-tokens.ts";
+import { maySee } from "./permissions.ts";
 import type { GroupRegistry } from "./registry.ts";
 
-type GroupOperation =
-  | "group_list"
-  | "group_show"
-  | "group_create"
-  | "group_update"
-  | "group_set_state"
-  | "group_start"
-  | "group_stop"
-  | "attach"
-  | "group_reset"
-  | "group_delete"
+export type { GroupCounts } from "./group-view.ts";
+
+type ActorOperation =
   | "actor_list"
   | "actor_show"
   | "actor_add"
@@ -27,28 +29,92 @@ type GroupOperation =
   | "actor_stop"
   | "actor_restart"
   | "actor_secrets"
-  | "actor_mcp_config"
-  | "access_token_create"
-  | "access_token_list"
-  | "access_token_revoke";
-
-export interface GroupCounts {
-  unread: number;
-  attention: number;
-  last_event: { id: string; ts: string } | null;
-}
+  | "actor_mcp_config";
+type GroupOperation =
+  | "group_list"
+  | "group_show"
+  | GroupChangeOperation
+  | ActorOperation
+  | AccessTokenOperation;
 
 export interface GroupHandlerDependencies {
   clock: Clock;
+  random: Random;
   projects: ProjectFiles;
   registry: GroupRegistry;
   launchTokens: LaunchTokens;
   accessTokens: AccessTokens;
+  /** Root of the Home, for MCP configurations. */
+  home: string;
   /** Counted by the messaging room. */
   counts(group_id: string): GroupCounts;
   presence(group_id: string, actor_id: string): ActorWithPresence["presence"];
 }
 
-export function groupHandlers(_deps: GroupHandlerDependencies): HandlersOf<GroupOperation> {
-  throw new Error("not yet");
+function actorHandlers(deps: GroupHandlerDependencies): HandlersOf<ActorOperation> {
+  const { registry, home } = deps;
+  const actors = new Actors(deps);
+  const withPresence = (group: OpenGroup, caller: Caller, actor_id: string): ActorWithPresence => {
+    const actor = viewActor(group, actor_id);
+    const shown = caller.kind === "exhibit" ? { ...actor, command: [], env: {}, private_env: [] } : actor;
+    return { ...shown, presence: deps.presence(group.group_id, actor_id) };
+  };
+  const setEnabled =
+    (enabled: boolean) =>
+    async (input: { group_id: string; actor_id: string }, { caller }: CallContext) => {
+      const group = registry.get(input.group_id);
+      return { actor: await actors.setEnabled(group, caller, input.actor_id, enabled) };
+    };
+  return {
+    actor_list({ group_id }, { caller }) {
+      const group = registry.get(group_id);
+      return { actors: group.record.actors.map((actor) => withPresence(group, caller, actor.id)) };
+    },
+    actor_show: ({ group_id, actor_id }, { caller }) => ({
+      actor: withPresence(registry.get(group_id), caller, actor_id),
+    }),
+    actor_add: (input, { caller }) => actors.add(registry.get(input.group_id), caller, input),
+    actor_update: async (input, { caller }) => ({
+      actor: await actors.update(registry.get(input.group_id), caller, input),
+    }),
+    actor_remove: async ({ group_id, actor_id }, { caller }) => {
+      await actors.remove(registry.get(group_id), caller, actor_id);
+      return { removed: true };
+    },
+    actor_start: setEnabled(true),
+    actor_stop: setEnabled(false),
+    actor_restart: ({ group_id, actor_id }, { caller }) =>
+      actors.restart(registry.get(group_id), caller, actor_id),
+    actor_secrets: async (input, { caller }) => ({
+      names: await actors.setSecrets(registry.get(input.group_id), caller, input),
+    }),
+    actor_mcp_config({ group_id, actor_id }) {
+      const group = registry.get(group_id);
+      const tokenFile = group.paths.tokenFile(group.actor(actor_id).id);
+      const env = { [ENVIRONMENT.home]: home, [ENVIRONMENT.actorFile]: tokenFile };
+      return { mcpServers: { svc: { command: "svc", args: ["mcp"], env } } };
+    },
+  };
+}
+
+export function groupHandlers(deps: GroupHandlerDependencies): HandlersOf<GroupOperation> {
+  const { registry } = deps;
+  return {
+    group_list: (_input, { caller }) => {
+      const groups = registry
+        .list()
+        .filter((group) => maySee(caller, group.group_id))
+        .map((group) => summaryOf(group, deps.counts(group.group_id)));
+      const active = ({ last_event, updated_at }: (typeof groups)[number]) => last_event?.ts ?? updated_at;
+      return { groups: groups.sort((one, other) => (active(one) < active(other) ? 1 : -1)) };
+    },
+    group_show: ({ group_id }, { caller }) => {
+      const group = registry.get(group_id);
+      if (!maySee(caller, group_id)) throw new Refusal("permission_denied");
+      return { group: viewFor(group, caller), summary: summaryOf(group, deps.counts(group_id)) };
+    },
+    ...groupChanges(deps),
+    ...actorHandlers(deps),
+    ...accessTokenHandlers(deps),
+  };
 }

@@ -1,17 +1,202 @@
-/** Launch tokens: how an external Actor proves itself. The daemon keeps digests; the token is in an owner-only file. */
+/**
+ * Launch tokens: how an external Actor proves itself (core-model.md, "Identity of a caller"). The token stands in an owner-only file that
+ * the Actor's MCP configuration names (SVC_ACTOR_FILE); the daemon keeps its digest. The file is the only truth: a start of the daemon
+ * takes the digests from the files, so a crash can't leave the two disagreeing.
+ */
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import {
+  ensureDirectory,
+  readWhole,
+  replaceFile,
+  storageRefusal,
+  syncDirectory,
+  unlinkIfThere,
+} from "../home/durable.ts";
+import type { Files } from "../platform/files.ts";
+import type { Random } from "../platform/random.ts";
+import type { OpenGroup } from "./group.ts";
+import type { GroupRegistry } from "./registry.ts";
+
 export interface LaunchIdentity {
   group_id: string;
   actor_id: string;
   generation: string;
 }
 
-export class LaunchTokens {
-  /** The Actor that the token belongs to, or null. */
-  verify(_token: string): LaunchIdentity | null {
-    throw new Error("not yet");
+/** The file that SVC_ACTOR_FILE names. */
+interface TokenFile extends LaunchIdentity {
+  v: 1;
+  token: string;
+  /** Root of the Home, so that the Actor's process finds the daemon. */
+  home: string;
+}
+
+export interface LaunchTokenDependencies {
+  files: Files;
+  random: Random;
+  /** Root of the Home. */
+  home: string;
+  registry: GroupRegistry;
+}
+
+const TOKEN = /^[A-Za-z0-9_-]{43}$/;
+
+function digestOf(token: string): string {
+  return createHash("sha256").update(token).digest("base64");
+}
+
+function slotOf({ group_id, actor_id }: Pick<LaunchIdentity, "group_id" | "actor_id">): string {
+  return `${group_id}/${actor_id}`;
+}
+
+/** Null when the file isn't a token file that this program knows. */
+function parse(bytes: Uint8Array): TokenFile | null {
+  try {
+    const found = JSON.parse(Buffer.from(bytes).toString("utf8")) as TokenFile;
+    const members = [found.group_id, found.actor_id, found.generation, found.token, found.home];
+    return found.v === 1 && members.every((member) => typeof member === "string") && TOKEN.test(found.token)
+      ? found
+      : null;
+  } catch {
+    return null;
   }
-  /** Called when an Actor's token ends: restart, removal, delete, reset of a Group. */
-  onRevoked(_listener: (identity: LaunchIdentity) => void): () => void {
-    throw new Error("not yet");
+}
+
+export class LaunchTokens {
+  readonly #deps: LaunchTokenDependencies;
+  readonly #identities = new Map<string, LaunchIdentity>();
+  /** Digest per Actor. */
+  readonly #digests = new Map<string, string>();
+  readonly #listeners = new Set<(identity: LaunchIdentity) => void>();
+
+  private constructor(deps: LaunchTokenDependencies) {
+    this.#deps = deps;
+  }
+
+  /** Takes up the tokens of all Groups and follows their coming and going. Files that belong to no Actor any more are removed. */
+  static async open(deps: LaunchTokenDependencies): Promise<LaunchTokens> {
+    const tokens = new LaunchTokens(deps);
+    for (const group of deps.registry.list()) {
+      tokens.#take(group);
+      await tokens.#moveHome(group);
+    }
+    deps.registry.onChange(({ group_id, what }) => {
+      if (what === "created") tokens.#take(deps.registry.get(group_id));
+      if (what === "removed") tokens.#forgetGroup(group_id);
+    });
+    return tokens;
+  }
+
+  /**
+   * The Actor that the token belongs to, or null. Found by its digest, so that the time taken says nothing about the token; only an
+   * Actor that is still there in the same generation counts.
+   */
+  verify(token: string): LaunchIdentity | null {
+    if (!TOKEN.test(token)) return null;
+    const identity = this.#identities.get(digestOf(token));
+    if (identity === undefined) return null;
+    const group = this.#deps.registry.find(identity.group_id);
+    const actor = group?.record.actors.find((one) => one.id === identity.actor_id);
+    return actor?.generation === identity.generation ? identity : null;
+  }
+
+  /** Makes a new token for the Actor; an earlier one is worth nothing. Returns the path of its file. Throws storage_full or storage_failed. */
+  async issue(group: OpenGroup, actor: { id: string; generation: string }): Promise<string> {
+    const { files, random, home } = this.#deps;
+    const identity = { group_id: group.group_id, actor_id: actor.id, generation: actor.generation };
+    const token = Buffer.from(random.bytes(32)).toString("base64url");
+    const path = group.paths.tokenFile(actor.id);
+    try {
+      await ensureDirectory(files, group.paths.tokens);
+      await this.#write(path, { v: 1, ...identity, token, home });
+    } catch (error) {
+      throw storageRefusal(error);
+    }
+    this.#forget(identity);
+    this.#remember(identity, token);
+    return path;
+  }
+
+  /** Ends the Actor's token; its file goes. */
+  async remove(group: OpenGroup, actor_id: string): Promise<void> {
+    const { files } = this.#deps;
+    this.#forget({ group_id: group.group_id, actor_id });
+    try {
+      if (unlinkIfThere(files, group.paths.tokenFile(actor_id))) {
+        await syncDirectory(files, group.paths.tokens);
+      }
+    } catch (error) {
+      throw storageRefusal(error);
+    }
+  }
+
+  /** Called when an Actor's token ends: by a restart or removal of the Actor, by delete or reset of the Group (a reset's still verifies afterwards). */
+  onRevoked(listener: (identity: LaunchIdentity) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  #take(group: OpenGroup): void {
+    const { files } = this.#deps;
+    for (const [path, found] of this.#stored(group)) {
+      const actor = group.record.actors.find((one) => group.paths.tokenFile(one.id) === path);
+      if (actor === undefined) unlinkIfThere(files, path);
+      else if (
+        found?.generation === actor.generation &&
+        found.group_id === group.group_id &&
+        found.actor_id === actor.id
+      ) {
+        const { group_id, actor_id, generation } = found;
+        this.#remember({ group_id, actor_id, generation }, found.token);
+      }
+    }
+  }
+
+  /** A Home that was moved: the files say where it is now (ID-008). */
+  async #moveHome(group: OpenGroup): Promise<void> {
+    const { home } = this.#deps;
+    for (const [path, found] of this.#stored(group)) {
+      if (found !== null && found.home !== home) await this.#write(path, { ...found, home });
+    }
+  }
+
+  #stored(group: OpenGroup): [string, TokenFile | null][] {
+    const { files } = this.#deps;
+    if (files.stat(group.paths.tokens) === null) return [];
+    return files
+      .list(group.paths.tokens)
+      .filter((name) => name.endsWith(".json"))
+      .map((name) => {
+        const path = join(group.paths.tokens, name);
+        const bytes = files.stat(path)?.kind === "file" ? readWhole(files, path) : null;
+        return [path, bytes === null ? null : parse(bytes)];
+      });
+  }
+
+  #write(path: string, content: TokenFile): Promise<void> {
+    return replaceFile(this.#deps.files, path, Buffer.from(`${JSON.stringify(content, null, 2)}\n`));
+  }
+
+  #remember(identity: LaunchIdentity, token: string): void {
+    const digest = digestOf(token);
+    this.#identities.set(digest, identity);
+    this.#digests.set(slotOf(identity), digest);
+  }
+
+  #forget(actor: Pick<LaunchIdentity, "group_id" | "actor_id">): void {
+    const slot = slotOf(actor);
+    const digest = this.#digests.get(slot);
+    const identity = digest === undefined ? undefined : this.#identities.get(digest);
+    if (digest === undefined || identity === undefined) return;
+    this.#digests.delete(slot);
+    this.#identities.delete(digest);
+    for (const listener of this.#listeners) listener(identity);
+  }
+
+  #forgetGroup(group_id: string): void {
+    for (const identity of [...this.#identities.values()]) {
+      if (identity.group_id === group_id) this.#forget(identity);
+    }
   }
 }

@@ -1,11 +1,23 @@
-/** All Groups of the Home. */
-import type { StoredGroup } from "../../shared/model.ts";
-import type { GroupPaths, HomePaths } from "../home/paths.ts";
+/**
+ * All Groups of the Home. The directory `groups/` is the registry: a Group exists when its directory has its own name. One that is being
+ * made is called `new-<id>`, one that is deleted `gone-<id>`; the next start removes whatever a crash left under these names.
+ */
+import { join } from "node:path";
+import { Refusal } from "../../shared/errors.ts";
+import { LIMITS } from "../../shared/limits.ts";
+import { DEFAULT_GROUP_SETTINGS, GroupId, type StoredGroup } from "../../shared/model.ts";
+import { removeTree, storageRefusal, syncDirectory } from "../home/durable.ts";
+import { type GroupPaths, groupPaths, type HomePaths } from "../home/paths.ts";
+import { HomeProblem } from "../home/problem.ts";
+import { Ledger } from "../ledger/ledger.ts";
 import type { LedgerLimits, LedgerOptions, Projection } from "../ledger/types.ts";
-import type { Clock } from "../platform/clock.ts";
+import { type Clock, timestamp } from "../platform/clock.ts";
 import type { Files } from "../platform/files.ts";
 import type { Random } from "../platform/random.ts";
-import type { OpenGroup } from "./group.ts";
+import { OpenGroup } from "./group.ts";
+import { PrivateEnvironments } from "./private-environments.ts";
+import { commitReset, finishReset } from "./reset.ts";
+import { createGroup, readGroup } from "./stored-group.ts";
 
 export interface RegistryDependencies {
   files: Files;
@@ -25,48 +37,242 @@ export interface GroupChange {
   what: "created" | "changed" | "actors" | "removed";
 }
 
-/** What `create` may be given beyond title and topic, for imports. */
+/** What a new Group begins with. */
 export interface GroupSeed {
   title: string;
   topic: string;
   by: string;
+  /** For imports. */
   record?: Partial<Pick<StoredGroup, "state" | "settings" | "actors" | "created_at">>;
   /** Fills the new Group's directory (ledger, blobs) before the Group exists; a throw leaves nothing behind. */
   prepare?(group_id: string, paths: GroupPaths): Promise<void>;
 }
 
+const MAKING = "new-";
+const DOOMED = "gone-";
+
+/** In words for people; of errors that aren't ours only the kind, since their text may quote content. */
+function reasonOf(error: unknown): string {
+  if (error instanceof HomeProblem || error instanceof Refusal) return error.message;
+  return error instanceof Error ? error.name : "unknown";
+}
+
 export class GroupRegistry {
-  /** Opens every Group and completes what a crash interrupted. A Group that can't be opened stays unavailable. */
-  static open(_deps: RegistryDependencies): Promise<GroupRegistry> {
-    throw new Error("not yet");
+  readonly #deps: RegistryDependencies;
+  readonly #open = new Map<string, OpenGroup>();
+  readonly #unavailable = new Map<string, string>();
+  /** Being deleted or reset. */
+  readonly #busy = new Set<string>();
+  readonly #listeners = new Set<(change: GroupChange) => void>();
+
+  private constructor(deps: RegistryDependencies) {
+    this.#deps = deps;
   }
+
+  /** Opens every Group and completes what a crash interrupted. A Group that can't be opened stays unavailable. */
+  static async open(deps: RegistryDependencies): Promise<GroupRegistry> {
+    const registry = new GroupRegistry(deps);
+    for (const name of deps.files.list(deps.paths.groups).sort()) {
+      if (name.startsWith(MAKING) || name.startsWith(DOOMED)) {
+        removeTree(deps.files, join(deps.paths.groups, name));
+      } else if (GroupId.safeParse(name).success) {
+        await registry.#take(name);
+      }
+    }
+    return registry;
+  }
+
   /** Open Groups in order of creation. */
   list(): OpenGroup[] {
-    throw new Error("not yet");
+    return [...this.#open.values()].sort((one, other) =>
+      `${one.record.created_at} ${one.group_id}` < `${other.record.created_at} ${other.group_id}` ? -1 : 1,
+    );
   }
+
   /** Groups that can't be opened, with the reason. */
   unavailable(): { group_id: string; reason: string }[] {
-    throw new Error("not yet");
+    return [...this.#unavailable].map(([group_id, reason]) => ({ group_id, reason }));
   }
-  /** Throws group_not_found or group_unavailable. */
-  get(_group_id: string): OpenGroup {
-    throw new Error("not yet");
+
+  /** The Group when it is open. */
+  find(group_id: string): OpenGroup | undefined {
+    return this.#open.get(group_id);
   }
-  create(_seed: GroupSeed): Promise<OpenGroup> {
-    throw new Error("not yet");
+
+  /** Throws group_not_found, group_unavailable or group_busy. */
+  get(group_id: string): OpenGroup {
+    const group = this.#open.get(group_id);
+    if (group !== undefined) return group;
+    if (this.#busy.has(group_id)) throw new Refusal("group_busy");
+    const reason = this.#unavailable.get(group_id);
+    if (reason !== undefined) throw new Refusal("group_unavailable", { details: { reason } });
+    throw new Refusal("group_not_found", { details: { group_id } });
   }
-  /** Takes the Group's write permit itself. Works for unavailable Groups, too. */
-  delete(_group_id: string, _confirm: string): Promise<void> {
-    throw new Error("not yet");
+
+  /** Throws limit_reached, storage_full, storage_failed, or what `prepare` throws. */
+  async create(seed: GroupSeed): Promise<OpenGroup> {
+    const { files, clock, random, paths } = this.#deps;
+    if (this.#open.size + this.#unavailable.size + this.#busy.size >= LIMITS.group.perHome) {
+      throw new Refusal("limit_reached", { details: { limit: LIMITS.group.perHome } });
+    }
+    const group_id = `g_${Buffer.from(random.bytes(6)).toString("hex")}`;
+    const now = timestamp(clock);
+    const making = groupPaths(join(paths.groups, `${MAKING}${group_id}`));
+    try {
+      files.mkdir(making.root);
+      await createGroup(files, making, {
+        v: 1,
+        group_id,
+        title: seed.title,
+        topic: seed.topic,
+        created_at: now,
+        updated_at: now,
+        generation: random.uuid(),
+        state: "active",
+        active_scope_key: null,
+        scopes: [],
+        actors: [],
+        settings: DEFAULT_GROUP_SETTINGS,
+        ...seed.record,
+      });
+      await seed.prepare?.(group_id, making);
+      await syncDirectory(files, making.root);
+      files.rename(making.root, paths.group(group_id).root);
+      await syncDirectory(files, paths.groups);
+    } catch (error) {
+      try {
+        removeTree(files, making.root);
+      } catch {
+        // The next start tries again.
+      }
+      throw error instanceof HomeProblem ? error : storageRefusal(error);
+    }
+    await this.#take(group_id);
+    const group = this.get(group_id);
+    this.#tell({ group_id, what: "created" });
+    await group.note({ kind: "group.create", by: seed.by, data: { title: seed.title } });
+    return group;
   }
-  /** Clears history and files; a fresh generation in a new OpenGroup. Takes the write permit itself. */
-  reset(_group_id: string, _confirm: string, _by: string): Promise<OpenGroup> {
-    throw new Error("not yet");
+
+  /**
+   * Removes a Group, available or not. Takes its write permit itself. Throws confirmation_required unless `confirm` is the id,
+   * group_not_found, group_busy, storage_full or storage_failed.
+   */
+  async delete(group_id: string, confirm: string): Promise<void> {
+    const { files, paths } = this.#deps;
+    const doomed = join(paths.groups, `${DOOMED}${group_id}`);
+    await this.#exclusively(group_id, confirm, async () => {
+      files.rename(paths.group(group_id).root, doomed);
+      await syncDirectory(files, paths.groups);
+      return false;
+    });
+    try {
+      removeTree(files, doomed);
+    } catch {
+      // The Group is gone; the next start removes the rest.
+    }
   }
-  onChange(_listener: (change: GroupChange) => void): () => void {
-    throw new Error("not yet");
+
+  /**
+   * Clears history and files; a fresh generation in a new OpenGroup, while the old one's ledger is closed. Takes the write permit itself.
+   * Throws as `delete`, and group_unavailable.
+   */
+  async reset(group_id: string, confirm: string, by: string): Promise<OpenGroup> {
+    const { files, clock, random, paths } = this.#deps;
+    if (confirm === group_id) this.get(group_id);
+    await this.#exclusively(group_id, confirm, async () => {
+      const marker = { v: 1, generation: random.uuid(), updated_at: timestamp(clock) } as const;
+      await commitReset(files, paths.group(group_id), marker);
+      return true;
+    });
+    const group = this.get(group_id);
+    await group.note({ kind: "group.reset", by, data: { generation: group.record.generation } });
+    return group;
   }
-  close(): Promise<void> {
-    throw new Error("not yet");
+
+  /** Returns the way to stop listening. Called after the change is durable and, for `removed`, before the ledger closes. */
+  onChange(listener: (change: GroupChange) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Waits for the permits in use, refuses later ones with shutting_down, closes the ledgers. */
+  async close(): Promise<void> {
+    await Promise.all(
+      [...this.#open.values()].map(async (group) => {
+        await group.permit.acquireWrite();
+        group.permit.destroy(new Refusal("shutting_down"));
+        await group.ledger.close();
+      }),
+    );
+    this.#open.clear();
+  }
+
+  /** Runs `step` while nobody has the Group; it says whether the Group is there afterwards. After a failure the Group is opened again. */
+  async #exclusively(group_id: string, confirm: string, step: () => Promise<boolean>): Promise<void> {
+    if (confirm !== group_id) throw new Refusal("confirmation_required");
+    const group = this.#unavailable.has(group_id) ? undefined : this.get(group_id);
+    await group?.permit.acquireWrite();
+    // Somebody else may have been faster.
+    if (group !== undefined && this.#open.get(group_id) !== group) throw new Refusal("group_busy");
+    if (this.#busy.has(group_id)) throw new Refusal("group_busy");
+    this.#busy.add(group_id);
+    this.#open.delete(group_id);
+    this.#unavailable.delete(group_id);
+    let there = true;
+    try {
+      if (group !== undefined) this.#tell({ group_id, what: "removed" });
+      await group?.ledger.close();
+      there = await step();
+    } catch (error) {
+      throw storageRefusal(error);
+    } finally {
+      group?.permit.destroy(new Refusal(there ? "group_busy" : "group_not_found"));
+      if (there) await this.#take(group_id);
+      this.#busy.delete(group_id);
+      if (this.#open.has(group_id)) this.#tell({ group_id, what: "created" });
+    }
+  }
+
+  /** Opens the Group, or keeps the reason why it can't be. */
+  async #take(group_id: string): Promise<void> {
+    try {
+      this.#open.set(group_id, await this.#openGroup(group_id));
+    } catch (error) {
+      this.#unavailable.set(group_id, reasonOf(error));
+    }
+  }
+
+  async #openGroup(group_id: string): Promise<OpenGroup> {
+    const { files, clock, random, keyOf, ledgerLimits } = this.#deps;
+    const paths = this.#deps.paths.group(group_id);
+    if (files.stat(paths.root)?.kind !== "directory") {
+      throw new HomeProblem("insecure", paths.root, "It isn't a directory.", "Remove it.");
+    }
+    await finishReset(files, paths);
+    const document = await readGroup(files, paths);
+    if (document === null || document.value.group_id !== group_id) {
+      const wrong = "The Group's record is missing or another Group's.";
+      throw new HomeProblem("corrupt", paths.document, wrong, "Restore it from a backup.");
+    }
+    const environments = await PrivateEnvironments.open(files, paths, document.value.actors);
+    const ledger = await Ledger.open({ files, clock, random }, paths.ledger, {
+      group_id,
+      projections: this.#deps.projectionsFor(group_id),
+      keyOf,
+      ...(ledgerLimits === undefined ? {} : { limits: ledgerLimits }),
+    });
+    return new OpenGroup({
+      paths,
+      document,
+      ledger,
+      environments,
+      clock,
+      changed: (what) => this.#tell({ group_id, what }),
+    });
+  }
+
+  #tell(change: GroupChange): void {
+    for (const listener of this.#listeners) listener(change);
   }
 }

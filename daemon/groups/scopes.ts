@@ -2,7 +2,8 @@
 import { createHash } from "node:crypto";
 import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";
 import { Refusal } from "../../shared/errors.ts";
-import type { Scope } from "../../shared/model.ts";
+import { LIMITS } from "../../shared/limits.ts";
+import { label, type Scope } from "../../shared/model.ts";
 import { errorCode } from "../home/durable.ts";
 import type { OpenFile } from "../platform/files.ts";
 import type { ProjectFiles } from "../platform/project-files.ts";
@@ -63,6 +64,14 @@ function isInside(root: string, path: string): boolean {
   return below === "" || (!isAbsolute(below) && below !== ".." && !below.startsWith(`..${sep}`));
 }
 
+const Label = label(LIMITS.group.titleBytes);
+
+/** The directory's name unless it would mislead the eye: it becomes a title. */
+function labelOf(root: string): string | null {
+  const name = (basename(root) || root).trim();
+  return name !== "" && Label.safeParse(name).success ? name : null;
+}
+
 /** The scope at a directory. Throws invalid_project_root unless `path` is absolute, exists and lies outside the Home. */
 export function describeScope(projects: ProjectFiles, path: string): Scope {
   const root = isAbsolute(path) ? projects.canonical(path) : null;
@@ -72,7 +81,8 @@ export function describeScope(projects: ProjectFiles, path: string): Scope {
   const digest = createHash("sha256")
     .update(git_remote ?? root)
     .digest("hex");
-  return { scope_key: `s_${digest.slice(0, 12)}`, path: root, label: basename(root) || root, git_remote };
+  const scope_key = `s_${digest.slice(0, 12)}`;
+  return { scope_key, path: root, label: labelOf(root) ?? scope_key, git_remote };
 }
 
 function absolute(scopes: readonly Scope[], path: string): string {

@@ -15,7 +15,7 @@ import { InstanceIdentity } from "./identity.ts";
 import { HomeLock } from "./lock.ts";
 import { type HomePaths, homePaths } from "./paths.ts";
 import { HomeProblem } from "./problem.ts";
-import { defaultSettings, HOME_FORMAT, Settings, SETTINGS_VERSION } from "./settings.ts";
+import { defaultSettings, HOME_FORMAT, SETTINGS_VERSION, Settings } from "./settings.ts";
 
 export interface HomeDependencies {
   files: Files;

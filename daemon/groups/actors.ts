@@ -1,0 +1,189 @@
+/** Changes of a Group's Actors. Callers hold the Group's write permit; permissions are checked here. */
+import { Refusal } from "../../shared/errors.ts";
+import { LIMITS } from "../../shared/limits.ts";
+import type { Actor, StoredActor, StoredGroup } from "../../shared/model.ts";
+import type { Caller } from "../../shared/operations/caller.ts";
+import type { InputOf } from "../../shared/operations/registry.ts";
+import { type Clock, timestamp } from "../platform/clock.ts";
+import type { Random } from "../platform/random.ts";
+import type { OpenGroup } from "./group.ts";
+import type { LaunchTokens } from "./launch-tokens.ts";
+import { checkMayManage } from "./permissions.ts";
+
+export interface ActorsDependencies {
+  clock: Clock;
+  random: Random;
+  launchTokens: LaunchTokens;
+}
+
+/** An Actor's scope must be one of its Group's. */
+function checkScope(record: StoredGroup, scope_key: string | null | undefined): void {
+  if (scope_key === undefined || scope_key === null) return;
+  if (!record.scopes.some((scope) => scope.scope_key === scope_key)) {
+    throw new Refusal("scope_not_attached", { details: { scope_key } });
+  }
+}
+
+/** As operations return it. */
+export function viewActor(group: OpenGroup, actor_id: string): Actor {
+  const actor = group.actor(actor_id);
+  return { ...actor, role: group.roleOf(actor_id), private_env: group.environments.names(actor) };
+}
+
+export class Actors {
+  readonly #deps: ActorsDependencies;
+
+  constructor(deps: ActorsDependencies) {
+    this.#deps = deps;
+  }
+
+  /**
+   * A new Actor with a fresh generation, last in order. Ids that differ only in case count as the same: they name files. Throws
+   * permission_denied, already_exists, limit_reached, scope_not_attached.
+   */
+  async add(
+    group: OpenGroup,
+    caller: Caller,
+    input: InputOf<"actor_add">,
+  ): Promise<{ actor: Actor; token_file: string }> {
+    checkMayManage(group, caller, "add", input.actor_id);
+    const now = timestamp(this.#deps.clock);
+    const actor: StoredActor = {
+      id: input.actor_id,
+      title: input.title,
+      generation: this.#deps.random.uuid(),
+      runtime: input.runtime,
+      runner: input.runner,
+      command: input.command,
+      env: input.env,
+      scope_key: input.scope_key ?? null,
+      enabled: input.enabled,
+      submit: "enter",
+      created_at: now,
+      updated_at: now,
+    };
+    const admit = (record: StoredGroup): void => {
+      checkScope(record, input.scope_key);
+      if (record.actors.some((one) => one.id.toLowerCase() === actor.id.toLowerCase())) {
+        throw new Refusal("already_exists", { details: { actor_id: actor.id } });
+      }
+      if (record.actors.length >= LIMITS.group.actors) {
+        throw new Refusal("limit_reached", { details: { limit: LIMITS.group.actors } });
+      }
+    };
+    admit(group.record);
+    // The token first: an Actor without one would need a restart, a token without its Actor is worth nothing.
+    const token_file = await this.#deps.launchTokens.issue(group, actor);
+    const { id, title, generation, runtime, runner } = actor;
+    try {
+      await group.update(
+        (record) => {
+          admit(record);
+          return { ...record, actors: [...record.actors, actor] };
+        },
+        { kind: "actor.add", by: caller.by, data: { actor_id: id, title, generation, runtime, runner } },
+      );
+    } catch (error) {
+      if (!group.record.actors.some((one) => one.generation === generation)) {
+        await this.#deps.launchTokens.remove(group, id);
+      }
+      throw error;
+    }
+    return { actor: viewActor(group, id), token_file };
+  }
+
+  /** What isn't named stays, and so does the generation (MSG-016). */
+  async update(group: OpenGroup, caller: Caller, input: InputOf<"actor_update">): Promise<Actor> {
+    checkMayManage(group, caller, "update", input.actor_id);
+    const { group_id: _group, actor_id, title, runtime, command, env, scope_key, enabled } = input;
+    checkScope(group.record, scope_key);
+    const wanted = { title, runtime, command, env, scope_key, enabled };
+    const named = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined));
+    await this.#change(group, actor_id, named, (fields) => ({
+      kind: "actor.update",
+      by: caller.by,
+      // Values of commands and environments aren't for the ledger.
+      data: { actor_id, fields, ...(fields.includes("title") ? { title } : {}) },
+    }));
+    return viewActor(group, actor_id);
+  }
+
+  async setEnabled(group: OpenGroup, caller: Caller, actor_id: string, enabled: boolean): Promise<Actor> {
+    checkMayManage(group, caller, enabled ? "start" : "stop", actor_id);
+    await this.#change(group, actor_id, { enabled }, () => ({
+      kind: enabled ? "actor.start" : "actor.stop",
+      by: caller.by,
+      data: enabled ? { actor_id } : { actor_id, reason: "requested" },
+    }));
+    return viewActor(group, actor_id);
+  }
+
+  /** A new launch token; the generation stays (MSG-017). */
+  async restart(
+    group: OpenGroup,
+    caller: Caller,
+    actor_id: string,
+  ): Promise<{ actor: Actor; token_file: string }> {
+    const actor = group.actor(actor_id);
+    checkMayManage(group, caller, "restart", actor_id);
+    const token_file = await this.#deps.launchTokens.issue(group, actor);
+    await group.note({ kind: "actor.restart", by: caller.by, data: { actor_id } });
+    return { actor: viewActor(group, actor_id), token_file };
+  }
+
+  async remove(group: OpenGroup, caller: Caller, actor_id: string): Promise<void> {
+    const { generation } = group.actor(actor_id);
+    checkMayManage(group, caller, "remove", actor_id);
+    try {
+      await group.update(
+        (record) => ({ ...record, actors: record.actors.filter((actor) => actor.id !== actor_id) }),
+        { kind: "actor.remove", by: caller.by, data: { actor_id, generation } },
+      );
+    } finally {
+      // Gone from the record means gone, also when the note failed.
+      if (!group.record.actors.some((actor) => actor.id === actor_id)) {
+        await this.#deps.launchTokens.remove(group, actor_id);
+        await group.environments.remove(actor_id);
+      }
+    }
+  }
+
+  /** Names of the Actor's private values afterwards. The event says that something changed, not what. */
+  async setSecrets(
+    group: OpenGroup,
+    caller: Caller,
+    { actor_id, set, unset }: InputOf<"actor_secrets">,
+  ): Promise<string[]> {
+    const actor = group.actor(actor_id);
+    checkMayManage(group, caller, "secrets", actor_id);
+    if (Object.keys(set).length > 0 || unset.length > 0) {
+      await group.environments.change(actor, set, unset);
+      await group.note({ kind: "actor.secrets", by: caller.by, data: { actor_id } });
+    }
+    return group.environments.names(actor);
+  }
+
+  /** Changes fields of an Actor in the record; nothing happens when they have these values already. */
+  async #change(
+    group: OpenGroup,
+    actor_id: string,
+    wanted: Partial<StoredActor>,
+    eventOf: (fields: string[]) => Parameters<OpenGroup["update"]>[1],
+  ): Promise<void> {
+    const now = group.actor(actor_id);
+    const fields = Object.keys(wanted).filter(
+      (name) => JSON.stringify(Reflect.get(wanted, name)) !== JSON.stringify(Reflect.get(now, name)),
+    );
+    if (fields.length === 0) return;
+    const updated_at = timestamp(this.#deps.clock);
+    await group.update(
+      (record) => ({
+        ...record,
+        actors: record.actors.map((actor) =>
+          actor.id === actor_id ? { ...actor, ...wanted, updated_at } : actor,
+        ),
+      }),
+      eventOf(fields),
+    );
+  }
+}

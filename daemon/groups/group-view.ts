@@ -1,0 +1,40 @@
+/** How Groups look from outside. */
+import type { Group } from "../../shared/model.ts";
+import type { Caller } from "../../shared/operations/caller.ts";
+import type { GroupSummary } from "../../shared/operations/groups.ts";
+import type { OpenGroup } from "./group.ts";
+
+/** What the messaging room counts. */
+export interface GroupCounts {
+  unread: number;
+  attention: number;
+  last_event: { id: string; ts: string } | null;
+}
+
+export function summaryOf(group: OpenGroup, counts: GroupCounts): GroupSummary {
+  const { group_id, title, topic, state, created_at, updated_at, actors } = group.record;
+  const { unread, attention, last_event } = counts;
+  return {
+    group_id,
+    title,
+    topic,
+    state,
+    created_at,
+    updated_at,
+    actors: actors.length,
+    unread,
+    attention,
+    last_event,
+  };
+}
+
+/** The exhibit shows who is there, not how they are run nor where on this machine. */
+export function viewFor(group: OpenGroup, caller: Caller): Group {
+  const view = group.view();
+  if (caller.kind !== "exhibit") return view;
+  return {
+    ...view,
+    scopes: view.scopes.map((scope) => ({ ...scope, path: scope.label, git_remote: null })),
+    actors: view.actors.map((actor) => ({ ...actor, command: [], env: {}, private_env: [] })),
+  };
+}

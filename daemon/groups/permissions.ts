@@ -1,0 +1,43 @@
+/** Who may do what to Actors (core-model.md, "Permissions"). The dispatcher has checked already that a caller's kind may call at all. */
+import { Refusal } from "../../shared/errors.ts";
+import type { Caller } from "../../shared/operations/caller.ts";
+import type { OpenGroup } from "./group.ts";
+
+export type ActorAction = "add" | "start" | "stop" | "restart" | "remove" | "update" | "secrets";
+
+/**
+ * Throws permission_denied unless `caller` may do this to the Actor. Add, start: user or foreman; stop, restart: those, or an Actor
+ * itself; remove: user, or foreman over peers; everything else: user alone.
+ */
+export function checkMayManage(
+  group: OpenGroup,
+  caller: Caller,
+  action: ActorAction,
+  target_id: string,
+): void {
+  if (caller.kind === "user") return;
+  if (caller.kind === "actor" && isCurrent(group, caller)) {
+    const isForeman = group.roleOf(caller.actor_id) === "foreman";
+    const isItself = caller.actor_id === target_id;
+    if ((action === "add" || action === "start") && isForeman) return;
+    if ((action === "stop" || action === "restart") && (isForeman || isItself)) return;
+    if (action === "remove" && isForeman && !isItself) return;
+  }
+  throw new Refusal("permission_denied");
+}
+
+/** An Actor acts only in its own Group, and only while it is that Actor: a later one under its id is another. */
+function isCurrent(group: OpenGroup, caller: Extract<Caller, { kind: "actor" }>): boolean {
+  return (
+    caller.group_id === group.group_id &&
+    group.record.actors.some(
+      (actor) => actor.id === caller.actor_id && actor.generation === caller.generation,
+    )
+  );
+}
+
+/** Whether lists show this Group to the caller. */
+export function maySee(caller: Caller, group_id: string): boolean {
+  if (caller.kind === "user") return true;
+  return caller.kind === "actor" ? caller.group_id === group_id : caller.groups.has(group_id);
+}

@@ -1,0 +1,46 @@
+/**
+ * A Group's reset: history and files go, Actors with their tokens and private environments, settings and scopes stay. The marker on disk
+ * is the commit; what follows can be repeated until it is done, also by the next start.
+ */
+import { join } from "node:path";
+import * as z from "zod";
+import { JsonDocument } from "../home/documents.ts";
+import { removeTree, syncDirectory, unlinkIfThere } from "../home/durable.ts";
+import type { GroupPaths } from "../home/paths.ts";
+import type { Files } from "../platform/files.ts";
+import { readGroup } from "./stored-group.ts";
+
+const ResetMarker = z.strictObject({
+  v: z.literal(1),
+  /** The Group's new generation. */
+  generation: z.string().min(1).max(128),
+  updated_at: z.string(),
+});
+export type ResetMarker = z.infer<typeof ResetMarker>;
+
+function options(files: Files, paths: GroupPaths) {
+  return { files, path: paths.resetMarker, version: 1, schema: ResetMarker };
+}
+
+/** From here on the reset happens, whatever comes. */
+export async function commitReset(files: Files, paths: GroupPaths, marker: ResetMarker): Promise<void> {
+  await JsonDocument.create(options(files, paths), marker);
+}
+
+/** Completes a committed reset; does nothing without one. The ledger must be closed. */
+export async function finishReset(files: Files, paths: GroupPaths): Promise<void> {
+  const marker = await JsonDocument.read(options(files, paths));
+  if (marker === null) return;
+  const { generation, updated_at } = marker.value;
+  const kept = new Set([paths.document, paths.resetMarker, paths.tokens, paths.privateEnvironment]);
+  for (const name of files.list(paths.root)) {
+    const path = join(paths.root, name);
+    if (!kept.has(path)) removeTree(files, path);
+  }
+  const document = await readGroup(files, paths);
+  await document?.update((record) => ({ ...record, generation, updated_at }));
+  // The marker must not be gone before what it stands for is done.
+  await syncDirectory(files, paths.root);
+  unlinkIfThere(files, paths.resetMarker);
+  await syncDirectory(files, paths.root);
+}
