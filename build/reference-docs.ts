@@ -32,7 +32,8 @@ function shape(schema: JsonSchema): string {
   if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(" | ");
   if (schema.const !== undefined) return JSON.stringify(schema.const);
   if (schema.anyOf) return schema.anyOf.map(shape).join(" | ");
-  if (schema.type === "array") return schema.items ? `(${shape(schema.items)})[]`.replace(/^\((\w+)\)/u, "$1") : "array";
+  if (schema.type === "array")
+    return schema.items ? `(${shape(schema.items)})[]`.replace(/^\((\w+)\)/u, "$1") : "array";
   if (schema.type === "object" && schema.properties) return `{${Object.keys(schema.properties).join(", ")}}`;
   return Array.isArray(schema.type) ? schema.type.join(" | ") : (schema.type ?? "any");
 }
@@ -45,7 +46,11 @@ function describe(contract: OperationContract): string {
   const input = jsonSchema(contract.input, "input");
   const output = jsonSchema(contract.output, "output");
   const fields = Object.entries(input.properties ?? {}).map(([name, schema]) => {
-    const needed = input.required?.includes(name) ? "yes" : schema.default === undefined ? "no" : `no, ${JSON.stringify(schema.default)}`;
+    const needed = input.required?.includes(name)
+      ? "yes"
+      : schema.default === undefined
+        ? "no"
+        : `no, ${JSON.stringify(schema.default)}`;
     return `| \`${name}\` | ${cell(shape(schema))} | ${cell(needed)} |`;
   });
   const ports = [
@@ -67,7 +72,10 @@ function describe(contract: OperationContract): string {
 }
 
 export function errorsPage(): string {
-  const rows = Object.entries(ERRORS).map(([code, { status, sentence, remedy }]) => `| \`${code}\` | ${status} | ${cell(sentence)} | ${cell(remedy)} |`);
+  const rows = Object.entries(ERRORS).map(
+    ([code, { status, sentence, remedy }]) =>
+      `| \`${code}\` | ${status} | ${cell(sentence)} | ${cell(remedy)} |`,
+  );
   return [
     "# Errors",
     "",

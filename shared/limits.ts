@@ -85,6 +85,8 @@ export const LIMITS = {
   accessToken: { perHome: 256, nameBytes: 128 },
   draft: { bytes: 128 * KiB },
   notices: { maxSeconds: 30 * 24 * 3600 },
+  /** How long the socket client waits for an answer; longer than any wait of an operation. */
+  client: { callSeconds: 600, streamLineBytes: 4 * MiB, retryMillisecondsMax: 2000 },
   mcp: { toolListBytes: 16 * KiB, helpBytes: 4 * KiB, sessions: 256, sessionIdleSeconds: 3600 },
   socketPathBytes: { linux: 107, darwin: 103 },
 } as const;

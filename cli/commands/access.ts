@@ -1,0 +1,97 @@
+/** Who calls, access tokens, the advertised origin and the exhibit. */
+import type { CommandContext } from "../context.ts";
+import { oneLine } from "../output.ts";
+import { moment } from "../render.ts";
+
+export async function whoami(context: CommandContext): Promise<number> {
+  return context.print("whoami", {}, ({ kind, by, actor }) =>
+    context.out.line(actor === null ? `${by} (${kind})` : `${by} (${kind} in ${actor.group_id})`),
+  );
+}
+
+function groupsOf(context: CommandContext): string[] | undefined {
+  const groups = context.text("groups");
+  return groups === undefined ? undefined : groups.split(",").map((group) => group.trim());
+}
+
+export async function createToken(context: CommandContext): Promise<number> {
+  const groups = groupsOf(context);
+  const input = { ...context.given("name"), ...(groups === undefined ? {} : { groups }) };
+  return context.print("access_token_create", input, ({ id, token }) => {
+    context.out.note(`Token ${id}; it is shown this once:`);
+    context.out.line(token);
+  });
+}
+
+export async function listTokens(context: CommandContext): Promise<number> {
+  return context.print("access_token_list", {}, ({ tokens }) => {
+    if (tokens.length === 0) {
+      context.out.line("No access tokens. Make one with 'svc token create'.");
+      return;
+    }
+    context.out.table(
+      ["ID", "KIND", "GROUPS", "CREATED", "LAST USED", "NAME"],
+      tokens.map((token) => [
+        token.id,
+        token.kind,
+        token.groups.join(",") || (token.kind === "administrator" ? "all" : "none"),
+        moment(token.created_at),
+        token.last_used_at === null ? "never" : moment(token.last_used_at),
+        oneLine(token.name),
+      ]),
+    );
+  });
+}
+
+export async function revokeToken(context: CommandContext): Promise<number> {
+  return context.print("access_token_revoke", { token_id: context.arg(0) }, () =>
+    context.out.line(`${context.arg(0)} is worth nothing any more.`),
+  );
+}
+
+interface Origin {
+  remote_access: { provider: string; enabled: boolean; origin: string | null };
+}
+
+function printOrigin(context: CommandContext, { remote_access }: Origin): void {
+  const { provider, enabled, origin } = remote_access;
+  context.out.line(
+    origin === null ? `Remote Access is ${provider}.` : `${origin} (${provider}, ${enabled ? "on" : "off"})`,
+  );
+}
+
+export async function showOrigin(context: CommandContext): Promise<number> {
+  return context.print("remote_access_show", {}, (result) => printOrigin(context, result));
+}
+
+export async function setOrigin(context: CommandContext, origin: string | null): Promise<number> {
+  return context.print("remote_access_set", { origin }, (result) => printOrigin(context, result));
+}
+
+export async function showExhibit(context: CommandContext): Promise<number> {
+  return context.print("exhibit_show", {}, ({ exhibit }) => {
+    if (exhibit === null) context.out.line("The exhibit is off.");
+    else
+      context.out.fields([
+        ["address", `${exhibit.host}:${exhibit.port}`],
+        ["origin", exhibit.origin ?? "not listening"],
+        ["groups", exhibit.groups.join(", ")],
+      ]);
+  });
+}
+
+export async function setExhibit(context: CommandContext): Promise<number> {
+  const groups = groupsOf(context);
+  const port = context.number("port");
+  if (groups === undefined) throw context.usage("Which Groups? Name them with --groups.");
+  if (port === undefined) throw context.usage("Which port? Name it with --port.");
+  const exhibit = { ...context.given("host"), port, groups };
+  return context.print("exhibit_set", { exhibit }, ({ origin, token }) => {
+    context.out.note(`The exhibit is at ${origin ?? "no address yet"}. Its token is shown this once:`);
+    context.out.line(token ?? "");
+  });
+}
+
+export async function exhibitOff(context: CommandContext): Promise<number> {
+  return context.print("exhibit_set", { exhibit: null }, () => context.out.line("The exhibit is off."));
+}

@@ -1,0 +1,131 @@
+/** The daemon's life: in the background, in this terminal, under a service manager. */
+import { spawn } from "node:child_process";
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { DaemonUnreachable } from "../../daemon/client/failures.ts";
+import { homePaths } from "../../daemon/home/paths.ts";
+import { DEFAULT_WEB_HOST, DEFAULT_WEB_PORT, ENVIRONMENT } from "../../shared/names.ts";
+import type { ResultOf } from "../../shared/operations/registry.ts";
+import { PRODUCT_VERSION } from "../../shared/version.ts";
+import type { CommandContext } from "../context.ts";
+import { programFile } from "../program.ts";
+import { moment } from "../render.ts";
+
+type Status = ResultOf<"daemon_status">;
+
+/** How long a daemon may take to answer after its start, or to be gone after its stop, in seconds. */
+const PATIENCE = 30;
+const PROBE_MS = 25;
+
+/** Where the web listener is wanted: options, else the environment, else the defaults. */
+function listener(context: CommandContext): { host: string; port: number } {
+  const named = process.env[ENVIRONMENT.webPort];
+  const port =
+    context.number("port") ?? (named === undefined || named === "" ? DEFAULT_WEB_PORT : Number(named));
+  if (!Number.isInteger(port) || port < 0 || port > 65535)
+    throw context.usage(`${ENVIRONMENT.webPort} isn't a port.`);
+  return { host: context.text("host") ?? (process.env[ENVIRONMENT.webHost] || DEFAULT_WEB_HOST), port };
+}
+
+function printStatus(context: CommandContext, status: Status): void {
+  context.out.fields([
+    ["running", `process ${status.pid} since ${moment(status.started_at)}`],
+    ["version", status.version],
+    ["home", status.home],
+    ["socket", status.socket],
+    ["web", status.web_origin ?? "not listening"],
+    ["instance", status.instance_id],
+  ]);
+}
+
+/** The running daemon's status, or null when none answers. */
+async function probe(context: CommandContext): Promise<Status | null> {
+  try {
+    return await context.client.result("daemon_status", {});
+  } catch (error) {
+    if (error instanceof DaemonUnreachable) return null;
+    throw error;
+  }
+}
+
+/** Exit 3 when no daemon runs, with what is known all the same. */
+export async function status(context: CommandContext): Promise<number> {
+  const found = await probe(context);
+  if (found) return context.show({ ok: true, result: found }, (result) => printStatus(context, result));
+  const absent = {
+    running: false,
+    pid: null,
+    version: PRODUCT_VERSION,
+    socket: homePaths(context.home).daemon.socket,
+    web_origin: null,
+    home: context.home,
+    started_at: null,
+  };
+  if (context.out.json) context.out.document({ ok: true, result: absent });
+  else context.out.line(`No daemon runs for ${context.home}. Start it with 'svc daemon start'.`);
+  return 3;
+}
+
+/** Starts a process that outlives this one, and answers when it does. One that runs already is fine. */
+export async function start(context: CommandContext): Promise<number> {
+  const running = await probe(context);
+  if (running) return context.show({ ok: true, result: running }, (result) => printStatus(context, result));
+  const { host, port } = listener(context);
+  // What the daemon says before its log is open, to be told when it ends at once.
+  const folder = mkdtempSync(join(tmpdir(), "svc-start-"));
+  const said = join(folder, "stderr");
+  const trouble = openSync(said, "wx", 0o600);
+  try {
+    const child = spawn(
+      process.execPath,
+      [programFile(), "daemon", "run", "--home", context.home, "--host", host, "--port", String(port)],
+      { detached: true, stdio: ["ignore", "ignore", trouble], cwd: "/" },
+    );
+    let ended: number | null = null;
+    child.once("exit", (code) => {
+      ended = code ?? 1;
+    });
+    child.once("error", () => {
+      ended = 1;
+    });
+    child.unref();
+    const deadline = Date.now() + PATIENCE * 1000;
+    while (Date.now() < deadline) {
+      const found = await probe(context);
+      if (found) return context.show({ ok: true, result: found }, (result) => printStatus(context, result));
+      if (ended !== null) break;
+      await delay(PROBE_MS);
+    }
+    const words = readFileSync(said, "utf8").trim();
+    context.out.note(
+      words === ""
+        ? `svc: the daemon didn't start; its log is in ${homePaths(context.home).daemon.log}`
+        : words,
+    );
+    return 1;
+  } finally {
+    closeSync(trouble);
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Answers when the daemon is gone. */
+export async function stop(context: CommandContext): Promise<number> {
+  const envelope = await context.client.call("daemon_stop", {});
+  if (envelope.ok) {
+    const deadline = Date.now() + PATIENCE * 1000;
+    while (Date.now() < deadline && isAlive(envelope.result.pid)) await delay(PROBE_MS);
+  }
+  return context.show(envelope, ({ pid }) => context.out.line(`The daemon (process ${pid}) has ended.`));
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

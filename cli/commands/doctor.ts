@@ -1,0 +1,127 @@
+/** What may be wrong on this machine, with the Home and with the daemon; each problem with its remedy. */
+import { lstatSync, statfsSync } from "node:fs";
+import { DaemonUnreachable, RefusedByDaemon } from "../../daemon/client/failures.ts";
+import { Refusal } from "../../shared/errors.ts";
+import type { HealthCheck } from "../../shared/health.ts";
+import type { CommandContext } from "../context.ts";
+import { oneLine, type Style } from "../output.ts";
+
+const NODE = { major: 20, minor: 19 };
+const LOW_SPACE = 256 * 1024 * 1024;
+
+function nodeCheck(): HealthCheck {
+  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+  const fits = major > NODE.major || (major === NODE.major && minor >= NODE.minor);
+  return {
+    code: "node_version",
+    severity: fits ? "ok" : "error",
+    title: "Node.js",
+    text: `Version ${process.versions.node}.`,
+    remedy: fits ? "" : `Install Node.js ${NODE.major}.${NODE.minor} or newer.`,
+  };
+}
+
+/** Checks that need no daemon. */
+function homeChecks(home: string): HealthCheck[] {
+  const title = "Home";
+  const stat = lstatSync(home, { throwIfNoEntry: false });
+  if (!stat)
+    return [
+      {
+        code: "home_missing",
+        severity: "warning",
+        title,
+        text: `${home} doesn't exist yet.`,
+        remedy: "Start the daemon with 'svc daemon start'; it makes the Home.",
+      },
+    ];
+  if (!stat.isDirectory())
+    return [
+      {
+        code: "home_not_a_directory",
+        severity: "error",
+        title,
+        text: `${home} isn't a directory.`,
+        remedy: "Move it away, or name another Home with SVC_HOME.",
+      },
+    ];
+  const { bavail, bsize } = statfsSync(home);
+  const free = bavail * bsize;
+  const foreign =
+    process.getuid !== undefined && (stat.uid !== process.getuid() || (stat.mode & 0o077) !== 0);
+  return [
+    foreign
+      ? {
+          code: "home_mode",
+          severity: "error",
+          title,
+          text: `${home} can be used by others.`,
+          remedy: `Make it yours alone: chmod 700 '${home}'.`,
+        }
+      : { code: "home_mode", severity: "ok", title, text: `${home} is yours alone.`, remedy: "" },
+    {
+      code: "disk_space",
+      severity: free < LOW_SPACE ? "warning" : "ok",
+      title: "Disk space",
+      text: `${Math.floor(free / 1024 / 1024)} MiB are free where the Home is.`,
+      remedy: free < LOW_SPACE ? "Free space: without it nothing can be recorded." : "",
+    },
+  ];
+}
+
+/** What the daemon says of itself, or why it can't be asked. */
+async function daemonChecks(context: CommandContext): Promise<HealthCheck[]> {
+  const title = "Daemon";
+  try {
+    const { checks } = await context.client.result("health", {});
+    return [
+      { code: "daemon_running", severity: "ok", title, text: "It runs and answers.", remedy: "" },
+      ...checks,
+    ];
+  } catch (error) {
+    if (error instanceof DaemonUnreachable)
+      return [
+        {
+          code: "daemon_not_running",
+          severity: "error",
+          title,
+          text: error.message,
+          remedy: "Start it with 'svc daemon start'.",
+        },
+      ];
+    if (error instanceof Refusal || error instanceof RefusedByDaemon)
+      return [
+        {
+          code: error.body().code,
+          severity: "error",
+          title,
+          text: error.message,
+          remedy: "Run it as the person, without a launch token in the environment.",
+        },
+      ];
+    throw error;
+  }
+}
+
+const STYLES: Readonly<Record<HealthCheck["severity"], Style>> = {
+  ok: "green",
+  warning: "yellow",
+  error: "red",
+};
+
+/** Exit 1 when a check is an error. */
+export async function doctor(context: CommandContext): Promise<number> {
+  const { out } = context;
+  const told = await daemonChecks(context);
+  const own = [nodeCheck(), ...homeChecks(context.home)].filter(({ code }) =>
+    told.every((check) => check.code !== code),
+  );
+  const checks = [...own, ...told];
+  if (out.json) out.document({ ok: true, result: { checks } });
+  else
+    for (const { severity, title, text, remedy } of checks) {
+      out.line(`${out.style(STYLES[severity], severity.padEnd(7))}  ${title}: ${oneLine(text)}`);
+      if (remedy !== "" && severity !== "ok") out.line(`         ${remedy}`);
+    }
+  return checks.some(({ severity }) => severity === "error") ? 1 : 0;
+}

@@ -1,0 +1,173 @@
+/** Groups: made, shown, changed, removed, moved between Homes. */
+import { resolve } from "node:path";
+import type { Group, GroupSettings } from "../../shared/model.ts";
+import type { CommandContext } from "../context.ts";
+import { oneLine } from "../output.ts";
+import { moment } from "../render.ts";
+
+/** The Group as a positional argument, else by the usual rule. */
+async function shownGroup(context: CommandContext): Promise<string> {
+  return context.args[0] ?? (await context.group());
+}
+
+function printGroup(context: CommandContext, group: Group): void {
+  const { out } = context;
+  out.line(`${out.style("bold", oneLine(group.title))}  ${group.group_id}`);
+  out.fields([
+    ["state", group.state],
+    ...(group.topic === "" ? [] : ([["topic", oneLine(group.topic)]] as const)),
+    ["created", moment(group.created_at)],
+    ...group.scopes.map(
+      ({ scope_key, path }) =>
+        [
+          "project",
+          `${oneLine(path)}  ${scope_key}${scope_key === group.active_scope_key ? " (active)" : ""}`,
+        ] as const,
+    ),
+    [
+      "actors",
+      group.actors
+        .map(({ id, role, enabled }) => `${id} (${role}${enabled ? "" : ", disabled"})`)
+        .join(", ") || "none",
+    ],
+    ...Object.entries(group.settings).map(([name, value]) => [name, String(value)] as const),
+  ]);
+}
+
+export async function attach(context: CommandContext): Promise<number> {
+  const path = resolve(context.args[0] ?? ".");
+  return context.print("attach", { path, ...optionalGroup(context) }, (result) => {
+    context.out.line(
+      `${result.created ? "Made the Group" : "Attached to the Group"} ${result.group_id} for ${path} (${result.scope_key}).`,
+    );
+  });
+}
+
+function optionalGroup(context: CommandContext): { group_id?: string } {
+  const group_id = context.text("group");
+  return group_id === undefined ? {} : { group_id };
+}
+
+export async function create(context: CommandContext): Promise<number> {
+  return context.print("group_create", { title: context.arg(0), ...context.given("topic") }, ({ group }) =>
+    printGroup(context, group),
+  );
+}
+
+export async function list(context: CommandContext): Promise<number> {
+  const { out } = context;
+  return context.print("group_list", {}, ({ groups }) => {
+    if (groups.length === 0) {
+      out.line("No Groups. Make one with 'svc attach' in a project directory, or 'svc group create TITLE'.");
+      return;
+    }
+    out.table(
+      ["GROUP", "STATE", "ACTORS", "UNREAD", "ATTENTION", "LAST EVENT", "TITLE"],
+      groups.map((group) => [
+        group.group_id,
+        group.state,
+        String(group.actors),
+        String(group.unread),
+        String(group.attention),
+        group.last_event === null ? "" : moment(group.last_event.ts),
+        oneLine(group.title),
+      ]),
+    );
+  });
+}
+
+export async function show(context: CommandContext): Promise<number> {
+  return context.print("group_show", { group_id: await shownGroup(context) }, ({ group }) =>
+    printGroup(context, group),
+  );
+}
+
+const STATES = ["active", "idle", "paused", "stopped"] as const;
+
+export async function setState(context: CommandContext): Promise<number> {
+  const state = STATES.find((name) => name === context.arg(0));
+  if (state === undefined) throw context.usage(`STATE is one of ${STATES.join(", ")}.`);
+  return context.print("group_set_state", { group_id: await context.group(), state }, ({ group }) =>
+    context.out.line(`${group.group_id} is ${group.state}.`),
+  );
+}
+
+export async function start(context: CommandContext): Promise<number> {
+  return context.print("group_start", { group_id: await shownGroup(context) }, ({ group }) =>
+    context.out.line(`${group.group_id} is ${group.state}.`),
+  );
+}
+
+export async function stop(context: CommandContext): Promise<number> {
+  return context.print("group_stop", { group_id: await shownGroup(context) }, ({ group }) =>
+    context.out.line(`${group.group_id} is ${group.state}.`),
+  );
+}
+
+/** `name=value` settings; what isn't a whole number goes as text and is the daemon's to refuse. */
+function settingsOf(context: CommandContext): Partial<GroupSettings> {
+  const settings: Record<string, string | number> = {};
+  for (const assignment of context.list("set")) {
+    const equals = assignment.indexOf("=");
+    if (equals < 1) throw context.usage(`--set takes NAME=VALUE, not '${assignment.slice(0, 80)}'.`);
+    const value = assignment.slice(equals + 1);
+    settings[assignment.slice(0, equals)] = /^\d{1,15}$/.test(value) ? Number(value) : value;
+  }
+  return settings as Partial<GroupSettings>;
+}
+
+export async function settings(context: CommandContext): Promise<number> {
+  const changed = settingsOf(context);
+  const scope = context.text("active-scope");
+  const change = {
+    ...context.given("title", "topic"),
+    ...(scope === undefined ? {} : { active_scope_key: scope }),
+    ...(Object.keys(changed).length === 0 ? {} : { settings: changed }),
+  };
+  const group_id = await context.group();
+  if (Object.keys(change).length > 0)
+    return context.print("group_update", { group_id, ...change }, ({ group }) => printGroup(context, group));
+  const envelope = await context.client.call("group_show", { group_id });
+  return context.show(
+    envelope.ok ? { ok: true, result: { group: envelope.result.group } } : envelope,
+    ({ group }) =>
+      context.out.fields(Object.entries(group.settings).map(([name, value]) => [name, String(value)])),
+  );
+}
+
+/** What destroys data takes the Group from its confirmation, never by guessing. */
+function confirmed(context: CommandContext): { group_id: string; confirm: string } {
+  const confirm = context.text("confirm");
+  if (confirm === undefined) throw context.usage("This destroys data: repeat the Group's id with --confirm.");
+  return { group_id: context.text("group") ?? confirm, confirm };
+}
+
+export async function remove(context: CommandContext): Promise<number> {
+  const target = confirmed(context);
+  return context.print("group_delete", target, () => context.out.line(`${target.group_id} is deleted.`));
+}
+
+export async function reset(context: CommandContext): Promise<number> {
+  return context.print("group_reset", confirmed(context), ({ group }) =>
+    context.out.line(`${group.group_id} is empty and has the generation ${group.generation}.`),
+  );
+}
+
+export async function exportGroup(context: CommandContext): Promise<number> {
+  const path = resolve(context.arg(0));
+  return context.print("group_export", { group_id: await context.group(), path }, (result) =>
+    context.out.line(
+      `${result.path}: ${result.events} events, ${result.blobs} files, ${result.bytes} bytes.`,
+    ),
+  );
+}
+
+export async function importGroup(context: CommandContext): Promise<number> {
+  const path = resolve(context.arg(0));
+  return context.print("group_import", { path, ...context.given("title") }, (result) => {
+    printGroup(context, result.group);
+    context.out.line(
+      `Imported ${result.events} events and ${result.blobs} files. Start it with 'svc group start'.`,
+    );
+  });
+}

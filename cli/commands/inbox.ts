@@ -1,0 +1,66 @@
+/** An Actor's Inbox and its own messages. */
+import type { LedgerEvent } from "../../shared/events.ts";
+import type { CommandContext } from "../context.ts";
+import { printEvent } from "../render.ts";
+
+/** The Actor that is looked at: an Actor looks at itself, the person has to say whom. */
+function actor(context: CommandContext): { actor_id?: string } {
+  const actor_id = context.text("actor");
+  if (actor_id !== undefined) return { actor_id };
+  if (!context.client.actsAsActor) throw context.usage("Whose? Name the Actor with --actor.");
+  return {};
+}
+
+function limit(context: CommandContext): { limit?: number } {
+  const value = context.number("limit");
+  return value === undefined ? {} : { limit: value };
+}
+
+export async function inbox(context: CommandContext): Promise<number> {
+  const { out } = context;
+  const wait_seconds = context.number("wait");
+  const ack = context.text("ack");
+  if (!context.has("read") && (wait_seconds !== undefined || ack !== undefined))
+    throw context.usage("--wait and --ack belong to --read.");
+  const whose = actor(context);
+  const input = { group_id: await context.group(), ...whose, ...limit(context) };
+  if (!context.has("read"))
+    return context.print("inbox_peek", input, ({ messages, unread }) => {
+      for (const message of messages) printEvent(out, message as LedgerEvent);
+      out.line(out.style("dim", `${unread} unread`));
+    });
+  return context.print(
+    "inbox_read",
+    {
+      ...input,
+      ...(wait_seconds === undefined ? {} : { wait_seconds }),
+      ...(ack === undefined ? {} : { ack }),
+    },
+    ({ messages, batch_id, unread }) => {
+      for (const { event, redelivered } of messages) {
+        if (redelivered) out.line(out.style("yellow", "handed out before:"));
+        printEvent(out, event as LedgerEvent);
+      }
+      out.line(out.style("dim", `${unread} unread${batch_id === null ? "" : `; batch ${batch_id}`}`));
+    },
+  );
+}
+
+export async function history(context: CommandContext): Promise<number> {
+  const { out } = context;
+  const before_event_id = context.text("before");
+  const mode = context.text("mode") as "all" | "sent" | "received" | undefined;
+  const whose = actor(context);
+  const input = {
+    group_id: await context.group(),
+    ...whose,
+    ...limit(context),
+    ...context.given("query"),
+    ...(mode === undefined ? {} : { mode }),
+    ...(before_event_id === undefined ? {} : { before_event_id }),
+  };
+  return context.print("message_history", input, ({ events, has_more }) => {
+    if (has_more) out.line(out.style("dim", `older ones: --before ${events[0]?.id ?? ""}`));
+    for (const event of events) printEvent(out, event as LedgerEvent);
+  });
+}

@@ -1,0 +1,114 @@
+/** Reading and keeping a Group's ledger. */
+import { followLedger } from "../../daemon/client/events.ts";
+import type { LedgerEvent } from "../../shared/events.ts";
+import type { MessageStatus } from "../../shared/operations/messages.ts";
+import type { CommandContext } from "../context.ts";
+import { oneLine } from "../output.ts";
+import { moment, printEvent } from "../render.ts";
+
+const DEFAULT_LINES = 10;
+/** What people look for in a ledger; `--all` shows the bookkeeping as well. */
+const TOLD = ["chat.message", "system.notify"];
+
+export async function tail(context: CommandContext): Promise<number> {
+  const { out } = context;
+  const lines = context.number("lines") ?? DEFAULT_LINES;
+  const group_id = await context.group();
+  const told = (event: LedgerEvent) => context.has("all") || TOLD.includes(event.kind);
+  const kinds = context.has("all") ? {} : { kinds: TOLD };
+  if (!context.has("follow")) {
+    if (lines === 0) throw context.usage("-n 0 shows nothing without -f.");
+    return context.print("ledger_tail", { group_id, limit: lines, ...kinds }, ({ events, has_more }) => {
+      if (has_more) out.line(out.style("dim", "... (more with -n)"));
+      for (const event of events) printEvent(out, event as LedgerEvent);
+    });
+  }
+  const print = (event: LedgerEvent) => (out.json ? out.document(event) : printEvent(out, event));
+  // The newest event of any kind is where following begins; those of the kinds shown come up to it.
+  const newest = await context.client.result("ledger_tail", { group_id, limit: 1 });
+  const position = newest.events.at(-1);
+  if (position && lines > 0) {
+    const before = await context.client.result("ledger_tail", {
+      group_id,
+      before: position.id,
+      limit: lines,
+      ...kinds,
+    });
+    const shown = [...before.events, position].filter((event) => told(event as LedgerEvent));
+    for (const event of shown.slice(-lines)) print(event as LedgerEvent);
+  }
+  const following = followLedger({
+    client: context.client,
+    groupId: group_id,
+    after: position?.id ?? null,
+    signal: new AbortController().signal,
+    onConnection: (connected) =>
+      out.note(connected ? "svc: connected again" : "svc: the daemon is away; waiting for it"),
+    onReset: () => out.note("svc: the Group was reset; its new history follows"),
+  });
+  for await (const event of following) if (told(event)) print(event);
+  return 0;
+}
+
+export async function search(context: CommandContext): Promise<number> {
+  const { out } = context;
+  const limit = context.number("limit");
+  const input = {
+    group_id: await context.group(),
+    query: context.arg(0),
+    ...context.given("before"),
+    ...(limit === undefined ? {} : { limit }),
+  };
+  return context.print("ledger_search", input, ({ events, continue_before }) => {
+    for (const event of events) printEvent(out, event as LedgerEvent);
+    if (events.length === 0) out.line("Nothing found.");
+    if (continue_before !== null) out.line(out.style("dim", `older matches: --before ${continue_before}`));
+  });
+}
+
+function printStatus(context: CommandContext, status: MessageStatus | undefined): void {
+  const rows: [string, string][] = [];
+  for (const [recipient, { state, reason, ts }] of Object.entries(status?.delivery_status ?? {}))
+    rows.push([
+      oneLine(recipient),
+      `${state}${ts === null ? "" : ` ${moment(ts)}`}${reason === "" ? "" : ` (${oneLine(reason)})`}`,
+    ]);
+  for (const [recipient, wasRead] of Object.entries(status?.read_status ?? {}))
+    rows.push([oneLine(recipient), wasRead ? "read" : "unread"]);
+  for (const [recipient, { state }] of Object.entries(status?.obligation_status ?? {}))
+    rows.push([oneLine(recipient), `reply ${state}`]);
+  if (rows.length > 0) context.out.table(["RECIPIENT", "STATE"], rows);
+}
+
+export async function show(context: CommandContext): Promise<number> {
+  const { client, out } = context;
+  const group_id = await context.group();
+  const event_id = context.arg(0);
+  const found = await client.call("ledger_window", { group_id, event_id, before: 0, after: 0 });
+  if (!found.ok) return context.show(found, () => undefined);
+  const { statuses } = await client.result("ledger_statuses", { group_id, event_ids: [event_id] });
+  const { events, has_newer, has_older } = found.result;
+  const result = { events, has_more: has_older || has_newer, statuses };
+  return context.show({ ok: true, result }, () => {
+    for (const event of events) printEvent(out, event as LedgerEvent);
+    printStatus(context, statuses[event_id]);
+  });
+}
+
+export async function compact(context: CommandContext): Promise<number> {
+  return context.print("ledger_compact", { group_id: await context.group() }, ({ sealed, segments }) =>
+    context.out.line(
+      sealed === null ? `Nothing to seal; ${segments} segments.` : `Sealed ${sealed}; ${segments} segments.`,
+    ),
+  );
+}
+
+/** Exit 1 when problems were found, as if the ledger itself refused. */
+export async function verify(context: CommandContext): Promise<number> {
+  const envelope = await context.client.call("ledger_verify", { group_id: await context.group() });
+  const code = context.show(envelope, ({ events, segments, problems }) => {
+    context.out.line(`${events} events in ${segments} segments, ${problems.length} problems.`);
+    for (const problem of problems) context.out.line(`  ${oneLine(problem)}`);
+  });
+  return envelope.ok && envelope.result.problems.length > 0 ? 1 : code;
+}

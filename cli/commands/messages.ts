@@ -1,0 +1,113 @@
+/** Messages: sent, answered, delivered again, withdrawn; their files. */
+import { resolve } from "node:path";
+import type { MessageMode } from "../../shared/model.ts";
+import type { InputOf } from "../../shared/operations/registry.ts";
+import type { CommandContext } from "../context.ts";
+import { readInput } from "../input.ts";
+import { oneLine, plain } from "../output.ts";
+import { bytes } from "../render.ts";
+
+/** A message's text: the argument, or standard input for `-` without its last line feed. */
+async function textOf(argument: string): Promise<string> {
+  return argument === "-" ? (await readInput()).replace(/\r?\n$/, "") : argument;
+}
+
+async function body(context: CommandContext, text: string) {
+  const client_id = context.text("idempotency-key");
+  const format = context.text("format") as InputOf<"send">["format"] | undefined;
+  return {
+    text: await textOf(text),
+    ...context.given("insight"),
+    ...(format === undefined ? {} : { format }),
+    paths: context.list("attach").map((path) => resolve(path)),
+    ...(client_id === undefined ? {} : { client_id }),
+  };
+}
+
+function printSent(
+  context: CommandContext,
+  { event, duplicate }: { event: { id: string; data: Record<string, unknown> }; duplicate: boolean },
+): void {
+  const to = (event.data["to"] as string[] | undefined) ?? [];
+  context.out.line(`${duplicate ? "Sent before" : "Sent"} to ${to.map(oneLine).join(", ")}: ${event.id}`);
+}
+
+export async function send(context: CommandContext): Promise<number> {
+  const group_id = await context.group();
+  const mode = context.text("mode")?.replace("-", "_") as MessageMode | undefined;
+  const message = {
+    group_id,
+    ...(await body(context, context.arg(0))),
+    ...(mode === undefined ? {} : { message_mode: mode }),
+    to: context.list("to"),
+  };
+  const dst_group_id = context.text("local-group");
+  const reply_to = context.text("reply-to");
+  if (dst_group_id === undefined)
+    return context.print("send", { ...message, ...(reply_to === undefined ? {} : { reply_to }) }, (sent) =>
+      printSent(context, sent),
+    );
+  if (reply_to !== undefined)
+    throw context.usage("--reply-to stays inside one Group; leave --local-group out.");
+  return context.print("send_cross_group", { ...message, dst_group_id }, (sent) => printSent(context, sent));
+}
+
+export async function reply(context: CommandContext): Promise<number> {
+  const mode = context.text("mode") as "send" | "mail" | undefined;
+  const input = {
+    group_id: await context.group(),
+    event_id: context.arg(0),
+    ...(await body(context, context.arg(1))),
+    ...(mode === undefined ? {} : { message_mode: mode }),
+  };
+  return context.print("reply", input, (sent) => printSent(context, sent));
+}
+
+export async function deliver(context: CommandContext): Promise<number> {
+  const actor_ids = context.list("to");
+  if (actor_ids.length === 0) throw context.usage("Who is to get it? Name each Actor with --to.");
+  const input = {
+    group_id: await context.group(),
+    source_event_id: context.arg(0),
+    actor_ids,
+    force_ambiguous: context.has("force-ambiguous"),
+  };
+  return context.print("message_deliver", input, ({ queued }) =>
+    context.out.line(`Waiting for ${queued.map(oneLine).join(", ")}.`),
+  );
+}
+
+export async function cancelReply(context: CommandContext): Promise<number> {
+  const input = { group_id: await context.group(), event_id: context.arg(0) };
+  return context.print("reply_request_cancel", input, ({ cancelled, duplicate }) =>
+    context.out.line(
+      `${duplicate ? "Withdrawn before" : "Withdrawn"} for ${cancelled.map(oneLine).join(", ") || "nobody"}. Running work isn't stopped.`,
+    ),
+  );
+}
+
+export async function file(context: CommandContext): Promise<number> {
+  const save = context.text("save-to");
+  const input = {
+    group_id: await context.group(),
+    event_id: context.arg(0),
+    ...context.given("sha256"),
+    ...(save === undefined ? {} : { save_to: resolve(save) }),
+  };
+  return context.print("file_fetch", input, ({ attachment, text, saved_to }) => {
+    if (saved_to !== null)
+      context.out.line(`Saved ${oneLine(attachment.name)} (${bytes(attachment.bytes)}) to ${saved_to}.`);
+    else if (text !== null) context.out.line(plain(text));
+    else
+      context.out.line(
+        `${oneLine(attachment.name)} (${bytes(attachment.bytes)}, ${oneLine(attachment.mime_type)}). Save it with --save-to.`,
+      );
+  });
+}
+
+export async function read(context: CommandContext): Promise<number> {
+  const input = { group_id: await context.group(), event_id: context.arg(0) };
+  return context.print("feed_read", input, ({ unread, attention }) =>
+    context.out.line(`${unread} unread, ${attention} need attention.`),
+  );
+}

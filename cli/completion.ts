@@ -1,0 +1,143 @@
+/** Completion scripts for bash, zsh and fish, from the command table. */
+import { type Command, UsageError } from "./command.ts";
+import type { CommandContext } from "./context.ts";
+import { summaryOf } from "./help.ts";
+import { COMMANDS, GLOBAL_OPTIONS, GROUPS } from "./table.ts";
+
+const SHELLS = ["bash", "zsh", "fish"] as const;
+
+/** Long options of a command, those of every command included. */
+function flags(command: Command): string[] {
+  return [...(command.options ?? []), ...GLOBAL_OPTIONS, { name: "help" }].map(({ name }) => `--${name}`);
+}
+
+/** Words that may follow `words` ("" for the first one). */
+function nextWords(words: string): string[] {
+  const prefix = words === "" ? "" : `${words} `;
+  const next = COMMANDS.filter((command) => command.words.startsWith(prefix)).map(
+    (command) => command.words.slice(prefix.length).split(" ")[0] ?? "",
+  );
+  return [...new Set(next)];
+}
+
+/** Values of an option that has only a few. */
+function choices(): [string, readonly string[]][] {
+  const all = new Map<string, Set<string>>();
+  for (const option of COMMANDS.flatMap((command) => command.options ?? []))
+    if (option.choices) all.set(option.name, new Set([...(all.get(option.name) ?? []), ...option.choices]));
+  return [...all].map(([name, values]) => [`--${name}`, [...values]]);
+}
+
+/** The body that bash and zsh share: given the words so far, what may come. */
+function candidates(): string {
+  const options = COMMANDS.map((command) => `    "${command.words}") echo "${flags(command).join(" ")}" ;;`);
+  const values = choices().map(([flag, names]) => `    "${flag}") echo "${names.join(" ")}"; return ;;`);
+  return `__svc_candidates() {
+  local first="$1" second="$2" current="$3" previous="$4"
+  case "$previous" in
+${values.join("\n")}
+  esac
+  case "$current" in
+    -*) ;;
+    *)
+      if [ -z "$first" ]; then echo "${nextWords("").join(" ")}"; return; fi
+      if [ -z "$second" ]; then
+        case "$first" in
+${Object.keys(GROUPS)
+  .map((group) => `          ${group}) echo "${nextWords(group).join(" ")}"; return ;;`)
+  .join("\n")}
+          completion) echo "${SHELLS.join(" ")}"; return ;;
+        esac
+      fi
+      return ;;
+  esac
+  case "$first \${second}" in
+${COMMANDS.filter(({ words }) => words.includes(" "))
+  .map((command) => `    "${command.words}") echo "${flags(command).join(" ")}"; return ;;`)
+  .join("\n")}
+  esac
+  case "$first" in
+${options.filter((line) => !/"[^"]+ [^"]+"\)/.test(line)).join("\n")}
+    *) echo "${GLOBAL_OPTIONS.map(({ name }) => `--${name}`).join(" ")} --help --version" ;;
+  esac
+}`;
+}
+
+function bash(): string {
+  return `# Completion of svc for bash: svc completion bash > ~/.local/share/bash-completion/completions/svc
+${candidates()}
+_svc() {
+  local word first="" second="" at
+  for ((at = 1; at < COMP_CWORD; at++)); do
+    word="\${COMP_WORDS[at]}"
+    case "$word" in -*) continue ;; esac
+    if [ -z "$first" ]; then first="$word"; elif [ -z "$second" ]; then second="$word"; fi
+  done
+  local current="\${COMP_WORDS[COMP_CWORD]}" list
+  list="$(__svc_candidates "$first" "$second" "$current" "\${COMP_WORDS[COMP_CWORD - 1]}")"
+  COMPREPLY=($(compgen -W "$list" -- "$current"))
+}
+complete -o default -F _svc svc
+`;
+}
+
+function zsh(): string {
+  return `#compdef svc
+# Completion of svc for zsh: svc completion zsh > a folder of your fpath, as _svc
+${candidates()}
+_svc() {
+  local word first="" second="" at
+  for ((at = 2; at < CURRENT; at++)); do
+    word="\${words[at]}"
+    case "$word" in -*) continue ;; esac
+    if [ -z "$first" ]; then first="$word"; elif [ -z "$second" ]; then second="$word"; fi
+  done
+  local -a list
+  list=(\${=$(__svc_candidates "$first" "$second" "\${words[CURRENT]}" "\${words[CURRENT - 1]}")})
+  if ((\${#list})); then compadd -a list; else _files; fi
+}
+if [ "\${funcstack[1]}" = "_svc" ]; then _svc "$@"; else compdef _svc svc; fi
+`;
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
+}
+
+function fish(): string {
+  const lines = ["# Completion of svc for fish: svc completion fish > ~/.config/fish/completions/svc.fish"];
+  const top = nextWords("").join(" ");
+  for (const word of nextWords("")) {
+    const command = COMMANDS.find(({ words }) => words === word);
+    const text = command ? summaryOf(command) : (GROUPS[word] ?? "");
+    lines.push(
+      `complete -c svc -n "not __fish_seen_subcommand_from ${top}" -f -a ${word} -d ${quoted(text)}`,
+    );
+  }
+  for (const command of COMMANDS) {
+    const [first = "", second] = command.words.split(" ");
+    let condition = `__fish_seen_subcommand_from ${first}`;
+    if (second !== undefined) {
+      const siblings = nextWords(first).join(" ");
+      lines.push(
+        `complete -c svc -n "${condition}; and not __fish_seen_subcommand_from ${siblings}" -f -a ${second} -d ${quoted(summaryOf(command))}`,
+      );
+      condition += `; and __fish_seen_subcommand_from ${second}`;
+    }
+    for (const option of command.options ?? [])
+      lines.push(
+        `complete -c svc -n "${condition}" -l ${option.name}${option.short ? ` -s ${option.short}` : ""}${option.value ? " -r" : ""}${option.choices ? ` -f -a ${quoted(option.choices.join(" "))}` : ""} -d ${quoted(option.text)}`,
+      );
+  }
+  for (const option of GLOBAL_OPTIONS)
+    lines.push(`complete -c svc -l ${option.name}${option.value ? " -r" : ""} -d ${quoted(option.text)}`);
+  return `${lines.join("\n")}\n`;
+}
+
+const SCRIPTS: Readonly<Record<string, () => string>> = { bash, zsh, fish };
+
+export async function completion(context: CommandContext): Promise<void> {
+  const script = SCRIPTS[context.arg(0)];
+  if (!script) throw new UsageError(`SHELL is one of ${SHELLS.join(", ")}.`, context.words);
+  process.stdout.write(script());
+}

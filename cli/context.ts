@@ -1,0 +1,108 @@
+/** What a command works with: its arguments, the daemon, the Group it concerns, and the output. */
+import { resolve } from "node:path";
+import { type CallOptions, DaemonClient, type Envelope } from "../daemon/client/client.ts";
+import { launchToken } from "../daemon/client/identity.ts";
+import { resolveHome } from "../daemon/home/paths.ts";
+import { ENVIRONMENT } from "../shared/names.ts";
+import type { ArgumentsOf, OperationName, ResultOf } from "../shared/operations/registry.ts";
+import { UsageError } from "./command.ts";
+import type { Output } from "./output.ts";
+import type { Invocation, Options } from "./parse.ts";
+
+export class CommandContext {
+  readonly args: readonly string[];
+  readonly rest: readonly string[];
+  readonly options: Options;
+  readonly out: Output;
+  readonly home: string;
+  /** Words of the command, for usage errors. */
+  readonly words: string;
+  #client: DaemonClient | null = null;
+
+  constructor(invocation: Invocation, out: Output) {
+    this.words = invocation.command.words;
+    this.args = invocation.args;
+    this.rest = invocation.rest;
+    this.options = invocation.options;
+    this.out = out;
+    const home = this.text("home");
+    this.home = home === undefined ? resolveHome(process.env) : resolve(home);
+  }
+
+  /** The daemon of the Home, as the person or, with a launch token, as that Actor. Throws Refusal for a token that can't be used. */
+  get client(): DaemonClient {
+    this.#client ??= new DaemonClient(this.home, launchToken());
+    return this.#client;
+  }
+
+  usage(message: string): UsageError {
+    return new UsageError(message, this.words);
+  }
+
+  /** A positional argument; "" when it was optional and left out. */
+  arg(index: number): string {
+    return this.args[index] ?? "";
+  }
+
+  text(name: string): string | undefined {
+    const value = this.options[name];
+    return typeof value === "string" ? value : undefined;
+  }
+
+  list(name: string): string[] {
+    const value = this.options[name];
+    return Array.isArray(value) ? value : [];
+  }
+
+  has(name: string): boolean {
+    return this.options[name] === true;
+  }
+
+  number(name: string): number | undefined {
+    const value = this.text(name);
+    return value === undefined ? undefined : Number(value);
+  }
+
+  /** The named options that were given, as members of an operation's input. */
+  given<Name extends string>(...names: Name[]): { [Key in Name]?: string } {
+    const members: { [Key in Name]?: string } = {};
+    for (const name of names) {
+      const value = this.text(name.replaceAll("_", "-"));
+      if (value !== undefined) members[name] = value;
+    }
+    return members;
+  }
+
+  /** `--group`, else the environment's, else by what is bound here (cli/group-selection.ts). */
+  async group(): Promise<string> {
+    const named = this.text("group") ?? process.env[ENVIRONMENT.group];
+    if (named !== undefined && named !== "") return named;
+    const { selectGroup } = await import("./group-selection.ts");
+    return selectGroup(this.client);
+  }
+
+  /** Calls an operation and prints its envelope, or its result with `render`. Answers the exit code. */
+  async print<Name extends OperationName>(
+    name: Name,
+    input: ArgumentsOf<Name>,
+    render: (result: ResultOf<Name>) => void,
+    options: CallOptions = {},
+  ): Promise<number> {
+    return this.show(await this.client.call(name, input, options), render);
+  }
+
+  /** Prints an envelope, or its result with `render`. Answers the exit code. */
+  show<Result>(envelope: Envelope<Result>, render: (result: Result) => void): number {
+    if (this.out.json) this.out.document(envelope);
+    if (!envelope.ok) {
+      this.out.note(`svc: ${envelope.error.message}`);
+      return 1;
+    }
+    if (!this.out.json) render(envelope.result);
+    return 0;
+  }
+
+  close(): void {
+    this.#client?.close();
+  }
+}

@@ -1,0 +1,11 @@
+/** Titles and summaries of the operations. The build puts them in (build/contracts.ts), so that no command loads the schemas. */
+interface OperationText {
+  title: string;
+  summary: string;
+}
+
+declare const SVC_OPERATION_TEXTS: Readonly<Record<string, OperationText>>;
+
+/** Empty where the sources run unbundled. */
+export const OPERATION_TEXTS: Readonly<Record<string, OperationText>> =
+  typeof SVC_OPERATION_TEXTS === "undefined" ? {} : SVC_OPERATION_TEXTS;

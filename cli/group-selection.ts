@@ -1,0 +1,47 @@
+/** Which Group a command means when none is named (cli.md): an Actor's own, the one bound to this directory, or the only one. */
+import { realpathSync } from "node:fs";
+import { sep } from "node:path";
+import type { DaemonClient } from "../daemon/client/client.ts";
+import { UsageError } from "./command.ts";
+import { oneLine } from "./output.ts";
+
+/** Length of the scope path that holds the directory, -1 when none does. */
+function nearness(scopes: readonly { path: string }[], directory: string): number {
+  let nearest = -1;
+  for (const { path } of scopes)
+    if (directory === path || directory.startsWith(path.endsWith(sep) ? path : path + sep))
+      nearest = Math.max(nearest, path.length);
+  return nearest;
+}
+
+/** Throws UsageError that lists the Groups when none stands out. */
+export async function selectGroup(client: DaemonClient): Promise<string> {
+  if (client.actsAsActor) {
+    const { actor } = await client.result("whoami", {});
+    if (actor) return actor.group_id;
+  }
+  const { groups } = await client.result("group_list", {});
+  const [only] = groups;
+  if (only === undefined)
+    throw new UsageError(
+      "There is no Group yet. Make one with 'svc attach' in a project directory, or 'svc group create TITLE'.",
+    );
+  if (groups.length === 1) return only.group_id;
+  const directory = realpathSync(process.cwd());
+  let nearest = 0;
+  let bound: string[] = [];
+  for (const { group_id } of groups) {
+    const shown = await client.call("group_show", { group_id });
+    // A Group that went meanwhile isn't bound to anything.
+    const near = shown.ok ? nearness(shown.result.group.scopes, directory) : -1;
+    if (near > nearest) {
+      nearest = near;
+      bound = [group_id];
+    } else if (near === nearest && near > 0) bound.push(group_id);
+  }
+  if (bound.length === 1 && bound[0] !== undefined) return bound[0];
+  const choices = groups.filter(({ group_id }) => bound.length === 0 || bound.includes(group_id));
+  throw new UsageError(
+    `Which Group? Name it with --group:\n${choices.map(({ group_id, title }) => `  ${group_id}  ${oneLine(title)}`).join("\n")}`,
+  );
+}

@@ -1,0 +1,107 @@
+/** Help for a command, a group of commands, or everything; all of it from the table and the operations' contracts. */
+import { type Command, type Option, positionals } from "./command.ts";
+import { OPERATION_TEXTS } from "./contract-data.ts";
+import type { Output } from "./output.ts";
+import { COMMANDS, GLOBAL_OPTIONS, GROUPS } from "./table.ts";
+
+/** A command in a sentence or two. */
+export function summaryOf(command: Command): string {
+  if (command.summary !== undefined) return command.summary;
+  const [operation] = command.operations ?? [];
+  return (operation && OPERATION_TEXTS[operation]?.summary) || "";
+}
+
+/** The first sentence, for lists. */
+function brief(command: Command): string {
+  return summaryOf(command)
+    .replace(/([.:;]) .*$/su, "")
+    .replace(/\.$/u, "");
+}
+
+function usage(command: Command): string {
+  const places = positionals(command).map(({ name, required }) => {
+    const word = name.toUpperCase();
+    return required ? word : `[${word}]`;
+  });
+  return [
+    "svc",
+    command.words,
+    ...places,
+    "[options]",
+    ...(command.rest ? [`[-- ${command.rest}]`] : []),
+  ].join(" ");
+}
+
+function optionRow(option: Option): [string, string] {
+  const short = option.short ? `-${option.short}, ` : "    ";
+  return [
+    `${short}--${option.name}${option.value ? ` ${option.value}` : ""}`,
+    `${option.text}${option.many ? " (may be repeated)" : ""}`,
+  ];
+}
+
+function rows(out: Output, entries: readonly (readonly [string, string])[]): void {
+  const longest = Math.max(...entries.map(([name]) => name.length));
+  for (const [name, text] of entries) out.line(`  ${name.padEnd(longest)}  ${text}`.trimEnd());
+}
+
+function printCommand(out: Output, command: Command): void {
+  out.line(summaryOf(command));
+  out.line();
+  out.line(`${out.style("bold", "Usage:")} ${usage(command)}`);
+  out.line();
+  out.line(out.style("bold", "Options:"));
+  rows(out, [
+    ...[...(command.options ?? []), ...GLOBAL_OPTIONS].map(optionRow),
+    ["-h, --help", "Print this"],
+  ]);
+  if (command.examples) {
+    out.line();
+    out.line(out.style("bold", "Examples:"));
+    for (const example of command.examples) out.line(`  ${example}`);
+  }
+}
+
+/** `words` is as parse() answers it: a command, a group of commands, or "". */
+export function printHelp(words: string, out: Output): void {
+  const command = COMMANDS.find((entry) => entry.words === words);
+  if (command) {
+    printCommand(out, command);
+    return;
+  }
+  const inGroup = COMMANDS.filter((entry) => entry.words.startsWith(`${words} `));
+  if (words !== "") {
+    out.line(`${GROUPS[words] ?? ""}.`);
+    out.line();
+    out.line(`${out.style("bold", "Usage:")} svc ${words} COMMAND [options]`);
+    out.line();
+    rows(
+      out,
+      inGroup.map((entry) => [entry.words.slice(words.length + 1), brief(entry)]),
+    );
+    out.line();
+    out.line(`Options of a command: svc ${words} COMMAND --help`);
+    return;
+  }
+  out.line("Durable messages between coding agents and their people.");
+  out.line();
+  out.line(`${out.style("bold", "Usage:")} svc COMMAND [options]`);
+  out.line();
+  const single = COMMANDS.filter((entry) => !entry.words.includes(" "));
+  rows(
+    out,
+    single.map((entry) => [entry.words, brief(entry)]),
+  );
+  out.line();
+  out.line(out.style("bold", "Groups of commands:"));
+  rows(out, Object.entries(GROUPS));
+  out.line();
+  out.line(out.style("bold", "Options of every command:"));
+  rows(out, [
+    ...GLOBAL_OPTIONS.map(optionRow),
+    ["-h, --help", "Help for a command or a group of commands"],
+    ["-v, --version", "Print the version"],
+  ]);
+  out.line();
+  out.line("Exit: 0 done, 1 refused by the daemon, 2 wrong usage, 3 no daemon reached, 130 interrupted.");
+}

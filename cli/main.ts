@@ -1,0 +1,70 @@
+/** The command line: parse, run one command, answer the exit code of cli.md (0 done, 1 refused, 2 usage, 3 daemon unreachable, 130 interrupted). */
+import { DaemonUnreachable, RefusedByDaemon } from "../daemon/client/failures.ts";
+import { launchToken } from "../daemon/client/identity.ts";
+import { Refusal } from "../shared/errors.ts";
+import { UsageError } from "./command.ts";
+import { CommandContext } from "./context.ts";
+import { Output } from "./output.ts";
+import { parse } from "./parse.ts";
+
+const EXIT = { done: 0, refused: 1, usage: 2, unreachable: 3, interrupted: 130 } as const;
+
+/** Tells an error to people on standard error, and to scripts as an envelope where it has one. */
+function report(error: unknown, out: Output): number {
+  if (error instanceof UsageError) {
+    out.note(`svc: ${error.message}`);
+    out.note(`Help: svc ${error.words === "" ? "" : `${error.words} `}--help`);
+    return EXIT.usage;
+  }
+  if (error instanceof DaemonUnreachable) {
+    out.note(`svc: ${error.message}`);
+    return EXIT.unreachable;
+  }
+  if (error instanceof Refusal || error instanceof RefusedByDaemon) {
+    if (out.json) out.document({ ok: false, error: error.body() });
+    out.note(`svc: ${error.message}`);
+    return EXIT.refused;
+  }
+  throw error;
+}
+
+/** Runs the command that the arguments name. Answers the exit code. */
+async function run(argv: readonly string[]): Promise<number> {
+  let out = new Output(argv.includes("--json"));
+  let context: CommandContext | null = null;
+  try {
+    const invocation = parse(argv);
+    if ("help" in invocation) {
+      const { printHelp } = await import("./help.ts");
+      printHelp(invocation.help, out);
+      return EXIT.done;
+    }
+    const { command } = invocation;
+    out = new Output(invocation.options["json"] === true);
+    if (!command.handlesInterrupt) process.once("SIGINT", () => process.exit(EXIT.interrupted));
+    if (command.personOnly && launchToken() !== null)
+      throw new Refusal("permission_denied", {
+        specifics: `'svc ${command.words}' is the person's, not an Actor's.`,
+      });
+    context = new CommandContext(invocation, out);
+    return (await command.run(context)) ?? EXIT.done;
+  } catch (error) {
+    return report(error, out);
+  } finally {
+    context?.close();
+  }
+}
+
+/** Whoever reads the output may stop at any time (`svc tail | head -1`): that is no error. */
+function endQuietly(error: NodeJS.ErrnoException): void {
+  if (error.code === "EPIPE") process.exit(EXIT.done);
+  throw error;
+}
+
+process.stdout.on("error", endQuietly);
+process.stderr.on("error", endQuietly);
+void run(process.argv.slice(2)).then((code) => {
+  process.exitCode = code;
+  // Nothing that a command left open keeps the process; what it printed gets out first.
+  process.stdout.write("", () => process.exit(code));
+});

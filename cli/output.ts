@@ -1,0 +1,93 @@
+/** What people and scripts see. Text from messages is shown without the control characters that steer a terminal. */
+
+/** Everything but line feeds and tabs that a terminal would act on or that turns text around. */
+// oxlint-disable-next-line no-control-regex
+const STEERING = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+
+/** Foreign text made safe to show: control characters become visible symbols. */
+export function plain(text: string): string {
+  return text.replace(STEERING, (character) => {
+    const code = character.codePointAt(0) ?? 0;
+    if (code < 0x20) return String.fromCodePoint(0x2400 + code);
+    return code === 0x7f ? "\u2421" : "\ufffd";
+  });
+}
+
+/** The same on one line. */
+export function oneLine(text: string): string {
+  return plain(text).replace(/\s+/gu, " ").trim();
+}
+
+const STYLES = { bold: "1", dim: "2", red: "31", green: "32", yellow: "33" } as const;
+export type Style = keyof typeof STYLES;
+
+export class Output {
+  readonly json: boolean;
+  readonly #colour: boolean;
+
+  constructor(json: boolean, environment: Readonly<Record<string, string | undefined>> = process.env) {
+    this.json = json;
+    const refused = environment["NO_COLOR"] !== undefined && environment["NO_COLOR"] !== "";
+    this.#colour = !json && !refused && process.stdout.isTTY && environment["TERM"] !== "dumb";
+  }
+
+  get isTerminal(): boolean {
+    return process.stdout.isTTY;
+  }
+
+  /** One line for people, or for a script that reads text. */
+  line(text = ""): void {
+    process.stdout.write(`${text}\n`);
+  }
+
+  /** One JSON document on one line. */
+  document(value: unknown): void {
+    process.stdout.write(`${JSON.stringify(value)}\n`);
+  }
+
+  /** To standard error: progress, warnings, errors. */
+  note(text: string): void {
+    process.stderr.write(`${text}\n`);
+  }
+
+  style(style: Style, text: string): string {
+    return this.#colour ? `\u001b[${STYLES[style]}m${text}\u001b[0m` : text;
+  }
+
+  /** Aligned columns under a dim heading; the last column isn't padded. */
+  table(heading: readonly string[], rows: readonly (readonly string[])[]): void {
+    const widths = heading.map((title, column) =>
+      Math.max(width(title), ...rows.map((row) => width(row[column] ?? ""))),
+    );
+    const render = (row: readonly string[]) =>
+      row
+        .map((cell, column) =>
+          column === row.length - 1 ? cell : cell + " ".repeat((widths[column] ?? 0) - width(cell)),
+        )
+        .join("  ")
+        .trimEnd();
+    this.line(this.style("dim", render(heading)));
+    for (const row of rows) this.line(render(row));
+  }
+
+  /** `name  value` lines, aligned. */
+  fields(entries: readonly (readonly [string, string])[]): void {
+    const longest = Math.max(...entries.map(([name]) => name.length));
+    for (const [name, value] of entries) this.line(`${this.style("dim", name.padEnd(longest))}  ${value}`);
+  }
+}
+
+/** Columns that text takes in a terminal: wide characters count twice, combining ones not at all. */
+function width(text: string): number {
+  let columns = 0;
+  for (const character of text) {
+    if (/\p{Mark}/u.test(character)) continue;
+    columns +=
+      /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}]/u.test(
+        character,
+      )
+        ? 2
+        : 1;
+  }
+  return columns;
+}

@@ -1,0 +1,196 @@
+/**
+ * From arguments to a command with checked options. sade does the parsing; around it stand the remedies for what it does to ids and switches:
+ * words come first, every value is joined to its option (`--to=0123` stays text), and positional arguments stand behind `--`.
+ */
+import sade from "sade";
+import { type Command, type Option, positionals, UsageError } from "./command.ts";
+import { COMMANDS, GLOBAL_OPTIONS } from "./table.ts";
+
+export interface Invocation {
+  command: Command;
+  args: string[];
+  rest: string[];
+  options: Options;
+}
+export type Options = Readonly<Record<string, string | boolean | string[] | undefined>>;
+/** Help for these words: a command, a group of commands, or everything (""). */
+export interface HelpRequest {
+  help: string;
+}
+
+interface Split {
+  words: string;
+  flags: string[];
+  args: string[];
+  rest: string[];
+  help: boolean;
+}
+
+function optionsOf(command: Command | undefined): readonly Option[] {
+  return command ? [...(command.options ?? []), ...GLOBAL_OPTIONS] : GLOBAL_OPTIONS;
+}
+
+/** The longest command, or group of commands, that the leading words name. */
+function findWords(words: readonly string[]): { name: string; used: number; command: Command | undefined } {
+  for (const used of [2, 1]) {
+    const name = words.slice(0, used).join(" ");
+    const command = used <= words.length ? COMMANDS.find((entry) => entry.words === name) : undefined;
+    if (command) return { name, used, command };
+  }
+  const group = words[0] ?? "";
+  if (COMMANDS.some((entry) => entry.words.startsWith(`${group} `)))
+    return { name: group, used: 1, command: undefined };
+  return { name: "", used: 0, command: undefined };
+}
+
+function isFlag(argument: string): boolean {
+  return argument.length > 1 && argument.startsWith("-");
+}
+
+/** Leading words of the command, with global options allowed before and between them. */
+function leadingWords(argv: readonly string[]): string[] {
+  const words: string[] = [];
+  for (let at = 0; at < argv.length && words.length < 2; at++) {
+    const argument = argv[at] ?? "";
+    if (argument === "--") break;
+    if (!isFlag(argument)) words.push(argument);
+    else if (
+      !argument.includes("=") &&
+      GLOBAL_OPTIONS.some((option) => option.value && `--${option.name}` === argument)
+    )
+      at++;
+    else if (words.length === 1 && !GLOBAL_OPTIONS.some((option) => `--${option.name}` === argument)) break;
+  }
+  return words;
+}
+
+/** Sorts the arguments into options in sade's canonical form, positional ones, and what stands behind `--`. */
+function split(argv: readonly string[]): Split & { command: Command | undefined } {
+  const leading = leadingWords(argv);
+  const { name, used, command } = findWords(leading);
+  const known = optionsOf(command);
+  const result: Split = { words: name, flags: [], args: [], rest: [], help: false };
+  let wordsLeft = used;
+  for (let at = 0; at < argv.length; at++) {
+    const argument = argv[at] ?? "";
+    if (argument === "--") {
+      result.rest = argv.slice(at + 1);
+      break;
+    }
+    if (!isFlag(argument)) {
+      if (wordsLeft > 0) wordsLeft--;
+      else result.args.push(argument);
+      continue;
+    }
+    const equals = argument.indexOf("=");
+    const flag = equals < 0 ? argument : argument.slice(0, equals);
+    if (flag === "--help" || flag === "-h") {
+      result.help = true;
+      continue;
+    }
+    const option = known.find(
+      (candidate) =>
+        flag === `--${candidate.name}` || (candidate.short !== undefined && flag === `-${candidate.short}`),
+    );
+    if (!option) {
+      // A known short option with its value attached, such as -n20; anything else is sade's to refuse.
+      const attached = known.find(
+        (candidate) =>
+          candidate.short && candidate.value && /^-[a-z]./.test(argument) && argument[1] === candidate.short,
+      );
+      result.flags.push(attached ? `--${attached.name}=${argument.slice(2)}` : argument);
+    } else if (option.value === undefined) {
+      if (equals >= 0) throw new UsageError(`--${option.name} takes no value.`, name);
+      result.flags.push(`--${option.name}`);
+    } else {
+      const value = equals < 0 ? argv[++at] : argument.slice(equals + 1);
+      if (value === undefined || (equals < 0 && value.startsWith("--")))
+        throw new UsageError(`--${option.name} needs a value: ${option.value}.`, name);
+      if (value === "" && option.integer)
+        throw new UsageError(`--${option.name} needs a value: ${option.value}.`, name);
+      result.flags.push(`--${option.name}=${value}`);
+    }
+  }
+  return { ...result, command };
+}
+
+/** What sade made of one option, checked. */
+function checked(option: Option, value: unknown, words: string): string | boolean | string[] | undefined {
+  if (value === undefined || (option.value === undefined && value === false)) return undefined;
+  if (option.value === undefined) return true;
+  const values = (Array.isArray(value) ? value : [value]).map(String);
+  if (values.length > 1 && !option.many) throw new UsageError(`--${option.name} is given twice.`, words);
+  for (const one of values) {
+    if (option.choices && !option.choices.includes(one))
+      throw new UsageError(`--${option.name} is one of ${option.choices.join(", ")}.`, words);
+    if (option.integer) {
+      const [minimum, maximum] = option.integer;
+      if (!/^\d{1,15}$/.test(one) || Number(one) < minimum || Number(one) > maximum)
+        throw new UsageError(`--${option.name} is a whole number from ${minimum} to ${maximum}.`, words);
+    }
+  }
+  return option.many ? values : values[0];
+}
+
+function unknownCommand(first: string): UsageError {
+  const close = [...new Set(COMMANDS.map(({ words }) => words.split(" ")[0] ?? ""))].filter(
+    (word) => word.startsWith(first.slice(0, 2)) && first.length > 1,
+  );
+  const hint = close.length > 0 ? ` Did you mean ${close.map((word) => `'svc ${word}'`).join(" or ")}?` : "";
+  return new UsageError(`There is no command '${first}'.${hint}`);
+}
+
+/** Throws UsageError. */
+export function parse(argv: readonly string[]): Invocation | HelpRequest {
+  const first = argv[0];
+  if (first === "--version" || first === "-v") return parse(["version", ...argv.slice(1)]);
+  if (first === "help") return parse([...argv.slice(1), "--help"]);
+  const { words, flags, args, rest, help, command } = split(argv);
+  if (help || argv.length === 0) {
+    if (words === "" && args[0] !== undefined) throw unknownCommand(args[0]);
+    return { help: words };
+  }
+  if (!command) {
+    if (words === "") {
+      const refused = flags.find(
+        (flag) => !GLOBAL_OPTIONS.some((option) => flag.startsWith(`--${option.name}`)),
+      );
+      if (args[0] === undefined)
+        throw new UsageError(refused ? `Unknown option ${refused}.` : "Which command?");
+      throw unknownCommand(args[0]);
+    }
+    throw new UsageError(
+      args[0] === undefined
+        ? `Which 'svc ${words}' command?`
+        : `There is no command 'svc ${words} ${args[0]}'.`,
+      words,
+    );
+  }
+  const known = optionsOf(command);
+  const places = positionals(command);
+  const positional = command.rest === undefined ? [...args, ...rest] : args;
+  for (const [index, place] of places.entries())
+    if (place.required && positional[index] === undefined)
+      throw new UsageError(`${place.name.toUpperCase()} is missing.`, words);
+  if (positional.length > places.length) {
+    const extra = positional[places.length] ?? "";
+    throw new UsageError(`Unexpected argument: ${extra.slice(0, 80)}. Quote text that has spaces.`, words);
+  }
+
+  const program = sade("svc");
+  program.command([command.words, command.args ?? ""].join(" ").trim()).action(() => undefined);
+  for (const option of known) program.option(`--${option.name}`);
+  const parsed = program.parse(["node", "svc", ...words.split(" "), ...flags, "--", ...positional], {
+    lazy: true,
+    string: known.filter((option) => option.value !== undefined).map((option) => option.name),
+    boolean: known.filter((option) => option.value === undefined).map((option) => option.name),
+    unknown: (flag) => {
+      throw new UsageError(`Unknown option ${flag}.`, words);
+    },
+  }) as { args: unknown[] } | undefined;
+  const values = parsed?.args.at(-1) as Record<string, unknown>;
+  const options = Object.fromEntries(
+    known.map((option) => [option.name, checked(option, values[option.name], words)]),
+  );
+  return { command, args: positional, rest: command.rest === undefined ? [] : rest, options };
+}

@@ -1,0 +1,52 @@
+/** Events, times and Actors as people read them. */
+import type { LedgerEvent } from "../shared/events.ts";
+import { type Output, oneLine, plain } from "./output.ts";
+
+/** Local time to the second; what isn't a time stays as it is. */
+export function moment(timestamp: string): string {
+  const time = new Date(timestamp);
+  if (Number.isNaN(time.getTime())) return oneLine(timestamp);
+  const two = (number: number) => String(number).padStart(2, "0");
+  return `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())} ${two(time.getHours())}:${two(time.getMinutes())}:${two(time.getSeconds())}`;
+}
+
+export function bytes(count: number): string {
+  if (count < 1024) return `${count} B`;
+  if (count < 1024 * 1024) return `${(count / 1024).toFixed(1)} KiB`;
+  return `${(count / 1024 / 1024).toFixed(1)} MiB`;
+}
+
+const MODES: Readonly<Record<string, string>> = { send: "", mail: "mail", request_reply: "wants a reply" };
+
+interface MessageData {
+  message_mode?: string;
+  to?: string[];
+  text?: string;
+  insight?: string;
+  reply_to?: string;
+  attachments?: { name: string; bytes: number; sha256: string }[];
+}
+
+/** One event: a message with its text indented, anything else on one line. */
+export function printEvent(out: Output, event: LedgerEvent): void {
+  const head = `${out.style("dim", moment(event.ts))}  ${out.style("bold", oneLine(event.by))}`;
+  if (event.kind !== "chat.message") {
+    const { title, message } = event.data as { title?: unknown; message?: unknown };
+    const told = [title, message]
+      .filter((part) => typeof part === "string")
+      .map((part) => oneLine(part as string));
+    out.line(
+      `${head}  ${event.kind}${told.length > 0 ? `  ${told.join(": ")}` : ""}  ${out.style("dim", event.id)}`,
+    );
+    return;
+  }
+  const data = event.data as MessageData;
+  const mode = MODES[data.message_mode ?? ""] ?? "";
+  const to = (data.to ?? []).map(oneLine).join(", ");
+  out.line(`${head} → ${to}${mode === "" ? "" : `  [${mode}]`}  ${out.style("dim", event.id)}`);
+  if (data.reply_to) out.line(`    ${out.style("dim", `reply to ${data.reply_to}`)}`);
+  for (const line of plain(data.text ?? "").split("\n")) out.line(`    ${line}`);
+  if (data.insight) out.line(`    ${out.style("yellow", `insight: ${oneLine(data.insight)}`)}`);
+  for (const file of data.attachments ?? [])
+    out.line(`    ${out.style("dim", `file: ${oneLine(file.name)} (${bytes(file.bytes)}) ${file.sha256}`)}`);
+}

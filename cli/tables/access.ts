@@ -1,0 +1,72 @@
+/** Who may come in from a browser or from elsewhere. */
+import { LIMITS } from "../../shared/limits.ts";
+import type { Command, Option } from "../command.ts";
+
+const access = () => import("../commands/access.ts");
+const GROUPS_OPTION: Option = {
+  name: "groups",
+  value: "G,...",
+  text: "These Groups only, separated by commas",
+};
+
+export const accessCommands: readonly Command[] = [
+  { words: "whoami", operations: ["whoami"], run: async (context) => (await access()).whoami(context) },
+  {
+    words: "token create",
+    operations: ["access_token_create"],
+    options: [
+      { name: "name", value: "NAME", text: `A name to know it by (${LIMITS.accessToken.nameBytes} bytes)` },
+      GROUPS_OPTION,
+    ],
+    run: async (context) => (await access()).createToken(context),
+  },
+  {
+    words: "token list",
+    operations: ["access_token_list"],
+    run: async (context) => (await access()).listTokens(context),
+  },
+  {
+    words: "token revoke",
+    args: "<id>",
+    operations: ["access_token_revoke"],
+    run: async (context) => (await access()).revokeToken(context),
+  },
+  {
+    words: "origin show",
+    operations: ["remote_access_show"],
+    run: async (context) => (await access()).showOrigin(context),
+  },
+  {
+    words: "origin set",
+    args: "<url>",
+    operations: ["remote_access_set"],
+    run: async (context) => (await access()).setOrigin(context, context.arg(0)),
+  },
+  {
+    words: "origin off",
+    operations: ["remote_access_set"],
+    summary: "Advertise no origin.",
+    run: async (context) => (await access()).setOrigin(context, null),
+  },
+  {
+    words: "exhibit show",
+    operations: ["exhibit_show"],
+    run: async (context) => (await access()).showExhibit(context),
+  },
+  {
+    words: "exhibit set",
+    operations: ["exhibit_set"],
+    options: [
+      GROUPS_OPTION,
+      { name: "host", value: "HOST", text: "Address of its listener (else 127.0.0.1)" },
+      { name: "port", value: "PORT", integer: [0, 65535], text: "Its port" },
+    ],
+    run: async (context) => (await access()).setExhibit(context),
+  },
+  {
+    words: "exhibit off",
+    operations: ["exhibit_set"],
+    summary: "Turn the exhibit listener off; its token is worth nothing any more.",
+    run: async (context) => (await access()).exhibitOff(context),
+  },
+];

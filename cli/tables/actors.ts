@@ -1,0 +1,119 @@
+/** The Actors of a Group. */
+import type { Command, Option } from "../command.ts";
+import { GROUP, TITLE } from "./options.ts";
+
+const actors = () => import("../commands/actors.ts");
+
+const RUNTIME: Option = {
+  name: "runtime",
+  value: "RUNTIME",
+  choices: ["external", "claude", "codex", "gemini", "opencode", "copilot", "cursor", "custom"],
+  text: "Which agent it is; external: a process that somebody else starts",
+};
+const ENV: Option = {
+  name: "env",
+  value: "NAME=VALUE",
+  many: true,
+  text: "Public environment of its process (secrets: 'svc actor secrets')",
+};
+const SCOPE: Option = { name: "scope", value: "SCOPE", text: "Scope key of the project it works in" };
+
+export const actorCommands: readonly Command[] = [
+  {
+    words: "actor add",
+    args: "<id>",
+    rest: "COMMAND...",
+    operations: ["actor_add"],
+    options: [
+      GROUP,
+      RUNTIME,
+      TITLE,
+      ENV,
+      SCOPE,
+      { name: "disabled", text: "Hand it nothing until it is started" },
+    ],
+    examples: ["svc actor add reviewer --title 'Code review'", "svc actor mcp-config reviewer"],
+    run: async (context) => (await actors()).add(context),
+  },
+  {
+    words: "actor list",
+    operations: ["actor_list"],
+    options: [GROUP],
+    run: async (context) => (await actors()).list(context),
+  },
+  {
+    words: "actor show",
+    args: "<id>",
+    operations: ["actor_show"],
+    options: [GROUP],
+    run: async (context) => (await actors()).show(context),
+  },
+  {
+    words: "actor update",
+    args: "<id>",
+    rest: "COMMAND...",
+    operations: ["actor_update"],
+    options: [
+      GROUP,
+      {
+        ...RUNTIME,
+        choices: RUNTIME.choices?.filter((name) => name !== "external") ?? [],
+        text: "Which agent it is",
+      },
+      TITLE,
+      { ...ENV, text: "Replaces its public environment" },
+      { ...SCOPE, text: "Scope key of the project it works in; none removes it" },
+    ],
+    run: async (context) => (await actors()).update(context),
+  },
+  {
+    words: "actor start",
+    args: "<id>",
+    operations: ["actor_start"],
+    options: [GROUP],
+    run: async (context) => (await actors()).start(context),
+  },
+  {
+    words: "actor stop",
+    args: "<id>",
+    operations: ["actor_stop"],
+    options: [GROUP],
+    run: async (context) => (await actors()).stop(context),
+  },
+  {
+    words: "actor restart",
+    args: "<id>",
+    operations: ["actor_restart"],
+    options: [GROUP],
+    run: async (context) => (await actors()).restart(context),
+  },
+  {
+    words: "actor remove",
+    args: "<id>",
+    operations: ["actor_remove"],
+    options: [GROUP],
+    run: async (context) => (await actors()).remove(context),
+  },
+  {
+    words: "actor secrets",
+    args: "<id>",
+    operations: ["actor_secrets"],
+    summary:
+      "Set or remove private environment values. Values come from standard input or from this command's own environment, never from its arguments.",
+    options: [
+      GROUP,
+      { name: "from-env", value: "NAME", many: true, text: "Take the value of this environment variable" },
+      { name: "stdin", text: "Read NAME=VALUE lines from standard input" },
+      { name: "unset", value: "NAME", many: true, text: "Remove a value" },
+    ],
+    examples: ["svc actor secrets coder --stdin < secrets.env", "svc actor secrets coder --from-env API_KEY"],
+    run: async (context) => (await actors()).secrets(context),
+  },
+  {
+    words: "actor mcp-config",
+    args: "<id>",
+    operations: ["actor_mcp_config"],
+    options: [GROUP],
+    run: async (context) => (await actors()).mcpConfig(context),
+  },
+];

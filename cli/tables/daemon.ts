@@ -1,0 +1,97 @@
+/** The daemon itself, the browser, and this program. */
+import type { Command, Option } from "../command.ts";
+
+const LISTEN: readonly Option[] = [
+  { name: "host", value: "HOST", text: "Address of the web listener; else SVC_WEB_HOST, else 127.0.0.1" },
+  {
+    name: "port",
+    value: "PORT",
+    integer: [0, 65535],
+    text: "Its port (0: any free one); else SVC_WEB_PORT, else 8848",
+  },
+];
+
+export const daemonCommands: readonly Command[] = [
+  {
+    words: "up",
+    summary: "Run the daemon in this terminal and print a one-time link to the Workbench. Ctrl-C stops it.",
+    options: LISTEN,
+    handlesInterrupt: true,
+    personOnly: true,
+    run: async (context) => (await import("../commands/daemon.ts")).up(context),
+  },
+  {
+    words: "open",
+    operations: ["login_link_create"],
+    summary: "Open the Workbench in a browser by a one-time link.",
+    options: [{ name: "print", text: "Print the link instead" }],
+    run: async (context) => (await import("../commands/open.ts")).open(context),
+  },
+  {
+    words: "demo",
+    summary:
+      "Watch two scripted agents talk in a Group, in a Home of its own. Ctrl-C ends it and removes the Home.",
+    options: [{ name: "exit", text: "End when the agents are done" }],
+    handlesInterrupt: true,
+    personOnly: true,
+    run: async (context) => (await import("../../demo/main.ts")).demo(context.has("exit"), context.out),
+  },
+  {
+    words: "doctor",
+    operations: ["health"],
+    summary: "Check this machine, the Home and the daemon; each problem comes with a remedy.",
+    run: async (context) => (await import("../commands/doctor.ts")).doctor(context),
+  },
+  {
+    words: "daemon start",
+    summary: "Start the daemon in the background.",
+    options: LISTEN,
+    personOnly: true,
+    run: async (context) => (await import("../commands/daemon.ts")).start(context),
+  },
+  {
+    words: "daemon stop",
+    operations: ["daemon_stop"],
+    summary: "Finish what was acknowledged and end the daemon.",
+    run: async (context) => (await import("../commands/daemon.ts")).stop(context),
+  },
+  {
+    words: "daemon status",
+    operations: ["daemon_status"],
+    run: async (context) => (await import("../commands/daemon.ts")).status(context),
+  },
+  {
+    words: "daemon run",
+    summary: "Run the daemon in the foreground, for service managers.",
+    options: LISTEN,
+    handlesInterrupt: true,
+    personOnly: true,
+    run: async (context) => (await import("../commands/daemon.ts")).run(context),
+  },
+  {
+    words: "daemon install-service",
+    summary:
+      "Print a systemd user unit, or a launchd agent on macOS, that keeps the daemon running; with --yes write it.",
+    options: [{ name: "yes", text: "Write the file" }],
+    personOnly: true,
+    run: async (context) => (await import("../commands/service.ts")).installService(context),
+  },
+  {
+    words: "mcp",
+    summary:
+      "The MCP server on standard input and output, for an agent's MCP configuration ('svc actor mcp-config').",
+    run: async () => (await import("../../mcp-server/main.ts")).serve(),
+  },
+  {
+    words: "completion",
+    args: "<shell>",
+    summary: "Print a completion script for bash, zsh or fish.",
+    examples: ["svc completion bash > ~/.local/share/bash-completion/completions/svc"],
+    run: async (context) => (await import("../completion.ts")).completion(context),
+  },
+  {
+    words: "version",
+    summary: "Print the product version.",
+    run: async (context) => (await import("../commands/version.ts")).version(context),
+  },
+];

@@ -1,0 +1,186 @@
+/** Messages, the Inbox and reading the ledger. */
+import { LIMITS } from "../../shared/limits.ts";
+import type { Command, Option } from "../command.ts";
+import { GROUP, LIMIT } from "./options.ts";
+
+const messages = () => import("../commands/messages.ts");
+const ledger = () => import("../commands/ledger.ts");
+const inbox = () => import("../commands/inbox.ts");
+
+const TO: Option = {
+  name: "to",
+  short: "t",
+  value: "RECIPIENT",
+  many: true,
+  text: "An Actor's id or unique title, @all, @peers, @foreman or user",
+};
+const ATTACH: Option = {
+  name: "attach",
+  short: "a",
+  value: "FILE",
+  many: true,
+  text: `Attach a file (at most ${LIMITS.message.attachments})`,
+};
+const INSIGHT: Option = {
+  name: "insight",
+  value: "TEXT",
+  text: "What the reader should take from it, in a sentence",
+};
+const KEY: Option = {
+  name: "idempotency-key",
+  value: "KEY",
+  text: "The same key with the same content is the same message, however often it is sent",
+};
+const FORMAT: Option = {
+  name: "format",
+  value: "FORMAT",
+  choices: ["markdown", "plain"],
+  text: "markdown or plain",
+};
+const ACTOR: Option = { name: "actor", value: "ACTOR", text: "The Actor" };
+
+export const messageCommands: readonly Command[] = [
+  {
+    words: "send",
+    args: "<text>",
+    operations: ["send", "send_cross_group"],
+    summary: "Send a message; - reads the text from standard input.",
+    options: [
+      GROUP,
+      TO,
+      {
+        name: "mode",
+        short: "m",
+        value: "MODE",
+        choices: ["send", "request-reply", "mail"],
+        text: "send (default), request-reply or mail",
+      },
+      ATTACH,
+      KEY,
+      INSIGHT,
+      FORMAT,
+      { name: "reply-to", value: "EVENT", text: "The message that it follows, without answering a request" },
+      { name: "local-group", value: "GROUP", text: "Send to this other Group of the Home" },
+    ],
+    examples: [
+      "svc send 'Please look at the tests' --to coder --mode request-reply",
+      "git diff | svc send - --to @all",
+    ],
+    run: async (context) => (await messages()).send(context),
+  },
+  {
+    words: "reply",
+    args: "<event> <text>",
+    operations: ["reply"],
+    options: [
+      GROUP,
+      { name: "mode", short: "m", value: "MODE", choices: ["send", "mail"], text: "send (default) or mail" },
+      ATTACH,
+      KEY,
+      INSIGHT,
+      FORMAT,
+    ],
+    run: async (context) => (await messages()).reply(context),
+  },
+  {
+    words: "deliver",
+    args: "<event>",
+    operations: ["message_deliver"],
+    options: [
+      GROUP,
+      { ...TO, value: "ACTOR", text: "The Actors that are to get it" },
+      { name: "force-ambiguous", text: "Also where an earlier attempt may have arrived" },
+    ],
+    run: async (context) => (await messages()).deliver(context),
+  },
+  {
+    words: "cancel-reply",
+    args: "<event>",
+    operations: ["reply_request_cancel"],
+    options: [GROUP],
+    run: async (context) => (await messages()).cancelReply(context),
+  },
+  {
+    words: "inbox",
+    operations: ["inbox_peek", "inbox_read"],
+    summary: "Show an Actor's unread Mail; without --read nothing moves.",
+    options: [
+      GROUP,
+      ACTOR,
+      { name: "read", text: "Take the messages: the cursor moves" },
+      LIMIT,
+      {
+        name: "wait",
+        value: "SECONDS",
+        integer: [0, LIMITS.inbox.waitSecondsMax],
+        text: "With --read: wait for messages",
+      },
+      { name: "ack", value: "BATCH", text: "With --read: acknowledge the batch taken before" },
+    ],
+    run: async (context) => (await inbox()).inbox(context),
+  },
+  {
+    words: "history",
+    operations: ["message_history"],
+    options: [
+      GROUP,
+      ACTOR,
+      {
+        name: "mode",
+        short: "m",
+        value: "MODE",
+        choices: ["all", "sent", "received"],
+        text: "all, sent or received",
+      },
+      { name: "query", value: "TEXT", text: "Only messages that contain it" },
+      { name: "before", value: "EVENT", text: "Only those before this event" },
+      LIMIT,
+    ],
+    run: async (context) => (await inbox()).history(context),
+  },
+  {
+    words: "tail",
+    operations: ["ledger_tail"],
+    summary: "Show the newest events; with -f follow what comes, over restarts of the daemon.",
+    options: [
+      GROUP,
+      { name: "lines", short: "n", value: "N", integer: [0, LIMITS.page.max], text: "How many (else 10)" },
+      { name: "follow", short: "f", text: "Follow; with --json one event per line" },
+      { name: "all", text: "All kinds of events, not messages and notices alone" },
+    ],
+    run: async (context) => (await ledger()).tail(context),
+  },
+  {
+    words: "search",
+    args: "<query>",
+    operations: ["ledger_search"],
+    options: [GROUP, LIMIT, { name: "before", value: "EVENT", text: "Only those before this event" }],
+    run: async (context) => (await ledger()).search(context),
+  },
+  {
+    words: "show",
+    args: "<event>",
+    operations: ["ledger_window", "ledger_statuses"],
+    summary: "Show one event with its delivery, read and reply states per recipient.",
+    options: [GROUP],
+    run: async (context) => (await ledger()).show(context),
+  },
+  {
+    words: "file",
+    args: "<event>",
+    operations: ["file_fetch"],
+    options: [
+      GROUP,
+      { name: "sha256", value: "DIGEST", text: "Which file, where the message has several" },
+      { name: "save-to", value: "PATH", text: "Save a copy there" },
+    ],
+    run: async (context) => (await messages()).file(context),
+  },
+  {
+    words: "read",
+    args: "<event>",
+    operations: ["feed_read"],
+    options: [GROUP],
+    run: async (context) => (await messages()).read(context),
+  },
+];

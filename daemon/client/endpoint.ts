@@ -1,0 +1,30 @@
+/** Where the daemon of a Home listens, checked before every use: the socket's directory is this user's alone. */
+import { Refusal } from "../../shared/errors.ts";
+import { checkSocket, currentHost, readAddress, readSocketKey } from "../home/endpoint.ts";
+import { homePaths } from "../home/paths.ts";
+import { RealFiles } from "../platform/real-files.ts";
+import { DaemonUnreachable } from "./failures.ts";
+
+export interface Endpoint {
+  socketPath: string;
+  /** Stands in a header of every request. */
+  key: string;
+}
+
+const files = new RealFiles();
+
+/** Throws DaemonUnreachable when no daemon ever ran there, or when what is there can't be trusted. */
+export function findEndpoint(home: string): Endpoint {
+  const host = currentHost();
+  const paths = homePaths(home);
+  try {
+    const address = readAddress(files, host, paths);
+    const key = readSocketKey(files, host, paths);
+    if (address === null || key === null) throw new DaemonUnreachable(home, "none runs there");
+    checkSocket(files, host, address.socket);
+    return { socketPath: address.socket, key };
+  } catch (error) {
+    if (error instanceof DaemonUnreachable || error instanceof Refusal) throw error;
+    throw new DaemonUnreachable(home, error instanceof Error ? error.message : String(error), error);
+  }
+}

@@ -1,0 +1,167 @@
+/** A tool call made an operation and its envelope made a tool result; the same for stdio and HTTP. */
+import { randomUUID } from "node:crypto";
+import type { Envelope } from "../daemon/client/client.ts";
+import { ERRORS } from "../shared/errors.ts";
+import { LIMITS } from "../shared/limits.ts";
+import type { DerivedTool } from "./derive.ts";
+import { HELP } from "./help.ts";
+import { TOOLS, type Tool } from "./tools.ts";
+
+/** The daemon as an Actor reaches it. */
+export interface ActorPort {
+  /** The Actor's Group. Throws when the launch identity isn't valid. */
+  group(): Promise<string>;
+  call(operation: string, input: unknown, options: { signal: AbortSignal }): Promise<Envelope<unknown>>;
+}
+
+export interface CallProgress {
+  signal: AbortSignal;
+  /** Shows a sign of life; absent when the client asked for none. */
+  progress?: ((seconds: number, message: string) => void) | undefined;
+}
+
+/** `CallToolResult` of the protocol. */
+export interface ToolResult {
+  content: { type: "text"; text: string }[];
+  structuredContent: Record<string, unknown>;
+  isError?: true;
+}
+
+type Arguments = Record<string, unknown>;
+
+/** An error as tools answer it: what the catalogue has, or that no daemon answers. */
+interface ToolError {
+  code: string;
+  message: string;
+  details: Record<string, unknown>;
+}
+
+/** Refusals of either side of the socket, and a daemon that doesn't answer. */
+function tellsItself(error: unknown): error is { body(): ToolError } {
+  return typeof (error as { body?: unknown }).body === "function";
+}
+
+function errorResult(error: ToolError): ToolResult {
+  const envelope = { ok: false, error };
+  return {
+    content: [{ type: "text", text: JSON.stringify(envelope) }],
+    structuredContent: envelope,
+    isError: true,
+  };
+}
+
+function wrongArgument(field: string, problem: string): ToolResult {
+  return errorResult({
+    code: "invalid_args",
+    message: `'${field}': ${problem}. ${ERRORS.invalid_args.remedy}`,
+    details: { field, problems: [{ field, problem }] },
+  });
+}
+
+function argumentOf(tool: Tool, field: string): string {
+  const [first = "", ...rest] = field.split(/(?=[.[])/);
+  const fields = { ...tool.fields, ...(tool.switch ? { [tool.switch.argument]: tool.switch.field } : {}) };
+  const renamed = Object.entries(fields).find(([, name]) => name === first)?.[0] ?? first;
+  return renamed + rest.join("");
+}
+
+/** The daemon names its own fields; an agent knows its arguments. */
+function inArguments(tool: Tool, error: ToolError): ToolError {
+  const { field, problems } = error.details as {
+    field?: unknown;
+    problems?: { field: string; problem: string }[];
+  };
+  if (typeof field !== "string") return error;
+  const argument = argumentOf(tool, field);
+  const details = {
+    ...error.details,
+    field: argument,
+    ...(Array.isArray(problems)
+      ? { problems: problems.map((one) => ({ ...one, field: argumentOf(tool, one.field) })) }
+      : {}),
+  };
+  return { ...error, message: error.message.replace(`'${field}'`, `'${argument}'`), details };
+}
+
+/** Signs of life while the daemon waits for a message. */
+function reportProgress(progress: CallProgress["progress"]): () => void {
+  if (!progress) return () => undefined;
+  const every = LIMITS.inbox.progressSeconds;
+  let seconds = 0;
+  const timer = setInterval(() => {
+    seconds += every;
+    progress(seconds, `waiting for messages, ${seconds} s`);
+  }, every * 1000);
+  return () => clearInterval(timer);
+}
+
+export class ToolCaller {
+  readonly #derived: ReadonlyMap<string, DerivedTool>;
+  readonly #port: ActorPort;
+
+  constructor(derived: readonly DerivedTool[], port: ActorPort) {
+    this.#derived = new Map(derived.map((tool) => [tool.listed.name, tool]));
+    this.#port = port;
+  }
+
+  get list(): DerivedTool["listed"][] {
+    return [...this.#derived.values()].map(({ listed }) => listed);
+  }
+
+  /** Null for a tool that doesn't exist. Rejects with the signal's reason when the call was cancelled. */
+  async call(name: string, given: Arguments, { signal, progress }: CallProgress): Promise<ToolResult | null> {
+    const tool = TOOLS.find((entry) => entry.name === name);
+    const derived = this.#derived.get(name);
+    if (!tool || !derived) return null;
+    const { action: chosen, ...rest } = given;
+    const named = "action" in given && "action" in (derived.listed.inputSchema["properties"] as object);
+    const action = named ? chosen : (tool.defaultAction ?? "");
+    const plan =
+      typeof action === "string" && Object.hasOwn(derived.actions, action)
+        ? derived.actions[action]
+        : undefined;
+    if (Object.keys(tool.operations).length === 0) {
+      const [unknown] = Object.keys(given);
+      if (unknown !== undefined) return wrongArgument(unknown, "isn't an argument of this tool");
+      const envelope = { ok: true, result: { text: HELP } };
+      return { content: [{ type: "text", text: HELP }], structuredContent: envelope };
+    }
+    if (!plan) return wrongArgument("action", `is one of ${Object.keys(tool.operations).join(", ")}`);
+    for (const argument of Object.keys(given))
+      if (!plan.takes.includes(argument))
+        return wrongArgument(argument, unknownArgument(tool, action as string));
+    for (const argument of plan.needs)
+      if (given[argument] === undefined) return wrongArgument(argument, "is missing");
+
+    const input: Arguments = {};
+    for (const [argument, value] of Object.entries({ ...tool.defaults, ...(named ? rest : given) }))
+      input[tool.fields?.[argument] ?? (argument === tool.switch?.argument ? tool.switch.field : argument)] =
+        value;
+    if (tool.fields?.["idempotency_key"] && input["client_id"] === undefined)
+      input["client_id"] = randomUUID();
+    const operation = tool.switch && tool.switch.field in input ? tool.switch.operation : plan.operation;
+    const stop = operation === "inbox_read" ? reportProgress(progress) : undefined;
+    try {
+      const group_id = await this.#port.group();
+      const envelope = await this.#port.call(operation, { group_id, ...input }, { signal });
+      if (!envelope.ok) return errorResult(inArguments(tool, envelope.error));
+      return {
+        content: [{ type: "text", text: JSON.stringify(envelope) }],
+        structuredContent: { ...envelope },
+      };
+    } catch (error) {
+      signal.throwIfAborted();
+      if (tellsItself(error)) return errorResult(error.body());
+      throw error;
+    } finally {
+      stop?.();
+    }
+  }
+}
+
+/** Remote addresses come with Connect; until then they are refused rather than taken for a local message (MCP-010). */
+function unknownArgument(tool: Tool, action: string): string {
+  return action === ""
+    ? "isn't an argument of this tool"
+    : `isn't an argument of ${tool.name} with the action ${action}`;
+}

@@ -1,0 +1,92 @@
+/**
+ * The Actor's session of one server process: what is handed to it and not acknowledged is handed out again when the session ends. A
+ * connection held open tells the daemon that this process lives; it is opened with the first read of the Inbox.
+ */
+import { randomUUID } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import { DaemonClient, type Envelope } from "../daemon/client/client.ts";
+import { launchToken } from "../daemon/client/identity.ts";
+import { resolveHome } from "../daemon/home/paths.ts";
+import { Refusal } from "../shared/errors.ts";
+import { ENVIRONMENT } from "../shared/names.ts";
+import type { ActorPort } from "./call.ts";
+
+const LIFELINE = "/session";
+
+export class ActorSession implements ActorPort {
+  #client: DaemonClient | null = null;
+  #group: Promise<string> | null = null;
+  #lifeline: IncomingMessage | null = null;
+  readonly #gone = new AbortController();
+
+  /** Throws Refusal without a launch identity: nobody speaks as an Actor without its token. */
+  #daemon(): DaemonClient {
+    if (this.#client) return this.#client;
+    const token = launchToken();
+    if (token === null)
+      throw new Refusal("invalid_launch_token", {
+        specifics: `This server has no launch identity: set ${ENVIRONMENT.actorFile} as 'svc actor mcp-config' prints it.`,
+      });
+    this.#client = new DaemonClient(resolveHome(process.env), token);
+    this.#client.session = randomUUID();
+    return this.#client;
+  }
+
+  async group(): Promise<string> {
+    this.#group ??= this.#daemon()
+      .result("whoami", {})
+      .then(({ actor }) => {
+        if (actor) return actor.group_id;
+        throw new Refusal("invalid_launch_token");
+      });
+    try {
+      return await this.#group;
+    } catch (error) {
+      this.#group = null;
+      throw error;
+    }
+  }
+
+  async call(
+    operation: string,
+    input: unknown,
+    { signal }: { signal: AbortSignal },
+  ): Promise<Envelope<unknown>> {
+    const client = this.#daemon();
+    if (operation !== "inbox_read") return client.callByName(operation, input, { signal });
+    await this.#hold(client);
+    const envelope = await client.callByName(operation, input, {
+      signal: AbortSignal.any([signal, this.#gone.signal]),
+    });
+    // Cancelled just when the batch came: nobody will see it, so the session ends and the daemon hands it out again.
+    if (signal.aborted) this.#renew(client);
+    return envelope;
+  }
+
+  /** Opens the lifeline unless it is. */
+  async #hold(client: DaemonClient): Promise<void> {
+    if (this.#lifeline) return;
+    const lifeline = await client.open(LIFELINE, {});
+    this.#lifeline = lifeline;
+    const ended = () => {
+      if (this.#lifeline === lifeline) this.#lifeline = null;
+    };
+    lifeline.once("close", ended).on("error", ended).resume();
+  }
+
+  #renew(client: DaemonClient): void {
+    this.#lifeline?.destroy();
+    this.#lifeline = null;
+    client.session = randomUUID();
+  }
+
+  /** The client is gone: whoever waits for messages gives up. */
+  endWaits(): void {
+    this.#gone.abort();
+  }
+
+  close(): void {
+    this.#lifeline?.destroy();
+    this.#client?.close();
+  }
+}

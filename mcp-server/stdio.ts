@@ -1,0 +1,138 @@
+/**
+ * Messages of the protocol, one JSON document a line, on standard input and output. The answer to a plain `initialize` is written before
+ * the SDK is loaded; the SDK sees that message later and its own answer to it is dropped.
+ */
+import type { Readable, Writable } from "node:stream";
+import { LIMITS } from "../shared/limits.ts";
+import { initializeAnswer, isInitialize } from "./protocol.ts";
+import type { Transport } from "./sdk.ts";
+
+type Message = Parameters<Transport["send"]>[0];
+type MessageId = string | number;
+
+const PARSE_ERROR = {
+  jsonrpc: "2.0",
+  id: null,
+  error: { code: -32700, message: "Not a JSON document on one line" },
+};
+const TOO_LONG = {
+  jsonrpc: "2.0",
+  id: null,
+  error: { code: -32600, message: `A message has at most ${LIMITS.client.streamLineBytes} bytes` },
+};
+
+export class StdioTransport implements Transport {
+  onmessage?: NonNullable<Transport["onmessage"]>;
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  /** Called once when input has ended. */
+  onEnd?: () => void;
+  /** Called when input has ended and every request is answered. */
+  onIdle?: () => void;
+  readonly #input: Readable;
+  readonly #output: Writable;
+  #rest: Buffer[] = [];
+  #restBytes = 0;
+  #waiting: Message[] | null = [];
+  #answeredEarly: MessageId | undefined;
+  readonly #open = new Set<MessageId>();
+  #ended = false;
+  #begin: () => void = () => undefined;
+  /** Resolves when the first message was read. */
+  readonly begun = new Promise<void>((resolve) => {
+    this.#begin = () => setImmediate(resolve);
+  });
+
+  constructor(input: Readable, output: Writable) {
+    this.#input = input;
+    this.#output = output;
+    input.on("data", (chunk: Buffer) => this.#read(chunk));
+    input.once("end", () => this.#end());
+    input.once("error", () => this.#end());
+  }
+
+  /** Called by the SDK: hands over what has come so far. */
+  async start(): Promise<void> {
+    const waiting = this.#waiting ?? [];
+    this.#waiting = null;
+    for (const message of waiting) this.onmessage?.(message);
+  }
+
+  async send(message: Message): Promise<void> {
+    if ("id" in message && !("method" in message)) {
+      if (message.id !== undefined) this.#open.delete(message.id);
+      if (message.id !== undefined && message.id === this.#answeredEarly) this.#answeredEarly = undefined;
+      else this.#write(message);
+      this.#checkIdle();
+    } else this.#write(message);
+  }
+
+  async close(): Promise<void> {
+    this.#input.pause();
+    this.onclose?.();
+  }
+
+  #read(chunk: Buffer): void {
+    let from = 0;
+    for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, from)) {
+      const part = chunk.subarray(from, at);
+      from = at + 1;
+      const line = this.#rest.length === 0 ? part : Buffer.concat([...this.#rest, part]);
+      const tooLong = this.#restBytes + part.length > LIMITS.client.streamLineBytes;
+      this.#rest = [];
+      this.#restBytes = 0;
+      if (tooLong) this.#write(TOO_LONG);
+      else this.#line(line.toString("utf8"));
+    }
+    // Of a line that is too long only its length is kept.
+    this.#restBytes += chunk.length - from;
+    if (this.#restBytes > LIMITS.client.streamLineBytes) this.#rest = [];
+    else if (from < chunk.length) this.#rest.push(chunk.subarray(from));
+  }
+
+  #line(text: string): void {
+    if (text.trim() === "") return;
+    let message: unknown;
+    try {
+      message = JSON.parse(text);
+    } catch {
+      this.#write(PARSE_ERROR);
+      return;
+    }
+    if (typeof message !== "object" || message === null) {
+      this.#write(PARSE_ERROR);
+      return;
+    }
+    if (this.#waiting?.length === 0 && isInitialize(message)) {
+      this.#answeredEarly = message.id;
+      this.#write(initializeAnswer(message));
+    }
+    this.#note(message as { id?: unknown; method?: unknown; params?: { requestId?: unknown } });
+    if (this.#waiting) {
+      this.#waiting.push(message as Message);
+      this.#begin();
+    } else this.onmessage?.(message as Message);
+  }
+
+  /** Keeps account of the requests that still want an answer; a cancelled one gets none. */
+  #note({ id, method, params }: { id?: unknown; method?: unknown; params?: { requestId?: unknown } }): void {
+    if (typeof method !== "string") return;
+    if (typeof id === "string" || typeof id === "number") this.#open.add(id);
+    else if (method === "notifications/cancelled") this.#open.delete(params?.requestId as MessageId);
+  }
+
+  #end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.onEnd?.();
+    this.#checkIdle();
+  }
+
+  #checkIdle(): void {
+    if (this.#ended && this.#open.size === 0) this.onIdle?.();
+  }
+
+  #write(message: object): void {
+    this.#output.write(`${JSON.stringify(message)}\n`);
+  }
+}

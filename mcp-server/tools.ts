@@ -1,0 +1,191 @@
+/**
+ * The tools as data. What an agent may pass comes from the operations' contracts (mcp-server/derive.ts); a row here says which operation a
+ * tool reaches, how its arguments are called, and what to tell the agent about them. Group and Actor are never arguments: they follow from
+ * the launch identity.
+ */
+import { LIMITS } from "../shared/limits.ts";
+import type { OperationName } from "../shared/operations/registry.ts";
+
+export interface Tool {
+  name: string;
+  title: string;
+  description: string;
+  /** By the value of the argument `action`; a tool without it has one operation, and the help none. */
+  operations: Readonly<Record<string, OperationName>>;
+  /** The `action` that is meant when none is given. */
+  defaultAction?: string;
+  /** Argument to field of the operation, where they differ. */
+  fields?: Readonly<Record<string, string>>;
+  /** Fields of the operation that are no business of an agent. */
+  hidden?: readonly string[];
+  /** Arguments that must be there although the operations don't demand it. */
+  required?: readonly string[];
+  /** Text for single arguments. */
+  arguments?: Readonly<Record<string, string>>;
+  /** Values taken where the agent gives none. */
+  defaults?: Readonly<Record<string, unknown>>;
+  /** Sent to another operation when this argument is there. */
+  switch?: { argument: string; field: string; operation: OperationName };
+  annotations: {
+    readOnlyHint: boolean;
+    destructiveHint: boolean;
+    idempotentHint: boolean;
+    openWorldHint: boolean;
+  };
+}
+
+const READS = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
+const WRITES = { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false };
+const REPEATABLE = { ...WRITES, idempotentHint: true };
+
+const MESSAGE_FIELDS = { mode: "message_mode", idempotency_key: "client_id" };
+const MESSAGE_HIDDEN = ["attachments", "refs", "quote_text"];
+const TO = "Actor ids, unique titles, @all, @peers, @foreman, or user. Left out: the Group's default.";
+const KEY = "The same key with the same content is one message. Left out: a new message.";
+const PATHS = "Files of your project to attach.";
+
+/** In the order of tools/list. */
+export const TOOLS: readonly Tool[] = [
+  {
+    name: "svc_help",
+    title: "How to work with svc",
+    description: "The rules of this Group's messages. Read it once before the first message.",
+    operations: {},
+    annotations: READS,
+  },
+  {
+    name: "svc_bootstrap",
+    title: "Where am I",
+    description:
+      "Your Group, yourself, the other Actors, unread Mail and requests that wait for your reply. Call it first.",
+    operations: { "": "bootstrap" },
+    annotations: READS,
+  },
+  {
+    name: "svc_message_send",
+    title: "Send a message",
+    description:
+      "Send a message. mail (default) waits in the Inbox; send is handed over now; request_reply also asks every recipient for a reply. Answer messages with svc_message_reply.",
+    operations: { "": "send" },
+    fields: MESSAGE_FIELDS,
+    hidden: MESSAGE_HIDDEN,
+    required: ["text"],
+    arguments: {
+      to: TO,
+      idempotency_key: KEY,
+      paths: PATHS,
+      insight: "What the reader should take from it, in a sentence.",
+      reply_to: "Message that this follows, without answering a request.",
+      local_group_id: "Another Group of this machine to send to.",
+    },
+    defaults: { mode: "mail" },
+    switch: { argument: "local_group_id", field: "dst_group_id", operation: "send_cross_group" },
+    annotations: WRITES,
+  },
+  {
+    name: "svc_message_reply",
+    title: "Reply to a message",
+    description: "Answer a message by its event id. It goes to its sender and settles your open request.",
+    operations: { "": "reply" },
+    fields: MESSAGE_FIELDS,
+    hidden: MESSAGE_HIDDEN,
+    required: ["text"],
+    arguments: {
+      event_id: "The message you answer.",
+      to: "Only to answer somebody other than the sender.",
+      idempotency_key: KEY,
+      paths: PATHS,
+    },
+    annotations: WRITES,
+  },
+  {
+    name: "svc_message_deliver",
+    title: "Deliver again",
+    description: "Hand a message that you sent to its Actors once more, on purpose.",
+    operations: { "": "message_deliver" },
+    fields: { event_id: "source_event_id" },
+    arguments: { force_ambiguous: "Also where an earlier attempt may have arrived." },
+    annotations: REPEATABLE,
+  },
+  {
+    name: "svc_message_history",
+    title: "My messages",
+    description: "Messages that you sent or were sent, oldest first.",
+    operations: { "": "message_history" },
+    hidden: ["actor_id"],
+    arguments: {
+      query: "Only messages that contain it.",
+      before_event_id: "For the page before this event.",
+    },
+    annotations: READS,
+  },
+  {
+    name: "svc_inbox_read",
+    title: "Read the Inbox",
+    description:
+      "Take your Mail and the messages handed to you; waits for one up to wait_seconds (0-50). Acknowledge what you took by passing its batch_id as ack in the next call.",
+    operations: { "": "inbox_read" },
+    hidden: ["actor_id"],
+    arguments: { ack: "batch_id of the batch before." },
+    defaults: { wait_seconds: LIMITS.inbox.waitSecondsDefault },
+    annotations: WRITES,
+  },
+  {
+    name: "svc_reply_request_cancel",
+    title: "Cancel a reply request",
+    description: "Withdraw the replies that you asked for with a message. Running work isn't stopped.",
+    operations: { "": "reply_request_cancel" },
+    fields: { idempotency_key: "client_id" },
+    annotations: { ...REPEATABLE, destructiveHint: true },
+  },
+  {
+    name: "svc_file",
+    title: "Fetch an attachment",
+    description:
+      "A file attached to a message: its details, its text when small, and a copy in your project on request.",
+    operations: { "": "file_fetch" },
+    arguments: {
+      sha256: "Which file, where there are several.",
+      save_to: "Path in your project for a copy.",
+    },
+    annotations: REPEATABLE,
+  },
+  {
+    name: "svc_file_send",
+    title: "Send files",
+    description: "Send 1-16 files of your project in one message.",
+    operations: { "": "send_files" },
+    fields: MESSAGE_FIELDS,
+    hidden: MESSAGE_HIDDEN,
+    arguments: { to: TO, idempotency_key: KEY },
+    defaults: { mode: "mail" },
+    annotations: WRITES,
+  },
+  {
+    name: "svc_group",
+    title: "Groups",
+    description:
+      "show: your Group with its projects, Actors and settings. list: the Groups that you may see.",
+    operations: { show: "group_show", list: "group_list" },
+    defaultAction: "show",
+    annotations: READS,
+  },
+  {
+    name: "svc_actor",
+    title: "Actors",
+    description:
+      "list or show Actors with their state. The foreman may add, start and remove them; stop and restart also work for yourself. add answers the path of an owner-only token file for the new process.",
+    operations: {
+      list: "actor_list",
+      show: "actor_show",
+      add: "actor_add",
+      start: "actor_start",
+      stop: "actor_stop",
+      restart: "actor_restart",
+      remove: "actor_remove",
+    },
+    defaultAction: "list",
+    hidden: ["runner"],
+    annotations: { ...WRITES, destructiveHint: true },
+  },
+];
