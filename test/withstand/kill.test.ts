@@ -1,0 +1,33 @@
+/** `kill -9` at random moments under load (issue: What it must withstand). */
+import assert from "node:assert/strict";
+import { crashRounds, type Tally } from "./crash-rounds.ts";
+import { Seeded, withSeed } from "./seeded.ts";
+import { smallSegments, smallSegmentsOnLyingDisk } from "./variants.ts";
+
+/** On each of two Homes at once. */
+const ROUNDS = Number(process.env["WITHSTAND_ROUNDS"] ?? 100);
+
+describe("kill -9 under load", function () {
+  this.timeout(15 * 60_000);
+
+  it("loses nothing that was acknowledged, doubles nothing and starts again by itself", async () => {
+    const program = smallSegments();
+    const seeded = Seeded.fromEnvironment();
+    await withSeed(seeded, async () => {
+      const tallies = await Promise.all(
+        ["one", "two"].map((home) => crashRounds(ROUNDS, seeded.fork(home), { program })),
+      );
+      console.log(tallies.map(sentence).join("\n"));
+    });
+  });
+
+  it("would be found to lose messages on a disk that lies", async () => {
+    const seeded = Seeded.fromEnvironment();
+    const rounds = crashRounds(30, seeded, { program: smallSegmentsOnLyingDisk() });
+    await assert.rejects(rounds, /after the kill of round \d+:[^]*is lost/);
+  });
+});
+
+function sentence({ rounds, duringStart, events, shortGroups, slowestStart }: Tally): string {
+  return `      ${rounds} kills under load, ${duringStart} while starting; ${events} events, ${shortGroups} short Groups; slowest start ${Math.round(slowestStart)} ms`;
+}

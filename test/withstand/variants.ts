@@ -1,0 +1,44 @@
+/** Variants of the bundle that ships, for what would take too long or never happen by itself. */
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+const ROOT = join(import.meta.dirname, "../..");
+/** Below node_modules, so that the copies find the packages. */
+const CACHE = join(ROOT, "node_modules/.cache");
+const EXTEND_BYTES = 32 * 1024;
+const SEGMENT_BYTES = 256 * 1024;
+
+/** What Node runs: the bundle with two numbers changed, so that segments are sealed and files extended all the time. */
+export function smallSegments(): string[] {
+  mkdirSync(CACHE, { recursive: true });
+  const folder = mkdtempSync(join(CACHE, "svc-withstand-"));
+  cpSync(join(ROOT, "dist"), folder, { recursive: true });
+  const bundle = join(folder, "daemon.cjs");
+  const source = readFileSync(bundle, "utf8");
+  const changed = source.replace(
+    /extendBytes:[^,}]+,segmentBytes:[^,}]+,/,
+    `extendBytes:${EXTEND_BYTES},segmentBytes:${SEGMENT_BYTES},`,
+  );
+  if (changed === source) throw new Error("the bundle doesn't show its ledger limits as it used to");
+  writeFileSync(bundle, changed);
+  return [join(folder, "svc.cjs"), "daemon", "run"];
+}
+
+/** The same on a disk that now and then drops a ledger line and says that it wrote it. */
+export function smallSegmentsOnLyingDisk(): string[] {
+  const program = smallSegments();
+  const preload = join(program[0]!, "../lying-disk.cjs");
+  writeFileSync(preload, LYING_DISK);
+  return ["--require", preload, ...program];
+}
+
+const LYING_DISK = `
+const fs = require("node:fs");
+const { writeSync } = fs;
+let lines = 0;
+fs.writeSync = function (descriptor, data, offset, length, position) {
+  const isLedger = data instanceof Uint8Array && data[offset] === 0x7b && position > 0;
+  if (isLedger && ++lines % 40 === 0) return length;
+  return writeSync.call(fs, descriptor, data, offset, length, position);
+};
+`;
