@@ -29,8 +29,9 @@ function digestOf(token: string): string {
   return createHash("sha256").update(token).digest("hex");
 }
 
-function publicPart({ digest: _, ...token }: StoredAccessToken): AccessToken {
-  return token;
+function publicPart(stored: StoredAccessToken): AccessToken {
+  const { id, name, kind, groups, created_at, last_used_at } = stored;
+  return { id, name, kind, groups, created_at, last_used_at };
 }
 
 export class AccessTokens {

@@ -195,7 +195,7 @@ export class LaunchTokens {
   }
 
   #forgetGroup(group_id: string): void {
-    for (const identity of [...this.#identities.values()]) {
+    for (const identity of this.#identities.values()) {
       if (identity.group_id === group_id) this.#forget(identity);
     }
   }

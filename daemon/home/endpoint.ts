@@ -191,7 +191,7 @@ export function readAddress(files: Files, host: Host, paths: HomePaths): Address
   if (text === null) return null;
   let found: Partial<Record<keyof Address, unknown>>;
   try {
-    found = JSON.parse(text) as typeof found;
+    found = (JSON.parse(text) as typeof found | null) ?? {};
   } catch {
     found = {};
   }

@@ -90,15 +90,15 @@ export async function openHome(deps: HomeDependencies, root: string): Promise<Ho
   const tightened: string[] = [];
   await ensureTree(files, root);
   checkEntry(deps, root, "directory", tightened);
+  checkEntry(deps, paths.settings, "file", tightened);
   await readSettings(files, paths);
   for (const directory of [paths.daemon.directory, paths.groups, paths.secrets]) {
     await ensureDirectory(files, directory);
     checkEntry(deps, directory, "directory", tightened);
   }
-  for (const file of [paths.identity, paths.settings, paths.daemon.lock, paths.daemon.key]) {
+  for (const file of [paths.identity, paths.daemon.lock, paths.daemon.key, paths.daemon.address]) {
     checkEntry(deps, file, "file", tightened);
   }
-  checkEntry(deps, paths.daemon.address, "file", tightened);
   const lock = await HomeLock.acquire(deps, paths);
   try {
     const identity = await InstanceIdentity.obtain(files, random, paths.identity);

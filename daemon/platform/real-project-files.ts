@@ -108,7 +108,7 @@ export class RealProjectFiles implements ProjectFiles {
   }
 
   openBelow(root: string, components: readonly string[], mode: "read" | "create"): OpenFile {
-    if (components.length === 0 || components.some((name) => /^\.{0,2}$|[/\u0000]/.test(name))) {
+    if (components.length === 0 || components.some((name) => /^\.{0,2}$|\//.test(name))) {
       throw Object.assign(new Error("The path isn't canonical."), { code: "EINVAL" });
     }
     const flags = FLAGS[mode];

@@ -1,0 +1,33 @@
+/** What tests of the Home share: real directories that go away afterwards. */
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { currentHost } from "../../daemon/home/endpoint.ts";
+import type { HomeDependencies } from "../../daemon/home/home.ts";
+import { RealClock } from "../../daemon/platform/real-clock.ts";
+import { RealFiles } from "../../daemon/platform/real-files.ts";
+import { RealRandom } from "../../daemon/platform/real-random.ts";
+
+const made: string[] = [];
+
+/** A new empty directory with mode 0700. */
+export function temporaryDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), "svc-test-"));
+  made.push(directory);
+  return directory;
+}
+
+/** For `after`. */
+export function removeTemporaryDirectories(): void {
+  for (const directory of made.splice(0)) rmSync(directory, { recursive: true, force: true });
+}
+
+export function realDependencies(): HomeDependencies {
+  return {
+    files: new RealFiles(),
+    clock: new RealClock(),
+    random: new RealRandom(),
+    host: currentHost(),
+    chmod: chmodSync,
+  };
+}
