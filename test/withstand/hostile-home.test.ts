@@ -275,7 +275,7 @@ describe("a Home changed behind the daemon's back", function () {
 });
 
 function activeFile(ledger: string): string {
-  return join(ledger, readdirSync(ledger).find((name) => /^active/.test(name))!);
+  return join(ledger, readdirSync(ledger).find((name) => name.startsWith("active"))!);
 }
 
 function removeIn(directory: string, names: RegExp): void {
@@ -322,7 +322,7 @@ function damageOne(home: string, seeded: Seeded): string {
       return `${name} replaced by a dangling link`;
     default: {
       const bytes = readFileSync(path);
-      for (let flips = 0; flips < 3 && size > 0; flips++) bytes[seeded.below(size)]! ^= 1 << seeded.below(8);
+      for (const bit of [1, 8, 128]) if (size > 0) bytes[seeded.below(size)]! ^= bit;
       writeFileSync(path, bytes);
       return `${name} with three bits turned`;
     }

@@ -1,6 +1,6 @@
 /** Web pages of others, stolen links, restricted tokens and floods at the Web listener. */
 import assert from "node:assert/strict";
-import WebSocket from "ws";
+import { WebSocket } from "ws";
 import type { DaemonClient } from "../../daemon/client/client.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { API_PREFIX } from "../../shared/names.ts";

@@ -9,9 +9,14 @@ const ROUNDS = Number(process.env["WITHSTAND_ROUNDS"] ?? 100);
 
 describe("kill -9 under load", function () {
   this.timeout(15 * 60_000);
+  const disposals: (() => void)[] = [];
+  after(() => {
+    for (const dispose of disposals) dispose();
+  });
 
   it("loses nothing that was acknowledged, doubles nothing and starts again by itself", async () => {
-    const program = smallSegments();
+    const { program, dispose } = smallSegments();
+    disposals.push(dispose);
     const seeded = Seeded.fromEnvironment();
     await withSeed(seeded, async () => {
       const tallies = await Promise.all(
@@ -23,7 +28,9 @@ describe("kill -9 under load", function () {
 
   it("would be found to lose messages on a disk that lies", async () => {
     const seeded = Seeded.fromEnvironment();
-    const rounds = crashRounds(30, seeded, { program: smallSegmentsOnLyingDisk() });
+    const { program, dispose } = smallSegmentsOnLyingDisk();
+    disposals.push(dispose);
+    const rounds = crashRounds(30, seeded, { program });
     await assert.rejects(rounds, /after the kill of round \d+:[^]*is lost/);
   });
 });

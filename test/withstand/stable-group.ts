@@ -290,14 +290,14 @@ async function readAll(
     let before: string | undefined;
     for (;;) {
       const page = await client.result("ledger_tail", { group_id, before, limit: 200 });
-      events.unshift(...(page.events as LedgerEvent[]));
+      events.unshift(...page.events);
       if (!page.has_more) return events;
       before = page.events[0]!.id;
     }
   }
   for (;;) {
     const page = await client.result("ledger_tail", { group_id, after: events.at(-1)!.id, limit: 200 });
-    events.push(...(page.events as LedgerEvent[]));
+    events.push(...page.events);
     if (!page.has_more) return events;
   }
 }

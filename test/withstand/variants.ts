@@ -1,5 +1,5 @@
 /** Variants of the bundle that ships, for what would take too long or never happen by itself. */
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -8,8 +8,14 @@ const CACHE = join(ROOT, "node_modules/.cache");
 const EXTEND_BYTES = 32 * 1024;
 const SEGMENT_BYTES = 256 * 1024;
 
-/** What Node runs: the bundle with two numbers changed, so that segments are sealed and files extended all the time. */
-export function smallSegments(): string[] {
+export interface Variant {
+  /** What Node runs. */
+  program: string[];
+  dispose(): void;
+}
+
+/** The bundle with two numbers changed, so that segments are sealed and files extended all the time. */
+export function smallSegments(): Variant {
   mkdirSync(CACHE, { recursive: true });
   const folder = mkdtempSync(join(CACHE, "svc-withstand-"));
   cpSync(join(ROOT, "dist"), folder, { recursive: true });
@@ -21,15 +27,18 @@ export function smallSegments(): string[] {
   );
   if (changed === source) throw new Error("the bundle doesn't show its ledger limits as it used to");
   writeFileSync(bundle, changed);
-  return [join(folder, "svc.cjs"), "daemon", "run"];
+  return {
+    program: [join(folder, "svc.cjs"), "daemon", "run"],
+    dispose: () => rmSync(folder, { recursive: true, force: true }),
+  };
 }
 
 /** The same on a disk that now and then drops a ledger line and says that it wrote it. */
-export function smallSegmentsOnLyingDisk(): string[] {
-  const program = smallSegments();
+export function smallSegmentsOnLyingDisk(): Variant {
+  const { program, dispose } = smallSegments();
   const preload = join(program[0]!, "../lying-disk.cjs");
   writeFileSync(preload, LYING_DISK);
-  return ["--require", preload, ...program];
+  return { program: ["--require", preload, ...program], dispose };
 }
 
 const LYING_DISK = `
