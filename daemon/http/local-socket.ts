@@ -37,8 +37,6 @@ export interface LocalSocketDependencies {
   upgrade(request: IncomingMessage, socket: Socket, head: Buffer, caller: Caller): void;
   /** A connection that an Actor's session holds open: called once at its begin; the result is called at its end. */
   lifeline(caller: Extract<Caller, { kind: "actor" }>): () => void;
-  /** Every call of an Actor with a session. */
-  onCall(caller: Caller): void;
 }
 
 /** How often node:http looks for requests whose head doesn't come to an end. */
@@ -68,7 +66,6 @@ export class LocalSocket {
         callers: deps.callers,
         requestIds: deps.requestIds,
         log: deps.log,
-        onCall: (caller) => deps.onCall(caller),
         handOver: (handed) => {
           this.#sockets.set(handed, null);
           http.emit("connection", handed);
@@ -128,7 +125,6 @@ export class LocalSocket {
   ): Promise<void> {
     const url = request.url ?? "";
     if (request.method === "POST" && url.startsWith(SOCKET_OPERATION_PREFIX)) {
-      this.#deps.onCall(caller);
       const input = await readJson(request, this.#deps.clock);
       const gone = new AbortController();
       response.once("close", () => gone.abort());

@@ -21,8 +21,6 @@ export interface ConnectionDependencies {
   log: Log;
   /** Takes the connection over; the bytes that weren't read are in front of the socket again. */
   handOver(socket: Socket): void;
-  /** Told about every call of an Actor, whose session lives on by it. */
-  onCall?(caller: Caller): void;
 }
 
 /** Requests of one connection that may be under way. */
@@ -124,10 +122,9 @@ export class SocketConnection {
   }
 
   #call(head: OperationHead, body: Buffer): Outcome | Promise<Outcome> {
-    const { callers, dispatcher, requestIds, onCall } = this.#deps;
+    const { callers, dispatcher, requestIds } = this.#deps;
     const caller = callers.identify(head.socketKey, head.launchToken, head.session);
     if (caller instanceof Refusal) return failure(caller);
-    onCall?.(caller);
     let input: unknown;
     try {
       input = head.bodyBytes === 0 ? {} : parseJson(body);

@@ -26,16 +26,26 @@ export interface Call extends CallContext {
 
 type AnyHandler = (input: unknown, context: CallContext) => unknown;
 
-interface Entry {
+/** Outcomes since the start. */
+export interface OperationCount {
+  done: number;
+  refused: number;
+}
+
+interface Entry extends OperationCount {
   contract: OperationContract;
   handler: AnyHandler;
 }
+
+export type ActorCaller = Extract<Caller, { kind: "actor" }>;
 
 export interface DispatcherOptions {
   handlers: HandlersOf<OperationName>;
   log: Log;
   /** An open Group's permit; throws `group_not_found` or `group_unavailable`. */
   permitOf(groupId: string): Mutex;
+  /** Told about every call of an Actor before anything else: its session lives on, and the call is evidence. */
+  touch?(caller: ActorCaller): void;
   /** Checks every result against its schema and fails loudly; for tests. */
   checkOutputs?: boolean;
 }
@@ -44,36 +54,46 @@ export class Dispatcher {
   readonly #entries = new Map<string, Entry>();
   readonly #permits: Permits;
   readonly #log: Log;
+  readonly #touch: ((caller: ActorCaller) => void) | undefined;
   readonly #checkOutputs: boolean;
 
   constructor(options: DispatcherOptions) {
     this.#log = options.log;
     this.#permits = new Permits((groupId) => options.permitOf(groupId));
+    this.#touch = options.touch?.bind(options);
     this.#checkOutputs = options.checkOutputs ?? false;
     for (const [name, contract] of OPERATIONS) {
       const handler = options.handlers[name as OperationName] as AnyHandler | undefined;
       if (handler === undefined) throw new Error(`the operation ${name} has no handler`);
-      this.#entries.set(name, { contract, handler });
+      this.#entries.set(name, { contract, handler, done: 0, refused: 0 });
     }
   }
 
   /** Never throws and never rejects. A promise only when the handler or a permit has to wait. */
   call(name: string, raw: unknown, call: Call): Outcome | Promise<Outcome> {
     try {
+      if (call.caller.kind === "actor") this.#touch?.(call.caller);
       const entry = this.#entries.get(name);
       if (entry === undefined) return failure(new Refusal("unknown_operation"));
       const { contract } = entry;
-      if (!contract.callers.includes(call.caller.kind)) return failure(new Refusal("permission_denied"));
+      if (!contract.callers.includes(call.caller.kind)) return this.#fail(name, new Refusal("permission_denied"), call);
       const parsed = contract.input.safeParse(raw);
-      if (!parsed.success) return failure(invalidArguments(parsed.error));
+      if (!parsed.success) return this.#fail(name, invalidArguments(parsed.error), call);
       const groupId = (parsed.data as { group_id?: string }).group_id;
-      if (groupId !== undefined && !mayEnter(call.caller, groupId)) return failure(foreignGroup(groupId));
+      if (groupId !== undefined && !mayEnter(call.caller, groupId)) {
+        return this.#fail(name, foreignGroup(groupId), call);
+      }
       const permit = this.#permits.acquire(contract.lock, groupId);
       if (permit instanceof Promise) return this.#wait(entry, parsed.data, call, permit);
       return this.#run(entry, parsed.data, call, permit);
     } catch (error) {
       return this.#fail(name, error, call);
     }
+  }
+
+  /** Outcomes by operation since the start. */
+  get counts(): ReadonlyMap<string, OperationCount> {
+    return this.#entries;
   }
 
   /** Waiting calls are refused with `shutting_down`, and so are later ones that need a permit. */
@@ -101,7 +121,7 @@ export class Dispatcher {
       return pending.then(
         (result: unknown) => {
           release();
-          return this.#success(entry.contract, result, call);
+          return this.#success(entry, result, call);
         },
         (error: unknown) => {
           release();
@@ -110,10 +130,11 @@ export class Dispatcher {
       );
     }
     release();
-    return this.#success(entry.contract, pending, call);
+    return this.#success(entry, pending, call);
   }
 
-  #success(contract: OperationContract, result: unknown, call: Call): Outcome {
+  #success(entry: Entry, result: unknown, call: Call): Outcome {
+    const { contract } = entry;
     if (this.#checkOutputs) {
       const checked = contract.output.safeParse(result);
       if (!checked.success) {
@@ -122,10 +143,13 @@ export class Dispatcher {
         return this.#fail(contract.name, new Error(`${contract.name} answers ${where.join("; ")}`), call);
       }
     }
+    entry.done += 1;
     return { ok: true, result };
   }
 
   #fail(operation: string, error: unknown, call: Call): Outcome {
+    const entry = this.#entries.get(operation);
+    if (entry !== undefined) entry.refused += 1;
     return failure(refusalOf(error, this.#log, { operation, id: call.requestId }));
   }
 }

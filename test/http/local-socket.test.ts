@@ -83,7 +83,6 @@ async function start(): Promise<Fixture> {
       lifelines.opened += 1;
       return () => (lifelines.closed += 1);
     },
-    onCall: () => {},
   });
   await network.listen(local.server, { path });
   return {

@@ -1,0 +1,204 @@
+/**
+ * Builds the HTTP API for each listener: the local socket, the Web listener, the exhibit. What is heavy (Express, helmet, ws, the MCP SDK) comes
+ * in with this file, which is loaded when the first request for it arrives.
+ */
+import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
+import { ERRORS, Refusal } from "../../shared/errors.ts";
+import { API_PREFIX, HEADERS } from "../../shared/names.ts";
+import type { Caller } from "../../shared/operations/caller.ts";
+import type { Dispatcher } from "../operations/dispatcher.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Log } from "../platform/log.ts";
+import type { Random } from "../platform/random.ts";
+import { answer } from "./answer.ts";
+import { createApp, introduce } from "./app.ts";
+import { authenticate, exhibitCaller, type WebCredentials, webCaller } from "./authentication.ts";
+import type { BrowserSessions } from "./browser-sessions.ts";
+import { EventSockets } from "./event-socket.ts";
+import type { Exchange } from "./exchange.ts";
+import { failureLimit } from "./failure-limit.ts";
+import { type FileStore, serveBlob, serveUpload } from "./files.ts";
+import { GlobalStream } from "./global-stream.ts";
+import { serveLedgerStream } from "./ledger-stream.ts";
+import type { LocalCallers } from "./local-caller.ts";
+import type { LocalApp } from "./local-socket.ts";
+import type { LoginLinks } from "./login-links.ts";
+import { type McpDependencies, McpSessions, type OpenMcp } from "./mcp-sessions.ts";
+import { type MetricSources, metricsService } from "./metrics.ts";
+import { operationRoutes } from "./operation-routes.ts";
+import { checkOrigin } from "./origin.ts";
+import type { RequestIds } from "./request-id.ts";
+import { EXHIBIT_PATHS, type Route, specialRoutes } from "./routes.ts";
+import { sessionRoutes } from "./session-routes.ts";
+import { type ListenerNames, siteOf } from "./site.ts";
+import type { StreamHub } from "./stream-hub.ts";
+import type { WebApp } from "./web-listener.ts";
+
+export interface ApiDependencies {
+  dispatcher: Dispatcher;
+  clock: Clock;
+  log: Log;
+  requestIds: RequestIds;
+  callers: LocalCallers;
+  tokens: WebCredentials["tokens"];
+  sessions: BrowserSessions;
+  links: LoginLinks;
+  hub: StreamHub;
+  files: FileStore;
+  metrics: MetricSources;
+  /** Whether requests are served: false before everything is open and while it closes. */
+  isReady(): boolean;
+  /** Directory of the built Workbench; null where there is none. */
+  workbench: string | null;
+  random: Random;
+  /** Opens an MCP server for one session; null where MCP over HTTP is off. */
+  openMcp: OpenMcp | null;
+  lifeline: McpDependencies["lifeline"];
+}
+
+export interface Api {
+  local: LocalApp;
+  upgradeLocal(request: IncomingMessage, socket: Socket, head: Buffer, caller: Caller): void;
+  web(names: ListenerNames): WebApp;
+  exhibit(names: ListenerNames, groups: readonly string[]): WebApp;
+  /** A Group came. */
+  groupCreated(groupId: string): void;
+  close(): Promise<void>;
+}
+
+const EVENT_SOCKET_PATH = `${API_PREFIX}/events/ws`;
+
+export function createApi(deps: ApiDependencies): Api {
+  const { dispatcher, clock, log, requestIds, callers, hub } = deps;
+  const globalStream = new GlobalStream(hub);
+  const eventSockets = new EventSockets(hub);
+  const mcp = deps.openMcp === null ? null : new McpSessions({ ...deps, openMcp: deps.openMcp });
+
+  const localCheck =
+    (request: IncomingMessage): (() => boolean) =>
+    () =>
+      !(identifyLocal(callers, request) instanceof Refusal);
+  const routesWith = (isAllowed: (exchange: Exchange) => () => boolean): Route[] => [
+    ...operationRoutes(dispatcher, clock),
+    ...specialRoutes({
+      health: (exchange) => answer(exchange.response, { ok: true, result: { alive: true } }, exchange.id),
+      ready(exchange) {
+        if (!deps.isReady()) throw new Refusal("shutting_down");
+        answer(exchange.response, { ok: true, result: { ready: true } }, exchange.id);
+      },
+      metrics: metricsService(deps.metrics),
+      upload: (exchange) => serveUpload(deps.files, clock, exchange),
+      blob: (exchange) => serveBlob(deps.files, exchange),
+      ledgerStream: (exchange) => serveLedgerStream(hub, exchange, isAllowed(exchange)),
+      globalStream: (exchange) => globalStream.serve(exchange, isAllowed(exchange)),
+      eventSocketByPlainGet() {
+        throw new Refusal("invalid_request", { specifics: "This address takes WebSockets only." });
+      },
+    }),
+  ];
+
+  const localApp = createApp({
+    log,
+    requestIds,
+    routes: routesWith(({ request }) => localCheck(request)),
+    web: null,
+    workbench: null,
+    mcp: mcp === null ? null : (exchange) => mcp.serve(exchange),
+  });
+
+  return {
+    local(request, response, caller, id) {
+      introduce(request, response, caller, id);
+      localApp(request, response);
+    },
+    upgradeLocal(request, socket, head, caller) {
+      if (pathOf(request) !== EVENT_SOCKET_PATH) refuseUpgrade(socket, new Refusal("not_found"));
+      else eventSockets.accept(request, socket, head, caller, localCheck(request));
+    },
+    web(names) {
+      const credentials: WebCredentials = {
+        tokens: deps.tokens,
+        sessions: deps.sessions,
+        callerOf: webCaller,
+      };
+      const refuseFailure = failureLimit(clock);
+      const routes = routesWith(({ request, site }) => () => isCaller(authenticate(request, site!, credentials)));
+      const signIn = sessionRoutes({
+        clock,
+        credentials,
+        sessions: deps.sessions,
+        links: deps.links,
+        refuseFailure,
+        sessionEnded: () => hub.recheck(),
+      });
+      return {
+        request: createApp({
+          log,
+          requestIds,
+          routes: [...routes, ...signIn],
+          web: { names, credentials, refuseFailure },
+          workbench: deps.workbench,
+          mcp: mcp === null ? null : (exchange) => mcp.serve(exchange),
+        }),
+        upgrade(request, socket, head) {
+          const site = siteOf(request, names);
+          const refusal = site === null ? new Refusal("wrong_host") : checkOrigin(request, site);
+          if (site === null || refusal !== null) return refuseUpgrade(socket, refusal ?? new Refusal("wrong_host"));
+          if (pathOf(request) !== EVENT_SOCKET_PATH) return refuseUpgrade(socket, new Refusal("not_found"));
+          const found = authenticate(request, site, credentials);
+          if (found === null || found instanceof Refusal) return refuseUpgrade(socket, new Refusal("unauthenticated"));
+          eventSockets.accept(request, socket, head, found.caller, () =>
+            isCaller(authenticate(request, site, credentials)),
+          );
+        },
+      };
+    },
+    exhibit(names, groups) {
+      const credentials: WebCredentials = {
+        tokens: deps.tokens,
+        sessions: null,
+        callerOf: (token) => exhibitCaller(token, groups),
+      };
+      const routes = routesWith(({ request, site }) => () => isCaller(authenticate(request, site!, credentials)));
+      return {
+        request: createApp({
+          log,
+          requestIds,
+          routes: routes.filter(({ method, path }) => method === "GET" && EXHIBIT_PATHS.has(path)),
+          web: { names, credentials, refuseFailure: failureLimit(clock) },
+          workbench: null,
+          mcp: null,
+        }),
+        upgrade: (_request, socket) => refuseUpgrade(socket, new Refusal("not_found")),
+      };
+    },
+    groupCreated: (groupId) => globalStream.groupCreated(groupId),
+    close: async () => mcp?.close(),
+  };
+}
+
+function identifyLocal(callers: LocalCallers, request: IncomingMessage): Caller | Refusal {
+  const text = (name: string): string | undefined => {
+    const value = request.headers[name];
+    return typeof value === "string" ? value : undefined;
+  };
+  return callers.identify(text(HEADERS.socketKey), text(HEADERS.launchToken), text(HEADERS.session));
+}
+
+function isCaller(found: ReturnType<typeof authenticate>): boolean {
+  return found !== null && !(found instanceof Refusal);
+}
+
+function pathOf(request: IncomingMessage): string {
+  return (request.url ?? "").split("?", 1)[0]!;
+}
+
+function refuseUpgrade(socket: Socket, refusal: Refusal): void {
+  const body = JSON.stringify({ ok: false, error: refusal.body() });
+  const { status } = ERRORS[refusal.code];
+  socket.end(
+    `HTTP/1.1 ${status} Refused\r\nConnection: close\r\nContent-Type: application/json; charset=utf-8\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
+}

@@ -1,0 +1,42 @@
+/** Server-sent events as text. JSON has no line breaks, so one `data` line is enough. */
+import type { LedgerEvent } from "../../shared/events.ts";
+import type { Placed } from "../ledger/types.ts";
+import type { Batch } from "./ledger-subscription.ts";
+
+export const HEARTBEAT = Buffer.from(":\n\n");
+
+export function ledgerText(id: string, json: string): string {
+  return `id: ${id}\nevent: ledger\ndata: ${json}\n\n`;
+}
+
+export function ledgerTexts(events: readonly LedgerEvent[]): string {
+  let text = "";
+  for (const event of events) text += ledgerText(event.id, JSON.stringify(event));
+  return text;
+}
+
+export function eventText(name: string, data: unknown): string {
+  return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
+}
+
+/** An empty id makes a browser forget the one that isn't known here, so that it doesn't ask for it again and again. */
+export const RELOAD = "id:\nevent: reload\ndata: {}\n\n";
+
+/** Encodes on first use, once for all clients. */
+export function batchOf(placed: readonly Placed[]): Batch {
+  let json: string[] | undefined;
+  let sse: Buffer | undefined;
+  const texts = (): string[] => (json ??= placed.map(({ event }) => JSON.stringify(event)));
+  return {
+    first: placed[0]!.ordinal,
+    last: placed.at(-1)!.ordinal,
+    placed,
+    json: texts,
+    sse: () =>
+      (sse ??= Buffer.from(
+        texts()
+          .map((text, index) => ledgerText(placed[index]!.event.id, text))
+          .join(""),
+      )),
+  };
+}

@@ -1,0 +1,77 @@
+/**
+ * One open `text/event-stream` answer. The body has no chunks and ends with the connection, so that events that are encoded once can be
+ * written to a thousand sockets as they are. What a slow client leaves unread is bounded.
+ */
+import type { Socket } from "node:net";
+import { LIMITS } from "../../shared/limits.ts";
+import { eventText, HEARTBEAT } from "./event-text.ts";
+import type { Exchange } from "./exchange.ts";
+
+export class SseStream {
+  readonly #socket: Socket;
+  #ended = false;
+  /** The client was told to go and hasn't read it by the next heartbeat. */
+  #doomed = false;
+  #drained: (() => void) | null = null;
+
+  constructor(exchange: Exchange, closed: () => void) {
+    const { response } = exchange;
+    this.#socket = response.socket!;
+    response.removeHeader("Transfer-Encoding");
+    response.shouldKeepAlive = false;
+    response.writeHead(200, {
+      "Content-Type": "text/event-stream; charset=utf-8",
+      "Cache-Control": "no-store",
+      "X-Accel-Buffering": "no",
+      Connection: "close",
+    });
+    response.flushHeaders();
+    this.#socket.setTimeout(0);
+    response.once("close", () => {
+      this.#ended = true;
+      closed();
+    });
+    this.#socket.on("drain", () => {
+      const drained = this.#drained;
+      this.#drained = null;
+      drained?.();
+    });
+  }
+
+  /** Whether so much waits already that the past should wait, too; `drained` is called once when that is over. */
+  isFull(drained: () => void): boolean {
+    if (!this.#socket.writableNeedDrain) return false;
+    this.#drained = drained;
+    return true;
+  }
+
+  /** False when the client is too slow: nothing was written then. */
+  write(bytes: Buffer | string): boolean {
+    if (this.#ended) return true;
+    if (this.#socket.writableLength + bytes.length > LIMITS.stream.bufferBytes) return false;
+    this.#socket.write(bytes);
+    return true;
+  }
+
+  heartbeat(): void {
+    if (this.#doomed) this.#socket.destroy();
+    else if (!this.#ended && this.#socket.writableLength === 0) this.#socket.write(HEARTBEAT);
+  }
+
+  /** Tells a slow client after which event to come back, and goes. */
+  resume(after: string | null): void {
+    this.end(eventText("resume", { after }));
+  }
+
+  end(last = ""): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#doomed = true;
+    this.#socket.end(last);
+  }
+
+  /** A client that lost its access gets nothing further, not even what waits. */
+  cut(): void {
+    this.#socket.destroy();
+  }
+}

@@ -1,0 +1,152 @@
+/** The health registry: everything the daemon checks of itself, in words, each with a remedy (style.md). */
+import type { HealthCheck } from "../../shared/health.ts";
+import { LIMITS } from "../../shared/limits.ts";
+import type { HomePaths } from "../home/paths.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Files } from "../platform/files.ts";
+
+/** What the checks look at. */
+export interface HealthSources {
+  files: Files;
+  clock: Clock;
+  paths: HomePaths;
+  /** `process.versions.node`. */
+  nodeVersion: string;
+  /** False where permissions don't say anything (Windows). */
+  hasModes: boolean;
+  socket: string;
+  /** Paths whose permissions this start tightened. */
+  tightened: readonly string[];
+  createdAt(): string;
+  /** Bytes that this user may still write to the Home's disk; null when the system doesn't say. */
+  freeBytes(): number | null;
+  unavailableGroups(): readonly { group_id: string; reason: string }[];
+  groups(): number;
+  accessTokens(): number;
+  /** Null when the listener is off; `trouble` says why it couldn't start. */
+  web(): { origin: string | null; exposed: boolean; trouble: string | null };
+}
+
+const MiB = 1024 * 1024;
+const LOW_DISK_BYTES = 1024 * MiB;
+const NO_DISK_BYTES = 64 * MiB;
+const OLDEST_NODE: readonly [number, number] = [20, 19];
+/** No clock of a machine that runs this shows an earlier time. */
+const EARLIEST = Date.UTC(2025, 0, 1);
+
+type Found = Omit<HealthCheck, "code" | "title">;
+
+const OK = (text: string): Found => ({ severity: "ok", text, remedy: "" });
+
+export class HealthRegistry {
+  readonly #sources: HealthSources;
+
+  constructor(sources: HealthSources) {
+    this.#sources = sources;
+  }
+
+  /** All checks, in a fixed order. A check that fails by itself is an error, never a missing one. */
+  run(): HealthCheck[] {
+    const checks: [code: string, title: string, check: (sources: HealthSources) => Found][] = [
+      ["node_version", "Node", node],
+      ["home_modes", "Permissions of the Home", modes],
+      ["lock", "Lock of the Home", lock],
+      ["socket", "Local socket", socket],
+      ["web_listener", "Web listener", web],
+      ["disk_space", "Disk space", disk],
+      ["clock", "Clock", clock],
+      ["groups", "Groups and their ledgers", groups],
+      ["access_tokens", "Access tokens", tokens],
+    ];
+    return checks.map(([code, title, check]) => {
+      try {
+        return { code, title, ...check(this.#sources) };
+      } catch {
+        const remedy = "Look into the daemon's log, then run 'svc doctor' again.";
+        return { code, title, severity: "error", text: "The check itself failed.", remedy };
+      }
+    });
+  }
+}
+
+function node({ nodeVersion }: HealthSources): Found {
+  const [major = 0, minor = 0] = nodeVersion.split(".").map(Number);
+  const [oldest, oldestMinor] = OLDEST_NODE;
+  if (major > oldest || (major === oldest && minor >= oldestMinor)) return OK(`Node ${nodeVersion}.`);
+  const remedy = `Install Node ${oldest}.${oldestMinor} or newer.`;
+  return { severity: "error", text: `Node ${nodeVersion} is too old.`, remedy };
+}
+
+function modes({ files, paths, hasModes, tightened }: HealthSources): Found {
+  if (!hasModes) return OK("This system has no permission bits.");
+  const open = [paths.root, paths.daemon.directory, paths.groups, paths.settings, paths.daemon.key].filter(
+    (path) => ((files.stat(path)?.mode ?? 0) & 0o077) !== 0,
+  );
+  if (open.length > 0) {
+    const remedy = `Close it: chmod go= '${open[0]}'.`;
+    return { severity: "error", text: `Others may read ${open.join(", ")}.`, remedy };
+  }
+  if (tightened.length === 0) return OK("Only you can read it.");
+  const text = `Others could read ${tightened.length} paths before this start; they are closed now: ${tightened.join(", ")}.`;
+  return { severity: "warning", text, remedy: "Renew tokens if others use this machine." };
+}
+
+function lock({ files, paths }: HealthSources): Found {
+  if (files.stat(paths.daemon.lock)?.kind === "file") return OK("Held by this daemon.");
+  const remedy = "Restart the daemon.";
+  return { severity: "error", text: "The lock's file was removed; a second daemon could start.", remedy };
+}
+
+function socket({ files, paths, socket, hasModes }: HealthSources): Found {
+  if (hasModes && files.stat(socket) === null) {
+    return { severity: "error", text: `The socket ${socket} was removed.`, remedy: "Restart the daemon." };
+  }
+  if (!hasModes || socket === paths.daemon.socket) return OK(socket);
+  return OK(`${socket}, because the Home's own path is too long for a socket.`);
+}
+
+function web({ web }: HealthSources): Found {
+  const { origin, exposed, trouble } = web();
+  if (trouble !== null) {
+    const remedy = "Free the port or name another with --port, then restart the daemon.";
+    return { severity: "error", text: `The Web listener didn't start: ${trouble}.`, remedy };
+  }
+  if (origin === null) return OK("Off.");
+  if (!exposed) return OK(origin);
+  const remedy = "Give it a certificate (--tls-cert, --tls-key), or listen on 127.0.0.1 behind a proxy with TLS.";
+  return { severity: "warning", text: `${origin} serves plain HTTP beyond this machine.`, remedy };
+}
+
+function disk({ freeBytes }: HealthSources): Found {
+  const free = freeBytes();
+  if (free === null) return OK("The system doesn't say how much is free.");
+  const text = `${Math.floor(free / MiB)} MiB are free.`;
+  if (free >= LOW_DISK_BYTES) return OK(text);
+  const severity = free < NO_DISK_BYTES ? "error" : "warning";
+  return { severity, text, remedy: "Free space on the Home's disk." };
+}
+
+function clock({ clock, createdAt }: HealthSources): Found {
+  const now = clock.now();
+  const remedy = "Set the clock, or switch time synchronisation on.";
+  if (now < EARLIEST) return { severity: "error", text: "The clock shows a time long past.", remedy };
+  if (now + 60_000 < Date.parse(createdAt())) {
+    return { severity: "warning", text: "The clock shows a time before this Home was made.", remedy };
+  }
+  return OK(new Date(now).toISOString());
+}
+
+function groups({ unavailableGroups, groups }: HealthSources): Found {
+  const broken = unavailableGroups();
+  if (broken.length === 0) return OK(`${groups()} open.`);
+  const text = broken.map(({ group_id, reason }) => `${group_id}: ${reason}`).join(" ");
+  const remedy = "Restore the Group's directory from a backup, or delete the Group; nothing of it was changed.";
+  return { severity: "error", text, remedy };
+}
+
+function tokens({ accessTokens }: HealthSources): Found {
+  const count = accessTokens();
+  const limit = LIMITS.accessToken.perHome;
+  if (count < limit * 0.9) return OK(`${count} of ${limit}.`);
+  return { severity: "warning", text: `${count} of ${limit} are in use.`, remedy: "Revoke some: svc token list." };
+}

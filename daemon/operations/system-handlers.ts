@@ -1,0 +1,33 @@
+/** Operations on the daemon itself. */
+import { Refusal } from "../../shared/errors.ts";
+import type { Caller } from "../../shared/operations/caller.ts";
+import type { HandlersOf } from "../../shared/operations/handlers.ts";
+import type { ResultOf } from "../../shared/operations/registry.ts";
+import type { HealthRegistry } from "./health.ts";
+
+export interface SystemDependencies {
+  status(): ResultOf<"daemon_status">;
+  health: HealthRegistry;
+  /** Begins to stop; the answer still goes out. */
+  stop(): void;
+}
+
+export function systemHandlers(
+  deps: SystemDependencies,
+): HandlersOf<"daemon_status" | "daemon_stop" | "health"> {
+  return {
+    daemon_status: () => deps.status(),
+    daemon_stop(_input, { caller }) {
+      requireSocketOwner(caller);
+      deps.stop();
+      return { stopping: true, pid: deps.status().pid };
+    },
+    health: () => ({ checks: deps.health.run() }),
+  };
+}
+
+/** Some operations are for whoever sits at this machine, not for a token from elsewhere. */
+export function requireSocketOwner(caller: Caller): void {
+  if (caller.kind === "user" && caller.via === "socket") return;
+  throw new Refusal("permission_denied", { specifics: "This works over the local socket only." });
+}
