@@ -11,7 +11,7 @@ const SEGMENT_BYTES = 256 * 1024;
 export interface Variant {
   /** What Node runs. */
   program: string[];
-  dispose(): void;
+  dispose: () => void;
 }
 
 /** The bundle with two numbers changed, so that segments are sealed and files extended all the time. */
