@@ -1,5 +1,6 @@
 /**
- * Builds dist/: the daemon, the command line, the MCP server and the demo for Node, the Workbench for browsers. `node esbuild.mjs`.
+ * Builds dist/: the daemon, the command line, the MCP server and the demo for Node, the Workbench for browsers.
+ * `node esbuild.mjs [node|web]`; with a word it builds that half and leaves the other alone.
  * What may be large and how large is in build/bundles.mjs.
  */
 import {
@@ -89,14 +90,16 @@ async function buildForNode() {
   });
   copyFileSync("build/launcher.cjs", join(OUT, "svc.cjs"));
   chmodSync(join(OUT, "svc.cjs"), 0o755);
+  const cached = NODE_BUNDLES.filter(({ cache }) => cache).map(({ name }) => name);
+  await writeCodeCaches(OUT, cached);
 }
 
 async function buildForBrowsers() {
-  const entries = WEB_BUNDLES.filter(({ entry }) => existsSync(entry));
-  if (entries.length === 0) return;
+  const folder = join(OUT, "webview");
+  rmSync(folder, { recursive: true, force: true });
   await build({
-    entryPoints: entries.map(({ name, entry }) => ({ in: entry, out: name })),
-    outdir: join(OUT, "webview"),
+    entryPoints: WEB_BUNDLES.map(({ name, entry }) => ({ in: entry, out: name })),
+    outdir: folder,
     bundle: true,
     platform: "browser",
     target: ["es2022"],
@@ -109,6 +112,7 @@ async function buildForBrowsers() {
     legalComments: "none",
     logLevel: "warning",
   });
+  for (const { page } of WEB_BUNDLES) copyFileSync(page, join(folder, "index.html"));
 }
 
 function folderBytes(folder) {
@@ -139,11 +143,10 @@ function reportSizes() {
   return holds;
 }
 
-rmSync(OUT, { recursive: true, force: true });
 mkdirSync(OUT, { recursive: true });
-await Promise.all([buildForNode(), buildForBrowsers()]);
-await writeCodeCaches(
-  OUT,
-  NODE_BUNDLES.filter(({ cache }) => cache).map(({ name }) => name),
-);
+const only = process.argv[2];
+await Promise.all([
+  only === "web" ? undefined : buildForNode(),
+  only === "node" ? undefined : buildForBrowsers(),
+]);
 if (!reportSizes()) process.exit(1);

@@ -13,4 +13,11 @@ export const NODE_BUNDLES = [
 ];
 
 /** Bundles for browsers: ES modules with shared chunks. The budget is for all files together, fonts and styles included. */
-export const WEB_BUNDLES = [{ name: "workbench", entry: "webview/workbench/main.ts", budget: 1400 * KiB }];
+export const WEB_BUNDLES = [
+  {
+    name: "workbench",
+    entry: "webview/workbench/main.ts",
+    page: "webview/workbench/index.html",
+    budget: 1400 * KiB,
+  },
+];

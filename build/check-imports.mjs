@@ -4,7 +4,14 @@ import { spawnSync } from "node:child_process";
 const folders = ["shared", "daemon", "cli", "mcp-server", "webview", "demo", "bench"];
 const { stdout, stderr, status } = spawnSync(
   process.execPath,
-  ["node_modules/dependency-cruiser/bin/dependency-cruise.mjs", "--config", ".dependency-cruiser.cjs", "--output-type", "json", ...folders],
+  [
+    "node_modules/dependency-cruiser/bin/dependency-cruise.mjs",
+    "--config",
+    ".dependency-cruiser.cjs",
+    "--output-type",
+    "json",
+    ...folders,
+  ],
   { encoding: "utf8", maxBuffer: 256 * 1024 * 1024 },
 );
 if (stdout === "") {
@@ -12,6 +19,9 @@ if (stdout === "") {
   process.exit(status || 1);
 }
 const { summary } = JSON.parse(stdout);
-for (const { rule, from, to } of summary.violations) console.error(`${rule.severity} ${rule.name}: ${from} -> ${to}`);
-console.log(`${summary.totalCruised} modules, ${summary.totalDependenciesCruised} imports, ${summary.error} against the rules`);
+for (const { rule, from, to } of summary.violations)
+  console.error(`${rule.severity} ${rule.name}: ${from} -> ${to}`);
+console.log(
+  `${summary.totalCruised} modules, ${summary.totalDependenciesCruised} imports, ${summary.error} against the rules`,
+);
 process.exit(summary.error === 0 && summary.totalCruised > 50 ? 0 : 1);

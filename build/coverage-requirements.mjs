@@ -11,7 +11,8 @@ function cited() {
   for (const entry of readdirSync("test", { recursive: true, withFileTypes: true })) {
     if (!entry.isFile() || !entry.name.endsWith(".test.ts")) continue;
     const source = readFileSync(join(entry.parentPath, entry.name), "utf8");
-    for (const call of source.matchAll(/\bverifies\(([^)]*)\)/g)) for (const id of call[1].matchAll(/["']([A-Z]{2,5}-\d{3})["']/g)) ids.add(id[1]);
+    for (const call of source.matchAll(/\bverifies\(([^)]*)\)/g))
+      for (const id of call[1].matchAll(/["']([A-Z]{2,5}-\d{3})["']/g)) ids.add(id[1]);
   }
   return ids;
 }
@@ -33,6 +34,7 @@ for (const [id] of rows) {
 
 if (process.argv.includes("--json")) console.log(JSON.stringify({ areas, uncovered }));
 else {
-  for (const [area, { rows: total, covered }] of Object.entries(areas)) console.log(`${area.padEnd(6)}${covered} of ${total}`);
+  for (const [area, { rows: total, covered }] of Object.entries(areas))
+    console.log(`${area.padEnd(6)}${covered} of ${total}`);
   for (const id of uncovered) console.log(`without a test: ${id}  ${rows.find(([row]) => row === id)[1]}`);
 }

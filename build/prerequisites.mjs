@@ -18,7 +18,11 @@ export function requireCommands(wanted) {
     console.error(`Missing: ${missing.map(([command]) => command).join(", ")}. Install with: ${remedy}`);
     process.exit(1);
   }
-  const run = (args) => spawnSync("apt-get", args, { stdio: ["ignore", "ignore", "inherit"], env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" } }).status === 0;
+  const run = (args) =>
+    spawnSync("apt-get", args, {
+      stdio: ["ignore", "ignore", "inherit"],
+      env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" },
+    }).status === 0;
   console.error(`Installing ${packages.join(", ")} ...`);
   if (!run(["update", "-qq"]) || !run(["install", "-y", "-qq", "--no-install-recommends", ...packages])) {
     console.error(`Couldn't install them. Do it by hand: ${remedy}`);

@@ -4,7 +4,7 @@ import type { CommandContext } from "./context.ts";
 import { summaryOf } from "./help.ts";
 import { COMMANDS, GLOBAL_OPTIONS, GROUPS } from "./table.ts";
 
-const SHELLS = ["bash", "zsh", "fish"] as const;
+const SHELLS = ["bash", "zsh", "fish"];
 
 /** Long options of a command, those of every command included. */
 function flags(command: Command): string[] {
@@ -134,10 +134,14 @@ function fish(): string {
   return `${lines.join("\n")}\n`;
 }
 
-const SCRIPTS: Readonly<Record<string, () => string>> = { bash, zsh, fish };
+const SCRIPTS: ReadonlyMap<string, () => string> = new Map([
+  ["bash", bash],
+  ["zsh", zsh],
+  ["fish", fish],
+]);
 
 export async function completion(context: CommandContext): Promise<void> {
-  const script = SCRIPTS[context.arg(0)];
+  const script = SCRIPTS.get(context.arg(0));
   if (!script) throw new UsageError(`SHELL is one of ${SHELLS.join(", ")}.`, context.words);
   process.stdout.write(script());
 }

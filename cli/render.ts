@@ -32,9 +32,7 @@ export function printEvent(out: Output, event: LedgerEvent): void {
   const head = `${out.style("dim", moment(event.ts))}  ${out.style("bold", oneLine(event.by))}`;
   if (event.kind !== "chat.message") {
     const { title, message } = event.data as { title?: unknown; message?: unknown };
-    const told = [title, message]
-      .filter((part) => typeof part === "string")
-      .map((part) => oneLine(part as string));
+    const told = [title, message].filter((part) => typeof part === "string").map((part) => oneLine(part));
     out.line(
       `${head}  ${event.kind}${told.length > 0 ? `  ${told.join(": ")}` : ""}  ${out.style("dim", event.id)}`,
     );

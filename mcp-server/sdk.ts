@@ -10,6 +10,7 @@ import {
   ListToolsRequestSchema,
   McpError,
 } from "@modelcontextprotocol/sdk/types.js";
+import { LIMITS } from "../shared/limits.ts";
 import type { ToolCaller } from "./call.ts";
 import { CAPABILITIES, INSTRUCTIONS, SERVER_INFO } from "./protocol.ts";
 
@@ -61,6 +62,7 @@ export async function streamableTransport(sessionId: string, onInitialized: () =
   );
   return new StreamableHTTPServerTransport({
     sessionIdGenerator: () => sessionId,
+    maxRequestBodySize: LIMITS.body.jsonBytes,
     onsessioninitialized: onInitialized,
   });
 }

@@ -4,22 +4,12 @@
  */
 import type { Readable, Writable } from "node:stream";
 import { LIMITS } from "../shared/limits.ts";
+import { problemOf, rpcError } from "./messages.ts";
 import { initializeAnswer, isInitialize } from "./protocol.ts";
 import type { Transport } from "./sdk.ts";
 
 type Message = Parameters<Transport["send"]>[0];
 type MessageId = string | number;
-
-const PARSE_ERROR = {
-  jsonrpc: "2.0",
-  id: null,
-  error: { code: -32700, message: "Not a JSON document on one line" },
-};
-const TOO_LONG = {
-  jsonrpc: "2.0",
-  id: null,
-  error: { code: -32600, message: `A message has at most ${LIMITS.client.streamLineBytes} bytes` },
-};
 
 export class StdioTransport implements Transport {
   onmessage?: NonNullable<Transport["onmessage"]>;
@@ -81,7 +71,8 @@ export class StdioTransport implements Transport {
       const tooLong = this.#restBytes + part.length > LIMITS.client.streamLineBytes;
       this.#rest = [];
       this.#restBytes = 0;
-      if (tooLong) this.#write(TOO_LONG);
+      if (tooLong)
+        this.#write(rpcError(null, -32600, `A message has at most ${LIMITS.client.streamLineBytes} bytes`));
       else this.#line(line.toString("utf8"));
     }
     // Of a line that is too long only its length is kept.
@@ -96,11 +87,12 @@ export class StdioTransport implements Transport {
     try {
       message = JSON.parse(text);
     } catch {
-      this.#write(PARSE_ERROR);
+      this.#write(rpcError(null, -32700, "Not a JSON document on one line"));
       return;
     }
-    if (typeof message !== "object" || message === null) {
-      this.#write(PARSE_ERROR);
+    const problem = problemOf(message);
+    if (problem) {
+      this.#write(problem);
       return;
     }
     if (this.#waiting?.length === 0 && isInitialize(message)) {

@@ -113,7 +113,7 @@ function settingsOf(context: CommandContext): Partial<GroupSettings> {
     const value = assignment.slice(equals + 1);
     settings[assignment.slice(0, equals)] = /^\d{1,15}$/.test(value) ? Number(value) : value;
   }
-  return settings as Partial<GroupSettings>;
+  return settings;
 }
 
 export async function settings(context: CommandContext): Promise<number> {

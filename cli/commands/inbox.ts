@@ -1,5 +1,4 @@
 /** An Actor's Inbox and its own messages. */
-import type { LedgerEvent } from "../../shared/events.ts";
 import type { CommandContext } from "../context.ts";
 import { printEvent } from "../render.ts";
 
@@ -26,7 +25,7 @@ export async function inbox(context: CommandContext): Promise<number> {
   const input = { group_id: await context.group(), ...whose, ...limit(context) };
   if (!context.has("read"))
     return context.print("inbox_peek", input, ({ messages, unread }) => {
-      for (const message of messages) printEvent(out, message as LedgerEvent);
+      for (const message of messages) printEvent(out, message);
       out.line(out.style("dim", `${unread} unread`));
     });
   return context.print(
@@ -39,7 +38,7 @@ export async function inbox(context: CommandContext): Promise<number> {
     ({ messages, batch_id, unread }) => {
       for (const { event, redelivered } of messages) {
         if (redelivered) out.line(out.style("yellow", "handed out before:"));
-        printEvent(out, event as LedgerEvent);
+        printEvent(out, event);
       }
       out.line(out.style("dim", `${unread} unread${batch_id === null ? "" : `; batch ${batch_id}`}`));
     },
@@ -61,6 +60,6 @@ export async function history(context: CommandContext): Promise<number> {
   };
   return context.print("message_history", input, ({ events, has_more }) => {
     if (has_more) out.line(out.style("dim", `older ones: --before ${events[0]?.id ?? ""}`));
-    for (const event of events) printEvent(out, event as LedgerEvent);
+    for (const event of events) printEvent(out, event);
   });
 }

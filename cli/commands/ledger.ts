@@ -13,14 +13,14 @@ const TOLD = ["chat.message", "system.notify"];
 export async function tail(context: CommandContext): Promise<number> {
   const { out } = context;
   const lines = context.number("lines") ?? DEFAULT_LINES;
+  if (lines === 0 && !context.has("follow")) throw context.usage("-n 0 shows nothing without -f.");
   const group_id = await context.group();
   const told = (event: LedgerEvent) => context.has("all") || TOLD.includes(event.kind);
   const kinds = context.has("all") ? {} : { kinds: TOLD };
   if (!context.has("follow")) {
-    if (lines === 0) throw context.usage("-n 0 shows nothing without -f.");
     return context.print("ledger_tail", { group_id, limit: lines, ...kinds }, ({ events, has_more }) => {
       if (has_more) out.line(out.style("dim", "... (more with -n)"));
-      for (const event of events) printEvent(out, event as LedgerEvent);
+      for (const event of events) printEvent(out, event);
     });
   }
   const print = (event: LedgerEvent) => (out.json ? out.document(event) : printEvent(out, event));
@@ -34,8 +34,8 @@ export async function tail(context: CommandContext): Promise<number> {
       limit: lines,
       ...kinds,
     });
-    const shown = [...before.events, position].filter((event) => told(event as LedgerEvent));
-    for (const event of shown.slice(-lines)) print(event as LedgerEvent);
+    const shown = [...before.events, position].filter((event) => told(event));
+    for (const event of shown.slice(-lines)) print(event);
   }
   const following = followLedger({
     client: context.client,
@@ -60,7 +60,7 @@ export async function search(context: CommandContext): Promise<number> {
     ...(limit === undefined ? {} : { limit }),
   };
   return context.print("ledger_search", input, ({ events, continue_before }) => {
-    for (const event of events) printEvent(out, event as LedgerEvent);
+    for (const event of events) printEvent(out, event);
     if (events.length === 0) out.line("Nothing found.");
     if (continue_before !== null) out.line(out.style("dim", `older matches: --before ${continue_before}`));
   });
@@ -90,7 +90,7 @@ export async function show(context: CommandContext): Promise<number> {
   const { events, has_newer, has_older } = found.result;
   const result = { events, has_more: has_older || has_newer, statuses };
   return context.show({ ok: true, result }, () => {
-    for (const event of events) printEvent(out, event as LedgerEvent);
+    for (const event of events) printEvent(out, event);
     printStatus(context, statuses[event_id]);
   });
 }

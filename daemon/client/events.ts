@@ -66,7 +66,7 @@ async function* history(follow: Follow, after: string | null): AsyncGenerator<Le
         { group_id, limit: LIMITS.page.max, ...(before === undefined ? {} : { before }) },
         { signal },
       );
-      pages.unshift(page.events as LedgerEvent[]);
+      pages.unshift(page.events);
       before = page.events[0]?.id;
       if (!page.has_more || before === undefined) break;
     }
@@ -80,7 +80,7 @@ async function* history(follow: Follow, after: string | null): AsyncGenerator<Le
       { group_id, limit: LIMITS.page.max, after: position },
       { signal },
     );
-    yield* page.events as LedgerEvent[];
+    yield* page.events;
     position = page.events.at(-1)?.id ?? position;
     if (!page.has_more) return;
   }
