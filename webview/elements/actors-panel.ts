@@ -1,0 +1,148 @@
+/** `<svc-actors>`: who takes part, in what state and since when, and what waits for them. Row = answer. */
+import { html, nothing } from "lit";
+import { repeat } from "lit/directives/repeat.js";
+import type { ActorWithPresence } from "../../shared/operations/actors.ts";
+import { icon } from "../icons.ts";
+import { actorName, actorWords } from "../state/actor-words.ts";
+import type { Conversation } from "../state/conversation.ts";
+import { exact } from "../state/time-words.ts";
+import { button } from "../toolkit.ts";
+import { iconButton, skeleton } from "./controls.ts";
+import { copy } from "./copy.ts";
+import type { MenuItem } from "./menu.ts";
+import { roving } from "./roving.ts";
+import { follow, View } from "./view.ts";
+
+class ActorsElement extends View {
+  static override readonly properties = {
+    conversation: { attribute: false },
+    administrator: { type: Boolean },
+  };
+  declare conversation: Conversation;
+  declare administrator: boolean;
+
+  constructor() {
+    super();
+    follow(this, () => [this.conversation?.group]);
+    roving(this, { selector: ".actor-row" });
+  }
+
+  protected override render() {
+    const { group } = this.conversation;
+    return html`<header class="column-head">
+        <h2>Actors</h2>
+        ${
+          this.administrator
+            ? iconButton({ icon: "add", label: "Add an Actor", onClick: () => this.#dialog("add-actor") })
+            : nothing
+        }
+      </header>
+      <div class="column-body">
+        ${
+          group.loaded
+            ? group.actors.length === 0
+              ? this.#empty()
+              : html`<ul class="rows">
+                  ${repeat(
+                    group.actors,
+                    (actor) => actor.id,
+                    (actor) => this.#row(actor),
+                  )}
+                </ul>`
+            : skeleton(3, "list")
+        }
+      </div>`;
+  }
+
+  #dialog(name: string, actor?: ActorWithPresence): void {
+    this.tell("open-dialog", { name, ...(actor === undefined ? {} : { actor }) });
+  }
+
+  #row(actor: ActorWithPresence) {
+    const words = actorWords(actor.presence.state);
+    const { presence } = actor;
+    const waiting = [
+      presence.pending > 0 ? `${presence.pending} pending` : "",
+      presence.unread_mail > 0 ? `${presence.unread_mail} unread Mail` : "",
+    ].filter((part) => part !== "");
+    const facts = [
+      presence.reason,
+      presence.since === null ? "" : `Since ${exact(presence.since)}`,
+      presence.last_activity === null ? "" : `Last heard ${exact(presence.last_activity)}`,
+    ].filter((part) => part !== "");
+    return html`<li class="actor-row" aria-label="${actorName(actor)}, ${words.word}" data-actor=${actor.id} @keydown=${(event: KeyboardEvent) => this.#onKey(event, actor)}>
+      <span class="actor-icon tone-${words.tone}" title=${words.word}>${icon(words.icon, presence.state === "working" || presence.state === "starting" ? "turning" : "")}</span>
+      <span class="actor-name"><bdi>${actorName(actor)}</bdi>${actor.role === "foreman" ? html`<span class="role">foreman</span>` : nothing}</span>
+      <span class="actor-runtime">${actor.runtime}</span>
+      <span class="actor-state" title=${facts.join("\n")}>
+        <span class="tone-${words.tone}">${words.word}</span>${
+          presence.since === null
+            ? nothing
+            : html`<svc-time class="since" manner="lasting" value=${presence.since}></svc-time>`
+        }${waiting.length === 0 ? nothing : html`<span class="waiting">${waiting.join(" · ")}</span>`}
+      </span>
+      <span class="actor-actions">
+        ${iconButton({ icon: "mention", label: `Write to ${actorName(actor)}`, onClick: () => this.tell("write-to", actor.id) })}
+        <svc-menu label="Actions for ${actorName(actor)}" .items=${() => this.#menu(actor)}></svc-menu>
+      </span>
+    </li>`;
+  }
+
+  #onKey(event: KeyboardEvent, actor: ActorWithPresence): void {
+    if (event.key !== "Enter" || event.target !== event.currentTarget) return;
+    event.preventDefault();
+    this.tell("write-to", actor.id);
+  }
+
+  #menu(actor: ActorWithPresence): MenuItem[] {
+    const write: MenuItem = {
+      label: `Write to ${actorName(actor)}`,
+      icon: "mention",
+      onSelect: () => this.tell("write-to", actor.id),
+    };
+    const id: MenuItem = { label: "Copy Actor id", icon: "key", onSelect: () => void copy(actor.id) };
+    if (!this.administrator) return [write, id];
+    return [
+      write,
+      { label: "Connect an agent…", icon: "plug", onSelect: () => this.#dialog("connect-actor", actor) },
+      { label: "Edit…", icon: "edit", onSelect: () => this.#dialog("edit-actor", actor) },
+      actor.enabled
+        ? {
+            label: "Stop",
+            icon: "debug-stop",
+            detail: "messages wait",
+            onSelect: () => this.#act(actor, "actor_stop"),
+          }
+        : { label: "Enable", icon: "play", onSelect: () => this.#act(actor, "actor_start") },
+      id,
+      {
+        label: "Remove…",
+        icon: "trash",
+        destructive: true,
+        onSelect: () => this.#dialog("remove-actor", actor),
+      },
+    ];
+  }
+
+  #act(actor: ActorWithPresence, operation: "actor_stop" | "actor_start"): void {
+    this.tell("actor-operation", { actor, operation });
+  }
+
+  #empty() {
+    return html`<div class="empty small">
+      <p>An Actor is an agent that takes part: it gets messages, answers, and writes to others.</p>
+      ${
+        this.administrator
+          ? button({
+              label: "Add an Actor…",
+              icon: "person-add",
+              primary: true,
+              onClick: () => this.#dialog("add-actor"),
+            })
+          : nothing
+      }
+    </div>`;
+  }
+}
+
+customElements.define("svc-actors", ActorsElement);

@@ -1,0 +1,121 @@
+/** `<svc-attachment>`: a file of a message. Small pictures are shown; everything is fetched with the session and saved from there. */
+import { html, nothing } from "lit";
+import type { Attachment } from "../../shared/model.ts";
+import type { BlobAddress, Host } from "../host.ts";
+import { icon } from "../icons.ts";
+import { size } from "../state/size-words.ts";
+import { View } from "./view.ts";
+
+const PREVIEWED = /^image\/(?:png|jpeg|gif|webp|avif)$/;
+const PREVIEW_BYTES = 8_000_000;
+
+class AttachmentElement extends View {
+  static override readonly properties = {
+    host: { attribute: false },
+    groupId: {},
+    file: { attribute: false },
+    preview: { state: true },
+    loading: { state: true },
+    problem: { state: true },
+  };
+  declare host: Host;
+  declare groupId: string;
+  declare file: Attachment;
+  declare preview: BlobAddress | null;
+  declare loading: boolean;
+  declare problem: string | null;
+  #observer: IntersectionObserver | null = null;
+
+  constructor() {
+    super();
+    this.preview = null;
+    this.loading = false;
+    this.problem = null;
+  }
+
+  protected override render() {
+    const { file, preview } = this;
+    return html`${
+      preview === null
+        ? nothing
+        : html`<button type="button" class="picture" title="Open ${file.name}" tabindex="-1" @click=${this.#openPicture}>
+            <img src=${preview.url} alt=${file.name} />
+          </button>`
+    }
+      <button
+        type="button"
+        class="file"
+        tabindex="-1"
+        title="Save ${file.name} (${file.mime_type}, ${file.bytes} bytes)"
+        ?disabled=${this.loading}
+        @click=${this.#save}
+      >
+        ${icon(file.mime_type.startsWith("image/") ? "file-media" : "file")}
+        <span class="file-name"><bdi>${file.name}</bdi></span>
+        <span class="file-size">${size(file.bytes)}</span>
+        ${icon(this.loading ? "loading" : "desktop-download", this.loading ? "turning" : "")}
+      </button>
+      ${this.problem === null ? nothing : html`<span class="failure" role="alert">${this.problem}</span>`}`;
+  }
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.#observer = new IntersectionObserver((entries) => {
+      if (entries.some((entry) => entry.isIntersecting)) void this.#show();
+    });
+    this.#observer.observe(this);
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.#observer?.disconnect();
+    this.preview?.release();
+    this.preview = null;
+  }
+
+  async #show(): Promise<void> {
+    this.#observer?.disconnect();
+    if (!PREVIEWED.test(this.file.mime_type) || this.file.bytes > PREVIEW_BYTES) return;
+    try {
+      const address = await this.host.blob(this.groupId, this.file.sha256);
+      if (this.isConnected) this.preview = address;
+      else address.release();
+    } catch {
+      // The file can still be saved, and that says what is wrong.
+    }
+  }
+
+  readonly #openPicture = (): void => {
+    const dialog = document.createElement("dialog");
+    dialog.className = "lightbox";
+    dialog.setAttribute("aria-label", this.file.name);
+    const picture = document.createElement("img");
+    picture.src = this.preview?.url ?? "";
+    picture.alt = this.file.name;
+    dialog.append(picture);
+    dialog.addEventListener("click", () => dialog.close());
+    dialog.addEventListener("keydown", (event) => event.stopPropagation());
+    dialog.addEventListener("close", () => dialog.remove());
+    document.body.append(dialog);
+    dialog.showModal();
+  };
+
+  readonly #save = async (): Promise<void> => {
+    this.loading = true;
+    this.problem = null;
+    try {
+      const { url, release } = await this.host.blob(this.groupId, this.file.sha256);
+      const link = document.createElement("a");
+      link.href = url;
+      link.download = this.file.name;
+      link.click();
+      setTimeout(release, 60_000);
+    } catch (error) {
+      this.problem = error instanceof Error ? error.message : String(error);
+    } finally {
+      this.loading = false;
+    }
+  };
+}
+
+customElements.define("svc-attachment", AttachmentElement);

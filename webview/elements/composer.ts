@@ -1,0 +1,463 @@
+/**
+ * `<svc-composer>`: writing to the Group. Recipients and mode are visible, what will happen is said before sending, and nothing typed is
+ * lost: a refusal leaves the draft and says why.
+ */
+import { html, nothing } from "lit";
+import { ref, createRef } from "lit/directives/ref.js";
+import type { ChatMessage, LedgerEvent } from "../../shared/events.ts";
+import { LIMITS } from "../../shared/limits.ts";
+import type { MessageMode } from "../../shared/model.ts";
+import type { Uploaded } from "../host.ts";
+import { icon } from "../icons.ts";
+import { type Candidate, candidates, complete, type Trigger, triggerAt } from "../state/completion.ts";
+import type { Conversation } from "../state/conversation.ts";
+import type { GroupsStore } from "../state/groups.ts";
+import { type Plan, plan } from "../state/send-plan.ts";
+import { size } from "../state/size-words.ts";
+import type { Upload } from "../state/uploads.ts";
+import { button, select } from "../toolkit.ts";
+import { announce } from "./announce.ts";
+import { failure, iconButton } from "./controls.ts";
+import { follow, View } from "./view.ts";
+
+const encoder = new TextEncoder();
+/** How near the limit the remaining room is told. */
+const ROOM_TOLD = 4096;
+
+class ComposerElement extends View {
+  static override readonly properties = {
+    conversation: { attribute: false },
+    groups: { attribute: false },
+    administrator: { type: Boolean },
+    sending: { state: true },
+    problem: { state: true },
+    trigger: { state: true },
+    offered: { state: true },
+    chosen: { state: true },
+    dragging: { state: true },
+    quote: { state: true },
+  };
+  declare conversation: Conversation;
+  declare groups: GroupsStore;
+  declare administrator: boolean;
+  declare sending: boolean;
+  declare problem: string | null;
+  declare trigger: Trigger | null;
+  declare offered: readonly Candidate[];
+  declare chosen: number;
+  declare dragging: boolean;
+  declare quote: string | null;
+  readonly #area = createRef<HTMLTextAreaElement>();
+  readonly #files = createRef<HTMLInputElement>();
+
+  constructor() {
+    super();
+    this.sending = false;
+    this.problem = null;
+    this.trigger = null;
+    this.offered = [];
+    this.chosen = 0;
+    this.dragging = false;
+    this.quote = null;
+    follow(this, () => [
+      this.conversation?.draft,
+      this.conversation?.group,
+      this.conversation?.uploads,
+      this.conversation?.feed,
+      this.groups,
+    ]);
+  }
+
+  override focus(): void {
+    this.#area.value?.focus();
+  }
+
+  /** Puts a text into an empty composer. */
+  suggest(text: string): void {
+    if (this.conversation.draft.draft.text === "") this.conversation.draft.update({ text });
+    this.focus();
+  }
+
+  /** Starts a reply. */
+  reply(event: LedgerEvent, quote: string | null): void {
+    const { draft } = this.conversation;
+    const mode = draft.draft.mode === "request_reply" ? "send" : draft.draft.mode;
+    draft.update({ replyTo: event.id, to: [], elsewhere: null, mode });
+    this.quote = quote;
+    this.focus();
+  }
+
+  /** Closes the topmost thing: the list, then the reply. True when there was one. */
+  escape(): boolean {
+    if (this.trigger !== null) {
+      this.#closeList();
+      return true;
+    }
+    if (this.conversation.draft.draft.replyTo !== null) {
+      this.#endReply();
+      return true;
+    }
+    return false;
+  }
+
+  protected override render() {
+    const { draft } = this.conversation.draft;
+    const { group } = this.conversation;
+    const what = this.#plan();
+    return html`<div
+      class="composer ${this.dragging ? "dragging" : ""}"
+      @dragover=${this.#onDrag}
+      @dragleave=${() => {
+        this.dragging = false;
+      }}
+      @drop=${this.#onDrop}
+    >
+      ${failure(this.problem)} ${this.#replying()}
+      <div class="compose-box">
+        ${this.#recipients()}
+        <textarea
+          ${ref(this.#area)}
+          class="compose-text"
+          rows="1"
+          aria-label="Message"
+          aria-autocomplete="list"
+          aria-haspopup="listbox"
+          aria-controls=${this.trigger === null ? nothing : "completion"}
+          aria-activedescendant=${this.trigger === null ? nothing : `completion-${this.chosen}`}
+          placeholder=${group.actors.length === 0 ? "Write…" : "Write…  @ for an Actor, # for another Group"}
+          .value=${draft.text}
+          @input=${this.#onInput}
+          @keydown=${this.#onKey}
+          @paste=${this.#onPaste}
+          @click=${this.#offer}
+          @blur=${() => this.#closeList()}
+        ></textarea>
+        ${this.#list()} ${this.#attachments(draft.attachments)}
+        <div class="compose-bar">
+          ${select<MessageMode>({
+            label: "How it is sent",
+            hideLabel: true,
+            value: draft.mode,
+            choices: [
+              { value: "send", label: "Send" },
+              { value: "request_reply", label: "Send + ask for a reply", disabled: draft.replyTo !== null },
+              { value: "mail", label: "Mail" },
+            ],
+            onChange: (mode) => this.conversation.draft.update({ mode }),
+          })}
+          ${iconButton({ icon: "attach", label: "Attach files", onClick: () => this.#files.value?.click() })}
+          ${iconButton({ icon: "mention", label: "Add a recipient", onClick: () => this.#insertSign("@") })}
+          <input ${ref(this.#files)} type="file" multiple hidden aria-label="Files" @change=${this.#onFiles} />
+          <span class="plan tone-${what.tone}" aria-live="polite" title=${what.sentence}>${what.sentence}</span>
+          ${this.#room(draft.text)}
+          ${button({
+            label: this.sending ? "Sending…" : "Send",
+            icon: "send",
+            primary: true,
+            disabled: !this.#ready(what),
+            title: "Send (Ctrl+Enter, ⌘Enter)",
+            onClick: () => void this.send(),
+          })}
+        </div>
+      </div>
+    </div>`;
+  }
+
+  #replying() {
+    const { replyTo } = this.conversation.draft.draft;
+    if (replyTo === null) return nothing;
+    const original = this.conversation.feed.original(replyTo);
+    const message = original?.data as ChatMessage | undefined;
+    const text = this.quote ?? message?.text ?? "";
+    return html`<div class="replying">
+      ${icon("reply")}<span class="quoted-who">Reply to ${original === null || original === undefined ? "a message" : this.conversation.group.name(original.by)}</span>
+      <span class="quoted-text">${text.replaceAll(/\s+/g, " ").slice(0, 160)}</span>
+      ${iconButton({ icon: "close", label: "Don’t reply", onClick: () => this.#endReply() })}
+    </div>`;
+  }
+
+  #endReply(): void {
+    this.quote = null;
+    this.conversation.draft.update({ replyTo: null });
+  }
+
+  #recipients() {
+    const { draft } = this.conversation.draft;
+    const { group } = this.conversation;
+    const elsewhere = draft.elsewhere === null ? undefined : this.groups.find(draft.elsewhere);
+    const byDefault = group.group?.settings.default_send_to === "broadcast" ? "everybody" : "the foreman";
+    return html`<div class="chips" role="group" aria-label="Recipients">
+      <span class="chips-label">To</span>
+      ${
+        elsewhere === undefined
+          ? nothing
+          : this.#chip("comment-discussion", elsewhere.title, () =>
+              this.conversation.draft.update({ elsewhere: null }),
+            )
+      }
+      ${draft.to.map((to) =>
+        this.#chip(
+          to.startsWith("@") ? "organization" : "hubot",
+          to.startsWith("@") ? to.slice(1) : group.name(to),
+          () => this.conversation.draft.update({ to: draft.to.filter((entry) => entry !== to) }),
+        ),
+      )}
+      ${
+        draft.to.length > 0 || elsewhere !== undefined
+          ? nothing
+          : html`<span class="chip-default">${draft.replyTo === null ? byDefault : "the sender"}</span>`
+      }
+    </div>`;
+  }
+
+  #chip(name: "comment-discussion" | "organization" | "hubot", text: string, remove: () => void) {
+    return html`<span class="chip"
+      >${icon(name)}<bdi>${text}</bdi
+      >${iconButton({ icon: "close", label: `Remove ${text}`, className: "small", onClick: remove })}</span
+    >`;
+  }
+
+  #attachments(attached: readonly Uploaded[]) {
+    const { uploads } = this.conversation;
+    if (attached.length === 0 && uploads.list.length === 0) return nothing;
+    return html`<ul class="uploads" aria-label="Files">
+      ${attached.map(
+        (file) => html`<li class="upload">
+          ${icon("file")}<span class="file-name"><bdi>${file.name}</bdi></span>
+          ${file.bytes === 0 ? nothing : html`<span class="file-size">${size(file.bytes)}</span>`}
+          ${iconButton({ icon: "close", label: `Remove ${file.name}`, className: "small", onClick: () => this.#detach(file) })}
+        </li>`,
+      )}
+      ${uploads.list.map((upload) => this.#upload(upload))}
+    </ul>`;
+  }
+
+  #upload(upload: Upload) {
+    return html`<li class="upload ${upload.failure === null ? "" : "failed"}">
+      ${icon(upload.failure === null ? "cloud-upload" : "error")}<span class="file-name"><bdi>${upload.name}</bdi></span>
+      ${
+        upload.failure === null
+          ? html`<progress
+                max=${Math.max(1, upload.bytes)}
+                .value=${upload.sent}
+                aria-label="Upload of ${upload.name}"
+              ></progress
+              ><span class="file-size">${size(upload.sent)} of ${size(upload.bytes)}</span>`
+          : html`<span class="upload-failure" role="alert">${upload.failure}</span>`
+      }
+      ${iconButton({
+        icon: "close",
+        label: upload.failure === null ? `Stop ${upload.name}` : `Remove ${upload.name}`,
+        className: "small",
+        onClick: () => this.conversation.uploads.remove(upload.key),
+      })}
+    </li>`;
+  }
+
+  #detach(file: Uploaded): void {
+    const { draft } = this.conversation;
+    draft.update({ attachments: draft.draft.attachments.filter((entry) => entry !== file) });
+  }
+
+  #list() {
+    if (this.trigger === null) return nothing;
+    return html`<ul id="completion" class="completion" role="listbox" aria-label=${this.trigger.sign === "@" ? "Actors" : "Groups"}>
+      ${this.offered.map(
+        (candidate, at) => html`<li
+          id="completion-${at}"
+          class="completion-item"
+          role="option"
+          aria-selected=${at === this.chosen}
+          @pointerdown=${(event: Event) => {
+            event.preventDefault();
+            this.#choose(candidate);
+          }}
+        >
+          ${icon(candidate.icon)}<span class="completion-label"><bdi>${candidate.label}</bdi></span
+          ><span class="completion-detail">${candidate.detail}</span>
+        </li>`,
+      )}
+    </ul>`;
+  }
+
+  /** What is left of the text's room, told only when it becomes scarce. */
+  #room(text: string) {
+    if (text.length * 3 < LIMITS.message.textBytes - ROOM_TOLD) return nothing;
+    const left = LIMITS.message.textBytes - encoder.encode(text).length;
+    if (left > ROOM_TOLD) return nothing;
+    return html`<span class="room ${left < 0 ? "over" : ""}">${left < 0 ? `${-left} bytes too long` : `${left} bytes left`}</span>`;
+  }
+
+  #plan(): Plan {
+    const { draft } = this.conversation.draft;
+    const { group, feed } = this.conversation;
+    if (draft.replyTo !== null && draft.to.length === 0) {
+      const sender = feed.original(draft.replyTo)?.by;
+      if (sender === "user")
+        return {
+          sentence: "Name who it goes to: you would answer yourself.",
+          possible: false,
+          tone: "attention",
+        };
+      const back = sender === undefined || group.actors.every((actor) => actor.id !== sender) ? [] : [sender];
+      return plan({ ...this.#planInput(), to: back });
+    }
+    return plan(this.#planInput());
+  }
+
+  #planInput() {
+    const { draft } = this.conversation.draft;
+    const { group } = this.conversation;
+    return {
+      mode: draft.mode,
+      to: draft.to,
+      elsewhere:
+        draft.elsewhere === null ? null : (this.groups.find(draft.elsewhere)?.title ?? "another Group"),
+      replyTo: draft.replyTo,
+      actors: group.actors,
+      group: group.group,
+    };
+  }
+
+  #ready(what: Plan): boolean {
+    const { draft } = this.conversation.draft;
+    const something = draft.text.trim() !== "" || draft.attachments.length > 0;
+    return (
+      something &&
+      what.possible &&
+      !this.sending &&
+      !this.conversation.uploads.busy &&
+      this.conversation.group.loaded
+    );
+  }
+
+  async send(): Promise<void> {
+    const what = this.#plan();
+    if (!this.#ready(what)) return;
+    const { conversation } = this;
+    this.sending = true;
+    this.problem = null;
+    const sent = conversation.draft.draft;
+    try {
+      const event = await conversation.outgoing.send(sent, this.quote);
+      conversation.feed.accept(event);
+      if (conversation.draft.draft === sent) conversation.draft.clear();
+      this.quote = null;
+      announce("Sent");
+      this.tell("sent");
+    } catch (error) {
+      this.problem = error instanceof Error ? error.message : String(error);
+    } finally {
+      this.sending = false;
+    }
+  }
+
+  readonly #onInput = (event: Event): void => {
+    this.conversation.draft.update({ text: (event.target as HTMLTextAreaElement).value });
+    this.#offer();
+  };
+
+  readonly #offer = (): void => {
+    const area = this.#area.value;
+    if (area === undefined) return;
+    const trigger = triggerAt(area.value, area.selectionStart);
+    if (trigger?.sign === "#" && !this.administrator) return this.#closeList();
+    const others = this.groups.list.filter((group) => group.group_id !== this.conversation.groupId);
+    const offered = trigger === null ? [] : candidates(trigger, this.conversation.group.actors, others);
+    this.trigger = offered.length === 0 ? null : trigger;
+    this.offered = offered;
+    this.chosen = 0;
+  };
+
+  #closeList(): void {
+    this.trigger = null;
+    this.offered = [];
+  }
+
+  #choose(candidate: Candidate): void {
+    const area = this.#area.value;
+    if (this.trigger === null || area === undefined) return;
+    const { draft } = this.conversation;
+    const done = complete(
+      area.value,
+      this.trigger,
+      candidate.kind === "actor" ? candidate.value : candidate.label,
+    );
+    if (candidate.kind === "group")
+      draft.update({ text: done.text, elsewhere: candidate.value, to: [], replyTo: null });
+    else {
+      const to = draft.draft.to.includes(candidate.value)
+        ? draft.draft.to
+        : [...draft.draft.to, candidate.value];
+      draft.update({ text: done.text, to, elsewhere: null });
+    }
+    this.#closeList();
+    void this.updateComplete.then(() => area.setSelectionRange(done.caret, done.caret));
+  }
+
+  #insertSign(sign: string): void {
+    const area = this.#area.value;
+    if (area === undefined) return;
+    area.focus();
+    const at = area.selectionStart;
+    const space = at > 0 && !/\s/.test(area.value[at - 1] ?? "") ? " " : "";
+    area.setRangeText(space + sign, at, area.selectionEnd, "end");
+    area.dispatchEvent(new Event("input"));
+  }
+
+  readonly #onKey = (event: KeyboardEvent): void => {
+    if (event.isComposing) return;
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+      event.preventDefault();
+      void this.send();
+      return;
+    }
+    if (this.trigger === null) return;
+    const last = this.offered.length - 1;
+    if (event.key === "ArrowDown") this.chosen = this.chosen === last ? 0 : this.chosen + 1;
+    else if (event.key === "ArrowUp") this.chosen = this.chosen === 0 ? last : this.chosen - 1;
+    else if (event.key === "Enter" || event.key === "Tab") {
+      const candidate = this.offered[this.chosen];
+      if (candidate !== undefined) this.#choose(candidate);
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+
+  #add(files: readonly File[]): void {
+    if (files.length === 0) return;
+    const { uploads, draft } = this.conversation;
+    const room = LIMITS.message.attachments - draft.draft.attachments.length - uploads.list.length;
+    uploads.add(files, room);
+  }
+
+  readonly #onFiles = (event: Event): void => {
+    const input = event.target as HTMLInputElement;
+    this.#add([...(input.files ?? [])]);
+    input.value = "";
+  };
+
+  readonly #onPaste = (event: ClipboardEvent): void => {
+    const files = [...(event.clipboardData?.files ?? [])];
+    if (files.length === 0) return;
+    event.preventDefault();
+    this.#add(files);
+  };
+
+  readonly #onDrag = (event: DragEvent): void => {
+    if (event.dataTransfer?.types.includes("Files") !== true) return;
+    event.preventDefault();
+    this.dragging = true;
+  };
+
+  readonly #onDrop = (event: DragEvent): void => {
+    this.dragging = false;
+    const files = [...(event.dataTransfer?.files ?? [])];
+    if (files.length === 0) return;
+    event.preventDefault();
+    this.#add(files);
+  };
+}
+
+customElements.define("svc-composer", ComposerElement);
+export type { ComposerElement };

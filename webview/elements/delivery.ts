@@ -1,0 +1,34 @@
+/** The line under a message: what became of it, for all recipients at once or for each. */
+import { html, nothing, type TemplateResult } from "lit";
+import { alike, type DeliveryWord, type RecipientDelivery } from "../state/delivery-words.ts";
+import { exact } from "../state/time-words.ts";
+import { stateWord } from "./controls.ts";
+
+const SHOWN = 6;
+
+function words(list: readonly DeliveryWord[]): TemplateResult[] {
+  return list.map((word) =>
+    stateWord({ ...word, title: word.ts === null ? word.fact : `${word.fact}\n${exact(word.ts)}` }),
+  );
+}
+
+export function deliveryLine(
+  list: readonly RecipientDelivery[],
+  name: (id: string) => string,
+): TemplateResult | typeof nothing {
+  const told = list.filter((entry) => entry.words.length > 0);
+  if (told.length === 0) return nothing;
+  if (told.length === 1 || (alike(list) && list.length > 1)) {
+    const all = told.length > 1 ? html`<span class="delivery-who">all ${told.length}</span>` : nothing;
+    return html`<div class="delivery">${all}${words(told[0]!.words)}</div>`;
+  }
+  return html`<ul class="delivery" aria-label="Delivery">
+    ${told
+      .slice(0, SHOWN)
+      .map(
+        (entry) =>
+          html`<li><span class="delivery-who">${name(entry.recipient)}</span>${words(entry.words)}</li>`,
+      )}
+    ${told.length > SHOWN ? html`<li class="delivery-who">and ${told.length - SHOWN} more</li>` : nothing}
+  </ul>`;
+}

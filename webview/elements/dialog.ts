@@ -1,0 +1,107 @@
+/** What all dialogs share: the platform's own modal dialog (focus stays inside and returns, Esc closes), a heading, a busy state. */
+import { html, nothing, type TemplateResult } from "lit";
+import { failure, iconButton } from "./controls.ts";
+import { View } from "./view.ts";
+
+let dialogs = 0;
+
+export abstract class DialogView extends View {
+  static override readonly properties: Record<string, object> = {
+    busy: { state: true },
+    problem: { state: true },
+  };
+  declare protected busy: boolean;
+  /** Why the last action failed. */
+  declare protected problem: string | null;
+  readonly #headingId = `dialog-${++dialogs}`;
+
+  constructor() {
+    super();
+    this.busy = false;
+    this.problem = null;
+  }
+
+  protected abstract heading(): string;
+  protected abstract content(): TemplateResult;
+  /** Buttons at the end; the first is the primary one. */
+  protected footer(): TemplateResult | typeof nothing {
+    return nothing;
+  }
+  /** `Enter` in a field. */
+  protected submit(): void {}
+  protected get wide(): boolean {
+    return false;
+  }
+
+  protected override render() {
+    return html`<dialog
+      class="dialog ${this.wide ? "wide" : ""}"
+      aria-labelledby=${this.#headingId}
+      @close=${() => this.remove()}
+      @keydown=${this.#onKey}
+      @click=${this.#onBackdrop}
+    >
+      <form class="dialog-form" @submit=${this.#onSubmit}>
+        <header class="dialog-head">
+          <h2 id=${this.#headingId}>${this.heading()}</h2>
+          ${iconButton({ icon: "close", label: "Close", onClick: () => this.close() })}
+        </header>
+        <div class="dialog-body">${this.content()} ${failure(this.problem)}</div>
+        ${this.#footer()}
+      </form>
+    </dialog>`;
+  }
+
+  #footer() {
+    const footer = this.footer();
+    return footer === nothing ? nothing : html`<footer class="dialog-foot">${footer}</footer>`;
+  }
+
+  protected override firstUpdated(): void {
+    const dialog = this.querySelector("dialog");
+    dialog?.showModal();
+    const first = dialog?.querySelector<HTMLElement>("[autofocus]");
+    first?.focus();
+  }
+
+  protected close(): void {
+    this.querySelector("dialog")?.close();
+  }
+
+  /** Runs an action, shows that it runs, and says beside it why it failed. True when it worked. */
+  protected async act(action: () => Promise<unknown>): Promise<boolean> {
+    this.busy = true;
+    this.problem = null;
+    try {
+      await action();
+      return true;
+    } catch (error) {
+      this.problem = error instanceof Error ? error.message : String(error);
+      return false;
+    } finally {
+      this.busy = false;
+    }
+  }
+
+  readonly #onSubmit = (event: Event): void => {
+    event.preventDefault();
+    if (!this.busy) this.submit();
+  };
+
+  /** The workbench's keys mean nothing behind a dialog. Enter in the toolkit's fields doesn't reach the form by itself. */
+  readonly #onKey = (event: KeyboardEvent): void => {
+    event.stopPropagation();
+    if (
+      event.key === "Enter" &&
+      event.target instanceof HTMLElement &&
+      event.target.matches("vscode-text-field")
+    ) {
+      event.preventDefault();
+      if (!this.busy) this.submit();
+    }
+  };
+
+  readonly #onBackdrop = (event: MouseEvent): void => {
+    if (event.target === this.querySelector("dialog")) this.close();
+  };
+}

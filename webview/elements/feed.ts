@@ -1,0 +1,319 @@
+/**
+ * `<svc-feed>`: the window on a Group's ledger. Pages both ways as it is scrolled, holds what is looked at in its place, keeps the
+ * position per Group, and marks as read what is really seen.
+ */
+import { html, nothing } from "lit";
+import { repeat } from "lit/directives/repeat.js";
+import type { ChatMessage, LedgerEvent } from "../../shared/events.ts";
+import type { Host } from "../host.ts";
+import { icon } from "../icons.ts";
+import type { Conversation } from "../state/conversation.ts";
+import { eventWords } from "../state/event-words.ts";
+import { day, exact, sameDay } from "../state/time-words.ts";
+import { failure, skeleton } from "./controls.ts";
+import type { MessageElement } from "./message.ts";
+import { roving } from "./roving.ts";
+import { follow, View } from "./view.ts";
+
+/** Pixels from an end at which the next page is asked for, and within which the end counts as seen. */
+const PAGE_AT = 900;
+const END_AT = 24;
+/** Messages of one sender to the same people within this time share a head. */
+const CONTINUED_MS = 3 * 60_000;
+const KEEP_AFTER_MS = 200;
+
+class FeedElement extends View {
+  static override readonly properties = {
+    conversation: { attribute: false },
+    host: { attribute: false },
+    mayWrite: { type: Boolean },
+    markdown: { state: true },
+  };
+  declare conversation: Conversation;
+  declare host: Host;
+  declare mayWrite: boolean;
+  declare markdown: ((text: string) => string) | null;
+
+  #anchor: { id: string; top: number } | null = null;
+  #restored: Conversation | null = null;
+  #keepTimer: ReturnType<typeof setTimeout> | null = null;
+  #resizes: ResizeObserver | null = null;
+  #target: string | null = null;
+
+  constructor() {
+    super();
+    this.markdown = null;
+    follow(this, () => [this.conversation?.feed, this.conversation?.group]);
+    roving(this, { selector: "[data-row]", start: "last" });
+    void import("../markdown.ts").then(({ renderMarkdown }) => {
+      this.markdown = renderMarkdown;
+    });
+  }
+
+  get #scroller(): HTMLElement | null {
+    return this.querySelector<HTMLElement>(".feed-scroll");
+  }
+
+  protected override render() {
+    const { feed, group } = this.conversation;
+    if (feed.failure !== null) return html`<div class="feed-scroll">${failure(feed.failure)}</div>`;
+    if (!feed.loaded) return html`<div class="feed-scroll">${skeleton(7, "feed")}</div>`;
+    const { rows, window } = feed;
+    const messages = rows.some((row) => row.kind === "chat.message");
+    return html`<div
+        class="feed-scroll"
+        role="log"
+        aria-label="Messages"
+        aria-busy=${feed.busy !== null}
+        tabindex=${rows.length === 0 ? 0 : nothing}
+        @scroll=${this.#onScroll}
+        @message-action=${this.#onAction}
+      >
+        ${window.hasOlder ? html`<div class="feed-edge">${skeleton(2, "feed")}</div>` : nothing}
+        ${repeat(
+          rows,
+          (row) => row.id,
+          (row, at) => this.#row(row, rows[at - 1]),
+        )}
+        ${messages || window.hasOlder ? nothing : this.#empty()}
+        ${window.hasNewer ? html`<div class="feed-edge">${skeleton(2, "feed")}</div>` : nothing}
+      </div>
+      ${window.unseen > 0 ? this.#pill(window.unseen) : feed.following ? nothing : this.#pill(0)}
+      <span class="only-heard">${group.loaded ? "" : "Loading"}</span>`;
+  }
+
+  #row(row: LedgerEvent, before: LedgerEvent | undefined) {
+    const newDay = before === undefined || !sameDay(before.ts, row.ts);
+    const separator = newDay
+      ? html`<div class="day" role="separator" aria-label=${day(row.ts, Date.now())}><span>${day(row.ts, Date.now())}</span></div>`
+      : nothing;
+    const { feed, group } = this.conversation;
+    const name = this.#name;
+    if (row.kind !== "chat.message") {
+      const words = eventWords(row, name);
+      return html`${separator}
+        <div class="system" data-row=${row.id} title=${exact(row.ts)}>
+          ${icon(words.icon)}<span class="system-text">${words.text}</span><svc-time class="when" value=${row.ts}></svc-time>
+        </div>`;
+    }
+    const { reply_to } = row.data as ChatMessage;
+    return html`${separator}<svc-message
+        role="article"
+        aria-label=${this.#label(row)}
+        data-row=${row.id}
+        .event=${row}
+        .status=${feed.status(row.id)}
+        .original=${reply_to === undefined ? undefined : feed.original(reply_to)}
+        .host=${this.host}
+        .name=${name}
+        .names=${group.actors}
+        .markdown=${this.markdown}
+        ?continued=${!newDay && continues(before, row)}
+        ?mayWrite=${this.mayWrite}
+      ></svc-message>`;
+  }
+
+  readonly #name = (id: string): string => this.conversation.group.name(id);
+
+  #label(row: LedgerEvent): string {
+    const { to, text } = row.data as ChatMessage;
+    return `${this.#name(row.by)} to ${to.map(this.#name).join(", ") || "the Group"}: ${text.slice(0, 120)}`;
+  }
+
+  #pill(unseen: number) {
+    return html`<button type="button" class="pill" @click=${() => void this.toEnd()}>
+      ${icon("arrow-down")}<span>${unseen > 0 ? `${unseen} new` : "Newest"}</span>
+    </button>`;
+  }
+
+  #empty() {
+    const { group } = this.conversation;
+    const someone = group.actors[0];
+    return html`<div class="empty">
+      ${icon("comment-discussion", "empty-icon")}
+      <h3>Nothing was said here yet</h3>
+      ${
+        someone === undefined
+          ? html`<p>Add an Actor first: an agent that takes part in this Group. Then write to it below.</p>`
+          : html`<p>Write to your agents below. For example:</p>
+              <ul class="examples">
+                ${[
+                  "What are you working on?",
+                  "Please run the tests and tell me what fails.",
+                  "Review the last change and list what you would mend.",
+                ].map(
+                  (text) =>
+                    html`<li><button type="button" class="link" @click=${() => this.tell("suggest", text)}>${text}</button></li>`,
+                )}
+              </ul>`
+      }
+    </div>`;
+  }
+
+  protected override willUpdate(): void {
+    this.#anchor = this.#topRow();
+  }
+
+  protected override updated(): void {
+    const scroller = this.#scroller;
+    const { feed } = this.conversation;
+    if (scroller === null || !feed.loaded) return;
+    this.#resizes ??= new ResizeObserver(() => this.#settle());
+    if (this.#restored !== this.conversation) {
+      this.#restored = this.conversation;
+      this.#resizes.disconnect();
+      this.#resizes.observe(scroller);
+      const place = this.conversation.place;
+      const row = place === null ? null : this.#find(place.eventId);
+      feed.following = row === null;
+      if (row === null || place === null) scroller.scrollTop = scroller.scrollHeight;
+      else
+        scroller.scrollTop +=
+          row.getBoundingClientRect().top - scroller.getBoundingClientRect().top - place.offset;
+      requestAnimationFrame(() => this.#settle());
+      return;
+    }
+    this.#settle();
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.#resizes?.disconnect();
+    this.#resizes = null;
+    this.#restored = null;
+  }
+
+  /** After rows changed: stay at the end when following, else keep the top row where it was. */
+  #settle(): void {
+    const scroller = this.#scroller;
+    const { feed } = this.conversation;
+    if (scroller === null) return;
+    if (this.#target !== null) return;
+    if (feed.following && !feed.window.hasNewer) {
+      scroller.scrollTop = scroller.scrollHeight;
+    } else if (this.#anchor !== null) {
+      const row = this.#find(this.#anchor.id);
+      if (row !== null) {
+        const moved = row.getBoundingClientRect().top - this.#anchor.top;
+        if (Math.abs(moved) > 0.5) scroller.scrollTop += moved;
+      }
+    }
+    this.#look();
+  }
+
+  #find(id: string): HTMLElement | null {
+    return this.querySelector<HTMLElement>(`[data-row="${CSS.escape(id)}"]`);
+  }
+
+  #topRow(): { id: string; top: number } | null {
+    const scroller = this.#scroller;
+    if (scroller === null) return null;
+    const top = scroller.getBoundingClientRect().top;
+    for (const row of this.querySelectorAll<HTMLElement>("[data-row]")) {
+      const box = row.getBoundingClientRect();
+      if (box.bottom > top + 1) return { id: row.dataset["row"] ?? "", top: box.top };
+    }
+    return null;
+  }
+
+  readonly #onScroll = (): void => {
+    const scroller = this.#scroller;
+    if (scroller === null || this.#target !== null) return;
+    const { feed } = this.conversation;
+    const atEnd = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight <= END_AT;
+    const following = atEnd && !feed.window.hasNewer;
+    if (following !== feed.following) {
+      feed.following = following;
+      this.requestUpdate();
+    }
+    this.#look();
+    if (this.#keepTimer === null) this.#keepTimer = setTimeout(() => this.#keep(), KEEP_AFTER_MS);
+  };
+
+  /** Asks for the page that is about to be seen, and marks as read. */
+  #look(): void {
+    const scroller = this.#scroller;
+    const { feed, marks } = this.conversation;
+    if (scroller === null || !feed.loaded) return;
+    const below = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight;
+    if (feed.busy === null) {
+      if (feed.window.hasOlder && scroller.scrollTop < PAGE_AT) void feed.older();
+      else if (feed.window.hasNewer && below < PAGE_AT) void feed.newer();
+    }
+    if (below > END_AT || feed.window.hasNewer) return;
+    feed.seen();
+    const newest = feed.rows.findLast((row) => row.kind === "chat.message");
+    if (newest !== undefined) marks.seen(newest.id);
+  }
+
+  #keep(): void {
+    this.#keepTimer = null;
+    const scroller = this.#scroller;
+    if (scroller === null || !this.isConnected) return;
+    const row = this.conversation.feed.following ? null : this.#topRow();
+    this.conversation.keepPlace(
+      row === null
+        ? null
+        : { eventId: row.id, offset: Math.round(row.top - scroller.getBoundingClientRect().top) },
+    );
+  }
+
+  async toEnd(): Promise<void> {
+    await this.conversation.feed.toEnd();
+    await this.updateComplete;
+    const scroller = this.#scroller;
+    if (scroller !== null) scroller.scrollTop = scroller.scrollHeight;
+    this.conversation.keepPlace(null);
+    this.#look();
+  }
+
+  /** Shows a message, wherever in the history it is, and gives it the focus. */
+  async jump(eventId: string): Promise<boolean> {
+    this.#target = eventId;
+    this.conversation.feed.following = false;
+    const found = await this.conversation.feed.jump(eventId);
+    this.requestUpdate();
+    await this.updateComplete;
+    await Promise.all(
+      [...this.querySelectorAll<MessageElement>("svc-message")].map((row) => row.updateComplete),
+    );
+    const row = found ? this.#find(eventId) : null;
+    row?.scrollIntoView({ block: "center" });
+    row?.focus({ preventScroll: true });
+    row?.classList.add("found");
+    setTimeout(() => row?.classList.remove("found"), 1600);
+    requestAnimationFrame(() => {
+      this.#target = null;
+      this.#onScroll();
+    });
+    return row !== null;
+  }
+
+  /** Gives the focus to the feed's newest or last focused row. */
+  focusRow(): void {
+    this.querySelector<HTMLElement>("[data-row][tabindex='0']")?.focus();
+  }
+
+  readonly #onAction = (event: Event): void => {
+    const { detail } = event as CustomEvent<{ kind: string; target?: string }>;
+    if (detail.kind !== "jump" || detail.target === undefined) return;
+    event.stopPropagation();
+    void this.jump(detail.target);
+  };
+}
+
+function continues(before: LedgerEvent | undefined, row: LedgerEvent): boolean {
+  if (before === undefined || before.kind !== "chat.message" || before.by !== row.by) return false;
+  if (Date.parse(row.ts) - Date.parse(before.ts) > CONTINUED_MS) return false;
+  const a = before.data as ChatMessage;
+  const b = row.data as ChatMessage;
+  return (
+    b.reply_to === undefined &&
+    a.message_mode === b.message_mode &&
+    a.src_group_title === b.src_group_title &&
+    a.to.join() === b.to.join()
+  );
+}
+
+customElements.define("svc-feed", FeedElement);
+export type { FeedElement };

@@ -1,0 +1,48 @@
+/** `<svc-settings-menu>`: what concerns the whole window: appearance, access, health, keys, leaving. */
+import { html } from "lit";
+import { THEME_CHOICES, type ThemeChoice } from "../state/appearance.ts";
+import type { MenuItem } from "./menu.ts";
+import { View } from "./view.ts";
+
+class SettingsMenuElement extends View {
+  static override readonly properties = {
+    administrator: { type: Boolean },
+    mayLeave: { type: Boolean },
+    theme: {},
+  };
+  declare administrator: boolean;
+  declare mayLeave: boolean;
+  /** The person's choice; empty where the editor decides. */
+  declare theme: ThemeChoice | "";
+
+  protected override render() {
+    return html`<svc-menu label="Settings" icon="settings-gear" .items=${() => this.#items()}></svc-menu>`;
+  }
+
+  #items(): MenuItem[] {
+    const dialog = (name: string) => () => this.tell("open-dialog", { name });
+    const items: MenuItem[] = [];
+    if (this.administrator) {
+      items.push(
+        { label: "Access tokens…", icon: "key", onSelect: dialog("tokens") },
+        { label: "Health…", icon: "heart", onSelect: dialog("health") },
+      );
+    }
+    items.push({ label: "Keyboard…", icon: "keyboard", detail: "?", onSelect: dialog("keyboard") });
+    if (this.theme !== "") {
+      for (const choice of THEME_CHOICES) {
+        items.push({
+          label: choice.label,
+          icon: "color-mode",
+          checked: choice.value === this.theme,
+          onSelect: () => this.tell("choose-theme", choice.value),
+        });
+      }
+    }
+    if (this.mayLeave)
+      items.push({ label: "Sign out", icon: "sign-out", onSelect: () => this.tell("sign-out") });
+    return items;
+  }
+}
+
+customElements.define("svc-settings-menu", SettingsMenuElement);

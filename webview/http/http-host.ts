@@ -1,0 +1,100 @@
+/** The interface's host in a browser: the daemon's Web API under the page's own origin, in a cookie session. */
+import { API_PREFIX } from "../../shared/names.ts";
+import type { ArgumentsOf, OperationName, ResultOf } from "../../shared/operations/registry.ts";
+import type {
+  BlobAddress,
+  Connection,
+  GroupsListener,
+  Host,
+  LedgerListener,
+  Release,
+  Uploaded,
+  UploadOptions,
+} from "../host.ts";
+import { EventSocket } from "./event-socket.ts";
+import type { Requests } from "./requests.ts";
+import { prepare } from "./routes.ts";
+import { fileName, upload } from "./upload.ts";
+
+const MEMORY_PREFIX = "svc/";
+
+export class HttpHost implements Host {
+  readonly home = "browser";
+  readonly #requests: Requests;
+  readonly #socket: EventSocket;
+
+  constructor(requests: Requests) {
+    this.#requests = requests;
+    const origin = location.origin.replace(/^http/, "ws");
+    this.#socket = new EventSocket(`${origin}${API_PREFIX}/events/ws`);
+    requests.heard = () => this.#socket.heard();
+    requests.silent = () => this.#socket.doubt();
+    addEventListener("online", () => this.retry());
+    addEventListener("focus", () => this.retry());
+  }
+
+  start(): void {
+    this.#socket.start();
+  }
+
+  stop(): void {
+    this.#socket.stop();
+  }
+
+  async call<Name extends OperationName>(
+    name: Name,
+    input: ArgumentsOf<Name>,
+    options: { signal?: AbortSignal } = {},
+  ): Promise<ResultOf<Name>> {
+    const { method, url, body } = prepare(name, input);
+    return (await this.#requests.json(method, url, body, options.signal)) as ResultOf<Name>;
+  }
+
+  watchGroups(listener: GroupsListener): Release {
+    return this.#socket.groups(listener);
+  }
+
+  watchLedger(groupId: string, after: string | null, listener: LedgerListener): Release {
+    return this.#socket.ledger(groupId, after, listener);
+  }
+
+  upload(groupId: string, file: File, options: UploadOptions): Promise<Uploaded> {
+    const name = new URLSearchParams({ name: fileName(file) });
+    return upload(this.#requests, `${API_PREFIX}/groups/${groupId}/uploads?${name}`, file, options);
+  }
+
+  async blob(groupId: string, sha256: string): Promise<BlobAddress> {
+    const blob = await this.#requests.blob(`${API_PREFIX}/groups/${groupId}/blobs/${sha256}`);
+    const url = URL.createObjectURL(blob);
+    return { url, release: () => URL.revokeObjectURL(url) };
+  }
+
+  watchConnection(listener: (connection: Connection) => void): Release {
+    return this.#socket.watch(listener);
+  }
+
+  retry(): void {
+    this.#socket.retry();
+  }
+
+  remember(key: string, value: unknown): void {
+    try {
+      if (value === null) localStorage.removeItem(MEMORY_PREFIX + key);
+      else localStorage.setItem(MEMORY_PREFIX + key, JSON.stringify(value));
+    } catch {
+      // A browser without storage, or a full one: the view forgets, nothing else.
+    }
+  }
+
+  recall(key: string): unknown {
+    try {
+      return JSON.parse(localStorage.getItem(MEMORY_PREFIX + key) ?? "null");
+    } catch {
+      return null;
+    }
+  }
+
+  openLink(url: string): void {
+    window.open(url, "_blank", "noopener,noreferrer");
+  }
+}

@@ -1,0 +1,65 @@
+/**
+ * Markdown of messages as safe HTML. Raw HTML in a message is text; what comes out passes DOMPurify as well. Pictures become links, so
+ * that looking at a message fetches nothing from anywhere.
+ */
+import DOMPurify from "dompurify";
+import MarkdownIt from "markdown-it";
+
+const CACHED = 600;
+
+const markdown = new MarkdownIt({ html: false, linkify: true, breaks: true, typographer: false });
+markdown.linkify.set({ fuzzyLink: false, fuzzyEmail: false });
+
+const escape = (text: string) => markdown.utils.escapeHtml(text);
+
+function codeBlock(content: string, language: string): string {
+  const name = language === "" ? "code" : language;
+  return (
+    `<div class="code-block"><div class="code-head"><span class="code-language">${escape(name)}</span>` +
+    `<button type="button" class="code-copy" tabindex="-1">Copy</button></div>` +
+    `<pre tabindex="-1"><code>${escape(content.replace(/\n$/, ""))}</code></pre></div>`
+  );
+}
+
+markdown.renderer.rules.fence = (tokens, at) => {
+  const token = tokens[at]!;
+  return codeBlock(token.content, token.info.trim().split(/\s+/, 1)[0] ?? "");
+};
+markdown.renderer.rules.code_block = (tokens, at) => codeBlock(tokens[at]!.content, "");
+markdown.renderer.rules.image = (tokens, at) => {
+  const token = tokens[at]!;
+  const address = String(token.attrGet("src") ?? "");
+  return `<a href="${escape(address)}">${escape(token.content === "" ? address : token.content)}</a>`;
+};
+markdown.renderer.rules.table_open = () => `<div class="table-scroll"><table>`;
+markdown.renderer.rules.table_close = () => `</table></div>`;
+
+const ALLOWED = {
+  ALLOWED_TAGS:
+    "a b blockquote br button code del div em h1 h2 h3 h4 h5 h6 hr i li ol p pre s span strong table tbody td th thead tr ul".split(
+      " ",
+    ),
+  ALLOWED_ATTR: ["class", "href", "start", "tabindex", "type"],
+  ALLOWED_URI_REGEXP: /^(?:https?|mailto):/i,
+  ALLOW_DATA_ATTR: false,
+  ALLOW_ARIA_ATTR: false,
+};
+
+const cache = new Map<string, string>();
+
+/** Safe HTML of a message's text; the last some hundred are kept. Text of at most 64 KiB. */
+export function renderMarkdown(text: string): string {
+  const known = cache.get(text);
+  if (known !== undefined) {
+    cache.delete(text);
+    cache.set(text, known);
+    return known;
+  }
+  const rendered = DOMPurify.sanitize(markdown.render(text), ALLOWED);
+  cache.set(text, rendered);
+  if (cache.size > CACHED) {
+    const oldest = cache.keys().next().value;
+    if (oldest !== undefined) cache.delete(oldest);
+  }
+  return rendered;
+}

@@ -1,0 +1,26 @@
+/** An Actor's state as its row says it. The daemon decides the state; this only finds the words. */
+import type { ActorWithPresence } from "../../shared/operations/actors.ts";
+import type { IconName } from "../icons.ts";
+import type { Tone } from "./delivery-words.ts";
+
+type State = ActorWithPresence["presence"]["state"];
+
+const WORDS: Record<State, { icon: IconName; word: string; tone: Tone }> = {
+  working: { icon: "sync", word: "working", tone: "good" },
+  waiting: { icon: "bell-dot", word: "waiting for you", tone: "attention" },
+  idle: { icon: "circle-filled", word: "idle", tone: "good" },
+  stalled: { icon: "warning", word: "stalled", tone: "attention" },
+  starting: { icon: "loading", word: "starting", tone: "quiet" },
+  stopped: { icon: "circle-outline", word: "stopped", tone: "quiet" },
+  failed: { icon: "error", word: "failed", tone: "bad" },
+  unavailable: { icon: "circle-slash", word: "unavailable", tone: "quiet" },
+};
+
+export function actorWords(state: State): { icon: IconName; word: string; tone: Tone } {
+  return WORDS[state];
+}
+
+/** The name people see: the title where there is one, else the id. */
+export function actorName(actor: { id: string; title: string }): string {
+  return actor.title === "" ? actor.id : actor.title;
+}

@@ -1,0 +1,57 @@
+/** Everything that belongs to the Group that is open; opened and closed as one. */
+import type { Host } from "../host.ts";
+import { DraftKeeper } from "./draft.ts";
+import { Feed, type Place } from "./feed.ts";
+import { OpenGroup } from "./open-group.ts";
+import { Outgoing } from "./outgoing.ts";
+import { ReadMarks } from "./read-marks.ts";
+import { Uploads } from "./uploads.ts";
+
+export class Conversation {
+  readonly groupId: string;
+  readonly group: OpenGroup;
+  readonly feed: Feed;
+  readonly draft: DraftKeeper;
+  readonly uploads: Uploads;
+  readonly outgoing: Outgoing;
+  readonly marks: ReadMarks;
+  readonly #host: Host;
+
+  constructor(host: Host, groupId: string, looking: () => boolean) {
+    this.#host = host;
+    this.groupId = groupId;
+    this.group = new OpenGroup(host, groupId);
+    this.feed = new Feed(host, groupId, () => void this.group.refresh());
+    this.draft = new DraftKeeper(host, groupId);
+    this.uploads = new Uploads(host, groupId, (uploaded) =>
+      this.draft.update({ attachments: [...this.draft.draft.attachments, uploaded] }),
+    );
+    this.outgoing = new Outgoing(host, groupId);
+    this.marks = new ReadMarks(host, groupId, looking);
+  }
+
+  /** Where the person was here; null is the end. */
+  get place(): Place | null {
+    const kept = this.#host.recall(`place/${this.groupId}`);
+    if (typeof kept !== "object" || kept === null) return null;
+    const { eventId, offset } = kept as Partial<Place>;
+    return typeof eventId === "string" && typeof offset === "number" ? { eventId, offset } : null;
+  }
+
+  keepPlace(place: Place | null): void {
+    this.#host.remember(`place/${this.groupId}`, place);
+  }
+
+  open(): void {
+    void this.group.refresh();
+    void this.feed.open(this.place);
+    void this.draft.load();
+  }
+
+  close(): void {
+    this.feed.close();
+    this.draft.close();
+    this.uploads.close();
+    this.marks.close();
+  }
+}

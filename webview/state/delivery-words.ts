@@ -1,0 +1,132 @@
+/** What became of a message, in words: per recipient an icon, a word, and the fact behind it (interface.md, "Delivery in words"). */
+import type { MessageStatus } from "../../shared/operations/messages.ts";
+import type { IconName } from "../icons.ts";
+
+export type Tone = "quiet" | "good" | "attention" | "bad";
+
+export interface DeliveryWord {
+  icon: IconName;
+  word: string;
+  tone: Tone;
+  /** One sentence for the tooltip. */
+  fact: string;
+  /** When it became so; null when nobody recorded it. */
+  ts: string | null;
+}
+
+export interface RecipientDelivery {
+  recipient: string;
+  words: DeliveryWord[];
+  /** May be handed out again on purpose; `ambiguous` needs the person to say so. */
+  again: "no" | "failed" | "ambiguous";
+}
+
+type Delivery = NonNullable<MessageStatus["delivery_status"][string]>;
+type Obligation = NonNullable<MessageStatus["obligation_status"][string]>;
+
+function because(reason: string): string {
+  return reason === "" ? "" : ` (${reason.replaceAll("_", " ")})`;
+}
+
+function deliveryWord(who: string, status: Delivery, mail: boolean): DeliveryWord {
+  const { ts } = status;
+  switch (status.state) {
+    case "pending":
+      return mail
+        ? { icon: "mail", word: "in the Inbox", tone: "quiet", fact: `${who} hasn't read this Mail yet.`, ts }
+        : {
+            icon: "clock",
+            word: "pending",
+            tone: "quiet",
+            fact: `Waits until ${who} takes it${because(status.reason)}.`,
+            ts,
+          };
+    case "claimed":
+      return {
+        icon: "sync",
+        word: "claimed",
+        tone: "quiet",
+        fact: `Handed to ${who}, who hasn't confirmed it yet.`,
+        ts,
+      };
+    case "accepted":
+      return { icon: "check", word: "accepted", tone: "good", fact: `${who} confirmed that it arrived.`, ts };
+    case "failed":
+      return {
+        icon: "error",
+        word: `failed${because(status.reason)}`,
+        tone: "bad",
+        fact: `It didn't reach ${who}${because(status.reason)}.`,
+        ts,
+      };
+    case "ambiguous":
+      return {
+        icon: "question",
+        word: "not confirmed",
+        tone: "attention",
+        fact: `It may have reached ${who}: it was handed over, but never confirmed${because(status.reason)}.`,
+        ts,
+      };
+    case "read":
+      return { icon: "eye", word: "read", tone: "good", fact: `${who} read it.`, ts };
+  }
+}
+
+function obligationWord(who: string, status: Obligation): DeliveryWord {
+  const ts = status.ts ?? null;
+  switch (status.state) {
+    case "open":
+      return {
+        icon: "reply",
+        word: "reply open",
+        tone: "attention",
+        fact: `A reply of ${who} is still to come.`,
+        ts,
+      };
+    case "replied":
+      return { icon: "reply", word: "replied", tone: "good", fact: `${who} replied.`, ts };
+    case "cancelled":
+      return {
+        icon: "circle-slash",
+        word: "request cancelled",
+        tone: "quiet",
+        fact: `The reply request to ${who} was cancelled.`,
+        ts,
+      };
+  }
+}
+
+/**
+ * The words for each recipient of a message, in the order of `to`. `name` gives a recipient's name as it is shown.
+ * Messages to the person say only what they still owe.
+ */
+export function deliveries(
+  status: MessageStatus,
+  message: { to: readonly string[]; message_mode: string },
+  name: (recipient: string) => string,
+): RecipientDelivery[] {
+  const mail = message.message_mode === "mail";
+  return message.to.map((recipient) => {
+    const who = recipient === "user" ? "You" : name(recipient);
+    const words: DeliveryWord[] = [];
+    const delivery = status.delivery_status[recipient];
+    const obligation = status.obligation_status[recipient];
+    const read = status.read_status[recipient] === true;
+    if (delivery !== undefined && obligation?.state !== "replied" && recipient !== "user") {
+      const seen =
+        mail && read && delivery.state === "pending" ? { ...delivery, state: "read" as const } : delivery;
+      words.push(deliveryWord(who, seen, mail));
+    } else if (delivery === undefined && read && recipient !== "user") {
+      words.push(deliveryWord(who, { state: "read", reason: "", ts: null }, mail));
+    }
+    if (obligation !== undefined) words.push(obligationWord(who, obligation));
+    const again = delivery?.state === "failed" || delivery?.state === "ambiguous" ? delivery.state : "no";
+    return { recipient, words, again };
+  });
+}
+
+/** True when every recipient's words are the same, so that one line says it for all. */
+export function alike(list: readonly RecipientDelivery[]): boolean {
+  const say = (entry: RecipientDelivery) => entry.words.map((word) => word.word).join("|");
+  return list.every((entry) => say(entry) === say(list[0] ?? entry));
+}

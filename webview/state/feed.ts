@@ -1,0 +1,297 @@
+/**
+ * One Group's feed: a window on the ledger, fed by pages and by the stream, with the states of the messages in it.
+ *
+ * Gapless: the newest event is noted first, then a page is read, then the stream follows from the noted event; what both bring counts
+ * once. When the daemon can't resume, the same begins anew.
+ */
+import type { LedgerEvent } from "../../shared/events.ts";
+import type { MessageStatus } from "../../shared/operations/messages.ts";
+import type { Host, Release } from "../host.ts";
+import { FeedWindow } from "./feed-window.ts";
+import { Store } from "./store.ts";
+
+/** What is shown. Deliveries and read marks aren't rows; they change the words under the messages. */
+export const FEED_KINDS = [
+  "chat.message",
+  "chat.reply_request.cancelled",
+  "system.notify",
+  "group.create",
+  "group.update",
+  "group.attach",
+  "group.state",
+  "group.reset",
+  "group.import",
+  "actor.add",
+  "actor.update",
+  "actor.remove",
+  "actor.start",
+  "actor.stop",
+  "actor.restart",
+];
+const SHOWN = new Set(FEED_KINDS);
+
+const PAGE = 60;
+const STATUS_AFTER_MS = 120;
+const ORIGINALS = 200;
+
+/** Where the person was in a Group: the first row they saw and how far it was scrolled, or the end. */
+export interface Place {
+  eventId: string;
+  offset: number;
+}
+
+type FeedHost = Pick<Host, "call" | "watchLedger">;
+
+export class Feed extends Store {
+  readonly groupId: string;
+  readonly window = new FeedWindow();
+  readonly #host: FeedHost;
+  readonly #onActors: () => void;
+  readonly #statuses = new Map<string, MessageStatus>();
+  /** Messages outside of the window that rows refer to; null while asked for or when gone. */
+  readonly #originals = new Map<string, LedgerEvent | null>();
+  #release: Release | null = null;
+  #statusTimer: ReturnType<typeof setTimeout> | null = null;
+  #paging: Promise<void> | null = null;
+  #opening = 0;
+  #closed = false;
+  loaded = false;
+  /** Why nothing can be shown. */
+  failure: string | null = null;
+  /** The newest row is in view, so that new ones may follow it. Set by the view. */
+  following = true;
+  busy: "older" | "newer" | null = null;
+
+  constructor(host: FeedHost, groupId: string, onActors: () => void) {
+    super();
+    this.#host = host;
+    this.groupId = groupId;
+    this.#onActors = onActors;
+  }
+
+  get rows(): readonly LedgerEvent[] {
+    return this.window.rows;
+  }
+
+  status(eventId: string): MessageStatus | undefined {
+    return this.#statuses.get(eventId);
+  }
+
+  /** Opens at the end, or around `place`. */
+  async open(place: Place | null): Promise<void> {
+    const opening = ++this.#opening;
+    this.#release?.();
+    this.#release = null;
+    try {
+      const { events } = await this.#host.call("ledger_tail", { group_id: this.groupId, limit: 1 });
+      const newest = events.at(-1)?.id ?? null;
+      if (place === null || !(await this.#around(place.eventId, opening))) await this.#end(opening);
+      if (opening !== this.#opening || this.#closed) return;
+      this.failure = null;
+      this.loaded = true;
+      this.#follow(newest);
+    } catch (error) {
+      if (opening !== this.#opening || this.#closed) return;
+      if (!this.loaded) this.failure = error instanceof Error ? error.message : String(error);
+    }
+    this.changed();
+    this.#askStatuses(0);
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#opening += 1;
+    this.#release?.();
+    this.#release = null;
+    if (this.#statusTimer !== null) clearTimeout(this.#statusTimer);
+  }
+
+  async older(): Promise<void> {
+    const first = this.window.first;
+    if (!this.window.hasOlder || first === undefined) return;
+    await this.#page("older", async () => {
+      const { events, has_more } = await this.#host.call("ledger_tail", {
+        group_id: this.groupId,
+        before: first.id,
+        limit: PAGE,
+        kinds: FEED_KINDS,
+      });
+      if (this.window.first?.id === first.id) this.window.prepend(events, has_more);
+    });
+  }
+
+  async newer(): Promise<void> {
+    const last = this.window.last;
+    if (!this.window.hasNewer || last === undefined) return;
+    await this.#page("newer", async () => {
+      const { events, has_more } = await this.#host.call("ledger_tail", {
+        group_id: this.groupId,
+        after: last.id,
+        limit: PAGE,
+        kinds: FEED_KINDS,
+      });
+      if (this.window.last?.id === last.id) this.window.append(events, has_more);
+    });
+  }
+
+  /** Shows the newest rows. */
+  async toEnd(): Promise<void> {
+    this.window.unseen = 0;
+    if (this.window.hasNewer) await this.#page("newer", () => this.#end(this.#opening));
+    this.following = true;
+    this.changed();
+  }
+
+  /** Shows the rows around an event; false when it isn't there. */
+  async jump(eventId: string): Promise<boolean> {
+    if (this.window.has(eventId)) return true;
+    let found = false;
+    await this.#page("older", async () => {
+      found = await this.#around(eventId, this.#opening);
+    });
+    return found;
+  }
+
+  /** The person has seen the newest row. */
+  seen(): void {
+    if (this.window.unseen === 0) return;
+    this.window.unseen = 0;
+    this.changed();
+  }
+
+  /** Takes an event that an operation answered, before the stream brings it. */
+  accept(event: LedgerEvent): void {
+    if (this.loaded) this.#take(event);
+  }
+
+  /** A message that another refers to: from the window, or fetched once. Undefined while unknown, null when gone. */
+  original(eventId: string): LedgerEvent | null | undefined {
+    const inside = this.window.find(eventId);
+    if (inside !== undefined) return inside;
+    if (this.#originals.has(eventId)) return this.#originals.get(eventId) ?? undefined;
+    this.#originals.set(eventId, null);
+    void this.#fetchOriginal(eventId);
+    return undefined;
+  }
+
+  async #fetchOriginal(eventId: string): Promise<void> {
+    try {
+      const { events } = await this.#host.call("ledger_window", {
+        group_id: this.groupId,
+        event_id: eventId,
+        before: 0,
+        after: 0,
+      });
+      const found = events.find((event) => event.id === eventId);
+      if (found === undefined) return;
+      this.#originals.set(eventId, found);
+      if (this.#originals.size > ORIGINALS) {
+        const oldest = this.#originals.keys().next().value;
+        if (oldest !== undefined) this.#originals.delete(oldest);
+      }
+      this.changed();
+    } catch {
+      // The quote stays without its text.
+    }
+  }
+
+  async #page(side: "older" | "newer", read: () => Promise<void>): Promise<void> {
+    if (this.#paging !== null) return this.#paging;
+    this.busy = side;
+    this.#paging = read()
+      .catch(() => {
+        // Offline: the banner says so, and scrolling asks again.
+      })
+      .then(() => {
+        this.busy = null;
+        this.#paging = null;
+        if (this.#closed) return;
+        this.changed();
+        this.#askStatuses(0);
+      });
+    await this.#paging;
+  }
+
+  async #end(opening: number): Promise<void> {
+    const { events, has_more } = await this.#host.call("ledger_tail", {
+      group_id: this.groupId,
+      limit: PAGE,
+      kinds: FEED_KINDS,
+    });
+    if (opening === this.#opening) this.window.reset(events, { older: has_more, newer: false });
+  }
+
+  async #around(eventId: string, opening: number): Promise<boolean> {
+    try {
+      const page = await this.#host.call("ledger_window", {
+        group_id: this.groupId,
+        event_id: eventId,
+        before: PAGE / 2,
+        after: PAGE,
+        kinds: FEED_KINDS,
+      });
+      if (opening === this.#opening)
+        this.window.reset(page.events, { older: page.has_older, newer: page.has_newer });
+      return true;
+    } catch (error) {
+      if (error instanceof Error && "offline" in error && error.offline === true) throw error;
+      return false;
+    }
+  }
+
+  #follow(after: string | null): void {
+    this.#release = this.#host.watchLedger(this.groupId, after, {
+      event: (event) => this.#take(event),
+      actors: this.#onActors,
+      reload: () => void this.open(null),
+    });
+  }
+
+  #take(event: LedgerEvent): void {
+    if (SHOWN.has(event.kind)) {
+      if (this.window.accept(event, this.following || event.by === "user")) this.changed();
+    }
+    if (event.kind !== "system.notify") this.#askStatuses(STATUS_AFTER_MS);
+    if (event.kind.startsWith("actor.") || event.kind.startsWith("group.")) this.#onActors();
+  }
+
+  #askStatuses(after: number): void {
+    if (this.#statusTimer !== null || this.#closed) return;
+    this.#statusTimer = setTimeout(() => {
+      this.#statusTimer = null;
+      void this.#readStatuses();
+    }, after);
+  }
+
+  async #readStatuses(): Promise<void> {
+    const messages = this.window.rows.filter((event) => event.kind === "chat.message");
+    const wanted = messages
+      .filter((event) => !settled(this.#statuses.get(event.id)))
+      .map((event) => event.id);
+    if (wanted.length === 0) return;
+    try {
+      const { statuses } = await this.#host.call("ledger_statuses", {
+        group_id: this.groupId,
+        event_ids: wanted,
+      });
+      if (this.#closed) return;
+      for (const known of this.#statuses.keys()) if (!this.window.has(known)) this.#statuses.delete(known);
+      for (const [id, status] of Object.entries(statuses)) this.#statuses.set(id, status);
+      this.changed();
+    } catch {
+      // The next event or page asks again.
+    }
+  }
+}
+
+/** Nothing further can happen to it, so that it needn't be asked for again. */
+function settled(status: MessageStatus | undefined): boolean {
+  if (status === undefined) return false;
+  const deliveries = Object.values(status.delivery_status);
+  const obligations = Object.values(status.obligation_status);
+  return (
+    deliveries.length > 0 &&
+    deliveries.every((delivery) => delivery.state === "read" || delivery.state === "accepted") &&
+    obligations.every((obligation) => obligation.state !== "open")
+  );
+}

@@ -1,0 +1,74 @@
+/** The Groups that the viewer may see, with the counts that the daemon keeps. */
+import type { GroupSummary } from "../../shared/operations/groups.ts";
+import type { Host, Release } from "../host.ts";
+import { Store } from "./store.ts";
+
+export class GroupsStore extends Store {
+  readonly #host: Pick<Host, "call" | "watchGroups">;
+  #groups = new Map<string, GroupSummary>();
+  #release: Release | null = null;
+  #reading = 0;
+  loaded = false;
+
+  constructor(host: Pick<Host, "call" | "watchGroups">) {
+    super();
+    this.#host = host;
+  }
+
+  /** By title, so that nothing moves under the pointer when messages come. */
+  get list(): GroupSummary[] {
+    return [...this.#groups.values()].sort(
+      (a, b) =>
+        a.title.localeCompare(b.title, undefined, { numeric: true }) || a.group_id.localeCompare(b.group_id),
+    );
+  }
+
+  find(groupId: string | null): GroupSummary | undefined {
+    return groupId === null ? undefined : this.#groups.get(groupId);
+  }
+
+  /** What needs the person, over all Groups. */
+  get attention(): number {
+    let sum = 0;
+    for (const group of this.#groups.values()) sum += group.attention;
+    return sum;
+  }
+
+  open(): void {
+    this.#release ??= this.#host.watchGroups({
+      restart: () => void this.#read(),
+      group: (summary) => {
+        this.#groups.set(summary.group_id, summary);
+        this.changed();
+      },
+      gone: (groupId) => {
+        if (this.#groups.delete(groupId)) this.changed();
+      },
+    });
+  }
+
+  close(): void {
+    this.#release?.();
+    this.#release = null;
+  }
+
+  /** What an operation has just answered, before the stream says it. */
+  put(summary: GroupSummary): void {
+    this.#groups.set(summary.group_id, summary);
+    this.changed();
+  }
+
+  /** The whole list again: a new connection may have missed a Group that went. */
+  async #read(): Promise<void> {
+    const reading = ++this.#reading;
+    try {
+      const { groups } = await this.#host.call("group_list", {});
+      if (reading !== this.#reading) return;
+      this.#groups = new Map(groups.map((group) => [group.group_id, group]));
+      this.loaded = true;
+      this.changed();
+    } catch {
+      // The connection says so; the next one reads again.
+    }
+  }
+}

@@ -1,0 +1,65 @@
+/** The Group that is open: its settings and Actors, read again when the daemon says that they changed. */
+import type { Group } from "../../shared/model.ts";
+import type { ActorWithPresence } from "../../shared/operations/actors.ts";
+import type { Host } from "../host.ts";
+import { actorName } from "./actor-words.ts";
+import { Store } from "./store.ts";
+
+export class OpenGroup extends Store {
+  readonly groupId: string;
+  readonly #host: Pick<Host, "call">;
+  group: Group | null = null;
+  actors: readonly ActorWithPresence[] = [];
+  loaded = false;
+  /** Why it can't be shown. */
+  failure: string | null = null;
+  #reading: Promise<void> | null = null;
+  #again = false;
+
+  constructor(host: Pick<Host, "call">, groupId: string) {
+    super();
+    this.#host = host;
+    this.groupId = groupId;
+  }
+
+  /** Reads Group and Actors; calls that come meanwhile share one further read. */
+  async refresh(): Promise<void> {
+    if (this.#reading !== null) {
+      this.#again = true;
+      return this.#reading;
+    }
+    this.#reading = this.#read();
+    await this.#reading;
+    this.#reading = null;
+    if (this.#again) {
+      this.#again = false;
+      await this.refresh();
+    }
+  }
+
+  /** The shown name of `user`, `system`, an Actor id, or a sender of another Group. */
+  name(id: string): string {
+    if (id === "user") return "you";
+    if (id === "system") return "system";
+    const actor = this.actors.find((candidate) => candidate.id === id);
+    if (actor !== undefined) return actorName(actor);
+    const separator = id.indexOf("::");
+    return separator < 0 ? id : id.slice(separator + 2) === "user" ? "you" : id.slice(separator + 2);
+  }
+
+  async #read(): Promise<void> {
+    try {
+      const [{ group }, { actors }] = await Promise.all([
+        this.#host.call("group_show", { group_id: this.groupId }),
+        this.#host.call("actor_list", { group_id: this.groupId }),
+      ]);
+      this.group = group;
+      this.actors = actors;
+      this.failure = null;
+      this.loaded = true;
+    } catch (error) {
+      if (!this.loaded) this.failure = error instanceof Error ? error.message : String(error);
+    }
+    this.changed();
+  }
+}

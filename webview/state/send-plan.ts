@@ -1,0 +1,84 @@
+/** What will happen when the person presses Send, said before they do (interface.md, "The composer never loses a letter"). Pure. */
+import type { MessageMode } from "../../shared/model.ts";
+import type { ActorWithPresence } from "../../shared/operations/actors.ts";
+import type { Group } from "../../shared/model.ts";
+import { actorName } from "./actor-words.ts";
+
+export interface Plan {
+  sentence: string;
+  /** False when the daemon would refuse it; the sentence says why. */
+  possible: boolean;
+  tone: "quiet" | "attention";
+}
+
+export interface PlanInput {
+  mode: MessageMode;
+  /** Actor ids and aliases; empty is the Group's default. */
+  to: readonly string[];
+  /** The Group the message goes to instead, by title. */
+  elsewhere: string | null;
+  replyTo: string | null;
+  actors: readonly ActorWithPresence[];
+  group: Pick<Group, "state" | "settings"> | null;
+}
+
+function addressed(input: PlanInput): ActorWithPresence[] {
+  const { actors } = input;
+  const wanted =
+    input.to.length > 0
+      ? input.to
+      : [input.group?.settings.default_send_to === "broadcast" ? "@all" : "@foreman"];
+  return actors.filter((actor) =>
+    wanted.some(
+      (to) =>
+        to === actor.id ||
+        (to === "@all" && actor.enabled) ||
+        (to === "@foreman" && actor.role === "foreman") ||
+        (to === "@peers" && actor.role === "peer" && actor.enabled),
+    ),
+  );
+}
+
+/** "foreman", "foreman and docs", "foreman, docs and 3 more". */
+export function named(actors: readonly { id: string; title: string }[]): string {
+  const names = actors.map(actorName);
+  if (names.length <= 1) return names[0] ?? "";
+  if (names.length === 2) return `${names[0]} and ${names[1]}`;
+  if (names.length === 3) return `${names[0]}, ${names[1]} and ${names[2]}`;
+  return `${names[0]}, ${names[1]} and ${names.length - 2} more`;
+}
+
+export function plan(input: PlanInput): Plan {
+  const quiet = (sentence: string): Plan => ({ sentence, possible: true, tone: "quiet" });
+  const refuse = (sentence: string): Plan => ({ sentence, possible: false, tone: "attention" });
+  const { mode } = input;
+  if (input.elsewhere !== null) {
+    const manner = mode === "mail" ? "its Inbox" : "its foreman";
+    return quiet(`Goes to ${input.elsewhere}: ${manner} gets it; a copy stays here.`);
+  }
+  const meant = addressed(input);
+  if (input.actors.length === 0) return refuse("There is nobody here to write to yet. Add an Actor first.");
+  if (meant.length === 0) return refuse("None of these recipients is here and enabled.");
+  const who = named(meant);
+  const several = meant.length > 1;
+  if (mode === "mail") {
+    return quiet(`Mail: ${who} won’t be interrupted; it waits in the Inbox.`);
+  }
+  const enabled = meant.filter((actor) => actor.enabled);
+  if (enabled.length === 0) return refuse(`${who} ${several ? "are" : "is"} stopped. Enable, or send Mail.`);
+  const asks = mode === "request_reply" ? ` and ${several ? "each owes" : "owes"} you a reply` : "";
+  if (input.group?.state === "paused" || input.group?.state === "stopped") {
+    return {
+      sentence: `The Group is ${input.group.state}: it waits until the Group is started${mode === "request_reply" ? "; the reply request counts from now" : ""}.`,
+      possible: true,
+      tone: "attention",
+    };
+  }
+  const absent = enabled.filter((actor) => actor.presence.state === "unavailable");
+  if (absent.length === enabled.length) {
+    return quiet(`${who} ${several ? "aren’t" : "isn’t"} connected: it waits until then${asks}.`);
+  }
+  const verb = several ? "get" : "gets";
+  const interrupted = enabled.some((actor) => actor.presence.state === "working");
+  return quiet(`${who} ${verb} it now${interrupted ? ", while working" : ""}${asks}.`);
+}

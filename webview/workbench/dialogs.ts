@@ -1,0 +1,26 @@
+/** The dialogs by name; each is loaded when it is first asked for. */
+const DIALOGS: Readonly<Record<string, () => Promise<unknown>>> = {
+  "create-group": () => import("../elements/create-group-dialog.ts"),
+  "group-settings": () => import("../elements/group-settings-dialog.ts"),
+  "add-actor": () => import("../elements/actor-dialog.ts"),
+  "edit-actor": () => import("../elements/actor-dialog.ts"),
+  "connect-actor": () => import("../elements/connect-actor-dialog.ts"),
+  "remove-actor": () => import("../elements/remove-actor-dialog.ts"),
+  tokens: () => import("../elements/tokens-dialog.ts"),
+  health: () => import("../elements/health-dialog.ts"),
+  keyboard: () => import("../elements/keyboard-dialog.ts"),
+};
+
+/** Opens a dialog below `parent`, whose events it shares. `fields` are the element's properties. */
+export async function openDialog(
+  parent: HTMLElement,
+  name: string,
+  fields: Record<string, unknown>,
+): Promise<void> {
+  const load = DIALOGS[name];
+  if (load === undefined || parent.querySelector("dialog[open]") !== null) return;
+  await load();
+  const dialog = document.createElement(`svc-${name}-dialog`);
+  Object.assign(dialog, fields);
+  parent.append(dialog);
+}

@@ -1,0 +1,83 @@
+/** The Workbench in a browser: appearance, session, and then the workbench itself. */
+import "./workbench.css";
+import { html, nothing, render } from "lit";
+import "../elements/sign-in.ts";
+import { skeleton } from "../elements/controls.ts";
+import type { Viewer } from "../host.ts";
+import { HttpHost } from "../http/http-host.ts";
+import { HttpSession } from "../http/http-session.ts";
+import { Requests } from "../http/requests.ts";
+import type { ThemeChoice } from "../state/appearance.ts";
+import { button } from "../toolkit.ts";
+import { followTheme } from "./theme.ts";
+import "./workbench.ts";
+
+const RETRY_MS = 2000;
+const requests = new Requests();
+const session = new HttpSession(requests);
+let host = new HttpHost(requests);
+const theme = followTheme(host.recall("theme"));
+const root = document.getElementById("root")!;
+
+function show(view: unknown): void {
+  render(view, root);
+}
+
+function signIn(problem: string | null): void {
+  document.title = "Sign in";
+  show(html`<svc-sign-in
+    .session=${session}
+    .problem=${problem}
+    @signed-in=${(event: CustomEvent<Viewer>) => work(event.detail)}
+  ></svc-sign-in>`);
+}
+
+function work(viewer: Viewer): void {
+  host.start();
+  const draw = () =>
+    show(html`<svc-workbench
+      .host=${host}
+      .viewer=${viewer}
+      .theme=${theme.choice}
+      ?mayLeave=${true}
+      @choose-theme=${(event: CustomEvent<ThemeChoice>) => {
+        theme.choose(event.detail);
+        host.remember("theme", event.detail);
+        draw();
+      }}
+      @sign-out=${() =>
+        void session.signOut().then(
+          () => leave(null),
+          () => leave(null),
+        )}
+    ></svc-workbench>`);
+  draw();
+}
+
+function leave(reason: string | null): void {
+  host.stop();
+  show(nothing);
+  host = new HttpHost(requests);
+  signIn(reason);
+}
+
+session.onEnd(() => leave("Your session has ended. Sign in again."));
+
+async function begin(): Promise<void> {
+  show(html`<div class="beginning">${skeleton(6, "list")}</div>`);
+  try {
+    const viewer = await session.restore();
+    if (viewer === null) signIn(null);
+    else work(viewer);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    if (error instanceof Error && "offline" in error && error.offline === true) {
+      show(
+        html`<div class="empty"><h1>The daemon isn’t reached</h1><p>${reason}</p>${button({ label: "Try again", primary: true, onClick: () => void begin() })}</div>`,
+      );
+      setTimeout(() => void begin(), RETRY_MS);
+    } else signIn(reason);
+  }
+}
+
+void begin();

@@ -1,0 +1,506 @@
+/** `<svc-workbench>`: the columns, the keys, and which Group is open. */
+import { html, nothing } from "lit";
+import { createRef, ref } from "lit/directives/ref.js";
+import "../elements/actors-panel.ts";
+import "../elements/attachment.ts";
+import "../elements/composer.ts";
+import "../elements/feed.ts";
+import "../elements/group-header.ts";
+import "../elements/groups-column.ts";
+import "../elements/menu.ts";
+import "../elements/message.ts";
+import "../elements/offline-banner.ts";
+import "../elements/settings-menu.ts";
+import "../elements/splitter.ts";
+import "../elements/time.ts";
+import type { ActorWithPresence } from "../../shared/operations/actors.ts";
+import { announce } from "../elements/announce.ts";
+import type { ComposerElement } from "../elements/composer.ts";
+import { badge, failure, iconButton } from "../elements/controls.ts";
+import type { FeedElement } from "../elements/feed.ts";
+import type { MessageAction, MessageElement } from "../elements/message.ts";
+import { follow, View } from "../elements/view.ts";
+import type { Host, Viewer } from "../host.ts";
+import { type IconName, icon } from "../icons.ts";
+import type { ThemeChoice } from "../state/appearance.ts";
+import { Conversation } from "../state/conversation.ts";
+import { GroupsStore } from "../state/groups.ts";
+import { Layout, type Page, type Side } from "../state/layout.ts";
+import { button } from "../toolkit.ts";
+import { openDialog } from "./dialogs.ts";
+
+const PAGES: readonly { page: Page; icon: IconName; label: string }[] = [
+  { page: "groups", icon: "layers", label: "Groups" },
+  { page: "feed", icon: "comment-discussion", label: "Feed" },
+  { page: "actors", icon: "hubot", label: "Actors" },
+];
+
+class WorkbenchElement extends View {
+  static override readonly properties = {
+    host: { attribute: false },
+    viewer: { attribute: false },
+    mayLeave: { type: Boolean },
+    theme: {},
+    conversation: { state: true },
+    searching: { state: true },
+    stale: { state: true },
+    problem: { state: true },
+  };
+  declare host: Host;
+  declare viewer: Viewer;
+  declare mayLeave: boolean;
+  declare theme: ThemeChoice | "";
+  declare conversation: Conversation | null;
+  declare searching: boolean;
+  declare stale: boolean;
+  declare problem: string | null;
+  #groups!: GroupsStore;
+  #layout!: Layout;
+  #searchFrom: HTMLElement | null = null;
+  readonly #feed = createRef<FeedElement>();
+  readonly #composer = createRef<ComposerElement>();
+
+  constructor() {
+    super();
+    this.mayLeave = false;
+    this.theme = "";
+    this.conversation = null;
+    this.searching = false;
+    this.stale = false;
+    this.problem = null;
+    follow(this, () => [this.#groups, this.#layout]);
+  }
+
+  override connectedCallback(): void {
+    this.#groups = new GroupsStore(this.host);
+    this.#layout = new Layout(this.host, innerWidth);
+    this.#groups.subscribe(() => this.#onGroups());
+    super.connectedCallback();
+    this.#groups.open();
+    const last = this.host.recall("group");
+    if (typeof last === "string") this.#open(last);
+    addEventListener("resize", this.#onResize);
+    addEventListener("focus", this.#onReturn);
+    document.addEventListener("visibilitychange", this.#onReturn);
+    document.addEventListener("keydown", this.#onKey);
+    this.addEventListener("open-group", (event) => {
+      this.#open((event as CustomEvent<string>).detail);
+      if (this.#layout.breadth === "narrow") this.#layout.show("feed");
+    });
+    this.addEventListener("open-dialog", (event) => this.#onDialog(event as CustomEvent));
+    this.addEventListener("group-deleted", () => this.#close());
+    this.addEventListener("group-reset", (event) => {
+      const { detail } = event as CustomEvent<string>;
+      this.#close();
+      this.#open(detail);
+    });
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    removeEventListener("resize", this.#onResize);
+    removeEventListener("focus", this.#onReturn);
+    document.removeEventListener("visibilitychange", this.#onReturn);
+    document.removeEventListener("keydown", this.#onKey);
+    this.conversation?.close();
+    this.#groups.close();
+  }
+
+  get #administrator(): boolean {
+    return this.viewer.kind === "administrator";
+  }
+
+  #onGroups(): void {
+    const { attention, list, loaded } = this.#groups;
+    document.title = `${attention > 0 ? `(${attention}) ` : ""}${this.#groups.find(this.conversation?.groupId ?? null)?.title ?? "Workbench"}`;
+    if (!loaded) return;
+    if (this.conversation !== null && this.#groups.find(this.conversation.groupId) === undefined)
+      this.#close();
+    if (this.conversation === null && list[0] !== undefined) this.#open(list[0].group_id);
+  }
+
+  #open(groupId: string): void {
+    if (this.conversation?.groupId === groupId) return;
+    this.conversation?.close();
+    this.problem = null;
+    this.searching = false;
+    const looking = () => document.visibilityState === "visible" && document.hasFocus();
+    this.conversation = new Conversation(this.host, groupId, looking);
+    this.conversation.open();
+    this.host.remember("group", groupId);
+    this.#onGroups();
+  }
+
+  #close(): void {
+    this.conversation?.close();
+    this.conversation = null;
+    this.host.remember("group", null);
+  }
+
+  protected override render() {
+    const { breadth, page } = this.#layout;
+    return html`<div class="workbench ${breadth} ${this.stale ? "stale" : ""}" data-page=${page}>
+      <svc-offline
+        .host=${this.host}
+        @staleness=${(event: CustomEvent<boolean>) => {
+          this.stale = event.detail;
+        }}
+      ></svc-offline>
+      <div class="columns-of-workbench">${breadth === "wide" ? this.#wide() : breadth === "medium" ? this.#medium() : this.#narrow()}</div>
+      ${breadth === "narrow" ? this.#bar(PAGES) : nothing}
+    </div>`;
+  }
+
+  #wide() {
+    const side = (name: Side, content: unknown) =>
+      this.#layout.collapsed(name)
+        ? this.#rail(name)
+        : html`<aside class="column side ${name}" aria-label=${name === "groups" ? "Groups and settings" : "Actors"} ${ref((element) => this.#size(element, name))}>${content}</aside>`;
+    const splitter = (name: Side) =>
+      this.#layout.collapsed(name)
+        ? nothing
+        : html`<svc-splitter .layout=${this.#layout} .side=${name}></svc-splitter>`;
+    return html`${side("groups", this.#groupsColumn())}${splitter("groups")}${this.#center()}${splitter("actors")}${side("actors", this.#actorsColumn())}`;
+  }
+
+  #medium() {
+    const { side } = this.#layout;
+    const collapsed = this.#layout.collapsed("groups");
+    if (collapsed) return html`${this.#rail("groups")}${this.#center()}`;
+    return html`<aside class="column side" aria-label="Groups and Actors" ${ref((element) => this.#size(element, "groups"))}>
+        <div class="tabs" role="group" aria-label="Side">
+          ${PAGES.filter((entry) => entry.page !== "feed").map(
+            (entry) =>
+              html`<button type="button" class="tab" aria-pressed=${side === entry.page} @click=${() => this.#layout.show(entry.page)}>
+                ${entry.label}
+              </button>`,
+          )}
+        </div>
+        ${side === "groups" ? this.#groupsColumn() : this.#actorsColumn()}
+      </aside>
+      <svc-splitter .layout=${this.#layout} .side=${"groups"}></svc-splitter>
+      ${this.#center()}`;
+  }
+
+  #narrow() {
+    const { page } = this.#layout;
+    if (page === "groups")
+      return html`<aside class="column side full" aria-label="Groups and settings">${this.#groupsColumn()}</aside>`;
+    if (page === "actors")
+      return html`<aside class="column side full" aria-label="Actors">${this.#actorsColumn()}</aside>`;
+    return this.#center();
+  }
+
+  #size(element: Element | undefined, side: Side): void {
+    if (element instanceof HTMLElement) element.style.setProperty("width", `${this.#layout.width(side)}px`);
+  }
+
+  #rail(side: Side) {
+    const label = side === "groups" ? "Show Groups" : "Show Actors";
+    const attention = side === "groups" ? this.#groups.attention : 0;
+    return html`<aside class="rail ${side}" aria-label=${side === "groups" ? "Groups" : "Actors"}>
+      ${iconButton({
+        icon: side === "groups" ? "layout-sidebar-left" : "layout-sidebar-right",
+        label,
+        onClick: () => this.#layout.toggle(side),
+      })}
+      ${badge(attention, "need you")}
+    </aside>`;
+  }
+
+  #bar(pages: typeof PAGES) {
+    return html`<nav class="bottom-bar" aria-label="Pages">
+      ${pages.map(
+        (entry) => html`<button
+          type="button"
+          class="bottom-tab"
+          aria-current=${entry.page === this.#layout.page ? "page" : nothing}
+          @click=${() => this.#layout.show(entry.page)}
+        >
+          ${icon(entry.icon)}<span>${entry.label}</span>${entry.page === "groups" ? badge(this.#groups.attention, "need you") : nothing}
+        </button>`,
+      )}
+    </nav>`;
+  }
+
+  #groupsColumn() {
+    const collapsible = this.#layout.breadth !== "narrow";
+    return html`<svc-groups
+        .groups=${this.#groups}
+        .openId=${this.conversation?.groupId ?? null}
+        ?administrator=${this.#administrator}
+      ></svc-groups>
+      <footer class="column-foot">
+        <svc-settings-menu
+          ?administrator=${this.#administrator}
+          ?mayLeave=${this.mayLeave}
+          .theme=${this.theme}
+        ></svc-settings-menu>
+        ${this.#administrator ? nothing : html`<span class="restricted" title="Your access token is for these Groups only">${icon("lock")}restricted</span>`}
+        ${
+          collapsible
+            ? iconButton({
+                icon: "layout-sidebar-left",
+                label: "Hide Groups",
+                className: "push",
+                onClick: () => this.#layout.toggle("groups"),
+              })
+            : nothing
+        }
+      </footer>`;
+  }
+
+  #actorsColumn() {
+    if (this.conversation === null) return nothing;
+    return html`<svc-actors
+        .conversation=${this.conversation}
+        ?administrator=${this.#administrator}
+        @write-to=${this.#onWriteTo}
+        @actor-operation=${this.#onActorOperation}
+      ></svc-actors>
+      ${
+        this.#layout.breadth === "wide"
+          ? html`<footer class="column-foot">
+              ${iconButton({
+                icon: "layout-sidebar-right",
+                label: "Hide Actors",
+                className: "push",
+                onClick: () => this.#layout.toggle("actors"),
+              })}
+            </footer>`
+          : nothing
+      }`;
+  }
+
+  #center() {
+    const { conversation } = this;
+    if (conversation === null) return html`<main class="column center">${this.#welcome()}</main>`;
+    return html`<main class="column center" @sent=${() => void this.#feed.value?.toEnd()}>
+      <svc-group-header
+        .conversation=${conversation}
+        .groups=${this.#groups}
+        ?administrator=${this.#administrator}
+        ?searching=${this.searching}
+        @search=${() => this.#search()}
+        @group-state=${this.#onGroupState}
+      ></svc-group-header>
+      ${failure(this.problem)}
+      <div class="stage">
+        <svc-feed
+          ${ref(this.#feed)}
+          .conversation=${conversation}
+          .host=${this.host}
+          ?mayWrite=${true}
+          @message-action=${this.#onMessageAction}
+          @suggest=${(event: CustomEvent<string>) => this.#composer.value?.suggest(event.detail)}
+        ></svc-feed>
+        ${
+          this.searching
+            ? html`<svc-search
+                .conversation=${conversation}
+                .host=${this.host}
+                @close-search=${() => this.#endSearch()}
+                @found=${this.#onFound}
+              ></svc-search>`
+            : nothing
+        }
+      </div>
+      <svc-composer
+        ${ref(this.#composer)}
+        .conversation=${conversation}
+        .groups=${this.#groups}
+        ?administrator=${this.#administrator}
+      ></svc-composer>
+    </main>`;
+  }
+
+  #welcome() {
+    if (!this.#groups.loaded) return nothing;
+    return html`<div class="empty">
+      ${icon("comment-discussion", "empty-icon")}
+      <h1>No Group yet</h1>
+      ${
+        this.#administrator
+          ? html`<p>A Group brings you and your coding agents together around one project. Attach a folder to begin.</p>
+              ${button({ label: "Attach a folder…", icon: "folder", primary: true, onClick: () => void this.#dialog("create-group", {}) })}`
+          : html`<p>Your access token names no Group that exists now.</p>`
+      }
+    </div>`;
+  }
+
+  #dialog(name: string, fields: Record<string, unknown>): Promise<void> {
+    const { host, conversation } = this;
+    return openDialog(this, name, { host, groups: this.#groups, conversation, ...fields });
+  }
+
+  #onDialog({ detail }: CustomEvent<{ name: string } & Record<string, unknown>>): void {
+    const { name, ...fields } = detail;
+    // A dialog that leads to the next one closes first.
+    setTimeout(() => void this.#dialog(name, fields), 0);
+  }
+
+  readonly #onWriteTo = (event: Event): void => {
+    const { detail: actorId } = event as CustomEvent<string>;
+    const draft = this.conversation?.draft;
+    if (draft === undefined) return;
+    if (!draft.draft.to.includes(actorId))
+      draft.update({ to: [...draft.draft.to, actorId], elsewhere: null });
+    void this.#write();
+  };
+
+  async #write(): Promise<void> {
+    if (this.#layout.breadth === "narrow") this.#layout.show("feed");
+    await this.updateComplete;
+    this.#composer.value?.focus();
+  }
+
+  readonly #onActorOperation = (event: Event): void => {
+    const { actor, operation } = (
+      event as CustomEvent<{ actor: ActorWithPresence; operation: "actor_stop" | "actor_start" }>
+    ).detail;
+    void this.#act(async (conversation) => {
+      await this.host.call(operation, { group_id: conversation.groupId, actor_id: actor.id });
+      await conversation.group.refresh();
+    });
+  };
+
+  readonly #onGroupState = (event: Event): void => {
+    const { detail: state } = event as CustomEvent<"active" | "paused">;
+    void this.#act(async (conversation) => {
+      await this.host.call("group_set_state", { group_id: conversation.groupId, state });
+      await conversation.group.refresh();
+    });
+  };
+
+  readonly #onMessageAction = (event: Event): void => {
+    const { detail } = event as CustomEvent<MessageAction>;
+    const { event: message, kind } = detail;
+    if (kind === "reply") this.#composer.value?.reply(message, detail.quote ?? null);
+    else if (kind === "cancel") {
+      void this.#act(async (conversation) => {
+        const answer = await this.host.call("reply_request_cancel", {
+          group_id: conversation.groupId,
+          event_id: message.id,
+        });
+        conversation.feed.accept(answer.event);
+        announce("The reply request was cancelled");
+      });
+    } else if (kind === "again" && detail.target !== undefined) {
+      const actor = detail.target;
+      void this.#act(async (conversation) => {
+        await this.host.call("message_deliver", {
+          group_id: conversation.groupId,
+          source_event_id: message.id,
+          actor_ids: [actor],
+          force_ambiguous: detail.force === true,
+        });
+        announce(`It is delivered again to ${conversation.group.name(actor)}`);
+      });
+    }
+  };
+
+  async #act(action: (conversation: Conversation) => Promise<void>): Promise<void> {
+    if (this.conversation === null) return;
+    this.problem = null;
+    try {
+      await action(this.conversation);
+    } catch (error) {
+      this.problem = error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  #search(): void {
+    if (this.searching) {
+      this.#endSearch();
+      return;
+    }
+    this.#searchFrom = document.activeElement instanceof HTMLElement ? document.activeElement : null;
+    if (this.#layout.breadth === "narrow") this.#layout.show("feed");
+    void import("../elements/search.ts").then(() => {
+      this.searching = this.conversation !== null;
+    });
+  }
+
+  #endSearch(): void {
+    this.searching = false;
+    if (this.#searchFrom?.isConnected === true) this.#searchFrom.focus();
+    else this.#composer.value?.focus();
+    this.#searchFrom = null;
+  }
+
+  readonly #onFound = async (event: Event): Promise<void> => {
+    const { detail: eventId } = event as CustomEvent<string>;
+    this.searching = false;
+    await this.#feed.value?.jump(eventId);
+  };
+
+  readonly #onResize = (): void => this.#layout.resize(innerWidth);
+
+  readonly #onReturn = (): void => this.conversation?.marks.returned();
+
+  #step(by: number): void {
+    const { list } = this.#groups;
+    const at = list.findIndex((group) => group.group_id === this.conversation?.groupId);
+    const next = list[at + by];
+    if (next === undefined) return;
+    this.#open(next.group_id);
+    announce(next.title);
+  }
+
+  /** Replies to the message in focus, else to the newest one that somebody else wrote. */
+  #reply(): void {
+    const focused = document.activeElement?.closest<MessageElement>("svc-message") ?? null;
+    if (focused !== null) {
+      focused.reply();
+      return;
+    }
+    const newest = this.conversation?.feed.rows.findLast(
+      (row) => row.kind === "chat.message" && row.by !== "user",
+    );
+    if (newest !== undefined) this.#composer.value?.reply(newest, null);
+  }
+
+  readonly #onKey = (event: KeyboardEvent): void => {
+    if (event.defaultPrevented || document.querySelector("dialog[open]") !== null) return;
+    if (
+      event.altKey &&
+      !event.ctrlKey &&
+      !event.metaKey &&
+      (event.key === "ArrowUp" || event.key === "ArrowDown")
+    ) {
+      event.preventDefault();
+      this.#step(event.key === "ArrowUp" ? -1 : 1);
+      return;
+    }
+    if (event.key === "Escape") {
+      if (this.searching) this.#endSearch();
+      else if (this.#composer.value?.escape() === true) this.#composer.value.focus();
+      else if (document.activeElement?.matches("svc-composer *") === true) this.#feed.value?.focusRow();
+      else return;
+      event.preventDefault();
+      return;
+    }
+    if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+    const keys: Record<string, () => void> = {
+      "/": () => this.#search(),
+      r: () => this.#reply(),
+      c: () => void this.#write(),
+      "?": () => void this.#dialog("keyboard", {}),
+      End: () => void this.#feed.value?.toEnd(),
+    };
+    const act = keys[event.key];
+    if (act === undefined) return;
+    event.preventDefault();
+    act();
+  };
+}
+
+/** Keys belong to the text field they are typed into. */
+function isTyping(target: EventTarget | null): boolean {
+  return (
+    target instanceof HTMLElement &&
+    target.matches("input, textarea, select, vscode-text-field, [contenteditable]")
+  );
+}
+
+customElements.define("svc-workbench", WorkbenchElement);
