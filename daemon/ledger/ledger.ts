@@ -82,6 +82,11 @@ export class Ledger {
     }
   }
 
+  /** Sealed segments. */
+  get segments(): number {
+    return this.#history.segments.filter((segment) => segment.sealed).length;
+  }
+
   /** Events recorded so far. */
   get count(): number {
     return this.#history.count;

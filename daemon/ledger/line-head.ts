@@ -32,12 +32,13 @@ export function hexWord(bytes: Uint8Array, at: number): number {
 
 /** Keeps one string per distinct short value, so that a million lines don't make a million equal strings. */
 class Interner {
-  readonly #buckets: { bytes: Uint8Array; text: string }[][] = Array.from({ length: 256 }, () => []);
+  readonly #buckets: ({ bytes: Uint8Array; text: string }[] | undefined)[] = [];
 
   text(bytes: Buffer, start: number, end: number): string {
     let hash = end - start;
     for (let at = start; at < end; at += 1) hash = (Math.imul(hash, 31) + bytes[at]!) | 0;
-    const bucket = this.#buckets[(hash ^ (hash >>> 8)) & 255]!;
+    const at = (hash ^ (hash >>> 8)) & 255;
+    const bucket = (this.#buckets[at] ??= []);
     search: for (const entry of bucket) {
       if (entry.bytes.length !== end - start) continue;
       for (let at = 0; at < entry.bytes.length; at += 1) {

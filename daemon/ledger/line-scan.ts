@@ -9,7 +9,7 @@ export type LineVisitor = (bytes: Buffer, start: number, end: number, position: 
 
 /** Visits the lines in `[from, to)`. Returns the position behind the last line that was taken; an unterminated rest is not visited. */
 export function scanLines(file: OpenFile, from: number, to: number, visit: LineVisitor): number {
-  let buffer = Buffer.allocUnsafe(PIECE_BYTES);
+  let buffer = Buffer.allocUnsafe(Math.max(1, Math.min(PIECE_BYTES, to - from)));
   let held = 0;
   let position = from;
   for (;;) {

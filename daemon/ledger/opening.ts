@@ -29,13 +29,13 @@ export async function openHistory(
   clock: Clock,
 ): Promise<Opened> {
   const { files, directory } = storage;
-  if (files.stat(directory) === null) {
-    files.mkdir(directory);
-    await directorySynced(files, parentOf(directory));
-  }
+  if (files.stat(directory) === null) files.mkdir(directory);
   const names = files.list(directory);
   for (const name of names.filter(isTemporary)) files.unlink(pathOf(storage, name));
   const inventory = takeInventory(storage, names);
+  // Nothing recorded yet: perhaps an earlier open made the directory and failed before its entry was durable.
+  if (!inventory.hasActive && inventory.sealed.length === 0)
+    await directorySynced(files, parentOf(directory));
   await finishCut(storage, inventory);
   // What is read below must outlive a power cut from now on: a crash may have come between a renaming and its sync.
   await directorySynced(files, directory);

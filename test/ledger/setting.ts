@@ -1,0 +1,149 @@
+/** What ledger tests share: a clock and randomness that repeat themselves, a projection that counts, ready options. */
+import { Ledger } from "../../daemon/ledger/ledger.ts";
+import type {
+  EventHead,
+  LedgerLimits,
+  LedgerOptions,
+  NewEvent,
+  Projection,
+} from "../../daemon/ledger/types.ts";
+import type { Clock } from "../../daemon/platform/clock.ts";
+import type { Files } from "../../daemon/platform/files.ts";
+import type { Random } from "../../daemon/platform/random.ts";
+import type { LedgerEvent } from "../../shared/events.ts";
+
+export const GROUP = "g_0123456789ab";
+
+class SteadyClock implements Clock {
+  #ticks = 0;
+
+  now(): number {
+    this.#ticks += 1;
+    return 1_700_000_000_000 + this.#ticks;
+  }
+
+  monotonic(): number {
+    this.#ticks += 1;
+    return this.#ticks;
+  }
+
+  after(): never {
+    throw new Error("the ledger sets no timers");
+  }
+}
+
+class CountingRandom implements Random {
+  #drawn = 0;
+
+  bytes(count: number): Uint8Array {
+    return new Uint8Array(count);
+  }
+
+  uuid(): string {
+    this.#drawn += 1;
+    return `00000000-0000-4000-8000-${this.#drawn.toString(16).padStart(12, "0")}`;
+  }
+}
+
+/** Texts by sender, and replies per event: order and content of everything it saw show in its checkpoint. */
+export class Tally implements Projection {
+  readonly name: string = "tally";
+  readonly version: number = 1;
+  seen: [number, string, string, string | undefined][] = [];
+
+  wants(kind: string): boolean {
+    return kind === "chat.message" || kind === "mail.read";
+  }
+
+  apply(event: EventHead, ordinal: number): void {
+    this.seen.push([
+      ordinal,
+      event.id,
+      event.by,
+      event.string("reply_to") ?? JSON.stringify(event.data["to"]),
+    ]);
+  }
+
+  reset(): void {
+    this.seen = [];
+  }
+
+  checkpoint(): Uint8Array {
+    return Buffer.from(JSON.stringify(this.seen));
+  }
+
+  restore(bytes: Uint8Array): void {
+    this.seen = JSON.parse(Buffer.from(bytes).toString("utf8")) as Tally["seen"];
+  }
+
+  fresh(): Tally {
+    return new Tally();
+  }
+}
+
+/** The key of a message is who said it and the `client_id`. */
+export function keyOf(event: EventHead): string | undefined {
+  const clientId = event.kind === "chat.message" ? event.string("client_id") : undefined;
+  return clientId === undefined ? undefined : `${event.by}\n${clientId}`;
+}
+
+export function message(text: string, more: Record<string, unknown> = {}, by = "user"): NewEvent {
+  const data = {
+    message_mode: "send",
+    to: ["a"],
+    to_generations: { a: "1" },
+    sender_title: "Someone",
+    text,
+    format: "plain",
+    attachments: [],
+    refs: [],
+    ...more,
+  };
+  const clientId = more["client_id"];
+  return {
+    kind: "chat.message",
+    scope_key: "",
+    by,
+    data,
+    ...(typeof clientId === "string" ? { key: `${by}\n${clientId}` } : {}),
+  };
+}
+
+export interface Setting {
+  deps: { files: Files; clock: Clock; random: Random };
+  directory: string;
+  options: LedgerOptions;
+  tally: Tally;
+  /** Opens with a projection of its own. */
+  open(): Promise<Ledger>;
+}
+
+export function setting(
+  files: Files,
+  directory: string,
+  limits: Partial<LedgerLimits> = {},
+  random: Random = new CountingRandom(),
+): Setting {
+  const deps = { files, clock: new SteadyClock(), random };
+  const made: Setting = {
+    deps,
+    directory,
+    tally: new Tally(),
+    options: { group_id: GROUP, projections: [], keyOf, limits },
+    open() {
+      made.tally = new Tally();
+      made.options = { ...made.options, projections: [made.tally] };
+      return Ledger.open(deps, directory, made.options);
+    },
+  };
+  return made;
+}
+
+/** Every event, oldest first. */
+export function all(ledger: Ledger): LedgerEvent[] {
+  return ledger.readMany(Array.from({ length: ledger.count }, (_, ordinal) => ordinal));
+}
+
+export function texts(ledger: Ledger): string[] {
+  return all(ledger).map((event) => String(event.data["text"]));
+}
