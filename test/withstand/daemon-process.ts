@@ -8,8 +8,9 @@ import { DaemonClient } from "../../daemon/client/client.ts";
 import { launchToken } from "../../daemon/client/identity.ts";
 import { ENVIRONMENT } from "../../shared/names.ts";
 
-/** The bundle that ships. */
-export const SVC = join(import.meta.dirname, "../../dist/svc.cjs");
+/** The bundles that ship; another copy of them while somebody else builds. */
+export const DIST = process.env["WITHSTAND_DIST"] ?? join(import.meta.dirname, "../../dist");
+export const SVC = join(DIST, "svc.cjs");
 const READY_MS = 30_000;
 const OUTPUT_CHARACTERS = 8192;
 
@@ -60,7 +61,7 @@ export class DaemonProcess {
     const [command, ...args] = [
       ...(this.#options.prefix ?? []),
       process.execPath,
-      ...(this.#options.program ?? [SVC, "daemon", "run"]),
+      ...(this.#options.program ?? [join(DIST, "daemon.cjs")]),
     ];
     this.#output = "";
     const child = spawn(command!, args, {

@@ -92,7 +92,9 @@ export class StableGroup {
       const own = daemon.actorClient(member.token_file);
       own.session = `${actor_id}-${++this.#named}`;
       work.push(this.#inbox(stopped, own, actor_id, member));
-      work.push(this.#repeat(stopped, () => this.#sendNew(own, actor_id)));
+      // Of its own, since any call of the reading session would acknowledge what that was handed.
+      const sender = daemon.actorClient(member.token_file);
+      work.push(this.#repeat(stopped, () => this.#sendNew(sender, actor_id)));
     }
     return work;
   }
@@ -153,7 +155,11 @@ export class StableGroup {
       const { event } = await client.result("reply_request_cancel", { group_id: this.group_id, event_id });
       this.#mustExist.add(event.id);
     } catch (error) {
-      if (!(error instanceof RefusedByDaemon) || error.body().code !== "not_pending") throw error;
+      if (
+        !(error instanceof RefusedByDaemon) ||
+        !["not_pending", "already_replied"].includes(error.body().code)
+      )
+        throw error;
     }
   }
 
@@ -271,7 +277,7 @@ export class StableGroup {
           data["message_mode"] !== "mail" &&
           (data["to"] as string[]).includes(actor_id),
       );
-      const left = direct.filter(({ id }) => !history.isAcknowledged(id));
+      const left = direct.filter(({ id }) => !history.hasTaken(id));
       if (left.length > 0)
         problems.push(`${left.length} of ${direct.length} direct messages never reached ${actor_id}`);
     }

@@ -1,10 +1,10 @@
 /** Variants of the bundle that ships, for what would take too long or never happen by itself. */
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { DIST } from "./daemon-process.ts";
 
-const ROOT = join(import.meta.dirname, "../..");
 /** Below node_modules, so that the copies find the packages. */
-const CACHE = join(ROOT, "node_modules/.cache");
+const CACHE = join(import.meta.dirname, "../../node_modules/.cache");
 const EXTEND_BYTES = 32 * 1024;
 const SEGMENT_BYTES = 256 * 1024;
 
@@ -18,7 +18,7 @@ export interface Variant {
 export function smallSegments(): Variant {
   mkdirSync(CACHE, { recursive: true });
   const folder = mkdtempSync(join(CACHE, "svc-withstand-"));
-  cpSync(join(ROOT, "dist"), folder, { recursive: true });
+  cpSync(DIST, folder, { recursive: true });
   const bundle = join(folder, "daemon.cjs");
   const source = readFileSync(bundle, "utf8");
   const changed = source.replace(
@@ -28,7 +28,7 @@ export function smallSegments(): Variant {
   if (changed === source) throw new Error("the bundle doesn't show its ledger limits as it used to");
   writeFileSync(bundle, changed);
   return {
-    program: [join(folder, "svc.cjs"), "daemon", "run"],
+    program: [bundle],
     dispose: () => rmSync(folder, { recursive: true, force: true }),
   };
 }
