@@ -88,5 +88,7 @@ export const LIMITS = {
   /** How long the socket client waits for an answer; longer than any wait of an operation. */
   client: { callSeconds: 600, streamLineBytes: 4 * MiB, retryMillisecondsMax: 2000 },
   mcp: { toolListBytes: 16 * KiB, helpBytes: 4 * KiB, sessions: 256, sessionIdleSeconds: 3600 },
+  /** The daemon's log; one older file of this size stays beside it. */
+  log: { fileBytes: 4 * MiB },
   socketPathBytes: { linux: 107, darwin: 103 },
 } as const;

@@ -8,6 +8,9 @@ export const ENVIRONMENT = {
   actorFile: "SVC_ACTOR_FILE",
   webHost: "SVC_WEB_HOST",
   webPort: "SVC_WEB_PORT",
+  /** PEM files; the Web listener serves HTTPS with them. */
+  tlsCert: "SVC_TLS_CERT",
+  tlsKey: "SVC_TLS_KEY",
 } as const;
 
 export const DEFAULT_WEB_HOST = "127.0.0.1";

@@ -57,14 +57,15 @@ export function accessHandlers(deps: AccessDependencies): HandlersOf<AccessOpera
       requireSocketOwner(caller);
       const origin = deps.webOrigin();
       if (origin === null) {
-        throw new Refusal("conflict", { specifics: "The Web listener is off or didn't start: see 'svc doctor'." });
+        throw new Refusal("conflict", {
+          specifics: "The Web listener is off or didn't start: see 'svc doctor'.",
+        });
       }
       return { url: `${origin}/#login=${links.create()}` };
     },
     whoami(_input, { caller }) {
       const groups = caller.kind === "member" || caller.kind === "exhibit" ? [...caller.groups] : null;
-      const actor =
-        caller.kind === "actor" ? { group_id: caller.group_id, actor_id: caller.actor_id } : null;
+      const actor = caller.kind === "actor" ? { group_id: caller.group_id, actor_id: caller.actor_id } : null;
       return { kind: caller.kind, by: caller.by, groups: actor === null ? groups : [actor.group_id], actor };
     },
     remote_access_show: () => ({ remote_access: settings.value.remote_access }),
@@ -72,7 +73,8 @@ export function accessHandlers(deps: AccessDependencies): HandlersOf<AccessOpera
       const origin = wanted === null ? null : canonicalHttpsOrigin(wanted);
       if (wanted !== null && origin === null) {
         throw new Refusal("invalid_args", {
-          specifics: "'origin': isn't an HTTPS origin without path that others can reach, such as https://svc.example.org.",
+          specifics:
+            "'origin': isn't an HTTPS origin without path that others can reach, such as https://svc.example.org.",
           details: { field: "origin" },
         });
       }

@@ -2,7 +2,7 @@
  * Builds the HTTP API for each listener: the local socket, the Web listener, the exhibit. What is heavy (Express, helmet, ws, the MCP SDK) comes
  * in with this file, which is loaded when the first request for it arrives.
  */
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { ERRORS, Refusal } from "../../shared/errors.ts";
 import { API_PREFIX, HEADERS } from "../../shared/names.ts";
@@ -10,7 +10,6 @@ import type { Caller } from "../../shared/operations/caller.ts";
 import type { Dispatcher } from "../operations/dispatcher.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Log } from "../platform/log.ts";
-import type { Random } from "../platform/random.ts";
 import { answer } from "./answer.ts";
 import { createApp, introduce } from "./app.ts";
 import { authenticate, exhibitCaller, type WebCredentials, webCaller } from "./authentication.ts";
@@ -24,7 +23,6 @@ import { serveLedgerStream } from "./ledger-stream.ts";
 import type { LocalCallers } from "./local-caller.ts";
 import type { LocalApp } from "./local-socket.ts";
 import type { LoginLinks } from "./login-links.ts";
-import { type McpDependencies, McpSessions, type OpenMcp } from "./mcp-sessions.ts";
 import { type MetricSources, metricsService } from "./metrics.ts";
 import { operationRoutes } from "./operation-routes.ts";
 import { checkOrigin } from "./origin.ts";
@@ -51,10 +49,8 @@ export interface ApiDependencies {
   isReady(): boolean;
   /** Directory of the built Workbench; null where there is none. */
   workbench: string | null;
-  random: Random;
-  /** Opens an MCP server for one session; null where MCP over HTTP is off. */
-  openMcp: OpenMcp | null;
-  lifeline: McpDependencies["lifeline"];
+  /** Serves `/mcp` and authenticates by itself; null where MCP over HTTP is off. */
+  mcp: ((request: IncomingMessage, response: ServerResponse) => Promise<void>) | null;
 }
 
 export interface Api {
@@ -64,7 +60,6 @@ export interface Api {
   exhibit(names: ListenerNames, groups: readonly string[]): WebApp;
   /** A Group came. */
   groupCreated(groupId: string): void;
-  close(): Promise<void>;
 }
 
 const EVENT_SOCKET_PATH = `${API_PREFIX}/events/ws`;
@@ -73,7 +68,6 @@ export function createApi(deps: ApiDependencies): Api {
   const { dispatcher, clock, log, requestIds, callers, hub } = deps;
   const globalStream = new GlobalStream(hub);
   const eventSockets = new EventSockets(hub);
-  const mcp = deps.openMcp === null ? null : new McpSessions({ ...deps, openMcp: deps.openMcp });
 
   const localCheck =
     (request: IncomingMessage): (() => boolean) =>
@@ -104,7 +98,7 @@ export function createApi(deps: ApiDependencies): Api {
     routes: routesWith(({ request }) => localCheck(request)),
     web: null,
     workbench: null,
-    mcp: mcp === null ? null : (exchange) => mcp.serve(exchange),
+    mcp: deps.mcp,
   });
 
   return {
@@ -123,7 +117,11 @@ export function createApi(deps: ApiDependencies): Api {
         callerOf: webCaller,
       };
       const refuseFailure = failureLimit(clock);
-      const routes = routesWith(({ request, site }) => () => isCaller(authenticate(request, site!, credentials)));
+      const routes = routesWith(
+        ({ request, site }) =>
+          () =>
+            isCaller(authenticate(request, site!, credentials)),
+      );
       const signIn = sessionRoutes({
         clock,
         credentials,
@@ -139,15 +137,17 @@ export function createApi(deps: ApiDependencies): Api {
           routes: [...routes, ...signIn],
           web: { names, credentials, refuseFailure },
           workbench: deps.workbench,
-          mcp: mcp === null ? null : (exchange) => mcp.serve(exchange),
+          mcp: deps.mcp,
         }),
         upgrade(request, socket, head) {
           const site = siteOf(request, names);
           const refusal = site === null ? new Refusal("wrong_host") : checkOrigin(request, site);
-          if (site === null || refusal !== null) return refuseUpgrade(socket, refusal ?? new Refusal("wrong_host"));
+          if (site === null || refusal !== null)
+            return refuseUpgrade(socket, refusal ?? new Refusal("wrong_host"));
           if (pathOf(request) !== EVENT_SOCKET_PATH) return refuseUpgrade(socket, new Refusal("not_found"));
           const found = authenticate(request, site, credentials);
-          if (found === null || found instanceof Refusal) return refuseUpgrade(socket, new Refusal("unauthenticated"));
+          if (found === null || found instanceof Refusal)
+            return refuseUpgrade(socket, new Refusal("unauthenticated"));
           eventSockets.accept(request, socket, head, found.caller, () =>
             isCaller(authenticate(request, site, credentials)),
           );
@@ -160,7 +160,11 @@ export function createApi(deps: ApiDependencies): Api {
         sessions: null,
         callerOf: (token) => exhibitCaller(token, groups),
       };
-      const routes = routesWith(({ request, site }) => () => isCaller(authenticate(request, site!, credentials)));
+      const routes = routesWith(
+        ({ request, site }) =>
+          () =>
+            isCaller(authenticate(request, site!, credentials)),
+      );
       return {
         request: createApp({
           log,
@@ -174,7 +178,6 @@ export function createApi(deps: ApiDependencies): Api {
       };
     },
     groupCreated: (groupId) => globalStream.groupCreated(groupId),
-    close: async () => mcp?.close(),
   };
 }
 

@@ -3,7 +3,13 @@
  * security headers, size, authentication, CSRF, route.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import express, { type Express, type NextFunction, type Request, type RequestHandler, type Response } from "express";
+import express, {
+  type Express,
+  type NextFunction,
+  type Request,
+  type RequestHandler,
+  type Response,
+} from "express";
 import helmet from "helmet";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
@@ -30,7 +36,7 @@ export interface AppDependencies {
   /** Directory of the built Workbench; null where there is none. */
   workbench: string | null;
   /** Serves `/mcp`; null where there is none. It authenticates by itself: a launch token and nothing else. */
-  mcp: ((exchange: Exchange) => Promise<void>) | null;
+  mcp: ((request: IncomingMessage, response: ServerResponse) => Promise<void>) | null;
 }
 
 const exchanges = new WeakMap<IncomingMessage, Exchange>();
@@ -62,7 +68,8 @@ export function createApp(deps: AppDependencies): Express {
   app.use(securityHeaders());
   app.use(limitLength);
   if (deps.web !== null) app.use(knowCaller(deps.web.credentials));
-  if (deps.mcp !== null) app.all("/mcp", served(deps.mcp));
+  const { mcp } = deps;
+  if (mcp !== null) app.all("/mcp", (request, response) => mcp(request, response));
   addRoutes(app, deps);
   if (deps.workbench !== null) serveWorkbench(app, deps.workbench);
   app.use((request: Request) => {
@@ -149,7 +156,11 @@ function addRoutes(app: Express, deps: AppDependencies): void {
     for (const route of routes) {
       methods.add(route.method);
       if (route.method === "GET") methods.add("HEAD");
-      app[methodOf(route)](pattern, guard(route, deps), served((exchange) => route.serve(exchange)));
+      app[methodOf(route)](
+        pattern,
+        guard(route, deps),
+        served((exchange) => route.serve(exchange)),
+      );
     }
     app.all(pattern, (_request, response) => {
       response.setHeader("Allow", [...methods].join(", "));
@@ -213,4 +224,3 @@ function refusalOfError(error: unknown, id: string, log: Log): Refusal {
   log.error("unexpected", { request: id, ...errorFields(error) });
   return new Refusal("internal_error", { details: { request_id: id } });
 }
-

@@ -21,7 +21,13 @@ export interface FileStore {
 }
 
 /** Types that a browser may show by itself: images without a script in them. */
-const SHOWN_TYPES: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/gif", "image/webp", "image/avif"]);
+const SHOWN_TYPES: ReadonlySet<string> = new Set([
+  "image/png",
+  "image/jpeg",
+  "image/gif",
+  "image/webp",
+  "image/avif",
+]);
 const TYPE = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/;
 
 function groupOf(exchange: Exchange): string {
@@ -49,7 +55,12 @@ export async function serveUpload(store: FileStore, clock: Clock, exchange: Exch
   const groupId = groupOf(exchange);
   if (callerOfExchange(exchange).kind === "exhibit") throw new Refusal("permission_denied");
   const name = fieldsOf(exchange, ["name"]).get("name") ?? "file";
-  if (name === "" || Buffer.byteLength(name) > LIMITS.attachment.nameBytes || !name.isWellFormed() || name.includes("\0")) {
+  if (
+    name === "" ||
+    Buffer.byteLength(name) > LIMITS.attachment.nameBytes ||
+    !name.isWellFormed() ||
+    name.includes("\0")
+  ) {
     throw new Refusal("invalid_args", { details: { field: "name" } });
   }
   const { headers } = exchange.request;
@@ -66,7 +77,11 @@ export async function serveUpload(store: FileStore, clock: Clock, exchange: Exch
 }
 
 /** The body's chunks; throws when none comes for a while, or when it ends early. */
-async function* withoutStall(request: IncomingMessage, clock: Clock, length: number): AsyncGenerator<Uint8Array> {
+async function* withoutStall(
+  request: IncomingMessage,
+  clock: Clock,
+  length: number,
+): AsyncGenerator<Uint8Array> {
   const stalled = new Refusal("request_timeout");
   const arm = () =>
     clock.after(LIMITS.attachment.stallSeconds * 1000, () => request.destroy(stalled), { background: true });
@@ -167,6 +182,9 @@ function disposition(shown: boolean, name: string | undefined): string {
   const kind = shown ? "inline" : "attachment";
   if (name === undefined || name === "") return kind;
   const plain = name.replaceAll(/[^A-Za-z0-9 ._()-]/g, "_");
-  const encoded = encodeURIComponent(name.toWellFormed()).replaceAll(/['()*]/g, (c) => `%${c.charCodeAt(0).toString(16)}`);
+  const encoded = encodeURIComponent(name.toWellFormed()).replaceAll(
+    /['()*]/g,
+    (c) => `%${c.charCodeAt(0).toString(16)}`,
+  );
   return `${kind}; filename="${plain}"; filename*=UTF-8''${encoded}`;
 }

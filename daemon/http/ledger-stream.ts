@@ -16,11 +16,12 @@ export type AccessCheck = (exchange: Exchange) => () => boolean;
 export function resumeAfter(exchange: Exchange): string | null {
   const query = new URLSearchParams(queryOf(exchange));
   for (const name of query.keys()) {
-    if (name !== "after") throw new Refusal("invalid_args", { details: { field: name.slice(0, 64).toWellFormed() } });
+    if (name !== "after")
+      throw new Refusal("invalid_args", { details: { field: name.slice(0, 64).toWellFormed() } });
   }
   const header = exchange.request.headers["last-event-id"];
   const text = typeof header === "string" && header !== "" ? header : query.get("after");
-  if (text === null || text === "") return null;
+  if (text === null) return null;
   const parsed = EventId.safeParse(text);
   if (!parsed.success) throw new Refusal("invalid_args", { details: { field: "after" } });
   return parsed.data;

@@ -2,13 +2,18 @@
  * The owner-only local socket: operations by the fast reader, everything else (streams, uploads, the rest of the HTTP API, an Actor's
  * lifeline) by node:http with the same authority. Every request carries the key from the owner-only key file.
  */
-import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
+import {
+  createServer as createHttpServer,
+  type Server as HttpServer,
+  type IncomingMessage,
+  type ServerResponse,
+} from "node:http";
 import { createServer, type Server, type Socket } from "node:net";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { HEADERS, SOCKET_OPERATION_PREFIX } from "../../shared/names.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
-import { type Dispatcher, failure } from "../operations/dispatcher.ts";
+import { type ActorCaller, type Dispatcher, failure } from "../operations/dispatcher.ts";
 import type { Clock } from "../platform/clock.ts";
 import { errorFields, type Log } from "../platform/log.ts";
 import { answer, refuse } from "./answer.ts";
@@ -35,8 +40,8 @@ export interface LocalSocketDependencies {
   app(): Promise<LocalApp>;
   /** Serves an upgrade to a WebSocket. */
   upgrade(request: IncomingMessage, socket: Socket, head: Buffer, caller: Caller): void;
-  /** A connection that an Actor's session holds open: called once at its begin; the result is called at its end. */
-  lifeline(caller: Extract<Caller, { kind: "actor" }>): () => void;
+  /** A connection that holds an Actor's session open begins; the result is called at its end, `ended` ends it from here. */
+  lifeline(caller: ActorCaller, ended: () => void): () => void;
 }
 
 /** How often node:http looks for requests whose head doesn't come to an end. */
@@ -45,6 +50,7 @@ const CHECK_MS = 120_000;
 export class LocalSocket {
   readonly server: Server;
   readonly #deps: LocalSocketDependencies;
+  readonly #http: HttpServer;
   readonly #sockets = new Map<Socket, SocketConnection | null>();
   #closing = false;
 
@@ -58,6 +64,7 @@ export class LocalSocket {
       connectionsCheckingInterval: CHECK_MS,
       requireHostHeader: true,
     });
+    this.#http = http;
     http.on("request", (request, response) => void this.#serve(request, response));
     http.on("upgrade", (request, socket, head) => this.#upgrade(request, socket as Socket, head));
     this.server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
@@ -78,10 +85,11 @@ export class LocalSocket {
     this.server.once("close", () => http.close());
   }
 
-  /** Ends connections on which nothing is under way, and the others with their last answer; call `destroy` after a while. */
-  close(): void {
+  /** Ends each connection when what is under way on it has been answered; call `destroy` after a while. */
+  finish(): void {
     this.#closing = true;
-    for (const [socket, connection] of this.#sockets) if (connection?.isIdle === true) socket.end();
+    for (const connection of this.#sockets.values()) connection?.finish();
+    this.#http.closeIdleConnections();
   }
 
   /** Ends every connection now. */
@@ -145,7 +153,7 @@ export class LocalSocket {
       answer(response, failure(new Refusal("invalid_request", { specifics })), id);
       return;
     }
-    const end = this.#deps.lifeline(caller);
+    const end = this.#deps.lifeline(caller, () => response.end());
     response.once("close", end);
     response.writeHead(200, { "Content-Type": "text/plain", "Cache-Control": "no-store" });
     response.flushHeaders();

@@ -50,9 +50,10 @@ export class SocketConnection {
     socket.on("drain", this.#onDrain);
   }
 
-  /** Whether nothing is under way, so that it can be closed without loss. */
-  get isIdle(): boolean {
-    return this.#answers.length === 0;
+  /** Ends the connection when what is under way has been answered. */
+  finish(): void {
+    this.#ended = true;
+    if (this.#answers.length === 0) this.#socket.end();
   }
 
   readonly #onData = (chunk: Buffer): void => {

@@ -1,5 +1,10 @@
 /** An HTTP or HTTPS listener in front of an application that is loaded with the first request. */
-import { createServer as createHttpServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+} from "node:http";
 import type { Socket } from "node:net";
 import { LIMITS } from "../../shared/limits.ts";
 import type { Clock } from "../platform/clock.ts";

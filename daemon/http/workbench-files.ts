@@ -21,7 +21,10 @@ export function serveWorkbench(app: Express, directory: string): void {
       fallthrough: true,
       cacheControl: false,
       setHeaders(response, path) {
-        response.setHeader("Cache-Control", HASHED.test(path) ? "public, max-age=31536000, immutable" : "no-cache");
+        response.setHeader(
+          "Cache-Control",
+          HASHED.test(path) ? "public, max-age=31536000, immutable" : "no-cache",
+        );
       },
     }),
   );

@@ -76,7 +76,8 @@ export class Dispatcher {
       const entry = this.#entries.get(name);
       if (entry === undefined) return failure(new Refusal("unknown_operation"));
       const { contract } = entry;
-      if (!contract.callers.includes(call.caller.kind)) return this.#fail(name, new Refusal("permission_denied"), call);
+      if (!contract.callers.includes(call.caller.kind))
+        return this.#fail(name, new Refusal("permission_denied"), call);
       const parsed = contract.input.safeParse(raw);
       if (!parsed.success) return this.#fail(name, invalidArguments(parsed.error), call);
       const groupId = (parsed.data as { group_id?: string }).group_id;

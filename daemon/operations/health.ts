@@ -113,7 +113,8 @@ function web({ web }: HealthSources): Found {
   }
   if (origin === null) return OK("Off.");
   if (!exposed) return OK(origin);
-  const remedy = "Give it a certificate (--tls-cert, --tls-key), or listen on 127.0.0.1 behind a proxy with TLS.";
+  const remedy =
+    "Give it a certificate (--tls-cert, --tls-key), or listen on 127.0.0.1 behind a proxy with TLS.";
   return { severity: "warning", text: `${origin} serves plain HTTP beyond this machine.`, remedy };
 }
 
@@ -140,7 +141,8 @@ function groups({ unavailableGroups, groups }: HealthSources): Found {
   const broken = unavailableGroups();
   if (broken.length === 0) return OK(`${groups()} open.`);
   const text = broken.map(({ group_id, reason }) => `${group_id}: ${reason}`).join(" ");
-  const remedy = "Restore the Group's directory from a backup, or delete the Group; nothing of it was changed.";
+  const remedy =
+    "Restore the Group's directory from a backup, or delete the Group; nothing of it was changed.";
   return { severity: "error", text, remedy };
 }
 
@@ -148,5 +150,9 @@ function tokens({ accessTokens }: HealthSources): Found {
   const count = accessTokens();
   const limit = LIMITS.accessToken.perHome;
   if (count < limit * 0.9) return OK(`${count} of ${limit}.`);
-  return { severity: "warning", text: `${count} of ${limit} are in use.`, remedy: "Revoke some: svc token list." };
+  return {
+    severity: "warning",
+    text: `${count} of ${limit} are in use.`,
+    remedy: "Revoke some: svc token list.",
+  };
 }

@@ -1,0 +1,381 @@
+/**
+ * The daemon: builds everything in order, serves, and stops in order. The only place that knows everything.
+ *
+ * `SVC_HOME=... node --import tsx daemon/main.ts` runs it from the sources; `svc up` and `svc daemon run` call `runDaemon`.
+ */
+import { chmodSync, existsSync, realpathSync } from "node:fs";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { DEFAULT_WEB_HOST, DEFAULT_WEB_PORT, ENVIRONMENT } from "../shared/names.ts";
+import type { HandlersOf } from "../shared/operations/handlers.ts";
+import type { OperationName } from "../shared/operations/registry.ts";
+import { PRODUCT_VERSION } from "../shared/version.ts";
+import { groupHandlers } from "./groups/handlers.ts";
+import { currentHost } from "./home/endpoint.ts";
+import { type Home, openHome } from "./home/home.ts";
+import { resolveHome } from "./home/paths.ts";
+import { accessHandlers } from "./http/access-handlers.ts";
+import type { Api } from "./http/api.ts";
+import { Exhibit, restoreExhibit } from "./http/exhibit.ts";
+import { LocalCallers } from "./http/local-caller.ts";
+import { LocalSocket } from "./http/local-socket.ts";
+import { LoginLinks } from "./http/login-links.ts";
+import { RequestIds } from "./http/request-id.ts";
+import { readTlsFiles } from "./http/tls-files.ts";
+import { WebListener } from "./http/web-listener.ts";
+import { type DaemonLog, openLog } from "./log.ts";
+import { Dispatcher } from "./operations/dispatcher.ts";
+import { HealthRegistry } from "./operations/health.ts";
+import { systemHandlers } from "./operations/system-handlers.ts";
+import { freeBytes } from "./platform/disk-space.ts";
+import { errorFields } from "./platform/log.ts";
+import { RealClock } from "./platform/real-clock.ts";
+import { RealFiles } from "./platform/real-files.ts";
+import { RealNetwork } from "./platform/real-network.ts";
+import { RealProjectFiles } from "./platform/real-project-files.ts";
+import { RealRandom } from "./platform/real-random.ts";
+import { openRooms, type Rooms } from "./rooms.ts";
+
+export interface DaemonOptions {
+  /** Root of the Home, an absolute path. */
+  home: string;
+  host: string;
+  /** 0 takes any free port. */
+  port: number;
+  /** Paths of PEM files: the Web listener serves HTTPS with them. */
+  tls?: { cert: string; key: string } | undefined;
+  /** Checks every result against its schema; for tests. */
+  checkOutputs?: boolean;
+}
+
+export interface RunningDaemon {
+  socket: string;
+  /** Null when the Web listener didn't start; `svc doctor` says why. */
+  webOrigin: string | null;
+  /** Ends everything in order; idempotent. */
+  stop(): Promise<void>;
+  /** Resolves when everything has ended. */
+  ended: Promise<void>;
+}
+
+/** What is under way may take this long to end. */
+const GRACE_MS = 5000;
+
+/** Opens the Home and serves it. Throws HomeProblem (HomeLocked when another daemon has it) and Node's errors. */
+export async function runDaemon(options: DaemonOptions): Promise<RunningDaemon> {
+  const clock = new RealClock();
+  const files = new RealFiles();
+  const random = new RealRandom();
+  const network = new RealNetwork();
+  const projects = new RealProjectFiles(options.home);
+  const host = currentHost();
+  const tls = options.tls === undefined ? null : readTlsFiles(files, host, options.tls);
+  const home = await openHome({ files, clock, random, host, chmod: chmodSync }, options.home);
+  let log: DaemonLog | undefined;
+  let rooms: Rooms | undefined;
+  try {
+    log = openLog(files, home.paths.daemon.log);
+    rooms = await openRooms({ files, clock, random, projects, log }, home);
+    return await serve({
+      options,
+      files,
+      clock,
+      random,
+      network,
+      projects,
+      tls,
+      home,
+      log,
+      rooms,
+      windows: host.platform === "win32",
+    });
+  } catch (error) {
+    log?.error("start failed", errorFields(error));
+    await rooms?.close();
+    home.lock.release();
+    log?.close();
+    throw error;
+  }
+}
+
+interface Parts {
+  options: DaemonOptions;
+  files: RealFiles;
+  clock: RealClock;
+  random: RealRandom;
+  network: RealNetwork;
+  projects: RealProjectFiles;
+  tls: { cert: string; key: string } | null;
+  home: Home;
+  log: DaemonLog;
+  rooms: Rooms;
+  windows: boolean;
+}
+
+async function serve(parts: Parts): Promise<RunningDaemon> {
+  const { options, files, clock, random, network, projects, home, log, rooms } = parts;
+  const { registry, launchTokens, accessTokens, messaging, sessions, hub } = rooms;
+  const requestIds = new RequestIds(random);
+  const links = new LoginLinks({ clock, random });
+  const callers = new LocalCallers({
+    socketKey: home.lock.key,
+    verifyLaunchToken: (token) => launchTokens.verify(token),
+  });
+  let web: WebListener | null = null;
+  let webTrouble: string | null = null;
+  let ready = false;
+  let stopping: Promise<void> | undefined;
+  let tellEnded = (): void => {};
+  const ended = new Promise<void>((resolve) => {
+    tellEnded = resolve;
+  });
+
+  const manualOrigin = (): string | null => {
+    const { enabled, origin } = home.settings.value.remote_access;
+    return enabled ? origin : null;
+  };
+  const health = new HealthRegistry({
+    files,
+    clock,
+    paths: home.paths,
+    nodeVersion: process.versions.node,
+    hasModes: !parts.windows,
+    socket: home.lock.socket,
+    tightened: home.tightened,
+    createdAt: () => home.settings.value.created_at,
+    freeBytes: () => freeBytes(home.paths.root),
+    unavailableGroups: () => registry.unavailable(),
+    groups: () => registry.list().length,
+    accessTokens: () => accessTokens.list().length,
+    web: () => ({
+      origin: web?.origin ?? null,
+      exposed: parts.tls === null && !isLoopback(options.host),
+      trouble: webTrouble,
+    }),
+  });
+  const lifeline = (caller: Parameters<typeof messaging.openSession>[0], end: () => void): (() => void) => {
+    const held = messaging.openSession(caller, end);
+    return () => held.release();
+  };
+
+  let loading: Promise<Api> | undefined;
+  let api: Api | undefined;
+  /** The HTTP API is heavy and many Homes never need it: it comes with the first request for it. */
+  const loadApi = (): Promise<Api> => {
+    loading ??= import("./http/api.ts").then(async ({ createApi }) => {
+      api = createApi({
+        dispatcher,
+        clock,
+        log,
+        requestIds,
+        callers,
+        tokens: accessTokens,
+        sessions,
+        links,
+        hub,
+        files: messaging,
+        metrics: {
+          operations: () => dispatcher.counts,
+          streams: () => hub.size,
+          groups: () => registry.list().length,
+          checks: () => health.run(),
+        },
+        isReady: () => ready,
+        workbench: workbenchDirectory(),
+        mcp: (request, response) => serveMcp(request, response),
+      });
+      return api;
+    });
+    return loading;
+  };
+  registry.onChange(({ group_id, what }) => {
+    if (what === "created") api?.groupCreated(group_id);
+  });
+
+  let mcp: Promise<import("../mcp-server/http.ts").McpHttp> | undefined;
+  const serveMcp = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    mcp ??= import("../mcp-server/http.ts").then(
+      ({ McpHttp }) =>
+        new McpHttp({
+          verify: (token) => launchTokens.verify(token),
+          call: async (operation, input, as, signal) =>
+            dispatcher.call(operation, input, {
+              caller: { kind: "actor", by: as.actor_id, ...as },
+              signal,
+              requestId: requestIds.next(),
+            }),
+          lifeline: (as) => lifeline({ kind: "actor", by: as.actor_id, ...as }, () => response.end()),
+          after: (milliseconds, run) => clock.after(milliseconds, run, { background: true }),
+        }),
+    );
+    await (await mcp).handle(request, response);
+  };
+  launchTokens.onRevoked((identity) => void mcp?.then((server) => server.revoke(identity)));
+
+  const exhibit = new Exhibit({
+    network,
+    clock,
+    log,
+    manualOrigin: () => null,
+    tls: parts.tls,
+    app: async (names, groups) => (await loadApi()).exhibit(names, groups),
+  });
+  const started_at = home.lock.address.started_at;
+  const stop = (): Promise<void> => {
+    stopping ??= end();
+    return stopping;
+  };
+  const handlers: HandlersOf<OperationName> = {
+    ...groupHandlers({
+      clock,
+      random,
+      projects,
+      registry,
+      launchTokens,
+      accessTokens,
+      home: home.paths.root,
+      counts: (groupId) => messaging.counts(groupId),
+      presence: (groupId, actorId) => messaging.presence(groupId, actorId),
+    }),
+    ...messaging.handlers(),
+    ...accessHandlers({
+      links,
+      settings: home.settings,
+      tokens: accessTokens,
+      exhibit,
+      webOrigin: () => web?.origin ?? null,
+      requireGroup: (groupId) => void registry.get(groupId),
+    }),
+    ...systemHandlers({
+      health,
+      status: () => ({
+        running: true,
+        pid: process.pid,
+        version: PRODUCT_VERSION,
+        instance_id: home.identity.instance_id,
+        socket: home.lock.socket,
+        web_origin: web?.origin ?? null,
+        home: home.paths.root,
+        started_at,
+      }),
+      stop: () => setImmediate(() => void stop()),
+    }),
+  };
+  const dispatcher = new Dispatcher({
+    handlers,
+    log,
+    permitOf: (groupId) => registry.get(groupId).permit,
+    touch: (caller) => messaging.touch(caller),
+    checkOutputs: options.checkOutputs ?? false,
+  });
+
+  const local = new LocalSocket({
+    dispatcher,
+    callers,
+    requestIds,
+    clock,
+    log,
+    app: async () => (await loadApi()).local,
+    upgrade(request, socket, head, caller) {
+      void loadApi().then((loaded) => loaded.upgradeLocal(request, socket, head, caller));
+    },
+    lifeline,
+  });
+
+  async function end(): Promise<void> {
+    ready = false;
+    log.info("stopping");
+    const closed = [network.close(local.server), web?.close(GRACE_MS) ?? Promise.resolve(), exhibit.close()];
+    hub.close();
+    dispatcher.close();
+    (await mcp)?.close();
+    const timer = clock.after(GRACE_MS, () => local.destroy());
+    local.finish();
+    await rooms.close();
+    await Promise.all(closed);
+    timer.cancel();
+    home.lock.release();
+    log.info("stopped");
+    log.close();
+    tellEnded();
+  }
+
+  try {
+    web = await WebListener.open({
+      network,
+      clock,
+      log,
+      host: options.host,
+      port: options.port,
+      tls: parts.tls,
+      manualOrigin,
+      app: async (names) => (await loadApi()).web(names),
+    });
+  } catch (error) {
+    // The local socket works without it; `svc doctor` and `svc open` say what is wrong.
+    webTrouble = `${(error as NodeJS.ErrnoException).code ?? "error"} on ${options.host} port ${options.port}`;
+    log.warn("web listener", errorFields(error));
+  }
+  await restoreExhibit(exhibit, home.settings.value.exhibit, log);
+  await network.listen(local.server, { path: home.lock.socket });
+  if (!parts.windows) chmodSync(home.lock.socket, 0o600);
+  await home.lock.announce(web?.origin ?? null);
+  ready = true;
+  log.info("started", { pid: process.pid, version: PRODUCT_VERSION, web: web?.origin ?? null });
+  return { socket: home.lock.socket, webOrigin: web?.origin ?? null, stop, ended };
+}
+
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || /^127(?:\.\d{1,3}){3}$/.test(host);
+}
+
+/** Beside the bundle, or in `dist` when run from the sources. */
+function workbenchDirectory(): string | null {
+  const places = ["./webview/", "../dist/webview/"].map((place) =>
+    fileURLToPath(new URL(place, import.meta.url)),
+  );
+  return places.find((place) => existsSync(`${place}index.html`)) ?? null;
+}
+
+/** Runs until a signal or `daemon_stop` ends it; resolves with the exit code. */
+export async function runUntilEnded(options: DaemonOptions): Promise<number> {
+  const daemon = await runDaemon(options);
+  let code = 0;
+  const stop = (): void => void daemon.stop();
+  const fail = (): void => {
+    code = 1;
+    stop();
+  };
+  process.on("SIGTERM", stop).on("SIGINT", stop);
+  process.on("uncaughtException", fail).on("unhandledRejection", fail);
+  await daemon.ended;
+  process.off("SIGTERM", stop).off("SIGINT", stop);
+  process.off("uncaughtException", fail).off("unhandledRejection", fail);
+  return code;
+}
+
+/** Options of a daemon that is started by its environment alone. */
+export function optionsFromEnvironment(
+  environment: Readonly<Record<string, string | undefined>>,
+): DaemonOptions {
+  const port = environment[ENVIRONMENT.webPort];
+  const cert = environment[ENVIRONMENT.tlsCert];
+  const key = environment[ENVIRONMENT.tlsKey];
+  return {
+    home: resolveHome(environment),
+    host: environment[ENVIRONMENT.webHost] || DEFAULT_WEB_HOST,
+    port: port === undefined || port === "" ? DEFAULT_WEB_PORT : Number(port),
+    tls: cert && key ? { cert, key } : undefined,
+  };
+}
+
+const entry = process.argv[1];
+if (entry !== undefined && existsSync(entry) && pathToFileURL(realpathSync(entry)).href === import.meta.url) {
+  runUntilEnded(optionsFromEnvironment(process.env)).then(
+    (code) => process.exit(code),
+    (error: unknown) => {
+      process.stderr.write(`svc: ${error instanceof Error ? error.message : String(error)}\n`);
+      process.exit(1);
+    },
+  );
+}

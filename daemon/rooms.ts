@@ -1,0 +1,89 @@
+/** The rooms of an open Home, built in order and closed in the opposite one. */
+import { summaryOf } from "./groups/group-view.ts";
+import { AccessTokens } from "./groups/access-tokens.ts";
+import { LaunchTokens } from "./groups/launch-tokens.ts";
+import { GroupRegistry } from "./groups/registry.ts";
+import type { Home } from "./home/home.ts";
+import { BrowserSessions } from "./http/browser-sessions.ts";
+import { StreamHub } from "./http/stream-hub.ts";
+import { Messaging } from "./messaging/room.ts";
+import type { Clock } from "./platform/clock.ts";
+import type { Files } from "./platform/files.ts";
+import type { Log } from "./platform/log.ts";
+import type { ProjectFiles } from "./platform/project-files.ts";
+import type { Random } from "./platform/random.ts";
+
+export interface Platform {
+  files: Files;
+  clock: Clock;
+  random: Random;
+  projects: ProjectFiles;
+  log: Log;
+}
+
+export interface Rooms {
+  registry: GroupRegistry;
+  launchTokens: LaunchTokens;
+  accessTokens: AccessTokens;
+  messaging: Messaging;
+  sessions: BrowserSessions;
+  hub: StreamHub;
+  /** Finishes what was acknowledged and closes everything. */
+  close(): Promise<void>;
+}
+
+export async function openRooms(platform: Platform, home: Home): Promise<Rooms> {
+  const { files, clock, random, log } = platform;
+  const { paths, settings } = home;
+  const messaging = new Messaging(platform);
+  const registry = await GroupRegistry.open({
+    files,
+    clock,
+    random,
+    paths,
+    projectionsFor: (groupId) => messaging.projectionsFor(groupId),
+    keyOf: messaging.keyOf,
+  });
+  const launchTokens = await LaunchTokens.open({ files, random, home: paths.root, registry });
+  const accessTokens = new AccessTokens({ clock, random, settings });
+  const sessions = await BrowserSessions.open({
+    files,
+    clock,
+    random,
+    path: paths.webSessions,
+    tokens: accessTokens,
+  });
+  await messaging.start(registry, launchTokens);
+  const hub = new StreamHub({
+    clock,
+    log,
+    groupIds: () => registry.list().map((group) => group.group_id),
+    ledgerOf: (groupId) => registry.get(groupId).ledger,
+    summary: async (groupId) => {
+      const group = registry.find(groupId);
+      return group === undefined ? null : summaryOf(group, messaging.counts(groupId));
+    },
+  });
+  registry.onChange(({ group_id, what }) => {
+    if (what === "removed") hub.ledgerGone(group_id);
+    if (what === "actors") hub.actorsChanged(group_id);
+    hub.groupChanged(group_id);
+  });
+  messaging.onCounts((groupId) => hub.groupChanged(groupId));
+  messaging.onPresence((groupId) => hub.actorsChanged(groupId));
+  accessTokens.onRevoked(() => hub.recheck());
+  launchTokens.onRevoked(() => hub.recheck());
+  return {
+    registry,
+    launchTokens,
+    accessTokens,
+    messaging,
+    sessions,
+    hub,
+    async close() {
+      await messaging.close();
+      await registry.close();
+      await accessTokens.close();
+    },
+  };
+}
