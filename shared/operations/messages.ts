@@ -166,7 +166,6 @@ export const messageOperations = [
     effect: "write",
     idempotent: true,
     mcp: "svc_file_send",
-    cli: "send",
   }),
   operation({
     name: "file_fetch",
