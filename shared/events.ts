@@ -20,7 +20,7 @@ export interface LedgerEvent<Data = Record<string, unknown>> {
 }
 
 /** The same as a schema, for outputs. */
-export const LedgerEventSchema = z.looseObject({
+export const LedgerEventSchema: z.ZodType<LedgerEvent, LedgerEvent> = z.looseObject({
   v: z.literal(1),
   id: EventId,
   ts: z.string(),

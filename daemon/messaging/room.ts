@@ -1,19 +1,31 @@
-/** The messaging room: messages, Inbox, obligations, files and the ledger's reads, for all Groups. */
+/** The messaging room: messages, Inbox, obligations, files and the ledger's reads, for all Groups. The folder's face. */
+import { Refusal } from "../../shared/errors.ts";
 import type { Attachment } from "../../shared/model.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
-import type { Caller } from "../../shared/operations/caller.ts";
-import type { HandlersOf } from "../../shared/operations/handlers.ts";
+import type { CallContext } from "../../shared/operations/caller.ts";
+import type { Handler, HandlersOf } from "../../shared/operations/handlers.ts";
+import type { OpenGroup } from "../groups/group.ts";
 import type { GroupCounts } from "../groups/handlers.ts";
 import type { LaunchTokens } from "../groups/launch-tokens.ts";
 import type { GroupRegistry } from "../groups/registry.ts";
-import type { EventHead, Projection } from "../ledger/types.ts";
-import type { Clock } from "../platform/clock.ts";
-import type { Files } from "../platform/files.ts";
-import type { Log } from "../platform/log.ts";
-import type { ProjectFiles } from "../platform/project-files.ts";
-import type { Random } from "../platform/random.ts";
-import type { BlobReading } from "./blobs.ts";
-import type { Lifeline } from "./sessions.ts";
+import type { Placed, Projection } from "../ledger/types.ts";
+import { type BlobReading, BlobStore, describeAttachment } from "./blobs.ts";
+import { cancelReplyRequest } from "./cancellation.ts";
+import { CrossGroup } from "./cross-group.ts";
+import { deliverAgain } from "./deliveries.ts";
+import { Drafts } from "./drafts.ts";
+import { fetchFile } from "./file-fetch.ts";
+import { exportGroup } from "./group-export.ts";
+import { importGroup } from "./group-import.ts";
+import { type ActorCaller, GroupRoom, type MessagingDependencies, type Rooms } from "./group-room.ts";
+import { Inbox } from "./inbox.ts";
+import { keyOf } from "./message-event.ts";
+import { Notices } from "./notices.ts";
+import { bootstrap, countsOf, presenceOf } from "./overview.ts";
+import { MessageProjection } from "./projection.ts";
+import { Reads } from "./reads.ts";
+import { Sending } from "./sending.ts";
+import { type Lifeline, Sessions } from "./sessions.ts";
 
 export type MessagingOperation =
   | "send"
@@ -40,71 +52,261 @@ export type MessagingOperation =
   | "group_export"
   | "group_import";
 
-export interface MessagingDependencies {
-  files: Files;
-  clock: Clock;
-  random: Random;
-  projects: ProjectFiles;
-  log: Log;
+type PresenceListener = (group_id: string, actor_id: string) => void;
+type CountsListener = (group_id: string) => void;
+
+interface Attached {
+  room: GroupRoom;
+  notices: Notices;
+  unfollow(): void;
 }
 
-export class Messaging {
-  constructor(_deps: MessagingDependencies) {}
+export class Messaging implements Rooms {
+  /** For `RegistryDependencies`: the idempotency key of an event. */
+  readonly keyOf = keyOf;
+  readonly #deps: MessagingDependencies;
+  readonly #attached = new Map<string, Attached>();
+  /** Of Groups that are being opened. */
+  readonly #projections = new Map<string, MessageProjection>();
+  readonly #presence = new Set<PresenceListener>();
+  readonly #counts = new Set<CountsListener>();
+  readonly #sessions: Sessions;
+  readonly #cross: CrossGroup;
+  readonly #sending: Sending;
+  readonly #inbox: Inbox;
+  readonly #reads: Reads;
+  readonly #drafts: Drafts;
+  readonly #stops: (() => void)[] = [];
+  #registry: GroupRegistry | null = null;
+
+  constructor(deps: MessagingDependencies) {
+    this.#deps = deps;
+    this.#sessions = new Sessions({
+      clock: deps.clock,
+      ended: ({ identity: { group_id, actor_id } }) => {
+        this.find(group_id)?.wake(actor_id);
+        this.#tellPresence(group_id, actor_id);
+      },
+    });
+    this.#cross = new CrossGroup(this, deps);
+    this.#sending = new Sending(this, deps, this.#cross);
+    this.#inbox = new Inbox(this, deps, this.#sessions, (group_id, actor_id) =>
+      this.#tellPresence(group_id, actor_id),
+    );
+    this.#reads = new Reads(this);
+    this.#drafts = new Drafts(this, deps);
+  }
 
   /** For `RegistryDependencies`: what follows a Group's ledger. Called once per opening. */
-  projectionsFor(_group_id: string): Projection[] {
-    throw new Error("not yet");
+  projectionsFor(group_id: string): Projection[] {
+    const projection = new MessageProjection();
+    this.#projections.set(group_id, projection);
+    return [projection];
   }
-  /** For `RegistryDependencies`: the idempotency key of an event. */
-  readonly keyOf = (_event: EventHead): string | undefined => {
-    throw new Error("not yet");
-  };
+
   /** Takes up every Group of the registry and follows its changes; completes what a crash interrupted. */
-  start(_registry: GroupRegistry, _launchTokens: LaunchTokens): Promise<void> {
-    throw new Error("not yet");
+  async start(registry: GroupRegistry, launchTokens: LaunchTokens): Promise<void> {
+    this.#registry = registry;
+    for (const group of registry.list()) this.#attach(group);
+    this.#stops.push(
+      registry.onChange(({ group_id, what }) => {
+        if (what === "created") this.#attach(registry.get(group_id));
+        else if (what === "removed") this.#detach(group_id);
+        else this.#groupChanged(group_id);
+      }),
+      launchTokens.onRevoked(({ group_id, actor_id, generation }) =>
+        this.#sessions.endWhere(
+          (identity) =>
+            identity.group_id === group_id &&
+            identity.actor_id === actor_id &&
+            identity.generation === generation,
+          new Refusal("invalid_launch_token"),
+        ),
+      ),
+    );
+    for (const { room } of this.#attached.values()) await this.#cross.completeAll(room);
   }
+
+  /** Throws group_not_found, group_busy or group_unavailable. */
+  get(group_id: string): GroupRoom {
+    const attached = this.#attached.get(group_id);
+    if (attached !== undefined) return attached.room;
+    this.#registry?.get(group_id);
+    throw new Refusal("group_not_found", { details: { group_id } });
+  }
+
+  find(group_id: string): GroupRoom | undefined {
+    return this.#attached.get(group_id)?.room;
+  }
+
+  /** The table for the dispatcher. Every call of an Actor's session here counts as one for `touch`. */
   handlers(): HandlersOf<MessagingOperation> {
-    throw new Error("not yet");
+    const table: HandlersOf<MessagingOperation> = {
+      send: (input, context) => this.#sending.send(input, context),
+      send_files: (input, context) => this.#sending.sendFiles(input, context),
+      reply: (input, context) => this.#sending.reply(input, context),
+      send_cross_group: (input, context) => this.#cross.send(input, context),
+      message_upload_preflight: (input, context) => this.#sending.preflight(input, context),
+      file_fetch: (input, context) => fetchFile(this, this.#deps.projects, input, context),
+      message_deliver: (input, context) => deliverAgain(this, input, context),
+      reply_request_cancel: (input, context) => cancelReplyRequest(this, input, context),
+      message_history: (input, context) => this.#reads.history(input, context),
+      inbox_peek: (input, context) => this.#inbox.peek(input, context),
+      inbox_read: (input, context) => this.#inbox.read(input, context),
+      feed_read: (input) => this.#inbox.feedRead(input),
+      draft_get: (input) => this.#drafts.get(input),
+      draft_put: (input) => this.#drafts.put(input),
+      ledger_tail: (input) => this.#reads.tail(input),
+      ledger_window: (input) => this.#reads.window(input),
+      ledger_search: (input) => this.#reads.search(input),
+      ledger_statuses: (input, context) => this.#reads.statuses(input, context),
+      ledger_compact: (input) => this.#reads.compact(input),
+      ledger_verify: (input) => this.#reads.verify(input),
+      bootstrap: (input, context) => bootstrap(this, this.#sessions, input, context),
+      group_export: (input, context) => exportGroup(this, this.#deps, input, context),
+      group_import: (input, context) => {
+        if (this.#registry === null) throw new Refusal("shutting_down");
+        return importGroup(this.#registry, this.#deps, input, context);
+      },
+    };
+    return Object.fromEntries(
+      Object.entries(table).map(([name, handler]) => [name, this.#touching(handler as AnyHandler)]),
+    ) as unknown as HandlersOf<MessagingOperation>;
   }
-  counts(_group_id: string): GroupCounts {
-    throw new Error("not yet");
+
+  counts(group_id: string): GroupCounts {
+    return countsOf(this.get(group_id));
   }
-  presence(_group_id: string, _actor_id: string): ActorWithPresence["presence"] {
-    throw new Error("not yet");
+
+  /** Throws actor_not_found. */
+  presence(group_id: string, actor_id: string): ActorWithPresence["presence"] {
+    const room = this.get(group_id);
+    return presenceOf(room, this.#sessions, room.group.actor(actor_id));
   }
+
   /** An Actor's presence may have changed. Returns the way to stop listening. */
-  onPresence(_listener: (group_id: string, actor_id: string) => void): () => void {
-    throw new Error("not yet");
+  onPresence(listener: PresenceListener): () => void {
+    this.#presence.add(listener);
+    return () => void this.#presence.delete(listener);
   }
+
   /** A Group's counts or its last event changed. */
-  onCounts(_listener: (group_id: string) => void): () => void {
-    throw new Error("not yet");
+  onCounts(listener: CountsListener): () => void {
+    this.#counts.add(listener);
+    return () => void this.#counts.delete(listener);
   }
+
   /**
    * For ports: a connection holds an Actor's session open. `ended` is called once when the session is ended from here (stop, restart,
    * removal, new token, shutdown). Throws limit_reached, or invalid_launch_token when the Actor isn't that one any more.
    */
-  openSession(_caller: Extract<Caller, { kind: "actor" }>, _ended?: () => void): Lifeline {
-    throw new Error("not yet");
+  openSession(caller: ActorCaller, ended: () => void = () => {}): Lifeline {
+    this.get(caller.group_id).self(caller);
+    if (caller.session === null)
+      throw new Refusal("invalid_request", { specifics: "The session has no name." });
+    const lifeline = this.#sessions.open(caller, caller.session, ended);
+    this.#tellPresence(caller.group_id, caller.actor_id);
+    return lifeline;
   }
-  /** For the dispatcher: before every call of an Actor. Keeps its session and takes the call as evidence for what was handed out to it. */
-  touch(_caller: Extract<Caller, { kind: "actor" }>): void {
-    throw new Error("not yet");
+
+  /**
+   * For the dispatcher: before every call of an Actor. Keeps its session, and takes the call as evidence for what was handed out to it
+   * before. Throws invalid_launch_token or limit_reached.
+   */
+  touch(caller: ActorCaller): void {
+    if (caller.session === null) return;
+    const room = this.find(caller.group_id);
+    if (room === undefined) return;
+    room.self(caller);
+    this.#inbox.later(caller, this.#sessions.touch(caller, caller.session));
   }
+
   /** Streams a file into the Group; a throw of the stream, or of a limit, leaves nothing behind. */
-  upload(
-    _group_id: string,
-    _chunks: AsyncIterable<Uint8Array>,
-    _file: { name: string; mime_type: string },
+  async upload(
+    group_id: string,
+    chunks: AsyncIterable<Uint8Array>,
+    file: { name: string; mime_type: string },
   ): Promise<Attachment> {
-    throw new Error("not yet");
+    const { blobs } = this.get(group_id);
+    blobs.collect({ partial: false });
+    return describeAttachment(await blobs.write(chunks), file);
   }
+
   /** Throws blob_not_found. `end` is exclusive; both are cut to the file. */
-  openBlob(_group_id: string, _sha256: string, _range?: { start: number; end: number }): BlobReading {
-    throw new Error("not yet");
+  openBlob(group_id: string, sha256: string, range?: { start: number; end: number }): BlobReading {
+    return this.get(group_id).blobs.read(sha256, range);
   }
-  /** Ends all sessions and waits. */
-  close(): Promise<void> {
-    throw new Error("not yet");
+
+  /** Ends all sessions and waits. Ledgers stay open: they are the registry's. */
+  close(): void {
+    for (const stop of this.#stops.splice(0)) stop();
+    this.#sessions.endWhere(() => true, new Refusal("shutting_down"));
+    for (const group_id of this.#attached.keys()) this.#detach(group_id);
+    this.#registry = null;
+  }
+
+  #attach(group: OpenGroup): void {
+    const { group_id } = group;
+    this.#detach(group_id);
+    const projection = this.#projections.get(group_id);
+    if (projection === undefined) throw new Error(`${group_id} was opened without its projection`);
+    this.#projections.delete(group_id);
+    const blobs = new BlobStore(this.#deps, group.paths.blobs);
+    const room = new GroupRoom(group, projection, blobs);
+    const notices = new Notices(room, this.#deps);
+    const unfollow = group.ledger.follow((placed) => this.#appended(room, notices, placed));
+    this.#attached.set(group_id, { room, notices, unfollow });
+    blobs.collect({ partial: true });
+    projection.takeTouched();
+    notices.consider();
+  }
+
+  #detach(group_id: string): void {
+    const attached = this.#attached.get(group_id);
+    if (attached === undefined) return;
+    this.#attached.delete(group_id);
+    attached.unfollow();
+    attached.notices.close();
+    this.#sessions.endWhere((identity) => identity.group_id === group_id, new Refusal("group_not_found"));
+    attached.room.wake();
+  }
+
+  /** The Group's record changed: who is gone or disabled loses its sessions, who may be handed something again is. */
+  #groupChanged(group_id: string): void {
+    const attached = this.#attached.get(group_id);
+    if (attached === undefined) return;
+    const { actors } = attached.room.group.record;
+    this.#sessions.endWhere((identity) => {
+      if (identity.group_id !== group_id) return false;
+      const actor = actors.find(({ id }) => id === identity.actor_id);
+      return actor?.generation !== identity.generation || !actor.enabled;
+    }, null);
+    attached.notices.reconsider();
+    attached.room.wake();
+    for (const { id } of actors) this.#tellPresence(group_id, id);
+  }
+
+  #appended(room: GroupRoom, notices: Notices, _placed: readonly Placed[]): void {
+    const { actors, counts, due } = room.projection.takeTouched();
+    const { group_id } = room.group;
+    for (const actor_id of actors) {
+      room.wake(actor_id);
+      this.#tellPresence(group_id, actor_id);
+    }
+    if (due) notices.consider();
+    if (counts) for (const listener of this.#counts) listener(group_id);
+  }
+
+  #tellPresence(group_id: string, actor_id: string): void {
+    for (const listener of this.#presence) listener(group_id, actor_id);
+  }
+
+  #touching(handler: AnyHandler): AnyHandler {
+    return (input, context) => {
+      if (context.caller.kind === "actor") this.touch(context.caller);
+      return handler(input, context);
+    };
   }
 }
+
+type AnyHandler = (input: never, context: CallContext) => ReturnType<Handler<MessagingOperation>>;

@@ -1,0 +1,126 @@
+/** What a message carries: checked before anything is written. */
+import { isAbsolute, parse, sep } from "node:path";
+import { Refusal } from "../../shared/errors.ts";
+import { LIMITS } from "../../shared/limits.ts";
+import type { Attachment } from "../../shared/model.ts";
+import type { Caller } from "../../shared/operations/caller.ts";
+import { openInScope } from "../groups/scopes.ts";
+import type { OpenFile } from "../platform/files.ts";
+import type { ProjectFiles } from "../platform/project-files.ts";
+import { describeAttachment, fileChunks, missing } from "./blobs.ts";
+import type { GroupRoom } from "./group-room.ts";
+import type { Said } from "./message-event.ts";
+
+/** Whether attachments have to be looked at before the message can be appended. */
+export function carriesFiles(said: Said): boolean {
+  return said.attachments.length > 0 || said.paths.length > 0;
+}
+
+/** Text, insight and references. Throws invalid_args or invalid_insight. */
+export function checkBody(said: Said): void {
+  if (said.text === "" && !carriesFiles(said)) {
+    throw new Refusal("invalid_args", {
+      specifics: "The message has neither text nor files.",
+      details: { field: "text" },
+    });
+  }
+  if (said.insight !== undefined && said.insight.trim() === "") throw new Refusal("invalid_insight");
+  for (const [at, ref] of said.refs.entries()) {
+    if (Buffer.byteLength(JSON.stringify(ref)) <= LIMITS.message.refBytes) continue;
+    throw new Refusal("invalid_args", {
+      specifics: "A reference is too large.",
+      details: { field: `refs[${at}]`, limit: LIMITS.message.refBytes },
+    });
+  }
+}
+
+/**
+ * Uploads that are here and files at paths, streamed in; kept for the message when it returns. Throws invalid_attachments, invalid_path,
+ * scope_not_attached or too_large; unused bytes stay uploads and go with the other orphans.
+ */
+export async function gatherAttachments(
+  room: GroupRoom,
+  projects: ProjectFiles,
+  said: Said,
+  caller: Caller,
+): Promise<Attachment[]> {
+  const { attachments: limit } = LIMITS.message;
+  if (said.attachments.length + said.paths.length > limit) {
+    throw new Refusal("invalid_attachments", { details: { limit } });
+  }
+  const gathered = said.attachments.map((upload) => {
+    const bytes = room.blobs.bytesOf(upload.sha256);
+    if (bytes === null) throw missing(upload.sha256);
+    return describeAttachment({ sha256: upload.sha256, bytes }, upload);
+  });
+  const opened: { file: OpenFile; name: string }[] = [];
+  try {
+    for (const path of said.paths) opened.push(openPath(room, projects, path, caller));
+    for (const { file } of opened) {
+      if (file.size() > LIMITS.attachment.uploadBytes) {
+        throw new Refusal("invalid_attachments", { details: { limit: LIMITS.attachment.uploadBytes } });
+      }
+    }
+    for (const { file, name } of opened) {
+      const blob = await room.blobs.write(fileChunks(file));
+      gathered.push(describeAttachment(blob, { name: shownName(name), mime_type: mimeType(name) }));
+    }
+  } finally {
+    for (const { file } of opened) file.close();
+  }
+  await room.blobs.keep(gathered.map(({ sha256 }) => sha256));
+  return gathered;
+}
+
+/** The user at this machine may attach any regular file; an Actor those in the attached scopes; a browser none. */
+function openPath(
+  room: GroupRoom,
+  projects: ProjectFiles,
+  path: string,
+  caller: Caller,
+): { file: OpenFile; name: string } {
+  if (caller.kind === "actor") return openInScope(projects, room.group.record.scopes, path);
+  if (caller.kind !== "user" || caller.via !== "socket") {
+    throw new Refusal("invalid_path", {
+      specifics: "Files on the daemon's machine can't be named from a browser.",
+    });
+  }
+  const canonical = isAbsolute(path) ? projects.canonical(path) : null;
+  if (canonical === null) throw new Refusal("invalid_path", { specifics: "There is no such file." });
+  const { root } = parse(canonical);
+  const components = canonical.slice(root.length).split(sep);
+  try {
+    return { file: projects.openBelow(root, components, "read"), name: components.at(-1) ?? "" };
+  } catch (error) {
+    throw new Refusal("invalid_path", {
+      specifics: "It isn't a regular file that can be read.",
+      cause: error,
+    });
+  }
+}
+
+/** A name as stored: well-formed and within its limit. */
+function shownName(name: string): string {
+  return name.toWellFormed().slice(0, LIMITS.attachment.nameBytes / 4);
+}
+
+const MIME_TYPES: Readonly<Record<string, string>> = {
+  csv: "text/csv",
+  gif: "image/gif",
+  html: "text/html",
+  jpeg: "image/jpeg",
+  jpg: "image/jpeg",
+  json: "application/json",
+  md: "text/markdown",
+  pdf: "application/pdf",
+  png: "image/png",
+  svg: "image/svg+xml",
+  txt: "text/plain",
+  webp: "image/webp",
+  zip: "application/zip",
+};
+
+function mimeType(name: string): string {
+  const extension = name.slice(name.lastIndexOf(".") + 1).toLowerCase();
+  return Object.hasOwn(MIME_TYPES, extension) ? MIME_TYPES[extension]! : "application/octet-stream";
+}

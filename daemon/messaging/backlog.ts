@@ -1,0 +1,125 @@
+/**
+ * What waits, in ledger order: ordinals with the first half of each event id, 12 bytes an entry, so that an Inbox nobody reads stays cheap.
+ * Ids are looked up among what waits, where 64 bits are enough to tell them apart.
+ */
+const SMALLEST = 16;
+const ENTRY_BYTES = 12;
+
+export class Backlog {
+  #ordinals = new Uint32Array(SMALLEST);
+  #high = new Uint32Array(SMALLEST);
+  #low = new Uint32Array(SMALLEST);
+  #start = 0;
+  #end = 0;
+
+  get count(): number {
+    return this.#end - this.#start;
+  }
+
+  /** Adds behind all others. */
+  push(ordinal: number, id: string): void {
+    if (this.#end === this.#ordinals.length) this.#makeRoom();
+    this.#ordinals[this.#end] = ordinal;
+    this.#high[this.#end] = Number.parseInt(id.slice(0, 8), 16);
+    this.#low[this.#end] = Number.parseInt(id.slice(8, 16), 16);
+    this.#end += 1;
+  }
+
+  /** Ordinal of the entry at `place`, counted from the oldest. */
+  at(place: number): number {
+    return this.#ordinals[this.#start + place]!;
+  }
+
+  /** Place of the event with this id, -1 when it doesn't wait here. Looks from the oldest on. */
+  find(id: string): number {
+    const high = Number.parseInt(id.slice(0, 8), 16);
+    const low = Number.parseInt(id.slice(8, 16), 16);
+    for (let at = this.#start; at < this.#end; at += 1) {
+      if (this.#high[at] === high && this.#low[at] === low) return at - this.#start;
+    }
+    return -1;
+  }
+
+  /** How many entries lie at or before this ordinal. */
+  countThrough(ordinal: number): number {
+    let low = this.#start;
+    let high = this.#end;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#ordinals[middle]! <= ordinal) low = middle + 1;
+      else high = middle;
+    }
+    return low - this.#start;
+  }
+
+  has(ordinal: number): boolean {
+    const through = this.countThrough(ordinal);
+    return through > 0 && this.at(through - 1) === ordinal;
+  }
+
+  /** Takes the oldest `count` entries away. */
+  drop(count: number): void {
+    this.#start += count;
+    if (this.#start === this.#end) this.clear();
+    else if (this.#start > 4096 && this.#start > this.#end - this.#start) this.#makeRoom();
+  }
+
+  /** Takes one entry away. */
+  remove(place: number): void {
+    if (place === 0) return this.drop(1);
+    const at = this.#start + place;
+    for (const column of [this.#ordinals, this.#high, this.#low]) column.copyWithin(at, at + 1, this.#end);
+    this.#end -= 1;
+  }
+
+  clear(): void {
+    this.#start = 0;
+    this.#end = 0;
+    if (this.#ordinals.length > SMALLEST) this.#resize(SMALLEST);
+  }
+
+  /** Base64 of all entries, for a checkpoint. */
+  encode(): string {
+    const bytes = Buffer.alloc(this.count * ENTRY_BYTES);
+    for (let place = 0; place < this.count; place += 1) {
+      const at = this.#start + place;
+      bytes.writeUInt32LE(this.#ordinals[at]!, place * ENTRY_BYTES);
+      bytes.writeUInt32LE(this.#high[at]!, place * ENTRY_BYTES + 4);
+      bytes.writeUInt32LE(this.#low[at]!, place * ENTRY_BYTES + 8);
+    }
+    return bytes.toString("base64");
+  }
+
+  /** Throws when the text isn't one that `encode` gives. */
+  static decode(text: string): Backlog {
+    const bytes = Buffer.from(text, "base64");
+    if (bytes.length % ENTRY_BYTES !== 0) throw new Error("not a backlog");
+    const backlog = new Backlog();
+    const count = bytes.length / ENTRY_BYTES;
+    backlog.#resize(Math.max(SMALLEST, count));
+    for (let place = 0; place < count; place += 1) {
+      backlog.#ordinals[place] = bytes.readUInt32LE(place * ENTRY_BYTES);
+      backlog.#high[place] = bytes.readUInt32LE(place * ENTRY_BYTES + 4);
+      backlog.#low[place] = bytes.readUInt32LE(place * ENTRY_BYTES + 8);
+    }
+    backlog.#end = count;
+    return backlog;
+  }
+
+  #makeRoom(): void {
+    this.#resize(Math.max(SMALLEST, 2 * this.count));
+  }
+
+  #resize(length: number): void {
+    const move = (column: Uint32Array): Uint32Array<ArrayBuffer> => {
+      const moved = new Uint32Array(length);
+      moved.set(column.subarray(this.#start, this.#end));
+      return moved;
+    };
+    this.#ordinals = move(this.#ordinals);
+    this.#high = move(this.#high);
+    this.#low = move(this.#low);
+    this.#end -= this.#start;
+    this.#start = 0;
+  }
+}

@@ -1,0 +1,215 @@
+/**
+ * Messages between Groups of this Home (RET-008). The source ledger records the message first, with everything the other side needs; then
+ * the destination's event follows, whose id comes from the source event's, and a receipt in the source ledger. A crash anywhere in between
+ * leaves a record without a receipt, which the next start completes; the derived id keeps it from arriving twice.
+ */
+import { createHash } from "node:crypto";
+import { Refusal } from "../../shared/errors.ts";
+import type { LedgerEvent } from "../../shared/events.ts";
+import type { Attachment, MessageMode } from "../../shared/model.ts";
+import type { CallContext, Caller } from "../../shared/operations/caller.ts";
+import type { InputOf, ResultOf } from "../../shared/operations/registry.ts";
+import { resolveRecipients } from "../groups/recipients.ts";
+import { errorFields } from "../platform/log.ts";
+import { carriesFiles, checkBody, gatherAttachments } from "./attachments.ts";
+import { type GroupRoom, type MessagingDependencies, type Rooms, wakeGroup } from "./group-room.ts";
+import { once } from "./idempotency.ts";
+import { EVENTS } from "./kinds.ts";
+import { type Author, contentDigest, messageData, messageKey, type Said } from "./message-event.ts";
+
+type SentAcross = ResultOf<"send_cross_group">;
+
+interface CrossAddress {
+  mode: MessageMode;
+  to: readonly string[];
+  dst_group_id: string;
+  /** The message answered here. */
+  reply_to?: string | undefined;
+  /** The same message as the destination knows it. */
+  remote?: string | undefined;
+}
+
+/** Id of the destination's event. */
+export function remoteId(source_group_id: string, source_event_id: string): string {
+  return createHash("sha256")
+    .update(`svc.cross_group/${source_group_id}/${source_event_id}`)
+    .digest("hex")
+    .slice(0, 32);
+}
+
+export class CrossGroup {
+  readonly #rooms: Rooms;
+  readonly #deps: MessagingDependencies;
+
+  constructor(rooms: Rooms, deps: MessagingDependencies) {
+    this.#rooms = rooms;
+    this.#deps = deps;
+  }
+
+  send(input: InputOf<"send_cross_group">, { caller }: CallContext): Promise<SentAcross> | SentAcross {
+    checkBody(input);
+    const room = this.#rooms.get(input.group_id);
+    const author = room.author(caller);
+    const toPerson = input.to.length > 0 && input.to.every((recipient) => recipient === "user");
+    const mode = input.message_mode ?? (caller.kind === "actor" && !toPerson ? "mail" : "send");
+    const address: CrossAddress = { mode, to: input.to, dst_group_id: input.dst_group_id };
+    if (input.client_id === undefined) return this.deliver(room, input, address, author, caller);
+    const digest = contentDigest(input, address);
+    return once(
+      room,
+      messageKey(author, input.client_id),
+      digest,
+      () => this.deliver(room, input, address, author, caller, digest),
+      (event, ordinal) => this.complete(room, event, ordinal),
+    );
+  }
+
+  /** Records a message here and appends it there. Throws what `resolveRecipients` and attachments throw, group_not_found, or what a disk does. */
+  async deliver(
+    room: GroupRoom,
+    said: Said,
+    address: CrossAddress,
+    author: Author,
+    caller: Caller,
+    digest?: string,
+  ): Promise<SentAcross> {
+    const { mode, dst_group_id, reply_to } = address;
+    if (dst_group_id === room.group.group_id) {
+      throw new Refusal("invalid_args", {
+        specifics: "The destination is the Group itself.",
+        details: { field: "dst_group_id" },
+      });
+    }
+    const destination = this.#rooms.get(dst_group_id);
+    const { title } = destination.group.record;
+    const audience = resolveRecipients(destination.group.record, {
+      to: address.to,
+      mode,
+      sender: caller.kind === "actor" ? { kind: "remote" } : { kind: "user" },
+    });
+    const attachments = carriesFiles(said)
+      ? await gatherAttachments(room, this.#deps.projects, said, caller)
+      : [];
+    const data = messageData({
+      mode,
+      audience: { to: [], to_generations: {} },
+      author,
+      said,
+      attachments,
+      reply_to,
+      digest,
+      destination: { group_id: dst_group_id, group_title: title, audience, reply_to: address.remote },
+    });
+    const key = said.client_id === undefined ? undefined : messageKey(author, said.client_id);
+    const [placed] = await room.appendPermitted([room.event(EVENTS.message, author.by, data, key)]);
+    return this.#transfer(room, placed!.event, false);
+  }
+
+  /** What a first try didn't bring to its end; the answer of a retry. */
+  async complete(room: GroupRoom, source: LedgerEvent, ordinal: number): Promise<SentAcross> {
+    const destination = this.#rooms.find(source.data.dst_group_id as string);
+    const arrived = destination?.ledger.ordinalOf(remoteId(room.group.group_id, source.id));
+    const message_mode = source.data.message_mode as MessageMode;
+    if (destination !== undefined && arrived !== undefined) {
+      if (room.projection.halfDone.has(source.id)) await this.#receipt(room, source, null);
+      return {
+        event: destination.ledger.read(arrived),
+        source_event: source,
+        message_mode,
+        duplicate: true,
+      };
+    }
+    // It arrived once, in a Group that was reset or deleted since.
+    if (this.#receiptOf(room, source.id, ordinal) === "sent") {
+      return { event: source, source_event: source, message_mode, duplicate: true };
+    }
+    return this.#transfer(room, source, true);
+  }
+
+  /** At the start: completes every message that has no receipt. */
+  async completeAll(room: GroupRoom): Promise<void> {
+    for (const ordinal of [...room.projection.halfDone.values()]) {
+      try {
+        await this.complete(room, room.ledger.read(ordinal), ordinal);
+      } catch (error) {
+        this.#deps.log.warn("cross_group", { group_id: room.group.group_id, ...errorFields(error) });
+      }
+    }
+  }
+
+  async #transfer(room: GroupRoom, source: LedgerEvent, duplicate: boolean): Promise<SentAcross> {
+    let event: LedgerEvent;
+    try {
+      event = await this.#arrive(room, source);
+    } catch (error) {
+      const refusal = error instanceof Refusal ? error : new Refusal("internal_error", { cause: error });
+      await this.#receipt(room, source, refusal);
+      throw refusal;
+    }
+    await this.#receipt(room, source, null);
+    return { event, source_event: source, message_mode: source.data.message_mode as MessageMode, duplicate };
+  }
+
+  /** The destination's event, made from the source event alone, so that a later start makes the same. */
+  async #arrive(room: GroupRoom, source: LedgerEvent): Promise<LedgerEvent> {
+    const { data, by } = source;
+    const destination = this.#rooms.get(data.dst_group_id as string);
+    const attachments = data.attachments as Attachment[];
+    for (const { sha256 } of attachments) {
+      if (destination.blobs.bytesOf(sha256) === null)
+        await destination.blobs.write(room.blobs.read(sha256).chunks);
+    }
+    await destination.blobs.keep(attachments.map(({ sha256 }) => sha256));
+    const { group_id } = room.group;
+    const said = { ...(data as unknown as Said), paths: [], client_id: undefined };
+    const author: Author = { by, title: data.sender_title as string };
+    if (typeof data.sender_generation === "string") author.generation = data.sender_generation;
+    const arriving = destination.event(
+      EVENTS.message,
+      by === "user" ? "user" : `${group_id}::${by}`,
+      messageData({
+        mode: data.message_mode as MessageMode,
+        audience: {
+          to: data.dst_to as string[],
+          to_generations: data.dst_to_generations as Record<string, string>,
+        },
+        author,
+        said,
+        attachments,
+        reply_to: data.dst_reply_to as string | undefined,
+        source: { group_id, event_id: source.id, group_title: room.group.record.title },
+      }),
+    );
+    arriving.id = remoteId(group_id, source.id);
+    const [placed] = await destination.appendPermitted([arriving]);
+    if (by === "user" && data.message_mode !== "mail" && destination.group.record.state === "idle") {
+      await wakeGroup(destination, this.#deps.log);
+    }
+    return placed!.event;
+  }
+
+  /** Notes how it ended; when even that fails, the next start or retry finds out. */
+  async #receipt(room: GroupRoom, source: LedgerEvent, failure: Refusal | null): Promise<void> {
+    const remote_event_id = remoteId(room.group.group_id, source.id);
+    const data = {
+      source_event_id: source.id,
+      operation: "local",
+      dst_group_id: source.data.dst_group_id,
+      delivery_id: remote_event_id,
+      status: failure === null ? "sent" : "failed",
+      remote_event_id: failure === null ? remote_event_id : null,
+      error: failure === null ? null : { code: failure.code, message: failure.message },
+    };
+    try {
+      await room.appendPermitted([room.event(EVENTS.receipt, "system", data)]);
+    } catch (error) {
+      this.#deps.log.warn("cross_group_receipt", { group_id: room.group.group_id, ...errorFields(error) });
+    }
+  }
+
+  #receiptOf(room: GroupRoom, id: string, ordinal: number): unknown {
+    if (room.projection.halfDone.has(id)) return null;
+    const receipts = room.ledger.related(ordinal).map((later) => room.ledger.read(later));
+    return receipts.findLast(({ kind }) => kind === EVENTS.receipt)?.data.status;
+  }
+}

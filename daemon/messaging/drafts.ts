@@ -1,0 +1,69 @@
+/** Operations `draft_get` and `draft_put`: the person's unsent text, one owner-only document per Group, the same in every browser. */
+import { join } from "node:path";
+import * as z from "zod";
+import type { InputOf, ResultOf } from "../../shared/operations/registry.ts";
+import { JsonDocument } from "../home/documents.ts";
+import { ensureDirectory } from "../home/durable.ts";
+import { timestamp } from "../platform/clock.ts";
+import type { GroupRoom, MessagingDependencies, Rooms } from "./group-room.ts";
+
+const StoredDraft = z.strictObject({
+  v: z.literal(1),
+  draft: z.looseObject({}).nullable(),
+  updated_at: z.string(),
+});
+type StoredDraft = z.infer<typeof StoredDraft>;
+
+export class Drafts {
+  readonly #rooms: Rooms;
+  readonly #deps: MessagingDependencies;
+  readonly #documents = new WeakMap<GroupRoom, Promise<JsonDocument<StoredDraft> | null>>();
+
+  constructor(rooms: Rooms, deps: MessagingDependencies) {
+    this.#rooms = rooms;
+    this.#deps = deps;
+  }
+
+  async get(input: InputOf<"draft_get">): Promise<ResultOf<"draft_get">> {
+    const document = await this.#open(this.#rooms.get(input.group_id));
+    if (document === null || document.value.draft === null) return { draft: null, updated_at: null };
+    return { draft: document.value.draft, updated_at: document.value.updated_at };
+  }
+
+  async put(input: InputOf<"draft_put">): Promise<ResultOf<"draft_put">> {
+    const room = this.#rooms.get(input.group_id);
+    const stored: StoredDraft = { v: 1, draft: input.draft, updated_at: timestamp(this.#deps.clock) };
+    let document = await this.#open(room);
+    if (document === null) {
+      if (input.draft === null) return { updated_at: null };
+      const creating = this.#create(room, stored);
+      this.#documents.set(room, creating);
+      document = await creating.catch((error: unknown) => {
+        this.#documents.delete(room);
+        throw error;
+      });
+    }
+    if (document?.value !== stored) await document?.update(() => stored);
+    return { updated_at: input.draft === null ? null : stored.updated_at };
+  }
+
+  #open(room: GroupRoom): Promise<JsonDocument<StoredDraft> | null> {
+    let document = this.#documents.get(room);
+    if (document === undefined) {
+      document = JsonDocument.read(this.#options(room));
+      this.#documents.set(room, document);
+      document.catch(() => this.#documents.delete(room));
+    }
+    return document;
+  }
+
+  async #create(room: GroupRoom, stored: StoredDraft): Promise<JsonDocument<StoredDraft>> {
+    await ensureDirectory(this.#deps.files, room.group.paths.drafts);
+    return JsonDocument.create(this.#options(room), stored);
+  }
+
+  #options(room: GroupRoom) {
+    const path = join(room.group.paths.drafts, "user.json");
+    return { files: this.#deps.files, path, version: 1, schema: StoredDraft };
+  }
+}

@@ -1,0 +1,229 @@
+/**
+ * Operation `group_import`: a new, stopped Group from an export. The file may be anybody's: everything in it is checked, and whatever is
+ * wrong leaves nothing behind, because the Group is built in a directory that gets its name last.
+ */
+import { createHash } from "node:crypto";
+import { isAbsolute } from "node:path";
+import type * as z from "zod";
+import { Refusal } from "../../shared/errors.ts";
+import { LIMITS } from "../../shared/limits.ts";
+import type { CallContext } from "../../shared/operations/caller.ts";
+import type { InputOf, ResultOf } from "../../shared/operations/registry.ts";
+import type { GroupRegistry } from "../groups/registry.ts";
+import type { GroupPaths } from "../home/paths.ts";
+import { Ledger } from "../ledger/ledger.ts";
+import type { NewEvent } from "../ledger/types.ts";
+import type { OpenFile } from "../platform/files.ts";
+import { BlobStore } from "./blobs.ts";
+import type { MessagingDependencies } from "./group-room.ts";
+import { fileLines } from "./line-reader.ts";
+import { keyOf } from "./message-event.ts";
+import {
+  BlobLine,
+  ChunkLine,
+  EndLine,
+  EventLine,
+  EXPORT_LINE_BYTES,
+  ExportHeader,
+} from "./transfer-format.ts";
+
+const BATCH_EVENTS = 256;
+const BATCH_BYTES = 512 * 1024;
+
+function invalid(specifics: string, line: number): Refusal {
+  return new Refusal("invalid_import", { specifics, details: { line } });
+}
+
+/** The parsed lines with their digests; one line is looked at, taken, and gone. */
+class Lines {
+  readonly #lines: AsyncGenerator<Buffer>;
+  readonly #hash = createHash("sha256");
+  #current: { value: unknown; bytes: Buffer } | null = null;
+  /** Number of the line that `peek` gives, from 1. */
+  number = 0;
+
+  constructor(file: OpenFile) {
+    this.#lines = fileLines(file, EXPORT_LINE_BYTES, () =>
+      invalid("A line is too long or not ended.", this.number + 1),
+    );
+  }
+
+  /** The next line; undefined at the end. */
+  async peek(): Promise<unknown> {
+    if (this.#current !== null) return this.#current.value;
+    const next = await this.#lines.next();
+    if (next.done === true) return undefined;
+    this.number += 1;
+    try {
+      const value: unknown = JSON.parse(
+        new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(next.value),
+      );
+      this.#current = { value, bytes: next.value };
+      return value;
+    } catch {
+      throw invalid("A line isn't JSON.", this.number);
+    }
+  }
+
+  /** The next line when it has this shape; null, and the line stays, when it hasn't the member `name`. */
+  async take<Schema extends z.ZodType>(schema: Schema, name: string): Promise<z.infer<Schema> | null> {
+    const value = await this.peek();
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return null;
+    const parsed = schema.safeParse(value);
+    if (!parsed.success) throw invalid(`The member '${name}' isn't as this version writes it.`, this.number);
+    this.#hash.update(this.#current!.bytes).update("\n");
+    this.#current = null;
+    return parsed.data;
+  }
+
+  /** Digest of all lines taken so far. */
+  digest(): string {
+    return this.#hash.copy().digest("hex");
+  }
+}
+
+/** Only over the local socket. Throws invalid_path, invalid_import, too_large, limit_reached, storage_full or storage_failed. */
+export async function importGroup(
+  registry: GroupRegistry,
+  deps: MessagingDependencies,
+  input: InputOf<"group_import">,
+  { caller }: CallContext,
+): Promise<ResultOf<"group_import">> {
+  if (caller.kind !== "user" || caller.via !== "socket") throw new Refusal("permission_denied");
+  const file = openExport(deps, input.path);
+  try {
+    if (file.size() > LIMITS.body.importBytes) {
+      throw new Refusal("too_large", { details: { limit: LIMITS.body.importBytes } });
+    }
+    const lines = new Lines(file);
+    const header = await lines.take(ExportHeader, "format");
+    if (header === null) throw invalid("It doesn't begin with a header.", 1);
+    const { title, topic, created_at, settings, actors } = header.group;
+    const counts = { events: 0, blobs: 0 };
+    const group = await registry.create({
+      title: input.title ?? title,
+      topic,
+      by: "user",
+      record: { state: "stopped", settings, actors, created_at },
+      prepare: async (group_id, paths) => {
+        counts.blobs = await importBlobs(lines, deps, paths);
+        counts.events = await importEvents(lines, deps, group_id, paths);
+        await checkEnd(lines, counts);
+      },
+    });
+    return { group: group.view(), ...counts };
+  } finally {
+    file.close();
+  }
+}
+
+function openExport(deps: MessagingDependencies, path: string): OpenFile {
+  const canonical = isAbsolute(path) ? deps.projects.canonical(path) : null;
+  const status = canonical === null ? null : deps.files.stat(canonical);
+  if (canonical === null || status?.kind !== "file") {
+    throw new Refusal("invalid_path", { specifics: "There is no such file.", details: { field: "path" } });
+  }
+  try {
+    return deps.files.open(canonical, "read");
+  } catch (error) {
+    throw new Refusal("invalid_path", { specifics: "The file can't be read.", cause: error });
+  }
+}
+
+async function importBlobs(lines: Lines, deps: MessagingDependencies, paths: GroupPaths): Promise<number> {
+  const store = new BlobStore(deps, paths.blobs);
+  const digests = new Set<string>();
+  for (;;) {
+    const line = await lines.take(BlobLine, "blob");
+    if (line === null) break;
+    const { sha256, bytes } = line.blob;
+    if (digests.has(sha256)) throw invalid("A file comes twice.", lines.number);
+    const written = await store.write(blobChunks(lines, bytes));
+    if (written.sha256 !== sha256) throw invalid("A file's digest is wrong.", lines.number);
+    await store.keep([sha256]);
+    digests.add(sha256);
+  }
+  return digests.size;
+}
+
+async function* blobChunks(lines: Lines, bytes: number): AsyncGenerator<Uint8Array> {
+  let left = bytes;
+  while (left > 0) {
+    const line = await lines.take(ChunkLine, "chunk");
+    if (line === null) throw invalid("A file ends too early.", lines.number);
+    const chunk = Buffer.from(line.chunk, "base64");
+    if (chunk.length === 0 || chunk.length > left) throw invalid("A file's size is wrong.", lines.number);
+    left -= chunk.length;
+    yield chunk;
+  }
+}
+
+async function importEvents(
+  lines: Lines,
+  deps: MessagingDependencies,
+  group_id: string,
+  paths: GroupPaths,
+): Promise<number> {
+  const ledger = await Ledger.open(deps, paths.ledger, { group_id, projections: [], keyOf });
+  try {
+    let batch: NewEvent[] = [];
+    let batchIds = new Set<string>();
+    let batchBytes = 0;
+    const flush = async (): Promise<void> => {
+      await ledger.appendAll(batch);
+      batch = [];
+      batchIds = new Set();
+      batchBytes = 0;
+    };
+    for (;;) {
+      const line = await lines.take(EventLine, "event");
+      if (line === null) break;
+      const { id, ts, kind, scope_key, by, data } = line.event;
+      if (batchIds.has(id) || ledger.ordinalOf(id) !== undefined) {
+        throw invalid("An event comes twice.", lines.number);
+      }
+      const bytes = Buffer.byteLength(JSON.stringify(line.event));
+      if (bytes > LIMITS.ledger.lineBytes - 1024) throw invalid("An event is too large.", lines.number);
+      if (batch.length === BATCH_EVENTS || batchBytes + bytes > BATCH_BYTES) await flush();
+      const event: NewEvent = { id, ts, kind, scope_key, by, data };
+      const key = keyOf(headOf(line.event));
+      if (key !== undefined) event.key = key;
+      batch.push(event);
+      batchIds.add(id);
+      batchBytes += bytes;
+    }
+    await flush();
+    return ledger.count;
+  } finally {
+    await ledger.close();
+  }
+}
+
+/** What `keyOf` needs of an event in hand. */
+function headOf(event: {
+  id: string;
+  ts: string;
+  kind: string;
+  scope_key: string;
+  by: string;
+  data: Record<string, unknown>;
+}) {
+  return {
+    ...event,
+    string(name: string): string | undefined {
+      const value = Object.hasOwn(event.data, name) ? event.data[name] : undefined;
+      return typeof value === "string" ? value : undefined;
+    },
+  };
+}
+
+async function checkEnd(lines: Lines, counts: { events: number; blobs: number }): Promise<void> {
+  const sha256 = lines.digest();
+  const line = await lines.take(EndLine, "end");
+  if (line === null) throw invalid("It isn't whole.", lines.number);
+  const { end } = line;
+  if (end.events !== counts.events || end.blobs !== counts.blobs || end.sha256 !== sha256) {
+    throw invalid("Its last line doesn't fit the rest.", lines.number);
+  }
+  if ((await lines.peek()) !== undefined) throw invalid("Something follows its last line.", lines.number);
+}

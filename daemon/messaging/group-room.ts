@@ -1,0 +1,190 @@
+/** One Group as messaging sees it: its projection, what is under way, and who waits. */
+import { Refusal } from "../../shared/errors.ts";
+import type { LedgerEvent } from "../../shared/events.ts";
+import type { StoredActor } from "../../shared/model.ts";
+import type { Caller } from "../../shared/operations/caller.ts";
+import type { OpenGroup } from "../groups/group.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import type { NewEvent, Placed } from "../ledger/types.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Files } from "../platform/files.ts";
+import { errorFields, type Log } from "../platform/log.ts";
+import type { ProjectFiles } from "../platform/project-files.ts";
+import type { Random } from "../platform/random.ts";
+import type { ActorQueue } from "./actor-queue.ts";
+import type { BlobStore } from "./blobs.ts";
+import type { Author } from "./message-event.ts";
+import type { MessageProjection } from "./projection.ts";
+
+export interface MessagingDependencies {
+  files: Files;
+  clock: Clock;
+  random: Random;
+  projects: ProjectFiles;
+  log: Log;
+}
+
+/** All Groups that messaging looks after. */
+export interface Rooms {
+  /** Throws group_not_found or group_unavailable. */
+  get(group_id: string): GroupRoom;
+  find(group_id: string): GroupRoom | undefined;
+}
+
+export type ActorCaller = Extract<Caller, { kind: "actor" }>;
+
+export class GroupRoom {
+  readonly group: OpenGroup;
+  readonly projection: MessageProjection;
+  readonly blobs: BlobStore;
+  /** Keyed calls that aren't recorded yet. */
+  readonly underWay = new Map<string, { digest: string; done: Promise<unknown> }>();
+  readonly #desks = new Map<string, Desk>();
+
+  constructor(group: OpenGroup, projection: MessageProjection, blobs: BlobStore) {
+    this.group = group;
+    this.projection = projection;
+    this.blobs = blobs;
+  }
+
+  get ledger(): Ledger {
+    return this.group.ledger;
+  }
+
+  get scopeKey(): string {
+    return this.group.record.active_scope_key ?? "";
+  }
+
+  /** Paused and stopped Groups hand nothing to Actors. */
+  get handsOut(): boolean {
+    const { state } = this.group.record;
+    return state === "active" || state === "idle";
+  }
+
+  /** The event as the ledger takes it, in the Group's present scope. */
+  event(kind: string, by: string, data: Record<string, unknown>, key?: string): NewEvent {
+    const event: NewEvent = { kind, scope_key: this.scopeKey, by, data };
+    if (key !== undefined) event.key = key;
+    return event;
+  }
+
+  /** Appends while the Group can't be deleted or changed; for work that runs without the dispatcher's permit. */
+  async appendPermitted(events: NewEvent[]): Promise<Placed[]> {
+    const release = await this.group.permit.acquireRead();
+    try {
+      return await this.ledger.appendAll(events);
+    } finally {
+      release();
+    }
+  }
+
+  /** The Actor that a credential speaks for. Throws invalid_launch_token when it was removed or added anew since. */
+  self(caller: ActorCaller): StoredActor {
+    const actor = this.group.record.actors.find((candidate) => candidate.id === caller.actor_id);
+    if (actor === undefined || actor.generation !== caller.generation)
+      throw new Refusal("invalid_launch_token");
+    return actor;
+  }
+
+  author(caller: Caller): Author {
+    if (caller.kind !== "actor") return { by: "user", title: "user" };
+    const { id, generation, title } = this.self(caller);
+    return { by: id, generation, title: title === "" ? id : title };
+  }
+
+  /** The queue of an Actor that exists now. */
+  queueOf(actor: Pick<StoredActor, "id" | "generation">): ActorQueue | undefined {
+    return this.projection.queue(actor.id, actor.generation);
+  }
+
+  /** Throws event_not_found unless the event is there and, for an Actor, one that it sent or was sent. */
+  visible(caller: Caller, event_id: string): { ordinal: number; event: LedgerEvent } {
+    const ordinal = this.ledger.ordinalOf(event_id);
+    const event = ordinal === undefined ? undefined : this.ledger.read(ordinal);
+    if (ordinal === undefined || event === undefined || !mayKnow(caller, event)) {
+      throw new Refusal("event_not_found", { details: { event_id } });
+    }
+    return { ordinal, event };
+  }
+
+  desk(actor_id: string): Desk {
+    let desk = this.#desks.get(actor_id);
+    if (desk === undefined) {
+      desk = new Desk();
+      this.#desks.set(actor_id, desk);
+    }
+    return desk;
+  }
+
+  /** Wakes whoever waits for this Actor's messages, or for anybody's. */
+  wake(actor_id?: string): void {
+    if (actor_id === undefined) for (const desk of this.#desks.values()) desk.wake();
+    else this.#desks.get(actor_id)?.wake();
+  }
+}
+
+/** Where one Actor's messages are taken and acknowledged, one step after the other. */
+export class Desk {
+  readonly #waiting = new Set<() => void>();
+  #last: Promise<unknown> = Promise.resolve();
+  /** Monotonic time of the last hand-out of direct messages. */
+  handedOutAt = Number.NEGATIVE_INFINITY;
+
+  /** Calls that wait. */
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
+  /** Runs `step` when the steps before it have ended. */
+  inTurn<Result>(step: () => Promise<Result>): Promise<Result> {
+    const result = this.#last.then(step);
+    this.#last = result.catch(() => undefined);
+    return result;
+  }
+
+  /** `woken` is called at every wake until the returned function is. */
+  await(woken: () => void): () => void {
+    this.#waiting.add(woken);
+    return () => void this.#waiting.delete(woken);
+  }
+
+  wake(): void {
+    for (const woken of [...this.#waiting]) woken();
+  }
+}
+
+/** A person's message wakes an idle Group. It is recorded already: a disk that fails now is only worth a line in the log. */
+export async function wakeGroup(room: GroupRoom, log: Log): Promise<void> {
+  try {
+    await room.group.update((record) => (record.state === "idle" ? { ...record, state: "active" } : record), {
+      kind: "group.set_state",
+      by: "user",
+      data: { state: "active", reason: "message" },
+    });
+  } catch (error) {
+    log.error("wake_group", { group_id: room.group.group_id, ...errorFields(error) });
+  }
+}
+
+/** People see everything in their Groups; an Actor what it sent or was sent in its own generation (core-model.md, `message_history`). */
+export function mayKnow(caller: Caller, event: LedgerEvent): boolean {
+  return caller.kind !== "actor" || concerns(event, caller.actor_id, caller.generation) !== null;
+}
+
+/** Whether this Actor, in this generation, sent or received the message or notice. */
+export function concerns(
+  event: LedgerEvent,
+  actor_id: string,
+  generation: string,
+): "sent" | "received" | null {
+  const { data } = event;
+  if (event.by === actor_id) return data.sender_generation === generation ? "sent" : null;
+  if (event.kind === "chat.message") {
+    const generations = data.to_generations as Record<string, unknown> | undefined;
+    const received = Array.isArray(data.to) && data.to.includes(actor_id);
+    return received && generations?.[actor_id] === generation ? "received" : null;
+  }
+  if (event.kind !== "system.notify" || data.target_actor_id !== actor_id) return null;
+  const context = data.context as Record<string, unknown> | null | undefined;
+  return context?.actor_generation === generation ? "received" : null;
+}

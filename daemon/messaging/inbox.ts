@@ -1,0 +1,351 @@
+/**
+ * Operations `inbox_read`, `inbox_peek` and `feed_read`, and the external runner's side of them (core-model.md, "Actor"): what an Actor is
+ * handed is claimed in the ledger first; acknowledged by naming the batch or by any later call of the session that got it; and handed out
+ * again, marked, when that session has ended without it. Paused and stopped Groups and disabled Actors are handed nothing: their reads
+ * wait on and answer empty.
+ */
+import { Refusal } from "../../shared/errors.ts";
+import type { LedgerEvent } from "../../shared/events.ts";
+import { LIMITS } from "../../shared/limits.ts";
+import type { StoredActor } from "../../shared/model.ts";
+import type { CallContext } from "../../shared/operations/caller.ts";
+import type { InputOf, ResultOf } from "../../shared/operations/registry.ts";
+import type { NewEvent } from "../ledger/types.ts";
+import { errorFields } from "../platform/log.ts";
+import type { ActorQueue } from "./actor-queue.ts";
+import type { ActorCaller, GroupRoom, MessagingDependencies, Rooms } from "./group-room.ts";
+import { EVENTS, HANDED_BACK } from "./kinds.ts";
+import type { Session, Sessions } from "./sessions.ts";
+
+type Reading = ResultOf<"inbox_read">;
+type InboxMessage = Reading["messages"][number];
+
+/** What is about to be handed out, in ledger order. */
+interface Selection {
+  ordinals: number[];
+  mail: Set<number>;
+  redelivered: Set<number>;
+}
+
+const ACKNOWLEDGED = "acknowledged";
+const LATER_CALL = "later_call";
+
+export class Inbox {
+  readonly #rooms: Rooms;
+  readonly #deps: MessagingDependencies;
+  readonly #sessions: Sessions;
+  /** Told when what an Actor does changed. */
+  readonly #changed: (group_id: string, actor_id: string) => void;
+
+  constructor(
+    rooms: Rooms,
+    deps: MessagingDependencies,
+    sessions: Sessions,
+    changed: (group_id: string, actor_id: string) => void,
+  ) {
+    this.#rooms = rooms;
+    this.#deps = deps;
+    this.#sessions = sessions;
+    this.#changed = changed;
+  }
+
+  peek(input: InputOf<"inbox_peek">, { caller }: CallContext): ResultOf<"inbox_peek"> {
+    const room = this.#rooms.get(input.group_id);
+    const actor = this.#whose(room, input.actor_id, caller);
+    const queue = room.queueOf(actor);
+    if (queue === undefined) return { messages: [], cursor: null, unread: 0 };
+    const ordinals = Array.from({ length: Math.min(input.limit, queue.mail.count) }, (_, at) =>
+      queue.mail.at(at),
+    );
+    return {
+      messages: room.ledger.readMany(ordinals),
+      cursor: queue.cursor,
+      unread: queue.mail.count,
+    };
+  }
+
+  async read(input: InputOf<"inbox_read">, context: CallContext): Promise<Reading> {
+    const room = this.#rooms.get(input.group_id);
+    const { caller } = context;
+    const actor = this.#whose(room, input.actor_id, caller);
+    if (caller.kind !== "actor") {
+      return room.desk(actor.id).inTurn(() => this.#readMail(room, actor, input.limit));
+    }
+    const session = this.#sessions.touch(caller, caller.session);
+    const left = this.#sessions.enter(session);
+    try {
+      if (input.ack !== undefined) await this.#accept(room, caller, input.ack, ACKNOWLEDGED);
+      return await this.#wait(room, caller, session, input, context);
+    } finally {
+      left();
+    }
+  }
+
+  /** The person has seen everything up to this event; only forward. */
+  async feedRead(input: InputOf<"feed_read">): Promise<ResultOf<"feed_read">> {
+    const room = this.#rooms.get(input.group_id);
+    const ordinal = room.ledger.ordinalOf(input.event_id);
+    if (ordinal === undefined) {
+      throw new Refusal("event_not_found", { details: { event_id: input.event_id } });
+    }
+    const { projection } = room;
+    const count = projection.unread.countThrough(ordinal);
+    if (count > 0) {
+      const { id } = room.ledger.read(projection.unread.at(count - 1));
+      await room.ledger.append(room.event(EVENTS.mailRead, "user", { actor_id: "user", event_id: id }));
+    }
+    return { unread: projection.unread.count, attention: projection.obligations.ofPerson };
+  }
+
+  /** A call of a session is evidence that the model took what it was handed before. Never throws; appends on its own. */
+  later(caller: ActorCaller, session: Session): void {
+    const answered = [...session.batches].filter(([, hasLeft]) => hasLeft);
+    const room = answered.length > 0 ? this.#rooms.find(caller.group_id) : undefined;
+    if (room === undefined) return;
+    for (const [batch_id] of answered) {
+      this.#accept(room, caller, batch_id, LATER_CALL).catch((error: unknown) =>
+        this.#deps.log.warn("inbox_accept", { group_id: caller.group_id, ...errorFields(error) }),
+      );
+    }
+  }
+
+  #whose(room: GroupRoom, actor_id: string | undefined, caller: CallContext["caller"]): StoredActor {
+    if (caller.kind === "actor") {
+      if (actor_id !== undefined && actor_id !== caller.actor_id) throw new Refusal("permission_denied");
+      return room.self(caller);
+    }
+    if (actor_id === undefined) {
+      throw new Refusal("invalid_args", {
+        specifics: "'actor_id' is missing.",
+        details: { field: "actor_id" },
+      });
+    }
+    return room.group.actor(actor_id);
+  }
+
+  async #wait(
+    room: GroupRoom,
+    caller: ActorCaller,
+    session: Session,
+    input: InputOf<"inbox_read">,
+    context: CallContext,
+  ): Promise<Reading> {
+    const { clock } = this.#deps;
+    const deadline = clock.monotonic() + (input.wait_seconds ?? 0) * 1000;
+    const desk = room.desk(caller.actor_id);
+    let saidAt = clock.monotonic();
+    for (;;) {
+      if (context.signal.aborted) break;
+      const reading = await desk.inTurn(() => this.#take(room, caller, session, input.limit, context.signal));
+      if (reading !== null) return reading;
+      const now = clock.monotonic();
+      if (session.over?.refusal) throw session.over.refusal;
+      if (now >= deadline || context.signal.aborted || session.over !== null) break;
+      if (now - saidAt >= LIMITS.inbox.progressSeconds * 1000) {
+        context.progress?.("Waiting for messages");
+        saidAt = now;
+      }
+      const progressAt = saidAt + LIMITS.inbox.progressSeconds * 1000;
+      const paused = this.#intervalEnd(room, caller.actor_id);
+      const until = Math.min(deadline, progressAt, paused > now ? paused : Number.POSITIVE_INFINITY);
+      await this.#sleep(room, caller.actor_id, session, until - now, context.signal);
+    }
+    const queue = room.projection.queue(caller.actor_id, caller.generation);
+    return { messages: [], batch_id: null, cursor: queue?.cursor ?? null, unread: queue?.mail.count ?? 0 };
+  }
+
+  /** Until something is appended for the Actor, the time is over, or the caller goes away. */
+  #sleep(
+    room: GroupRoom,
+    actor_id: string,
+    session: Session,
+    milliseconds: number,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const desk = room.desk(actor_id);
+    if (desk.waiting >= LIMITS.inbox.waitersPerActor) {
+      throw new Refusal("limit_reached", { details: { limit: LIMITS.inbox.waitersPerActor } });
+    }
+    return new Promise((resolve) => {
+      const end = (): void => {
+        timer.cancel();
+        leave();
+        signal.removeEventListener("abort", end);
+        session.waiting -= 1;
+        resolve();
+      };
+      const leave = desk.await(end);
+      const timer = this.#deps.clock.after(Math.max(0, Math.ceil(milliseconds)), end);
+      signal.addEventListener("abort", end, { once: true });
+      session.waiting += 1;
+      if (session.waiting === 1) {
+        session.took = 0;
+        this.#changed(room.group.group_id, actor_id);
+      }
+    });
+  }
+
+  /** What can be handed out now, claimed; null when that is nothing. Runs in the desk's turn. */
+  async #take(
+    room: GroupRoom,
+    caller: ActorCaller,
+    session: Session,
+    limit: number,
+    signal: AbortSignal,
+  ): Promise<Reading | null> {
+    const actor = room.self(caller);
+    if (signal.aborted || !room.handsOut || !actor.enabled) return null;
+    const queue = room.queueOf(actor);
+    if (queue === undefined) return null;
+    const selection = this.#select(room, queue, limit);
+    if (selection.ordinals.length === 0) return null;
+    const read = room.ledger.readMany(selection.ordinals);
+    const batch_id = `b_${this.#deps.random.uuid().replaceAll("-", "")}`;
+    const messages: InboxMessage[] = [];
+    const events: NewEvent[] = [];
+    const claimed: LedgerEvent[] = [];
+    let lastMail: LedgerEvent | undefined;
+    for (const [at, event] of read.entries()) {
+      const ordinal = selection.ordinals[at]!;
+      const redelivered = selection.redelivered.has(ordinal);
+      if (selection.mail.has(ordinal)) {
+        lastMail = event;
+        messages.push({ event, delivery: "mail", redelivered });
+        continue;
+      }
+      claimed.push(event);
+      events.push(delivery(room, actor, event.id, batch_id, "claimed", redelivered ? "redelivered" : ""));
+      const kind = event.kind === EVENTS.notify ? "notice" : "direct";
+      messages.push({ event, delivery: kind, redelivered });
+    }
+    if (lastMail !== undefined) events.push(mailRead(room, actor, lastMail.id, actor.id));
+    const holds = claimed.length > 0 && this.#sessions.hold(session, batch_id);
+    try {
+      await room.appendPermitted(events);
+    } catch (error) {
+      this.#sessions.drop(batch_id);
+      throw error;
+    }
+    if (claimed.length > 0) room.desk(actor.id).handedOutAt = this.#deps.clock.monotonic();
+    if (claimed.length > 0 && (signal.aborted || !holds)) {
+      await this.#handBack(room, actor, claimed, batch_id);
+      return null;
+    }
+    if (holds) session.batches.set(batch_id, true);
+    session.took = messages.length;
+    this.#changed(room.group.group_id, actor.id);
+    return {
+      messages,
+      batch_id: claimed.length > 0 ? batch_id : null,
+      cursor: queue.cursor,
+      unread: queue.mail.count,
+    };
+  }
+
+  /** The oldest of everything that waits; direct messages only when the Group's minimum interval is over. */
+  #select(room: GroupRoom, queue: ActorQueue, limit: number): Selection {
+    const selection: Selection = { ordinals: [], mail: new Set(), redelivered: new Set() };
+    for (let at = 0; at < Math.min(limit, queue.mail.count); at += 1) selection.mail.add(queue.mail.at(at));
+    const candidates = [...selection.mail];
+    if (this.#intervalEnd(room, queue.actor_id) <= this.#deps.clock.monotonic()) {
+      for (let at = 0; at < Math.min(limit, queue.pending.count); at += 1)
+        candidates.push(queue.pending.at(at));
+      for (const [id, { ordinal, redelivered }] of queue.returned) {
+        // An import's ledger could say anything.
+        if (room.ledger.ordinalOf(id) !== ordinal) continue;
+        candidates.push(ordinal);
+        if (redelivered) selection.redelivered.add(ordinal);
+      }
+      for (const { ordinal, batch_id } of queue.claimed.values()) {
+        if (this.#sessions.isHeld(batch_id)) continue;
+        candidates.push(ordinal);
+        selection.redelivered.add(ordinal);
+      }
+    }
+    selection.ordinals = candidates.sort((a, b) => a - b).slice(0, limit);
+    return selection;
+  }
+
+  /** A person reads an Actor's Mail in its stead: the cursor moves, direct messages stay where they are. */
+  async #readMail(room: GroupRoom, actor: StoredActor, limit: number): Promise<Reading> {
+    const queue = room.queueOf(actor);
+    const count = Math.min(limit, queue?.mail.count ?? 0);
+    if (queue === undefined || count === 0) {
+      return { messages: [], batch_id: null, cursor: queue?.cursor ?? null, unread: 0 };
+    }
+    const events = room.ledger.readMany(Array.from({ length: count }, (_, at) => queue.mail.at(at)));
+    await room.appendPermitted([mailRead(room, actor, events.at(-1)!.id, "user")]);
+    return {
+      messages: events.map((event) => ({ event, delivery: "mail", redelivered: false })),
+      batch_id: null,
+      cursor: queue.cursor,
+      unread: queue.mail.count,
+    };
+  }
+
+  /** Notes the batch as accepted; one that isn't open (any more) changes nothing, so that acknowledging is idempotent. */
+  #accept(room: GroupRoom, caller: ActorCaller, batch_id: string, reason: string): Promise<void> {
+    return room.desk(caller.actor_id).inTurn(async () => {
+      const actor = room.self(caller);
+      const taken = [...(room.queueOf(actor)?.claimed ?? [])].filter(
+        ([, claim]) => claim.batch_id === batch_id,
+      );
+      if (taken.length > 0) {
+        await room.appendPermitted(
+          taken.map(([id]) => delivery(room, actor, id, batch_id, "accepted", reason)),
+        );
+      }
+      this.#sessions.drop(batch_id);
+    });
+  }
+
+  /** The answer never left: the messages are pending again, as if they hadn't been claimed. */
+  async #handBack(
+    room: GroupRoom,
+    actor: StoredActor,
+    claimed: readonly LedgerEvent[],
+    batch_id: string,
+  ): Promise<void> {
+    try {
+      await room.appendPermitted(
+        claimed.map(({ id }) => delivery(room, actor, id, batch_id, "failed", HANDED_BACK)),
+      );
+    } finally {
+      // Without its holder the claim is handed out again even if this couldn't be noted.
+      this.#sessions.drop(batch_id);
+    }
+  }
+
+  /** Monotonic time from which direct messages may be handed out again (`min_interval_seconds`). */
+  #intervalEnd(room: GroupRoom, actor_id: string): number {
+    return room.desk(actor_id).handedOutAt + room.group.record.settings.min_interval_seconds * 1000;
+  }
+}
+
+function delivery(
+  room: GroupRoom,
+  actor: StoredActor,
+  source_event_id: string,
+  batch_id: string,
+  state: "claimed" | "accepted" | "failed",
+  reason: string,
+): NewEvent {
+  return room.event(EVENTS.delivery, actor.id, {
+    actor_id: actor.id,
+    actor_generation: actor.generation,
+    source_event_id,
+    delivery_id: `${batch_id}/${source_event_id}`,
+    state,
+    transport: "external",
+    reason,
+    batch_id,
+  });
+}
+
+function mailRead(room: GroupRoom, actor: StoredActor, event_id: string, by: string): NewEvent {
+  return room.event(EVENTS.mailRead, by, {
+    actor_id: actor.id,
+    actor_generation: actor.generation,
+    event_id,
+  });
+}

@@ -1,0 +1,21 @@
+/** Kinds of ledger events that messaging writes or reads (core-model.md, "Ledger"). */
+export const EVENTS = {
+  message: "chat.message",
+  cancelled: "chat.reply_request.cancelled",
+  receipt: "chat.cross_group_receipt",
+  mailRead: "mail.read",
+  delivery: "runtime.delivery",
+  /**
+   * A message was put back into its Actors' queues on purpose:
+   * `{source_event_id, source_ordinal, actor_generations{}, force_ambiguous}`.
+   */
+  deliveryRequest: "runtime.delivery_request",
+  notify: "system.notify",
+  actorRemoved: "actor.remove",
+} as const;
+
+/**
+ * `reason` of a `runtime.delivery` with the state `failed` that takes a claim back whose answer never left the daemon: the call was
+ * cancelled or its caller went away. The message is pending again; nobody is told of a failure.
+ */
+export const HANDED_BACK = "handed_back";

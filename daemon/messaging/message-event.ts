@@ -1,0 +1,146 @@
+/** From a validated message to its ledger event, and back to the key it is found by. */
+import { createHash } from "node:crypto";
+import type { Attachment, MessageMode } from "../../shared/model.ts";
+import type { Audience } from "../groups/recipients.ts";
+import type { EventHead } from "../ledger/types.ts";
+import { EVENTS } from "./kinds.ts";
+
+/** Who speaks, as the credential says. */
+export interface Author {
+  by: string;
+  /** Generation of an Actor; absent for the person. */
+  generation?: string;
+  title: string;
+}
+
+/** What a caller says, whichever operation carries it. */
+export interface Said {
+  text: string;
+  format: "plain" | "markdown";
+  insight?: string | undefined;
+  quote_text?: string | undefined;
+  attachments: readonly { sha256: string; name: string; mime_type: string }[];
+  paths: readonly string[];
+  refs: readonly Record<string, unknown>[];
+  client_id?: string | undefined;
+}
+
+/** A message whose every part was checked. */
+export interface Message {
+  mode: MessageMode;
+  audience: Audience;
+  author: Author;
+  said: Said;
+  attachments: readonly Attachment[];
+  reply_to?: string | undefined;
+  /** Digest of what the caller gave, when it gave a key. */
+  digest?: string | undefined;
+  /** Of a record in the source Group: where the message goes. */
+  destination?:
+    | { group_id: string; group_title: string; audience: Audience; reply_to: string | undefined }
+    | undefined;
+  /** Of a message from another local Group. */
+  source?: { group_id: string; event_id: string; group_title: string } | undefined;
+}
+
+/** `chat.message` data in the order of shared/events.ts: what projections need stands before `text`. */
+export function messageData(message: Message): Record<string, unknown> {
+  const { said, author, audience, destination, source } = message;
+  const data: Record<string, unknown> = {
+    message_mode: message.mode,
+    to: audience.to,
+    to_generations: audience.to_generations,
+  };
+  if (message.reply_to !== undefined) data.reply_to = message.reply_to;
+  if (message.digest !== undefined) {
+    data.client_id = said.client_id;
+    data.client_sha256 = message.digest;
+  }
+  if (author.generation !== undefined) data.sender_generation = author.generation;
+  data.sender_title = author.title;
+  if (destination !== undefined) {
+    data.dst_group_id = destination.group_id;
+    data.dst_to = destination.audience.to;
+    data.dst_to_generations = destination.audience.to_generations;
+    if (destination.reply_to !== undefined) data.dst_reply_to = destination.reply_to;
+  }
+  data.text = said.text;
+  data.format = said.format;
+  if (said.insight !== undefined) data.insight = said.insight;
+  if (said.quote_text !== undefined) data.quote_text = said.quote_text;
+  data.attachments = message.attachments;
+  data.refs = said.refs;
+  if (destination !== undefined) data.dst_group_title = destination.group_title;
+  if (source !== undefined) {
+    data.src_group_id = source.group_id;
+    data.src_event_id = source.event_id;
+    data.src_group_title = source.group_title;
+  }
+  return data;
+}
+
+/** The idempotency key of a sender's `client_id`. A new generation of an Actor has keys of its own. */
+export function messageKey(
+  author: { by: string; generation?: string | undefined },
+  clientId: string,
+): string {
+  return `m/${author.by}/${author.generation ?? ""}/${clientId}`;
+}
+
+/** The key under which a notice of this kind about this event comes once for this Actor. */
+export function noticeKey(
+  kind: string,
+  about: string,
+  actor: { actor_id: string; generation: string },
+): string {
+  return `n/${kind}/${about}/${actor.actor_id}/${actor.generation}`;
+}
+
+/** The key of an event in the ledger (`LedgerOptions.keyOf`). */
+export function keyOf(event: EventHead): string | undefined {
+  if (event.kind === EVENTS.message) {
+    const clientId = event.string("client_id");
+    if (clientId === undefined || clientId === "") return undefined;
+    return messageKey({ by: event.by, generation: event.string("sender_generation") }, clientId);
+  }
+  if (event.kind !== EVENTS.notify) return undefined;
+  const kind = event.string("kind");
+  const about = event.string("related_event_id");
+  const actor_id = event.string("target_actor_id");
+  if (kind === undefined || about === undefined || actor_id === undefined) return undefined;
+  const context = event.data.context as { actor_generation?: unknown } | null | undefined;
+  const generation = context?.actor_generation;
+  return noticeKey(kind, about, { actor_id, generation: typeof generation === "string" ? generation : "" });
+}
+
+/**
+ * Digest of what the caller gave: mode, recipients as written, reference and body; not what they resolved to, so that a retry finds its
+ * first event although Actors came and went or a file at a path is gone.
+ */
+export function contentDigest(
+  said: Said,
+  address: { mode: MessageMode; to: readonly string[]; reply_to?: string | undefined; dst_group_id?: string },
+): string {
+  const content = [
+    address.mode,
+    address.to,
+    address.reply_to ?? null,
+    address.dst_group_id ?? null,
+    said.text,
+    said.format,
+    said.insight ?? null,
+    said.quote_text ?? null,
+    said.attachments.map(({ sha256, name, mime_type }) => [sha256, name, mime_type]),
+    said.paths,
+    said.refs.map(ordered),
+  ];
+  return createHash("sha256").update(JSON.stringify(content)).digest("hex");
+}
+
+/** The same JSON value with members in one order. */
+function ordered(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(ordered);
+  if (typeof value !== "object" || value === null) return value;
+  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return members.map(([name, member]) => [name, ordered(member)]);
+}

@@ -1,0 +1,114 @@
+/**
+ * Open reply obligations: one per recipient of a `request_reply` message, until it replies or the request is cancelled; first in append
+ * order wins (core-model.md, "Inbox and obligations"). A part of the projection.
+ */
+
+interface Owed {
+  generation: string;
+  noticed: boolean;
+}
+
+export interface Obligation {
+  readonly id: string;
+  readonly ordinal: number;
+  readonly ts: string;
+  /** By recipient: an Actor's id, `user`, or `<group_id>::<recipient>` for a message to another Group. */
+  readonly owed: ReadonlyMap<string, Readonly<Owed>>;
+}
+
+interface Kept extends Obligation {
+  owed: Map<string, Owed>;
+}
+
+/** Whether a message `by` this sender is the reply of `recipient`; the person answers from any Group. */
+export function isReplyOf(recipient: string, by: string): boolean {
+  return by === recipient || (by === "user" && recipient.endsWith("::user"));
+}
+
+export class Obligations {
+  readonly #open = new Map<string, Kept>();
+  #person = 0;
+
+  /** Requests to the person. */
+  get ofPerson(): number {
+    return this.#person;
+  }
+  get size(): number {
+    return this.#open.size;
+  }
+
+  get(id: string): Obligation | undefined {
+    return this.#open.get(id);
+  }
+
+  all(): IterableIterator<Obligation> {
+    return this.#open.values();
+  }
+
+  add(
+    id: string,
+    ordinal: number,
+    ts: string,
+    recipients: readonly (readonly [recipient: string, generation: string, ...unknown[]])[],
+  ): void {
+    const owed = new Map<string, Owed>();
+    for (const [recipient, generation] of recipients) owed.set(recipient, { generation, noticed: false });
+    if (owed.size === 0) return;
+    this.#open.set(id, { id, ordinal, ts, owed });
+    if (owed.has("user")) this.#person += 1;
+  }
+
+  /** A reply; says who owes nothing for this message any more. */
+  replied(id: string, by: string, generation: string): string[] {
+    const obligation = this.#open.get(id);
+    if (obligation === undefined) return [];
+    const closed: string[] = [];
+    for (const [recipient, owed] of obligation.owed) {
+      if (isReplyOf(recipient, by) && owed.generation === generation) closed.push(recipient);
+    }
+    this.#close(obligation, closed);
+    return closed;
+  }
+
+  cancelled(id: string, recipients: readonly string[]): string[] {
+    const obligation = this.#open.get(id);
+    if (obligation === undefined) return [];
+    const closed = recipients.filter((recipient) => obligation.owed.has(recipient));
+    this.#close(obligation, closed);
+    return closed;
+  }
+
+  noticed(id: string, recipient: string): void {
+    const owed = this.#open.get(id)?.owed.get(recipient);
+    if (owed !== undefined) owed.noticed = true;
+  }
+
+  clear(): void {
+    this.#open.clear();
+    this.#person = 0;
+  }
+
+  encode(): unknown[] {
+    return [...this.#open.values()].map(({ id, ordinal, ts, owed }) => [
+      id,
+      ordinal,
+      ts,
+      [...owed].map(([recipient, { generation, noticed }]) => [recipient, generation, noticed]),
+    ]);
+  }
+
+  decode(encoded: unknown[]): void {
+    for (const entry of encoded) {
+      const [id, ordinal, ts, owed] = entry as [string, number, string, [string, string, boolean][]];
+      this.add(id, ordinal, ts, owed);
+      for (const [recipient, , noticed] of owed) if (noticed) this.noticed(id, recipient);
+    }
+  }
+
+  #close(obligation: Kept, recipients: readonly string[]): void {
+    for (const recipient of recipients) {
+      if (obligation.owed.delete(recipient) && recipient === "user") this.#person -= 1;
+    }
+    if (obligation.owed.size === 0) this.#open.delete(obligation.id);
+  }
+}

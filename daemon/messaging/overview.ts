@@ -1,0 +1,101 @@
+/** What people and Actors see at a glance: `bootstrap`, counts, and presence in words. */
+
+import { Refusal } from "../../shared/errors.ts";
+import { LIMITS } from "../../shared/limits.ts";
+import type { StoredActor } from "../../shared/model.ts";
+import type { ActorWithPresence } from "../../shared/operations/actors.ts";
+import type { CallContext } from "../../shared/operations/caller.ts";
+import type { InputOf, ResultOf } from "../../shared/operations/registry.ts";
+import type { GroupCounts } from "../groups/handlers.ts";
+import type { GroupRoom, Rooms } from "./group-room.ts";
+import type { Session, Sessions } from "./sessions.ts";
+
+type Presence = ActorWithPresence["presence"];
+
+export function countsOf(room: GroupRoom): GroupCounts {
+  const { projection } = room;
+  return {
+    unread: projection.unread.count,
+    attention: projection.obligations.ofPerson,
+    last_event: projection.last,
+  };
+}
+
+/** Of an external Actor: what its sessions do, decided here and nowhere else. */
+export function presenceOf(room: GroupRoom, sessions: Sessions, actor: StoredActor): Presence {
+  const queue = room.queueOf(actor);
+  const living = [...sessions.of(room.group.group_id, actor.id)];
+  const lastActivity = living.reduce<string | null>(
+    (latest, { lastCall }) => (latest === null || lastCall > latest ? lastCall : latest),
+    null,
+  );
+  return {
+    ...doing(room, actor, living),
+    last_activity: lastActivity,
+    unread_mail: queue?.mail.count ?? 0,
+    pending: (queue?.pending.count ?? 0) + (queue?.returned.size ?? 0),
+  };
+}
+
+function doing(
+  room: GroupRoom,
+  actor: StoredActor,
+  sessions: Session[],
+): Pick<Presence, "state" | "reason" | "since"> {
+  if (!actor.enabled) return { state: "stopped", reason: "disabled", since: null };
+  const { state } = room.group.record;
+  if (!room.handsOut) return { state: "stopped", reason: `the Group is ${state}`, since: null };
+  const [newest] = sessions.sort((a, b) => (a.lastCall < b.lastCall ? 1 : -1));
+  if (newest === undefined) return { state: "stopped", reason: "no session", since: null };
+  const took = sessions.reduce((sum, session) => sum + session.took, 0);
+  if (took > 0) {
+    const reason = took === 1 ? "took 1 message" : `took ${took} messages`;
+    return { state: "working", reason, since: newest.lastCall };
+  }
+  if (sessions.some(({ waiting }) => waiting > 0)) {
+    return { state: "idle", reason: "waits for messages", since: newest.lastCall };
+  }
+  return { state: "idle", reason: "connected", since: newest.since };
+}
+
+export function bootstrap(
+  rooms: Rooms,
+  sessions: Sessions,
+  input: InputOf<"bootstrap">,
+  { caller }: CallContext,
+): ResultOf<"bootstrap"> {
+  const room = rooms.get(input.group_id);
+  if (caller.kind !== "actor") throw new Refusal("permission_denied");
+  const me = room.self(caller);
+  const { group } = room;
+  const { record } = group;
+  const role = (id: string): "foreman" | "peer" => (record.actors[0]?.id === id ? "foreman" : "peer");
+  const scopeKey = me.scope_key ?? record.active_scope_key;
+  const queue = room.queueOf(me);
+  const owed: number[] = [];
+  for (const obligation of room.projection.obligations.all()) {
+    if (obligation.owed.get(me.id)?.generation !== me.generation) continue;
+    if (owed.push(obligation.ordinal) === LIMITS.page.default) break;
+  }
+  return {
+    group: {
+      group_id: record.group_id,
+      title: record.title,
+      topic: record.topic,
+      state: record.state,
+      project_root: record.scopes.find((scope) => scope.scope_key === scopeKey)?.path ?? null,
+    },
+    me: { id: me.id, title: me.title, role: role(me.id), runtime: me.runtime },
+    actors: record.actors.map((actor) => ({
+      id: actor.id,
+      title: actor.title,
+      role: role(actor.id),
+      runtime: actor.runtime,
+      enabled: actor.enabled,
+      presence: presenceOf(room, sessions, actor),
+    })),
+    unread_mail: queue?.mail.count ?? 0,
+    pending_messages: queue?.unacknowledged ?? 0,
+    open_requests: room.ledger.readMany(owed.sort((a, b) => a - b)),
+  };
+}

@@ -1,0 +1,300 @@
+/**
+ * What is open in a Group: unread Mail and messages, what waits for Actors, obligations, half-done cross-group messages. It follows the
+ * append and is rebuilt from the ledger; its memory grows with what is open, not with history (architecture.md, rule 4). What is closed
+ * is read from the ledger's chain of related events (`statuses.ts`).
+ */
+import type { EventHead, Projection } from "../ledger/types.ts";
+import { ActorQueue } from "./actor-queue.ts";
+import { Backlog } from "./backlog.ts";
+import { EVENTS, HANDED_BACK } from "./kinds.ts";
+import { Obligations } from "./obligations.ts";
+
+/** Bookkeeping that doesn't count as something that happened in the Group. */
+const SILENT = new Set<string>([EVENTS.mailRead, EVENTS.delivery, EVENTS.receipt]);
+
+type Data = Readonly<Record<string, unknown>>;
+
+function string(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+function strings(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((item): item is string => typeof item === "string") : [];
+}
+
+function record(value: unknown): Data {
+  return typeof value === "object" && value !== null ? (value as Data) : {};
+}
+
+export class MessageProjection implements Projection {
+  readonly name = "messages";
+  readonly version = 1;
+  readonly obligations = new Obligations();
+  readonly #queues = new Map<string, ActorQueue>();
+  /** Cursors of generations that ended. */
+  readonly #ended = new Map<string, number>();
+  /** Cross-group messages from here that have no receipt: id to ordinal. */
+  readonly #halfDone = new Map<string, number>();
+  #unread = new Backlog();
+  #personCursor = -1;
+  #last: { id: string; ts: string } | null = null;
+  #touched = new Set<string>();
+  #countsTouched = false;
+  #dueTouched = false;
+
+  /** Messages to the person that came after the last one they opened. */
+  get unread(): Pick<Backlog, "count" | "at" | "countThrough"> {
+    return this.#unread;
+  }
+  get personCursor(): number {
+    return this.#personCursor;
+  }
+  /** The last event that people would call one. */
+  get last(): { id: string; ts: string } | null {
+    return this.#last;
+  }
+  get halfDone(): ReadonlyMap<string, number> {
+    return this.#halfDone;
+  }
+
+  /** The Actor's queue; undefined when nothing ever came for that generation, or it was removed. */
+  queue(actor_id: string, generation: string): ActorQueue | undefined {
+    return this.#queues.get(key(actor_id, generation));
+  }
+
+  /** Ordinal of the last Mail that this generation read, -1 for none. */
+  cursorOrdinal(actor_id: string, generation: string): number {
+    const name = key(actor_id, generation);
+    return this.#queues.get(name)?.cursorOrdinal ?? this.#ended.get(name) ?? -1;
+  }
+
+  hasEnded(actor_id: string, generation: string): boolean {
+    return this.#ended.has(key(actor_id, generation));
+  }
+
+  /** Whom the events since the last call concern, and whether something was added that may need a notice. */
+  takeTouched(): { actors: ReadonlySet<string>; counts: boolean; due: boolean } {
+    const touched = { actors: this.#touched, counts: this.#countsTouched, due: this.#dueTouched };
+    if (this.#touched.size > 0) this.#touched = new Set();
+    this.#countsTouched = false;
+    this.#dueTouched = false;
+    return touched;
+  }
+
+  wants(_kind: string): boolean {
+    return true;
+  }
+
+  apply(event: EventHead, ordinal: number): void {
+    switch (event.kind) {
+      case EVENTS.message:
+        this.#message(event, ordinal);
+        break;
+      case EVENTS.mailRead:
+        this.#mailRead(event.data);
+        break;
+      case EVENTS.delivery:
+        this.#delivery(event.data);
+        break;
+      case EVENTS.deliveryRequest:
+        this.#deliveryRequest(event.data, ordinal);
+        break;
+      case EVENTS.cancelled:
+        this.#cancelled(event.data);
+        break;
+      case EVENTS.receipt:
+        this.#halfDone.delete(string(event.data.source_event_id));
+        break;
+      case EVENTS.notify:
+        this.#notify(event, ordinal);
+        break;
+      case EVENTS.actorRemoved:
+        this.#actorRemoved(string(event.data.actor_id));
+        break;
+    }
+    if (!SILENT.has(event.kind)) {
+      this.#last = { id: event.id, ts: event.ts };
+      this.#countsTouched = true;
+    }
+  }
+
+  reset(): void {
+    this.obligations.clear();
+    this.#queues.clear();
+    this.#ended.clear();
+    this.#halfDone.clear();
+    this.#unread = new Backlog();
+    this.#personCursor = -1;
+    this.#last = null;
+    this.takeTouched();
+  }
+
+  checkpoint(): Uint8Array {
+    return Buffer.from(
+      JSON.stringify({
+        queues: [...this.#queues.values()].map((queue) => queue.encode()),
+        ended: [...this.#ended],
+        obligations: this.obligations.encode(),
+        halfDone: [...this.#halfDone],
+        unread: this.#unread.encode(),
+        personCursor: this.#personCursor,
+        last: this.#last,
+      }),
+    );
+  }
+
+  restore(bytes: Uint8Array): void {
+    const saved = JSON.parse(Buffer.from(bytes).toString()) as {
+      queues: unknown[][];
+      ended: [string, number][];
+      obligations: unknown[];
+      halfDone: [string, number][];
+      unread: string;
+      personCursor: number;
+      last: { id: string; ts: string } | null;
+    };
+    this.reset();
+    for (const encoded of saved.queues) {
+      const queue = ActorQueue.decode(encoded);
+      this.#queues.set(key(queue.actor_id, queue.generation), queue);
+    }
+    for (const [name, cursor] of saved.ended) this.#ended.set(name, cursor);
+    this.obligations.decode(saved.obligations);
+    for (const [id, ordinal] of saved.halfDone) this.#halfDone.set(id, ordinal);
+    this.#unread = Backlog.decode(saved.unread);
+    this.#personCursor = saved.personCursor;
+    this.#last = saved.last;
+  }
+
+  fresh(): MessageProjection {
+    return new MessageProjection();
+  }
+
+  #message(event: EventHead, ordinal: number): void {
+    const { id, by, data } = event;
+    const replyTo = string(data.reply_to);
+    if (replyTo !== "") {
+      this.#closed(replyTo, this.obligations.replied(replyTo, by, string(data.sender_generation)));
+    }
+    const mode = data.message_mode;
+    if (mode !== "send") this.#dueTouched = true;
+    const destination = string(data.dst_group_id);
+    if (destination !== "") {
+      this.#halfDone.set(id, ordinal);
+      if (mode === "request_reply") {
+        const generations = record(data.dst_to_generations);
+        const recipients = strings(data.dst_to).map(
+          (to) => [`${destination}::${to}`, string(generations[to])] as const,
+        );
+        this.obligations.add(id, ordinal, event.ts, recipients);
+      }
+      return;
+    }
+    const generations = record(data.to_generations);
+    const to = strings(data.to);
+    for (const recipient of to) {
+      if (recipient === "user") {
+        if (by !== "user") this.#unread.push(ordinal, id);
+        continue;
+      }
+      const queue = this.#openQueue(recipient, string(generations[recipient]));
+      if (queue === undefined) continue;
+      if (mode === "mail") queue.addMail(ordinal, id);
+      else queue.addDirect(ordinal, id);
+      this.#touched.add(recipient);
+    }
+    if (mode === "request_reply") {
+      const recipients = to.map((recipient) => [recipient, string(generations[recipient])] as const);
+      this.obligations.add(id, ordinal, event.ts, recipients);
+    }
+  }
+
+  #mailRead(data: Data): void {
+    const id = string(data.event_id);
+    const actor = string(data.actor_id);
+    if (actor !== "user") {
+      this.queue(actor, string(data.actor_generation))?.read(id);
+      this.#touched.add(actor);
+      return;
+    }
+    const place = this.#unread.find(id);
+    if (place < 0) return;
+    this.#personCursor = this.#unread.at(place);
+    this.#unread.drop(place + 1);
+    this.#countsTouched = true;
+  }
+
+  #delivery(data: Data): void {
+    const actor = string(data.actor_id);
+    const queue = this.queue(actor, string(data.actor_generation));
+    if (queue === undefined) return;
+    const source = string(data.source_event_id);
+    if (data.state === "claimed") queue.claim(source, string(data.batch_id));
+    else if (data.state === "failed" && data.reason === HANDED_BACK) queue.handBack(source);
+    else queue.settle(source);
+    this.#touched.add(actor);
+  }
+
+  #deliveryRequest(data: Data, ordinal: number): void {
+    const source = data.source_ordinal;
+    if (typeof source !== "number" || !Number.isInteger(source) || source < 0 || source >= ordinal) return;
+    for (const [actor, generation] of Object.entries(record(data.actor_generations))) {
+      this.queue(actor, string(generation))?.requeue(string(data.source_event_id), source);
+      this.#touched.add(actor);
+    }
+  }
+
+  #cancelled(data: Data): void {
+    const source = string(data.source_event_id);
+    this.#closed(source, this.obligations.cancelled(source, strings(data.recipients)));
+  }
+
+  #notify(event: EventHead, ordinal: number): void {
+    const { data } = event;
+    const actor = string(data.target_actor_id);
+    const about = string(data.related_event_id);
+    if (actor === "") return;
+    const queue = this.#openQueue(actor, string(record(data.context).actor_generation));
+    if (queue === undefined) return;
+    if (data.kind === "mail_notice") queue.addMailNotice(ordinal, event.id, about);
+    else if (data.kind === "reply_notice") {
+      if (this.obligations.get(about)?.owed.has(actor) !== true) return;
+      this.obligations.noticed(about, actor);
+      queue.addReplyNotice(ordinal, event.id, about);
+    } else queue.addDirect(ordinal, event.id);
+    this.#touched.add(actor);
+  }
+
+  #actorRemoved(actor: string): void {
+    for (const [name, queue] of this.#queues) {
+      if (queue.actor_id !== actor) continue;
+      this.#queues.delete(name);
+      this.#ended.set(name, queue.cursorOrdinal);
+    }
+    this.#touched.add(actor);
+  }
+
+  #closed(source: string, recipients: readonly string[]): void {
+    for (const recipient of recipients) {
+      for (const queue of this.#queues.values()) {
+        if (queue.actor_id === recipient) queue.obligationEnded(source);
+      }
+      this.#touched.add(recipient);
+    }
+  }
+
+  /** The queue, made when it is the first event for it; undefined when that generation has ended. */
+  #openQueue(actor_id: string, generation: string): ActorQueue | undefined {
+    const name = key(actor_id, generation);
+    let queue = this.#queues.get(name);
+    if (queue === undefined && generation !== "" && !this.#ended.has(name)) {
+      queue = new ActorQueue(actor_id, generation);
+      this.#queues.set(name, queue);
+    }
+    return queue;
+  }
+}
+
+function key(actor_id: string, generation: string): string {
+  return `${actor_id}/${generation}`;
+}

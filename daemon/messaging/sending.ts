@@ -1,0 +1,251 @@
+/** Operations `send`, `send_files`, `reply` and `message_upload_preflight`: everything is validated before anything is written. */
+import { Refusal } from "../../shared/errors.ts";
+import type { LedgerEvent } from "../../shared/events.ts";
+import { LIMITS } from "../../shared/limits.ts";
+import type { Attachment, MessageMode } from "../../shared/model.ts";
+import type { CallContext, Caller } from "../../shared/operations/caller.ts";
+import type { InputOf, ResultOf } from "../../shared/operations/registry.ts";
+import { type Audience, resolveRecipients, type Sender } from "../groups/recipients.ts";
+import { carriesFiles, checkBody, gatherAttachments } from "./attachments.ts";
+import { type CrossGroup, remoteId } from "./cross-group.ts";
+import { type GroupRoom, type MessagingDependencies, type Rooms, wakeGroup } from "./group-room.ts";
+import { once } from "./idempotency.ts";
+import { EVENTS } from "./kinds.ts";
+import { type Author, contentDigest, messageData, messageKey, type Said } from "./message-event.ts";
+
+type Sent = ResultOf<"send">;
+
+/** Where a message goes that is known to be allowed. */
+interface Address {
+  mode: MessageMode;
+  /** As written. */
+  to: readonly string[];
+  reply_to?: string | undefined;
+}
+
+/** Where a reply without recipients goes. */
+type Way =
+  | { kind: "here"; to: string[] }
+  /** To the Group that the message came from or went to, where it has the id `event_id`. */
+  | { kind: "across"; group_id: string; to: string[]; event_id: string };
+
+export class Sending {
+  readonly #rooms: Rooms;
+  readonly #deps: MessagingDependencies;
+  readonly #cross: CrossGroup;
+
+  constructor(rooms: Rooms, deps: MessagingDependencies, cross: CrossGroup) {
+    this.#rooms = rooms;
+    this.#deps = deps;
+    this.#cross = cross;
+  }
+
+  send(input: InputOf<"send">, { caller }: CallContext): Promise<Sent> | Sent {
+    const { reply_to, message_mode, to } = input;
+    if (reply_to !== undefined) return this.#reply(input, reply_to, caller);
+    const mode = message_mode ?? defaultMode(caller, to);
+    return this.#send(this.#rooms.get(input.group_id), input, { mode, to }, caller);
+  }
+
+  sendFiles(input: InputOf<"send_files">, { caller }: CallContext): Promise<Sent> | Sent {
+    const mode = input.message_mode ?? defaultMode(caller, input.to);
+    return this.#send(this.#rooms.get(input.group_id), input, { mode, to: input.to }, caller);
+  }
+
+  reply(input: InputOf<"reply">, { caller }: CallContext): Promise<Sent> | Sent {
+    return this.#reply(input, input.event_id, caller);
+  }
+
+  preflight(
+    input: InputOf<"message_upload_preflight">,
+    { caller }: CallContext,
+  ): ResultOf<"message_upload_preflight"> {
+    const room = this.#rooms.get(input.group_id);
+    const author = room.author(caller);
+    const { uploadBytes } = LIMITS.attachment;
+    for (const { name, bytes } of input.files) {
+      if (bytes > uploadBytes) {
+        throw new Refusal("invalid_attachments", { details: { name, limit: uploadBytes } });
+      }
+    }
+    const mode = input.message_mode ?? defaultMode(caller, input.to);
+    let to: readonly string[] = input.to;
+    if (input.reply_to !== undefined) {
+      const { event } = room.visible(caller, input.reply_to);
+      const way = to.length > 0 ? null : wayBack(room, event, author);
+      if (way?.kind === "across") return { accepted: true, upload_limit: uploadBytes };
+      to = way?.to ?? to;
+    }
+    resolveRecipients(room.group.record, { to, mode, sender: senderOf(caller) });
+    return { accepted: true, upload_limit: uploadBytes };
+  }
+
+  #send(room: GroupRoom, said: Said, address: Address, caller: Caller): Promise<Sent> | Sent {
+    checkBody(said);
+    const author = room.author(caller);
+    if (said.client_id === undefined) return this.#append(room, said, address, author, caller);
+    const digest = contentDigest(said, address);
+    return once(
+      room,
+      messageKey(author, said.client_id),
+      digest,
+      () => this.#append(room, said, address, author, caller, digest),
+      recorded,
+    );
+  }
+
+  /**
+   * A reply is `send` or `mail`; without recipients it goes back to the original sender, also into another Group, and a reply to one's own
+   * message to those that got it. An Actor can reply only to what it sent or was sent. For an Actor the default mode is `mail`, but `send`
+   * to the person.
+   */
+  #reply(
+    input: Said & { group_id: string; message_mode?: MessageMode | undefined; to: readonly string[] },
+    reply_to: string,
+    caller: Caller,
+  ): Promise<Sent> | Sent {
+    if (input.message_mode === "request_reply") throw new Refusal("invalid_message_mode");
+    checkBody(input);
+    const room = this.#rooms.get(input.group_id);
+    const author = room.author(caller);
+    // Before anything that may have changed since a first try: a retry answers as that did.
+    const mode = input.message_mode ?? defaultMode(caller, input.to);
+    const written = { mode, to: input.to, reply_to };
+    const digest = input.client_id === undefined ? undefined : contentDigest(input, written);
+    const first = (): Promise<Sent> => {
+      const { event } = room.visible(caller, reply_to);
+      if (event.kind !== EVENTS.message) {
+        throw new Refusal("event_not_found", {
+          specifics: "That event isn't a message.",
+          details: { event_id: reply_to },
+        });
+      }
+      const way: Way =
+        input.to.length > 0 ? { kind: "here", to: [...input.to] } : wayBack(room, event, author);
+      const toPerson = way.to.length === 1 && way.to[0] === "user";
+      const address = {
+        mode: input.message_mode ?? (toPerson ? "send" : mode),
+        to: way.to,
+        reply_to,
+      };
+      if (way.kind === "across" && caller.kind === "member" && !caller.groups.has(way.group_id)) {
+        throw new Refusal("permission_denied");
+      }
+      if (way.kind === "here") return this.#append(room, input, address, author, caller, digest);
+      return this.#cross
+        .deliver(
+          room,
+          input,
+          { ...address, dst_group_id: way.group_id, remote: way.event_id },
+          author,
+          caller,
+          digest,
+        )
+        .then(({ source_event: event, message_mode }) => ({ event, message_mode, duplicate: false }));
+    };
+    if (input.client_id === undefined || digest === undefined) return first();
+    return once(
+      room,
+      messageKey(author, input.client_id),
+      digest,
+      async () => first(),
+      (event, ordinal) => {
+        if (event.data.dst_group_id === undefined) return recorded(event);
+        return this.#cross.complete(room, event, ordinal).then(() => recorded(event));
+      },
+    );
+  }
+
+  #append(
+    room: GroupRoom,
+    said: Said,
+    address: Address,
+    author: Author,
+    caller: Caller,
+    digest?: string,
+  ): Promise<Sent> {
+    const { mode, reply_to } = address;
+    const audience = resolveRecipients(room.group.record, { to: address.to, mode, sender: senderOf(caller) });
+    const wakes = caller.kind !== "actor" && mode !== "mail";
+    const submit = (attachments: Attachment[]): Promise<Sent> =>
+      submitMessage(room, { mode, audience, author, said, attachments, reply_to, digest }, (sent) => {
+        if (!wakes || room.group.record.state !== "idle") return sent;
+        return wakeGroup(room, this.#deps.log).then(() => sent);
+      });
+    if (!carriesFiles(said)) return submit([]);
+    return gatherAttachments(room, this.#deps.projects, said, caller).then(submit);
+  }
+}
+
+function submitMessage(
+  room: GroupRoom,
+  message: {
+    mode: MessageMode;
+    audience: Audience;
+    author: Author;
+    said: Said;
+    attachments: Attachment[];
+    reply_to: string | undefined;
+    digest: string | undefined;
+  },
+  recordedNow: (sent: Sent) => Sent | Promise<Sent>,
+): Promise<Sent> {
+  const { author, said, mode } = message;
+  const key = said.client_id === undefined ? undefined : messageKey(author, said.client_id);
+  const event = room.event(EVENTS.message, author.by, messageData(message), key);
+  return new Promise((resolve, reject) => {
+    room.ledger.submit(event, (refusal, placed) => {
+      if (refusal !== null) reject(refusal);
+      else resolve(recordedNow({ event: placed!.event, message_mode: mode, duplicate: false }));
+    });
+  });
+}
+
+/** The answer to a retry. */
+function recorded(event: LedgerEvent): Sent {
+  return { event, message_mode: event.data.message_mode as MessageMode, duplicate: true };
+}
+
+/** People and the command line send, agents write Mail; but Mail goes to agents only, so to the person they send. */
+export function defaultMode(caller: Caller, to: readonly string[]): MessageMode {
+  if (caller.kind !== "actor") return "send";
+  return to.length > 0 && to.every((recipient) => recipient === "user") ? "send" : "mail";
+}
+
+export function senderOf(caller: Caller): Sender {
+  return caller.kind === "actor" ? { kind: "actor", actor_id: caller.actor_id } : { kind: "user" };
+}
+
+function wayBack(room: GroupRoom, event: LedgerEvent, author: Author): Way {
+  const { by, data } = event;
+  const own = by === author.by && data.sender_generation === author.generation;
+  if (own && typeof data.dst_group_id === "string") {
+    const event_id = remoteId(room.group.group_id, event.id);
+    return { kind: "across", group_id: data.dst_group_id, to: data.dst_to as string[], event_id };
+  }
+  if (typeof data.src_group_id === "string" && typeof data.src_event_id === "string") {
+    const sender = by === "user" ? "user" : by.slice(by.indexOf("::") + 2);
+    return { kind: "across", group_id: data.src_group_id, to: [sender], event_id: data.src_event_id };
+  }
+  if (own) return { kind: "here", to: stillThere(room, data) };
+  if (by === "user") return { kind: "here", to: ["user"] };
+  return {
+    kind: "here",
+    to: stillThere(room, { to: [by], to_generations: { [by]: data.sender_generation } }),
+  };
+}
+
+/** Those of the recipients that are the same Actors as then: a new one under an old id inherits nothing. Throws invalid_recipient. */
+function stillThere(room: GroupRoom, data: Record<string, unknown>): string[] {
+  const generations = (data.to_generations ?? {}) as Record<string, unknown>;
+  const there = (data.to as string[]).filter(
+    (id) =>
+      id === "user" ||
+      room.group.record.actors.some((actor) => actor.id === id && actor.generation === generations[id]),
+  );
+  if (there.length > 0) return there;
+  throw new Refusal("invalid_recipient", {
+    specifics: "The other side of that message isn't in this Group any more.",
+    details: { recipients: data.to },
+  });
+}

@@ -1,0 +1,134 @@
+/**
+ * What became of a message, per recipient. What is open stands in the projection; what is closed is read from the ledger's chain of events
+ * that refer to the message, never by a scan (architecture.md, rule 4).
+ */
+import type { LedgerEvent } from "../../shared/events.ts";
+import type { MessageStatus } from "../../shared/operations/messages.ts";
+import type { GroupRoom } from "./group-room.ts";
+import { EVENTS, HANDED_BACK } from "./kinds.ts";
+import { isReplyOf } from "./obligations.ts";
+
+type DeliveryStatus = MessageStatus["delivery_status"][string];
+type ObligationState = MessageStatus["obligation_status"][string];
+
+export class MessageStatuses {
+  readonly #room: GroupRoom;
+  readonly #ordinal: number;
+  readonly #event: LedgerEvent;
+  #related: LedgerEvent[] | null = null;
+
+  constructor(room: GroupRoom, ordinal: number, event: LedgerEvent) {
+    this.#room = room;
+    this.#ordinal = ordinal;
+    this.#event = event;
+  }
+
+  status(): MessageStatus {
+    const { data } = this.#event;
+    const status: MessageStatus = {
+      read_status: {},
+      obligation_status: this.obligations(),
+      delivery_status: {},
+      connect_delivery: null,
+      connect_cancellation: null,
+    };
+    if (typeof data.dst_group_id === "string") {
+      status.delivery_status[data.dst_group_id] = this.#acrossStatus();
+      return status;
+    }
+    for (const recipient of strings(data.to)) {
+      if (recipient === "user") {
+        const read = this.#event.by === "user" || this.#ordinal <= this.#room.projection.personCursor;
+        status.read_status.user = read;
+        status.delivery_status.user = { state: read ? "read" : "pending", reason: "", ts: null };
+      } else if (data.message_mode === "mail") {
+        const cursor = this.#room.projection.cursorOrdinal(recipient, this.#generation(recipient));
+        status.read_status[recipient] = this.#ordinal <= cursor;
+      } else status.delivery_status[recipient] = this.#delivery(recipient);
+    }
+    return status;
+  }
+
+  /** By recipient, of a message that asks for a reply; else empty. */
+  obligations(): Record<string, ObligationState> {
+    const { data } = this.#event;
+    if (data.message_mode !== "request_reply") return {};
+    const destination = data.dst_group_id;
+    const recipients =
+      typeof destination === "string"
+        ? strings(data.dst_to).map((recipient) => `${destination}::${recipient}`)
+        : strings(data.to);
+    const open = this.#room.projection.obligations.get(this.#event.id)?.owed;
+    const states: Record<string, ObligationState> = {};
+    for (const recipient of recipients) {
+      states[recipient] = open?.has(recipient) === true ? { state: "open" } : this.#closing(recipient);
+    }
+    return states;
+  }
+
+  /** The latest word on a direct message. */
+  #delivery(recipient: string): DeliveryStatus {
+    const generation = this.#generation(recipient);
+    const queue = this.#room.projection.queue(recipient, generation);
+    if (queue?.pending.has(this.#ordinal) === true || queue?.returned.has(this.#event.id) === true) {
+      return { state: "pending", reason: "", ts: null };
+    }
+    const last = this.#later().findLast(
+      ({ kind, data }) =>
+        kind === EVENTS.delivery &&
+        data.actor_id === recipient &&
+        data.actor_generation === generation &&
+        data.reason !== HANDED_BACK,
+    );
+    const ended = this.#room.projection.hasEnded(recipient, generation);
+    if (last === undefined)
+      return { state: ended ? "failed" : "pending", reason: ended ? "actor_removed" : "", ts: null };
+    const state = last.data.state as DeliveryStatus["state"];
+    const { ts } = last;
+    if (ended && state === "claimed") return { state: "ambiguous", reason: "actor_removed", ts };
+    return { state, reason: typeof last.data.reason === "string" ? last.data.reason : "", ts };
+  }
+
+  #acrossStatus(): DeliveryStatus {
+    const receipt = this.#later().findLast(({ kind }) => kind === EVENTS.receipt);
+    if (receipt === undefined) return { state: "pending", reason: "", ts: null };
+    if (receipt.data.status === "sent")
+      return { state: "accepted", reason: "recorded_there", ts: receipt.ts };
+    const error = receipt.data.error as { code?: unknown } | null;
+    return { state: "failed", reason: typeof error?.code === "string" ? error.code : "", ts: receipt.ts };
+  }
+
+  /** The reply or cancellation that came first. */
+  #closing(recipient: string): ObligationState {
+    const generation = this.#generation(recipient);
+    for (const { kind, id, ts, by, data } of this.#later()) {
+      if (kind === EVENTS.cancelled && strings(data.recipients).includes(recipient)) {
+        return { state: "cancelled", event_id: id, ts };
+      }
+      if (kind !== EVENTS.message || !isReplyOf(recipient, by)) continue;
+      const given = typeof data.sender_generation === "string" ? data.sender_generation : "";
+      if (by === "user" || given === generation) return { state: "replied", event_id: id, ts };
+    }
+    return { state: "open" };
+  }
+
+  #generation(recipient: string): string {
+    const { data } = this.#event;
+    const across = typeof data.dst_group_id === "string" && recipient.includes("::");
+    const generations = (across ? data.dst_to_generations : data.to_generations) as
+      | Record<string, unknown>
+      | undefined;
+    const id = across ? recipient.slice(recipient.indexOf("::") + 2) : recipient;
+    const generation = generations?.[id];
+    return typeof generation === "string" ? generation : "";
+  }
+
+  #later(): LedgerEvent[] {
+    this.#related ??= this.#room.ledger.readMany(this.#room.ledger.related(this.#ordinal));
+    return this.#related;
+  }
+}
+
+function strings(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((item): item is string => typeof item === "string") : [];
+}
