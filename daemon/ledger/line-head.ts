@@ -179,7 +179,7 @@ export class LineHead implements EventHead {
     if (this.#memberCount < 0) this.#findMembers();
     let wanted = this.#names.get(name);
     if (wanted === undefined) {
-      wanted = Buffer.from(name);
+      wanted = Buffer.from(JSON.stringify(name).slice(1, -1));
       this.#names.set(name, wanted);
     }
     for (let slot = (this.#memberCount - 1) * MEMBER_SLOTS; slot >= 0; slot -= MEMBER_SLOTS) {

@@ -31,8 +31,8 @@ export async function openHistory(
   const { files, directory } = storage;
   if (files.stat(directory) === null) files.mkdir(directory);
   const names = files.list(directory);
-  for (const name of names.filter(isTemporary)) files.unlink(pathOf(storage, name));
   const inventory = takeInventory(storage, names);
+  for (const name of names.filter(isTemporary)) files.unlink(pathOf(storage, name));
   // Nothing recorded yet: perhaps an earlier open made the directory and failed before its entry was durable.
   if (!inventory.hasActive && inventory.sealed.length === 0)
     await directorySynced(files, parentOf(directory));

@@ -115,7 +115,7 @@ export interface Setting {
   options: LedgerOptions;
   tally: Tally;
   /** Opens with a projection of its own. */
-  open(): Promise<Ledger>;
+  open: () => Promise<Ledger>;
 }
 
 export function setting(
