@@ -11,8 +11,10 @@ export function summaryOf(command: Command): string {
   return (operation && OPERATION_TEXTS[operation]?.summary) || "";
 }
 
-/** The first sentence, for lists. */
+/** A few words for lists: the operation's title, or the first sentence. */
 function brief(command: Command): string {
+  const [operation] = command.operations ?? [];
+  if (command.summary === undefined && operation) return OPERATION_TEXTS[operation]?.title ?? "";
   return summaryOf(command)
     .replace(/([.:;]) .*$/su, "")
     .replace(/\.$/u, "");

@@ -53,13 +53,14 @@ function leadingWords(argv: readonly string[]): string[] {
   for (let at = 0; at < argv.length && words.length < 2; at++) {
     const argument = argv[at] ?? "";
     if (argument === "--") break;
-    if (!isFlag(argument)) words.push(argument);
-    else if (
-      !argument.includes("=") &&
-      GLOBAL_OPTIONS.some((option) => option.value && `--${option.name}` === argument)
-    )
-      at++;
-    else if (words.length === 1 && !GLOBAL_OPTIONS.some((option) => `--${option.name}` === argument)) break;
+    if (!isFlag(argument)) {
+      words.push(argument);
+      continue;
+    }
+    const global = GLOBAL_OPTIONS.find(({ name }) => `--${name}` === argument.split("=", 1)[0]);
+    // Behind the first word an option of the command may stand, whose value isn't a word of it.
+    if (!global && words.length === 1) break;
+    if (global?.value !== undefined && !argument.includes("=")) at++;
   }
   return words;
 }

@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { DaemonUnreachable } from "../../daemon/client/failures.ts";
 import { homePaths } from "../../daemon/home/paths.ts";
@@ -19,14 +19,27 @@ type Status = ResultOf<"daemon_status">;
 const PATIENCE = 30;
 const PROBE_MS = 25;
 
-/** Where the web listener is wanted: options, else the environment, else the defaults. */
-function listener(context: CommandContext): { host: string; port: number } {
+interface Listener {
+  host: string;
+  port: number;
+  tls: { cert: string; key: string } | undefined;
+}
+
+/** Where and how the web listener is wanted: options, else the environment, else the defaults. */
+function listener(context: CommandContext): Listener {
   const named = process.env[ENVIRONMENT.webPort];
   const port =
     context.number("port") ?? (named === undefined || named === "" ? DEFAULT_WEB_PORT : Number(named));
   if (!Number.isInteger(port) || port < 0 || port > 65535)
     throw context.usage(`${ENVIRONMENT.webPort} isn't a port.`);
-  return { host: context.text("host") ?? (process.env[ENVIRONMENT.webHost] || DEFAULT_WEB_HOST), port };
+  const cert = context.text("tls-cert") ?? process.env[ENVIRONMENT.tlsCert];
+  const key = context.text("tls-key") ?? process.env[ENVIRONMENT.tlsKey];
+  if (Boolean(cert) !== Boolean(key)) throw context.usage("A certificate and its key go together.");
+  return {
+    host: context.text("host") ?? (process.env[ENVIRONMENT.webHost] || DEFAULT_WEB_HOST),
+    port,
+    tls: cert && key ? { cert: resolve(cert), key: resolve(key) } : undefined,
+  };
 }
 
 function printStatus(context: CommandContext, status: Status): void {
@@ -72,7 +85,7 @@ export async function status(context: CommandContext): Promise<number> {
 export async function start(context: CommandContext): Promise<number> {
   const running = await probe(context);
   if (running) return context.show({ ok: true, result: running }, (result) => printStatus(context, result));
-  const { host, port } = listener(context);
+  const { host, port, tls } = listener(context);
   // What the daemon says before its log is open, to be told when it ends at once.
   const folder = mkdtempSync(join(tmpdir(), "svc-start-"));
   const said = join(folder, "stderr");
@@ -80,7 +93,11 @@ export async function start(context: CommandContext): Promise<number> {
   try {
     const child = spawn(
       process.execPath,
-      [programFile(), "daemon", "run", "--home", context.home, "--host", host, "--port", String(port)],
+      [
+        programFile(),
+        ...["daemon", "run", "--home", context.home, "--host", host, "--port", String(port)],
+        ...(tls ? ["--tls-cert", tls.cert, "--tls-key", tls.key] : []),
+      ],
       { detached: true, stdio: ["ignore", "ignore", trouble], cwd: "/" },
     );
     let ended: number | null = null;
@@ -127,5 +144,58 @@ function isAlive(pid: number): boolean {
     return true;
   } catch {
     return false;
+  }
+}
+
+/** Runs until a signal or `svc daemon stop` ends it; for service managers. */
+export async function run(context: CommandContext): Promise<number> {
+  const { runUntilEnded } = await import("../../daemon/main.ts");
+  return ends(context, runUntilEnded({ home: context.home, ...listener(context) }));
+}
+
+/** The same for a person: says where it is, and prints a one-time link, but only to a terminal. */
+export async function up(context: CommandContext): Promise<number> {
+  const { out } = context;
+  const { runUntilEnded } = await import("../../daemon/main.ts");
+  let over = false;
+  const ended = ends(context, runUntilEnded({ home: context.home, ...listener(context) })).finally(() => {
+    over = true;
+  });
+  let found = await probe(context);
+  while (!over && found?.pid !== process.pid) {
+    await delay(PROBE_MS);
+    found = await probe(context);
+  }
+  if (!over && found) await greet(context, found);
+  const code = await ended;
+  if (code === 0 && !out.json) out.line("The daemon has ended.");
+  return code;
+}
+
+async function greet(context: CommandContext, found: Status): Promise<void> {
+  const { out } = context;
+  if (out.json) {
+    out.document({ ok: true, result: found });
+    return;
+  }
+  printStatus(context, found);
+  if (found.web_origin === null) out.note("svc: the web listener didn't start; 'svc doctor' says why");
+  else if (out.isTerminal) {
+    const { url } = await context.client.result("login_link_create", {});
+    out.line();
+    out.line("The Workbench (this link works once, for 5 minutes):");
+    out.line(`  ${url}`);
+  }
+  out.line();
+  out.line("Ctrl-C stops the daemon.");
+}
+
+/** Another daemon has the Home, or the Home isn't one: told without a stack. */
+async function ends(context: CommandContext, running: Promise<number>): Promise<number> {
+  try {
+    return await running;
+  } catch (error) {
+    context.out.note(`svc: ${error instanceof Error ? error.message : String(error)}`);
+    return 1;
   }
 }

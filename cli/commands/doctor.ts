@@ -113,10 +113,9 @@ const STYLES: Readonly<Record<HealthCheck["severity"], Style>> = {
 export async function doctor(context: CommandContext): Promise<number> {
   const { out } = context;
   const told = await daemonChecks(context);
-  const own = [nodeCheck(), ...homeChecks(context.home)].filter(({ code }) =>
-    told.every((check) => check.code !== code),
-  );
-  const checks = [...own, ...told];
+  // A daemon that answers has looked at its Home and its Node itself.
+  const asked = told.length > 1;
+  const checks = asked ? told : [nodeCheck(), ...homeChecks(context.home), ...told];
   if (out.json) out.document({ ok: true, result: { checks } });
   else
     for (const { severity, title, text, remedy } of checks) {

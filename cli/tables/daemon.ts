@@ -9,6 +9,8 @@ const LISTEN: readonly Option[] = [
     integer: [0, 65535],
     text: "Its port (0: any free one); else SVC_WEB_PORT, else 8848",
   },
+  { name: "tls-cert", value: "FILE", text: "Serve HTTPS with this PEM certificate" },
+  { name: "tls-key", value: "FILE", text: "The certificate's PEM key" },
 ];
 
 export const daemonCommands: readonly Command[] = [

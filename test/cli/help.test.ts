@@ -1,0 +1,58 @@
+/** Help comes from the command table and covers all of it. */
+import assert from "node:assert/strict";
+import { COMMANDS, GROUPS } from "../../cli/table.ts";
+import { OPERATIONS } from "../../shared/operations/registry.ts";
+import { run } from "./svc.ts";
+
+describe("help of the command line", function () {
+  this.timeout(60_000);
+
+  it("has a command for every operation that names one", () => {
+    for (const { name, cli } of OPERATIONS.values()) {
+      if (cli === undefined) continue;
+      const command = COMMANDS.find(({ words }) => words === cli);
+      assert.ok(command, `svc ${cli} (${name})`);
+      assert.ok(
+        command.operations?.some((operation) => operation === name),
+        `svc ${cli} doesn't name ${name}`,
+      );
+    }
+  });
+
+  it("describes every command, with every option of it", async () => {
+    await inTurns(COMMANDS, async (command) => {
+      const { code, out, err } = await run([...command.words.split(" "), "--help"]);
+      assert.equal(code, 0, err);
+      assert.ok(out.includes(`Usage: svc ${command.words}`), out);
+      assert.ok((out.split("\n")[0] ?? "").length > 10, `svc ${command.words} has no summary`);
+      for (const option of [...(command.options ?? []), { name: "json" }, { name: "home" }])
+        assert.ok(out.includes(`--${option.name}`), `svc ${command.words} --${option.name}`);
+    });
+  });
+
+  it("lists every group of commands", async () => {
+    for (const group of Object.keys(GROUPS)) {
+      const { code, out } = await run([group, "--help"]);
+      assert.equal(code, 0);
+      for (const { words } of COMMANDS.filter((command) => command.words.startsWith(`${group} `)))
+        assert.match(out, new RegExp(`^  ${words.slice(group.length + 1)} `, "m"));
+    }
+  });
+
+  it("lists everything without arguments, and never takes a secret as one", async () => {
+    const { code, out } = await run([]);
+    assert.equal(code, 0);
+    for (const { words } of COMMANDS) assert.match(out, new RegExp(`^  ${words.split(" ")[0]} `, "m"));
+    for (const { options } of COMMANDS)
+      for (const { name, value } of options ?? [])
+        assert.ok(
+          value === undefined || !/token|secret|password|invitation/.test(name),
+          `--${name} ${value}`,
+        );
+  });
+});
+
+/** Two processes at a time: the machine has two cores. */
+async function inTurns<Item>(items: readonly Item[], visit: (item: Item) => Promise<void>): Promise<void> {
+  for (let at = 0; at < items.length; at += 2) await Promise.all(items.slice(at, at + 2).map(visit));
+}
