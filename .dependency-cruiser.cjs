@@ -36,6 +36,6 @@ module.exports = {
     doNotFollow: { path: "node_modules" },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: "tsconfig.json" },
-    enhancedResolveOptions: { extensions: [".ts", ".mjs", ".cjs", ".js", ".json"], conditionNames: ["import", "require", "node", "default", "types"] },
+    enhancedResolveOptions: { exportsFields: ["exports"], mainFields: ["module", "main"], extensions: [".ts", ".mjs", ".cjs", ".js", ".json"], conditionNames: ["import", "require", "node", "default", "types"] },
   },
 };
