@@ -82,8 +82,8 @@ export class LaunchTokens {
       await tokens.#moveHome(group);
     }
     deps.registry.onChange(({ group_id, what }) => {
-      if (what === "created") tokens.#take(deps.registry.get(group_id));
-      if (what === "removed") tokens.#forgetGroup(group_id);
+      if (what === "removed") tokens.#tellOf(group_id);
+      if (what === "removed" || what === "created") tokens.#sweep();
     });
     return tokens;
   }
@@ -166,10 +166,10 @@ export class LaunchTokens {
     if (files.stat(group.paths.tokens) === null) return [];
     return files
       .list(group.paths.tokens)
-      .filter((name) => name.endsWith(".json"))
-      .map((name) => {
-        const path = join(group.paths.tokens, name);
-        const bytes = files.stat(path)?.kind === "file" ? readWhole(files, path) : null;
+      .map((name) => join(group.paths.tokens, name))
+      .filter((path) => path.endsWith(".json") && files.stat(path)?.kind === "file")
+      .map((path) => {
+        const bytes = readWhole(files, path);
         return [path, bytes === null ? null : parse(bytes)];
       });
   }
@@ -194,9 +194,19 @@ export class LaunchTokens {
     for (const listener of this.#listeners) listener(identity);
   }
 
-  #forgetGroup(group_id: string): void {
+  /** The sessions of a Group that goes end. Its tokens stay: after a reset they are good again. */
+  #tellOf(group_id: string): void {
     for (const identity of this.#identities.values()) {
-      if (identity.group_id === group_id) this.#forget(identity);
+      if (identity.group_id === group_id) for (const listener of this.#listeners) listener(identity);
+    }
+  }
+
+  /** Forgets the tokens of Groups that were deleted before. */
+  #sweep(): void {
+    for (const [digest, identity] of this.#identities) {
+      if (this.#deps.registry.knows(identity.group_id)) continue;
+      this.#identities.delete(digest);
+      this.#digests.delete(slotOf(identity));
     }
   }
 }

@@ -99,6 +99,11 @@ export class GroupRegistry {
     return this.#open.get(group_id);
   }
 
+  /** Whether the Group exists, though it may be unavailable or busy. */
+  knows(group_id: string): boolean {
+    return this.#open.has(group_id) || this.#busy.has(group_id) || this.#unavailable.has(group_id);
+  }
+
   /** Throws group_not_found, group_unavailable or group_busy. */
   get(group_id: string): OpenGroup {
     const group = this.#open.get(group_id);

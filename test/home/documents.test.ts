@@ -57,7 +57,7 @@ describe("JsonDocument", () => {
   it("applies concurrent changes one after the other", async () => {
     const path = join(temporaryDirectory(), "note.json");
     const document = await JsonDocument.create(options(new RealFiles(), path), note(""));
-    const letters = [..."abcdefghij"];
+    const letters = "abcdefghij".split("");
     await Promise.all(
       letters.map((letter) => document.update((value) => ({ ...value, list: [...value.list, letter] }))),
     );
@@ -81,7 +81,7 @@ describe("JsonDocument", () => {
   it("gives out immutable values and writes nothing it couldn't read again", async () => {
     const path = join(temporaryDirectory(), "note.json");
     const document = await JsonDocument.create(options(new RealFiles(), path), note("a"));
-    assert.throws(() => (document.value.list as string[]).push("x"), TypeError);
+    assert.throws(() => document.value.list.push("x"), TypeError);
     await assert.rejects(document.update((value) => ({ ...value, extra: 1 }) as Note));
     assert.deepEqual(JSON.parse(readFileSync(path, "utf8")), note("a"));
   });
@@ -187,7 +187,7 @@ describe("JsonDocument when the power fails or the disk does", () => {
   });
 
   it("keeps its promises when any call fails with ENOSPC or EIO", async () => {
-    const { violations } = await enumerateFaults(story, ["ENOSPC", "EIO"]);
+    const { violations } = await enumerateFaults(story);
     assert.deepEqual(violations, []);
   });
 

@@ -4,7 +4,7 @@ import { createPublicKey, verify } from "node:crypto";
 import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { inspect } from "node:util";
+import { format, inspect } from "node:util";
 import { InstanceIdentity } from "../../daemon/home/identity.ts";
 import { HomeProblem } from "../../daemon/home/problem.ts";
 import { checkPublicKey } from "../../daemon/home/public-key.ts";
@@ -178,7 +178,7 @@ describe("InstanceIdentity", () => {
     const shown = [
       inspect(identity, { depth: 9, showHidden: true, getters: true }),
       JSON.stringify(identity),
-      String(identity),
+      format("%s %o %j", identity, identity, identity),
       JSON.stringify(Object.getOwnPropertyDescriptors(identity)),
     ].join("\n");
     const seed = Buffer.from(first.private_key, "base64");

@@ -54,7 +54,7 @@ describe("HomeLock", () => {
   function start(paths: HomePaths): { child: ChildProcess; outcome: Promise<Outcome> } {
     const child = spawn(process.execPath, [starter, paths.root], { stdio: ["ignore", "pipe", "inherit"] });
     children.add(child);
-    const lines = createInterface({ input: child.stdout! });
+    const lines = createInterface({ input: child.stdout });
     const outcome = once(lines, "line").then(([line]) => JSON.parse(String(line)) as Outcome);
     return { child, outcome };
   }

@@ -1,0 +1,157 @@
+import assert from "node:assert/strict";
+import type { OpenGroup } from "../../daemon/groups/group.ts";
+import { LaunchTokens } from "../../daemon/groups/launch-tokens.ts";
+import { GroupRegistry } from "../../daemon/groups/registry.ts";
+import { readWhole } from "../../daemon/home/durable.ts";
+import { homePaths } from "../../daemon/home/paths.ts";
+import type { Files } from "../../daemon/platform/files.ts";
+import { RealRandom } from "../../daemon/platform/real-random.ts";
+import { Refusal } from "../../shared/errors.ts";
+import { enumerateCrashes, enumerateFaults, type Story } from "../simulation/crash.ts";
+import { storedActor, TestClock } from "./setting.ts";
+
+const ROOT = "/home";
+
+/** What was promised. `unsure` was tried and may have happened. */
+interface Witness {
+  group_id: string | null;
+  title: string[];
+  generation: string | null;
+  /** Events that must be there; null while a reset may have taken them. */
+  events: string[] | null;
+  token: string | null;
+  fate: "kept" | "unsure" | "gone";
+}
+
+async function open(files: Files) {
+  const random = new RealRandom();
+  for (const directory of [ROOT, `${ROOT}/groups`]) {
+    if (files.stat(directory) === null) files.mkdir(directory);
+  }
+  const registry = await GroupRegistry.open({
+    files,
+    clock: new TestClock(),
+    random,
+    paths: homePaths(ROOT),
+    projectionsFor: () => [],
+    keyOf: () => undefined,
+    ledgerLimits: { extendBytes: 1024 },
+  });
+  const launchTokens = await LaunchTokens.open({ files, random, home: ROOT, registry });
+  return { registry, launchTokens };
+}
+
+/** Whether the step was acknowledged. */
+async function went(step: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await step();
+    return true;
+  } catch (error) {
+    assert.ok(error instanceof Refusal, String((error as Error).stack));
+    return false;
+  }
+}
+
+/** Null when the disk fails just then. */
+function readToken(files: Files, group: OpenGroup): string | null {
+  try {
+    const text = readWhole(files, group.paths.tokenFile("ann"))?.toString() ?? "";
+    return (JSON.parse(text) as { token: string }).token;
+  } catch {
+    return null;
+  }
+}
+
+async function syncDirectory(files: Files, path: string): Promise<void> {
+  await new Promise((done) => files.syncDir(path, done));
+}
+
+const story: Story<Witness> = {
+  begin: () => ({ group_id: null, title: [], generation: null, events: null, token: null, fate: "unsure" }),
+
+  async run(files, witness) {
+    let room: Awaited<ReturnType<typeof open>>;
+    try {
+      room = await open(files);
+      await syncDirectory(files, "/");
+      await syncDirectory(files, ROOT);
+    } catch {
+      return;
+    }
+    const { registry, launchTokens } = room;
+    if (!(await went(() => registry.create({ title: "one", topic: "", by: "user" })))) return;
+    const group = registry.list()[0]!;
+    const { group_id } = group;
+    Object.assign(witness, {
+      group_id,
+      title: ["one"],
+      generation: group.record.generation,
+      events: ["group.create"],
+      fate: "kept",
+    });
+
+    const actor = storedActor("ann");
+    const update = async (title: string) => {
+      witness.title.push(title);
+      const done = await went(() =>
+        group.update((record) => ({ ...record, title, actors: [actor] }), {
+          kind: "group.update",
+          by: "user",
+          data: {},
+        }),
+      );
+      if (done) witness.title = [title];
+      if (done) witness.events?.push("group.update");
+    };
+    await update("two");
+    const issued = await went(() => launchTokens.issue(group, actor));
+    if (issued && group.record.title === "two") witness.token = readToken(files, group);
+
+    witness.events = null;
+    witness.generation = null;
+    if (await went(() => registry.reset(group_id, group_id, "user"))) {
+      witness.events = ["group.reset"];
+      witness.generation = registry.get(group_id).record.generation;
+    }
+
+    witness.fate = "unsure";
+    if (await went(() => registry.delete(group_id, group_id))) witness.fate = "gone";
+    await registry.close();
+  },
+
+  async check(files, witness) {
+    const { registry, launchTokens } = await open(files);
+    const { groups } = homePaths(ROOT);
+    assert.deepEqual(registry.unavailable(), []);
+    for (const name of files.list(groups)) assert.match(name, /^g_[0-9a-f]{12}$/, "something was left over");
+    const group = witness.group_id === null ? undefined : registry.find(witness.group_id);
+    if (witness.fate === "gone") assert.equal(group, undefined);
+    if (witness.fate === "kept") assert.ok(group !== undefined, "an acknowledged Group is lost");
+    if (group !== undefined) {
+      assert.ok(witness.title.includes(group.record.title), `title ${group.record.title}`);
+      if (witness.generation !== null) assert.equal(group.record.generation, witness.generation);
+      const kinds = Array.from({ length: group.ledger.count }, (_, at) => group.ledger.read(at).kind);
+      if (witness.events !== null) assert.deepEqual(kinds.slice(0, witness.events.length), witness.events);
+      if (witness.token !== null) assert.equal(launchTokens.verify(witness.token)?.actor_id, "ann");
+      assert.equal(files.stat(group.paths.resetMarker), null);
+    }
+    // Life goes on.
+    await registry.create({ title: "later", topic: "", by: "user" });
+    await registry.close();
+  },
+};
+
+describe("Groups when the power fails or the disk does", () => {
+  it("keep what was acknowledged and complete what was begun, at every crash point", async function () {
+    this.timeout(120_000);
+    const { points, states, violations } = await enumerateCrashes(story);
+    assert.deepEqual(violations, []);
+    assert.ok(points > 60 && states > 100, `${points} points, ${states} states`);
+  });
+
+  it("keep their promises when any call fails", async function () {
+    this.timeout(120_000);
+    const { violations } = await enumerateFaults(story, { changesAfterFault: 1 });
+    assert.deepEqual(violations, []);
+  });
+});

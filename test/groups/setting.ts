@@ -1,0 +1,128 @@
+/** What tests of the Groups share: a real Home with everything open, and callers. */
+import { mkdirSync } from "node:fs";
+import { AccessTokens } from "../../daemon/groups/access-tokens.ts";
+import type { OpenGroup } from "../../daemon/groups/group.ts";
+import { groupHandlers } from "../../daemon/groups/handlers.ts";
+import { LaunchTokens } from "../../daemon/groups/launch-tokens.ts";
+import { GroupRegistry } from "../../daemon/groups/registry.ts";
+import { JsonDocument } from "../../daemon/home/documents.ts";
+import { homePaths } from "../../daemon/home/paths.ts";
+import { defaultSettings, Settings } from "../../daemon/home/settings.ts";
+import type { Projection } from "../../daemon/ledger/types.ts";
+import type { Clock, Timer } from "../../daemon/platform/clock.ts";
+import { RealFiles } from "../../daemon/platform/real-files.ts";
+import { RealProjectFiles } from "../../daemon/platform/real-project-files.ts";
+import { RealRandom } from "../../daemon/platform/real-random.ts";
+import type { StoredActor } from "../../shared/model.ts";
+import type { CallContext, Caller } from "../../shared/operations/caller.ts";
+import { type InputOf, OPERATIONS, type OperationName } from "../../shared/operations/registry.ts";
+
+/** Time that passes by a millisecond at each look, and timers that a test fires. */
+export class TestClock implements Clock {
+  #now = Date.parse("2026-01-01T00:00:00.000Z");
+  readonly timers = new Set<{ task: () => void; background: boolean }>();
+
+  now(): number {
+    this.#now += 1;
+    return this.#now;
+  }
+
+  monotonic(): number {
+    return this.now();
+  }
+
+  after(_milliseconds: number, task: () => void, { background = false } = {}): Timer {
+    const timer = { task, background };
+    this.timers.add(timer);
+    return { cancel: () => void this.timers.delete(timer) };
+  }
+}
+
+export const USER: Caller = { kind: "user", by: "user", via: "socket", token_id: null };
+
+export function context(caller: Caller): CallContext {
+  return { caller, signal: new AbortController().signal };
+}
+
+export function asActor(group: OpenGroup, actor_id: string): Caller {
+  const { generation } = group.actor(actor_id);
+  return { kind: "actor", by: actor_id, group_id: group.group_id, actor_id, generation, session: null };
+}
+
+export async function openRegistry(root: string, projections: (group_id: string) => Projection[] = () => []) {
+  const files = new RealFiles();
+  return GroupRegistry.open({
+    files,
+    clock: new TestClock(),
+    random: new RealRandom(),
+    paths: homePaths(root),
+    projectionsFor: projections,
+    keyOf: () => undefined,
+    ledgerLimits: { extendBytes: 4096 },
+  });
+}
+
+/** Everything of the room on a Home at `root`; opened anew it continues what is there. */
+export async function openRoom(root: string) {
+  const files = new RealFiles();
+  const clock = new TestClock();
+  const random = new RealRandom();
+  const paths = homePaths(root);
+  mkdirSync(paths.groups, { recursive: true, mode: 0o700 });
+  const registry = await openRegistry(root);
+  const launchTokens = await LaunchTokens.open({ files, random, home: root, registry });
+  const options = { files, path: paths.settings, version: 1, schema: Settings };
+  const settings =
+    (await JsonDocument.read(options)) ??
+    (await JsonDocument.create(options, defaultSettings("2026-01-01T00:00:00.000Z")));
+  const accessTokens = new AccessTokens({ clock, random, settings });
+  const handlers = groupHandlers({
+    clock,
+    random,
+    projects: new RealProjectFiles(root),
+    registry,
+    launchTokens,
+    accessTokens,
+    home: root,
+    counts: () => ({ unread: 0, attention: 0, last_event: null }),
+    presence: () => ({
+      state: "idle",
+      reason: "Waits for messages",
+      since: null,
+      last_activity: null,
+      unread_mail: 0,
+      pending: 0,
+    }),
+  });
+  /** As the dispatcher does it, but for the locks: input and output go through the contract's schemas. */
+  const call = async <Name extends OperationName & keyof typeof handlers>(
+    name: Name,
+    input: unknown,
+    caller: Caller = USER,
+  ) => {
+    const contract = OPERATIONS.get(name)!;
+    const parsed = contract.input.parse(input) as InputOf<Name>;
+    const handler = handlers[name] as (input: InputOf<Name>, context: CallContext) => unknown;
+    const result = await handler(parsed, context(caller));
+    return contract.output.parse(result) as Awaited<ReturnType<(typeof handlers)[Name]>>;
+  };
+  return { files, clock, paths, registry, launchTokens, accessTokens, settings, handlers, call };
+}
+
+export function storedActor(id: string, change: Partial<StoredActor> = {}): StoredActor {
+  return {
+    id,
+    title: "",
+    generation: `generation of ${id}`,
+    runtime: "custom",
+    runner: "external",
+    command: [],
+    env: {},
+    scope_key: null,
+    enabled: true,
+    submit: "enter",
+    created_at: "2026-01-01T00:00:00.000Z",
+    updated_at: "2026-01-01T00:00:00.000Z",
+    ...change,
+  };
+}
