@@ -15,7 +15,7 @@ import { createApp, introduce } from "./app.ts";
 import { authenticate, exhibitCaller, type WebCredentials, webCaller } from "./authentication.ts";
 import type { BrowserSessions } from "./browser-sessions.ts";
 import { EventSockets } from "./event-socket.ts";
-import type { Exchange } from "./exchange.ts";
+import { type Exchange, notForActors } from "./exchange.ts";
 import { failureLimit } from "./failure-limit.ts";
 import { type FileStore, serveBlob, serveUpload } from "./files.ts";
 import { GlobalStream } from "./global-stream.ts";
@@ -108,6 +108,7 @@ export function createApi(deps: ApiDependencies): Api {
     },
     upgradeLocal(request, socket, head, caller) {
       if (pathOf(request) !== EVENT_SOCKET_PATH) refuseUpgrade(socket, new Refusal("not_found"));
+      else if (caller.kind === "actor") refuseUpgrade(socket, notForActors());
       else eventSockets.accept(request, socket, head, caller, localCheck(request));
     },
     web(names) {

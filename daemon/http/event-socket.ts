@@ -178,9 +178,7 @@ class EventSocket implements StreamClient {
     };
     const subscription = new LedgerSubscription(ledger, {
       isFull: () => this.#isFull(() => subscription.pump()),
-      past: (events) => {
-        for (const event of events) this.#send({ type: "event", id, event });
-      },
+      past: (event) => this.#send({ type: "event", id, event }),
       live: (batch) => {
         if (this.#socket.bufferedAmount <= LIMITS.stream.bufferBytes) {
           for (const frame of frames(batch, id)) this.#socket.send(frame);

@@ -1,5 +1,4 @@
 /** Server-sent events as text. JSON has no line breaks, so one `data` line is enough. */
-import type { LedgerEvent } from "../../shared/events.ts";
 import type { Placed } from "../ledger/types.ts";
 import type { Batch } from "./ledger-subscription.ts";
 
@@ -7,12 +6,6 @@ export const HEARTBEAT = Buffer.from(":\n\n");
 
 export function ledgerText(id: string, json: string): string {
   return `id: ${id}\nevent: ledger\ndata: ${json}\n\n`;
-}
-
-export function ledgerTexts(events: readonly LedgerEvent[]): string {
-  let text = "";
-  for (const event of events) text += ledgerText(event.id, JSON.stringify(event));
-  return text;
 }
 
 export function eventText(name: string, data: unknown): string {

@@ -42,6 +42,21 @@ export function newExchange(request: IncomingMessage, response: ServerResponse, 
   };
 }
 
+/**
+ * The person or exhibit that calls. An Actor knows only what it sent or was sent (core-model.md, "Inbox and obligations"), so whatever
+ * carries everything of a Group isn't for it. Throws `unauthenticated` or `permission_denied`.
+ */
+export function readerOfExchange(exchange: Exchange): Caller {
+  const caller = callerOfExchange(exchange);
+  if (caller.kind === "actor") throw notForActors();
+  return caller;
+}
+
+export function notForActors(): Refusal {
+  const specifics = "An Actor reads its Inbox and its own history.";
+  return new Refusal("permission_denied", { specifics });
+}
+
 /** The caller; throws `unauthenticated` without one. */
 export function callerOfExchange(exchange: Exchange): Caller {
   if (exchange.caller === null) throw new Refusal("unauthenticated");

@@ -7,7 +7,7 @@ import type { BlobReading } from "../messaging/blobs.ts";
 import { foreignGroup, mayEnter } from "../operations/dispatcher.ts";
 import type { Clock } from "../platform/clock.ts";
 import { answer } from "./answer.ts";
-import { callerOfExchange, type Exchange } from "./exchange.ts";
+import { callerOfExchange, type Exchange, readerOfExchange } from "./exchange.ts";
 import { queryOf } from "./operation-routes.ts";
 
 /** What of the messaging room this needs. */
@@ -31,7 +31,7 @@ const SHOWN_TYPES: ReadonlySet<string> = new Set([
 const TYPE = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/;
 
 function groupOf(exchange: Exchange): string {
-  const caller = callerOfExchange(exchange);
+  const caller = readerOfExchange(exchange);
   const groupId = GroupId.safeParse(exchange.params["group_id"]).data;
   if (groupId === undefined) throw new Refusal("invalid_args", { details: { field: "group_id" } });
   if (!mayEnter(caller, groupId)) throw foreignGroup(groupId);

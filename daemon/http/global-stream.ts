@@ -7,7 +7,7 @@ import { LIMITS } from "../../shared/limits.ts";
 import { mayEnter } from "../operations/dispatcher.ts";
 import type { Ordinal } from "../ledger/types.ts";
 import { eventText, ledgerText, RELOAD } from "./event-text.ts";
-import { callerOfExchange, type Exchange } from "./exchange.ts";
+import { readerOfExchange, type Exchange } from "./exchange.ts";
 import { checkAccepts, resumeAfter } from "./ledger-stream.ts";
 import type { Batch } from "./ledger-subscription.ts";
 import { SseStream } from "./sse-stream.ts";
@@ -41,7 +41,7 @@ export class GlobalStream {
   }
 
   async serve(exchange: Exchange, isAllowed: () => boolean): Promise<void> {
-    const caller = callerOfExchange(exchange);
+    const caller = readerOfExchange(exchange);
     checkAccepts(exchange);
     const after = resumeAfter(exchange);
     this.#start();
@@ -85,13 +85,10 @@ export class GlobalStream {
     };
     const pump = (): void => {
       while (missed.length > 0 && stream?.isFull(pump) === false) {
-        let text = "";
-        for (const reference of missed.splice(0, LIMITS.page.max)) {
-          const event = this.#read(reference);
-          if (event !== null) text += ledgerText(event.id, JSON.stringify(event));
-          last = reference.id;
-        }
-        stream.write(text);
+        const reference = missed.shift()!;
+        const event = this.#read(reference);
+        if (event !== null) stream.push(ledgerText(event.id, JSON.stringify(event)));
+        last = reference.id;
       }
     };
 

@@ -2,8 +2,8 @@
 import { EventId, GroupId } from "../../shared/model.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { foreignGroup, mayEnter } from "../operations/dispatcher.ts";
-import { ledgerTexts, RELOAD } from "./event-text.ts";
-import { callerOfExchange, type Exchange } from "./exchange.ts";
+import { ledgerText, RELOAD } from "./event-text.ts";
+import { readerOfExchange, type Exchange } from "./exchange.ts";
 import { LedgerSubscription } from "./ledger-subscription.ts";
 import { queryOf } from "./operation-routes.ts";
 import { SseStream } from "./sse-stream.ts";
@@ -35,7 +35,7 @@ export function checkAccepts(exchange: Exchange): void {
 }
 
 export function serveLedgerStream(hub: StreamHub, exchange: Exchange, isAllowed: () => boolean): void {
-  const caller = callerOfExchange(exchange);
+  const caller = readerOfExchange(exchange);
   const groupId = GroupId.safeParse(exchange.params["group_id"]).data;
   if (groupId === undefined) throw new Refusal("invalid_args", { details: { field: "group_id" } });
   if (!mayEnter(caller, groupId)) throw foreignGroup(groupId);
@@ -63,9 +63,7 @@ export function serveLedgerStream(hub: StreamHub, exchange: Exchange, isAllowed:
   };
   const subscription = new LedgerSubscription(ledger, {
     isFull: () => stream?.isFull(() => subscription.pump()) ?? true,
-    past(events) {
-      stream?.write(ledgerTexts(events));
-    },
+    past: (event) => stream?.push(ledgerText(event.id, JSON.stringify(event))),
     live(batch) {
       if (stream?.write(batch.sse()) !== false) return;
       tooSlow(batch.first === 0 ? null : ledger.read(batch.first - 1).id);

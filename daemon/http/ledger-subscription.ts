@@ -4,14 +4,13 @@
  */
 import type { LedgerEvent } from "../../shared/events.ts";
 import { LIMITS } from "../../shared/limits.ts";
-import type { Ordinal, Page, PageRequest, Placed } from "../ledger/types.ts";
+import type { Ordinal, Placed } from "../ledger/types.ts";
 
 /** What of a ledger streams need. */
 export interface FollowedLedger {
   readonly lastOrdinal: Ordinal;
   ordinalOf(id: string): Ordinal | undefined;
   read(ordinal: Ordinal): LedgerEvent;
-  page(request: PageRequest): Page;
   follow(listener: (placed: readonly Placed[]) => void): () => void;
 }
 
@@ -29,7 +28,8 @@ export interface Batch {
 export interface LedgerSink {
   /** Whether more would only pile up; the sink calls `pump` when that has passed. */
   isFull(): boolean;
-  past(events: readonly LedgerEvent[]): void;
+  /** Never refused: `isFull` was asked before. */
+  past(event: LedgerEvent): void;
   live(batch: Batch): void;
   /** The event to resume after isn't known, or lies too far back. */
   reload(): void;
@@ -89,14 +89,10 @@ export class LedgerSubscription {
         this.#live = true;
         return;
       }
-      const limit = LIMITS.page.max;
-      const { events } =
-        this.#next === 0
-          ? { events: [this.#ledger.read(0)] }
-          : this.#ledger.page({ after: this.#ledger.read(this.#next - 1).id, limit });
-      if (events.length === 0) return;
-      this.#next += events.length;
-      this.#sink.past(events);
+      // One at a time: a page of large messages would be more than a client may leave waiting.
+      const event = this.#ledger.read(this.#next);
+      this.#next += 1;
+      this.#sink.past(event);
     }
   }
 

@@ -45,10 +45,16 @@ export class SseStream {
     return true;
   }
 
-  /** False when the client is too slow: nothing was written then. */
+  /** Something of the past, after `isFull` was asked. */
+  push(text: string): void {
+    if (!this.#ended) this.#socket.write(text);
+  }
+
+  /** False when the client is too slow: nothing was written then. Whoever has read everything isn't, however much comes at once. */
   write(bytes: Buffer | string): boolean {
     if (this.#ended) return true;
-    if (this.#socket.writableLength + bytes.length > LIMITS.stream.bufferBytes) return false;
+    const waiting = this.#socket.writableLength;
+    if (waiting > 0 && waiting + bytes.length > LIMITS.stream.bufferBytes) return false;
     this.#socket.write(bytes);
     return true;
   }
