@@ -91,7 +91,7 @@ export class StableGroup {
     for (const [actor_id, member] of this.#members) {
       const own = daemon.actorClient(member.token_file);
       own.session = `${actor_id}-${++this.#named}`;
-      work.push(this.#inbox(stopped, own, actor_id, member));
+      work.push(this.#inbox(stopped, own, actor_id, member, 0.5));
       // Of its own, since any call of the reading session would acknowledge what that was handed.
       const sender = daemon.actorClient(member.token_file);
       work.push(this.#repeat(stopped, () => this.#sendNew(sender, actor_id)));
@@ -163,12 +163,13 @@ export class StableGroup {
     }
   }
 
-  /** Takes batches, acknowledges each with the next read, answers some requests. */
+  /** Takes batches, acknowledges each with the next read, answers this share of the requests. */
   async #inbox(
     stopped: () => boolean,
     client: DaemonClient,
     actor_id: string,
     member: Member,
+    answers: number,
   ): Promise<void> {
     let open: { ack: string; ids: string[] } | null = null;
     while (!stopped()) {
@@ -190,7 +191,7 @@ export class StableGroup {
       const ids = messages.filter(({ delivery }) => delivery === "direct").map(({ event }) => event.id);
       open = taken.batch_id === null ? null : { ack: taken.batch_id, ids };
       for (const { event } of messages) {
-        if (event.data["message_mode"] === "request_reply" && this.#seeded.chance(0.5)) {
+        if (event.data["message_mode"] === "request_reply" && this.#seeded.chance(answers)) {
           await this.#reply(client, actor_id, event);
         }
       }
@@ -267,6 +268,7 @@ export class StableGroup {
         clients.get(actor_id)!,
         actor_id,
         member,
+        0,
       );
     }
     problems.push(...(await this.check(clients.get("user")!, false, true)));
