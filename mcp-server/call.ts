@@ -142,8 +142,8 @@ export class ToolCaller {
     const operation = tool.switch && tool.switch.field in input ? tool.switch.operation : plan.operation;
     const stop = operation === "inbox_read" ? reportProgress(progress) : undefined;
     try {
-      const group_id = await this.#port.group();
-      const envelope = await this.#port.call(operation, { group_id, ...input }, { signal });
+      const group = plan.inGroup ? { group_id: await this.#port.group() } : {};
+      const envelope = await this.#port.call(operation, { ...group, ...input }, { signal });
       if (!envelope.ok) return errorResult(inArguments(tool, envelope.error));
       return {
         content: [{ type: "text", text: JSON.stringify(envelope) }],

@@ -23,8 +23,8 @@ export interface DerivedTool {
     outputSchema: Json & { type: "object" };
     annotations: Tool["annotations"];
   };
-  /** By action: the arguments that it takes and those it must have. */
-  actions: Record<string, { operation: string; takes: string[]; needs: string[] }>;
+  /** By action: the arguments that it takes and those it must have, and whether the operation wants to know the Group. */
+  actions: Record<string, { operation: string; takes: string[]; needs: string[]; inGroup: boolean }>;
 }
 
 /** Every input carries the Group; it comes from the launch identity. */
@@ -116,7 +116,7 @@ function derive(tool: Tool): DerivedTool {
     const needs = (input.required ?? [])
       .filter((field) => !hidden.includes(field))
       .map((field) => argumentName(tool, field));
-    actions[action] = { operation, takes, needs: [...new Set([...needs, ...(tool.required ?? [])])] };
+    actions[action] = { operation, takes, needs: [...new Set([...needs, ...(tool.required ?? [])])], inGroup: FROM_IDENTITY in (input.properties ?? {}) };
     Object.assign(results, compactOutput(schemaOf(operation, "output"), 2)["properties"]);
   }
   if (names.length === 0) results["text"] = { type: "string" };

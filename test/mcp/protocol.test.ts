@@ -1,0 +1,174 @@
+/** What the stdio server says on the wire, line by line, without any daemon. */
+import assert from "node:assert/strict";
+import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
+import { type JSONRPCMessage, ListToolsResultSchema } from "@modelcontextprotocol/sdk/types.js";
+import { ToolCaller } from "../../mcp-server/call.ts";
+import { deriveTools } from "../../mcp-server/derive.ts";
+import { HELP } from "../../mcp-server/help.ts";
+import { initializeAnswer, isInitialize } from "../../mcp-server/protocol.ts";
+import { connect } from "../../mcp-server/sdk.ts";
+import { LIMITS } from "../../shared/limits.ts";
+import { verifies } from "../requirements.ts";
+import { NOWHERE, run } from "../cli/svc.ts";
+
+function initialize(protocolVersion: string): { jsonrpc: "2.0"; id: number; method: string; params: object } {
+  return {
+    jsonrpc: "2.0",
+    id: 1,
+    method: "initialize",
+    params: { protocolVersion, capabilities: {}, clientInfo: { name: "test", version: "1" } },
+  };
+}
+
+interface Answer {
+  id: number | null;
+  result?: Record<string, unknown>;
+  error?: { code: number; message: string };
+}
+
+/** Runs the server over these lines and gives what it wrote. */
+async function converse(lines: readonly (object | string)[]): Promise<Answer[]> {
+  const input = lines.map((line) => `${typeof line === "string" ? line : JSON.stringify(line)}\n`).join("");
+  const { code, out, err } = await run(["mcp"], { input });
+  assert.equal(code, 0, err);
+  assert.equal(err, "");
+  return out
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line) as Answer);
+}
+
+function call(id: number, name: string, input: object): object {
+  return { jsonrpc: "2.0", id, method: "tools/call", params: { name, arguments: input } };
+}
+
+describe("MCP on the wire", function () {
+  this.timeout(30_000);
+
+  it("answers initialize with the version that was asked for, else with the newest", async () => {
+    for (const [asked, given] of [
+      ["2025-06-18", "2025-06-18"],
+      ["2025-11-25", "2025-11-25"],
+      ["2026-07-28", "2025-11-25"],
+    ] as const) {
+      const [answer] = await converse([initialize(asked)]);
+      assert.equal(answer?.result?.["protocolVersion"], given);
+      assert.deepEqual(answer?.result?.["capabilities"], { tools: {} });
+    }
+  });
+
+  it("answers early what the SDK would answer", async () => {
+    for (const version of ["2025-11-25", "2025-06-18", "2024-11-05", "1999-01-01"]) {
+      const request = initialize(version);
+      assert.ok(isInitialize(request));
+      const [server, client] = InMemoryTransport.createLinkedPair();
+      const answered = new Promise<JSONRPCMessage>((resolve) => {
+        client.onmessage = resolve;
+      });
+      const port = { group: async () => "", call: async () => assert.fail("no call") };
+      await connect(new ToolCaller([], port), server);
+      await client.start();
+      await client.send(request as JSONRPCMessage);
+      assert.deepEqual(initializeAnswer(request), await answered);
+      await client.close();
+    }
+  });
+
+  it("answers initialize once, also with everything else right behind it", async () => {
+    const answers = await converse([
+      initialize("2025-11-25"),
+      { jsonrpc: "2.0", method: "notifications/initialized" },
+      { jsonrpc: "2.0", id: 2, method: "tools/list" },
+      { jsonrpc: "2.0", id: 3, method: "ping" },
+    ]);
+    assert.deepEqual(answers.map(({ id }) => id).sort(), [1, 2, 3]);
+  });
+
+  it("answers a discovery probe with method-not-found and goes on", async () => {
+    const answers = await converse([
+      { jsonrpc: "2.0", id: 7, method: "server/discover", params: { protocolVersion: "2026-07-28" } },
+      initialize("2025-11-25"),
+    ]);
+    assert.equal(answers.find(({ id }) => id === 7)?.error?.code, -32601);
+    assert.ok(answers.find(({ id }) => id === 1)?.result);
+  });
+
+  it("answers what isn't a request with an error", async () => {
+    const answers = await converse([
+      "{",
+      "[]",
+      { jsonrpc: "1.0", id: 2, method: "ping" },
+      { jsonrpc: "2.0", id: 3, method: "tools/call", params: [] },
+      { jsonrpc: "2.0", id: 4, method: "tools/call", params: { name: "svc_group", arguments: "x" } },
+      call(5, "no_such_tool", {}),
+      { jsonrpc: "2.0", id: 6, method: "ping" },
+    ]);
+    assert.deepEqual(
+      answers.map(({ id, error }) => [id, error?.code]).sort((one, other) => Number(one[0]) - Number(other[0])),
+      [
+        [null, -32700],
+        [null, -32600],
+        [2, -32600],
+        [3, -32602],
+        [4, -32602],
+        [5, -32602],
+        [6, undefined],
+      ],
+    );
+  });
+
+  it("lists its tools within 16 KiB, always the same, each complete", async () => {
+    verifies("MCP-013");
+    const request = { jsonrpc: "2.0", id: 2, method: "tools/list" };
+    const [first] = await converse([request]);
+    const [second] = await converse([request]);
+    assert.deepEqual(first, second);
+    assert.ok(Buffer.byteLength(JSON.stringify(first)) < LIMITS.mcp.toolListBytes);
+    const { tools } = ListToolsResultSchema.parse(first?.result);
+    assert.deepEqual(
+      tools.map(({ name }) => name),
+      [
+        "svc_help",
+        "svc_bootstrap",
+        "svc_message_send",
+        "svc_message_reply",
+        "svc_message_deliver",
+        "svc_message_history",
+        "svc_inbox_read",
+        "svc_reply_request_cancel",
+        "svc_file",
+        "svc_file_send",
+        "svc_group",
+        "svc_actor",
+      ],
+    );
+    for (const { name, title, description, annotations, inputSchema, outputSchema } of tools) {
+      assert.ok(title && description, name);
+      assert.deepEqual(Object.keys(annotations ?? {}).sort(), [
+        "destructiveHint",
+        "idempotentHint",
+        "openWorldHint",
+        "readOnlyHint",
+      ]);
+      assert.equal(inputSchema["additionalProperties"], false, name);
+      assert.equal(outputSchema?.type, "object", name);
+      for (const identity of ["group_id", "by"]) assert.ok(!(identity in (inputSchema.properties ?? {})), name);
+    }
+    assert.deepEqual(first?.result?.["tools"], deriveTools().map(({ listed }) => listed));
+  });
+
+  it("teaches the protocol in under 4 KiB, without a daemon or an identity", async () => {
+    assert.ok(Buffer.byteLength(HELP) < LIMITS.mcp.helpBytes);
+    const [answer] = await converse([call(1, "svc_help", {})]);
+    assert.deepEqual(answer?.result?.["structuredContent"], { ok: true, result: { text: HELP } });
+  });
+
+  it("speaks for nobody without a launch identity, and says where there is no daemon", async () => {
+    const [nobody] = await converse([call(1, "svc_bootstrap", {})]);
+    const { error } = nobody?.result?.["structuredContent"] as { error: { code: string } };
+    assert.equal(error.code, "invalid_launch_token");
+    const input = `${JSON.stringify(call(1, "svc_bootstrap", {}))}\n`;
+    const { out } = await run(["mcp"], { home: NOWHERE, env: { SVC_LAUNCH_TOKEN: "x".repeat(43) }, input });
+    assert.match(out, /daemon_unreachable/);
+  });
+});
