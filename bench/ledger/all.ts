@@ -1,0 +1,6 @@
+/** The rows of the ledger inside one process. */
+import type { Measurement } from "../figure.ts";
+import { appends } from "./append.ts";
+import { histories } from "./history.ts";
+
+export const ledgerMeasurements: readonly Measurement[] = [appends, histories];
