@@ -1,0 +1,103 @@
+/** The same server at /mcp of the Web listener, by the SDK's own HTTP client. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { DaemonProcess } from "../withstand/daemon-process.ts";
+import type { Taken } from "./peer.ts";
+
+describe("MCP over HTTP", function () {
+  this.timeout(60_000);
+  let daemon: DaemonProcess;
+  let group_id: string;
+  let token_file: string;
+  let token: string;
+  let address: URL;
+  const open: Client[] = [];
+
+  before(async () => {
+    daemon = await DaemonProcess.started();
+    const user = daemon.client();
+    group_id = (await user.result("group_create", { title: "HTTP" })).group.group_id;
+    ({ token_file } = await user.result("actor_add", { group_id, actor_id: "ada" }));
+    ({ token } = JSON.parse(readFileSync(token_file, "utf8")) as { token: string });
+    const { web_origin } = await user.result("daemon_status", {});
+    address = new URL("/mcp", web_origin ?? "");
+  });
+  after(async () => {
+    await Promise.all(open.map((client) => client.close()));
+    await daemon.dispose();
+  });
+
+  async function connected(bearer: string): Promise<{ client: Client; transport: StreamableHTTPClientTransport }> {
+    const client = new Client({ name: "peer", version: "1" });
+    const transport = new StreamableHTTPClientTransport(address, {
+      requestInit: { headers: { authorization: `Bearer ${bearer}` } },
+    });
+    await client.connect(transport as Parameters<Client["connect"]>[0]);
+    open.push(client);
+    return { client, transport };
+  }
+
+  async function result(client: Client, name: string, input: object = {}): Promise<Record<string, unknown>> {
+    const { structuredContent } = await client.callTool({ name, arguments: { ...input } });
+    const { ok, result: value } = structuredContent as { ok: boolean; result: Record<string, unknown> };
+    assert.equal(ok, true, JSON.stringify(structuredContent));
+    return value;
+  }
+
+  function post(headers: Record<string, string>, method = "tools/list"): Promise<Response> {
+    return fetch(address, {
+      method: "POST",
+      headers: { "content-type": "application/json", accept: "application/json, text/event-stream", ...headers },
+      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method }),
+    });
+  }
+
+  it("serves the same tools and waits for messages", async () => {
+    const { client } = await connected(token);
+    const { tools } = await client.listTools();
+    assert.equal(tools.length, 12);
+    assert.equal((await result(client, "svc_bootstrap"))["unread_mail"], 0);
+    const waiting = result(client, "svc_inbox_read", { wait_seconds: 20 });
+    const sent = await daemon.client().result("send", { group_id, to: ["ada"], text: "over HTTP" });
+    const taken = (await waiting) as unknown as Taken;
+    assert.equal(taken.messages[0]?.event.id, sent.event.id);
+    await result(client, "svc_inbox_read", { wait_seconds: 0, ack: taken.batch_id });
+  });
+
+  it("takes a launch token as bearer and nothing else", async () => {
+    const administrator = await daemon.client().result("access_token_create", {});
+    for (const headers of [
+      {},
+      { authorization: "Bearer nonsense" },
+      { authorization: `Bearer ${administrator.token}` },
+      { authorization: `Basic ${token}` },
+      { "svc-launch-token": token },
+    ] as Record<string, string>[]) {
+      const answer = await post(headers);
+      assert.equal(answer.status, 401, JSON.stringify(Object.keys(headers)));
+      assert.equal(((await answer.json()) as { ok: boolean }).ok, false);
+    }
+  });
+
+  it("refuses foreign origins, and sessions of others", async () => {
+    const foreign = await post({ authorization: `Bearer ${token}`, origin: "https://elsewhere.example" });
+    assert.equal(foreign.status, 403);
+    const { transport } = await connected(token);
+    const other = await daemon.client().result("actor_add", { group_id, actor_id: "max" });
+    const stranger = (JSON.parse(readFileSync(other.token_file, "utf8")) as { token: string }).token;
+    const session = { "mcp-session-id": transport.sessionId ?? "", "mcp-protocol-version": "2025-11-25" };
+    assert.equal((await post({ ...session, authorization: `Bearer ${stranger}` })).status, 404);
+    assert.equal((await post({ ...session, authorization: `Bearer ${token}` })).status, 200);
+    assert.equal((await post({ authorization: `Bearer ${token}` })).status, 400);
+  });
+
+  it("ends the sessions of a token that was renewed", async () => {
+    const { client } = await connected(token);
+    await result(client, "svc_bootstrap");
+    await daemon.client().result("actor_restart", { group_id, actor_id: "ada" });
+    await assert.rejects(result(client, "svc_bootstrap"));
+    assert.equal((await post({ authorization: `Bearer ${token}` })).status, 401);
+  });
+});
