@@ -67,12 +67,15 @@ export class OpenGroup {
     try {
       await this.note(event);
     } finally {
-      this.#changed(event.kind.startsWith("actor.") ? "actors" : "changed");
+      if (!event.kind.startsWith("actor.")) this.#changed("changed");
     }
     return after;
   }
 
-  /** Notes in the ledger what has just become durable elsewhere. A refusal says that only the note is missing. */
+  /**
+   * Notes in the ledger what has just become durable elsewhere, and tells listeners when it was about Actors. A refusal says that only
+   * the note is missing.
+   */
   async note(event: GroupEvent): Promise<void> {
     try {
       await this.ledger.append({ ...event, scope_key: this.record.active_scope_key ?? "" });
@@ -80,6 +83,8 @@ export class OpenGroup {
       if (!(error instanceof Refusal)) throw error;
       const specifics = "The change was made, but couldn't be noted in the ledger.";
       throw new Refusal(error.code, { specifics, details: error.details, cause: error });
+    } finally {
+      if (event.kind.startsWith("actor.")) this.#changed("actors");
     }
   }
 

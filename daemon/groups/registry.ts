@@ -233,9 +233,18 @@ export class GroupRegistry {
       throw storageRefusal(error);
     } finally {
       group?.permit.destroy(new Refusal(there ? "group_busy" : "group_not_found"));
-      if (there) await this.#take(group_id);
+      if (there && this.#isThere(group_id)) await this.#take(group_id);
       this.#busy.delete(group_id);
       if (this.#open.has(group_id)) this.#tell({ group_id, what: "created" });
+    }
+  }
+
+  /** False after a delete whose last sync failed: the Group is out of sight, though a crash may bring it back. */
+  #isThere(group_id: string): boolean {
+    try {
+      return this.#deps.files.stat(this.#deps.paths.group(group_id).root) !== null;
+    } catch {
+      return true;
     }
   }
 

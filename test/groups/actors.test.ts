@@ -129,8 +129,14 @@ describe("Actors", () => {
     const kinds = Array.from({ length: room.group.ledger.count }, (_, at) => room.group.ledger.read(at).kind);
     assert.deepEqual(kinds, [
       "group.create",
-      ...["actor.add", "actor.add", "actor.add", "actor.update", "actor.secrets", "actor.stop"],
-      ...["actor.restart", "actor.remove"],
+      "actor.add",
+      "actor.add",
+      "actor.add",
+      "actor.update",
+      "actor.secrets",
+      "actor.stop",
+      "actor.restart",
+      "actor.remove",
     ]);
     assert.ok(!ledgerText(room).includes("sensitive"));
     await room.registry.close();
@@ -224,12 +230,15 @@ describe("private environment values", () => {
     const room = await team();
     const who = { group_id: room.group_id, actor_id: "ann" };
     await room.call("actor_secrets", { ...who, set: { TOKEN: "hidden-1", OTHER: "hidden-2" } });
+    const told: string[] = [];
+    room.registry.onChange(({ what }) => told.push(what));
     const { names } = await room.call("actor_secrets", {
       ...who,
       set: { THIRD: "hidden-3" },
       unset: ["OTHER"],
     });
     assert.deepEqual(names, ["THIRD", "TOKEN"]);
+    assert.deepEqual(told, ["actors"]);
     const file = room.group.paths.privateEnvironmentFile("ann");
     assert.equal(statSync(file).mode & 0o777, 0o600);
     assert.deepEqual(JSON.parse(readFileSync(file, "utf8")).values, { TOKEN: "hidden-1", THIRD: "hidden-3" });

@@ -141,12 +141,29 @@ const story: Story<Witness> = {
   },
 };
 
+/** Files that say a directory is synced without doing it. */
+function withoutDirectorySyncs(files: Files): Files {
+  return new Proxy(files, {
+    get(target, name: keyof Files) {
+      if (name === "syncDir") return (_path: string, done: (error: null) => void) => setImmediate(done, null);
+      return target[name].bind(target);
+    },
+  });
+}
+
 describe("Groups when the power fails or the disk does", () => {
   it("keep what was acknowledged and complete what was begun, at every crash point", async function () {
     this.timeout(120_000);
     const { points, states, violations } = await enumerateCrashes(story);
     assert.deepEqual(violations, []);
     assert.ok(points > 60 && states > 100, `${points} points, ${states} states`);
+  });
+
+  it("are shown to break them when directories aren't synced", async function () {
+    this.timeout(120_000);
+    const wrap = (files: Files) => withoutDirectorySyncs(files);
+    const { violations } = await enumerateCrashes(story, { wrap, violationsMax: 1 });
+    assert.equal(violations.length, 1);
   });
 
   it("keep their promises when any call fails", async function () {

@@ -86,17 +86,29 @@ describe("the socket's place", () => {
     server.close();
   });
 
-  it("falls back to a directory of this uid in /tmp, and refuses one that others may enter", () => {
+  it("is refused in a directory in /tmp that another uid made first", () => {
     const uid = 3_000_000 + process.pid;
     const directory = `/tmp/svc-${uid}`;
     const own = new ForeignFiles("");
     const host = hostWith({ runtimeDirectory: undefined, uid });
     try {
-      // The directory is made, but belongs to the uid that runs the test.
+      // To the uid that the host claims, the directory belongs to another: the one that runs the test.
       assert.throws(() => prepareSocket(own, random, host, longHome()), insecure);
       assert.equal(lstatSync(directory).mode & 0o777, 0o700);
     } finally {
       rmSync(directory, { recursive: true, force: true });
+    }
+  });
+
+  it("lies in a directory of this uid in /tmp without a runtime directory", () => {
+    const directory = `/tmp/svc-${currentHost().uid}`;
+    const before = existsSync(directory);
+    try {
+      const socket = prepareSocket(files, random, hostWith({ runtimeDirectory: undefined }), longHome());
+      assert.equal(dirname(socket), directory);
+      checkSocket(files, currentHost(), socket);
+    } finally {
+      if (!before) rmSync(directory, { recursive: true });
     }
   });
 
