@@ -14,8 +14,7 @@ import type { GroupSummary } from "./operations/groups.ts";
 
 const SubscriptionId = z.string().min(1).max(64);
 
-/** Messages from the client. */
-export const StreamRequest = z.discriminatedUnion("type", [
+const Subscribe = z.discriminatedUnion("channel", [
   /** Summaries of all Groups that the caller may see: first all, then each change. */
   z.strictObject({ type: z.literal("subscribe"), id: SubscriptionId, channel: z.literal("groups") }),
   /** One Group's events after `after`, else those to come; and changes of its Actors' presence. */
@@ -26,6 +25,11 @@ export const StreamRequest = z.discriminatedUnion("type", [
     group_id: GroupId,
     after: EventId.optional(),
   }),
+]);
+
+/** Messages from the client. */
+export const StreamRequest = z.discriminatedUnion("type", [
+  Subscribe,
   z.strictObject({ type: z.literal("unsubscribe"), id: SubscriptionId }),
   z.strictObject({ type: z.literal("ping") }),
 ]);

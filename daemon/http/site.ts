@@ -27,6 +27,8 @@ const LOOPBACK_NAMES: ReadonlySet<string> = new Set(["localhost", "127.0.0.1", "
  * address the connection came in on, or the manual origin, which a proxy with TLS serves.
  */
 export function siteOf(request: IncomingMessage, names: ListenerNames): Site | null {
+  // An absolute request target names a host of its own, which would count more than the header.
+  if (request.url?.startsWith("/") !== true) return null;
   const host = request.headers.host?.toLowerCase();
   if (
     host === undefined ||

@@ -1,0 +1,359 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import type { CallContext } from "../../shared/operations/caller.ts";
+import { ERRORS } from "../../shared/errors.ts";
+import { LIMITS } from "../../shared/limits.ts";
+import { API_PREFIX } from "../../shared/names.ts";
+import { OPERATIONS } from "../../shared/operations/registry.ts";
+import { verifies } from "../requirements.ts";
+import { cookieOf, GROUP, openSetting, OTHER, type Setting } from "./setting.ts";
+
+const ADMIN = "admin-token";
+const MEMBER = "member-token";
+const SESSION = `${API_PREFIX}/web-access/session`;
+
+const who = {
+  whoami: (_input: never, { caller }: CallContext) => ({
+    kind: caller.kind,
+    by: caller.by,
+    groups: null,
+    actor: null,
+  }),
+  group_create: (input: { title: string }) => ({ title: input.title }),
+  ledger_tail: (input: Record<string, unknown>) => input,
+} as never;
+
+describe("access over the Web listener", () => {
+  let setting: Setting;
+  beforeEach(async () => {
+    setting = await openSetting({ handlers: who });
+    setting.tokens.add(ADMIN, "administrator");
+    setting.tokens.add(MEMBER, "restricted", [GROUP]);
+    setting.tokens.add("exhibit-token", "exhibit", [GROUP]);
+  });
+  afterEach(() => setting.close());
+
+  const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+
+  it("lets an administrator and a restricted token in, as what they are", async () => {
+    verifies("WEB-001", "WEB-004", "WEB-022");
+    const admin = await setting.send("GET", `${API_PREFIX}/web-access`, { headers: bearer(ADMIN) });
+    assert.deepEqual([admin.status, (admin.result as { kind: string }).kind], [200, "user"]);
+    assert.match(admin.headers["content-type"]!, /^application\/json/);
+    assert.equal(admin.headers["cache-control"], "no-store");
+    assert.ok(admin.headers["svc-request-id"]);
+    const member = await setting.send("GET", `${API_PREFIX}/web-access`, { headers: bearer(MEMBER) });
+    assert.equal((member.result as { kind: string }).kind, "member");
+  });
+
+  it("refuses no credential, unknown ones, other kinds of them, and launch tokens", async () => {
+    verifies("WEB-003", "WEB-023");
+    const headers: Record<string, string>[] = [
+      {},
+      bearer("unknown"),
+      bearer("exhibit-token"),
+      { authorization: "Basic dXNlcjp4" },
+      { authorization: "Bearer" },
+      { authorization: `Bearer ${ADMIN} ${ADMIN}` },
+      { "svc-socket-key": "k" },
+      { "svc-launch-token": "l".repeat(43) },
+      { cookie: `svc_access_${setting.port}=${"x".repeat(43)}` },
+    ];
+    for (const given of headers) {
+      const answer = await setting.send("GET", `${API_PREFIX}/groups`, { headers: given });
+      assert.deepEqual([answer.status, answer.code], [401, "unauthenticated"], JSON.stringify(given));
+      assert.equal(answer.headers["www-authenticate"], "Bearer");
+    }
+  });
+
+  it("refuses a Host that isn't its own, so that DNS rebinding reaches nothing", async () => {
+    for (const host of [
+      "evil.example",
+      `evil.example:${setting.port}`,
+      "127.0.0.1",
+      "localhost:1",
+      `127.0.0.1.evil.example:${setting.port}`,
+      `localhost.:${setting.port}`,
+    ]) {
+      for (const path of ["/health", "/", `${API_PREFIX}/groups`, "/mcp"]) {
+        const answer = await setting.send("GET", path, { headers: { ...bearer(ADMIN), host } });
+        assert.deepEqual([answer.status, answer.code], [421, "wrong_host"], `${host} ${path}`);
+      }
+    }
+    for (const host of [`localhost:${setting.port}`, `LOCALHOST:${setting.port}`, `[::1]:${setting.port}`]) {
+      assert.equal((await setting.send("GET", "/health", { headers: { host } })).status, 200);
+    }
+    const absolute = await setting.send("GET", "http://evil.example/health");
+    assert.equal(absolute.status, 421);
+  });
+
+  it("answers to the manual origin of Remote Access while it is enabled", async () => {
+    const headers = { ...bearer(ADMIN), host: "svc.example.org" };
+    assert.equal((await setting.send("GET", "/health", { headers })).status, 421);
+    setting.remote.origin = "https://svc.example.org";
+    assert.equal((await setting.send("GET", "/health", { headers })).status, 200);
+    const own = { ...headers, origin: "https://svc.example.org" };
+    const created = await setting.send("POST", `${API_PREFIX}/groups`, {
+      headers: own,
+      body: { title: "t" },
+    });
+    assert.equal(created.status, 200);
+    const downgraded = { ...headers, origin: "http://svc.example.org" };
+    assert.equal(
+      (await setting.send("POST", `${API_PREFIX}/groups`, { headers: downgraded, body: { title: "t" } }))
+        .code,
+      "origin_denied",
+    );
+  });
+
+  it("refuses foreign origins on everything, and cross-site fetches", async () => {
+    const path = `${API_PREFIX}/groups`;
+    const denied: [string, Record<string, string>][] = [
+      ["POST", { origin: "http://evil.example" }],
+      ["GET", { origin: "http://evil.example" }],
+      ["POST", { origin: "null" }],
+      ["POST", { origin: "" }],
+      ["OPTIONS", { origin: "http://evil.example", "access-control-request-method": "POST" }],
+      ["GET", { origin: `http://localhost:${setting.port}` }],
+      ["GET", { origin: `https://127.0.0.1:${setting.port}` }],
+      ["GET", { "sec-fetch-site": "cross-site" }],
+      ["GET", { "sec-fetch-site": "same-site" }],
+      ["GET", { "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" }],
+    ];
+    for (const [method, headers] of denied) {
+      const answer = await setting.send(method, path, { headers: { ...bearer(ADMIN), ...headers } });
+      assert.deepEqual([answer.status, answer.code], [403, "origin_denied"], JSON.stringify(headers));
+      assert.equal(answer.headers["access-control-allow-origin"], undefined);
+    }
+    const link = {
+      "sec-fetch-site": "cross-site",
+      "sec-fetch-mode": "navigate",
+      "sec-fetch-dest": "document",
+    };
+    assert.equal((await setting.send("GET", "/", { headers: link })).status, 404);
+    const framed = { ...link, "sec-fetch-dest": "iframe" };
+    assert.equal((await setting.send("GET", "/", { headers: framed })).status, 403);
+  });
+
+  it("makes a session of a login link, once, within five minutes", async () => {
+    const code = setting.links.create();
+    const foreign = { origin: "http://evil.example" };
+    assert.equal(
+      (await setting.send("POST", SESSION, { headers: foreign, body: { login_link_code: code } })).status,
+      403,
+    );
+    const first = await setting.send("POST", SESSION, { body: { login_link_code: code } });
+    assert.equal(first.status, 200);
+    const { csrf_token } = first.result as { csrf_token: string };
+    assert.equal(
+      first.headers["set-cookie"]?.[0],
+      `svc_access_${setting.port}=${cookieOf(first).split("=")[1]}; Max-Age=2592000; Path=/; HttpOnly; SameSite=Lax`,
+    );
+    const again = await setting.send("POST", SESSION, { body: { login_link_code: code } });
+    assert.deepEqual([again.status, again.code], [401, "login_link_invalid"]);
+    const late = setting.links.create();
+    setting.clock.pass(LIMITS.loginLink.minutes * 60_000);
+    assert.equal((await setting.send("POST", SESSION, { body: { login_link_code: late } })).status, 401);
+
+    const cookie = cookieOf(first);
+    const read = await setting.send("GET", `${API_PREFIX}/web-access`, { headers: { cookie } });
+    assert.equal((read.result as { kind: string }).kind, "user");
+    const shown = await setting.send("GET", SESSION, { headers: { cookie } });
+    assert.deepEqual(shown.result, { csrf_token, kind: "user" });
+  });
+
+  it("keeps only the newest links, and no code in the log", async () => {
+    const codes = Array.from({ length: LIMITS.loginLink.live + 1 }, () => setting.links.create());
+    const statuses: number[] = [];
+    for (const code of codes)
+      statuses.push((await setting.send("POST", SESSION, { body: { login_link_code: code } })).status);
+    assert.deepEqual(statuses, [401, ...codes.slice(1).map(() => 200)]);
+    for (const code of codes) assert.ok(!JSON.stringify(setting.log.lines).includes(code));
+  });
+
+  it("asks a cookie session for its CSRF token and its origin with every change", async () => {
+    const signedIn = await setting.send("POST", SESSION, { body: { token: ADMIN } });
+    const cookie = cookieOf(signedIn);
+    const { csrf_token } = signedIn.result as { csrf_token: string };
+    const { origin } = setting;
+    const post = (headers: Record<string, string>) =>
+      setting.send("POST", `${API_PREFIX}/groups`, { headers, body: { title: "t" } });
+    assert.equal((await post({ cookie, origin })).code, "csrf_denied");
+    assert.equal((await post({ cookie, origin, "svc-csrf-token": "x" })).code, "csrf_denied");
+    assert.equal((await post({ cookie, "svc-csrf-token": csrf_token })).code, "origin_denied");
+    assert.equal((await post({ cookie, origin, "svc-csrf-token": csrf_token })).status, 200);
+    const other = await setting.send("POST", SESSION, { body: { token: ADMIN } });
+    const foreign = (other.result as { csrf_token: string }).csrf_token;
+    assert.equal((await post({ cookie, origin, "svc-csrf-token": foreign })).code, "csrf_denied");
+    const twice = `${cookie}; ${cookie.split("=")[0]}=other`;
+    assert.equal((await post({ cookie: twice, origin, "svc-csrf-token": csrf_token })).status, 401);
+  });
+
+  it("ends a session with its token, its logout, and its thirty days", async () => {
+    const signIn = async (token: string) =>
+      cookieOf(await setting.send("POST", SESSION, { body: { token } }));
+    const read = async (cookie: string) =>
+      (await setting.send("GET", `${API_PREFIX}/web-access`, { headers: { cookie } })).status;
+    const member = await signIn(MEMBER);
+    assert.equal(await read(member), 200);
+    await setting.tokens.revoke(setting.tokens.verify(MEMBER)!.id);
+    assert.equal(await read(member), 401);
+
+    const answer = await setting.send("POST", SESSION, { body: { login_link_code: setting.links.create() } });
+    const owner = cookieOf(answer);
+    const made = [...setting.tokens.records.values()].filter(({ name }) => name.includes("Browser"));
+    assert.equal(made.length, 1, "the session is among the tokens, to be seen and revoked");
+    const { csrf_token } = answer.result as { csrf_token: string };
+    const out = await setting.send("POST", `${API_PREFIX}/web-access/logout`, {
+      headers: { cookie: owner, origin: setting.origin, "svc-csrf-token": csrf_token },
+      body: {},
+    });
+    assert.equal(out.status, 200);
+    assert.match(out.headers["set-cookie"]![0]!, /Max-Age=0/);
+    assert.equal(await read(owner), 401);
+    assert.equal(setting.tokens.find(made[0]!.id), null);
+
+    const admin = await signIn(ADMIN);
+    setting.clock.pass(LIMITS.http.sessionDays * 24 * 3600 * 1000 - 1000);
+    assert.equal(await read(admin), 200);
+    setting.clock.pass(1000);
+    assert.equal(await read(admin), 401);
+  });
+
+  it("keeps sessions over a restart, as digests", async () => {
+    const cookie = cookieOf(await setting.send("POST", SESSION, { body: { token: ADMIN } }));
+    const secret = cookie.split("=")[1]!;
+    const reopened = await setting.reopenSessions();
+    assert.equal(reopened.find(secret)?.kind, "administrator");
+    assert.equal(reopened.find("y".repeat(43)), null);
+    const { path } = setting as unknown as { path?: string };
+    if (path !== undefined) assert.ok(!readFileSync(path, "utf8").includes(secret));
+  });
+
+  it("slows down guessing per address, and never a credential that is right", async () => {
+    const wrong = () => setting.send("GET", `${API_PREFIX}/groups`, { headers: bearer("wrong") });
+    for (let tried = 0; tried < LIMITS.http.authFailuresPerMinute; tried++)
+      assert.equal((await wrong()).status, 401);
+    const limited = await wrong();
+    assert.deepEqual([limited.status, limited.code], [429, "rate_limited"]);
+    assert.ok(Number(limited.headers["retry-after"]) >= 1);
+    const link = await setting.send("POST", SESSION, { body: { login_link_code: "wrong" } });
+    assert.equal(link.status, 429);
+    const right = await setting.send("GET", `${API_PREFIX}/web-access`, { headers: bearer(ADMIN) });
+    assert.equal(right.status, 200);
+    setting.clock.pass(61_000);
+    assert.equal((await wrong()).status, 401);
+  });
+
+  it("takes strict JSON of the right type and size only", async () => {
+    const path = `${API_PREFIX}/groups`;
+    const headers = { ...bearer(ADMIN), "content-type": "application/json" };
+    const refused: [string | Buffer, Record<string, string>, number, string][] = [
+      ["{", headers, 400, "invalid_request"],
+      ['{"title":"a","title":"b"}', headers, 400, "invalid_request"],
+      ['{"title":"\\ud800"}', headers, 400, "invalid_request"],
+      [Buffer.from('{"title":"\xff"}', "latin1"), headers, 400, "invalid_request"],
+      ["[]", headers, 400, "invalid_request"],
+      ['{"title":"a","unknown":1}', headers, 400, "invalid_args"],
+      ['{"title":1}', headers, 400, "invalid_args"],
+      [
+        "title=a",
+        { ...headers, "content-type": "application/x-www-form-urlencoded" },
+        415,
+        "unsupported_media_type",
+      ],
+      ['{"title":"a"}', { ...headers, "content-type": "text/plain" }, 415, "unsupported_media_type"],
+      [`{"title":"${"a".repeat(LIMITS.body.jsonBytes)}"}`, headers, 413, "too_large"],
+    ];
+    for (const [raw, given, status, code] of refused) {
+      const answer = await setting.send("POST", path, { headers: given, raw });
+      assert.deepEqual([answer.status, answer.code], [status, code], String(raw).slice(0, 40));
+    }
+    const named = await setting.send("POST", path, { headers: bearer(ADMIN), body: { title: 1 } });
+    assert.match(named.text, /"field":"title"/);
+  });
+
+  it("turns a query into arguments, and refuses what it doesn't know", async () => {
+    const path = `${API_PREFIX}/groups/${GROUP}/ledger/tail`;
+    const ask = (query: string) => setting.send("GET", `${path}${query}`, { headers: bearer(ADMIN) });
+    const all = await ask("?limit=5&kinds=a,b&kinds=c&with_obligation_status=true");
+    assert.deepEqual(all.result, {
+      limit: 5,
+      kinds: ["a", "b", "c"],
+      with_obligation_status: true,
+      group_id: GROUP,
+    });
+    for (const query of [
+      "?limit=x",
+      "?limit=5&limit=6",
+      "?nothing=1",
+      "?group_id=x",
+      "?__proto__=1",
+      "?limit=0",
+    ]) {
+      assert.equal((await ask(query)).status, 400, query);
+    }
+  });
+
+  it("knows which methods an address takes", async () => {
+    const answer = await setting.send("PUT", `${API_PREFIX}/groups`, { headers: bearer(ADMIN), body: {} });
+    assert.deepEqual([answer.status, answer.code], [405, "method_not_allowed"]);
+    assert.equal(answer.headers["allow"], "GET, HEAD, POST");
+    const none = await setting.send("GET", `${API_PREFIX}/nothing`, { headers: bearer(ADMIN) });
+    assert.deepEqual([none.status, none.code], [404, "not_found"]);
+    for (const path of ["/%", "/%ff", "/%00", "//etc/passwd", "/..%2f..%2fetc/passwd"]) {
+      assert.ok([400, 404].includes((await setting.send("GET", path)).status), path);
+    }
+    assert.equal(setting.log.lines.filter(({ level }) => level === "error").length, 0);
+  });
+
+  it("has no address of what was retired: pairing, grants, session WebSockets, updates, a way from device to Web credentials", async () => {
+    verifies("RET-003", "RET-004", "RET-005", "RET-009", "EVT-001");
+    for (const path of [
+      "/group-bridge",
+      "/group_bridge/pair",
+      "/group-bridge/session",
+      "/grants",
+      "/webhooks",
+      "/update",
+      "/connect/exchange",
+    ]) {
+      for (const method of ["GET", "POST"]) {
+        const answer = await setting.send(method, API_PREFIX + path, { headers: bearer(ADMIN) });
+        assert.equal(answer.status, 404, `${method} ${path}`);
+      }
+    }
+    const names = [...OPERATIONS.keys()].join(" ");
+    assert.doesNotMatch(names, /bridge|remote_(?!access)|webhook|update_web|network|pair|voice/);
+  });
+
+  it("sends no script from anywhere but itself", async () => {
+    const { headers } = await setting.send("GET", "/health");
+    const policy = String(headers["content-security-policy"]);
+    for (const part of [
+      "default-src 'none'",
+      "script-src 'self';",
+      "frame-ancestors 'none'",
+      "base-uri 'none'",
+      "object-src 'none'",
+    ]) {
+      assert.ok(policy.includes(part), part);
+    }
+    assert.doesNotMatch(policy, /unsafe/);
+    assert.equal(headers["x-content-type-options"], "nosniff");
+    assert.equal(headers["x-powered-by"], undefined);
+  });
+
+  it("answers every refusal in the one envelope, with a status of the catalogue", async () => {
+    verifies("ERR-018", "ERR-019");
+    const answer = await setting.send("GET", `${API_PREFIX}/groups/${OTHER}`, { headers: bearer(MEMBER) });
+    const body = JSON.parse(answer.text) as {
+      ok: boolean;
+      error: { code: "group_not_found"; message: string; details: object };
+    };
+    assert.deepEqual(Object.keys(body), ["ok", "error"]);
+    assert.deepEqual(Object.keys(body.error), ["code", "message", "details"]);
+    assert.equal(answer.status, ERRORS[body.error.code].status);
+    assert.equal(body.error.code, "group_not_found");
+  });
+});
