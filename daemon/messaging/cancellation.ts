@@ -66,7 +66,7 @@ async function cancelThere(rooms: Rooms, room: GroupRoom, event: LedgerEvent, by
   if (there === undefined || open === undefined) return;
   const sender = by === "user" ? "user" : `${room.group.group_id}::${by}`;
   const data = { source_event_id, cancelled_by: sender, recipients: [...open.owed.keys()] };
-  await there.appendPermitted([there.event(EVENTS.cancelled, sender, data)]);
+  await there.ledger.appendAll([there.event(EVENTS.cancelled, sender, data)]);
 }
 
 function cancelledBefore(room: GroupRoom, event: LedgerEvent, ordinal: number): Cancelled {

@@ -101,7 +101,7 @@ export class CrossGroup {
       destination: { group_id: dst_group_id, group_title: title, audience, reply_to: address.remote },
     });
     const key = said.client_id === undefined ? undefined : messageKey(author, said.client_id);
-    const [placed] = await room.appendPermitted([room.event(EVENTS.message, author.by, data, key)]);
+    const [placed] = await room.ledger.appendAll([room.event(EVENTS.message, author.by, data, key)]);
     return this.#transfer(room, placed!.event, false);
   }
 
@@ -128,7 +128,8 @@ export class CrossGroup {
 
   /** At the start: completes every message that has no receipt. */
   async completeAll(room: GroupRoom): Promise<void> {
-    for (const ordinal of [...room.projection.halfDone.values()]) {
+    const ordinals = [...room.projection.halfDone.values()];
+    for (const ordinal of ordinals) {
       try {
         await this.complete(room, room.ledger.read(ordinal), ordinal);
       } catch (error) {
@@ -181,7 +182,7 @@ export class CrossGroup {
       }),
     );
     arriving.id = remoteId(group_id, source.id);
-    const [placed] = await destination.appendPermitted([arriving]);
+    const [placed] = await destination.ledger.appendAll([arriving]);
     if (by === "user" && data.message_mode !== "mail" && destination.group.record.state === "idle") {
       await wakeGroup(destination, this.#deps.log);
     }
@@ -201,7 +202,7 @@ export class CrossGroup {
       error: failure === null ? null : { code: failure.code, message: failure.message },
     };
     try {
-      await room.appendPermitted([room.event(EVENTS.receipt, "system", data)]);
+      await room.ledger.appendAll([room.event(EVENTS.receipt, "system", data)]);
     } catch (error) {
       this.#deps.log.warn("cross_group_receipt", { group_id: room.group.group_id, ...errorFields(error) });
     }

@@ -5,7 +5,7 @@ import type { StoredActor } from "../../shared/model.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
 import type { OpenGroup } from "../groups/group.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import type { NewEvent, Placed } from "../ledger/types.ts";
+import type { NewEvent } from "../ledger/types.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Files } from "../platform/files.ts";
 import { errorFields, type Log } from "../platform/log.ts";
@@ -66,16 +66,6 @@ export class GroupRoom {
     const event: NewEvent = { kind, scope_key: this.scopeKey, by, data };
     if (key !== undefined) event.key = key;
     return event;
-  }
-
-  /** Appends while the Group can't be deleted or changed; for work that runs without the dispatcher's permit. */
-  async appendPermitted(events: NewEvent[]): Promise<Placed[]> {
-    const release = await this.group.permit.acquireRead();
-    try {
-      return await this.ledger.appendAll(events);
-    } finally {
-      release();
-    }
   }
 
   /** The Actor that a credential speaks for. Throws invalid_launch_token when it was removed or added anew since. */
@@ -149,7 +139,7 @@ export class Desk {
   }
 
   wake(): void {
-    for (const woken of [...this.#waiting]) woken();
+    for (const woken of this.#waiting) woken();
   }
 }
 

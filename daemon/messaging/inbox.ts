@@ -78,6 +78,7 @@ export class Inbox {
       return await this.#wait(room, caller, session, input, context);
     } finally {
       left();
+      this.#isWaiting(room, session, false);
     }
   }
 
@@ -135,12 +136,12 @@ export class Inbox {
     const desk = room.desk(caller.actor_id);
     let saidAt = clock.monotonic();
     for (;;) {
-      if (context.signal.aborted) break;
+      if (session.over?.refusal) throw session.over.refusal;
+      if (context.signal.aborted || session.over !== null) break;
       const reading = await desk.inTurn(() => this.#take(room, caller, session, input.limit, context.signal));
       if (reading !== null) return reading;
       const now = clock.monotonic();
-      if (session.over?.refusal) throw session.over.refusal;
-      if (now >= deadline || context.signal.aborted || session.over !== null) break;
+      if (now >= deadline) break;
       if (now - saidAt >= LIMITS.inbox.progressSeconds * 1000) {
         context.progress?.("Waiting for messages");
         saidAt = now;
@@ -148,20 +149,24 @@ export class Inbox {
       const progressAt = saidAt + LIMITS.inbox.progressSeconds * 1000;
       const paused = this.#intervalEnd(room, caller.actor_id);
       const until = Math.min(deadline, progressAt, paused > now ? paused : Number.POSITIVE_INFINITY);
-      await this.#sleep(room, caller.actor_id, session, until - now, context.signal);
+      if (context.signal.aborted || session.over !== null) continue;
+      this.#isWaiting(room, session, true);
+      await this.#sleep(room, caller.actor_id, until - now, context.signal);
     }
     const queue = room.projection.queue(caller.actor_id, caller.generation);
     return { messages: [], batch_id: null, cursor: queue?.cursor ?? null, unread: queue?.mail.count ?? 0 };
   }
 
+  /** What people see of it: a wait lasts until the call ends, also while it looks for messages. */
+  #isWaiting(room: GroupRoom, session: Session, isWaiting: boolean): void {
+    if (session.isWaiting === isWaiting) return;
+    session.isWaiting = isWaiting;
+    if (isWaiting) session.took = 0;
+    this.#changed(room.group.group_id, session.identity.actor_id);
+  }
+
   /** Until something is appended for the Actor, the time is over, or the caller goes away. */
-  #sleep(
-    room: GroupRoom,
-    actor_id: string,
-    session: Session,
-    milliseconds: number,
-    signal: AbortSignal,
-  ): Promise<void> {
+  #sleep(room: GroupRoom, actor_id: string, milliseconds: number, signal: AbortSignal): Promise<void> {
     const desk = room.desk(actor_id);
     if (desk.waiting >= LIMITS.inbox.waitersPerActor) {
       throw new Refusal("limit_reached", { details: { limit: LIMITS.inbox.waitersPerActor } });
@@ -171,17 +176,11 @@ export class Inbox {
         timer.cancel();
         leave();
         signal.removeEventListener("abort", end);
-        session.waiting -= 1;
         resolve();
       };
       const leave = desk.await(end);
       const timer = this.#deps.clock.after(Math.max(0, Math.ceil(milliseconds)), end);
       signal.addEventListener("abort", end, { once: true });
-      session.waiting += 1;
-      if (session.waiting === 1) {
-        session.took = 0;
-        this.#changed(room.group.group_id, actor_id);
-      }
     });
   }
 
@@ -221,7 +220,7 @@ export class Inbox {
     if (lastMail !== undefined) events.push(mailRead(room, actor, lastMail.id, actor.id));
     const holds = claimed.length > 0 && this.#sessions.hold(session, batch_id);
     try {
-      await room.appendPermitted(events);
+      await room.ledger.appendAll(events);
     } catch (error) {
       this.#sessions.drop(batch_id);
       throw error;
@@ -233,6 +232,7 @@ export class Inbox {
     }
     if (holds) session.batches.set(batch_id, true);
     session.took = messages.length;
+    session.isWaiting = false;
     this.#changed(room.group.group_id, actor.id);
     return {
       messages,
@@ -274,7 +274,7 @@ export class Inbox {
       return { messages: [], batch_id: null, cursor: queue?.cursor ?? null, unread: 0 };
     }
     const events = room.ledger.readMany(Array.from({ length: count }, (_, at) => queue.mail.at(at)));
-    await room.appendPermitted([mailRead(room, actor, events.at(-1)!.id, "user")]);
+    await room.ledger.appendAll([mailRead(room, actor, events.at(-1)!.id, "user")]);
     return {
       messages: events.map((event) => ({ event, delivery: "mail", redelivered: false })),
       batch_id: null,
@@ -291,7 +291,7 @@ export class Inbox {
         ([, claim]) => claim.batch_id === batch_id,
       );
       if (taken.length > 0) {
-        await room.appendPermitted(
+        await room.ledger.appendAll(
           taken.map(([id]) => delivery(room, actor, id, batch_id, "accepted", reason)),
         );
       }
@@ -307,7 +307,7 @@ export class Inbox {
     batch_id: string,
   ): Promise<void> {
     try {
-      await room.appendPermitted(
+      await room.ledger.appendAll(
         claimed.map(({ id }) => delivery(room, actor, id, batch_id, "failed", HANDED_BACK)),
       );
     } finally {

@@ -82,7 +82,7 @@ export class Notices {
     this.#isSweeping = true;
     try {
       const due = this.#due(this.#deps.clock.now(), BATCH);
-      if (due.length > 0) await this.#room.appendPermitted(due.map((one) => this.#notice(one)));
+      if (due.length > 0) await this.#room.ledger.appendAll(due.map((one) => this.#notice(one)));
     } catch (error) {
       this.#deps.log.warn("notices", { group_id: this.#room.group.group_id, ...errorFields(error) });
       if (!this.#closed) this.#armFor(RETRY_MS);

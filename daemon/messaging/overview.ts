@@ -52,7 +52,7 @@ function doing(
     const reason = took === 1 ? "took 1 message" : `took ${took} messages`;
     return { state: "working", reason, since: newest.lastCall };
   }
-  if (sessions.some(({ waiting }) => waiting > 0)) {
+  if (sessions.some(({ isWaiting }) => isWaiting)) {
     return { state: "idle", reason: "waits for messages", since: newest.lastCall };
   }
   return { state: "idle", reason: "connected", since: newest.since };

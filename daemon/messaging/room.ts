@@ -2,8 +2,7 @@
 import { Refusal } from "../../shared/errors.ts";
 import type { Attachment } from "../../shared/model.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
-import type { CallContext } from "../../shared/operations/caller.ts";
-import type { Handler, HandlersOf } from "../../shared/operations/handlers.ts";
+import type { HandlersOf } from "../../shared/operations/handlers.ts";
 import type { OpenGroup } from "../groups/group.ts";
 import type { GroupCounts } from "../groups/handlers.ts";
 import type { LaunchTokens } from "../groups/launch-tokens.ts";
@@ -25,7 +24,7 @@ import { bootstrap, countsOf, presenceOf } from "./overview.ts";
 import { MessageProjection } from "./projection.ts";
 import { Reads } from "./reads.ts";
 import { Sending } from "./sending.ts";
-import { type Lifeline, Sessions } from "./sessions.ts";
+import { type ActorIdentity, type Lifeline, Sessions } from "./sessions.ts";
 
 export type MessagingOperation =
   | "send"
@@ -139,9 +138,9 @@ export class Messaging implements Rooms {
     return this.#attached.get(group_id)?.room;
   }
 
-  /** The table for the dispatcher. Every call of an Actor's session here counts as one for `touch`. */
+  /** The table for the dispatcher. */
   handlers(): HandlersOf<MessagingOperation> {
-    const table: HandlersOf<MessagingOperation> = {
+    return {
       send: (input, context) => this.#sending.send(input, context),
       send_files: (input, context) => this.#sending.sendFiles(input, context),
       reply: (input, context) => this.#sending.reply(input, context),
@@ -169,9 +168,6 @@ export class Messaging implements Rooms {
         return importGroup(this.#registry, this.#deps, input, context);
       },
     };
-    return Object.fromEntries(
-      Object.entries(table).map(([name, handler]) => [name, this.#touching(handler as AnyHandler)]),
-    ) as unknown as HandlersOf<MessagingOperation>;
   }
 
   counts(group_id: string): GroupCounts {
@@ -276,11 +272,15 @@ export class Messaging implements Rooms {
     const attached = this.#attached.get(group_id);
     if (attached === undefined) return;
     const { actors } = attached.room.group.record;
-    this.#sessions.endWhere((identity) => {
-      if (identity.group_id !== group_id) return false;
-      const actor = actors.find(({ id }) => id === identity.actor_id);
-      return actor?.generation !== identity.generation || !actor.enabled;
-    }, null);
+    const actorOf = ({ actor_id }: ActorIdentity) => actors.find(({ id }) => id === actor_id);
+    this.#sessions.endWhere(
+      (identity) => identity.group_id === group_id && actorOf(identity)?.generation !== identity.generation,
+      new Refusal("invalid_launch_token"),
+    );
+    this.#sessions.endWhere(
+      (identity) => identity.group_id === group_id && actorOf(identity)?.enabled === false,
+      null,
+    );
     attached.notices.reconsider();
     attached.room.wake();
     for (const { id } of actors) this.#tellPresence(group_id, id);
@@ -300,13 +300,4 @@ export class Messaging implements Rooms {
   #tellPresence(group_id: string, actor_id: string): void {
     for (const listener of this.#presence) listener(group_id, actor_id);
   }
-
-  #touching(handler: AnyHandler): AnyHandler {
-    return (input, context) => {
-      if (context.caller.kind === "actor") this.touch(context.caller);
-      return handler(input, context);
-    };
-  }
 }
-
-type AnyHandler = (input: never, context: CallContext) => ReturnType<Handler<MessagingOperation>>;

@@ -28,8 +28,8 @@ export interface Session {
   lastCall: string;
   /** Batches handed out and not acknowledged; true when the answer has left. */
   readonly batches: Map<string, boolean>;
-  /** Reads that wait for messages. */
-  waiting: number;
+  /** A read waits for messages. */
+  isWaiting: boolean;
   /** What the last batch held, until the session waits again. */
   took: number;
   /** Why the session is over; null while it lives. Calls under way end with the refusal, or empty without one. */
@@ -122,7 +122,7 @@ export class Sessions {
 
   /** Ends the sessions that `isOver` says; calls under way end with `refusal`, or empty without one. */
   endWhere(isOver: (identity: ActorIdentity) => boolean, refusal: Refusal | null): void {
-    for (const session of [...this.#byKey.values()]) {
+    for (const session of this.#byKey.values()) {
       if (!isOver(session.identity)) continue;
       const lifelines = [...session.lifelines];
       this.#end(session, refusal);
@@ -148,7 +148,7 @@ export class Sessions {
       since: now,
       lastCall: now,
       batches: new Map(),
-      waiting: 0,
+      isWaiting: false,
       took: 0,
       over: null,
       lifelines: new Set(),
@@ -186,7 +186,7 @@ export class Sessions {
     const siblings = this.#byActor.get(actor);
     siblings?.delete(session);
     if (siblings?.size === 0) this.#byActor.delete(actor);
-    for (const batch_id of [...session.batches.keys()]) this.drop(batch_id);
+    for (const batch_id of session.batches.keys()) this.drop(batch_id);
     this.#ended(session);
   }
 }

@@ -1,0 +1,312 @@
+import assert from "node:assert/strict";
+import { LIMITS } from "../../shared/limits.ts";
+import { verifies } from "../requirements.ts";
+import { BROWSER, refusal, TestHome, textsOf } from "./setting.ts";
+
+describe("Sending", () => {
+  let home: TestHome;
+  let group: string;
+  beforeEach(async () => {
+    home = await TestHome.open();
+    group = await home.group("lead", "dev", "doc");
+  });
+  afterEach(() => home.remove());
+
+  it("freezes aliases as Actor ids with their generations", async () => {
+    const { event, message_mode } = await home.send(group, "hello", { to: ["@all"] });
+    assert.equal(message_mode, "send");
+    assert.equal(event.by, "user");
+    const { actors } = home.registry.get(group).record;
+    assert.deepEqual(event.data.to, ["lead", "dev", "doc"]);
+    assert.deepEqual(
+      event.data.to_generations,
+      Object.fromEntries(actors.map(({ id, generation }) => [id, generation])),
+    );
+  });
+
+  it("sends by default as people do and as agents do", async () => {
+    assert.equal((await home.send(group, "a")).message_mode, "send");
+    const lead = home.actor(group, "lead");
+    assert.equal((await home.send(group, "b", { to: ["dev"] }, lead)).message_mode, "mail");
+    assert.equal((await home.send(group, "c", { to: ["user"] }, lead)).message_mode, "send");
+  });
+
+  it("writes nothing when anything is wrong", async () => {
+    const lead = home.actor(group, "lead");
+    const before = home.registry.get(group).ledger.count;
+    const wrong: [Parameters<typeof home.send>[2], string, typeof lead?][] = [
+      [{ to: ["user", "dev"] }, "mixed_recipient_kinds"],
+      [{ to: ["user"], message_mode: "mail" }, "mail_requires_actor_recipient"],
+      [{ to: ["nobody"] }, "invalid_recipient"],
+      [{ to: ["lead"], insight: "  " }, "invalid_insight"],
+      [{ to: ["lead"], refs: [{ kind: "x", value: "y".repeat(LIMITS.message.refBytes) }] }, "invalid_args"],
+      [{ attachments: [{ sha256: "0".repeat(64), name: "a" }] }, "invalid_attachments"],
+      [{ paths: ["/nowhere/at/all"] }, "invalid_path"],
+      [{ paths: ["relative"] }, "invalid_path"],
+      [{ reply_to: "0".repeat(32) }, "event_not_found"],
+      [{ text: "" }, "invalid_args"],
+      [{ to: ["@foreman"] }, "concrete_recipients_required", lead],
+    ];
+    for (const [input, code, as] of wrong) {
+      await assert.rejects(home.send(group, "text", input, as), refusal(code), code);
+    }
+    await home.call("actor_stop", { group_id: group, actor_id: "dev" });
+    const stopped = home.registry.get(group).ledger.count;
+    await assert.rejects(home.send(group, "text", { to: ["dev"] }), refusal("no_enabled_recipients"));
+    await assert.rejects(
+      home.call("send", { group_id: group, text: "x", paths: ["/etc/hosts"] }, { as: BROWSER }),
+      refusal("invalid_path"),
+    );
+    assert.equal(stopped, before + 1);
+    assert.equal(home.registry.get(group).ledger.count, stopped);
+  });
+
+  it("keeps the limits of a message", async () => {
+    verifies("LIM-028", "LIM-029", "LIM-030");
+    const size = LIMITS.message.textBytes;
+    assert.equal(size, 65_536);
+    await home.send(group, "x".repeat(size));
+    await home.send(group, "é".repeat(size / 2));
+    await assert.rejects(home.send(group, "x".repeat(size + 1)), refusal("invalid_args", { field: "text" }));
+    await assert.rejects(home.send(group, `${"é".repeat(size / 2)}x`), refusal("invalid_args"));
+    await home.send(group, "a", { client_id: "k".repeat(128) });
+    await assert.rejects(home.send(group, "a", { client_id: "k".repeat(129) }), refusal("invalid_args"));
+    await assert.rejects(home.send(group, "a", { client_id: "" }), refusal("invalid_args"));
+    await assert.rejects(
+      home.send(group, "a", { to: Array.from({ length: 129 }, () => "dev") }),
+      refusal("invalid_args"),
+    );
+    const { event } = await home.send(group, "a", { to: Array.from({ length: 128 }, () => "dev") });
+    assert.deepEqual(event.data.to, ["dev"]);
+  });
+
+  it("wakes an idle Group for a person's message, never for Mail or an agent's", async () => {
+    const state = () => home.registry.get(group).record.state;
+    await home.call("group_set_state", { group_id: group, state: "idle" });
+    await home.send(group, "mail", { message_mode: "mail" });
+    await home.send(group, "from an agent", { to: ["dev"], message_mode: "send" }, home.actor(group, "lead"));
+    assert.equal(state(), "idle");
+    await home.send(group, "wake up", { message_mode: "request_reply" });
+    assert.equal(state(), "active");
+    await home.call("group_set_state", { group_id: group, state: "paused" });
+    await home.send(group, "still appended");
+    assert.equal(state(), "paused");
+  });
+
+  it("refuses the credential of an Actor that was removed, also when its id is back", async () => {
+    const dev = home.actor(group, "dev");
+    await home.call("actor_remove", { group_id: group, actor_id: "dev" });
+    await assert.rejects(home.send(group, "x", { to: ["lead"] }, dev), refusal("invalid_launch_token"));
+    await home.call("actor_add", { group_id: group, actor_id: "dev" });
+    await assert.rejects(home.send(group, "x", { to: ["lead"] }, dev), refusal("invalid_launch_token"));
+  });
+
+  describe("with a client_id", () => {
+    it("answers the first event, over restarts and sealed segments", async () => {
+      const first = await home.send(group, "once", { client_id: "k1" });
+      assert.equal(first.duplicate, false);
+      const again = await home.send(group, "once", { client_id: "k1" });
+      assert.deepEqual(again, { ...first, duplicate: true });
+      await home.call("ledger_compact", { group_id: group });
+      home = await home.restarted();
+      assert.deepEqual(await home.send(group, "once", { client_id: "k1" }), { ...first, duplicate: true });
+      await assert.rejects(home.send(group, "other", { client_id: "k1" }), refusal("idempotency_conflict"));
+      await assert.rejects(
+        home.send(group, "once", { client_id: "k1", to: ["dev"] }),
+        refusal("idempotency_conflict"),
+      );
+    });
+
+    it("appends once for calls at the same time, and refuses another content among them", async () => {
+      const calls = Array.from({ length: 8 }, () => home.send(group, "once", { client_id: "k2" }));
+      const other = home.send(group, "other", { client_id: "k2" });
+      await assert.rejects(other, refusal("idempotency_conflict"));
+      const sent = await Promise.all(calls);
+      assert.equal(new Set(sent.map(({ event }) => event.id)).size, 1);
+      assert.equal(sent.filter(({ duplicate }) => !duplicate).length, 1);
+    });
+
+    it("keeps keys of senders and generations apart", async () => {
+      const ids = new Set<string>();
+      const say = async (as: Parameters<typeof home.send>[3]) =>
+        ids.add((await home.send(group, "x", { client_id: "same", to: ["doc"] }, as)).event.id);
+      await say(undefined);
+      await say(home.actor(group, "lead"));
+      await say(home.actor(group, "dev"));
+      await home.call("actor_remove", { group_id: group, actor_id: "dev" });
+      await home.call("actor_add", { group_id: group, actor_id: "dev" });
+      await say(home.actor(group, "dev"));
+      assert.equal(ids.size, 4);
+    });
+
+    it("answers the first event although the Actors changed meanwhile", async () => {
+      const first = await home.send(group, "to the foreman", { client_id: "k3", to: ["@foreman"] });
+      assert.deepEqual(first.event.data.to, ["lead"]);
+      await home.call("actor_remove", { group_id: group, actor_id: "lead" });
+      const again = await home.send(group, "to the foreman", { client_id: "k3", to: ["@foreman"] });
+      assert.deepEqual([again.event.id, again.duplicate], [first.event.id, true]);
+      const reply = { group_id: group, event_id: first.event.id, text: "reply", client_id: "k4" };
+      const dev = home.actor(group, "dev");
+      await assert.rejects(home.call("reply", reply, { as: dev }), refusal("event_not_found"));
+    });
+  });
+
+  describe("a reply", () => {
+    const reply = (event_id: string, text: string, as?: Parameters<typeof home.send>[3], more = {}) =>
+      home.call("reply", { group_id: group, event_id, text, ...more }, as === undefined ? {} : { as });
+
+    it("goes back to the sender and fulfils the replier's obligation", async () => {
+      const asked = await home.send(group, "?", { message_mode: "request_reply", to: ["lead", "dev"] });
+      const { event } = await reply(asked.event.id, "!", home.actor(group, "lead"));
+      assert.deepEqual(event.data.to, ["user"]);
+      assert.equal(event.data.message_mode, "send");
+      const { obligation_status } = await home.status(group, asked.event.id);
+      assert.deepEqual(obligation_status.lead, { state: "replied", event_id: event.id, ts: event.ts });
+      assert.deepEqual(obligation_status.dev, { state: "open" });
+      const second = await reply(asked.event.id, "and", home.actor(group, "lead"));
+      assert.equal((await home.status(group, asked.event.id)).obligation_status.lead?.event_id, event.id);
+      assert.notEqual(second.event.id, event.id);
+    });
+
+    it("is send or mail, never request_reply", async () => {
+      const { event } = await home.send(group, "x");
+      const refused = home.send(group, "y", { reply_to: event.id, message_mode: "request_reply" });
+      await assert.rejects(refused, refusal("invalid_message_mode"));
+      await assert.rejects(
+        reply(event.id, "y", undefined, { message_mode: "request_reply" }),
+        refusal("invalid_args"),
+      );
+    });
+
+    it("to one's own message goes to those that got it", async () => {
+      const { event } = await home.send(group, "x", { to: ["dev", "doc"] });
+      const followUp = await reply(event.id, "more");
+      assert.deepEqual(followUp.event.data.to, ["dev", "doc"]);
+    });
+
+    it("can't be made by an Actor that neither sent nor got the message", async () => {
+      const { event } = await home.send(group, "secret", { to: ["dev"] });
+      await assert.rejects(reply(event.id, "?", home.actor(group, "doc")), refusal("event_not_found"));
+      await reply(event.id, "ok", home.actor(group, "dev"));
+    });
+
+    it("doesn't reach a new Actor under the sender's old id", async () => {
+      const { event } = await home.send(
+        group,
+        "x",
+        { to: ["dev"], message_mode: "send" },
+        home.actor(group, "doc"),
+      );
+      await home.call("actor_remove", { group_id: group, actor_id: "doc" });
+      await home.call("actor_add", { group_id: group, actor_id: "doc" });
+      await assert.rejects(reply(event.id, "y", home.actor(group, "dev")), refusal("invalid_recipient"));
+      const elsewhere = await reply(event.id, "y", home.actor(group, "dev"), { to: ["lead"] });
+      assert.deepEqual(elsewhere.event.data.to, ["lead"]);
+    });
+  });
+
+  describe("to another Group of this Home", () => {
+    it("arrives there with its provenance and is recorded here; the reply comes back", async () => {
+      verifies("RET-008");
+      const other = await home.group("boss");
+      const dev = home.actor(group, "dev");
+      const asked = await home.call(
+        "send_cross_group",
+        {
+          group_id: group,
+          dst_group_id: other,
+          text: "help?",
+          message_mode: "request_reply",
+          client_id: "c",
+        },
+        { as: dev },
+      );
+      assert.equal(asked.event.group_id, other);
+      assert.equal(asked.event.by, `${group}::dev`);
+      assert.deepEqual(asked.event.data.to, ["boss"]);
+      assert.equal(asked.event.data.src_group_id, group);
+      assert.equal(asked.event.data.src_event_id, asked.source_event.id);
+      assert.deepEqual(asked.source_event.data.dst_to, ["boss"]);
+      const open = await home.status(group, asked.source_event.id);
+      assert.equal(open.obligation_status[`${other}::boss`]?.state, "open");
+      assert.equal(open.delivery_status[other]?.state, "accepted");
+      const answered = await home.call(
+        "reply",
+        { group_id: other, event_id: asked.event.id, text: "sure" },
+        { as: home.actor(other, "boss") },
+      );
+      assert.equal(answered.event.group_id, other);
+      const inbox = await home.read(group, "dev");
+      assert.deepEqual(inbox.texts, ["sure"]);
+      assert.equal(inbox.messages[0]?.event.data.reply_to, asked.source_event.id);
+      assert.equal(inbox.messages[0]?.event.by, `${other}::boss`);
+      const here = (await home.status(group, asked.source_event.id)).obligation_status;
+      assert.equal(here[`${other}::boss`]?.state, "replied");
+      assert.equal((await home.status(other, asked.event.id)).obligation_status.boss?.state, "replied");
+      const again = await home.call(
+        "send_cross_group",
+        {
+          group_id: group,
+          dst_group_id: other,
+          text: "help?",
+          message_mode: "request_reply",
+          client_id: "c",
+        },
+        { as: dev },
+      );
+      assert.deepEqual([again.event.id, again.duplicate], [asked.event.id, true]);
+    });
+
+    it("is cancelled on both sides", async () => {
+      const other = await home.group("boss");
+      const asked = await home.call("send_cross_group", {
+        group_id: group,
+        dst_group_id: other,
+        text: "?",
+        message_mode: "request_reply",
+      });
+      await home.call("reply_request_cancel", { group_id: group, event_id: asked.source_event.id });
+      assert.equal((await home.status(other, asked.event.id)).obligation_status.boss?.state, "cancelled");
+    });
+
+    it("refuses itself as the destination, and a member's reply into a Group it may not see", async () => {
+      const other = await home.group("boss");
+      await assert.rejects(
+        home.call("send_cross_group", { group_id: group, dst_group_id: group, text: "x" }),
+        refusal("invalid_args"),
+      );
+      const { event } = await home.call(
+        "send_cross_group",
+        { group_id: group, dst_group_id: other, text: "x", to: ["user"] },
+        { as: home.actor(group, "dev") },
+      );
+      const member = { kind: "member", by: "user", token_id: "t", groups: new Set([other]) } as const;
+      await assert.rejects(
+        home.call("reply", { group_id: other, event_id: event.id, text: "x" }, { as: member }),
+        refusal("permission_denied"),
+      );
+    });
+  });
+
+  it("shows an Actor only what it sent or was sent in its own generation", async () => {
+    await home.send(group, "to dev", { to: ["dev"] });
+    await home.send(group, "to lead", { to: ["lead"] });
+    await home.send(group, "from dev", { to: ["lead"] }, home.actor(group, "dev"));
+    const history = async (more = {}) => {
+      const { events } = await home.call(
+        "message_history",
+        { group_id: group, ...more },
+        { as: home.actor(group, "dev") },
+      );
+      return textsOf(events);
+    };
+    assert.deepEqual(await history(), ["to dev", "from dev"]);
+    assert.deepEqual(await history({ mode: "sent" }), ["from dev"]);
+    assert.deepEqual(await history({ query: "TO DEV" }), ["to dev"]);
+    assert.deepEqual(await history({ limit: 1 }), ["from dev"]);
+    await assert.rejects(history({ actor_id: "lead" }), refusal("permission_denied"));
+    await home.call("actor_remove", { group_id: group, actor_id: "dev" });
+    await home.call("actor_add", { group_id: group, actor_id: "dev" });
+    assert.deepEqual(await history(), []);
+  });
+});

@@ -1,0 +1,217 @@
+/** What tests of messaging share: a real Home on disk with Groups, messaging and the dispatcher as the daemon has them. */
+import assert from "node:assert/strict";
+import * as fs from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { AccessTokens } from "../../daemon/groups/access-tokens.ts";
+import { groupHandlers } from "../../daemon/groups/handlers.ts";
+import { LaunchTokens } from "../../daemon/groups/launch-tokens.ts";
+import { GroupRegistry } from "../../daemon/groups/registry.ts";
+import { JsonDocument } from "../../daemon/home/documents.ts";
+import { homePaths } from "../../daemon/home/paths.ts";
+import { defaultSettings, Settings } from "../../daemon/home/settings.ts";
+import type { LedgerLimits } from "../../daemon/ledger/types.ts";
+import { Messaging } from "../../daemon/messaging/room.ts";
+import { Dispatcher } from "../../daemon/operations/dispatcher.ts";
+import type { Files } from "../../daemon/platform/files.ts";
+import type { Log } from "../../daemon/platform/log.ts";
+import { RealFiles } from "../../daemon/platform/real-files.ts";
+import { RealProjectFiles } from "../../daemon/platform/real-project-files.ts";
+import { RealRandom } from "../../daemon/platform/real-random.ts";
+import type { Refusal } from "../../shared/errors.ts";
+import type { Caller } from "../../shared/operations/caller.ts";
+import type { HandlersOf } from "../../shared/operations/handlers.ts";
+import type { ArgumentsOf, OperationName, ResultOf } from "../../shared/operations/registry.ts";
+import { ManualClock } from "./manual-clock.ts";
+
+export const USER: Caller = { kind: "user", by: "user", via: "socket", token_id: null };
+export const BROWSER: Caller = { kind: "user", by: "user", via: "web", token_id: "t1" };
+
+export interface LogLine {
+  level: string;
+  event: string;
+  fields: Record<string, unknown> | undefined;
+}
+
+interface CallOptions {
+  as?: Caller;
+  signal?: AbortSignal;
+  progress?: (text: string) => void;
+}
+
+/** A daemon's rooms over one Home. `kill` forgets it as a crash would; `TestHome.open` on the same root starts again. */
+export class TestHome {
+  readonly root: string;
+  readonly clock: ManualClock;
+  readonly registry: GroupRegistry;
+  readonly messaging: Messaging;
+  readonly launchTokens: LaunchTokens;
+  readonly log: LogLine[];
+  readonly #dispatcher: Dispatcher;
+
+  private constructor(parts: {
+    root: string;
+    clock: ManualClock;
+    registry: GroupRegistry;
+    messaging: Messaging;
+    launchTokens: LaunchTokens;
+    dispatcher: Dispatcher;
+    log: LogLine[];
+  }) {
+    this.root = parts.root;
+    this.clock = parts.clock;
+    this.registry = parts.registry;
+    this.messaging = parts.messaging;
+    this.launchTokens = parts.launchTokens;
+    this.#dispatcher = parts.dispatcher;
+    this.log = parts.log;
+  }
+
+  static async open(
+    options: { root?: string; clock?: ManualClock; ledgerLimits?: Partial<LedgerLimits>; files?: Files } = {},
+  ): Promise<TestHome> {
+    const root = options.root ?? fs.mkdtempSync(join(tmpdir(), "svc-messaging-"));
+    const clock = options.clock ?? new ManualClock();
+    const files = options.files ?? new RealFiles();
+    const random = new RealRandom();
+    const projects = new RealProjectFiles(root);
+    const paths = homePaths(root);
+    fs.mkdirSync(paths.groups, { recursive: true, mode: 0o700 });
+    const lines: LogLine[] = [];
+    const note = (level: string) => (event: string, fields?: Record<string, unknown>) =>
+      void lines.push({ level, event, fields });
+    const log: Log = { debug: note("debug"), info: note("info"), warn: note("warn"), error: note("error") };
+    const messaging = new Messaging({ files, clock, random, projects, log });
+    const registry = await GroupRegistry.open({
+      files,
+      clock,
+      random,
+      paths,
+      projectionsFor: (group_id) => messaging.projectionsFor(group_id),
+      keyOf: messaging.keyOf,
+      ledgerLimits: { extendBytes: 64 * 1024, ...options.ledgerLimits },
+    });
+    const launchTokens = await LaunchTokens.open({ files, random, home: root, registry });
+    await messaging.start(registry, launchTokens);
+    const document = { files, path: paths.settings, version: 1, schema: Settings };
+    const settings =
+      (await JsonDocument.read(document)) ??
+      (await JsonDocument.create(document, defaultSettings("2026-01-01T00:00:00.000Z")));
+    const refused = (): never => {
+      throw new Error("not a part of this setting");
+    };
+    const handlers = {
+      ...groupHandlers({
+        clock,
+        random,
+        projects,
+        registry,
+        launchTokens,
+        accessTokens: new AccessTokens({ clock, random, settings }),
+        home: root,
+        counts: (group_id) => messaging.counts(group_id),
+        presence: (group_id, actor_id) => messaging.presence(group_id, actor_id),
+      }),
+      ...messaging.handlers(),
+    };
+    const table = new Proxy(handlers, {
+      get: (target, name: string) => (target as Record<string, unknown>)[name] ?? refused,
+    });
+    const dispatcher = new Dispatcher({
+      handlers: table as unknown as HandlersOf<OperationName>,
+      log,
+      permitOf: (group_id) => registry.get(group_id).permit,
+      touch: (caller) => messaging.touch(caller),
+      checkOutputs: true,
+    });
+    return new TestHome({ root, clock, registry, messaging, launchTokens, dispatcher, log: lines });
+  }
+
+  async call<Name extends OperationName>(
+    name: Name,
+    input: ArgumentsOf<Name>,
+    { as = USER, signal = new AbortController().signal, progress }: CallOptions = {},
+  ): Promise<ResultOf<Name>> {
+    const call = { caller: as, signal, requestId: "r", ...(progress === undefined ? {} : { progress }) };
+    const outcome = await this.#dispatcher.call(name, input, call);
+    if (outcome.ok) return outcome.result as ResultOf<Name>;
+    if (outcome.error.code === "internal_error") {
+      throw new Error(`internal error: ${JSON.stringify(this.log.at(-1))}`);
+    }
+    throw outcome.refusal;
+  }
+
+  /** A Group with these Actors, all enabled. */
+  async group(...actors: string[]): Promise<string> {
+    const { group } = await this.call("group_create", { title: "Test" });
+    for (const actor_id of actors) await this.call("actor_add", { group_id: group.group_id, actor_id });
+    return group.group_id;
+  }
+
+  actor(group_id: string, actor_id: string, session: string | null = "s1"): Caller & { kind: "actor" } {
+    const { generation } = this.registry.get(group_id).actor(actor_id);
+    return { kind: "actor", by: actor_id, group_id, actor_id, generation, session };
+  }
+
+  async send(group_id: string, text: string, more: Partial<ArgumentsOf<"send">> = {}, as: Caller = USER) {
+    return this.call("send", { group_id, text, ...more }, { as });
+  }
+
+  /** The texts that a read hands out now. */
+  async read(
+    group_id: string,
+    actor_id: string,
+    more: Partial<ArgumentsOf<"inbox_read">> = {},
+    session = "s1",
+  ) {
+    const as = this.actor(group_id, actor_id, session);
+    const reading = await this.call("inbox_read", { group_id, ...more }, { as });
+    return { ...reading, texts: textsOf(reading.messages.map(({ event }) => event)) };
+  }
+
+  async status(group_id: string, event_id: string) {
+    const { statuses } = await this.call("ledger_statuses", { group_id, event_ids: [event_id] });
+    const status = statuses[event_id];
+    assert.ok(status !== undefined);
+    return status;
+  }
+
+  async close(): Promise<void> {
+    this.messaging.close();
+    await this.registry.close();
+  }
+
+  /** Stops and starts the daemon's rooms; time goes on. */
+  async restarted(): Promise<TestHome> {
+    await this.close();
+    return TestHome.open({ root: this.root, clock: this.clock });
+  }
+
+  async remove(): Promise<void> {
+    await this.close();
+    fs.rmSync(this.root, { recursive: true, force: true });
+  }
+}
+
+export function textsOf(events: readonly { data: Record<string, unknown> }[]): unknown[] {
+  return events.map(({ data }) => data.text ?? data.kind);
+}
+
+/** For `assert.rejects`. */
+export function refusal(code: string, details: Record<string, unknown> = {}) {
+  return (error: unknown): boolean => {
+    const refused = error as Refusal;
+    assert.equal(refused.code, code, refused.stack);
+    for (const [name, value] of Object.entries(details)) assert.deepEqual(refused.details[name], value);
+    return true;
+  };
+}
+
+/** Lets everything that is ready run: promises, syncs and their answers. Fails when `condition` doesn't come to hold. */
+export async function until(condition: () => boolean): Promise<void> {
+  for (let turn = 0; turn < 20_000; turn += 1) {
+    if (condition()) return;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  assert.fail("it never came to be");
+}
