@@ -20,6 +20,8 @@ interface Attempt {
   /** Count of happenings when the answer came; null while unanswered. */
   answered: number | null;
   event_id: string | null;
+  /** An answer said that it was the first. */
+  first: boolean;
   /** Missing after a restart and not tried again since. */
   absent: boolean;
 }
@@ -42,6 +44,7 @@ export class MessageHistory {
       begun,
       answered: null,
       event_id: null,
+      first: false,
       absent: false,
     });
   }
@@ -50,10 +53,11 @@ export class MessageHistory {
   answer(key: string, event_id: string, duplicate: boolean): string | null {
     const attempt = this.#attempts.get(key);
     if (attempt === undefined) return `an answer for ${key}, which nobody sent`;
-    const first = attempt.event_id;
-    if (first !== null && (first !== event_id || !duplicate)) {
-      return `${key} was acknowledged as ${first}, the retry was answered ${event_id}, duplicate ${duplicate}`;
+    const before = attempt.event_id;
+    if ((before !== null && before !== event_id) || (attempt.first && !duplicate)) {
+      return `${key} was acknowledged as ${before}, the retry was answered ${event_id}, duplicate ${duplicate}`;
     }
+    if (!duplicate) attempt.first = true;
     attempt.event_id = event_id;
     attempt.answered ??= ++this.#happenings;
     return null;

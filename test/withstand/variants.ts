@@ -33,21 +33,39 @@ export function smallSegments(): Variant {
   };
 }
 
-/** The same on a disk that now and then drops a ledger line and says that it wrote it. */
-export function smallSegmentsOnLyingDisk(): Variant {
+/** The same on a disk that keeps some of what was synced in a memory that the kill takes along. */
+export function smallSegmentsOnForgetfulDisk(): Variant {
   const { program, dispose } = smallSegments();
-  const preload = join(program[0]!, "../lying-disk.cjs");
-  writeFileSync(preload, LYING_DISK);
+  const preload = join(program[0]!, "../forgetful-disk.cjs");
+  writeFileSync(preload, FORGETFUL_DISK);
   return { program: ["--require", preload, ...program], dispose };
 }
 
-const LYING_DISK = `
+const FORGETFUL_DISK = `
 const fs = require("node:fs");
-const { writeSync } = fs;
-let lines = 0;
+const { readSync, writeSync } = fs;
+const kept = new Map();
+const begun = Date.now();
+function pieces(descriptor) {
+  const { ino } = fs.fstatSync(descriptor);
+  if (!kept.has(ino)) kept.set(ino, []);
+  return kept.get(ino);
+}
 fs.writeSync = function (descriptor, data, offset, length, position) {
-  const isLedger = data instanceof Uint8Array && data[offset] === 0x7b && position > 0;
-  if (isLedger && ++lines % 40 === 0) return length;
-  return writeSync.call(fs, descriptor, data, offset, length, position);
+  const forgets = Date.now() - begun > 150 && fs.readlinkSync("/proc/self/fd/" + descriptor).endsWith("/active.jsonl");
+  if (!forgets) return writeSync.call(fs, descriptor, data, offset, length, position);
+  pieces(descriptor).push({ position, data: Buffer.from(data.subarray(offset, offset + length)) });
+  return length;
+};
+fs.readSync = function (descriptor, buffer, offset, length, position) {
+  let end = readSync.call(fs, descriptor, buffer, offset, length, position);
+  for (const piece of pieces(descriptor)) {
+    const from = Math.max(piece.position, position);
+    const to = Math.min(piece.position + piece.data.length, position + length);
+    if (from >= to) continue;
+    piece.data.copy(buffer, offset + from - position, from - piece.position, to - piece.position);
+    end = Math.max(end, to - position);
+  }
+  return end;
 };
 `;
