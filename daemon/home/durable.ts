@@ -12,8 +12,9 @@ export function errorCode(error: unknown): string | undefined {
 export function storageRefusal(error: unknown): Refusal {
   if (error instanceof Refusal) return error;
   const code = errorCode(error);
-  const full = code === "ENOSPC" || code === "EDQUOT";
-  return new Refusal(full ? "storage_full" : "storage_failed", { cause: error });
+  const isFull = code === "ENOSPC" || code === "EDQUOT" || code === "EFBIG";
+  const details = code === undefined ? {} : { cause: code };
+  return new Refusal(isFull ? "storage_full" : "storage_failed", { details, cause: error });
 }
 
 /** Makes what was created, renamed or removed in `directory` durable. */

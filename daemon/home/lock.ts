@@ -30,7 +30,7 @@ export interface LockDependencies {
 }
 
 /** How long a second starter waits for the first to say who it is. */
-const ANNOUNCE_MS = 3000;
+const ANNOUNCE_MS = 10_000;
 const LOOK_AGAIN_MS = 20;
 
 /** Another daemon holds the Home. */

@@ -5,6 +5,7 @@ import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, statSync, wr
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { format, inspect } from "node:util";
+import * as fc from "fast-check";
 import { InstanceIdentity } from "../../daemon/home/identity.ts";
 import { HomeProblem } from "../../daemon/home/problem.ts";
 import { checkPublicKey } from "../../daemon/home/public-key.ts";
@@ -133,6 +134,26 @@ describe("InstanceIdentity", () => {
       assert.deepEqual(readFileSync(path), Buffer.from(bytes));
     });
   }
+
+  it("never reads another identity out of a damaged file", () => {
+    verifies("ID-021");
+    const bytes = Buffer.from(yamlOfVector(first));
+    const path = written(bytes);
+    fc.assert(
+      fc.property(fc.nat(bytes.length - 1), fc.integer({ min: 1, max: 255 }), (at, change) => {
+        const damaged = Buffer.from(bytes);
+        damaged[at]! ^= change;
+        writeFileSync(path, damaged);
+        try {
+          assert.equal(InstanceIdentity.read(files, path)?.instance_id, first.peer_id);
+        } catch (error) {
+          corrupt(error);
+        }
+        assert.deepEqual(readFileSync(path), damaged);
+      }),
+      { numRuns: 500 },
+    );
+  });
 
   it("refuses what it can't read and leaves it there", async () => {
     verifies("ID-020");
