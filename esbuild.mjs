@@ -10,6 +10,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  renameSync,
   rmSync,
   statSync,
 } from "node:fs";
@@ -18,7 +19,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
 import { NODE_BUNDLES, WEB_BUNDLES } from "./build/bundles.mjs";
-import { writeCodeCaches } from "./build/code-cache.mjs";
+import { packBundles } from "./build/pack.mjs";
 
 const OUT = "dist";
 
@@ -61,58 +62,88 @@ const withoutAjv = {
   },
 };
 
+/** Two builds at once, or a build beside running tests, must not mix: everything is made apart and then moved into its place. */
+function workshop() {
+  mkdirSync(OUT, { recursive: true });
+  return mkdtempSync(join(OUT, ".build-"));
+}
+
 async function buildForNode() {
   const { deriveTools, operationTexts } = await load("build/contracts.ts");
-  const { SVC_OPERATION_TEXTS, SVC_MCP_TOOLS } = {
-    SVC_OPERATION_TEXTS: JSON.stringify(operationTexts()),
-    SVC_MCP_TOOLS: JSON.stringify(deriveTools()),
-  };
-  await build({
-    entryPoints: NODE_BUNDLES.filter(({ entry }) => existsSync(entry)).map(({ name, entry }) => ({
-      in: entry,
-      out: name,
-    })),
-    outdir: OUT,
-    outExtension: { ".js": ".cjs" },
-    bundle: true,
-    platform: "node",
-    target: "node20.19",
-    format: "cjs",
-    minify: true,
-    keepNames: false,
-    legalComments: "none",
-    supported: { "dynamic-import": false },
-    define: { SVC_OPERATION_TEXTS, SVC_MCP_TOOLS, "import.meta.url": "svcBundleUrl" },
-    banner: { js: 'const svcBundleUrl = require("node:url").pathToFileURL(__filename).href;' },
-    external: ["libsql"],
-    plugins: [separateBundles, withoutAjv],
-    logLevel: "warning",
-  });
-  copyFileSync("build/launcher.cjs", join(OUT, "svc.cjs"));
-  chmodSync(join(OUT, "svc.cjs"), 0o755);
-  const cached = NODE_BUNDLES.filter(({ cache }) => cache).map(({ name }) => name);
-  await writeCodeCaches(OUT, cached);
+  const folder = workshop();
+  try {
+    await build({
+      entryPoints: NODE_BUNDLES.map(({ name, entry }) => ({ in: entry, out: name })),
+      outdir: folder,
+      outExtension: { ".js": ".cjs" },
+      bundle: true,
+      platform: "node",
+      target: "node20.19",
+      format: "cjs",
+      minify: true,
+      legalComments: "none",
+      supported: { "dynamic-import": false },
+      define: {
+        SVC_OPERATION_TEXTS: JSON.stringify(operationTexts()),
+        SVC_MCP_TOOLS: JSON.stringify(deriveTools()),
+        "import.meta.url": "svcBundleUrl",
+      },
+      banner: { js: 'const svcBundleUrl = require("node:url").pathToFileURL(__filename).href;' },
+      external: ["libsql"],
+      plugins: [separateBundles, withoutAjv],
+      logLevel: "warning",
+    });
+    const sizes = NODE_BUNDLES.map(({ name, budget }) => ({
+      name: `${name}.cjs`,
+      bytes: statSync(join(folder, `${name}.cjs`)).size,
+      budget,
+    }));
+    const launcher = join(folder, "svc.cjs");
+    copyFileSync("build/launcher.cjs", launcher);
+    chmodSync(launcher, 0o755);
+    packBundles(
+      folder,
+      NODE_BUNDLES.filter(({ packed }) => packed).map(({ name }) => name),
+    );
+    for (const { name, packed } of NODE_BUNDLES) {
+      const file = packed ? `${name}.bundle` : `${name}.cjs`;
+      renameSync(join(folder, file), join(OUT, file));
+    }
+    renameSync(launcher, join(OUT, "svc.cjs"));
+    return sizes;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 async function buildForBrowsers() {
-  const folder = join(OUT, "webview");
-  rmSync(folder, { recursive: true, force: true });
-  await build({
-    entryPoints: WEB_BUNDLES.map(({ name, entry }) => ({ in: entry, out: name })),
-    outdir: folder,
-    bundle: true,
-    platform: "browser",
-    target: ["es2022"],
-    format: "esm",
-    splitting: true,
-    chunkNames: "chunk-[hash]",
-    assetNames: "[name]-[hash]",
-    loader: { ".ttf": "file", ".woff2": "file", ".svg": "text" },
-    minify: true,
-    legalComments: "none",
-    logLevel: "warning",
-  });
-  for (const { page } of WEB_BUNDLES) copyFileSync(page, join(folder, "index.html"));
+  const folder = workshop();
+  const place = join(OUT, "webview");
+  try {
+    await build({
+      entryPoints: WEB_BUNDLES.map(({ name, entry }) => ({ in: entry, out: name })),
+      outdir: folder,
+      bundle: true,
+      platform: "browser",
+      target: ["es2022"],
+      format: "esm",
+      splitting: true,
+      chunkNames: "chunk-[hash]",
+      assetNames: "[name]-[hash]",
+      loader: { ".ttf": "file", ".woff2": "file", ".svg": "text" },
+      minify: true,
+      legalComments: "none",
+      logLevel: "warning",
+    });
+    for (const { page } of WEB_BUNDLES) copyFileSync(page, join(folder, "index.html"));
+    chmodSync(folder, 0o755);
+    if (existsSync(place)) renameSync(place, `${folder}-old`);
+    renameSync(folder, place);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+    rmSync(`${folder}-old`, { recursive: true, force: true });
+  }
+  return WEB_BUNDLES.map(({ budget }) => ({ name: "webview/", bytes: folderBytes(place), budget }));
 }
 
 function folderBytes(folder) {
@@ -121,32 +152,19 @@ function folderBytes(folder) {
     .reduce((bytes, entry) => bytes + statSync(join(entry.parentPath, entry.name)).size, 0);
 }
 
-/** One table; false when something is over its budget. */
-function reportSizes() {
-  const rows = [
-    ...NODE_BUNDLES.map(({ name, budget }) => ({
-      name: `${name}.cjs`,
-      budget,
-      path: join(OUT, `${name}.cjs`),
-    })),
-    ...WEB_BUNDLES.map(({ budget }) => ({ name: "webview/", budget, path: join(OUT, "webview") })),
-  ].filter(({ path }) => existsSync(path));
-  let holds = true;
-  for (const { name, budget, path } of rows) {
-    const bytes = statSync(path).isDirectory() ? folderBytes(path) : statSync(path).size;
-    const over = bytes > budget;
-    holds &&= !over;
+/** One table; says whether everything is within its budget. */
+function reportSizes(rows) {
+  const kib = (bytes) => (bytes / 1024).toFixed(0).padStart(5);
+  for (const { name, bytes, budget } of rows)
     console.log(
-      `${name.padEnd(12)} ${(bytes / 1024).toFixed(0).padStart(6)} KiB of ${(budget / 1024).toFixed(0).padStart(5)}${over ? "  OVER ITS BUDGET" : ""}`,
+      `${name.padEnd(12)}${kib(bytes)} KiB of ${kib(budget)}${bytes > budget ? "  OVER ITS BUDGET" : ""}`,
     );
-  }
-  return holds;
+  return rows.every(({ bytes, budget }) => bytes <= budget);
 }
 
-mkdirSync(OUT, { recursive: true });
 const only = process.argv[2];
-await Promise.all([
-  only === "web" ? undefined : buildForNode(),
-  only === "node" ? undefined : buildForBrowsers(),
+const sizes = await Promise.all([
+  only === "web" ? [] : buildForNode(),
+  only === "node" ? [] : buildForBrowsers(),
 ]);
-if (!reportSizes()) process.exit(1);
+if (!reportSizes(sizes.flat())) process.exit(1);

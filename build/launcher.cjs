@@ -1,35 +1,33 @@
 #!/usr/bin/env node
 /**
- * Starts a bundle with the code that V8 compiled at build time (build/code-cache.mjs). Another Node version rejects that code and
- * compiles the source as usual.
+ * Starts the command line or the MCP server. A packed bundle (build/pack.mjs) is one file with the source and the code that V8 compiled
+ * of it at build time, so that the two always belong together; another Node version rejects that code and compiles the source as usual.
  */
 "use strict";
 const { readFileSync } = require("node:fs");
 const { join } = require("node:path");
 const { Script } = require("node:vm");
 
-const loaded = new Map();
-
-/** A bundle's exports; `./name.cjs` inside a bundle comes here too. */
+/** A packed bundle's exports. */
 function load(name) {
-  const known = loaded.get(name);
-  if (known) return known.exports;
-  const filename = join(__dirname, name);
-  const module = { exports: {} };
-  loaded.set(name, module);
-  let cachedData;
-  try {
-    cachedData = readFileSync(`${filename}.cache`);
-  } catch {}
-  const source = `(function (exports, require, module, __filename, __dirname) {${readFileSync(filename, "utf8")}\n})`;
-  const script = new Script(source, { filename, ...(cachedData ? { cachedData } : {}) });
+  const filename = join(__dirname, `${name}.bundle`);
+  const packed = readFileSync(filename);
+  const end = 4 + packed.readUInt32LE(0);
+  const source = packed.latin1Slice(4, end);
+  const cachedData = end < packed.length ? packed.subarray(end) : undefined;
+  const script = new Script(source, { filename: `${filename}.js`, ...(cachedData ? { cachedData } : {}) });
   if (load.record) load.record(filename, script);
-  const resolve = (id) => (id.startsWith("./") ? load(id.slice(2)) : require(id));
+  const module = { exports: {} };
   script.runInThisContext()(module.exports, resolve, module, filename, __dirname);
   return module.exports;
 }
 
+/** Bundles know each other by these names. */
+function resolve(id) {
+  return id === "./mcp.cjs" || id === "./cli.cjs" ? load(id.slice(2, -4)) : require(id);
+}
+
 if (require.main === module) {
-  if (process.argv[2] === "mcp" && process.argv.length === 3) load("mcp.cjs").serve();
-  else load("cli.cjs");
+  if (process.argv[2] === "mcp" && process.argv.length === 3) load("mcp").serve();
+  else load("cli");
 } else module.exports = load;

@@ -25,7 +25,9 @@ function report(error: unknown, out: Output): number {
     out.note(`svc: ${error.message}`);
     return EXIT.refused;
   }
-  throw error;
+  // A fault of this program or of the machine; the stack helps whoever looks for it.
+  out.note(`svc: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+  return EXIT.refused;
 }
 
 /** Runs the command that the arguments name. Answers the exit code. */

@@ -116,7 +116,12 @@ function derive(tool: Tool): DerivedTool {
     const needs = (input.required ?? [])
       .filter((field) => !hidden.includes(field))
       .map((field) => argumentName(tool, field));
-    actions[action] = { operation, takes, needs: [...new Set([...needs, ...(tool.required ?? [])])], inGroup: FROM_IDENTITY in (input.properties ?? {}) };
+    actions[action] = {
+      operation,
+      takes,
+      needs: [...new Set([...needs, ...(tool.required ?? [])])],
+      inGroup: FROM_IDENTITY in (input.properties ?? {}),
+    };
     Object.assign(results, compactOutput(schemaOf(operation, "output"), 2)["properties"]);
   }
   if (names.length === 0) results["text"] = { type: "string" };

@@ -1,13 +1,14 @@
 /** `svc mcp`: the stdio server. Nothing is opened before a tool needs the daemon, and it ends with its client. */
+import { resolveHome } from "../daemon/home/paths.ts";
 import { ActorSession } from "./session.ts";
 import { StdioTransport } from "./stdio.ts";
 
 /** After its input ended, the server waits this long for calls that are under way. */
 const LAST_CALLS_MS = 2000;
 
-/** Runs until the client closes its end; then the process ends. */
-export async function serve(): Promise<never> {
-  const session = new ActorSession();
+/** Runs until the client closes its end; then the process ends. The Home is the environment's unless one is named. */
+export async function serve(home = resolveHome(process.env)): Promise<never> {
+  const session = new ActorSession(home);
   const transport = new StdioTransport(process.stdin, process.stdout);
   const exit = (): void => {
     session.close();

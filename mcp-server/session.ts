@@ -6,7 +6,6 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { DaemonClient, type Envelope } from "../daemon/client/client.ts";
 import { launchToken } from "../daemon/client/identity.ts";
-import { resolveHome } from "../daemon/home/paths.ts";
 import { Refusal } from "../shared/errors.ts";
 import { ENVIRONMENT } from "../shared/names.ts";
 import type { ActorPort } from "./call.ts";
@@ -18,6 +17,11 @@ export class ActorSession implements ActorPort {
   #group: Promise<string> | null = null;
   #lifeline: IncomingMessage | null = null;
   readonly #gone = new AbortController();
+  readonly #home: string;
+
+  constructor(home: string) {
+    this.#home = home;
+  }
 
   /** Throws Refusal without a launch identity: nobody speaks as an Actor without its token. */
   #daemon(): DaemonClient {
@@ -27,7 +31,7 @@ export class ActorSession implements ActorPort {
       throw new Refusal("invalid_launch_token", {
         specifics: `This server has no launch identity: set ${ENVIRONMENT.actorFile} as 'svc actor mcp-config' prints it.`,
       });
-    this.#client = new DaemonClient(resolveHome(process.env), token);
+    this.#client = new DaemonClient(this.#home, token);
     this.#client.session = randomUUID();
     return this.#client;
   }

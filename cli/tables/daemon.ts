@@ -82,7 +82,7 @@ export const daemonCommands: readonly Command[] = [
     words: "mcp",
     summary:
       "The MCP server on standard input and output, for an agent's MCP configuration ('svc actor mcp-config').",
-    run: async () => (await import("../../mcp-server/main.ts")).serve(),
+    run: async (context) => (await import("../../mcp-server/main.ts")).serve(context.home),
   },
   {
     words: "completion",

@@ -29,7 +29,9 @@ describe("MCP over HTTP", function () {
     await daemon.dispose();
   });
 
-  async function connected(bearer: string): Promise<{ client: Client; transport: StreamableHTTPClientTransport }> {
+  async function connected(
+    bearer: string,
+  ): Promise<{ client: Client; transport: StreamableHTTPClientTransport }> {
     const client = new Client({ name: "peer", version: "1" });
     const transport = new StreamableHTTPClientTransport(address, {
       requestInit: { headers: { authorization: `Bearer ${bearer}` } },
@@ -49,7 +51,11 @@ describe("MCP over HTTP", function () {
   function post(headers: Record<string, string>, method = "tools/list"): Promise<Response> {
     return fetch(address, {
       method: "POST",
-      headers: { "content-type": "application/json", accept: "application/json, text/event-stream", ...headers },
+      headers: {
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+        ...headers,
+      },
       body: JSON.stringify({ jsonrpc: "2.0", id: 1, method }),
     });
   }

@@ -65,6 +65,10 @@ export class Peer {
 }
 
 export interface Taken {
-  messages: { event: { id: string; by: string; data: { text: string } }; delivery: string; redelivered: boolean }[];
+  messages: {
+    event: { id: string; by: string; data: { text: string } };
+    delivery: string;
+    redelivered: boolean;
+  }[];
   batch_id: string | null;
 }

@@ -8,8 +8,8 @@ import { HELP } from "../../mcp-server/help.ts";
 import { initializeAnswer, isInitialize } from "../../mcp-server/protocol.ts";
 import { connect } from "../../mcp-server/sdk.ts";
 import { LIMITS } from "../../shared/limits.ts";
-import { verifies } from "../requirements.ts";
 import { NOWHERE, run } from "../cli/svc.ts";
+import { verifies } from "../requirements.ts";
 
 function initialize(protocolVersion: string): { jsonrpc: "2.0"; id: number; method: string; params: object } {
   return {
@@ -104,7 +104,9 @@ describe("MCP on the wire", function () {
       { jsonrpc: "2.0", id: 6, method: "ping" },
     ]);
     assert.deepEqual(
-      answers.map(({ id, error }) => [id, error?.code]).sort((one, other) => Number(one[0]) - Number(other[0])),
+      answers
+        .map(({ id, error }) => [id, error?.code])
+        .sort((one, other) => Number(one[0]) - Number(other[0])),
       [
         [null, -32700],
         [null, -32600],
@@ -152,9 +154,13 @@ describe("MCP on the wire", function () {
       ]);
       assert.equal(inputSchema["additionalProperties"], false, name);
       assert.equal(outputSchema?.type, "object", name);
-      for (const identity of ["group_id", "by"]) assert.ok(!(identity in (inputSchema.properties ?? {})), name);
+      for (const identity of ["group_id", "by"])
+        assert.ok(!(identity in (inputSchema.properties ?? {})), name);
     }
-    assert.deepEqual(first?.result?.["tools"], deriveTools().map(({ listed }) => listed));
+    assert.deepEqual(
+      first?.result?.["tools"],
+      deriveTools().map(({ listed }) => listed),
+    );
   });
 
   it("teaches the protocol in under 4 KiB, without a daemon or an identity", async () => {

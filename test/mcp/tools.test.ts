@@ -38,7 +38,9 @@ describe("MCP tools", function () {
 
   /** The newest chat messages of the ledger. */
   async function messages(limit = 50) {
-    const { events } = await daemon.client().result("ledger_tail", { group_id, kinds: ["chat.message"], limit });
+    const { events } = await daemon
+      .client()
+      .result("ledger_tail", { group_id, kinds: ["chat.message"], limit });
     return events;
   }
 
@@ -59,7 +61,11 @@ describe("MCP tools", function () {
   });
 
   it("carries a conversation: request, wait, reply, Mail, file", async () => {
-    const asked = await ada.result("svc_message_send", { to: ["max"], mode: "request_reply", text: "What now?" });
+    const asked = await ada.result("svc_message_send", {
+      to: ["max"],
+      mode: "request_reply",
+      text: "What now?",
+    });
     const question = (asked["event"] as { id: string }).id;
     const taken = (await max.result("svc_inbox_read", { wait_seconds: 10 })) as unknown as Taken;
     assert.equal(taken.messages[0]?.event.id, question);
@@ -67,20 +73,32 @@ describe("MCP tools", function () {
     assert.ok(taken.batch_id);
 
     const waiting = ada.result("svc_inbox_read", { wait_seconds: 10 });
-    const replied = await max.result("svc_message_reply", { event_id: question, mode: "send", text: "This." });
+    const replied = await max.result("svc_message_reply", {
+      event_id: question,
+      mode: "send",
+      text: "This.",
+    });
     const got = (await waiting) as unknown as Taken;
     assert.equal(got.messages[0]?.event.id, (replied["event"] as { id: string }).id);
 
     const sent = await max.result("svc_file_send", { to: ["ada"], paths: ["notes.txt"], text: "my notes" });
-    const mail = (await ada.result("svc_inbox_read", { wait_seconds: 10, ack: got.batch_id })) as unknown as Taken;
+    const mail = (await ada.result("svc_inbox_read", {
+      wait_seconds: 10,
+      ack: got.batch_id,
+    })) as unknown as Taken;
     assert.equal(mail.messages[0]?.delivery, "mail");
-    const file = await ada.result("svc_file", { event_id: (sent["event"] as { id: string }).id, save_to: "copy.txt" });
+    const file = await ada.result("svc_file", {
+      event_id: (sent["event"] as { id: string }).id,
+      save_to: "copy.txt",
+    });
     assert.equal(file["text"], "a note\n");
     assert.equal(readFileSync(join(project, "copy.txt"), "utf8"), "a note\n");
 
     const { statuses } = await daemon.client().result("ledger_statuses", { group_id, event_ids: [question] });
     assert.equal(statuses[question]?.obligation_status["max"]?.state, "replied");
-    const history = (await max.result("svc_message_history", { mode: "received" })) as { events: { id: string }[] };
+    const history = (await max.result("svc_message_history", { mode: "received" })) as {
+      events: { id: string }[];
+    };
     assert.ok(history.events.some(({ id }) => id === question));
   });
 
@@ -153,7 +171,11 @@ describe("MCP tools", function () {
     const user = daemon.client();
     const other = (await user.result("group_create", { title: "Other" })).group.group_id;
     await user.result("actor_add", { group_id: other, actor_id: "zoe" });
-    const sent = await ada.result("svc_message_send", { local_group_id: other, to: ["zoe"], text: "hello over there" });
+    const sent = await ada.result("svc_message_send", {
+      local_group_id: other,
+      to: ["zoe"],
+      text: "hello over there",
+    });
     assert.equal((sent["event"] as { group_id: string }).group_id, other);
     assert.equal((sent["source_event"] as { group_id: string }).group_id, group_id);
   });
@@ -178,7 +200,11 @@ describe("MCP tools", function () {
       listed.groups.map((group) => group.group_id),
       [group_id],
     );
-    const asked = await ada.result("svc_message_send", { to: ["max"], mode: "request_reply", text: "Never mind?" });
+    const asked = await ada.result("svc_message_send", {
+      to: ["max"],
+      mode: "request_reply",
+      text: "Never mind?",
+    });
     const { cancelled } = (await ada.result("svc_reply_request_cancel", {
       event_id: (asked["event"] as { id: string }).id,
     })) as { cancelled: string[] };
@@ -187,7 +213,8 @@ describe("MCP tools", function () {
 
   it("keeps the token out of arguments and what others may see", () => {
     const { token } = JSON.parse(readFileSync(maxTokenFile, "utf8")) as { token: string };
-    for (const what of ["cmdline", "environ"]) assert.ok(!readFileSync(`/proc/${max.pid}/${what}`, "utf8").includes(token));
+    for (const what of ["cmdline", "environ"])
+      assert.ok(!readFileSync(`/proc/${max.pid}/${what}`, "utf8").includes(token));
     assert.ok(!readFileSync(join(daemon.home, "daemon", "log"), "utf8").includes(token));
   });
 });
