@@ -176,6 +176,18 @@ export class TestHome {
     return status;
   }
 
+  /** What calls set going behind their answers (acknowledgements by a later call) is done. */
+  async settled(): Promise<void> {
+    for (const group of this.registry.list()) {
+      for (const { id } of group.record.actors) {
+        await this.messaging
+          .get(group.group_id)
+          .desk(id)
+          .inTurn(() => Promise.resolve());
+      }
+    }
+  }
+
   async close(): Promise<void> {
     this.messaging.close();
     await this.registry.close();
