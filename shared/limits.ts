@@ -61,6 +61,7 @@ export const LIMITS = {
     jsonBytes: 1 * MiB,
     jsonDepth: 64,
     headerBytes: 16 * KiB,
+    headerFields: 100,
     importBytes: 4096 * MiB,
   },
   http: {

@@ -9,7 +9,7 @@ const STORAGE_CODES: Readonly<Record<string, ErrorCode>> = {
   EIO: "storage_failed",
   EROFS: "storage_failed",
 };
-const ISSUES_SHOWN = 8;
+const PROBLEMS_SHOWN = 8;
 const NAME_SHOWN = 128;
 
 /** A Refusal as it is, a storage error as one, anything else as `internal_error` whose details carry only the request id. */
@@ -28,12 +28,16 @@ export type Failure = { ok: false; error: ErrorBody };
 
 /** `invalid_args` whose details name the first wrong field and up to eight problems; values are never quoted. */
 export function invalidArguments(error: ZodError): Refusal {
-  const problems = error.issues.slice(0, ISSUES_SHOWN).map((issue) => {
-    const path: PropertyKey[] =
-      issue.code === "unrecognized_keys" ? [...issue.path, issue.keys[0] ?? ""] : issue.path;
-    const problem = issue.code === "unrecognized_keys" ? "isn't a field of this operation" : issue.message;
-    return { field: fieldName(path), problem };
-  });
+  const problems = error.issues
+    .flatMap((issue) =>
+      issue.code === "unrecognized_keys"
+        ? issue.keys.map((key) => ({
+            field: fieldName([...issue.path, key]),
+            problem: "isn't a field of this operation",
+          }))
+        : [{ field: fieldName(issue.path), problem: issue.message }],
+    )
+    .slice(0, PROBLEMS_SHOWN);
   const first = problems[0] ?? { field: "", problem: "is wrong" };
   const subject = first.field === "" ? "The arguments" : `'${first.field}'`;
   return new Refusal("invalid_args", {

@@ -273,6 +273,15 @@ describe("access over the Web listener", () => {
     assert.match(named.text, /"field":"title"/);
   });
 
+  it("takes no flood of header fields", async () => {
+    const headers = Object.fromEntries(
+      Array.from({ length: LIMITS.body.headerFields + 1 }, (_, index) => [`x-${index}`, "y"]),
+    );
+    assert.equal((await setting.send("GET", "/health", { headers })).status, 431);
+    const long = { "x-long": "y".repeat(LIMITS.body.headerBytes) };
+    assert.equal((await setting.send("GET", "/health", { headers: long })).status, 431);
+  });
+
   it("turns a query into arguments, and refuses what it doesn't know", async () => {
     const path = `${API_PREFIX}/groups/${GROUP}/ledger/tail`;
     const ask = (query: string) => setting.send("GET", `${path}${query}`, { headers: bearer(ADMIN) });
