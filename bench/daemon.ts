@@ -1,5 +1,4 @@
 /** The daemon under measurement: the bundle that ships, in a Home of its own. */
-import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { DaemonClient } from "../daemon/client/client.ts";
 import { findEndpoint } from "../daemon/client/endpoint.ts";
@@ -10,7 +9,7 @@ import { output, plainEnvironment, start, stop } from "./processes.ts";
 
 const root = join(import.meta.dirname, "..");
 /** What the installed command `svc` runs. */
-export const SVC = join(root, "dist", "svc.mjs");
+export const SVC = join(root, "dist", "svc.cjs");
 
 export interface Daemon {
   home: string;
@@ -24,13 +23,11 @@ export interface Daemon {
   stop(): Promise<void>;
 }
 
-let built: Promise<void> | undefined;
+let built: Promise<string> | undefined;
 
-/** Makes the bundles when they aren't there. */
-export function requireBundles(): Promise<void> {
-  built ??= (async () => {
-    if (!existsSync(SVC)) await output(process.execPath, [join(root, "esbuild.mjs")], { cwd: root });
-  })();
+/** Builds what ships from the sources as they are, once per run. */
+function requireBundles(): Promise<string> {
+  built ??= output(process.execPath, [join(root, "esbuild.mjs"), "node"], { cwd: root });
   return built;
 }
 

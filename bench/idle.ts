@@ -11,10 +11,10 @@ const WAKE_UPS = "idle daemon, wake-ups";
 
 const pause = (seconds: number) => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
 
-/** Proportional share of memory in MiB. */
+/** Resident memory in MiB. Not the proportional share: that depends on how many other Node processes run. */
 function memory(pid: number): number {
-  const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, "utf8");
-  return Number(/^Pss:\s+(\d+) kB/m.exec(rollup)![1]) / 1024;
+  const status = readFileSync(`/proc/${pid}/status`, "utf8");
+  return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)![1]) / 1024;
 }
 
 /** How often any of its threads has begun to wait: each wake-up ends in one more. */
