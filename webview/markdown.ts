@@ -31,6 +31,13 @@ markdown.renderer.rules.image = (tokens, at) => {
   const address = String(token.attrGet("src") ?? "");
   return `<a href="${escape(address)}">${escape(token.content === "" ? address : token.content)}</a>`;
 };
+/** The alignment of a column, as a class: styles in attributes aren't allowed. */
+function cell(name: "th" | "td"): NonNullable<typeof markdown.renderer.rules.th_open> {
+  return (tokens, at) =>
+    String(tokens[at]!.attrGet("style") ?? "").includes("right") ? `<${name} class="right">` : `<${name}>`;
+}
+markdown.renderer.rules.th_open = cell("th");
+markdown.renderer.rules.td_open = cell("td");
 markdown.renderer.rules.table_open = () => `<div class="table-scroll"><table>`;
 markdown.renderer.rules.table_close = () => `</table></div>`;
 

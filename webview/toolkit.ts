@@ -37,7 +37,7 @@ export function button(options: ButtonOptions): TemplateResult {
     ?disabled=${options.disabled === true}
     title=${options.title ?? nothing}
     @click=${options.onClick ?? nothing}
-    >${options.icon === undefined ? nothing : icon(options.icon)}<span>${options.label}</span></vscode-button
+    >${options.icon === undefined ? nothing : html`<span slot="start">${icon(options.icon)}</span>`}${options.label}</vscode-button
   >`;
 }
 

@@ -72,7 +72,7 @@ class ActorsElement extends View {
     ].filter((part) => part !== "");
     return html`<li class="actor-row" aria-label="${actorName(actor)}, ${words.word}" data-actor=${actor.id} @keydown=${(event: KeyboardEvent) => this.#onKey(event, actor)}>
       <span class="actor-icon tone-${words.tone}" title=${words.word}>${icon(words.icon, presence.state === "working" || presence.state === "starting" ? "turning" : "")}</span>
-      <span class="actor-name"><bdi>${actorName(actor)}</bdi>${actor.role === "foreman" ? html`<span class="role">foreman</span>` : nothing}</span>
+      <span class="actor-name"><bdi>${actorName(actor)}</bdi>${actor.role === "foreman" && actorName(actor) !== "foreman" ? html`<span class="role">foreman</span>` : nothing}</span>
       <span class="actor-runtime">${actor.runtime}</span>
       <span class="actor-state" title=${facts.join("\n")}>
         <span class="tone-${words.tone}">${words.word}</span>${

@@ -12,10 +12,7 @@ function words(list: readonly DeliveryWord[]): TemplateResult[] {
   );
 }
 
-export function deliveryLine(
-  list: readonly RecipientDelivery[],
-  name: (id: string) => string,
-): TemplateResult | typeof nothing {
+export function deliveryLine(list: readonly RecipientDelivery[]): TemplateResult | typeof nothing {
   const told = list.filter((entry) => entry.words.length > 0);
   if (told.length === 0) return nothing;
   if (told.length === 1 || (alike(list) && list.length > 1)) {
@@ -25,10 +22,7 @@ export function deliveryLine(
   return html`<ul class="delivery" aria-label="Delivery">
     ${told
       .slice(0, SHOWN)
-      .map(
-        (entry) =>
-          html`<li><span class="delivery-who">${name(entry.recipient)}</span>${words(entry.words)}</li>`,
-      )}
+      .map((entry) => html`<li><span class="delivery-who">${entry.who}</span>${words(entry.words)}</li>`)}
     ${told.length > SHOWN ? html`<li class="delivery-who">and ${told.length - SHOWN} more</li>` : nothing}
   </ul>`;
 }

@@ -60,7 +60,9 @@ export abstract class DialogView extends View {
   protected override firstUpdated(): void {
     const dialog = this.querySelector("dialog");
     dialog?.showModal();
-    const first = dialog?.querySelector<HTMLElement>("[autofocus]");
+    const first =
+      dialog?.querySelector<HTMLElement>("[autofocus]") ??
+      dialog?.querySelector<HTMLElement>(".dialog-foot .button");
     first?.focus();
   }
 

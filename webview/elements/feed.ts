@@ -39,6 +39,8 @@ class FeedElement extends View {
   #keepTimer: ReturnType<typeof setTimeout> | null = null;
   #resizes: ResizeObserver | null = null;
   #target: string | null = null;
+  /** The scrolled height when the place was last settled. */
+  #height = 0;
 
   constructor() {
     super();
@@ -69,14 +71,14 @@ class FeedElement extends View {
         @scroll=${this.#onScroll}
         @message-action=${this.#onAction}
       >
-        ${window.hasOlder ? html`<div class="feed-edge">${skeleton(2, "feed")}</div>` : nothing}
+        <div class="feed-rows">${window.hasOlder ? html`<div class="feed-edge">${skeleton(2, "feed")}</div>` : nothing}
         ${repeat(
           rows,
           (row) => row.id,
           (row, at) => this.#row(row, rows[at - 1]),
         )}
         ${messages || window.hasOlder ? nothing : this.#empty()}
-        ${window.hasNewer ? html`<div class="feed-edge">${skeleton(2, "feed")}</div>` : nothing}
+        ${window.hasNewer ? html`<div class="feed-edge">${skeleton(2, "feed")}</div>` : nothing}</div>
       </div>
       ${window.unseen > 0 ? this.#pill(window.unseen) : feed.following ? nothing : this.#pill(0)}
       <span class="only-heard">${group.loaded ? "" : "Loading"}</span>`;
@@ -150,30 +152,29 @@ class FeedElement extends View {
     </div>`;
   }
 
-  protected override willUpdate(): void {
-    this.#anchor = this.#topRow();
-  }
-
   protected override updated(): void {
     const scroller = this.#scroller;
     const { feed } = this.conversation;
     if (scroller === null || !feed.loaded) return;
-    this.#resizes ??= new ResizeObserver(() => this.#settle());
-    if (this.#restored !== this.conversation) {
-      this.#restored = this.conversation;
-      this.#resizes.disconnect();
-      this.#resizes.observe(scroller);
-      const place = this.conversation.place;
-      const row = place === null ? null : this.#find(place.eventId);
-      feed.following = row === null;
-      if (row === null || place === null) scroller.scrollTop = scroller.scrollHeight;
-      else
-        scroller.scrollTop +=
-          row.getBoundingClientRect().top - scroller.getBoundingClientRect().top - place.offset;
-      requestAnimationFrame(() => this.#settle());
-      return;
-    }
+    if (this.#restored !== this.conversation) this.#restore(scroller);
     this.#settle();
+  }
+
+  /** A Group was opened: go where the person was in it. Rows may still grow; `#settle` holds the place then. */
+  #restore(scroller: HTMLElement): void {
+    this.#restored = this.conversation;
+    this.#resizes ??= new ResizeObserver(() => this.#settle());
+    this.#resizes.disconnect();
+    this.#resizes.observe(scroller);
+    const rows = scroller.querySelector(".feed-rows");
+    if (rows !== null) this.#resizes.observe(rows);
+    const { place } = this.conversation;
+    const row = place === null ? null : this.#find(place.eventId);
+    this.conversation.feed.following = row === null;
+    this.#anchor =
+      row === null || place === null
+        ? null
+        : { id: place.eventId, top: scroller.getBoundingClientRect().top + place.offset };
   }
 
   override disconnectedCallback(): void {
@@ -183,21 +184,20 @@ class FeedElement extends View {
     this.#restored = null;
   }
 
-  /** After rows changed: stay at the end when following, else keep the top row where it was. */
+  /** After rows or their sizes changed: stay at the end when following, else keep the top row where it was. */
   #settle(): void {
     const scroller = this.#scroller;
     const { feed } = this.conversation;
-    if (scroller === null) return;
-    if (this.#target !== null) return;
+    if (scroller === null || this.#target !== null || this.#restored !== this.conversation) return;
     if (feed.following && !feed.window.hasNewer) {
       scroller.scrollTop = scroller.scrollHeight;
     } else if (this.#anchor !== null) {
       const row = this.#find(this.#anchor.id);
-      if (row !== null) {
-        const moved = row.getBoundingClientRect().top - this.#anchor.top;
-        if (Math.abs(moved) > 0.5) scroller.scrollTop += moved;
-      }
+      const moved = row === null ? 0 : row.getBoundingClientRect().top - this.#anchor.top;
+      if (Math.abs(moved) > 0.5) scroller.scrollTop += moved;
     }
+    this.#height = scroller.scrollHeight;
+    this.#anchor = this.#topRow();
     this.#look();
   }
 
@@ -219,6 +219,11 @@ class FeedElement extends View {
   readonly #onScroll = (): void => {
     const scroller = this.#scroller;
     if (scroller === null || this.#target !== null) return;
+    // Rows grew meanwhile: it wasn't the person who left the end.
+    if (scroller.scrollHeight !== this.#height) {
+      this.#settle();
+      return;
+    }
     const { feed } = this.conversation;
     const atEnd = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight <= END_AT;
     const following = atEnd && !feed.window.hasNewer;
@@ -226,6 +231,7 @@ class FeedElement extends View {
       feed.following = following;
       this.requestUpdate();
     }
+    this.#anchor = this.#topRow();
     this.#look();
     if (this.#keepTimer === null) this.#keepTimer = setTimeout(() => this.#keep(), KEEP_AFTER_MS);
   };
@@ -261,10 +267,8 @@ class FeedElement extends View {
   async toEnd(): Promise<void> {
     await this.conversation.feed.toEnd();
     await this.updateComplete;
-    const scroller = this.#scroller;
-    if (scroller !== null) scroller.scrollTop = scroller.scrollHeight;
     this.conversation.keepPlace(null);
-    this.#look();
+    this.#settle();
   }
 
   /** Shows a message, wherever in the history it is, and gives it the focus. */
@@ -284,6 +288,7 @@ class FeedElement extends View {
     setTimeout(() => row?.classList.remove("found"), 1600);
     requestAnimationFrame(() => {
       this.#target = null;
+      this.#height = this.#scroller?.scrollHeight ?? 0;
       this.#onScroll();
     });
     return row !== null;

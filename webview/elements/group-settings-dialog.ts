@@ -75,7 +75,7 @@ class GroupSettingsDialog extends DialogView {
     })}
     <div class="columns">
       ${select({
-        label: "Messages without a recipient go to",
+        label: "Without a recipient, messages go to",
         value: this.settings.default_send_to,
         choices: [
           { value: "foreman", label: "the foreman" },
@@ -85,9 +85,9 @@ class GroupSettingsDialog extends DialogView {
           this.settings = { ...this.settings, default_send_to };
         },
       })}
-      ${this.#seconds("min_interval_seconds", "Seconds between two prompts to one Actor")}
-      ${this.#seconds("mail_notice_after_seconds", "Notice of unread Mail after, in seconds (0: never)")}
-      ${this.#seconds("reply_notice_after_seconds", "Notice of an open reply after, in seconds (0: never)")}
+      ${this.#seconds("min_interval_seconds", "Pause between prompts (seconds)")}
+      ${this.#seconds("mail_notice_after_seconds", "Notice of unread Mail (seconds, 0: never)")}
+      ${this.#seconds("reply_notice_after_seconds", "Notice of an open reply (seconds, 0: never)")}
     </div>
     <section class="dialog-section">
       <h3>Folders</h3>
@@ -129,7 +129,7 @@ class GroupSettingsDialog extends DialogView {
       ${this.#command(`svc group export ${this.group.group_id} FILE`)}
     </section>
     <section class="dialog-section">
-      <h3>Lose history</h3>
+      <h3>Destroy</h3>
       ${this.#destroy()}
     </section>`;
   }

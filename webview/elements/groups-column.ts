@@ -68,12 +68,12 @@ class GroupsElement extends View {
       ${icon(resting ? "debug-pause" : "comment-discussion")}
       <span class="row-label"><bdi>${group.title}</bdi></span>
       ${resting ? html`<span class="row-detail">${group.state}</span>` : nothing}
-      ${badge(group.attention, group.attention === 1 ? "needs you" : "need you")}
       ${
         group.unread > 0
           ? html`<span class="unread-count" title="${group.unread} unread">${group.unread > 99 ? "99+" : group.unread}<span class="only-heard"> unread</span></span>`
           : nothing
       }
+      ${badge(group.attention, group.attention === 1 ? "needs you" : "need you")}
     </button>`;
   }
 

@@ -81,7 +81,7 @@ export class MessageElement extends View {
                 )}
               </div>`
         }
-        ${deliveryLine(list, this.name)}
+        ${deliveryLine(list)}
       </div>
       ${this.#actions(message, list, owes)}`;
   }
@@ -94,7 +94,11 @@ export class MessageElement extends View {
       : message.sender_title === ""
         ? this.name(this.event.by)
         : message.sender_title;
-    const to = message.to.map((id) => this.name(id));
+    const elsewhere = message["dst_group_title"];
+    const to =
+      typeof elsewhere === "string"
+        ? [`${elsewhere} (another Group)`]
+        : message.to.map((id) => this.name(id));
     return html`<div class="message-head">
       ${icon(mine ? "account" : "hubot", "who-icon")}
       <span class="sender"><bdi>${sender}</bdi></span>
@@ -180,7 +184,7 @@ export class MessageElement extends View {
     for (const entry of list) {
       if (entry.again === "no") continue;
       items.push({
-        label: `Deliver again to ${this.name(entry.recipient)}`,
+        label: `Deliver again to ${entry.who}`,
         icon: "refresh",
         ...(entry.again === "ambiguous" ? { detail: "may arrive twice" } : {}),
         onSelect: () =>

@@ -16,6 +16,8 @@ export interface DeliveryWord {
 
 export interface RecipientDelivery {
   recipient: string;
+  /** The name that is shown. */
+  who: string;
   words: DeliveryWord[];
   /** May be handed out again on purpose; `ambiguous` needs the person to say so. */
   again: "no" | "failed" | "ambiguous";
@@ -96,32 +98,51 @@ function obligationWord(who: string, status: Obligation): DeliveryWord {
   }
 }
 
+export interface DeliveredMessage {
+  to: readonly string[];
+  message_mode: string;
+  /** The local Group that it went to instead, and its recipients there. */
+  dst_group_id?: unknown;
+  dst_group_title?: unknown;
+  dst_to?: unknown;
+}
+
+/** Whom the states speak of: recipients here, or the other Group and the recipients there. */
+function addressees(message: DeliveredMessage, name: (recipient: string) => string): Map<string, string> {
+  const named = new Map<string, string>();
+  if (typeof message.dst_group_id === "string") {
+    const { dst_group_id, dst_group_title, dst_to } = message;
+    named.set(dst_group_id, typeof dst_group_title === "string" ? dst_group_title : "the other Group");
+    for (const to of Array.isArray(dst_to) ? dst_to : [])
+      named.set(`${dst_group_id}::${String(to)}`, String(to));
+  }
+  for (const to of message.to) named.set(to, to === "user" ? "You" : name(to));
+  return named;
+}
+
 /**
  * The words for each recipient of a message, in the order of `to`. `name` gives a recipient's name as it is shown.
  * Messages to the person say only what they still owe.
  */
 export function deliveries(
   status: MessageStatus,
-  message: { to: readonly string[]; message_mode: string },
+  message: DeliveredMessage,
   name: (recipient: string) => string,
 ): RecipientDelivery[] {
   const mail = message.message_mode === "mail";
-  return message.to.map((recipient) => {
-    const who = recipient === "user" ? "You" : name(recipient);
+  return [...addressees(message, name)].map(([recipient, who]) => {
     const words: DeliveryWord[] = [];
     const delivery = status.delivery_status[recipient];
     const obligation = status.obligation_status[recipient];
-    const read = status.read_status[recipient] === true;
-    if (delivery !== undefined && obligation?.state !== "replied" && recipient !== "user") {
-      const seen =
-        mail && read && delivery.state === "pending" ? { ...delivery, state: "read" as const } : delivery;
-      words.push(deliveryWord(who, seen, mail));
-    } else if (delivery === undefined && read && recipient !== "user") {
-      words.push(deliveryWord(who, { state: "read", reason: "", ts: null }, mail));
+    const read = status.read_status[recipient];
+    if (recipient !== "user" && obligation?.state !== "replied") {
+      if (delivery !== undefined) words.push(deliveryWord(who, delivery, false));
+      else if (read !== undefined)
+        words.push(deliveryWord(who, { state: read ? "read" : "pending", reason: "", ts: null }, mail));
     }
     if (obligation !== undefined) words.push(obligationWord(who, obligation));
     const again = delivery?.state === "failed" || delivery?.state === "ambiguous" ? delivery.state : "no";
-    return { recipient, words, again };
+    return { recipient, who, words, again };
   });
 }
 

@@ -37,7 +37,6 @@ export function eventWords(event: LedgerEvent, name: (id: string) => string): Ev
       return { icon: "history", text: `${who} cleared the history` };
     case "group.import":
       return { icon: "archive", text: `${who} imported the Group` };
-    case "group.state":
     case "group.set_state":
     case "group.start":
     case "group.stop": {

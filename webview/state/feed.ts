@@ -18,7 +18,7 @@ export const FEED_KINDS = [
   "group.create",
   "group.update",
   "group.attach",
-  "group.state",
+  "group.set_state",
   "group.reset",
   "group.import",
   "actor.add",
@@ -288,10 +288,9 @@ export class Feed extends Store {
 function settled(status: MessageStatus | undefined): boolean {
   if (status === undefined) return false;
   const deliveries = Object.values(status.delivery_status);
-  const obligations = Object.values(status.obligation_status);
   return (
-    deliveries.length > 0 &&
     deliveries.every((delivery) => delivery.state === "read" || delivery.state === "accepted") &&
-    obligations.every((obligation) => obligation.state !== "open")
+    Object.values(status.read_status).every((read) => read) &&
+    Object.values(status.obligation_status).every((obligation) => obligation.state !== "open")
   );
 }

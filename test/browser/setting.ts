@@ -1,0 +1,130 @@
+/** A real browser on the real daemon: one Chromium per file of tests, a fresh profile per window, and nothing wrong in any of them. */
+import assert from "node:assert/strict";
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { DaemonProcess, until } from "../withstand/daemon-process.ts";
+
+export { until };
+
+const ARGUMENTS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+export function launchBrowser(): Promise<Browser> {
+  return chromium.launch({ executablePath: "/usr/bin/chromium", args: ARGUMENTS });
+}
+
+export interface WindowOptions {
+  width?: number;
+  height?: number;
+  theme?: "light" | "dark" | "hc-light" | "hc-dark";
+  /** Where the window goes; a fresh login link by default. */
+  path?: string;
+  reducedMotion?: boolean;
+  touch?: boolean;
+  /** Text that console errors may contain: what the test itself provokes. */
+  expected?: RegExp;
+}
+
+/** A window and what went wrong in it: script errors, console errors, violations of the Content-Security-Policy. */
+export interface Window {
+  page: Page;
+  context: BrowserContext;
+  problems: string[];
+}
+
+export class Setting {
+  readonly daemon: DaemonProcess;
+  readonly browser: Browser;
+  readonly #windows: Window[] = [];
+
+  private constructor(daemon: DaemonProcess, browser: Browser) {
+    this.daemon = daemon;
+    this.browser = browser;
+  }
+
+  /** A daemon in a Home of its own; `port` where it must come back under the same address. */
+  static async open(browser: Browser, port = 0): Promise<Setting> {
+    const daemon = await DaemonProcess.started({ environment: { SVC_WEB_PORT: String(port) } });
+    return new Setting(daemon, browser);
+  }
+
+  get owner() {
+    return this.daemon.client();
+  }
+
+  async origin(): Promise<string> {
+    const { web_origin } = await this.owner.result("daemon_status", {});
+    assert.ok(web_origin, "the Web listener is off");
+    return web_origin;
+  }
+
+  async loginLink(): Promise<string> {
+    return (await this.owner.result("login_link_create", {})).url;
+  }
+
+  /** A Group with Actors, the first of them its foreman; answers their clients by id. */
+  async group(title: string, actors: readonly string[] = ["lead"]) {
+    const { group } = await this.owner.result("group_create", { title });
+    const clients: Record<string, ReturnType<DaemonProcess["client"]>> = {};
+    for (const actor_id of actors) {
+      const { token_file } = await this.owner.result("actor_add", {
+        group_id: group.group_id,
+        actor_id,
+        runtime: "claude",
+      });
+      clients[actor_id] = this.daemon.actorClient(token_file);
+    }
+    return { groupId: group.group_id, actors: clients };
+  }
+
+  /** A browser window of its own, signed in unless `path` says otherwise. */
+  async window(options: WindowOptions = {}): Promise<Window> {
+    const theme = options.theme ?? "dark";
+    const context = await this.browser.newContext({
+      viewport: { width: options.width ?? 1280, height: options.height ?? 800 },
+      colorScheme: theme.endsWith("dark") ? "dark" : "light",
+      contrast: theme.startsWith("hc") ? "more" : "no-preference",
+      reducedMotion: options.reducedMotion === true ? "reduce" : "no-preference",
+      hasTouch: options.touch === true,
+      acceptDownloads: true,
+    });
+    const page = await context.newPage();
+    page.setDefaultTimeout(10_000);
+    const problems: string[] = [];
+    const expected = options.expected ?? /^$/;
+    const note = (text: string) => {
+      if (!expected.test(text)) problems.push(text);
+    };
+    page.on("pageerror", (error) => note(`script error: ${error.message}`));
+    page.on("console", (message) => {
+      if (message.type() === "error") note(`console: ${message.text()} ${message.location().url}`);
+    });
+    await page.goto(options.path ?? (await this.loginLink()));
+    const window = { page, context, problems };
+    this.#windows.push(window);
+    return window;
+  }
+
+  /** Nothing went wrong in any window since the last time. */
+  check(): void {
+    const problems = this.#windows.flatMap((window) => window.problems.splice(0));
+    assert.deepEqual(problems, []);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#windows.map((window) => window.context.close()));
+    await this.daemon.dispose();
+  }
+}
+
+/** Opens a Group in a window by its title. */
+export async function openGroup(page: Page, title: string): Promise<void> {
+  await page.locator(".group-row", { hasText: title }).click();
+  await page.locator(".group-title", { hasText: title }).waitFor();
+}
