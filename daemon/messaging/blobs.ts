@@ -18,7 +18,7 @@ export interface BlobReading {
   bytes: number;
   start: number;
   end: number;
-  /** Chunks of at most 256 KiB; the file is closed when the iteration ends or is left. */
+  /** Chunks of at most 256 KiB; the file is open from the first one until the iteration ends or is left. */
   chunks: AsyncIterable<Uint8Array>;
 }
 
@@ -177,11 +177,15 @@ export class BlobStore {
   read(sha256: string, range?: { start: number; end: number }): BlobReading {
     const found = DIGEST.test(sha256) ? this.#locate(sha256) : null;
     if (found === null) throw new Refusal("blob_not_found", { details: { sha256 } });
-    const file = this.#deps.files.open(found.path, "read");
-    const bytes = file.size();
+    const { path, bytes } = found;
     const start = Math.min(Math.max(range?.start ?? 0, 0), bytes);
     const end = Math.max(start, Math.min(range?.end ?? bytes, bytes));
-    return { bytes, start, end, chunks: fileChunks(file, start, end) };
+    return { bytes, start, end, chunks: this.#chunks(path, start, end) };
+  }
+
+  /** The file is opened by the first step: a reading that nobody follows leaves nothing open. */
+  async *#chunks(path: string, start: number, end: number): AsyncGenerator<Uint8Array> {
+    yield* fileChunks(this.#deps.files.open(path, "read"), start, end);
   }
 
   /** Removes what interrupted uploads left and uploads that no message took within a day. */

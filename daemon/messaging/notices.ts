@@ -35,6 +35,8 @@ export class Notices {
   readonly #deps: MessagingDependencies;
   readonly #room: GroupRoom;
   #timer: Timer | null = null;
+  /** Monotonic time at which the timer fires. */
+  #armedFor = 0;
   #isSweeping = false;
   #closed = false;
 
@@ -43,16 +45,19 @@ export class Notices {
     this.#deps = deps;
   }
 
-  /** Something new may become due. What comes later is due later, so a timer that is armed stays. */
-  consider(): void {
-    if (this.#timer === null && !this.#isSweeping) this.#arm();
+  /** Mail or requests were appended just now: they are due a known time later, which needs no look at what is open. */
+  added({ mail, requests }: { mail: boolean; requests: boolean }): void {
+    if (this.#isSweeping || this.#closed || !this.#room.handsOut) return;
+    const { mail_notice_after_seconds, reply_notice_after_seconds } = this.#room.group.record.settings;
+    if (mail && mail_notice_after_seconds > 0) this.#armFor(mail_notice_after_seconds * 1000);
+    if (requests && reply_notice_after_seconds > 0) this.#armFor(reply_notice_after_seconds * 1000);
   }
 
   /** Settings, state or Actors changed. */
   reconsider(): void {
     this.#timer?.cancel();
     this.#timer = null;
-    this.consider();
+    if (!this.#isSweeping) this.#arm();
   }
 
   close(): void {
@@ -67,7 +72,12 @@ export class Notices {
     if (next !== undefined) this.#armFor(Math.max(0, next.at - this.#deps.clock.now()));
   }
 
+  /** An earlier timer stays. */
   #armFor(milliseconds: number): void {
+    const at = this.#deps.clock.monotonic() + milliseconds;
+    if (this.#timer !== null && this.#armedFor <= at) return;
+    this.#timer?.cancel();
+    this.#armedFor = at;
     this.#timer = this.#deps.clock.after(
       milliseconds,
       () => {
@@ -83,12 +93,12 @@ export class Notices {
     try {
       const due = this.#due(this.#deps.clock.now(), BATCH);
       if (due.length > 0) await this.#room.ledger.appendAll(due.map((one) => this.#notice(one)));
+      this.#isSweeping = false;
+      this.#arm();
     } catch (error) {
+      this.#isSweeping = false;
       this.#deps.log.warn("notices", { group_id: this.#room.group.group_id, ...errorFields(error) });
       if (!this.#closed) this.#armFor(RETRY_MS);
-    } finally {
-      this.#isSweeping = false;
-      if (this.#timer === null) this.#arm();
     }
   }
 

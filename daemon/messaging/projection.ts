@@ -40,7 +40,8 @@ export class MessageProjection implements Projection {
   #last: { id: string; ts: string } | null = null;
   #touched = new Set<string>();
   #countsTouched = false;
-  #dueTouched = false;
+  #mailTouched = false;
+  #requestsTouched = false;
 
   /** Messages to the person that came after the last one they opened. */
   get unread(): Pick<Backlog, "count" | "at" | "countThrough"> {
@@ -72,12 +73,18 @@ export class MessageProjection implements Projection {
     return this.#ended.has(key(actor_id, generation));
   }
 
-  /** Whom the events since the last call concern, and whether something was added that may need a notice. */
-  takeTouched(): { actors: ReadonlySet<string>; counts: boolean; due: boolean } {
-    const touched = { actors: this.#touched, counts: this.#countsTouched, due: this.#dueTouched };
+  /** Whom the events since the last call concern, and whether Mail or requests came that may need a notice. */
+  takeTouched(): { actors: ReadonlySet<string>; counts: boolean; mail: boolean; requests: boolean } {
+    const touched = {
+      actors: this.#touched,
+      counts: this.#countsTouched,
+      mail: this.#mailTouched,
+      requests: this.#requestsTouched,
+    };
     if (this.#touched.size > 0) this.#touched = new Set();
     this.#countsTouched = false;
-    this.#dueTouched = false;
+    this.#mailTouched = false;
+    this.#requestsTouched = false;
     return touched;
   }
 
@@ -177,7 +184,6 @@ export class MessageProjection implements Projection {
       this.#closed(replyTo, this.obligations.replied(replyTo, by, string(data.sender_generation)));
     }
     const mode = data.message_mode;
-    if (mode !== "send") this.#dueTouched = true;
     const destination = string(data.dst_group_id);
     if (destination !== "") {
       this.#halfDone.set(id, ordinal);
@@ -199,8 +205,13 @@ export class MessageProjection implements Projection {
       }
       const queue = this.#openQueue(recipient, string(generations[recipient]));
       if (queue === undefined) continue;
-      if (mode === "mail") queue.addMail(ordinal, id);
-      else queue.addDirect(ordinal, id);
+      if (mode === "mail") {
+        queue.addMail(ordinal, id);
+        this.#mailTouched = true;
+      } else {
+        queue.addDirect(ordinal, id);
+        if (mode === "request_reply") this.#requestsTouched = true;
+      }
       this.#touched.add(recipient);
     }
     if (mode === "request_reply") {

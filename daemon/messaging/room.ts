@@ -254,7 +254,7 @@ export class Messaging implements Rooms {
     this.#attached.set(group_id, { room, notices, unfollow });
     blobs.collect({ partial: true });
     projection.takeTouched();
-    notices.consider();
+    notices.reconsider();
   }
 
   #detach(group_id: string): void {
@@ -287,13 +287,13 @@ export class Messaging implements Rooms {
   }
 
   #appended(room: GroupRoom, notices: Notices, _placed: readonly Placed[]): void {
-    const { actors, counts, due } = room.projection.takeTouched();
+    const { actors, counts, mail, requests } = room.projection.takeTouched();
     const { group_id } = room.group;
     for (const actor_id of actors) {
       room.wake(actor_id);
       this.#tellPresence(group_id, actor_id);
     }
-    if (due) notices.consider();
+    if (mail || requests) notices.added({ mail, requests });
     if (counts) for (const listener of this.#counts) listener(group_id);
   }
 
