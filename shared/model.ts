@@ -148,6 +148,7 @@ export const Attachment = z.strictObject({
   sha256: Sha256,
 });
 
+export type Runtime = z.infer<typeof Runtime>;
 export type Group = z.infer<typeof Group>;
 export type StoredGroup = z.infer<typeof StoredGroup>;
 export type GroupSettings = z.infer<typeof GroupSettings>;

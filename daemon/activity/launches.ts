@@ -1,0 +1,69 @@
+/**
+ * The seam between the runtimes, which start processes and own terminals, and activity, which believes hook events only from a process that
+ * runs now. `daemon/runtimes` implements `Launches` and gives it to `Activity.start`; what it has to tell goes through `LaunchReports`.
+ *
+ * The order at a launch: the token is written and its digest committed (`pid` null), the process is spawned, the pid is committed. A hook that
+ * arrives in between waits for the pid (`settled`).
+ */
+import type { Runtime } from "../../shared/model.ts";
+
+/** One start of an Actor's process. A restart is a new one, with another token. */
+export interface Launch {
+  readonly group_id: string;
+  readonly actor_id: string;
+  /** Of the Actor. */
+  readonly generation: string;
+  readonly runtime: Runtime;
+  /** SHA-256 of the launch token, base64: what `Caller.launch` and `LaunchTokens` call the token's digest. */
+  readonly token_digest: string;
+  /** Null between the token and the spawned process. */
+  readonly pid: number | null;
+  /** UTC ISO 8601 with milliseconds. */
+  readonly started_at: string;
+  /** This launch was given our hooks: a verified runtime with its own command line. */
+  readonly has_hooks: boolean;
+}
+
+/** Why a launch's process is gone, in words for people: "exited with code 1", "stopped". */
+export interface LaunchEnd {
+  readonly reason: string;
+}
+
+/** What the runtimes know of their processes. Everything answers at once, from memory or one small file. */
+export interface Launches {
+  /** The launch whose process this daemon runs for the Actor now; null when it runs none. */
+  current(group_id: string, actor_id: string): Launch | null;
+  /**
+   * The launch identity as committed to the Home: null when there is none, "corrupt" when the file isn't what it should be. Activity
+   * believes hooks only while it agrees with `current` on runtime, pid and token (WRK-003, WRK-007).
+   */
+  committed(group_id: string, actor_id: string): Launch | "corrupt" | null;
+  /** Resolves when the launch that is being started has its pid or has failed; at once when none is being started. */
+  settled(group_id: string, actor_id: string): Promise<void>;
+  /** Asks the system: the pid lives and is still the process that was spawned. */
+  isAlive(launch: Launch): boolean;
+  /** All launches that run now. */
+  running(): readonly Launch[];
+  /** Seconds since the terminal last wrote something; null when that isn't known. */
+  quietSeconds(launch: Launch): number | null;
+  /** A process was started (pid committed) or is gone. Returns the way to stop listening. */
+  onStarted(listener: (launch: Launch) => void): () => void;
+  onEnded(listener: (launch: Launch, end: LaunchEnd) => void): () => void;
+}
+
+/**
+ * A UserPromptSubmit without agent_id came from this launch: the runtime took a prompt. `prompt` is its text, to be compared in memory with
+ * message ids and discarded; it must not be stored or logged. Told once per hook, also when the activity store can't be written.
+ */
+export type PromptListener = (launch: Launch, prompt: string) => void;
+
+/** What activity offers the runtimes. */
+export interface LaunchReports {
+  /** Returns the way to stop listening. */
+  onPrompt(listener: PromptListener): () => void;
+  /**
+   * A person or Actor interrupted in the terminal: Ctrl-C, or a lone Esc, outside a bracketed paste. Activity decides whether that ends the
+   * turn: Claude has no hook for it, Codex tells by itself.
+   */
+  interrupted(launch: Launch): void;
+}
