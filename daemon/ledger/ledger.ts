@@ -27,6 +27,7 @@ import type {
   Window,
   WindowRequest,
 } from "./types.ts";
+import { writeTables } from "./tables-file.ts";
 import { type Verification, verify } from "./verify.ts";
 import { type Submission, Writer } from "./writer.ts";
 
@@ -237,6 +238,7 @@ export class Ledger {
 async function keepIndexes(history: History, segments: Segment[]): Promise<void> {
   try {
     for (const segment of segments) await writeIndex(history, segment);
+    await writeTables(history);
     await writeCheckpoint(history);
   } catch {
     // The next open reads the segments instead.
