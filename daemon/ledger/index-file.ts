@@ -50,7 +50,9 @@ export function claimedCount(history: History, segment: Segment): number {
   const { files } = history.storage;
   const path = pathOf(history.storage, indexName(segment.number));
   const status = files.stat(path);
-  return status?.kind === "file" ? Math.floor(Math.min(status.bytes / BYTES_PER_EVENT, segment.bytes / SHORTEST_LINE_BYTES)) : 0;
+  return status?.kind === "file"
+    ? Math.floor(Math.min(status.bytes / BYTES_PER_EVENT, segment.bytes / SHORTEST_LINE_BYTES))
+    : 0;
 }
 
 /** Keeps the segment's part of the index. It may be lost in a crash; then an open reads the segment. */

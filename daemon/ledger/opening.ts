@@ -92,12 +92,9 @@ function expectedEvents(history: History): number {
     events += claimed;
     if (claimed === 0) unknownBytes += segment.bytes;
   }
-  if (unknownBytes === 0) return events;
-  const sample = history.readBytes(
-    history.segments[0]!,
-    0,
-    Math.min(history.segments[0]!.bytes, SAMPLE_BYTES),
-  );
+  const sampled = history.segments.find(({ bytes }) => bytes > 0);
+  if (unknownBytes === 0 || sampled === undefined) return events;
+  const sample = history.readBytes(sampled, 0, Math.min(sampled.bytes, SAMPLE_BYTES));
   let lines = 1;
   for (let at = sample.indexOf(LINE_FEED); at >= 0; at = sample.indexOf(LINE_FEED, at + 1)) lines += 1;
   return events + Math.ceil((unknownBytes / sample.length) * lines);
