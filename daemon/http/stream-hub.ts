@@ -119,17 +119,17 @@ export class StreamHub {
     const feed = this.#feeds.get(groupId);
     if (feed === undefined) return;
     this.#closeFeed(groupId, feed);
-    for (const listener of [...feed.listeners]) listener.gone();
+    for (const listener of feed.listeners) listener.gone();
   }
 
   /** Cuts every stream whose credential isn't what it was. Every 15 s, and at once when a credential ends. */
   recheck(): void {
-    for (const client of [...this.#clients]) if (!client.isAllowed()) client.cut();
+    for (const client of this.#clients) if (!client.isAllowed()) client.cut();
   }
 
   close(): void {
     this.#closed = true;
-    for (const client of [...this.#clients]) client.goodbye();
+    for (const client of this.#clients) client.goodbye();
   }
 
   #openFeed(groupId: string): Feed {
@@ -156,7 +156,7 @@ export class StreamHub {
       LIMITS.stream.heartbeatSeconds * 1000,
       () => {
         this.recheck();
-        for (const client of [...this.#clients]) client.heartbeat();
+        for (const client of this.#clients) client.heartbeat();
         if (this.#clients.size > 0) this.#arm();
         else this.#heartbeat = null;
       },

@@ -5,7 +5,7 @@ import { request } from "node:http";
 import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { LocalCallers } from "../../daemon/http/local-caller.ts";
 import { LocalSocket } from "../../daemon/http/local-socket.ts";
 import { RequestIds } from "../../daemon/http/request-id.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { connect, type Socket } from "node:net";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { WebSocket } from "ws";
 import { LIMITS } from "../../shared/limits.ts";
 import { API_PREFIX } from "../../shared/names.ts";
