@@ -27,12 +27,10 @@ class FeedElement extends View {
     conversation: { attribute: false },
     host: { attribute: false },
     mayWrite: { type: Boolean },
-    markdown: { state: true },
   };
   declare conversation: Conversation;
   declare host: Host;
   declare mayWrite: boolean;
-  declare markdown: ((text: string) => string) | null;
 
   #anchor: { id: string; top: number } | null = null;
   #restored: Conversation | null = null;
@@ -44,12 +42,8 @@ class FeedElement extends View {
 
   constructor() {
     super();
-    this.markdown = null;
     follow(this, () => [this.conversation?.feed, this.conversation?.group]);
     roving(this, { selector: "[data-row]", start: "last" });
-    void import("../markdown.ts").then(({ renderMarkdown }) => {
-      this.markdown = renderMarkdown;
-    });
   }
 
   get #scroller(): HTMLElement | null {
@@ -109,7 +103,6 @@ class FeedElement extends View {
         .host=${this.host}
         .name=${name}
         .names=${group.actors}
-        .markdown=${this.markdown}
         ?continued=${!newDay && continues(before, row)}
         ?mayWrite=${this.mayWrite}
       ></svc-message>`;
