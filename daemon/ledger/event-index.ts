@@ -14,8 +14,9 @@ export const NONE = 0xffffffff;
 export function fingerprint(key: string, words: Uint32Array): void {
   let high = 0x9e3779b9 ^ key.length;
   let low = 0x85ebca6b;
-  for (let at = 0; at < key.length; at += 1) {
-    const code = key.charCodeAt(at);
+  for (let at = 0; at < key.length; at += 2) {
+    // Two characters a step; NaN behind the end counts as 0.
+    const code = key.charCodeAt(at) | (key.charCodeAt(at + 1) << 16);
     high = Math.imul(high ^ code, 0xcc9e2d51);
     high = (high << 15) | (high >>> 17);
     low = Math.imul(low ^ code, 0x01000193);
@@ -83,7 +84,11 @@ export class EventIndex {
     const ordinal = this.count;
     if (ordinal === this.#positions.length)
       this.#growColumns(ordinal + Math.max(FIRST_CAPACITY, ordinal >>> 3));
-    this.#ids.set(id, ordinal * 4);
+    const at = ordinal * 4;
+    this.#ids[at] = id[0]!;
+    this.#ids[at + 1] = id[1]!;
+    this.#ids[at + 2] = id[2]!;
+    this.#ids[at + 3] = id[3]!;
     this.#positions[ordinal] = position;
     this.#kinds[ordinal] = kind;
     this.count = ordinal + 1;

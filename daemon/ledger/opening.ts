@@ -44,6 +44,22 @@ export async function openHistory(
 
   const history = new History(storage, options);
   addSegments(history, inventory);
+  try {
+    return await fillHistory(history, inventory, limits, clock);
+  } catch (error) {
+    history.closeFiles();
+    throw error;
+  }
+}
+
+async function fillHistory(
+  history: History,
+  inventory: Inventory,
+  limits: LedgerLimits,
+  clock: Clock,
+): Promise<Opened> {
+  const { storage } = history;
+  const { files } = storage;
   const { followers, anchor } = restoreCheckpoint(history);
   const rebuild = new Rebuild(history, followers);
   const unindexed: Segment[] = [];
