@@ -14,13 +14,18 @@ export const NONE = 0xffffffff;
 export function fingerprint(key: string, words: Uint32Array): void {
   let high = 0x9e3779b9 ^ key.length;
   let low = 0x85ebca6b;
-  for (let at = 0; at < key.length; at += 2) {
-    // Two characters a step; NaN behind the end counts as 0.
-    const code = key.charCodeAt(at) | (key.charCodeAt(at + 1) << 16);
-    high = Math.imul(high ^ code, 0xcc9e2d51);
+  const even = key.length & ~1;
+  for (let at = 0; at < even; at += 2) {
+    const pair = key.charCodeAt(at) | (key.charCodeAt(at + 1) << 16);
+    high = Math.imul(high ^ pair, 0xcc9e2d51);
     high = (high << 15) | (high >>> 17);
-    low = Math.imul(low ^ code, 0x01000193);
+    low = Math.imul(low ^ pair, 0x01000193);
     low ^= low >>> 13;
+  }
+  if (even < key.length) {
+    const last = key.charCodeAt(even);
+    high = Math.imul(high ^ last, 0xcc9e2d51);
+    low = Math.imul(low ^ last, 0x01000193);
   }
   high ^= high >>> 16;
   high = Math.imul(high, 0x7feb352d) ^ low;

@@ -244,6 +244,12 @@ export class LineHead implements EventHead {
     return this.#bytes.toString("latin1", start + 1, end - 1);
   }
 
+  /** What stands between the gaps is alike in all lines of a shape, and audiences aren't in gaps. */
+  get shape(): object | null {
+    if (this.#memberCount < 0) this.#findMembers();
+    return this.#shape;
+  }
+
   /** Words of a member that is an event id; false when it isn't there or isn't one. */
   memberWords(name: string, words: Uint32Array): boolean {
     if (!this.#find(name) || this.#valueEnd - this.#valueStart !== 34) return false;
