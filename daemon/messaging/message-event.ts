@@ -52,10 +52,7 @@ export function messageData(message: Message): Record<string, unknown> {
     to_generations: audience.to_generations,
   };
   if (message.reply_to !== undefined) data.reply_to = message.reply_to;
-  if (message.digest !== undefined) {
-    data.client_id = said.client_id;
-    data.client_sha256 = message.digest;
-  }
+  if (message.digest !== undefined) data.client_id = said.client_id;
   if (author.generation !== undefined) data.sender_generation = author.generation;
   data.sender_title = author.title;
   if (destination !== undefined) {
@@ -70,6 +67,7 @@ export function messageData(message: Message): Record<string, unknown> {
   if (said.quote_text !== undefined) data.quote_text = said.quote_text;
   data.attachments = message.attachments;
   data.refs = said.refs;
+  if (message.digest !== undefined) data.client_sha256 = message.digest;
   if (destination !== undefined) data.dst_group_title = destination.group_title;
   if (source !== undefined) {
     data.src_group_id = source.group_id;
