@@ -10,8 +10,6 @@ import type { Exchange } from "./exchange.ts";
 export class SseStream {
   readonly #socket: Socket;
   #ended = false;
-  /** The client was told to go and hasn't read it by the next heartbeat. */
-  #doomed = false;
   #drained: (() => void) | null = null;
 
   constructor(exchange: Exchange, closed: () => void) {
@@ -60,8 +58,7 @@ export class SseStream {
   }
 
   heartbeat(): void {
-    if (this.#doomed) this.#socket.destroy();
-    else if (!this.#ended && this.#socket.writableLength === 0) this.#socket.write(HEARTBEAT);
+    if (!this.#ended && this.#socket.writableLength === 0) this.#socket.write(HEARTBEAT);
   }
 
   /** Tells a slow client after which event to come back, and goes. */
@@ -72,7 +69,6 @@ export class SseStream {
   end(last = ""): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#doomed = true;
     this.#socket.end(last);
   }
 

@@ -56,6 +56,8 @@ const GATHER_MS = 50;
 export class StreamHub {
   readonly #sources: StreamSources;
   readonly #clients = new Set<StreamClient>();
+  /** Told to go; whoever hasn't gone by the next heartbeat is cut off. */
+  readonly #leaving = new Set<StreamClient>();
   readonly #feeds = new Map<string, Feed>();
   readonly #changedGroups = new Set<string>();
   readonly #changedActors = new Set<string>();
@@ -85,10 +87,18 @@ export class StreamHub {
     if (this.#heartbeat === null) this.#arm();
   }
 
+  /** The client's connection has ended. */
   remove(client: StreamClient): void {
-    if (!this.#clients.delete(client) || this.#clients.size > 0) return;
+    this.#clients.delete(client);
+    this.#leaving.delete(client);
+    if (this.#clients.size + this.#leaving.size > 0) return;
     this.#heartbeat?.cancel();
     this.#heartbeat = null;
+  }
+
+  /** The client was told to go and gets nothing further. */
+  dismiss(client: StreamClient): void {
+    if (this.#clients.delete(client)) this.#leaving.add(client);
   }
 
   /** Follows a Group's ledger until the result is called. Throws `group_not_found` or `group_unavailable`. */
@@ -155,6 +165,8 @@ export class StreamHub {
     this.#heartbeat = this.#sources.clock.after(
       LIMITS.stream.heartbeatSeconds * 1000,
       () => {
+        for (const client of this.#leaving) client.cut();
+        this.#leaving.clear();
         this.recheck();
         for (const client of this.#clients) client.heartbeat();
         if (this.#clients.size > 0) this.#arm();

@@ -310,6 +310,11 @@ describe("streams", () => {
     );
     const resumed = new Reader(setting, `${LEDGER}?after=${after}`);
     await until(() => resumed.ordinals.at(-1) === events - 1);
+    setting.clock.pass(LIMITS.stream.heartbeatSeconds * 1000);
+    const [, another] = slow;
+    another!.read();
+    await until(() => another!.closed);
+    assert.doesNotMatch(another!.text, /event: resume/, "who doesn't go by the next heartbeat is cut off");
     for (const reader of [...slow, ...quick, resumed]) reader.socket.destroy();
   });
 
