@@ -20,22 +20,27 @@ function nextWords(words: string): string[] {
   return [...new Set(next)];
 }
 
-/** Values of an option that has only a few. */
-function choices(): [string, readonly string[]][] {
-  const all = new Map<string, Set<string>>();
-  for (const option of COMMANDS.flatMap((command) => command.options ?? []))
-    if (option.choices) all.set(option.name, new Set([...(all.get(option.name) ?? []), ...option.choices]));
-  return [...all].map(([name, values]) => [`--${name}`, [...values]]);
+/** `case` lines with the values of options that have only a few, for commands of one word or of two. */
+function choices(words: number): string[] {
+  return COMMANDS.filter((command) => command.words.split(" ").length === words).flatMap((command) =>
+    (command.options ?? []).flatMap((option) =>
+      option.choices
+        ? [`    "${command.words} --${option.name}") echo "${option.choices.join(" ")}"; return ;;`]
+        : [],
+    ),
+  );
 }
 
 /** The body that bash and zsh share: given the words so far, what may come. */
 function candidates(): string {
   const options = COMMANDS.map((command) => `    "${command.words}") echo "${flags(command).join(" ")}" ;;`);
-  const values = choices().map(([flag, names]) => `    "${flag}") echo "${names.join(" ")}"; return ;;`);
   return `__svc_candidates() {
   local first="$1" second="$2" current="$3" previous="$4"
-  case "$previous" in
-${values.join("\n")}
+  case "$first $second $previous" in
+${choices(2).join("\n")}
+  esac
+  case "$first $previous" in
+${choices(1).join("\n")}
   esac
   case "$current" in
     -*) ;;
