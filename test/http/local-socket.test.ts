@@ -59,7 +59,7 @@ async function start(): Promise<Fixture> {
             resolve({ messages: [], batch_id: null, cursor: null, unread: 0 });
           });
         }),
-    } as never,
+    },
     { log },
   );
   const random = new RealRandom();
