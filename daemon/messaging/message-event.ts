@@ -1,6 +1,7 @@
 /** From a validated message to its ledger event, and back to the key it is found by. */
 import { createHash } from "node:crypto";
 import type { Attachment, MessageMode } from "../../shared/model.ts";
+import type { Caller } from "../../shared/operations/caller.ts";
 import type { Audience } from "../groups/recipients.ts";
 import type { EventHead } from "../ledger/types.ts";
 import { EVENTS } from "./kinds.ts";
@@ -75,6 +76,12 @@ export function messageData(message: Message): Record<string, unknown> {
     data.src_group_title = source.group_title;
   }
   return data;
+}
+
+/** People and the command line send, agents write Mail; but Mail goes to agents only, so to the person they send. */
+export function defaultMode(caller: Caller, to: readonly string[]): MessageMode {
+  if (caller.kind !== "actor") return "send";
+  return to.length > 0 && to.every((recipient) => recipient === "user") ? "send" : "mail";
 }
 
 /** The idempotency key of a sender's `client_id`. A new generation of an Actor has keys of its own. */

@@ -11,7 +11,14 @@ import { type CrossGroup, remoteId } from "./cross-group.ts";
 import { type GroupRoom, type MessagingDependencies, type Rooms, wakeGroup } from "./group-room.ts";
 import { once } from "./idempotency.ts";
 import { EVENTS } from "./kinds.ts";
-import { type Author, contentDigest, messageData, messageKey, type Said } from "./message-event.ts";
+import {
+  type Author,
+  contentDigest,
+  defaultMode,
+  messageData,
+  messageKey,
+  type Said,
+} from "./message-event.ts";
 
 type Sent = ResultOf<"send">;
 
@@ -206,13 +213,7 @@ function recorded(event: LedgerEvent): Sent {
   return { event, message_mode: event.data.message_mode as MessageMode, duplicate: true };
 }
 
-/** People and the command line send, agents write Mail; but Mail goes to agents only, so to the person they send. */
-export function defaultMode(caller: Caller, to: readonly string[]): MessageMode {
-  if (caller.kind !== "actor") return "send";
-  return to.length > 0 && to.every((recipient) => recipient === "user") ? "send" : "mail";
-}
-
-export function senderOf(caller: Caller): Sender {
+function senderOf(caller: Caller): Sender {
   return caller.kind === "actor" ? { kind: "actor", actor_id: caller.actor_id } : { kind: "user" };
 }
 
