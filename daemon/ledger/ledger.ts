@@ -14,6 +14,7 @@ import { readPage, readWindow } from "./pages.ts";
 import { search } from "./search.ts";
 import type { Segment } from "./segments.ts";
 import { storageRefusal } from "./storage.ts";
+import { writeTables } from "./tables-file.ts";
 import type {
   LedgerLimits,
   LedgerOptions,
@@ -27,7 +28,6 @@ import type {
   Window,
   WindowRequest,
 } from "./types.ts";
-import { writeTables } from "./tables-file.ts";
 import { type Verification, verify } from "./verify.ts";
 import { type Submission, Writer } from "./writer.ts";
 
