@@ -64,17 +64,15 @@ describe("Workbench: hostile input", () => {
     page.on("request", (request) => requests.push(request.url()));
     await openGroup(page, evil);
     await page.locator("svc-message").nth(PAYLOADS.length).waitFor();
-    await page
-      .locator("input[type=file]")
-      .setInputFiles([
-        {
-          name: `${evil.replaceAll("/", "")}.png`,
-          mimeType: "image/svg+xml",
-          buffer: Buffer.from(
-            `<svg xmlns="http://www.w3.org/2000/svg" onload="parent.pwned=1"><script>parent.pwned=1</script></svg>`,
-          ),
-        },
-      ]);
+    await page.locator("input[type=file]").setInputFiles([
+      {
+        name: `${evil.replaceAll("/", "")}.png`,
+        mimeType: "image/svg+xml",
+        buffer: Buffer.from(
+          `<svg xmlns="http://www.w3.org/2000/svg" onload="parent.pwned=1"><script>parent.pwned=1</script></svg>`,
+        ),
+      },
+    ]);
     await page.locator(".uploads .file-size").waitFor();
     await page.locator(".compose-text").fill(evil);
     await page.keyboard.press("Control+Enter");

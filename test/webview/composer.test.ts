@@ -77,7 +77,7 @@ describe("drafts", () => {
   });
 
   it("don't replace what was typed while the daemon's copy was on its way", async () => {
-    let answer = (_: unknown): void => {};
+    let answer: (value: unknown) => void = () => {};
     const { host } = hostWith((name) =>
       name === "draft_get" ? new Promise((resolve) => (answer = resolve)) : { updated_at: null },
     );

@@ -1,6 +1,6 @@
 /** The window on a Group's ledger: bounded, contiguous, each event once. */
 import assert from "node:assert/strict";
-import fc from "fast-check";
+import { array, assert as check, boolean, constant, integer, oneof, property, record } from "fast-check";
 import type { LedgerEvent } from "../../shared/events.ts";
 import { FeedWindow, WINDOW_ROWS } from "../../webview/state/feed-window.ts";
 
@@ -67,13 +67,13 @@ describe("FeedWindow", () => {
   });
 
   it("is a contiguous, bounded run of the ledger after any walk through it", () => {
-    const step = fc.oneof(
-      fc.record({ kind: fc.constant("older" as const), page: fc.integer({ min: 1, max: 80 }) }),
-      fc.record({ kind: fc.constant("newer" as const), page: fc.integer({ min: 1, max: 80 }) }),
-      fc.record({ kind: fc.constant("live" as const), following: fc.boolean() }),
+    const step = oneof(
+      record({ kind: constant("older" as const), page: integer({ min: 1, max: 80 }) }),
+      record({ kind: constant("newer" as const), page: integer({ min: 1, max: 80 }) }),
+      record({ kind: constant("live" as const), following: boolean() }),
     );
-    fc.assert(
-      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+    check(
+      property(array(step, { maxLength: 60 }), (steps) => {
         const ledger = run(0, 600);
         const window = new FeedWindow();
         window.reset(ledger.slice(-60), { older: true, newer: false });

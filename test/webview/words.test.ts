@@ -137,7 +137,7 @@ describe("the plan of a message", () => {
     assert.equal(plan({ ...input, to: ["reviewer"] }).sentence, "reviewer gets it now, while working.");
     assert.equal(
       plan({ ...input, to: ["@all"], mode: "request_reply" }).sentence,
-      "lead and reviewer get it now, while working and each owes you a reply.",
+      "lead and reviewer get it now, while working, and each owes you a reply.",
     );
     assert.equal(
       plan({ ...input, to: ["reviewer"], mode: "mail" }).sentence,

@@ -7,6 +7,7 @@ import type { Host } from "../host.ts";
 import { icon } from "../icons.ts";
 import { renderMarkdown } from "../markdown.ts";
 import { deliveries, type RecipientDelivery } from "../state/delivery-words.ts";
+import { flatten } from "../state/excerpt.ts";
 import { copy, copyFrom } from "./copy.ts";
 import { iconButton } from "./controls.ts";
 import { deliveryLine } from "./delivery.ts";
@@ -78,7 +79,7 @@ export class MessageElement extends View {
                 )}
               </div>`
         }
-        ${deliveryLine(list)}
+        ${deliveryLine(list, owes && this.mayWrite ? () => this.reply() : null)}
       </div>
       ${this.#actions(message, list, owes)}`;
   }
@@ -120,7 +121,7 @@ export class MessageElement extends View {
     const data = original?.data as ChatMessage | undefined;
     const who = original === null || original === undefined ? "" : this.name(original.by);
     const text = quote ?? data?.text ?? (original === null ? "a message that is gone" : "…");
-    const excerpt = text.replaceAll(/\s+/g, " ").slice(0, EXCERPT);
+    const excerpt = flatten(text.slice(0, 4 * EXCERPT)).slice(0, EXCERPT);
     return html`<button
       type="button"
       class="quoted"
