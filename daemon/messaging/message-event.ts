@@ -1,5 +1,5 @@
 /** From a validated message to its ledger event, and back to the key it is found by. */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Attachment, MessageMode } from "../../shared/model.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
 import type { Audience } from "../groups/recipients.ts";
@@ -139,7 +139,7 @@ export function contentDigest(
     said.paths,
     said.refs.map(ordered),
   ];
-  return createHash("sha256").update(JSON.stringify(content)).digest("hex");
+  return hash("sha256", JSON.stringify(content));
 }
 
 /** The same JSON value with members in one order. */

@@ -222,7 +222,7 @@ function wayBack(room: GroupRoom, event: LedgerEvent, author: Author): Way {
   const own = by === author.by && data.sender_generation === author.generation;
   if (own && typeof data.dst_group_id === "string") {
     const event_id = remoteId(room.group.group_id, event.id);
-    return { kind: "across", group_id: data.dst_group_id, to: data.dst_to as string[], event_id };
+    return { kind: "across", group_id: data.dst_group_id, to: texts(data.dst_to), event_id };
   }
   if (typeof data.src_group_id === "string" && typeof data.src_event_id === "string") {
     const sender = by === "user" ? "user" : by.slice(by.indexOf("::") + 2);
@@ -236,10 +236,15 @@ function wayBack(room: GroupRoom, event: LedgerEvent, author: Author): Way {
   };
 }
 
+/** An imported message may say anything. */
+function texts(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((item): item is string => typeof item === "string") : [];
+}
+
 /** Those of the recipients that are the same Actors as then: a new one under an old id inherits nothing. Throws invalid_recipient. */
 function stillThere(room: GroupRoom, data: Record<string, unknown>): string[] {
   const generations = (data.to_generations ?? {}) as Record<string, unknown>;
-  const there = (data.to as string[]).filter(
+  const there = texts(data.to).filter(
     (id) =>
       id === "user" ||
       room.group.record.actors.some((actor) => actor.id === id && actor.generation === generations[id]),
