@@ -6,6 +6,7 @@ import type { Socket } from "node:net";
 import { LIMITS } from "../../shared/limits.ts";
 import { eventText, HEARTBEAT } from "./event-text.ts";
 import type { Exchange } from "./exchange.ts";
+import type { Ascii } from "./ledger-subscription.ts";
 
 export class SseStream {
   readonly #socket: Socket;
@@ -49,11 +50,14 @@ export class SseStream {
   }
 
   /** False when the client is too slow: nothing was written then. Whoever has read everything isn't, however much comes at once. */
-  write(bytes: Buffer | string): boolean {
+  write(content: Buffer | Ascii | string): boolean {
     if (this.#ended) return true;
+    const isAscii = typeof content === "object" && "ascii" in content;
+    const bytes = isAscii ? content.ascii : content;
     const waiting = this.#socket.writableLength;
     if (waiting > 0 && waiting + bytes.length > LIMITS.stream.bufferBytes) return false;
-    this.#socket.write(bytes);
+    if (isAscii) this.#socket.write(bytes, "latin1");
+    else this.#socket.write(bytes);
     return true;
   }
 
