@@ -60,7 +60,7 @@ describe("the daemon from the command line", function () {
 
     // `script` gives the command a terminal.
     const command = `'${process.execPath}' '${SVC}' up --port 0 --home '${home}'`;
-    const terminal = spawn("script", ["-qec", command, "/dev/null"], { stdio: ["pipe", "pipe", "pipe"] });
+    const terminal = spawn("bash", ["-c", 'exec script -qec "$1" /dev/null', "bash", command]);
     const shown = collect(terminal);
     await until("the link", () => /http:\/\/127\.0\.0\.1:\d+\/#login=\S+/.test(shown.out));
     const closed = once(terminal, "close");
