@@ -34,20 +34,8 @@ export interface Command {
   handlesInterrupt?: true;
   /** Only the person runs it, never an Actor. */
   personOnly?: true;
-  /** Answers the exit code; nothing means 0. */
-  run(context: CommandContext): Promise<number | void>;
-}
-
-/** Wrong use of the command line: exit 2. */
-export class UsageError extends Error {
-  /** Words of the command whose help to point at. */
-  readonly words: string;
-
-  constructor(message: string, words = "") {
-    super(message);
-    this.name = "UsageError";
-    this.words = words;
-  }
+  /** Answers the exit code; nothing means 0. `commands` is the whole table. */
+  run(context: CommandContext, commands: readonly Command[]): Promise<number | void>;
 }
 
 /** Names of the positional arguments, and whether each must be there. */

@@ -1,8 +1,9 @@
 /** Completion scripts for bash, zsh and fish, from the command table. */
-import { type Command, UsageError } from "./command.ts";
+import type { Command } from "./command.ts";
 import type { CommandContext } from "./context.ts";
 import { summaryOf } from "./help.ts";
-import { COMMANDS, GLOBAL_OPTIONS, GROUPS } from "./table.ts";
+import { GLOBAL_OPTIONS, GROUPS } from "./tables/options.ts";
+import { UsageError } from "./usage-error.ts";
 
 const SHELLS = ["bash", "zsh", "fish"];
 
@@ -12,39 +13,46 @@ function flags(command: Command): string[] {
 }
 
 /** Words that may follow `words` ("" for the first one). */
-function nextWords(words: string): string[] {
+function nextWords(commands: readonly Command[], words: string): string[] {
   const prefix = words === "" ? "" : `${words} `;
-  const next = COMMANDS.filter((command) => command.words.startsWith(prefix)).map(
-    (command) => command.words.slice(prefix.length).split(" ")[0] ?? "",
-  );
+  const next = commands
+    .filter((command) => command.words.startsWith(prefix))
+    .map((command) => command.words.slice(prefix.length).split(" ")[0] ?? "");
   return [...new Set(next)];
 }
 
-/** Values of an option that has only a few. */
-function choices(): [string, readonly string[]][] {
-  const all = new Map<string, Set<string>>();
-  for (const option of COMMANDS.flatMap((command) => command.options ?? []))
-    if (option.choices) all.set(option.name, new Set([...(all.get(option.name) ?? []), ...option.choices]));
-  return [...all].map(([name, values]) => [`--${name}`, [...values]]);
+/** `case` lines with the values of options that have only a few, for commands of one word or of two. */
+function choices(commands: readonly Command[], words: number): string[] {
+  return commands
+    .filter((command) => command.words.split(" ").length === words)
+    .flatMap((command) =>
+      (command.options ?? []).flatMap((option) =>
+        option.choices
+          ? [`    "${command.words} --${option.name}") echo "${option.choices.join(" ")}"; return ;;`]
+          : [],
+      ),
+    );
 }
 
 /** The body that bash and zsh share: given the words so far, what may come. */
-function candidates(): string {
-  const options = COMMANDS.map((command) => `    "${command.words}") echo "${flags(command).join(" ")}" ;;`);
-  const values = choices().map(([flag, names]) => `    "${flag}") echo "${names.join(" ")}"; return ;;`);
+function candidates(commands: readonly Command[]): string {
+  const options = commands.map((command) => `    "${command.words}") echo "${flags(command).join(" ")}" ;;`);
   return `__svc_candidates() {
   local first="$1" second="$2" current="$3" previous="$4"
-  case "$previous" in
-${values.join("\n")}
+  case "$first $second $previous" in
+${choices(commands, 2).join("\n")}
+  esac
+  case "$first $previous" in
+${choices(commands, 1).join("\n")}
   esac
   case "$current" in
     -*) ;;
     *)
-      if [ -z "$first" ]; then echo "${nextWords("").join(" ")}"; return; fi
+      if [ -z "$first" ]; then echo "${nextWords(commands, "").join(" ")}"; return; fi
       if [ -z "$second" ]; then
         case "$first" in
 ${Object.keys(GROUPS)
-  .map((group) => `          ${group}) echo "${nextWords(group).join(" ")}"; return ;;`)
+  .map((group) => `          ${group}) echo "${nextWords(commands, group).join(" ")}"; return ;;`)
   .join("\n")}
           completion) echo "${SHELLS.join(" ")}"; return ;;
         esac
@@ -52,7 +60,8 @@ ${Object.keys(GROUPS)
       return ;;
   esac
   case "$first \${second}" in
-${COMMANDS.filter(({ words }) => words.includes(" "))
+${commands
+  .filter(({ words }) => words.includes(" "))
   .map((command) => `    "${command.words}") echo "${flags(command).join(" ")}"; return ;;`)
   .join("\n")}
   esac
@@ -63,9 +72,9 @@ ${options.filter((line) => !/"[^"]+ [^"]+"\)/.test(line)).join("\n")}
 }`;
 }
 
-function bash(): string {
+function bash(commands: readonly Command[]): string {
   return `# Completion of svc for bash: svc completion bash > ~/.local/share/bash-completion/completions/svc
-${candidates()}
+${candidates(commands)}
 _svc() {
   local word first="" second="" at
   for ((at = 1; at < COMP_CWORD; at++)); do
@@ -81,10 +90,10 @@ complete -o default -F _svc svc
 `;
 }
 
-function zsh(): string {
+function zsh(commands: readonly Command[]): string {
   return `#compdef svc
 # Completion of svc for zsh: svc completion zsh > a folder of your fpath, as _svc
-${candidates()}
+${candidates(commands)}
 _svc() {
   local word first="" second="" at
   for ((at = 2; at < CURRENT; at++)); do
@@ -104,21 +113,21 @@ function quoted(text: string): string {
   return `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
 }
 
-function fish(): string {
+function fish(commands: readonly Command[]): string {
   const lines = ["# Completion of svc for fish: svc completion fish > ~/.config/fish/completions/svc.fish"];
-  const top = nextWords("").join(" ");
-  for (const word of nextWords("")) {
-    const command = COMMANDS.find(({ words }) => words === word);
+  const top = nextWords(commands, "").join(" ");
+  for (const word of nextWords(commands, "")) {
+    const command = commands.find(({ words }) => words === word);
     const text = command ? summaryOf(command) : (GROUPS[word] ?? "");
     lines.push(
       `complete -c svc -n "not __fish_seen_subcommand_from ${top}" -f -a ${word} -d ${quoted(text)}`,
     );
   }
-  for (const command of COMMANDS) {
+  for (const command of commands) {
     const [first = "", second] = command.words.split(" ");
     let condition = `__fish_seen_subcommand_from ${first}`;
     if (second !== undefined) {
-      const siblings = nextWords(first).join(" ");
+      const siblings = nextWords(commands, first).join(" ");
       lines.push(
         `complete -c svc -n "${condition}; and not __fish_seen_subcommand_from ${siblings}" -f -a ${second} -d ${quoted(summaryOf(command))}`,
       );
@@ -134,14 +143,14 @@ function fish(): string {
   return `${lines.join("\n")}\n`;
 }
 
-const SCRIPTS: ReadonlyMap<string, () => string> = new Map([
+const SCRIPTS: ReadonlyMap<string, (commands: readonly Command[]) => string> = new Map([
   ["bash", bash],
   ["zsh", zsh],
   ["fish", fish],
 ]);
 
-export async function completion(context: CommandContext): Promise<void> {
+export async function completion(context: CommandContext, commands: readonly Command[]): Promise<void> {
   const script = SCRIPTS.get(context.arg(0));
   if (!script) throw new UsageError(`SHELL is one of ${SHELLS.join(", ")}.`, context.words);
-  process.stdout.write(script());
+  process.stdout.write(script(commands));
 }

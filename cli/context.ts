@@ -5,9 +5,9 @@ import { launchToken } from "../daemon/client/identity.ts";
 import { resolveHome } from "../daemon/home/paths.ts";
 import { ENVIRONMENT } from "../shared/names.ts";
 import type { ArgumentsOf, OperationName, ResultOf } from "../shared/operations/registry.ts";
-import { UsageError } from "./command.ts";
+import type { Arguments, Options } from "./arguments.ts";
 import type { Output } from "./output.ts";
-import type { Invocation, Options } from "./parse.ts";
+import { UsageError } from "./usage-error.ts";
 
 export class CommandContext {
   readonly args: readonly string[];
@@ -19,8 +19,8 @@ export class CommandContext {
   readonly words: string;
   #client: DaemonClient | null = null;
 
-  constructor(invocation: Invocation, out: Output) {
-    this.words = invocation.command.words;
+  constructor(words: string, invocation: Arguments, out: Output) {
+    this.words = words;
     this.args = invocation.args;
     this.rest = invocation.rest;
     this.options = invocation.options;

@@ -2,8 +2,8 @@
 import { realpathSync } from "node:fs";
 import { sep } from "node:path";
 import type { DaemonClient } from "../daemon/client/client.ts";
-import { UsageError } from "./command.ts";
 import { oneLine } from "./output.ts";
+import { UsageError } from "./usage-error.ts";
 
 /** Length of the scope path that holds the directory, -1 when none does. */
 function nearness(scopes: readonly { path: string }[], directory: string): number {

@@ -2,7 +2,7 @@
 import { type Command, type Option, positionals } from "./command.ts";
 import { OPERATION_TEXTS } from "./contract-data.ts";
 import type { Output } from "./output.ts";
-import { COMMANDS, GLOBAL_OPTIONS, GROUPS } from "./table.ts";
+import { GLOBAL_OPTIONS, GROUPS } from "./tables/options.ts";
 
 /** A command in a sentence or two. */
 export function summaryOf(command: Command): string {
@@ -65,13 +65,13 @@ function printCommand(out: Output, command: Command): void {
 }
 
 /** `words` is as parse() answers it: a command, a group of commands, or "". */
-export function printHelp(words: string, out: Output): void {
-  const command = COMMANDS.find((entry) => entry.words === words);
+export function printHelp(words: string, commands: readonly Command[], out: Output): void {
+  const command = commands.find((entry) => entry.words === words);
   if (command) {
     printCommand(out, command);
     return;
   }
-  const inGroup = COMMANDS.filter((entry) => entry.words.startsWith(`${words} `));
+  const inGroup = commands.filter((entry) => entry.words.startsWith(`${words} `));
   if (words !== "") {
     out.line(`${GROUPS[words] ?? ""}.`);
     out.line();
@@ -89,7 +89,7 @@ export function printHelp(words: string, out: Output): void {
   out.line();
   out.line(`${out.style("bold", "Usage:")} svc COMMAND [options]`);
   out.line();
-  const single = COMMANDS.filter((entry) => !entry.words.includes(" "));
+  const single = commands.filter((entry) => !entry.words.includes(" "));
   rows(
     out,
     single.map((entry) => [entry.words, brief(entry)]),

@@ -1,6 +1,6 @@
 /** Text from standard input. */
 import { LIMITS } from "../shared/limits.ts";
-import { UsageError } from "./command.ts";
+import { UsageError } from "./usage-error.ts";
 
 /** All of it as UTF-8, bounded to what an operation takes. Throws UsageError. */
 export async function readInput(): Promise<string> {

@@ -2,10 +2,11 @@
 import { DaemonUnreachable, RefusedByDaemon } from "../daemon/client/failures.ts";
 import { launchToken } from "../daemon/client/identity.ts";
 import { Refusal } from "../shared/errors.ts";
-import { UsageError } from "./command.ts";
 import { CommandContext } from "./context.ts";
 import { Output } from "./output.ts";
 import { parse } from "./parse.ts";
+import { COMMANDS } from "./table.ts";
+import { UsageError } from "./usage-error.ts";
 
 const EXIT = { done: 0, refused: 1, usage: 2, unreachable: 3, interrupted: 130 } as const;
 
@@ -38,7 +39,7 @@ async function run(argv: readonly string[]): Promise<number> {
     const invocation = parse(argv);
     if ("help" in invocation) {
       const { printHelp } = await import("./help.ts");
-      printHelp(invocation.help, out);
+      printHelp(invocation.help, COMMANDS, out);
       return EXIT.done;
     }
     const { command } = invocation;
@@ -48,8 +49,8 @@ async function run(argv: readonly string[]): Promise<number> {
       throw new Refusal("permission_denied", {
         specifics: `'svc ${command.words}' is the person's, not an Actor's.`,
       });
-    context = new CommandContext(invocation, out);
-    return (await command.run(context)) ?? EXIT.done;
+    context = new CommandContext(command.words, invocation, out);
+    return (await command.run(context, COMMANDS)) ?? EXIT.done;
   } catch (error) {
     return report(error, out);
   } finally {

@@ -3,16 +3,15 @@
  * words come first, every value is joined to its option (`--to=0123` stays text), and positional arguments stand behind `--`.
  */
 import sade from "sade";
-import { type Command, type Option, positionals, UsageError } from "./command.ts";
-import { COMMANDS, GLOBAL_OPTIONS } from "./table.ts";
+import type { Arguments } from "./arguments.ts";
+import { type Command, type Option, positionals } from "./command.ts";
+import { COMMANDS } from "./table.ts";
+import { GLOBAL_OPTIONS } from "./tables/options.ts";
+import { UsageError } from "./usage-error.ts";
 
-export interface Invocation {
+export interface Invocation extends Arguments {
   command: Command;
-  args: string[];
-  rest: string[];
-  options: Options;
 }
-export type Options = Readonly<Record<string, string | boolean | string[] | undefined>>;
 /** Help for these words: a command, a group of commands, or everything (""). */
 export interface HelpRequest {
   help: string;

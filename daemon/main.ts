@@ -342,7 +342,8 @@ export async function runUntilEnded(options: DaemonOptions): Promise<number> {
   const daemon = await runDaemon(options);
   let code = 0;
   const stop = (): void => void daemon.stop();
-  const fail = (): void => {
+  const fail = (error: unknown): void => {
+    process.stderr.write(`svc: unexpected ${JSON.stringify(errorFields(error))}\n`);
     code = 1;
     stop();
   };

@@ -81,7 +81,7 @@ export async function openRooms(platform: Platform, home: Home): Promise<Rooms> 
     sessions,
     hub,
     async close() {
-      await messaging.close();
+      messaging.close();
       await registry.close();
       await accessTokens.close();
     },

@@ -92,6 +92,9 @@ export async function demo(exitWhenDone: boolean, screen: Screen): Promise<numbe
     const [first, second] = agents as [Agent, Agent];
     await pause();
     const talk = Promise.all([planner(first, pause), coder(second, pause)]);
+    // After Ctrl-C the agents are stopped in the middle of a sentence; nobody waits for the rest of it.
+    talk.catch(() => undefined);
+    shown.catch(() => undefined);
     await client.result("send", {
       group_id,
       to: ["planner"],

@@ -17,7 +17,7 @@ function codeBlock(content: string, language: string): string {
   return (
     `<div class="code-block"><div class="code-head"><span class="code-language">${escape(name)}</span>` +
     `<button type="button" class="code-copy" tabindex="-1">Copy</button></div>` +
-    `<pre tabindex="-1"><code>${escape(content.replace(/\n$/, ""))}</code></pre></div>`
+    `<pre tabindex="0"><code>${escape(content.replace(/\n$/, ""))}</code></pre></div>`
   );
 }
 
@@ -48,6 +48,8 @@ const ALLOWED = {
     ),
   ALLOWED_ATTR: ["class", "href", "start", "tabindex", "type"],
   ALLOWED_URI_REGEXP: /^(?:https?|mailto):/i,
+  /** Their values aren't addresses. */
+  ADD_URI_SAFE_ATTR: ["start", "tabindex", "type"],
   ALLOW_DATA_ATTR: false,
   ALLOW_ARIA_ATTR: false,
 };

@@ -185,10 +185,11 @@ const reads: readonly ReadRow[] = [
 
 async function readFigures(large: Ledger, small: Ledger, rounds: number, size: string): Promise<Figure[]> {
   const figures: Figure[] = [];
-  for (const { name, goal, floor, calls, read } of reads) {
+  for (const row of reads) {
+    const { name, goal, floor, calls } = row;
     const sides = {
-      ours: () => callMs(calls, () => read(large)),
-      theirs: () => callMs(calls, () => read(small)),
+      ours: () => callMs(calls, () => row.read(large)),
+      theirs: () => callMs(calls, () => row.read(small)),
     };
     await interleave(1, sides);
     const { ours, theirs } = await interleave(rounds, sides);

@@ -6,6 +6,8 @@ import { RealFiles } from "../../daemon/platform/real-files.ts";
 import { RealRandom } from "../../daemon/platform/real-random.ts";
 
 export const LINE_BYTES = 600;
+/** What is left for the text of such a line. */
+const TEXT_BYTES = 197;
 const BATCH_EVENTS = 1000;
 const WORDS =
   "amber basin cedar delta ember fjord grove haven inlet jetty knoll lagoon meadow north ocean prairie".split(
@@ -21,14 +23,14 @@ function keyOf(event: EventHead): string | undefined {
 export function message(number: number): NewEvent {
   const clientId = `client-${String(number).padStart(9, "0")}`;
   let text = number % 20 === 0 ? "harbour" : "harvest";
-  for (let at = number; text.length < 138; at += 7) text += ` ${WORDS[at % WORDS.length]!}`;
+  for (let at = number; text.length < TEXT_BYTES; at += 7) text += ` ${WORDS[at % WORDS.length]!}`;
   const data = {
     message_mode: "send",
     to: ["builder"],
     to_generations: { builder: "0b6cf1b5-7c0c-4b64-9c0f-3a54c0a1c0de" },
     client_id: clientId,
     sender_title: "Reviewer",
-    text: text.slice(0, 138),
+    text: text.slice(0, TEXT_BYTES),
     format: "plain",
     attachments: [],
     refs: [],

@@ -95,7 +95,14 @@ export async function start(context: CommandContext): Promise<number> {
       process.execPath,
       [
         programFile(),
-        ...["daemon", "run", "--home", context.home, "--host", host, "--port", String(port)],
+        "daemon",
+        "run",
+        "--home",
+        context.home,
+        "--host",
+        host,
+        "--port",
+        String(port),
         ...(tls ? ["--tls-cert", tls.cert, "--tls-key", tls.key] : []),
       ],
       { detached: true, stdio: ["ignore", "ignore", trouble], cwd: "/" },
@@ -157,16 +164,16 @@ export async function run(context: CommandContext): Promise<number> {
 export async function up(context: CommandContext): Promise<number> {
   const { out } = context;
   const { runUntilEnded } = await import("../../daemon/main.ts");
-  let over = false;
+  const state = { over: false };
   const ended = ends(context, runUntilEnded({ home: context.home, ...listener(context) })).finally(() => {
-    over = true;
+    state.over = true;
   });
   let found = await probe(context);
-  while (!over && found?.pid !== process.pid) {
+  while (!state.over && found?.pid !== process.pid) {
     await delay(PROBE_MS);
     found = await probe(context);
   }
-  if (!over && found) await greet(context, found);
+  if (!state.over && found) await greet(context, found);
   const code = await ended;
   if (code === 0 && !out.json) out.line("The daemon has ended.");
   return code;

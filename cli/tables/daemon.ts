@@ -89,7 +89,7 @@ export const daemonCommands: readonly Command[] = [
     args: "<shell>",
     summary: "Print a completion script for bash, zsh or fish.",
     examples: ["svc completion bash > ~/.local/share/bash-completion/completions/svc"],
-    run: async (context) => (await import("../completion.ts")).completion(context),
+    run: async (context, commands) => (await import("../completion.ts")).completion(context, commands),
   },
   {
     words: "version",

@@ -20,3 +20,20 @@ export const CONFIRM: Option = {
   text: "The Group's id once more: this destroys data",
 };
 export const TITLE: Option = { name: "title", value: "TITLE", text: "Its title" };
+
+/** Taken by every command. */
+export const GLOBAL_OPTIONS: readonly Option[] = [
+  { name: "home", value: "DIR", text: "The Home; else SVC_HOME, else ~/.svc" },
+  { name: "json", text: "Print the operation's envelope as one JSON document" },
+];
+
+/** What the groups of commands are for. */
+export const GROUPS: Readonly<Record<string, string>> = {
+  daemon: "The background process that owns the Home",
+  group: "Groups: conversations of agents and people",
+  actor: "Actors: the agents of a Group",
+  ledger: "Keep a Group's ledger",
+  token: "Access tokens for browsers and scripts",
+  origin: "The address under which this instance is reached from elsewhere",
+  exhibit: "The read-only listener for named Groups",
+};

@@ -48,6 +48,10 @@ export interface GroupSeed {
   prepare?(group_id: string, paths: GroupPaths): Promise<void>;
 }
 
+function notDirectory(path: string): HomeProblem {
+  return new HomeProblem("insecure", path, "It isn't a directory.", "Remove it, or put the directory back.");
+}
+
 const MAKING = "new-";
 const DOOMED = "gone-";
 
@@ -260,8 +264,11 @@ export class GroupRegistry {
   async #openGroup(group_id: string): Promise<OpenGroup> {
     const { files, clock, random, keyOf, ledgerLimits } = this.#deps;
     const paths = this.#deps.paths.group(group_id);
-    if (files.stat(paths.root)?.kind !== "directory") {
-      throw new HomeProblem("insecure", paths.root, "It isn't a directory.", "Remove it.");
+    if (files.stat(paths.root) === null) throw notDirectory(paths.root);
+    const { root, ledger: ledgerPath, blobs, cursors, drafts, tokens, privateEnvironment } = paths;
+    for (const path of [root, ledgerPath, blobs, cursors, drafts, tokens, privateEnvironment]) {
+      // A link would lead out of the Home.
+      if ((files.stat(path)?.kind ?? "directory") !== "directory") throw notDirectory(path);
     }
     await finishReset(files, paths);
     const document = await readGroup(files, paths);

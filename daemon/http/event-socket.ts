@@ -43,7 +43,7 @@ export class EventSockets {
   ): void {
     this.#server.handleUpgrade(request, socket, head, (webSocket) => {
       try {
-        new EventSocket(webSocket, this.#hub, caller, isAllowed);
+        new EventSocket(webSocket, this.#hub, caller, isAllowed).start();
       } catch {
         webSocket.close(1013, "overloaded");
       }
@@ -71,6 +71,12 @@ class EventSocket implements StreamClient {
     this.#hub = hub;
     this.caller = caller;
     this.isAllowed = isAllowed;
+  }
+
+  /** Throws `overloaded`. */
+  start(): void {
+    const socket = this.#socket;
+    const hub = this.#hub;
     hub.add(this);
     socket.on("message", (data, binary) => this.#receive(data as Buffer, binary));
     socket.on("pong", () => (this.#alive = true));

@@ -53,7 +53,7 @@ export class GlobalStream {
 
     const tooSlow = (): void => {
       stream?.resume(last);
-      close();
+      stop();
     };
     const client: GlobalClient = {
       caller,
@@ -78,10 +78,10 @@ export class GlobalStream {
         else last = batch.placed.at(-1)!.event.id;
       },
     };
-    const close = (): void => {
+    const stop = (): void => {
       missed = [];
       this.#clients.delete(client);
-      hub.remove(client);
+      hub.dismiss(client);
     };
     const pump = (): void => {
       while (missed.length > 0 && stream?.isFull(pump) === false) {
@@ -93,7 +93,10 @@ export class GlobalStream {
     };
 
     hub.add(client);
-    stream = new SseStream(exchange, close);
+    stream = new SseStream(exchange, () => {
+      stop();
+      hub.remove(client);
+    });
     this.#clients.add(client);
     if (after !== null) {
       const index = this.#recent.findLastIndex(({ id }) => id === after);

@@ -9,9 +9,6 @@ import { queryOf } from "./operation-routes.ts";
 import { SseStream } from "./sse-stream.ts";
 import type { StreamClient, StreamHub } from "./stream-hub.ts";
 
-/** Whether the credential that a request came with still gives the same access. */
-export type AccessCheck = (exchange: Exchange) => () => boolean;
-
 /** The event to resume after: `Last-Event-ID`, which a browser sends by itself, before `?after=`. */
 export function resumeAfter(exchange: Exchange): string | null {
   const query = new URLSearchParams(queryOf(exchange));
@@ -27,7 +24,10 @@ export function resumeAfter(exchange: Exchange): string | null {
   return parsed.data;
 }
 
+/** A stream is for GET alone (Express would serve HEAD alike), and for whoever takes events. */
 export function checkAccepts(exchange: Exchange): void {
+  if (exchange.request.method !== "GET")
+    throw new Refusal("method_not_allowed", { details: { allow: ["GET"] } });
   const accept = exchange.request.headers.accept ?? "*/*";
   if (!/text\/event-stream|text\/\*|\*\/\*/.test(accept)) {
     throw new Refusal("not_acceptable", { details: { type: "text/event-stream" } });
@@ -52,34 +52,34 @@ export function serveLedgerStream(hub: StreamHub, exchange: Exchange, isAllowed:
     cut: () => stream?.cut(),
     goodbye: () => stream?.end(),
   };
-  const close = (): void => {
+  const stop = (): void => {
     subscription.end();
     unfollow();
-    hub.remove(client);
-  };
-  const tooSlow = (before: string | null): void => {
-    stream?.resume(before);
-    close();
+    hub.dismiss(client);
   };
   const subscription = new LedgerSubscription(ledger, {
     isFull: () => stream?.isFull(() => subscription.pump()) ?? true,
     past: (event) => stream?.push(ledgerText(event.id, JSON.stringify(event))),
     live(batch) {
       if (stream?.write(batch.sse()) !== false) return;
-      tooSlow(batch.first === 0 ? null : ledger.read(batch.first - 1).id);
+      stream.resume(batch.first === 0 ? null : ledger.read(batch.first - 1).id);
+      stop();
     },
     reload() {
       stream?.end(RELOAD);
-      close();
+      stop();
     },
   });
   hub.add(client);
-  stream = new SseStream(exchange, close);
+  stream = new SseStream(exchange, () => {
+    stop();
+    hub.remove(client);
+  });
   unfollow = hub.follow(groupId, {
     batch: (batch) => subscription.offer(batch),
     gone() {
       stream?.end(RELOAD);
-      close();
+      stop();
     },
   });
   subscription.start(after);

@@ -12,25 +12,25 @@ export interface MetricSources {
 }
 
 export function metricsService(sources: MetricSources): (exchange: Exchange) => Promise<void> {
-  let registry: Promise<{ contentType: string; metrics(): Promise<string> }> | undefined;
+  let registry: Promise<{ contentType: string; text: () => Promise<string> }> | undefined;
   return async (exchange) => {
     const caller = callerOfExchange(exchange);
     if (caller.kind !== "user") throw new Refusal("permission_denied");
     registry ??= createRegistry(sources);
-    const { contentType, metrics } = await registry;
+    const { contentType, text } = await registry;
     const { response } = exchange;
     response.setHeader("Content-Type", contentType);
     response.setHeader("Cache-Control", "no-store");
-    response.end(await metrics());
+    response.end(await text());
   };
 }
 
 async function createRegistry(sources: MetricSources) {
   const { default: client } = await import("prom-client");
   const registry = new client.Registry();
-  const registers = [registry];
+  const registers: never[] = [];
   client.collectDefaultMetrics({ register: registry, prefix: "svc_" });
-  new client.Gauge({
+  const operations = new client.Gauge({
     name: "svc_operations",
     help: "Operations since the start, by name and outcome.",
     labelNames: ["operation", "outcome"],
@@ -42,7 +42,7 @@ async function createRegistry(sources: MetricSources) {
       }
     },
   });
-  new client.Gauge({
+  const streams = new client.Gauge({
     name: "svc_streams",
     help: "Open streams.",
     registers,
@@ -50,7 +50,7 @@ async function createRegistry(sources: MetricSources) {
       this.set(sources.streams());
     },
   });
-  new client.Gauge({
+  const groups = new client.Gauge({
     name: "svc_groups",
     help: "Open Groups.",
     registers,
@@ -58,7 +58,7 @@ async function createRegistry(sources: MetricSources) {
       this.set(sources.groups());
     },
   });
-  new client.Gauge({
+  const health = new client.Gauge({
     name: "svc_health",
     help: "Health checks: 0 ok, 1 warning, 2 error.",
     labelNames: ["code"],
@@ -69,5 +69,6 @@ async function createRegistry(sources: MetricSources) {
       }
     },
   });
-  return { contentType: registry.contentType, metrics: () => registry.metrics() };
+  for (const gauge of [operations, streams, groups, health]) registry.registerMetric(gauge);
+  return { contentType: registry.contentType, text: () => registry.metrics() };
 }

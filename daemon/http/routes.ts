@@ -15,14 +15,14 @@ export interface Route {
 
 /** What serves each of the special addresses. */
 export interface SpecialServices {
-  health(exchange: Exchange): void;
-  ready(exchange: Exchange): void;
-  metrics(exchange: Exchange): Promise<void>;
-  upload(exchange: Exchange): Promise<void>;
-  blob(exchange: Exchange): Promise<void>;
-  ledgerStream(exchange: Exchange): void;
-  globalStream(exchange: Exchange): Promise<void>;
-  eventSocketByPlainGet(exchange: Exchange): void;
+  health: (exchange: Exchange) => void;
+  ready: (exchange: Exchange) => void;
+  metrics: (exchange: Exchange) => Promise<void>;
+  upload: (exchange: Exchange) => Promise<void>;
+  blob: (exchange: Exchange) => Promise<void>;
+  ledgerStream: (exchange: Exchange) => void;
+  globalStream: (exchange: Exchange) => Promise<void>;
+  eventSocketByPlainGet: (exchange: Exchange) => void;
 }
 
 export function specialRoutes(services: SpecialServices): Route[] {

@@ -39,6 +39,8 @@ export class SocketConnection {
   /** Answers in the order of the requests; null while one is under way. */
   readonly #answers: (string | null)[] = [];
   #firstAnswer = 0;
+  /** Of the answers that aren't written yet: ASCII goes out as latin1, which copies it without a look at each character. */
+  #encoding: "latin1" | "utf8" = "latin1";
   #foreign = false;
   #ended = false;
   readonly #calls = new Set<SocketCall>();
@@ -146,9 +148,11 @@ export class SocketConnection {
   #settle(index: number, outcome: Outcome): void {
     const status = outcome.ok ? 200 : outcome.refusal.status;
     const body = envelope(outcome);
+    const bytes = Buffer.byteLength(body);
+    if (bytes !== body.length) this.#encoding = "utf8";
     const reason = REASONS[status] ?? "Refused";
     this.#answers[index - this.#firstAnswer] =
-      `HTTP/1.1 ${status} ${reason}\r\n${HEAD}${Buffer.byteLength(body)}\r\n\r\n${body}`;
+      `HTTP/1.1 ${status} ${reason}\r\n${HEAD}${bytes}\r\n\r\n${body}`;
     this.#flush();
   }
 
@@ -160,7 +164,8 @@ export class SocketConnection {
     if (done === 0) return;
     this.#answers.splice(0, done);
     this.#firstAnswer += done;
-    const writable = this.#socket.writable ? this.#socket.write(text) : true;
+    const writable = this.#socket.writable ? this.#socket.write(text, this.#encoding) : true;
+    if (this.#answers.length === 0) this.#encoding = "latin1";
     if (this.#foreign) {
       if (this.#answers.length === 0) this.#handOver();
     } else if (this.#ended) {

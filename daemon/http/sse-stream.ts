@@ -6,12 +6,11 @@ import type { Socket } from "node:net";
 import { LIMITS } from "../../shared/limits.ts";
 import { eventText, HEARTBEAT } from "./event-text.ts";
 import type { Exchange } from "./exchange.ts";
+import type { Ascii } from "./ledger-subscription.ts";
 
 export class SseStream {
   readonly #socket: Socket;
   #ended = false;
-  /** The client was told to go and hasn't read it by the next heartbeat. */
-  #doomed = false;
   #drained: (() => void) | null = null;
 
   constructor(exchange: Exchange, closed: () => void) {
@@ -51,17 +50,19 @@ export class SseStream {
   }
 
   /** False when the client is too slow: nothing was written then. Whoever has read everything isn't, however much comes at once. */
-  write(bytes: Buffer | string): boolean {
+  write(content: Buffer | Ascii | string): boolean {
     if (this.#ended) return true;
+    const isAscii = typeof content === "object" && "ascii" in content;
+    const bytes = isAscii ? content.ascii : content;
     const waiting = this.#socket.writableLength;
     if (waiting > 0 && waiting + bytes.length > LIMITS.stream.bufferBytes) return false;
-    this.#socket.write(bytes);
+    if (isAscii) this.#socket.write(bytes, "latin1");
+    else this.#socket.write(bytes);
     return true;
   }
 
   heartbeat(): void {
-    if (this.#doomed) this.#socket.destroy();
-    else if (!this.#ended && this.#socket.writableLength === 0) this.#socket.write(HEARTBEAT);
+    if (!this.#ended && this.#socket.writableLength === 0) this.#socket.write(HEARTBEAT);
   }
 
   /** Tells a slow client after which event to come back, and goes. */
@@ -72,7 +73,6 @@ export class SseStream {
   end(last = ""): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#doomed = true;
     this.#socket.end(last);
   }
 

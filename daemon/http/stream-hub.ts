@@ -56,6 +56,8 @@ const GATHER_MS = 50;
 export class StreamHub {
   readonly #sources: StreamSources;
   readonly #clients = new Set<StreamClient>();
+  /** Told to go; whoever hasn't gone by the next heartbeat is cut off. */
+  readonly #leaving = new Set<StreamClient>();
   readonly #feeds = new Map<string, Feed>();
   readonly #changedGroups = new Set<string>();
   readonly #changedActors = new Set<string>();
@@ -85,10 +87,18 @@ export class StreamHub {
     if (this.#heartbeat === null) this.#arm();
   }
 
+  /** The client's connection has ended. */
   remove(client: StreamClient): void {
-    if (!this.#clients.delete(client) || this.#clients.size > 0) return;
+    this.#clients.delete(client);
+    this.#leaving.delete(client);
+    if (this.#clients.size + this.#leaving.size > 0) return;
     this.#heartbeat?.cancel();
     this.#heartbeat = null;
+  }
+
+  /** The client was told to go and gets nothing further. */
+  dismiss(client: StreamClient): void {
+    if (this.#clients.delete(client)) this.#leaving.add(client);
   }
 
   /** Follows a Group's ledger until the result is called. Throws `group_not_found` or `group_unavailable`. */
@@ -119,17 +129,17 @@ export class StreamHub {
     const feed = this.#feeds.get(groupId);
     if (feed === undefined) return;
     this.#closeFeed(groupId, feed);
-    for (const listener of [...feed.listeners]) listener.gone();
+    for (const listener of feed.listeners) listener.gone();
   }
 
   /** Cuts every stream whose credential isn't what it was. Every 15 s, and at once when a credential ends. */
   recheck(): void {
-    for (const client of [...this.#clients]) if (!client.isAllowed()) client.cut();
+    for (const client of this.#clients) if (!client.isAllowed()) client.cut();
   }
 
   close(): void {
     this.#closed = true;
-    for (const client of [...this.#clients]) client.goodbye();
+    for (const client of this.#clients) client.goodbye();
   }
 
   #openFeed(groupId: string): Feed {
@@ -155,8 +165,10 @@ export class StreamHub {
     this.#heartbeat = this.#sources.clock.after(
       LIMITS.stream.heartbeatSeconds * 1000,
       () => {
+        for (const client of this.#leaving) client.cut();
+        this.#leaving.clear();
         this.recheck();
-        for (const client of [...this.#clients]) client.heartbeat();
+        for (const client of this.#clients) client.heartbeat();
         if (this.#clients.size > 0) this.#arm();
         else this.#heartbeat = null;
       },

@@ -14,12 +14,18 @@ export const NONE = 0xffffffff;
 export function fingerprint(key: string, words: Uint32Array): void {
   let high = 0x9e3779b9 ^ key.length;
   let low = 0x85ebca6b;
-  for (let at = 0; at < key.length; at += 1) {
-    const code = key.charCodeAt(at);
-    high = Math.imul(high ^ code, 0xcc9e2d51);
+  const even = key.length & ~1;
+  for (let at = 0; at < even; at += 2) {
+    const pair = key.charCodeAt(at) | (key.charCodeAt(at + 1) << 16);
+    high = Math.imul(high ^ pair, 0xcc9e2d51);
     high = (high << 15) | (high >>> 17);
-    low = Math.imul(low ^ code, 0x01000193);
+    low = Math.imul(low ^ pair, 0x01000193);
     low ^= low >>> 13;
+  }
+  if (even < key.length) {
+    const last = key.charCodeAt(even);
+    high = Math.imul(high ^ last, 0xcc9e2d51);
+    low = Math.imul(low ^ last, 0x01000193);
   }
   high ^= high >>> 16;
   high = Math.imul(high, 0x7feb352d) ^ low;
@@ -37,20 +43,31 @@ export interface Columns {
   sources: Uint32Array;
 }
 
+/** Both open-addressing tables as arrays of ordinal + 1. */
+export interface Tables {
+  ids: Uint32Array;
+  keys: Uint32Array;
+  /** Events with a key. */
+  keyed: number;
+}
+
 export class EventIndex {
   count = 0;
   #ids = new Uint32Array(FIRST_CAPACITY * 4);
   #positions = new Uint32Array(FIRST_CAPACITY);
   #kinds = new Uint8Array(FIRST_CAPACITY);
   #keys = new Uint32Array(FIRST_CAPACITY * 2);
-  /** The event before this one in the chain of its source. */
-  #previous = new Uint32Array(FIRST_CAPACITY).fill(NONE);
-  /** The newest event that refers to this one. */
-  #last = new Uint32Array(FIRST_CAPACITY).fill(NONE);
+  /** The event before this one in the chain of its source: ordinal + 1, 0 for none. */
+  #previous = new Uint32Array(FIRST_CAPACITY);
+  /** The newest event that refers to this one: ordinal + 1, 0 for none. */
+  #last = new Uint32Array(FIRST_CAPACITY);
   /** Ordinal + 1; 0 is free. */
   #idTable = new Uint32Array(FIRST_CAPACITY * 2);
   #keyTable = new Uint32Array(FIRST_CAPACITY * 2);
+  /** Entries of the key table, and how many events each table takes in; the rest follows with the next lookup. */
   #keyed = 0;
+  #idsEntered = 0;
+  #keysEntered = 0;
 
   /** Bytes held by all arrays. */
   get bytes(): number {
@@ -72,15 +89,17 @@ export class EventIndex {
     const ordinal = this.count;
     if (ordinal === this.#positions.length)
       this.#growColumns(ordinal + Math.max(FIRST_CAPACITY, ordinal >>> 3));
-    this.#ids.set(id, ordinal * 4);
+    const at = ordinal * 4;
+    this.#ids[at] = id[0]!;
+    this.#ids[at + 1] = id[1]!;
+    this.#ids[at + 2] = id[2]!;
+    this.#ids[at + 3] = id[3]!;
     this.#positions[ordinal] = position;
     this.#kinds[ordinal] = kind;
     this.count = ordinal + 1;
-    this.#enterId(ordinal);
     if (key !== null) {
       this.#keys[ordinal * 2] = key[0]!;
       this.#keys[ordinal * 2 + 1] = key[1]!;
-      this.#enterKey(ordinal);
     }
     if (source !== NONE) this.#relate(source, ordinal);
     return ordinal;
@@ -89,10 +108,10 @@ export class EventIndex {
   /** Makes room for `total` events at once. */
   reserve(total: number): void {
     if (total > this.#positions.length) this.#growColumns(total);
-    if (total > this.#idTable.length * FULLEST) this.#growIds(Math.ceil(total / FULLEST) + 1);
   }
 
   ordinalOf(id: Uint32Array): number {
+    if (this.#idsEntered < this.count) this.#enterIds();
     const table = this.#idTable;
     const ids = this.#ids;
     const [a, b, c, d] = id as unknown as [number, number, number, number];
@@ -108,6 +127,7 @@ export class EventIndex {
 
   /** Every event whose key has this fingerprint, in append order, until `confirm` says that it is the one. -1 when none is. */
   findKey(key: Uint32Array, confirm: (ordinal: number) => boolean): number {
+    if (this.#keysEntered < this.count) this.#enterKeys();
     const table = this.#keyTable;
     let slot = home(key[0]!, table.length);
     for (;;) {
@@ -137,7 +157,7 @@ export class EventIndex {
   /** Events that refer to this one, oldest first. */
   related(ordinal: number): number[] {
     const chain: number[] = [];
-    for (let at = this.#last[ordinal]!; at !== NONE; at = this.#previous[at]!) chain.push(at);
+    for (let at = this.#last[ordinal]!; at !== 0; at = this.#previous[at - 1]!) chain.push(at - 1);
     return chain.reverse();
   }
 
@@ -146,8 +166,8 @@ export class EventIndex {
     const sources = new Uint32Array(count).fill(NONE);
     const end = first + count;
     for (let source = 0; source < end; source += 1) {
-      for (let at = this.#last[source]!; at !== NONE && at >= first; at = this.#previous[at]!) {
-        if (at < end) sources[at - first] = source;
+      for (let at = this.#last[source]!; at > first; at = this.#previous[at - 1]!) {
+        if (at <= end) sources[at - 1 - first] = source;
       }
     }
     return {
@@ -160,7 +180,7 @@ export class EventIndex {
   }
 
   /**
-   * Adds `count` events whose columns `fill` writes in place, and enters them into the tables when it returns true. Sources must be
+   * Adds `count` events whose columns `fill` writes in place; it returns whether they are good. Sources must be
    * older than their events. False leaves the index as it was.
    */
   load(count: number, fill: (columns: Columns) => boolean): boolean {
@@ -178,14 +198,7 @@ export class EventIndex {
       columns.keys.fill(0);
       return false;
     }
-    let keyed = 0;
-    for (let at = 0; at < columns.keys.length; at += 2)
-      if ((columns.keys[at]! | columns.keys[at + 1]!) !== 0) keyed += 1;
-    if (this.#keyed + keyed > this.#keyTable.length * FULLEST)
-      this.#growKeys(Math.ceil((this.#keyed + keyed) / FULLEST) + 1);
     this.count = end;
-    this.#enterIds(first, end);
-    if (keyed > 0) this.#enterKeys(first, end);
     for (let at = 0; at < count; at += 1) {
       const source = columns.sources[at]!;
       if (source < first + at) this.#relate(source, first + at);
@@ -193,57 +206,74 @@ export class EventIndex {
     return true;
   }
 
+  /** Enters what the tables miss, so that the first lookup needn't. */
+  settle(): void {
+    if (this.#idsEntered < this.count) this.#enterIds();
+    if (this.#keysEntered < this.count) this.#enterKeys();
+  }
+
+  /** The settled tables, for a file beside the ledger. */
+  tables(): Tables {
+    this.settle();
+    return { ids: this.#idTable, keys: this.#keyTable, keyed: this.#keyed };
+  }
+
+  /** Takes tables that hold exactly the events present now. `fill` writes them and returns whether they are good. */
+  loadTables(idSlots: number, keySlots: number, keyed: number, fill: (tables: Tables) => boolean): boolean {
+    const ids = new Uint32Array(idSlots);
+    const keys = new Uint32Array(keySlots);
+    if (idSlots <= this.count || keySlots <= keyed || !fill({ ids, keys, keyed })) return false;
+    this.#idTable = ids;
+    this.#keyTable = keys;
+    this.#keyed = keyed;
+    this.#idsEntered = this.count;
+    this.#keysEntered = this.count;
+    return true;
+  }
+
   #relate(source: number, ordinal: number): void {
     this.#previous[ordinal] = this.#last[source]!;
-    this.#last[source] = ordinal;
+    this.#last[source] = ordinal + 1;
   }
 
-  #enterId(ordinal: number): void {
-    if (this.count > this.#idTable.length * FULLEST) this.#growIds(Math.ceil(this.count / ROOMY));
-    else this.#enterIds(ordinal, ordinal + 1);
-  }
-
-  #enterIds(from: number, to: number): void {
+  #enterIds(): void {
+    if (this.count > this.#idTable.length * FULLEST) {
+      this.#idTable = new Uint32Array(slotsFor(this.count, this.#idsEntered));
+      this.#idsEntered = 0;
+    }
     const table = this.#idTable;
     const ids = this.#ids;
     const { length } = table;
-    for (let ordinal = from; ordinal < to; ordinal += 1) {
+    for (let ordinal = this.#idsEntered; ordinal < this.count; ordinal += 1) {
       const at = ordinal * 4;
       let slot = home(mix(ids[at]!, ids[at + 1]!, ids[at + 2]!, ids[at + 3]!), length);
       while (table[slot] !== EMPTY) slot = slot + 1 === length ? 0 : slot + 1;
       table[slot] = ordinal + 1;
     }
+    this.#idsEntered = this.count;
   }
 
-  #enterKey(ordinal: number): void {
-    if (this.#keyed + 1 > this.#keyTable.length * FULLEST)
-      this.#growKeys(Math.ceil((this.#keyed + 1) / ROOMY), ordinal);
-    this.#enterKeys(ordinal, ordinal + 1);
-  }
-
-  #enterKeys(from: number, to: number): void {
-    const table = this.#keyTable;
+  #enterKeys(): void {
     const keys = this.#keys;
+    let keyed = this.#keyed;
+    for (let ordinal = this.#keysEntered; ordinal < this.count; ordinal += 1) {
+      if ((keys[ordinal * 2]! | keys[ordinal * 2 + 1]!) !== 0) keyed += 1;
+    }
+    if (keyed > this.#keyTable.length * FULLEST) {
+      this.#keyTable = new Uint32Array(slotsFor(keyed, this.#keysEntered));
+      this.#keysEntered = 0;
+    }
+    this.#keyed = keyed;
+    const table = this.#keyTable;
     const { length } = table;
-    for (let ordinal = from; ordinal < to; ordinal += 1) {
+    for (let ordinal = this.#keysEntered; ordinal < this.count; ordinal += 1) {
       const high = keys[ordinal * 2]!;
       if ((high | keys[ordinal * 2 + 1]!) === 0) continue;
-      this.#keyed += 1;
       let slot = home(high, length);
       while (table[slot] !== EMPTY) slot = slot + 1 === length ? 0 : slot + 1;
       table[slot] = ordinal + 1;
     }
-  }
-
-  #growIds(slots: number): void {
-    this.#idTable = new Uint32Array(slots);
-    this.#enterIds(0, this.count);
-  }
-
-  #growKeys(slots: number, count = this.count): void {
-    this.#keyTable = new Uint32Array(slots);
-    this.#keyed = 0;
-    this.#enterKeys(0, count);
+    this.#keysEntered = this.count;
   }
 
   #growColumns(capacity: number): void {
@@ -251,12 +281,17 @@ export class EventIndex {
     this.#ids = widened(this.#ids, capacity * 4, used * 4);
     this.#positions = widened(this.#positions, capacity, used);
     this.#keys = widened(this.#keys, capacity * 2, used * 2);
-    this.#previous = widened(this.#previous, capacity, used).fill(NONE, used);
-    this.#last = widened(this.#last, capacity, used).fill(NONE, used);
+    this.#previous = widened(this.#previous, capacity, used);
+    this.#last = widened(this.#last, capacity, used);
     const kinds = new Uint8Array(capacity);
     kinds.set(this.#kinds.subarray(0, used));
     this.#kinds = kinds;
   }
+}
+
+/** Room for `entries` that are there at once, or for as many again as it takes to grow on. */
+function slotsFor(entries: number, before: number): number {
+  return Math.ceil(entries / (before === 0 ? FULLEST : ROOMY)) + 1;
 }
 
 function widened(array: Uint32Array, length: number, used: number): Uint32Array<ArrayBuffer> {

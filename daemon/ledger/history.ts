@@ -26,7 +26,7 @@ const READ_GAP_BYTES = 64 * 1024;
 const READ_BYTES = 4 * 1024 * 1024;
 
 /** The id's four words into `words`. */
-export function wordsOfId(id: string, words: Uint32Array): void {
+function wordsOfId(id: string, words: Uint32Array): void {
   for (let word = 0; word < 4; word += 1) {
     let value = 0;
     for (let at = word * 8; at < word * 8 + 8; at += 1) {

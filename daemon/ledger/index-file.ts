@@ -15,6 +15,8 @@ const EDGE_BYTES = 4096;
 const SAMPLE_BYTES = 256;
 const SAMPLES = 32;
 const BYTES_PER_EVENT = 33;
+/** No event is shorter. */
+const SHORTEST_LINE_BYTES = 64;
 
 interface Header {
   number: number;
@@ -41,6 +43,16 @@ function sampleOf(file: OpenFile, bytes: number): string {
   for (let spot = 1; spot <= SAMPLES; spot += 1)
     take(Math.floor((bytes * spot) / (SAMPLES + 1)), SAMPLE_BYTES);
   return hash.digest("hex");
+}
+
+/** Events that the segment's index file claims to cover; 0 without one. Only good for making room. */
+export function claimedCount(history: History, segment: Segment): number {
+  const { files } = history.storage;
+  const path = pathOf(history.storage, indexName(segment.number));
+  const status = files.stat(path);
+  return status?.kind === "file"
+    ? Math.floor(Math.min(status.bytes / BYTES_PER_EVENT, segment.bytes / SHORTEST_LINE_BYTES))
+    : 0;
 }
 
 /** Keeps the segment's part of the index. It may be lost in a crash; then an open reads the segment. */
@@ -112,7 +124,7 @@ function sections(columns: Columns): Uint8Array[] {
   return [asBytes(ids), asBytes(positions), asBytes(keys), asBytes(sources), kinds];
 }
 
-function asBytes(array: Uint32Array): Uint8Array {
+export function asBytes(array: Uint32Array): Uint8Array {
   return new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
 }
 

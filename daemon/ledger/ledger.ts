@@ -14,6 +14,7 @@ import { readPage, readWindow } from "./pages.ts";
 import { search } from "./search.ts";
 import type { Segment } from "./segments.ts";
 import { storageRefusal } from "./storage.ts";
+import { writeTables } from "./tables-file.ts";
 import type {
   LedgerLimits,
   LedgerOptions,
@@ -237,6 +238,7 @@ export class Ledger {
 async function keepIndexes(history: History, segments: Segment[]): Promise<void> {
   try {
     for (const segment of segments) await writeIndex(history, segment);
+    await writeTables(history);
     await writeCheckpoint(history);
   } catch {
     // The next open reads the segments instead.

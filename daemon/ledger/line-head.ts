@@ -1,6 +1,7 @@
 /** What keys, references and projections need of an event, read from the raw line without parsing it. */
 import type { LedgerEvent } from "../../shared/events.ts";
 import { LAST_HEAD_MEMBER, LINE_START, MESSAGE_KIND } from "./line.ts";
+import { hexWord, matches, Pattern, plainEnd, stringEnd } from "./line-bytes.ts";
 import type { EventHead } from "./types.ts";
 
 const QUOTE = 34;
@@ -12,45 +13,35 @@ const CLOSE_BRACKET = 93;
 const OPEN_BRACE = 123;
 const CLOSE_BRACE = 125;
 
-/** Value of a hex digit by its code, 255 for any other byte. */
-const HEX = new Uint8Array(256).fill(255);
-for (let digit = 0; digit < 16; digit += 1) HEX[digit.toString(16).charCodeAt(0)] = digit;
-
-/** Eight hex digits as a 32-bit number; -1 when one isn't a digit. */
-export function hexWord(bytes: Uint8Array, at: number): number {
-  const a = HEX[bytes[at]!]!;
-  const b = HEX[bytes[at + 1]!]!;
-  const c = HEX[bytes[at + 2]!]!;
-  const d = HEX[bytes[at + 3]!]!;
-  const e = HEX[bytes[at + 4]!]!;
-  const f = HEX[bytes[at + 5]!]!;
-  const g = HEX[bytes[at + 6]!]!;
-  const h = HEX[bytes[at + 7]!]!;
-  if ((a | b | c | d | e | f | g | h) > 15) return -1;
-  return ((a << 28) | (b << 24) | (c << 20) | (d << 16) | (e << 12) | (f << 8) | (g << 4) | h) >>> 0;
+/** What stands between a line's time and its data, and where data may begin the same way as before. */
+interface Opening {
+  pattern: Pattern;
+  kind: string;
+  /** Places of scope, actor and data, relative to the line. */
+  scope: number;
+  scopeEnd: number;
+  by: string;
+  dataAt: number;
+  shapes: Shape[];
 }
 
-/** Keeps one string per distinct short value, so that a million lines don't make a million equal strings. */
-class Interner {
-  readonly #buckets: ({ bytes: Uint8Array; text: string }[] | undefined)[] = [];
-
-  text(bytes: Buffer, start: number, end: number): string {
-    let hash = end - start;
-    for (let at = start; at < end; at += 1) hash = (Math.imul(hash, 31) + bytes[at]!) | 0;
-    const at = (hash ^ (hash >>> 8)) & 255;
-    const bucket = (this.#buckets[at] ??= []);
-    search: for (const entry of bucket) {
-      if (entry.bytes.length !== end - start) continue;
-      for (let at = 0; at < entry.bytes.length; at += 1) {
-        if (entry.bytes[at] !== bytes[start + at]) continue search;
-      }
-      return entry.text;
-    }
-    const text = bytes.toString("utf8", start, end);
-    if (bucket.length < 16) bucket.push({ bytes: Uint8Array.prototype.slice.call(bytes, start, end), text });
-    return text;
-  }
+/**
+ * The layout of a message's data up to `text`: fixed bytes, with a string that differs from message to message in each gap between them.
+ * Recipients change seldom, so a few shapes fit nearly every line.
+ */
+interface Shape {
+  parts: Pattern[];
+  places: Map<string, Place>;
+  /** Where the members before `text` end, relative to the last part. */
+  headEnd: number;
 }
+
+/** A member's value: what stands in a gap, or bytes relative to a part. */
+type Place = { gap: number } | { gap: -1; part: number; start: number; end: number };
+
+const OPENINGS_MAX = 32;
+const SHAPES_MAX = 8;
+const GAP_MEMBERS = new Set(["reply_to", "client_id"]);
 
 const MEMBER_SLOTS = 4;
 const TS_LENGTH = 24;
@@ -59,27 +50,32 @@ const AFTER_ID = Buffer.from('","ts":"');
 const TS_AT = ID_AT + 32 + AFTER_ID.length;
 const AFTER_TS = Buffer.from('","kind":"');
 const KIND_AT = TS_AT + TS_LENGTH + AFTER_TS.length;
-const START = Buffer.from(LINE_START);
+const ID_START = new Pattern(Buffer.from(LINE_START), 0, LINE_START.length);
+const ID_END = new Pattern(AFTER_ID, 0, AFTER_ID.length);
 const AFTER_SCOPE = Buffer.from('"by":"');
 const AFTER_BY = Buffer.from('"data":{');
 
 /** A line of our layout. One object serves a whole scan: `place` moves it on. */
 export class LineHead implements EventHead {
   readonly #afterKind: Buffer;
-  readonly #interner = new Interner();
+  #openings: Opening[] = [];
+  #opening: Opening | null = null;
+  #view: DataView = new DataView(new ArrayBuffer(0));
   readonly #names = new Map<string, Buffer>();
   #bytes: Buffer = Buffer.alloc(0);
   #start = 0;
   #end = 0;
-  #scope = 0;
-  #scopeEnd = 0;
-  #by = 0;
-  #byEnd = 0;
   #dataAt = 0;
   /** Name start, name end, value start, value end of each member of data; filled on first use. */
   #members = new Int32Array(64 * MEMBER_SLOTS);
   #memberCount = -1;
   #headEnd = 0;
+  #shape: Shape | null = null;
+  /** Where the parts of the shape begin in this line, and where the strings between them begin and end. */
+  readonly #parts = new Int32Array(GAP_MEMBERS.size + 1);
+  readonly #gaps = new Int32Array(GAP_MEMBERS.size * 2);
+  #valueStart = 0;
+  #valueEnd = 0;
   #data: Record<string, unknown> | null = null;
   kind = "";
 
@@ -91,27 +87,66 @@ export class LineHead implements EventHead {
   place(bytes: Buffer, start: number, end: number): boolean {
     this.#memberCount = -1;
     this.#data = null;
-    this.#bytes = bytes;
+    if (bytes !== this.#bytes) {
+      this.#bytes = bytes;
+      this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    }
     this.#start = start;
     this.#end = end;
     if (end - start < KIND_AT + 16 || bytes[end - 1] !== CLOSE_BRACE || bytes[end - 2] !== CLOSE_BRACE)
       return false;
-    if (!matches(bytes, start, START)) return false;
-    if (!matches(bytes, start + ID_AT + 32, AFTER_ID)) return false;
-    if (!matches(bytes, start + TS_AT + TS_LENGTH, AFTER_TS)) return false;
-    const kindEnd = plainEnd(bytes, start + KIND_AT, end);
-    if (kindEnd < 0 || !matches(bytes, kindEnd + 1, this.#afterKind)) return false;
-    this.#scope = kindEnd + 1 + this.#afterKind.length;
-    this.#scopeEnd = plainEnd(bytes, this.#scope, end);
-    if (this.#scopeEnd < 0 || bytes[this.#scopeEnd + 1] !== COMMA) return false;
-    if (!matches(bytes, this.#scopeEnd + 2, AFTER_SCOPE)) return false;
-    this.#by = this.#scopeEnd + 2 + AFTER_SCOPE.length;
-    this.#byEnd = plainEnd(bytes, this.#by, end);
-    if (this.#byEnd < 0 || bytes[this.#byEnd + 1] !== COMMA || !matches(bytes, this.#byEnd + 2, AFTER_BY))
-      return false;
-    this.#dataAt = this.#byEnd + 2 + AFTER_BY.length;
-    this.kind = this.#interner.text(bytes, start + KIND_AT, kindEnd);
+    if (!ID_START.stands(this.#view, start) || !ID_END.stands(this.#view, start + ID_AT + 32)) return false;
+    const opening = this.#knownOpening() ?? this.#newOpening();
+    this.#opening = opening;
+    if (opening === null) return false;
+    this.kind = opening.kind;
+    this.#dataAt = start + opening.dataAt;
     return true;
+  }
+
+  #knownOpening(): Opening | null {
+    const openings = this.#openings;
+    const at = this.#start + TS_AT + TS_LENGTH;
+    for (let index = 0; index < openings.length; index += 1) {
+      const opening = openings[index]!;
+      if (at + opening.pattern.length > this.#end || !opening.pattern.stands(this.#view, at)) continue;
+      if (index > 0) {
+        openings[index] = openings[index - 1]!;
+        openings[index - 1] = opening;
+      }
+      return opening;
+    }
+    return null;
+  }
+
+  /** Reads what no earlier line began with; null when it isn't our layout. */
+  #newOpening(): Opening | null {
+    const bytes = this.#bytes;
+    const start = this.#start;
+    const end = this.#end;
+    if (!matches(bytes, start + TS_AT + TS_LENGTH, AFTER_TS)) return null;
+    const kindEnd = plainEnd(bytes, start + KIND_AT, end);
+    if (kindEnd < 0 || !matches(bytes, kindEnd + 1, this.#afterKind)) return null;
+    const scope = kindEnd + 1 + this.#afterKind.length;
+    const scopeEnd = plainEnd(bytes, scope, end);
+    if (scopeEnd < 0 || bytes[scopeEnd + 1] !== COMMA || !matches(bytes, scopeEnd + 2, AFTER_SCOPE))
+      return null;
+    const by = scopeEnd + 2 + AFTER_SCOPE.length;
+    const byEnd = plainEnd(bytes, by, end);
+    if (byEnd < 0 || bytes[byEnd + 1] !== COMMA || !matches(bytes, byEnd + 2, AFTER_BY)) return null;
+    const dataAt = byEnd + 2 + AFTER_BY.length;
+    const opening: Opening = {
+      pattern: new Pattern(bytes, start + TS_AT + TS_LENGTH, dataAt),
+      kind: bytes.toString("utf8", start + KIND_AT, kindEnd),
+      scope: scope - start,
+      scopeEnd: scopeEnd - start,
+      by: bytes.toString("utf8", by, byEnd),
+      dataAt: dataAt - start,
+      shapes: [],
+    };
+    if (this.#openings.length === OPENINGS_MAX) this.#openings.pop();
+    this.#openings.push(opening);
+    return opening;
   }
 
   /** The id as four words into `words`; false when it isn't 32 lowercase hex digits. */
@@ -133,11 +168,12 @@ export class LineHead implements EventHead {
   }
 
   get scope_key(): string {
-    return this.#interner.text(this.#bytes, this.#scope, this.#scopeEnd);
+    const { scope, scopeEnd } = this.#opening!;
+    return this.#bytes.toString("utf8", this.#start + scope, this.#start + scopeEnd);
   }
 
   get by(): string {
-    return this.#interner.text(this.#bytes, this.#by, this.#byEnd);
+    return this.#opening!.by;
   }
 
   get data(): Record<string, unknown> {
@@ -150,10 +186,9 @@ export class LineHead implements EventHead {
   }
 
   string(name: string): string | undefined {
-    const at = this.#value(name);
-    if (at < 0 || this.#bytes[this.#members[at + 2]!] !== QUOTE) return undefined;
-    const start = this.#members[at + 2]!;
-    const end = this.#members[at + 3]!;
+    if (!this.#find(name) || this.#bytes[this.#valueStart] !== QUOTE) return undefined;
+    const start = this.#valueStart;
+    const end = this.#valueEnd;
     for (let at = start; at < end; at += 1) {
       const byte = this.#bytes[at]!;
       if (byte === BACKSLASH || byte > 127)
@@ -162,21 +197,43 @@ export class LineHead implements EventHead {
     return this.#bytes.toString("latin1", start + 1, end - 1);
   }
 
+  /** What stands between the gaps is alike in all lines of a shape, and audiences aren't in gaps. */
+  get shape(): object | null {
+    if (this.#memberCount < 0) this.#findMembers();
+    return this.#shape;
+  }
+
   /** Words of a member that is an event id; false when it isn't there or isn't one. */
   memberWords(name: string, words: Uint32Array): boolean {
-    const at = this.#value(name);
-    if (at < 0 || this.#members[at + 3]! - this.#members[at + 2]! !== 34) return false;
+    if (!this.#find(name) || this.#valueEnd - this.#valueStart !== 34) return false;
     for (let word = 0; word < 4; word += 1) {
-      const value = hexWord(this.#bytes, this.#members[at + 2]! + 1 + word * 8);
+      const value = hexWord(this.#bytes, this.#valueStart + 1 + word * 8);
       if (value < 0) return false;
       words[word] = value;
     }
     return true;
   }
 
-  /** Slot of the last member of that name, as JSON.parse would choose; -1 when there is none. */
-  #value(name: string): number {
+  /** Leaves the place of the last member of that name, as JSON.parse would choose, in `#valueStart` and `#valueEnd`. */
+  #find(name: string): boolean {
     if (this.#memberCount < 0) this.#findMembers();
+    return this.#shape === null ? this.#findAmongMembers(name) : this.#findInShape(this.#shape, name);
+  }
+
+  #findInShape(shape: Shape, name: string): boolean {
+    const place = shape.places.get(name);
+    if (place === undefined) return false;
+    if (place.gap >= 0) {
+      this.#valueStart = this.#gaps[place.gap * 2]!;
+      this.#valueEnd = this.#gaps[place.gap * 2 + 1]!;
+    } else if ("part" in place) {
+      this.#valueStart = this.#parts[place.part]! + place.start;
+      this.#valueEnd = this.#parts[place.part]! + place.end;
+    }
+    return true;
+  }
+
+  #findAmongMembers(name: string): boolean {
     let wanted = this.#names.get(name);
     if (wanted === undefined) {
       wanted = Buffer.from(JSON.stringify(name).slice(1, -1));
@@ -184,27 +241,34 @@ export class LineHead implements EventHead {
     }
     for (let slot = (this.#memberCount - 1) * MEMBER_SLOTS; slot >= 0; slot -= MEMBER_SLOTS) {
       const start = this.#members[slot]!;
-      if (this.#members[slot + 1]! - start === wanted.length && matches(this.#bytes, start, wanted))
-        return slot;
+      if (this.#members[slot + 1]! - start !== wanted.length || !matches(this.#bytes, start, wanted))
+        continue;
+      this.#valueStart = this.#members[slot + 2]!;
+      this.#valueEnd = this.#members[slot + 3]!;
+      return true;
     }
-    return -1;
+    return false;
   }
 
   #findMembers(): void {
     const bytes = this.#bytes;
     const stopsAtText = this.kind === MESSAGE_KIND;
+    this.#headEnd = this.#end - 2;
+    this.#shape = stopsAtText ? this.#knownShape() : null;
+    this.#memberCount = 0;
+    if (this.#shape !== null) return;
     let at = this.#dataAt;
     let count = 0;
-    this.#headEnd = this.#end - 2;
     while (at < this.#headEnd && bytes[at] === QUOTE) {
       const nameEnd = stringEnd(bytes, at, this.#end);
       const valueAt = nameEnd + 1;
       if (bytes[nameEnd] !== COLON) break;
       if (stopsAtText && isText(bytes, at + 1, nameEnd - 1)) {
         this.#headEnd = count === 0 ? this.#dataAt : at - 1;
+        this.#rememberShape(count, valueAt);
         break;
       }
-      const valueEnd = this.#valueEnd(valueAt);
+      const valueEnd = this.#endOfValue(valueAt);
       if ((count + 1) * MEMBER_SLOTS > this.#members.length) this.#growMembers();
       const slot = count * MEMBER_SLOTS;
       this.#members[slot] = at + 1;
@@ -217,13 +281,66 @@ export class LineHead implements EventHead {
     this.#memberCount = count;
   }
 
+  /** The shape of an earlier line that fits this one, with its places filled in. */
+  #knownShape(): Shape | null {
+    const { shapes } = this.#opening!;
+    for (let index = 0; index < shapes.length; index += 1) {
+      if (this.#fits(shapes[index]!)) return shapes[index]!;
+    }
+    return null;
+  }
+
+  #fits({ parts, headEnd }: Shape): boolean {
+    let at = this.#dataAt;
+    for (let part = 0; part < parts.length; part += 1) {
+      const pattern = parts[part]!;
+      if (part > 0) {
+        if (this.#bytes[at] !== QUOTE) return false;
+        this.#gaps[part * 2 - 2] = at;
+        at = stringEnd(this.#bytes, at, this.#end);
+        this.#gaps[part * 2 - 1] = at;
+      }
+      if (at + pattern.length > this.#end || !pattern.stands(this.#view, at)) return false;
+      this.#parts[part] = at;
+      at += pattern.length;
+    }
+    this.#headEnd = this.#parts[parts.length - 1]! + headEnd;
+    return true;
+  }
+
+  /** From the members just found; `textAt` is where the text's value begins. */
+  #rememberShape(count: number, textAt: number): void {
+    const parts: Pattern[] = [];
+    const places = new Map<string, Place>();
+    let from = this.#dataAt;
+    for (let slot = 0; slot < count * MEMBER_SLOTS; slot += MEMBER_SLOTS) {
+      const [nameStart, nameEnd, start, end] = this.#members.subarray(
+        slot,
+        slot + MEMBER_SLOTS,
+      ) as unknown as [number, number, number, number];
+      const name = JSON.parse(`"${this.#bytes.toString("utf8", nameStart, nameEnd)}"`) as string;
+      const isGap = GAP_MEMBERS.has(name) && !places.has(name) && this.#bytes[start] === QUOTE;
+      if (!isGap) {
+        places.set(name, { gap: -1, part: parts.length, start: start - from, end: end - from });
+        continue;
+      }
+      places.set(name, { gap: parts.length });
+      parts.push(new Pattern(this.#bytes, from, start));
+      from = end;
+    }
+    parts.push(new Pattern(this.#bytes, from, textAt));
+    const { shapes } = this.#opening!;
+    shapes.unshift({ parts, places, headEnd: this.#headEnd - from });
+    if (shapes.length > SHAPES_MAX) shapes.pop();
+  }
+
   #growMembers(): void {
     const wider = new Int32Array(this.#members.length * 2);
     wider.set(this.#members);
     this.#members = wider;
   }
 
-  #valueEnd(from: number): number {
+  #endOfValue(from: number): number {
     const bytes = this.#bytes;
     let at = from;
     if (bytes[at] === QUOTE) return stringEnd(bytes, at, this.#end);
@@ -243,34 +360,6 @@ export class LineHead implements EventHead {
     }
     return at;
   }
-}
-
-function matches(bytes: Uint8Array, at: number, expected: Uint8Array): boolean {
-  for (let index = 0; index < expected.length; index += 1) {
-    if (bytes[at + index] !== expected[index]) return false;
-  }
-  return true;
-}
-
-/** Where a string without escapes ends (its quote); -1 when it has some or doesn't end. */
-function plainEnd(bytes: Uint8Array, from: number, limit: number): number {
-  for (let at = from; at < limit; at += 1) {
-    const byte = bytes[at]!;
-    if (byte === QUOTE) return at;
-    if (byte === BACKSLASH) return -1;
-  }
-  return -1;
-}
-
-/** Behind the closing quote of the string whose opening quote is at `from`. */
-function stringEnd(bytes: Uint8Array, from: number, limit: number): number {
-  let at = from + 1;
-  while (at < limit) {
-    const byte = bytes[at]!;
-    if (byte === QUOTE) return at + 1;
-    at += byte === BACKSLASH ? 2 : 1;
-  }
-  return limit;
 }
 
 const TEXT = Buffer.from(LAST_HEAD_MEMBER);

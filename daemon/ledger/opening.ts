@@ -5,14 +5,16 @@ import type { OpenFile } from "../platform/files.ts";
 import { ActiveFile } from "./active-file.ts";
 import { type Anchor, restoreCheckpoint } from "./checkpoint.ts";
 import { History } from "./history.ts";
-import { loadIndex } from "./index-file.ts";
+import { claimedCount, loadIndex } from "./index-file.ts";
 import { LINE_FEED } from "./line.ts";
 import { Rebuild } from "./rebuild.ts";
 import { ACTIVE, type Inventory, type Segment, takeInventory, writeManifest } from "./segments.ts";
 import { corrupt, directorySynced, isTemporary, pathOf, type Storage, synced } from "./storage.ts";
+import { loadTables } from "./tables-file.ts";
 import type { LedgerLimits, LedgerOptions } from "./types.ts";
 
 const COPY_BYTES = 1024 * 1024;
+const SAMPLE_BYTES = 64 * 1024;
 
 export interface Opened {
   history: History;
@@ -42,9 +44,26 @@ export async function openHistory(
 
   const history = new History(storage, options);
   addSegments(history, inventory);
+  try {
+    return await fillHistory(history, inventory, limits, clock);
+  } catch (error) {
+    history.closeFiles();
+    throw error;
+  }
+}
+
+async function fillHistory(
+  history: History,
+  inventory: Inventory,
+  limits: LedgerLimits,
+  clock: Clock,
+): Promise<Opened> {
+  const { storage } = history;
+  const { files } = storage;
   const { followers, anchor } = restoreCheckpoint(history);
   const rebuild = new Rebuild(history, followers);
   const unindexed: Segment[] = [];
+  history.index.reserve(expectedEvents(history));
   for (const segment of history.segments) {
     const size = files.stat(pathOf(storage, segment.name))?.bytes ?? 0;
     if (size < segment.bytes)
@@ -55,11 +74,13 @@ export async function openHistory(
     if (size > segment.bytes) await trimSegment(storage, segment, size, clock);
     segment.first = history.count;
     const covered = loadIndex(history, segment);
+    if (covered > 0) loadTables(history);
     if (covered < segment.bytes) unindexed.push(segment);
     if (covered < segment.bytes || rebuild.isNeeded(history.count))
       rebuild.sealed(segment, history.fileOf(segment), covered);
   }
   const active = inventory.hasActive ? await openActive(history, rebuild, limits, clock) : null;
+  history.index.settle();
   if (anchor !== null && !holds(history, anchor)) replayAll(history);
   if (inventory.manifestStale) await writeManifest(storage, history.segments);
   return { history, active, unindexed };
@@ -76,6 +97,23 @@ async function finishCut(storage: Storage, inventory: Inventory): Promise<void> 
   storage.files.rename(pathOf(storage, ACTIVE), pathOf(storage, entry.name));
   inventory.hasActive = false;
   await directorySynced(storage.files, storage.directory);
+}
+
+/** About how many events the sealed segments hold: as their index files claim, else as the first lines are long. */
+function expectedEvents(history: History): number {
+  let events = 0;
+  let unknownBytes = 0;
+  for (const segment of history.segments) {
+    const claimed = claimedCount(history, segment);
+    events += claimed;
+    if (claimed === 0) unknownBytes += segment.bytes;
+  }
+  const sampled = history.segments.find(({ bytes }) => bytes > 0);
+  if (unknownBytes === 0 || sampled === undefined) return events;
+  const sample = history.readBytes(sampled, 0, Math.min(sampled.bytes, SAMPLE_BYTES));
+  let lines = 1;
+  for (let at = sample.indexOf(LINE_FEED); at >= 0; at = sample.indexOf(LINE_FEED, at + 1)) lines += 1;
+  return events + Math.ceil((unknownBytes / sample.length) * lines);
 }
 
 function addSegments(history: History, inventory: Inventory): void {
@@ -123,6 +161,7 @@ async function openActive(
     history.segments.push(segment);
     const used = usedBytes(file, size);
     const covered = loadIndex(history, segment);
+    if (covered > 0) loadTables(history);
     segment.bytes = rebuild.active(segment, file, covered, used, used - limits.batchBytes);
     if (segment.bytes < used) {
       await cutBehind(storage, file, segment.bytes, used, clock);

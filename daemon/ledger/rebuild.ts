@@ -28,6 +28,11 @@ export class Rebuild {
   readonly #key = new Uint32Array(2);
   readonly #source = new Uint32Array(4);
   readonly #wanted = new Map<string, Follower[]>();
+  /** What follows from the kind of the last line: the next one is often of the same. */
+  #kind: string | null = null;
+  #code = 0;
+  #member: string | undefined;
+  #interested: Follower[] = [];
 
   constructor(history: History, followers: Follower[]) {
     this.#history = history;
@@ -106,7 +111,8 @@ export class Rebuild {
       return true;
     }
     const history = this.#history;
-    const member = REFERENCE_MEMBERS[head.kind];
+    if (head.kind !== this.#kind) this.#meetKind(head.kind);
+    const member = this.#member;
     const refers = member !== undefined && head.memberWords(member, this.#source);
     const source = refers ? history.sourceOf(this.#source) : NONE;
     const key = history.options.keyOf(head);
@@ -114,12 +120,19 @@ export class Rebuild {
     const ordinal = history.index.add(
       this.#id,
       position,
-      history.kindCode(head.kind),
+      this.#code,
       key === undefined ? null : this.#key,
       source,
     );
-    this.#feed(head, ordinal);
+    for (const { from, projection } of this.#interested) if (ordinal >= from) projection.apply(head, ordinal);
     return true;
+  }
+
+  #meetKind(kind: string): void {
+    this.#kind = kind;
+    this.#code = this.#history.kindCode(kind);
+    this.#member = REFERENCE_MEMBERS[kind];
+    this.#interested = this.#followersOf(kind);
   }
 
   #enter(head: EventHead, position: number): void {

@@ -6,7 +6,7 @@ import type { OpenFile } from "../platform/files.ts";
 import { corrupt, pathOf, readWhole, replaceFile, type Storage } from "./storage.ts";
 
 export const ACTIVE = "active.jsonl";
-export const MANIFEST = "manifest.json";
+const MANIFEST = "manifest.json";
 const MANIFEST_VERSION = 1;
 
 /** A run of events in one file. Ordinals `[first, first + count)`, bytes `[0, bytes)` of the file; what stands behind is nothing. */

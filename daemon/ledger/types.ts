@@ -39,6 +39,11 @@ export interface EventHead {
   readonly data: Record<string, unknown>;
   /** The member `name` of `data` when it is a string, without parsing the rest. */
   string(name: string): string | undefined;
+  /**
+   * The same object for messages whose members before `text` were found to be the same but for `reply_to` and `client_id`, so that they
+   * need to be parsed once only; null or absent where that isn't known.
+   */
+  readonly shape?: object | null;
 }
 
 /**

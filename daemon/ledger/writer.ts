@@ -25,13 +25,15 @@ export interface Submission {
 /** Loop turns that a batch may wait at most, should the clock stand still. */
 const GATHER_TURNS = 64;
 
-/** A round of more lines than this needs no company. */
-const SMALL_BATCH_LINES = 64;
+/**
+ * A round of more lines than this needs no company: reading and answering so many takes longer than a sync, which had better run beside it.
+ */
+const SMALL_BATCH_LINES = 16;
 
 /** Batches are put together and written within one turn, so all ledgers share the room for it. */
 let scratch = Buffer.alloc(0);
 
-export type FollowListener = (placed: readonly Placed[]) => void;
+type FollowListener = (placed: readonly Placed[]) => void;
 
 export class Writer {
   readonly #history: History;
@@ -230,7 +232,7 @@ export class Writer {
       active.synced();
       this.#acknowledge(batch, active, bytes);
       done();
-    }, batch.length === 1);
+    }, batch.length <= SMALL_BATCH_LINES);
   }
 
   async #fail(batch: Submission[], error: unknown, done: () => void): Promise<void> {

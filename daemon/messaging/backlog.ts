@@ -20,8 +20,8 @@ export class Backlog {
   push(ordinal: number, id: string): void {
     if (this.#end === this.#ordinals.length) this.#makeRoom();
     this.#ordinals[this.#end] = ordinal;
-    this.#high[this.#end] = Number.parseInt(id.slice(0, 8), 16);
-    this.#low[this.#end] = Number.parseInt(id.slice(8, 16), 16);
+    this.#high[this.#end] = hexWord(id, 0);
+    this.#low[this.#end] = hexWord(id, 8);
     this.#end += 1;
   }
 
@@ -32,8 +32,8 @@ export class Backlog {
 
   /** Place of the event with this id, -1 when it doesn't wait here. Looks from the oldest on. */
   find(id: string): number {
-    const high = Number.parseInt(id.slice(0, 8), 16);
-    const low = Number.parseInt(id.slice(8, 16), 16);
+    const high = hexWord(id, 0);
+    const low = hexWord(id, 8);
     for (let at = this.#start; at < this.#end; at += 1) {
       if (this.#high[at] === high && this.#low[at] === low) return at - this.#start;
     }
@@ -122,4 +122,15 @@ export class Backlog {
     this.#end -= this.#start;
     this.#start = 0;
   }
+}
+
+/** Eight hex digits of an id from `start` on, as a 32-bit number. */
+function hexWord(id: string, start: number): number {
+  let word = 0;
+  for (let at = start; at < start + 8; at += 1) {
+    const code = id.charCodeAt(at);
+    // "0" is 48 and "a" is 97.
+    word = (word << 4) | (code < 58 ? code - 48 : code - 87);
+  }
+  return word >>> 0;
 }

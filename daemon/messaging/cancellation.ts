@@ -1,7 +1,7 @@
 /** Operation `reply_request_cancel`: the sender or the user withdraws what is still open; running work isn't stopped (EVT-011). */
 import { Refusal } from "../../shared/errors.ts";
 import type { LedgerEvent } from "../../shared/events.ts";
-import type { CallContext } from "../../shared/operations/caller.ts";
+import type { CallContext, Caller } from "../../shared/operations/caller.ts";
 import type { InputOf, ResultOf } from "../../shared/operations/registry.ts";
 import { remoteId } from "./cross-group.ts";
 import type { GroupRoom, Rooms } from "./group-room.ts";
@@ -32,7 +32,7 @@ export async function cancelReplyRequest(
   const key = `cancel/${event.id}`;
   const running = room.underWay.get(key);
   if (running !== undefined) return { ...((await running.done) as Cancelled), duplicate: true };
-  const done = cancel(rooms, room, { ordinal, event }, author.by, input.client_id).finally(() =>
+  const done = cancel(rooms, room, { ordinal, event }, caller, input.client_id).finally(() =>
     room.underWay.delete(key),
   );
   room.underWay.set(key, { digest: "", done });
@@ -43,30 +43,37 @@ async function cancel(
   rooms: Rooms,
   room: GroupRoom,
   { ordinal, event }: { ordinal: number; event: LedgerEvent },
-  by: string,
+  caller: Caller,
   client_id: string | undefined,
 ): Promise<Cancelled> {
+  const { by } = room.author(caller);
   const open = room.projection.obligations.get(event.id);
   if (open === undefined) return cancelledBefore(room, event, ordinal);
   const recipients = [...open.owed.keys()];
-  await cancelThere(rooms, room, event, by);
+  await cancelThere(rooms, room, event, caller);
   const data: Record<string, unknown> = { source_event_id: event.id, cancelled_by: by, recipients };
   if (client_id !== undefined) data.client_id = client_id;
   const placed = await room.ledger.append(room.event(EVENTS.cancelled, by, data));
   return { event: placed.event, cancelled: recipients, duplicate: false };
 }
 
-/** A request to another Group ends there first: when this side says cancelled, both have recorded it. */
-async function cancelThere(rooms: Rooms, room: GroupRoom, event: LedgerEvent, by: string): Promise<void> {
-  const { dst_group_id } = event.data;
-  if (typeof dst_group_id !== "string") return;
-  const there = rooms.find(dst_group_id);
-  const source_event_id = remoteId(room.group.group_id, event.id);
+/**
+ * A request between two Groups ends on the other side first: when this side says cancelled, both have recorded it. Who may not enter the
+ * other Group can't cancel what that one asked for.
+ */
+async function cancelThere(rooms: Rooms, room: GroupRoom, event: LedgerEvent, caller: Caller): Promise<void> {
+  const { dst_group_id, src_group_id, src_event_id } = event.data;
+  const goesAcross = typeof dst_group_id === "string";
+  const other = goesAcross ? dst_group_id : src_group_id;
+  if (typeof other !== "string") return;
+  if (caller.kind === "member" && !caller.groups.has(other)) throw new Refusal("permission_denied");
+  const there = rooms.find(other);
+  const source_event_id = goesAcross ? remoteId(room.group.group_id, event.id) : String(src_event_id);
   const open = there?.projection.obligations.get(source_event_id);
   if (there === undefined || open === undefined) return;
-  const sender = by === "user" ? "user" : `${room.group.group_id}::${by}`;
-  const data = { source_event_id, cancelled_by: sender, recipients: [...open.owed.keys()] };
-  await there.ledger.appendAll([there.event(EVENTS.cancelled, sender, data)]);
+  const by = caller.kind === "actor" ? `${room.group.group_id}::${caller.actor_id}` : "user";
+  const data = { source_event_id, cancelled_by: by, recipients: [...open.owed.keys()] };
+  await there.ledger.append(there.event(EVENTS.cancelled, by, data));
 }
 
 function cancelledBefore(room: GroupRoom, event: LedgerEvent, ordinal: number): Cancelled {

@@ -15,7 +15,14 @@ import { carriesFiles, checkBody, gatherAttachments } from "./attachments.ts";
 import { type GroupRoom, type MessagingDependencies, type Rooms, wakeGroup } from "./group-room.ts";
 import { once } from "./idempotency.ts";
 import { EVENTS } from "./kinds.ts";
-import { type Author, contentDigest, messageData, messageKey, type Said } from "./message-event.ts";
+import {
+  type Author,
+  contentDigest,
+  defaultMode,
+  messageData,
+  messageKey,
+  type Said,
+} from "./message-event.ts";
 
 type SentAcross = ResultOf<"send_cross_group">;
 
@@ -50,8 +57,7 @@ export class CrossGroup {
     checkBody(input);
     const room = this.#rooms.get(input.group_id);
     const author = room.author(caller);
-    const toPerson = input.to.length > 0 && input.to.every((recipient) => recipient === "user");
-    const mode = input.message_mode ?? (caller.kind === "actor" && !toPerson ? "mail" : "send");
+    const mode = input.message_mode ?? defaultMode(caller, input.to);
     const address: CrossAddress = { mode, to: input.to, dst_group_id: input.dst_group_id };
     if (input.client_id === undefined) return this.deliver(room, input, address, author, caller);
     const digest = contentDigest(input, address);

@@ -33,17 +33,14 @@ export class Drafts {
   async put(input: InputOf<"draft_put">): Promise<ResultOf<"draft_put">> {
     const room = this.#rooms.get(input.group_id);
     const stored: StoredDraft = { v: 1, draft: input.draft, updated_at: timestamp(this.#deps.clock) };
-    let document = await this.#open(room);
-    if (document === null) {
-      if (input.draft === null) return { updated_at: null };
-      const creating = this.#create(room, stored);
-      this.#documents.set(room, creating);
-      document = await creating.catch((error: unknown) => {
-        this.#documents.delete(room);
-        throw error;
-      });
-    }
-    if (document?.value !== stored) await document?.update(() => stored);
+    // One after the other: the first of them makes the document.
+    const next = this.#open(room).then(async (document) => {
+      if (document === null) return input.draft === null ? null : await this.#create(room, stored);
+      await document.update(() => stored);
+      return document;
+    });
+    this.#keep(room, next);
+    await next;
     return { updated_at: input.draft === null ? null : stored.updated_at };
   }
 
@@ -51,10 +48,17 @@ export class Drafts {
     let document = this.#documents.get(room);
     if (document === undefined) {
       document = JsonDocument.read(this.#options(room));
-      this.#documents.set(room, document);
-      document.catch(() => this.#documents.delete(room));
+      this.#keep(room, document);
     }
     return document;
+  }
+
+  /** After a failure the document is read anew. */
+  #keep(room: GroupRoom, document: Promise<JsonDocument<StoredDraft> | null>): void {
+    this.#documents.set(room, document);
+    document.catch(() => {
+      if (this.#documents.get(room) === document) this.#documents.delete(room);
+    });
   }
 
   async #create(room: GroupRoom, stored: StoredDraft): Promise<JsonDocument<StoredDraft>> {

@@ -40,6 +40,7 @@ export class GroupRoom {
   /** Keyed calls that aren't recorded yet. */
   readonly underWay = new Map<string, { digest: string; done: Promise<unknown> }>();
   readonly #desks = new Map<string, Desk>();
+  #last: { ordinal: number; id: string; ts: string } | null = null;
 
   constructor(group: OpenGroup, projection: MessageProjection, blobs: BlobStore) {
     this.group = group;
@@ -95,6 +96,17 @@ export class GroupRoom {
       throw new Refusal("event_not_found", { details: { event_id } });
     }
     return { ordinal, event };
+  }
+
+  /** The last event that people would call one. */
+  lastEvent(): { id: string; ts: string } | null {
+    const ordinal = this.projection.lastOrdinal;
+    if (ordinal < 0) return null;
+    if (this.#last?.ordinal !== ordinal) {
+      const { id, ts } = this.ledger.read(ordinal);
+      this.#last = { ordinal, id, ts };
+    }
+    return { id: this.#last.id, ts: this.#last.ts };
   }
 
   desk(actor_id: string): Desk {

@@ -222,7 +222,7 @@ export class Inbox {
     try {
       await room.ledger.appendAll(events);
     } catch (error) {
-      this.#sessions.drop(batch_id);
+      this.#sessions.drop(room.group, batch_id);
       throw error;
     }
     if (claimed.length > 0) room.desk(actor.id).handedOutAt = this.#deps.clock.monotonic();
@@ -257,7 +257,7 @@ export class Inbox {
         if (redelivered) selection.redelivered.add(ordinal);
       }
       for (const { ordinal, batch_id } of queue.claimed.values()) {
-        if (this.#sessions.isHeld(batch_id)) continue;
+        if (this.#sessions.isHeld(room.group, batch_id)) continue;
         candidates.push(ordinal);
         selection.redelivered.add(ordinal);
       }
@@ -295,7 +295,7 @@ export class Inbox {
           taken.map(([id]) => delivery(room, actor, id, batch_id, "accepted", reason)),
         );
       }
-      this.#sessions.drop(batch_id);
+      this.#sessions.drop(room.group, batch_id);
     });
   }
 
@@ -312,7 +312,7 @@ export class Inbox {
       );
     } finally {
       // Without its holder the claim is handed out again even if this couldn't be noted.
-      this.#sessions.drop(batch_id);
+      this.#sessions.drop(room.group, batch_id);
     }
   }
 

@@ -1,6 +1,7 @@
 /** From a validated message to its ledger event, and back to the key it is found by. */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Attachment, MessageMode } from "../../shared/model.ts";
+import type { Caller } from "../../shared/operations/caller.ts";
 import type { Audience } from "../groups/recipients.ts";
 import type { EventHead } from "../ledger/types.ts";
 import { EVENTS } from "./kinds.ts";
@@ -52,10 +53,7 @@ export function messageData(message: Message): Record<string, unknown> {
     to_generations: audience.to_generations,
   };
   if (message.reply_to !== undefined) data.reply_to = message.reply_to;
-  if (message.digest !== undefined) {
-    data.client_id = said.client_id;
-    data.client_sha256 = message.digest;
-  }
+  if (message.digest !== undefined) data.client_id = said.client_id;
   if (author.generation !== undefined) data.sender_generation = author.generation;
   data.sender_title = author.title;
   if (destination !== undefined) {
@@ -70,6 +68,7 @@ export function messageData(message: Message): Record<string, unknown> {
   if (said.quote_text !== undefined) data.quote_text = said.quote_text;
   data.attachments = message.attachments;
   data.refs = said.refs;
+  if (message.digest !== undefined) data.client_sha256 = message.digest;
   if (destination !== undefined) data.dst_group_title = destination.group_title;
   if (source !== undefined) {
     data.src_group_id = source.group_id;
@@ -77,6 +76,12 @@ export function messageData(message: Message): Record<string, unknown> {
     data.src_group_title = source.group_title;
   }
   return data;
+}
+
+/** People and the command line send, agents write Mail; but Mail goes to agents only, so to the person they send. */
+export function defaultMode(caller: Caller, to: readonly string[]): MessageMode {
+  if (caller.kind !== "actor") return "send";
+  return to.length > 0 && to.every((recipient) => recipient === "user") ? "send" : "mail";
 }
 
 /** The idempotency key of a sender's `client_id`. A new generation of an Actor has keys of its own. */
@@ -134,7 +139,7 @@ export function contentDigest(
     said.paths,
     said.refs.map(ordered),
   ];
-  return createHash("sha256").update(JSON.stringify(content)).digest("hex");
+  return hash("sha256", JSON.stringify(content));
 }
 
 /** The same JSON value with members in one order. */

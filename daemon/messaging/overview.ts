@@ -17,7 +17,7 @@ export function countsOf(room: GroupRoom): GroupCounts {
   return {
     unread: projection.unread.count,
     attention: projection.obligations.ofPerson,
-    last_event: projection.last,
+    last_event: room.lastEvent(),
   };
 }
 

@@ -35,9 +35,10 @@ export class MessageProjection implements Projection {
   readonly #ended = new Map<string, number>();
   /** Cross-group messages from here that have no receipt: id to ordinal. */
   readonly #halfDone = new Map<string, number>();
+  readonly #addresses = new WeakMap<object, Address>();
   #unread = new Backlog();
   #personCursor = -1;
-  #last: { id: string; ts: string } | null = null;
+  #lastOrdinal = -1;
   #touched = new Set<string>();
   #countsTouched = false;
   #mailTouched = false;
@@ -50,9 +51,9 @@ export class MessageProjection implements Projection {
   get personCursor(): number {
     return this.#personCursor;
   }
-  /** The last event that people would call one. */
-  get last(): { id: string; ts: string } | null {
-    return this.#last;
+  /** Ordinal of the last event that people would call one, -1 for none. */
+  get lastOrdinal(): number {
+    return this.#lastOrdinal;
   }
   get halfDone(): ReadonlyMap<string, number> {
     return this.#halfDone;
@@ -120,7 +121,7 @@ export class MessageProjection implements Projection {
         break;
     }
     if (!SILENT.has(event.kind)) {
-      this.#last = { id: event.id, ts: event.ts };
+      this.#lastOrdinal = ordinal;
       this.#countsTouched = true;
     }
   }
@@ -132,7 +133,7 @@ export class MessageProjection implements Projection {
     this.#halfDone.clear();
     this.#unread = new Backlog();
     this.#personCursor = -1;
-    this.#last = null;
+    this.#lastOrdinal = -1;
     this.takeTouched();
   }
 
@@ -145,7 +146,7 @@ export class MessageProjection implements Projection {
         halfDone: [...this.#halfDone],
         unread: this.#unread.encode(),
         personCursor: this.#personCursor,
-        last: this.#last,
+        lastOrdinal: this.#lastOrdinal,
       }),
     );
   }
@@ -158,7 +159,7 @@ export class MessageProjection implements Projection {
       halfDone: [string, number][];
       unread: string;
       personCursor: number;
-      last: { id: string; ts: string } | null;
+      lastOrdinal: number;
     };
     this.reset();
     for (const encoded of saved.queues) {
@@ -170,40 +171,36 @@ export class MessageProjection implements Projection {
     for (const [id, ordinal] of saved.halfDone) this.#halfDone.set(id, ordinal);
     this.#unread = Backlog.decode(saved.unread);
     this.#personCursor = saved.personCursor;
-    this.#last = saved.last;
+    this.#lastOrdinal = saved.lastOrdinal;
   }
 
   fresh(): MessageProjection {
     return new MessageProjection();
   }
 
+  /** Meets every message of a rebuild, so it reads no more of it than it must. */
   #message(event: EventHead, ordinal: number): void {
-    const { id, by, data } = event;
-    const replyTo = string(data.reply_to);
+    const { id, by } = event;
+    const replyTo = event.string("reply_to") ?? "";
     if (replyTo !== "") {
-      this.#closed(replyTo, this.obligations.replied(replyTo, by, string(data.sender_generation)));
+      const generation = event.string("sender_generation") ?? "";
+      this.#closed(replyTo, this.obligations.replied(replyTo, by, generation));
     }
-    const mode = data.message_mode;
-    const destination = string(data.dst_group_id);
+    const { mode, destination, audience } = this.#address(event);
     if (destination !== "") {
       this.#halfDone.set(id, ordinal);
-      if (mode === "request_reply") {
-        const generations = record(data.dst_to_generations);
-        const recipients = strings(data.dst_to).map(
-          (to) => [`${destination}::${to}`, string(generations[to])] as const,
-        );
-        this.obligations.add(id, ordinal, event.ts, recipients);
-      }
+      if (mode !== "request_reply") return;
+      const there = audienceOf(event.data.dst_to, event.data.dst_to_generations);
+      const owing = there.map((to) => [`${destination}::${to.recipient}`, to.generation] as const);
+      this.obligations.add(id, ordinal, event.ts, owing);
       return;
     }
-    const generations = record(data.to_generations);
-    const to = strings(data.to);
-    for (const recipient of to) {
+    for (const { recipient, generation, name } of audience) {
       if (recipient === "user") {
         if (by !== "user") this.#unread.push(ordinal, id);
         continue;
       }
-      const queue = this.#openQueue(recipient, string(generations[recipient]));
+      const queue = this.#openQueue(recipient, generation, name);
       if (queue === undefined) continue;
       if (mode === "mail") {
         queue.addMail(ordinal, id);
@@ -215,9 +212,24 @@ export class MessageProjection implements Projection {
       this.#touched.add(recipient);
     }
     if (mode === "request_reply") {
-      const recipients = to.map((recipient) => [recipient, string(generations[recipient])] as const);
-      this.obligations.add(id, ordinal, event.ts, recipients);
+      const owing = audience.map(({ recipient, generation }) => [recipient, generation] as const);
+      this.obligations.add(id, ordinal, event.ts, owing);
     }
+  }
+
+  /** A Group has few different ones: a rebuild parses each once. */
+  #address(event: EventHead): Address {
+    const { shape } = event;
+    const known = shape ? this.#addresses.get(shape) : undefined;
+    if (known !== undefined) return known;
+    const { data } = event;
+    const address: Address = {
+      mode: data.message_mode,
+      destination: string(data.dst_group_id),
+      audience: audienceOf(data.to, data.to_generations),
+    };
+    if (shape) this.#addresses.set(shape, address);
+    return address;
   }
 
   #mailRead(data: Data): void {
@@ -295,8 +307,7 @@ export class MessageProjection implements Projection {
   }
 
   /** The queue, made when it is the first event for it; undefined when that generation has ended. */
-  #openQueue(actor_id: string, generation: string): ActorQueue | undefined {
-    const name = key(actor_id, generation);
+  #openQueue(actor_id: string, generation: string, name = key(actor_id, generation)): ActorQueue | undefined {
     let queue = this.#queues.get(name);
     if (queue === undefined && generation !== "" && !this.#ended.has(name)) {
       queue = new ActorQueue(actor_id, generation);
@@ -304,6 +315,28 @@ export class MessageProjection implements Projection {
     }
     return queue;
   }
+}
+
+interface Addressee {
+  recipient: string;
+  generation: string;
+  /** Of the queue. */
+  name: string;
+}
+
+interface Address {
+  mode: unknown;
+  /** Group that the message goes to; empty when it is for this one. */
+  destination: string;
+  audience: readonly Addressee[];
+}
+
+function audienceOf(to: unknown, written: unknown): Addressee[] {
+  const generations = record(written);
+  return strings(to).map((recipient) => {
+    const generation = string(generations[recipient]);
+    return { recipient, generation, name: key(recipient, generation) };
+  });
 }
 
 function key(actor_id: string, generation: string): string {

@@ -11,7 +11,14 @@ import { type CrossGroup, remoteId } from "./cross-group.ts";
 import { type GroupRoom, type MessagingDependencies, type Rooms, wakeGroup } from "./group-room.ts";
 import { once } from "./idempotency.ts";
 import { EVENTS } from "./kinds.ts";
-import { type Author, contentDigest, messageData, messageKey, type Said } from "./message-event.ts";
+import {
+  type Author,
+  contentDigest,
+  defaultMode,
+  messageData,
+  messageKey,
+  type Said,
+} from "./message-event.ts";
 
 type Sent = ResultOf<"send">;
 
@@ -206,13 +213,7 @@ function recorded(event: LedgerEvent): Sent {
   return { event, message_mode: event.data.message_mode as MessageMode, duplicate: true };
 }
 
-/** People and the command line send, agents write Mail; but Mail goes to agents only, so to the person they send. */
-export function defaultMode(caller: Caller, to: readonly string[]): MessageMode {
-  if (caller.kind !== "actor") return "send";
-  return to.length > 0 && to.every((recipient) => recipient === "user") ? "send" : "mail";
-}
-
-export function senderOf(caller: Caller): Sender {
+function senderOf(caller: Caller): Sender {
   return caller.kind === "actor" ? { kind: "actor", actor_id: caller.actor_id } : { kind: "user" };
 }
 
@@ -221,7 +222,7 @@ function wayBack(room: GroupRoom, event: LedgerEvent, author: Author): Way {
   const own = by === author.by && data.sender_generation === author.generation;
   if (own && typeof data.dst_group_id === "string") {
     const event_id = remoteId(room.group.group_id, event.id);
-    return { kind: "across", group_id: data.dst_group_id, to: data.dst_to as string[], event_id };
+    return { kind: "across", group_id: data.dst_group_id, to: texts(data.dst_to), event_id };
   }
   if (typeof data.src_group_id === "string" && typeof data.src_event_id === "string") {
     const sender = by === "user" ? "user" : by.slice(by.indexOf("::") + 2);
@@ -235,10 +236,15 @@ function wayBack(room: GroupRoom, event: LedgerEvent, author: Author): Way {
   };
 }
 
+/** An imported message may say anything. */
+function texts(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((item): item is string => typeof item === "string") : [];
+}
+
 /** Those of the recipients that are the same Actors as then: a new one under an old id inherits nothing. Throws invalid_recipient. */
 function stillThere(room: GroupRoom, data: Record<string, unknown>): string[] {
   const generations = (data.to_generations ?? {}) as Record<string, unknown>;
-  const there = (data.to as string[]).filter(
+  const there = texts(data.to).filter(
     (id) =>
       id === "user" ||
       room.group.record.actors.some((actor) => actor.id === id && actor.generation === generations[id]),

@@ -100,19 +100,20 @@ export class Sessions {
     const kept = session as Kept;
     if (kept.over !== null) return false;
     kept.batches.set(batch_id, false);
-    this.#byBatch.set(batch_id, kept);
+    this.#byBatch.set(batchKey(kept.identity, batch_id), kept);
     return true;
   }
 
   /** The batch was acknowledged or taken back. */
-  drop(batch_id: string): void {
-    this.#byBatch.get(batch_id)?.batches.delete(batch_id);
-    this.#byBatch.delete(batch_id);
+  drop(actor: { group_id: string }, batch_id: string): void {
+    const key = batchKey(actor, batch_id);
+    this.#byBatch.get(key)?.batches.delete(batch_id);
+    this.#byBatch.delete(key);
   }
 
   /** Whether a living session holds the batch. */
-  isHeld(batch_id: string): boolean {
-    return this.#byBatch.has(batch_id);
+  isHeld(actor: { group_id: string }, batch_id: string): boolean {
+    return this.#byBatch.has(batchKey(actor, batch_id));
   }
 
   /** Living sessions of an Actor, whatever its generation. */
@@ -186,7 +187,12 @@ export class Sessions {
     const siblings = this.#byActor.get(actor);
     siblings?.delete(session);
     if (siblings?.size === 0) this.#byActor.delete(actor);
-    for (const batch_id of session.batches.keys()) this.drop(batch_id);
+    for (const batch_id of session.batches.keys()) this.drop(session.identity, batch_id);
     this.#ended(session);
   }
+}
+
+/** An imported Group has the batches of its original. */
+function batchKey({ group_id }: { group_id: string }, batch_id: string): string {
+  return `${group_id}/${batch_id}`;
 }

@@ -1,6 +1,6 @@
 /** Turns whatever a handler throws into the failing half of an envelope (protocol.md, section 3). */
 import type { ZodError } from "zod";
-import { type ErrorBody, type ErrorCode, Refusal } from "../../shared/errors.ts";
+import { type ErrorCode, Refusal } from "../../shared/errors.ts";
 import { errorFields, type Log } from "../platform/log.ts";
 
 const STORAGE_CODES: Readonly<Record<string, ErrorCode>> = {
@@ -23,8 +23,6 @@ export function refusalOf(error: unknown, log: Log, request: { operation: string
   log.error("unexpected", { operation: request.operation, request: request.id, ...errorFields(error) });
   return new Refusal("internal_error", { details: { request_id: request.id }, cause: error });
 }
-
-export type Failure = { ok: false; error: ErrorBody };
 
 /** `invalid_args` whose details name the first wrong field and up to eight problems; values are never quoted. */
 export function invalidArguments(error: ZodError): Refusal {

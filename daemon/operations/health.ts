@@ -17,14 +17,14 @@ export interface HealthSources {
   socket: string;
   /** Paths whose permissions this start tightened. */
   tightened: readonly string[];
-  createdAt(): string;
+  createdAt: () => string;
   /** Bytes that this user may still write to the Home's disk; null when the system doesn't say. */
-  freeBytes(): number | null;
-  unavailableGroups(): readonly { group_id: string; reason: string }[];
-  groups(): number;
-  accessTokens(): number;
+  freeBytes: () => number | null;
+  unavailableGroups: () => readonly { group_id: string; reason: string }[];
+  groups: () => number;
+  accessTokens: () => number;
   /** Null when the listener is off; `trouble` says why it couldn't start. */
-  web(): { origin: string | null; exposed: boolean; trouble: string | null };
+  web: () => { origin: string | null; exposed: boolean; trouble: string | null };
 }
 
 const MiB = 1024 * 1024;

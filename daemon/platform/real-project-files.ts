@@ -42,8 +42,11 @@ function gitDirectory(directory: string): string | null {
   return common === undefined || common === "" ? own : resolve(own, common);
 }
 
+/** Throws when the file at `path` must not even be opened. */
+type Check = (path: string) => void;
+
 /** Linux: each step opens below the directory opened before, which nobody can swap any more. */
-function openStepwise(root: string, components: readonly string[], flags: number): number {
+function openStepwise(root: string, components: readonly string[], flags: number, check: Check): number {
   let directory = fs.openSync(root, fs.constants.O_RDONLY | DIRECTORY | NOFOLLOW);
   try {
     for (const name of components.slice(0, -1)) {
@@ -54,15 +57,18 @@ function openStepwise(root: string, components: readonly string[], flags: number
       fs.closeSync(directory);
       directory = next;
     }
-    return fs.openSync(`/proc/self/fd/${directory}/${components.at(-1)}`, flags, 0o600);
+    const path = `/proc/self/fd/${directory}/${components.at(-1)}`;
+    check(path);
+    return fs.openSync(path, flags, 0o600);
   } finally {
     fs.closeSync(directory);
   }
 }
 
 /** Elsewhere: opened, then looked at again: the path must still lead, without links, to the very file that is open. */
-function openAndCompare(root: string, components: readonly string[], flags: number): number {
+function openAndCompare(root: string, components: readonly string[], flags: number, check: Check): number {
   const path = join(root, ...components);
+  check(path);
   const descriptor = fs.openSync(path, flags, 0o600);
   const opened = fs.fstatSync(descriptor, { bigint: true });
   const now = fs.lstatSync(path, { bigint: true, throwIfNoEntry: false });
@@ -112,13 +118,15 @@ export class RealProjectFiles implements ProjectFiles {
       throw Object.assign(new Error("The path isn't canonical."), { code: "EINVAL" });
     }
     const flags = FLAGS[mode];
+    const check = (path: string): void => this.#checkNotLock(path);
     const descriptor =
       process.platform === "linux"
-        ? openStepwise(root, components, flags)
+        ? openStepwise(root, components, flags, check)
         : openAndCompare(
             root,
             components,
             process.platform === "darwin" ? (flags & ~NOFOLLOW) | NOFOLLOW_ANY_DARWIN : flags,
+            check,
           );
     if (fs.fstatSync(descriptor).isFile()) {
       if (mode === "create") fs.fchmodSync(descriptor, 0o600);
@@ -126,5 +134,14 @@ export class RealProjectFiles implements ProjectFiles {
     }
     fs.closeSync(descriptor);
     throw Object.assign(new Error("It isn't a regular file."), { code: "EINVAL" });
+  }
+
+  /** The Home's lock under another name: to close it would drop the lock of this process (POSIX). */
+  #checkNotLock(path: string): void {
+    const found = fs.lstatSync(path, { throwIfNoEntry: false });
+    if (found === undefined || found.nlink < 2) return;
+    const lock = fs.lstatSync(join(this.#home, "daemon", "lock"), { throwIfNoEntry: false });
+    if (lock?.ino !== found.ino || lock.dev !== found.dev) return;
+    throw Object.assign(new Error("It is the Home's lock."), { code: "EACCES" });
   }
 }

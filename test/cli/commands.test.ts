@@ -99,8 +99,19 @@ describe("commands", function () {
       actor: { id: string; role: string; command: string[] };
       token_file: string;
     }>([
-      ...["actor", "add", "0123", "--title", "1e3", "--env", "A=1", "--runtime", "external"],
-      ...["--", "agent", "--flag", "5"],
+      "actor",
+      "add",
+      "0123",
+      "--title",
+      "1e3",
+      "--env",
+      "A=1",
+      "--runtime",
+      "external",
+      "--",
+      "agent",
+      "--flag",
+      "5",
     ]);
     assert.deepEqual([added.actor.id, added.actor.role], ["0123", "foreman"]);
     await result(["actor", "add", "max"]);

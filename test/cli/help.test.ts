@@ -1,6 +1,7 @@
 /** Help comes from the command table and covers all of it. */
 import assert from "node:assert/strict";
-import { COMMANDS, GROUPS } from "../../cli/table.ts";
+import { COMMANDS } from "../../cli/table.ts";
+import { GROUPS } from "../../cli/tables/options.ts";
 import { OPERATIONS } from "../../shared/operations/registry.ts";
 import { run } from "./svc.ts";
 

@@ -1,9 +1,9 @@
 /** Arguments become commands, and ids stay what was typed. */
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
-import { UsageError } from "../../cli/command.ts";
 import { type Invocation, parse } from "../../cli/parse.ts";
 import { COMMANDS } from "../../cli/table.ts";
+import { UsageError } from "../../cli/usage-error.ts";
 
 function invocation(...argv: string[]): Invocation {
   const parsed = parse(argv);

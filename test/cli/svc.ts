@@ -51,13 +51,14 @@ export async function run(args: readonly string[], options: RunOptions = {}): Pr
   return ran;
 }
 
-/** The envelope that `--json` printed. */
-export function envelope<Result = Record<string, unknown>>(
-  ran: Ran,
-): {
+export interface Printed<Result> {
   ok: boolean;
   result: Result;
   error: { code: string; message: string; details: Record<string, unknown> };
-} {
-  return JSON.parse(ran.out) as ReturnType<typeof envelope<Result>>;
+}
+
+/** The envelope that `--json` printed. */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters
+export function envelope<Result = Record<string, unknown>>(ran: Ran): Printed<Result> {
+  return JSON.parse(ran.out) as Printed<Result>;
 }

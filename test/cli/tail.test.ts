@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { DaemonProcess, plainEnvironment, until } from "../withstand/daemon-process.ts";
-import { collect, run, start, SVC } from "./svc.ts";
+import { collect, run, SVC, start } from "./svc.ts";
 
 describe("svc tail", function () {
   this.timeout(60_000);
@@ -49,7 +49,9 @@ describe("svc tail", function () {
   });
 
   it("follows a Group from its very beginning", async () => {
-    const child = start(["tail", "-f", "-n", "0", "--all", "--json", "--group", group_id], { home: daemon.home });
+    const child = start(["tail", "-f", "-n", "0", "--all", "--json", "--group", group_id], {
+      home: daemon.home,
+    });
     const ran = collect(child);
     // Nothing that tells when it follows: what comes later must come, once.
     const sent: string[] = [];

@@ -26,7 +26,12 @@ describe("using the command line", function () {
   });
 
   it("ends with 3 and a remedy where no daemon runs, and makes nothing", async () => {
-    for (const args of [["send", "x"], ["group", "list", "--json"], ["tail", "-f"], ["daemon", "stop"]]) {
+    for (const args of [
+      ["send", "x"],
+      ["group", "list", "--json"],
+      ["tail", "-f"],
+      ["daemon", "stop"],
+    ]) {
       const { code, out, err } = await run(args);
       assert.equal(code, 3, args.join(" "));
       assert.equal(out, "");
@@ -37,7 +42,11 @@ describe("using the command line", function () {
     assert.equal(envelope<{ running: boolean }>(status).result.running, false);
     const doctor = await run(["doctor", "--json"]);
     assert.equal(doctor.code, 1);
-    assert.ok(envelope<{ checks: { code: string }[] }>(doctor).result.checks.some(({ code }) => code === "daemon_not_running"));
+    assert.ok(
+      envelope<{ checks: { code: string }[] }>(doctor).result.checks.some(
+        ({ code }) => code === "daemon_not_running",
+      ),
+    );
     assert.ok(!existsSync(NOWHERE));
   });
 
@@ -49,8 +58,17 @@ describe("using the command line", function () {
 
   it("refuses a socket directory that others may enter", async () => {
     const home = join(folder, "home");
-    spawnSync("bash", ["-c", `mkdir -p -m 700 '${home}' && mkdir -m 777 '${home}/daemon' && chmod 777 '${home}/daemon'`]);
-    const address = { pid: 1, version: "0", socket: join(home, "daemon", "socket"), web_origin: null, started_at: "" };
+    spawnSync("bash", [
+      "-c",
+      `mkdir -p -m 700 '${home}' && mkdir -m 777 '${home}/daemon' && chmod 777 '${home}/daemon'`,
+    ]);
+    const address = {
+      pid: 1,
+      version: "0",
+      socket: join(home, "daemon", "socket"),
+      web_origin: null,
+      started_at: "",
+    };
     writeFileSync(join(home, "daemon", "address.json"), JSON.stringify(address), { mode: 0o600 });
     writeFileSync(join(home, "daemon", "key"), "x".repeat(43), { mode: 0o600 });
     const { code, err } = await run(["group", "list"], { home });
@@ -97,7 +115,8 @@ describe("using the command line", function () {
     ] as const) {
       const { code, out } = await run(["completion", shell]);
       assert.equal(code, 0);
-      for (const { words } of COMMANDS) assert.ok(out.includes(words.split(" ").at(-1) ?? ""), `${shell}: ${words}`);
+      for (const { words } of COMMANDS)
+        assert.ok(out.includes(words.split(" ").at(-1) ?? ""), `${shell}: ${words}`);
       const script = join(folder, `script.${shell}`);
       writeFileSync(script, out);
       const { error, status, stderr } = spawnSync(shell, [...check, script], { encoding: "utf8" });

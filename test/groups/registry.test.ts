@@ -6,6 +6,7 @@ import {
   readFileSync,
   renameSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
@@ -87,7 +88,10 @@ describe("GroupRegistry", () => {
     const corrupt = await registry.create(seed);
     const newer = await registry.create(seed);
     const alien = await registry.create(seed);
+    const linked = await registry.create(seed);
     await registry.close();
+    renameSync(linked.paths.ledger, join(root, "elsewhere"));
+    symlinkSync(join(root, "elsewhere"), linked.paths.ledger);
     writeFileSync(corrupt.paths.document, "{");
     const record = JSON.parse(readFileSync(newer.paths.document, "utf8"));
     writeFileSync(newer.paths.document, JSON.stringify({ ...record, v: 2 }));
@@ -104,7 +108,7 @@ describe("GroupRegistry", () => {
         .unavailable()
         .map(({ group_id }) => group_id)
         .sort(),
-      [alien.group_id, corrupt.group_id, "g_000000000000", newer.group_id].sort(),
+      [alien.group_id, corrupt.group_id, "g_000000000000", linked.group_id, newer.group_id].sort(),
     );
     assert.throws(() => again.get(corrupt.group_id), code("group_unavailable"));
     assert.throws(() => again.get("g_ffffffffffff"), code("group_not_found"));

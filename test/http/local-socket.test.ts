@@ -5,7 +5,7 @@ import { request } from "node:http";
 import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { LocalCallers } from "../../daemon/http/local-caller.ts";
 import { LocalSocket } from "../../daemon/http/local-socket.ts";
 import { RequestIds } from "../../daemon/http/request-id.ts";
@@ -59,7 +59,7 @@ async function start(): Promise<Fixture> {
             resolve({ messages: [], batch_id: null, cursor: null, unread: 0 });
           });
         }),
-    } as never,
+    },
     { log },
   );
   const random = new RealRandom();

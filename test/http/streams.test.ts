@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { connect, type Socket } from "node:net";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { WebSocket } from "ws";
 import { LIMITS } from "../../shared/limits.ts";
 import { API_PREFIX } from "../../shared/names.ts";
@@ -310,6 +310,11 @@ describe("streams", () => {
     );
     const resumed = new Reader(setting, `${LEDGER}?after=${after}`);
     await until(() => resumed.ordinals.at(-1) === events - 1);
+    setting.clock.pass(LIMITS.stream.heartbeatSeconds * 1000);
+    const [, another] = slow;
+    another!.read();
+    await until(() => another!.closed);
+    assert.doesNotMatch(another!.text, /event: resume/, "who doesn't go by the next heartbeat is cut off");
     for (const reader of [...slow, ...quick, resumed]) reader.socket.destroy();
   });
 

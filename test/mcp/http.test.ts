@@ -36,7 +36,7 @@ describe("MCP over HTTP", function () {
     const transport = new StreamableHTTPClientTransport(address, {
       requestInit: { headers: { authorization: `Bearer ${bearer}` } },
     });
-    await client.connect(transport as Parameters<Client["connect"]>[0]);
+    await client.connect(transport);
     open.push(client);
     return { client, transport };
   }

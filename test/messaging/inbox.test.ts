@@ -201,7 +201,8 @@ describe("The Inbox of an external Actor", () => {
       ])
     ).flatMap(texts);
     const rest = (await home.read(group, "dev", {}, "late")).texts;
-    assert.deepEqual([...handed, ...rest].sort(), ["m0", "m1", "m2", "m3"]);
+    assert.deepEqual(new Set([...handed, ...rest]), new Set(["m0", "m1", "m2", "m3"]));
+    assert.equal(handed.length + rest.length, 4);
   });
 
   it("hands nothing out in a paused or stopped Group; the wait goes on until it is resumed", async () => {

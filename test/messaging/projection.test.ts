@@ -81,7 +81,7 @@ const event = fc.oneof(
     data: fc.dictionary(
       fc.constantFrom("to", "reply_to", "actor_id", "event_id", "context", "recipients", "actor_generations"),
       fc.jsonValue(),
-    ) as fc.Arbitrary<Record<string, unknown>>,
+    ),
   }),
 );
 

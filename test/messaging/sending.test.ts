@@ -269,6 +269,32 @@ describe("Sending", () => {
       assert.equal((await home.status(other, asked.event.id)).obligation_status.boss?.state, "cancelled");
     });
 
+    it("is cancelled on both sides also from there, by who may enter both", async () => {
+      const other = await home.group("boss");
+      const asked = await home.call(
+        "send_cross_group",
+        { group_id: group, dst_group_id: other, text: "?", message_mode: "request_reply" },
+        { as: home.actor(group, "dev") },
+      );
+      const cancel = { group_id: other, event_id: asked.event.id };
+      const member = { kind: "member", by: "user", token_id: "t", groups: new Set([other]) } as const;
+      await assert.rejects(
+        home.call("reply_request_cancel", cancel, { as: member }),
+        refusal("permission_denied"),
+      );
+      await home.call("reply_request_cancel", cancel);
+      for (const [group_id, id] of [
+        [group, asked.source_event.id],
+        [other, asked.event.id],
+      ] as const) {
+        const { obligation_status } = await home.status(group_id, id);
+        assert.deepEqual(
+          Object.values(obligation_status).map(({ state }) => state),
+          ["cancelled"],
+        );
+      }
+    });
+
     it("refuses itself as the destination, and a member's reply into a Group it may not see", async () => {
       const other = await home.group("boss");
       await assert.rejects(
@@ -285,6 +311,46 @@ describe("Sending", () => {
         home.call("reply", { group_id: other, event_id: event.id, text: "x" }, { as: member }),
         refusal("permission_denied"),
       );
+    });
+  });
+
+  describe("a cancelled request", () => {
+    const cancel = (event_id: string, as?: Parameters<typeof home.send>[3]) =>
+      home.call("reply_request_cancel", { group_id: group, event_id }, as === undefined ? {} : { as });
+
+    it("says what was recorded and nothing of work that goes on", async () => {
+      verifies("EVT-011");
+      const { event } = await home.send(group, "?", { to: ["dev", "doc"], message_mode: "request_reply" });
+      const { batch_id } = await home.read(group, "dev");
+      await home.read(group, "dev", { ack: batch_id ?? "" });
+      const reply = { group_id: group, event_id: event.id, text: "!" };
+      await home.call("reply", reply, { as: home.actor(group, "doc") });
+      const cancelled = await cancel(event.id);
+      assert.deepEqual(cancelled.cancelled, ["dev"]);
+      assert.deepEqual(cancelled.event.data, {
+        source_event_id: event.id,
+        cancelled_by: "user",
+        recipients: ["dev"],
+      });
+      const status = await home.status(group, event.id);
+      assert.equal(status.delivery_status.dev?.state, "accepted");
+      assert.equal(status.obligation_status.dev?.state, "cancelled");
+      assert.equal(status.obligation_status.doc?.state, "replied");
+      await home.call("reply", reply, { as: home.actor(group, "dev") });
+      assert.equal((await home.status(group, event.id)).obligation_status.dev?.state, "cancelled");
+    });
+
+    it("is recorded once for calls at the same time, by the sender or the user only", async () => {
+      const lead = home.actor(group, "lead");
+      const asking = { to: ["dev"], message_mode: "request_reply" } as const;
+      const { event } = await home.send(group, "?", { ...asking, to: ["dev"] }, lead);
+      await assert.rejects(cancel(event.id, home.actor(group, "dev")), refusal("permission_denied"));
+      await assert.rejects(cancel(event.id, home.actor(group, "doc")), refusal("event_not_found"));
+      const all = await Promise.all([cancel(event.id), cancel(event.id, lead), cancel(event.id)]);
+      assert.equal(new Set(all.map((one) => one.event.id)).size, 1);
+      assert.equal(all.filter(({ duplicate }) => !duplicate).length, 1);
+      const { event: plain } = await home.send(group, "x");
+      await assert.rejects(cancel(plain.id), refusal("not_pending"));
     });
   });
 

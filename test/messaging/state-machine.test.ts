@@ -51,6 +51,12 @@ class Run {
   }
 }
 
+/** Counterexamples show what a step does instead of its source. */
+function named<Arguments>(name: string, make: (args: Arguments) => Step): (args: Arguments) => Step {
+  return (args) =>
+    Object.assign(make(args), { [fc.toStringMethod]: () => `${name}(${JSON.stringify(args)})` });
+}
+
 const speaker = fc.constantFrom<(Id | "user")[]>("user", ...ACTORS);
 const actor = fc.constantFrom(...ACTORS);
 const session = fc.constantFrom("s1", "s2");
@@ -65,128 +71,152 @@ const send = fc
     session,
   })
   .map(
-    ({ by, to, mode, toPerson, session }): Step =>
-      async (run) => {
-        const person = toPerson && by !== "user" && mode !== "mail";
-        const recipients = person ? ["user" as const] : to;
-        const text = `m${run.model.messages.length}`;
-        if (by !== "user") run.model.called(by, session);
-        const { event } = await run.home.call(
-          "send",
-          { group_id: run.group, text, to: recipients, message_mode: mode },
-          run.as(by, session),
-        );
-        run.model.sent({ event_id: event.id, text, by, mode, to: recipients });
-      },
+    named(
+      "send",
+      ({ by, to, mode, toPerson, session }): Step =>
+        async (run) => {
+          const person = toPerson && by !== "user" && mode !== "mail";
+          const recipients = person ? ["user" as const] : to;
+          const text = `m${run.model.messages.length}`;
+          if (by !== "user") run.model.called(by, session);
+          const { event } = await run.home.call(
+            "send",
+            { group_id: run.group, text, to: recipients, message_mode: mode },
+            run.as(by, session),
+          );
+          run.model.sent({ event_id: event.id, text, by, mode, to: recipients });
+        },
+    ),
   );
 
 const reply = fc.record({ by: speaker, which: fc.nat(), session }).map(
-  ({ by, which, session }): Step =>
-    async (run) => {
-      const { messages } = run.model;
-      const message = messages[which % Math.max(1, messages.length)];
-      if (message === undefined) return;
-      if (by !== "user") run.model.called(by, session);
-      const text = `m${messages.length}`;
-      const expected: ModelReply = run.model.reply(message, by);
-      const answer = run.home.call(
-        "reply",
-        { group_id: run.group, event_id: message.event_id, text },
-        run.as(by, session),
-      );
-      if ("refused" in expected) return assert.rejects(answer, refusal(expected.refused));
-      const { event } = await answer;
-      assert.deepEqual(event.data.to, expected.to);
-      run.model.sent({ event_id: event.id, text, by, mode: expected.mode, to: expected.to });
-      run.model.replied(message, by);
-    },
+  named(
+    "reply",
+    ({ by, which, session }): Step =>
+      async (run) => {
+        const { messages } = run.model;
+        const message = messages[which % Math.max(1, messages.length)];
+        if (message === undefined) return;
+        if (by !== "user") run.model.called(by, session);
+        const text = `m${messages.length}`;
+        const expected: ModelReply = run.model.reply(message, by);
+        const answer = run.home.call(
+          "reply",
+          { group_id: run.group, event_id: message.event_id, text },
+          run.as(by, session),
+        );
+        if ("refused" in expected) return assert.rejects(answer, refusal(expected.refused));
+        const { event } = await answer;
+        assert.deepEqual(event.data.to, expected.to);
+        run.model.sent({ event_id: event.id, text, by, mode: expected.mode, to: expected.to });
+        run.model.replied(message, by);
+      },
+  ),
 );
 
 const cancel = fc.record({ by: speaker, which: fc.nat() }).map(
-  ({ by, which }): Step =>
-    async (run) => {
-      const message = run.model.messages[which % Math.max(1, run.model.messages.length)];
-      if (message === undefined) return;
-      if (by !== "user") run.model.called(by, "s1");
-      const expected = run.model.cancel(message, by);
-      const answer = run.home.call(
-        "reply_request_cancel",
-        { group_id: run.group, event_id: message.event_id },
-        run.as(by),
-      );
-      if ("refused" in expected) return assert.rejects(answer, refusal(expected.refused));
-      assert.deepEqual((await answer).cancelled, expected.cancelled);
-    },
+  named(
+    "cancel",
+    ({ by, which }): Step =>
+      async (run) => {
+        const message = run.model.messages[which % Math.max(1, run.model.messages.length)];
+        if (message === undefined) return;
+        if (by !== "user") run.model.called(by, "s1");
+        const expected = run.model.cancel(message, by);
+        const answer = run.home.call(
+          "reply_request_cancel",
+          { group_id: run.group, event_id: message.event_id },
+          run.as(by),
+        );
+        if ("refused" in expected) return assert.rejects(answer, refusal(expected.refused));
+        assert.deepEqual((await answer).cancelled, expected.cancelled);
+      },
+  ),
 );
 
 const read = fc.record({ id: actor, session, limit: fc.integer({ min: 1, max: 4 }), acks: fc.boolean() }).map(
-  ({ id, session, limit, acks }): Step =>
-    async (run) => {
-      const ack = acks ? run.model.someBatch(id) : undefined;
-      run.model.called(id, session);
-      if (ack !== undefined) run.model.acknowledged(id, ack);
-      const expected = run.model.take(id, limit);
-      const reading = await run.home.read(
-        run.group,
-        id,
-        { limit, ...(ack === undefined ? {} : { ack }) },
-        session,
-      );
-      assert.deepEqual(
-        reading.messages.map(({ event, redelivered }) => [event.data.text, redelivered]),
-        expected.map(({ message, redelivered }) => [message.text, redelivered]),
-      );
-      run.model.handedOut(id, session, reading.batch_id, expected);
-    },
+  named(
+    "read",
+    ({ id, session, limit, acks }): Step =>
+      async (run) => {
+        const ack = acks ? run.model.someBatch(id) : undefined;
+        run.model.called(id, session);
+        if (ack !== undefined) run.model.acknowledged(id, ack);
+        const expected = run.model.take(id, limit);
+        const reading = await run.home.read(
+          run.group,
+          id,
+          { limit, ...(ack === undefined ? {} : { ack }) },
+          session,
+        );
+        assert.deepEqual(
+          reading.messages.map(({ event, redelivered }) => [event.data.text, redelivered]),
+          expected.map(({ message, redelivered }) => [message.text, redelivered]),
+        );
+        run.model.handedOut(id, session, reading.batch_id, expected);
+      },
+  ),
 );
 
 const endSession = fc.record({ id: actor, session }).map(
-  ({ id, session }): Step =>
-    async (run) => {
-      run.model.called(id, session);
-      await run.home.call("bootstrap", { group_id: run.group }, run.as(id, session));
-      run.home.messaging.openSession(run.home.actor(run.group, id, session)).release();
-      run.model.sessionEnded(id, session);
-    },
+  named(
+    "endSession",
+    ({ id, session }): Step =>
+      async (run) => {
+        run.model.called(id, session);
+        await run.home.call("bootstrap", { group_id: run.group }, run.as(id, session));
+        run.home.messaging.openSession(run.home.actor(run.group, id, session)).release();
+        run.model.sessionEnded(id, session);
+      },
+  ),
 );
 
 const deliver = fc.record({ which: fc.nat(), force: fc.boolean() }).map(
-  ({ which, force }): Step =>
-    async (run) => {
-      const message = run.model.messages[which % Math.max(1, run.model.messages.length)];
-      const recipient = message?.recipients.find(({ id }) => id !== "user")?.id;
-      if (message === undefined || recipient === undefined) return;
-      const expected = run.model.deliverAgain(message, recipient, force);
-      const answer = run.home.call("message_deliver", {
-        group_id: run.group,
-        source_event_id: message.event_id,
-        actor_ids: [recipient],
-        force_ambiguous: force,
-      });
-      if (expected !== null) await assert.rejects(answer, refusal(expected));
-      else await answer;
-    },
+  named(
+    "deliver",
+    ({ which, force }): Step =>
+      async (run) => {
+        const message = run.model.messages[which % Math.max(1, run.model.messages.length)];
+        const recipient = message?.recipients.find(({ id }) => id !== "user")?.id;
+        if (message === undefined || recipient === undefined) return;
+        const expected = run.model.deliverAgain(message, recipient, force);
+        const answer = run.home.call("message_deliver", {
+          group_id: run.group,
+          source_event_id: message.event_id,
+          actor_ids: [recipient],
+          force_ambiguous: force,
+        });
+        if (expected !== null) await assert.rejects(answer, refusal(expected));
+        else await answer;
+      },
+  ),
 );
 
 const feedRead = fc.nat().map(
-  (which): Step =>
-    async (run) => {
-      const { messages } = run.model;
-      const message = messages[which % Math.max(1, messages.length)];
-      if (message === undefined) return;
-      await run.home.call("feed_read", { group_id: run.group, event_id: message.event_id });
-      run.model.personRead(message);
-    },
+  named(
+    "feedRead",
+    (which): Step =>
+      async (run) => {
+        const { messages } = run.model;
+        const message = messages[which % Math.max(1, messages.length)];
+        if (message === undefined) return;
+        await run.home.call("feed_read", { group_id: run.group, event_id: message.event_id });
+        run.model.personRead(message);
+      },
+  ),
 );
 
 const replace = actor.map(
-  (id): Step =>
-    async (run) => {
-      // The foreman is whoever comes first, so the order changes with it; recipients here are named by id.
-      await run.home.call("actor_remove", { group_id: run.group, actor_id: id });
-      await run.home.call("actor_add", { group_id: run.group, actor_id: id });
-      run.model.replaced(id);
-    },
+  named(
+    "replace",
+    (id): Step =>
+      async (run) => {
+        // The foreman is whoever comes first, so the order changes with it; recipients here are named by id.
+        await run.home.call("actor_remove", { group_id: run.group, actor_id: id });
+        await run.home.call("actor_add", { group_id: run.group, actor_id: id });
+        run.model.replaced(id);
+      },
+  ),
 );
 
 const restart = fc.constant<Step>(async (run) => {

@@ -20,6 +20,8 @@ const ACTOR: Caller = {
   session: null,
 };
 
+const ALL: readonly Caller[] = [USER, MEMBER, ACTOR, EXHIBIT];
+
 function by(caller: Caller): Call {
   return { caller, signal: new AbortController().signal, requestId: "r-1" };
 }
@@ -31,7 +33,7 @@ describe("the dispatcher", () => {
   it("lets every operation be called by its callers only, whatever the arguments", async () => {
     const dispatcher = fakeDispatcher();
     for (const contract of OPERATIONS.values()) {
-      for (const caller of [USER, MEMBER, ACTOR, EXHIBIT]) {
+      for (const caller of ALL) {
         const outcome = await dispatcher.call(contract.name, INPUTS, by(caller));
         const code = outcome.ok ? "ok" : outcome.error.code;
         assert.equal(
@@ -47,7 +49,7 @@ describe("the dispatcher", () => {
     const dispatcher = fakeDispatcher();
     for (const contract of OPERATIONS.values()) {
       const [kind] = contract.callers;
-      const caller = [USER, MEMBER, ACTOR, EXHIBIT].find((one) => one.kind === kind)!;
+      const caller = ALL.find((one) => one.kind === kind)!;
       const outcome = await dispatcher.call(
         contract.name,
         { group_id: GROUP, surely_unknown: 1 },
@@ -73,7 +75,7 @@ describe("the dispatcher", () => {
       Object.fromEntries([...OPERATIONS.keys()].map((name) => [name, () => called.push(name)])),
     );
     for (const contract of OPERATIONS.values()) {
-      for (const caller of [MEMBER, ACTOR, EXHIBIT]) {
+      for (const caller of ALL.slice(1)) {
         if (!contract.callers.includes(caller.kind)) continue;
         const there = await dispatcher.call(contract.name, { group_id: OTHER }, by(caller));
         const missing = await dispatcher.call(contract.name, { group_id: "g_ffffffffffff" }, by(caller));
@@ -105,7 +107,9 @@ describe("the dispatcher", () => {
 
   it("turns storage errors into refusals, anything else into internal_error without a trace of it", async () => {
     const log = new MemoryLog();
-    const failing = (error: unknown) => () => Promise.reject(error);
+    const failing = (error: unknown) => async () => {
+      throw error;
+    };
     const system = (code: string) => Object.assign(new Error("secret path"), { code, syscall: "write" });
     const dispatcher = fakeDispatcher(
       {
@@ -132,7 +136,7 @@ describe("the dispatcher", () => {
     assert.equal(await code("remote_access_show"), "conflict");
     assert.ok(!JSON.stringify(log.lines).includes("secret"), "nothing of a message reaches the log");
     assert.equal(log.lines.filter(({ fields }) => fields["request"] === "r-1").length, 4);
-    assert.deepEqual(await dispatcher.call("no_such", {}, by(USER)).valueOf(), {
+    assert.deepEqual(await dispatcher.call("no_such", {}, by(USER)), {
       ...(await dispatcher.call("toString", {}, by(USER))),
     });
   });
@@ -155,7 +159,7 @@ describe("the dispatcher", () => {
       group_create: slow("create", true),
     });
     const many = (name: string, input: unknown) =>
-      Array.from({ length: 5 }, () => dispatcher.call(name, input, by(USER)));
+      Array.from({ length: 5 }, async () => dispatcher.call(name, input, by(USER)));
     await Promise.all([
       ...many("group_update", { group_id: GROUP }),
       ...many("group_start", { group_id: GROUP }),

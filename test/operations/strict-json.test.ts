@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { parseStrictJson, parseStrictJsonBytes, StrictJsonError } from "../../shared/strict-json.ts";
 
 function hasTwice(text: string): boolean {
@@ -60,24 +60,22 @@ describe("strict JSON", () => {
 
   it("never accepts what JSON.parse refuses, and never a member twice, whatever the text", () => {
     const piece = fc.constantFrom(
-      ...[
-        "{",
-        "}",
-        "[",
-        "]",
-        ",",
-        ":",
-        '"a"',
-        '"b"',
-        '"\\u0061"',
-        '"\\\\"',
-        '"\\":"',
-        '":"',
-        "1",
-        "true",
-        " ",
-        '"',
-      ],
+      "{",
+      "}",
+      "[",
+      "]",
+      ",",
+      ":",
+      '"a"',
+      '"b"',
+      '"\\u0061"',
+      '"\\\\"',
+      '"\\":"',
+      '":"',
+      "1",
+      "true",
+      " ",
+      '"',
     );
     const text = fc.oneof(
       fc.array(piece, { maxLength: 14 }).map((pieces) => pieces.join("")),
@@ -112,7 +110,7 @@ describe("strict JSON", () => {
   });
 
   it("refuses halves of surrogate pairs, as text and as escapes, in names and values", () => {
-    for (const text of ['"\\ud800"', '{"\\udc00":1}', '["\\ud83d x"]', `"${"\ud800"}"`]) {
+    for (const text of ['"\\ud800"', '{"\\udc00":1}', '["\\ud83d x"]', `"\ud800"`]) {
       assert.throws(() => parseStrictJson(text), StrictJsonError, text);
     }
     assert.equal(parseStrictJson('"\\ud83c\\udf89"'), "🎉");

@@ -13,14 +13,14 @@ export interface Story<Witness> {
   check(files: Files, witness: Witness): Promise<void>;
 }
 
-export interface Findings {
+interface Findings {
   /** Moments or calls that were tried, and different states that were checked. */
   points: number;
   states: number;
   violations: string[];
 }
 
-export interface CrashOptions {
+interface CrashOptions {
   /** Stands between the story and the disk, to plant a fault. */
   wrap?: (files: Files) => Files;
   /** Changes after an injected fault at which a crash is tried as well, besides the end. */

@@ -110,7 +110,7 @@ describe("a crowd", function () {
     const { web_origin } = await user.result("daemon_status", {});
     await until("every stream is open", async () => {
       const answer = await fetch(`${web_origin}/metrics`, { headers: { authorization: `Bearer ${token}` } });
-      return new RegExp(`^svc_stream_clients\\S* ${reading + silent}$`, "m").test(await answer.text());
+      return new RegExp(`^svc_streams\\S* ${reading + silent}$`, "m").test(await answer.text());
     });
     const before = daemon.residentBytes();
     let highest = before;

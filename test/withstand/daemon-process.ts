@@ -61,7 +61,7 @@ export class DaemonProcess {
     const [command, ...args] = [
       ...(this.#options.prefix ?? []),
       process.execPath,
-      ...(this.#options.program ?? [join(DIST, "daemon.cjs")]),
+      ...(this.#options.program ?? [SVC, "daemon", "run"]),
     ];
     this.#output = "";
     const child = spawn(command!, args, {

@@ -114,7 +114,7 @@ describe("hostile bytes at the local socket", function () {
     "another content type": [(good) => good.replace("application/json", "text/plain"), [415]],
     "a name of 20,000 bytes": [(good) => good.replace("whoami", "w".repeat(20_000)), [400, 404, 431]],
     "a field of 20,000 bytes": [(good) => good.replace("localhost", "l".repeat(20_000)), [431]],
-    "5,000 fields": [(good) => good.replace("\r\n\r\n", `\r\n${"a: b\r\n".repeat(5000)}\r\n`), [431]],
+    "5,000 fields": [(good) => good.replace("\r\n\r\n", `\r\n${"abcd: efgh\r\n".repeat(5000)}\r\n`), [431]],
     "the preface of HTTP/2": [() => "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", [400, 505]],
     TLS: [() => "\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003", [400]],
     "a session with odd letters": [(good) => good.replace("\r\n\r\n", "\r\nsvc-session: a b\r\n\r\n"), [400]],

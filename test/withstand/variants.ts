@@ -28,7 +28,7 @@ export function smallSegments(): Variant {
   if (changed === source) throw new Error("the bundle doesn't show its ledger limits as it used to");
   writeFileSync(bundle, changed);
   return {
-    program: [bundle],
+    program: [join(folder, "svc.cjs"), "daemon", "run"],
     dispose: () => rmSync(folder, { recursive: true, force: true }),
   };
 }

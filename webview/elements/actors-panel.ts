@@ -3,7 +3,7 @@ import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import { icon } from "../icons.ts";
-import { actorName, actorWords } from "../state/actor-words.ts";
+import { actorName, actorReason, actorWords } from "../state/actor-words.ts";
 import type { Conversation } from "../state/conversation.ts";
 import { exact } from "../state/time-words.ts";
 import { button } from "../toolkit.ts";
@@ -76,6 +76,10 @@ class ActorsElement extends View {
       <span class="actor-runtime">${actor.runtime}</span>
       <span class="actor-state" title=${facts.join("\n")}>
         <span class="tone-${words.tone}">${words.word}</span>${
+          actorReason(presence) === ""
+            ? nothing
+            : html`<span class="reason">· ${actorReason(presence)}</span>`
+        }${
           presence.since === null
             ? nothing
             : html`<svc-time class="since" manner="lasting" value=${presence.since}></svc-time>`

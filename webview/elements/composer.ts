@@ -9,9 +9,11 @@ import { LIMITS } from "../../shared/limits.ts";
 import type { MessageMode } from "../../shared/model.ts";
 import type { Uploaded } from "../host.ts";
 import { icon } from "../icons.ts";
+import { actorName } from "../state/actor-words.ts";
 import { type Candidate, candidates, complete, type Trigger, triggerAt } from "../state/completion.ts";
 import type { Conversation } from "../state/conversation.ts";
 import type { GroupsStore } from "../state/groups.ts";
+import { flatten } from "../state/excerpt.ts";
 import { type Plan, plan } from "../state/send-plan.ts";
 import { size } from "../state/size-words.ts";
 import type { Upload } from "../state/uploads.ts";
@@ -171,7 +173,7 @@ class ComposerElement extends View {
     const text = this.quote ?? message?.text ?? "";
     return html`<div class="replying">
       ${icon("reply")}<span class="quoted-who">Reply to ${original === null || original === undefined ? "a message" : this.conversation.group.name(original.by)}</span>
-      <span class="quoted-text">${text.replaceAll(/\s+/g, " ").slice(0, 160)}</span>
+      <span class="quoted-text">${flatten(text.slice(0, 640)).slice(0, 160)}</span>
       ${iconButton({ icon: "close", label: "Don’t reply", onClick: () => this.#endReply() })}
     </div>`;
   }
@@ -185,7 +187,11 @@ class ComposerElement extends View {
     const { draft } = this.conversation.draft;
     const { group } = this.conversation;
     const elsewhere = draft.elsewhere === null ? undefined : this.groups.find(draft.elsewhere);
-    const byDefault = group.group?.settings.default_send_to === "broadcast" ? "everybody" : "the foreman";
+    const foreman = group.actors[0];
+    const everybody = group.group?.settings.default_send_to === "broadcast";
+    const byDefault = everybody
+      ? "everybody"
+      : `${foreman === undefined ? "" : `${actorName(foreman)}, `}the foreman`;
     return html`<div class="chips" role="group" aria-label="Recipients">
       <span class="chips-label">To</span>
       ${

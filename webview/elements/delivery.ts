@@ -12,12 +12,20 @@ function words(list: readonly DeliveryWord[]): TemplateResult[] {
   );
 }
 
-export function deliveryLine(list: readonly RecipientDelivery[]): TemplateResult | typeof nothing {
+/** `answer` is what the person can do about a reply that they owe. */
+export function deliveryLine(
+  list: readonly RecipientDelivery[],
+  answer: (() => void) | null,
+): TemplateResult | typeof nothing {
   const told = list.filter((entry) => entry.words.length > 0);
   if (told.length === 0) return nothing;
   if (told.length === 1 || (alike(list) && list.length > 1)) {
     const all = told.length > 1 ? html`<span class="delivery-who">all ${told.length}</span>` : nothing;
-    return html`<div class="delivery">${all}${words(told[0]!.words)}</div>`;
+    const act =
+      answer === null
+        ? nothing
+        : html`<button type="button" class="answer" tabindex="-1" title="Reply (r)" @click=${answer}>Reply</button>`;
+    return html`<div class="delivery">${all}${words(told[0]!.words)}${act}</div>`;
   }
   return html`<ul class="delivery" aria-label="Delivery">
     ${told

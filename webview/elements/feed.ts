@@ -9,6 +9,7 @@ import type { Host } from "../host.ts";
 import { icon } from "../icons.ts";
 import type { Conversation } from "../state/conversation.ts";
 import { eventWords } from "../state/event-words.ts";
+import { flatten } from "../state/excerpt.ts";
 import { day, exact, sameDay } from "../state/time-words.ts";
 import { failure, skeleton } from "./controls.ts";
 import type { MessageElement } from "./message.ts";
@@ -27,12 +28,10 @@ class FeedElement extends View {
     conversation: { attribute: false },
     host: { attribute: false },
     mayWrite: { type: Boolean },
-    markdown: { state: true },
   };
   declare conversation: Conversation;
   declare host: Host;
   declare mayWrite: boolean;
-  declare markdown: ((text: string) => string) | null;
 
   #anchor: { id: string; top: number } | null = null;
   #restored: Conversation | null = null;
@@ -44,12 +43,8 @@ class FeedElement extends View {
 
   constructor() {
     super();
-    this.markdown = null;
     follow(this, () => [this.conversation?.feed, this.conversation?.group]);
     roving(this, { selector: "[data-row]", start: "last" });
-    void import("../markdown.ts").then(({ renderMarkdown }) => {
-      this.markdown = renderMarkdown;
-    });
   }
 
   get #scroller(): HTMLElement | null {
@@ -109,7 +104,6 @@ class FeedElement extends View {
         .host=${this.host}
         .name=${name}
         .names=${group.actors}
-        .markdown=${this.markdown}
         ?continued=${!newDay && continues(before, row)}
         ?mayWrite=${this.mayWrite}
       ></svc-message>`;
@@ -119,7 +113,7 @@ class FeedElement extends View {
 
   #label(row: LedgerEvent): string {
     const { to, text } = row.data as ChatMessage;
-    return `${this.#name(row.by)} to ${to.map(this.#name).join(", ") || "the Group"}: ${text.slice(0, 120)}`;
+    return `${this.#name(row.by)} to ${to.map(this.#name).join(", ") || "the Group"}: ${flatten(text.slice(0, 480)).slice(0, 120)}`;
   }
 
   #pill(unseen: number) {
@@ -156,8 +150,18 @@ class FeedElement extends View {
     const scroller = this.#scroller;
     const { feed } = this.conversation;
     if (scroller === null || !feed.loaded) return;
-    if (this.#restored !== this.conversation) this.#restore(scroller);
-    this.#settle();
+    // The rows render after this element: what they measure is known only then, still before anything is painted.
+    void this.#rendered().then(() => {
+      if (!scroller.isConnected) return;
+      if (this.#restored !== this.conversation) this.#restore(scroller);
+      this.#settle();
+    });
+  }
+
+  async #rendered(): Promise<void> {
+    await Promise.all(
+      [...this.querySelectorAll<MessageElement>("svc-message")].map((row) => row.updateComplete),
+    );
   }
 
   /** A Group was opened: go where the person was in it. Rows may still grow; `#settle` holds the place then. */
@@ -219,12 +223,15 @@ class FeedElement extends View {
   readonly #onScroll = (): void => {
     const scroller = this.#scroller;
     if (scroller === null || this.#target !== null) return;
+    const { feed } = this.conversation;
+    const grew = scroller.scrollHeight !== this.#height;
+    const wasAtEnd = this.#height - scroller.scrollTop - scroller.clientHeight <= END_AT;
     // Rows grew meanwhile: it wasn't the person who left the end.
-    if (scroller.scrollHeight !== this.#height) {
+    if (grew && feed.following && wasAtEnd) {
       this.#settle();
       return;
     }
-    const { feed } = this.conversation;
+    this.#height = scroller.scrollHeight;
     const atEnd = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight <= END_AT;
     const following = atEnd && !feed.window.hasNewer;
     if (following !== feed.following) {
@@ -267,6 +274,7 @@ class FeedElement extends View {
   async toEnd(): Promise<void> {
     await this.conversation.feed.toEnd();
     await this.updateComplete;
+    await this.#rendered();
     this.conversation.keepPlace(null);
     this.#settle();
   }
@@ -278,9 +286,7 @@ class FeedElement extends View {
     const found = await this.conversation.feed.jump(eventId);
     this.requestUpdate();
     await this.updateComplete;
-    await Promise.all(
-      [...this.querySelectorAll<MessageElement>("svc-message")].map((row) => row.updateComplete),
-    );
+    await this.#rendered();
     const row = found ? this.#find(eventId) : null;
     row?.scrollIntoView({ block: "center" });
     row?.focus({ preventScroll: true });

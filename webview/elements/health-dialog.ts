@@ -8,7 +8,7 @@ import { skeleton, stateWord } from "./controls.ts";
 import { DialogView } from "./dialog.ts";
 
 const WORDS = {
-  ok: { icon: "pass", word: "well", tone: "good" },
+  ok: { icon: "pass", word: "ok", tone: "good" },
   warning: { icon: "warning", word: "warning", tone: "attention" },
   error: { icon: "error", word: "error", tone: "bad" },
 } as const;
@@ -60,7 +60,7 @@ class HealthDialog extends DialogView {
         ? nothing
         : html`<dl class="facts">
             <div><dt>Version</dt><dd>${status.version}</dd></div>
-            <div><dt>Process</dt><dd>${status.pid}, running since <svc-time value=${status.started_at}></svc-time></dd></div>
+            <div><dt>Process</dt><dd>${status.pid}, running for <svc-time manner="lasting" value=${status.started_at}></svc-time></dd></div>
             <div><dt>Home</dt><dd><code>${status.home}</code></dd></div>
           </dl>`
     }

@@ -5,7 +5,9 @@ import type { ChatMessage, LedgerEvent } from "../../shared/events.ts";
 import type { MessageStatus } from "../../shared/operations/messages.ts";
 import type { Host } from "../host.ts";
 import { icon } from "../icons.ts";
+import { renderMarkdown } from "../markdown.ts";
 import { deliveries, type RecipientDelivery } from "../state/delivery-words.ts";
+import { flatten } from "../state/excerpt.ts";
 import { copy, copyFrom } from "./copy.ts";
 import { iconButton } from "./controls.ts";
 import { deliveryLine } from "./delivery.ts";
@@ -14,8 +16,6 @@ import { View } from "./view.ts";
 
 const MODE_WORDS = { send: "", request_reply: "asks for a reply", mail: "Mail" } as const;
 const EXCERPT = 160;
-
-type Renderer = (text: string) => string;
 
 export interface MessageAction {
   kind: "reply" | "jump" | "cancel" | "again";
@@ -35,7 +35,6 @@ export class MessageElement extends View {
     host: { attribute: false },
     name: { attribute: false },
     names: { attribute: false },
-    markdown: { attribute: false },
     continued: { type: Boolean },
     mayWrite: { type: Boolean },
   };
@@ -47,7 +46,6 @@ export class MessageElement extends View {
   declare name: (id: string) => string;
   /** Changes when names do, so that the row follows. */
   declare names: unknown;
-  declare markdown: Renderer | null;
   /** The row above has the same sender and recipients: the head isn't repeated. */
   declare continued: boolean;
   declare mayWrite: boolean;
@@ -81,7 +79,7 @@ export class MessageElement extends View {
                 )}
               </div>`
         }
-        ${deliveryLine(list)}
+        ${deliveryLine(list, owes && this.mayWrite ? () => this.reply() : null)}
       </div>
       ${this.#actions(message, list, owes)}`;
   }
@@ -123,7 +121,7 @@ export class MessageElement extends View {
     const data = original?.data as ChatMessage | undefined;
     const who = original === null || original === undefined ? "" : this.name(original.by);
     const text = quote ?? data?.text ?? (original === null ? "a message that is gone" : "…");
-    const excerpt = text.replaceAll(/\s+/g, " ").slice(0, EXCERPT);
+    const excerpt = flatten(text.slice(0, 4 * EXCERPT)).slice(0, EXCERPT);
     return html`<button
       type="button"
       class="quoted"
@@ -137,9 +135,8 @@ export class MessageElement extends View {
 
   #text(message: ChatMessage) {
     if (message.text === "") return nothing;
-    if (message.format !== "markdown" || this.markdown === null)
-      return html`<div class="plain">${message.text}</div>`;
-    return html`<div class="markdown" @click=${this.#onTextClick}>${unsafeHTML(this.markdown(message.text))}</div>`;
+    if (message.format !== "markdown") return html`<div class="plain">${message.text}</div>`;
+    return html`<div class="markdown" @click=${this.#onTextClick}>${unsafeHTML(renderMarkdown(message.text))}</div>`;
   }
 
   #actions(message: ChatMessage, list: readonly RecipientDelivery[], owes: boolean) {

@@ -20,6 +20,14 @@ export function actorWords(state: State): { icon: IconName; word: string; tone: 
   return WORDS[state];
 }
 
+/** Reasons that the word itself says already. */
+const SAID = new Set(["", "connected", "disabled", "works", "working"]);
+
+/** Why it is in that state, where the word alone leaves a question. */
+export function actorReason(presence: { reason: string }): string {
+  return SAID.has(presence.reason) ? "" : presence.reason;
+}
+
 /** The name people see: the title where there is one, else the id. */
 export function actorName(actor: { id: string; title: string }): string {
   return actor.title === "" ? actor.id : actor.title;

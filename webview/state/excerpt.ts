@@ -1,4 +1,4 @@
-/** The part of a text around the first of the searched words, with all of them marked. Pure. */
+/** Texts where there is room for a line only: without Markdown, and around what was searched. Pure. */
 const BEFORE = 60;
 const LENGTH = 240;
 
@@ -7,8 +7,19 @@ export interface ExcerptPart {
   match: boolean;
 }
 
+/** Markdown as one line of plain words. */
+export function flatten(text: string): string {
+  return text
+    .replaceAll(/```[^\n]*|[`*|]|^#+ |^\s*>/gm, " ")
+    .replaceAll(/!?\[([^\]]*)\]\([^)]*\)/g, "$1")
+    .replaceAll(/\s*:?-{3,}:?\s*/g, " ")
+    .replaceAll(/\s+/g, " ")
+    .trim();
+}
+
+/** The part of a text around the first of the searched words, with all of them marked. */
 export function excerpt(text: string, query: string): ExcerptPart[] {
-  const line = text.replaceAll(/\s+/g, " ").trim();
+  const line = flatten(text);
   const words = query
     .trim()
     .split(/\s+/)

@@ -33,6 +33,8 @@ const SHOWN = new Set(FEED_KINDS);
 const PAGE = 60;
 const STATUS_AFTER_MS = 120;
 const ORIGINALS = 200;
+/** After a page that failed. */
+const PAUSE_MS = 1500;
 
 /** Where the person was in a Group: the first row they saw and how far it was scrolled, or the end. */
 export interface Place {
@@ -54,6 +56,7 @@ export class Feed extends Store {
   #statusTimer: ReturnType<typeof setTimeout> | null = null;
   #paging: Promise<void> | null = null;
   #opening = 0;
+  #notBefore = 0;
   #closed = false;
   loaded = false;
   /** Why nothing can be shown. */
@@ -137,6 +140,7 @@ export class Feed extends Store {
   /** Shows the newest rows. */
   async toEnd(): Promise<void> {
     this.window.unseen = 0;
+    await this.#quiet();
     if (this.window.hasNewer) await this.#page("newer", () => this.#end(this.#opening));
     this.following = true;
     this.changed();
@@ -144,6 +148,7 @@ export class Feed extends Store {
 
   /** Shows the rows around an event; false when it isn't there. */
   async jump(eventId: string): Promise<boolean> {
+    await this.#quiet();
     if (this.window.has(eventId)) return true;
     let found = false;
     await this.#page("older", async () => {
@@ -195,12 +200,19 @@ export class Feed extends Store {
     }
   }
 
+  /** Waits until no page is on its way, so that the next one is this caller's. */
+  async #quiet(): Promise<void> {
+    while (this.#paging !== null) await this.#paging;
+  }
+
   async #page(side: "older" | "newer", read: () => Promise<void>): Promise<void> {
     if (this.#paging !== null) return this.#paging;
+    if (performance.now() < this.#notBefore) return;
     this.busy = side;
     this.#paging = read()
       .catch(() => {
-        // Offline: the banner says so, and scrolling asks again.
+        // Offline: the banner says so; scrolling asks again, but not at once.
+        this.#notBefore = performance.now() + PAUSE_MS;
       })
       .then(() => {
         this.busy = null;
@@ -249,7 +261,7 @@ export class Feed extends Store {
 
   #take(event: LedgerEvent): void {
     if (SHOWN.has(event.kind)) {
-      if (this.window.accept(event, this.following || event.by === "user")) this.changed();
+      if (this.window.accept(event, this.following)) this.changed();
     }
     if (event.kind !== "system.notify") this.#askStatuses(STATUS_AFTER_MS);
     if (event.kind.startsWith("actor.") || event.kind.startsWith("group.")) this.#onActors();

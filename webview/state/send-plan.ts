@@ -74,11 +74,15 @@ export function plan(input: PlanInput): Plan {
       tone: "attention",
     };
   }
-  const absent = enabled.filter((actor) => actor.presence.state === "unavailable");
+  const absent = enabled.filter(
+    ({ presence }) => presence.state === "unavailable" || presence.state === "stopped",
+  );
   if (absent.length === enabled.length) {
     return quiet(`${who} ${several ? "aren’t" : "isn’t"} connected: it waits until then${asks}.`);
   }
   const verb = several ? "get" : "gets";
   const interrupted = enabled.some((actor) => actor.presence.state === "working");
-  return quiet(`${who} ${verb} it now${interrupted ? ", while working" : ""}${asks}.`);
+  return quiet(
+    `${who} ${verb} it now${interrupted ? `, while working${asks === "" ? "" : ","}` : ""}${asks}.`,
+  );
 }

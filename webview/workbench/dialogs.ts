@@ -1,4 +1,6 @@
 /** The dialogs by name; each is loaded when it is first asked for. */
+import { HostError } from "../host.ts";
+
 const DIALOGS: Readonly<Record<string, () => Promise<unknown>>> = {
   "create-group": () => import("../elements/create-group-dialog.ts"),
   "group-settings": () => import("../elements/group-settings-dialog.ts"),
@@ -11,7 +13,7 @@ const DIALOGS: Readonly<Record<string, () => Promise<unknown>>> = {
   keyboard: () => import("../elements/keyboard-dialog.ts"),
 };
 
-/** Opens a dialog below `parent`, whose events it shares. `fields` are the element's properties. */
+/** Opens a dialog below `parent`, whose events it shares. `fields` are the element's properties. Throws when it can't be loaded. */
 export async function openDialog(
   parent: HTMLElement,
   name: string,
@@ -19,7 +21,14 @@ export async function openDialog(
 ): Promise<void> {
   const load = DIALOGS[name];
   if (load === undefined || parent.querySelector("dialog[open]") !== null) return;
-  await load();
+  try {
+    await load();
+  } catch {
+    throw new HostError(
+      "offline",
+      "This part of the page couldn’t be loaded. Reload the page when the daemon is reached.",
+    );
+  }
   const dialog = document.createElement(`svc-${name}-dialog`);
   Object.assign(dialog, fields);
   parent.append(dialog);

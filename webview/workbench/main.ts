@@ -3,16 +3,16 @@ import "./workbench.css";
 import { html, nothing, render } from "lit";
 import "../elements/sign-in.ts";
 import { skeleton } from "../elements/controls.ts";
-import type { Viewer } from "../host.ts";
+import { HostError, type Viewer } from "../host.ts";
 import { HttpHost } from "../http/http-host.ts";
 import { HttpSession } from "../http/http-session.ts";
 import { Requests } from "../http/requests.ts";
 import type { ThemeChoice } from "../state/appearance.ts";
 import { button } from "../toolkit.ts";
 import { followTheme } from "./theme.ts";
-import "./workbench.ts";
 
-const RETRY_MS = 2000;
+/** Everything behind the sign-in comes as one further part, while the session is looked up. */
+const workbench = import("./workbench.ts");
 const requests = new Requests();
 const session = new HttpSession(requests);
 let host = new HttpHost(requests);
@@ -66,17 +66,21 @@ session.onEnd(() => leave("Your session has ended. Sign in again."));
 async function begin(): Promise<void> {
   show(html`<div class="beginning">${skeleton(6, "list")}</div>`);
   try {
-    const viewer = await session.restore();
+    const [viewer] = await Promise.all([session.restore(), workbench]);
     if (viewer === null) signIn(null);
     else work(viewer);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    if (error instanceof Error && "offline" in error && error.offline === true) {
+    if (error instanceof HostError && !error.offline) signIn(reason);
+    else {
       show(
-        html`<div class="empty"><h1>The daemon isn’t reached</h1><p>${reason}</p>${button({ label: "Try again", primary: true, onClick: () => void begin() })}</div>`,
+        html`<main class="empty">
+          <h1>The daemon isn’t reached</h1>
+          <p>Nothing is lost. Try again when it runs: <code>svc up</code> starts it.</p>
+          ${button({ label: "Try again", primary: true, onClick: () => location.reload() })}
+        </main>`,
       );
-      setTimeout(() => void begin(), RETRY_MS);
-    } else signIn(reason);
+    }
   }
 }
 

@@ -10,6 +10,7 @@ import "../elements/groups-column.ts";
 import "../elements/menu.ts";
 import "../elements/message.ts";
 import "../elements/offline-banner.ts";
+import "../elements/search.ts";
 import "../elements/settings-menu.ts";
 import "../elements/splitter.ts";
 import "../elements/time.ts";
@@ -152,34 +153,38 @@ class WorkbenchElement extends View {
   }
 
   #wide() {
-    const side = (name: Side, content: unknown) =>
-      this.#layout.collapsed(name)
-        ? this.#rail(name)
-        : html`<aside class="column side ${name}" aria-label=${name === "groups" ? "Groups and settings" : "Actors"} ${ref((element) => this.#size(element, name))}>${content}</aside>`;
-    const splitter = (name: Side) =>
-      this.#layout.collapsed(name)
-        ? nothing
-        : html`<svc-splitter .layout=${this.#layout} .side=${name}></svc-splitter>`;
-    return html`${side("groups", this.#groupsColumn())}${splitter("groups")}${this.#center()}${splitter("actors")}${side("actors", this.#actorsColumn())}`;
+    return html`${this.#side("groups", "Groups and settings", this.#groupsColumn())}${this.#center()}${this.#side("actors", "Actors", this.#actorsColumn())}`;
   }
 
   #medium() {
     const { side } = this.#layout;
-    const collapsed = this.#layout.collapsed("groups");
-    if (collapsed) return html`${this.#rail("groups")}${this.#center()}`;
-    return html`<aside class="column side" aria-label="Groups and Actors" ${ref((element) => this.#size(element, "groups"))}>
-        <div class="tabs" role="group" aria-label="Side">
-          ${PAGES.filter((entry) => entry.page !== "feed").map(
-            (entry) =>
-              html`<button type="button" class="tab" aria-pressed=${side === entry.page} @click=${() => this.#layout.show(entry.page)}>
-                ${entry.label}
-              </button>`,
-          )}
-        </div>
-        ${side === "groups" ? this.#groupsColumn() : this.#actorsColumn()}
-      </aside>
-      <svc-splitter .layout=${this.#layout} .side=${"groups"}></svc-splitter>
-      ${this.#center()}`;
+    const tabs = html`<div class="tabs" role="group" aria-label="Side">
+      ${PAGES.filter((entry) => entry.page !== "feed").map(
+        (entry) =>
+          html`<button
+            type="button"
+            class="tab"
+            aria-pressed=${side === entry.page}
+            @click=${() => this.#layout.show(entry.page)}
+          >
+            ${entry.label}
+          </button>`,
+      )}
+    </div>`;
+    const content = side === "groups" ? this.#groupsColumn() : this.#actorsColumn();
+    return html`${this.#side("groups", "Groups and Actors", html`${tabs}${content}`)}${this.#center()}`;
+  }
+
+  /** A column with its movable edge, or what is left of it when it is collapsed. */
+  #side(side: Side, label: string, content: unknown) {
+    if (this.#layout.collapsed(side)) return this.#rail(side);
+    return html`<aside
+      class="column side ${side}"
+      aria-label=${label}
+      ${ref((element) => this.#size(element, side))}
+    >
+      ${content}<svc-splitter .layout=${this.#layout} .side=${side}></svc-splitter>
+    </aside>`;
   }
 
   #narrow() {
@@ -328,9 +333,14 @@ class WorkbenchElement extends View {
     </div>`;
   }
 
-  #dialog(name: string, fields: Record<string, unknown>): Promise<void> {
+  async #dialog(name: string, fields: Record<string, unknown>): Promise<void> {
     const { host, conversation } = this;
-    return openDialog(this, name, { host, groups: this.#groups, conversation, ...fields });
+    this.problem = null;
+    try {
+      await openDialog(this, name, { host, groups: this.#groups, conversation, ...fields });
+    } catch (error) {
+      this.problem = error instanceof Error ? error.message : String(error);
+    }
   }
 
   #onDialog({ detail }: CustomEvent<{ name: string } & Record<string, unknown>>): void {
@@ -416,9 +426,7 @@ class WorkbenchElement extends View {
     }
     this.#searchFrom = document.activeElement instanceof HTMLElement ? document.activeElement : null;
     if (this.#layout.breadth === "narrow") this.#layout.show("feed");
-    void import("../elements/search.ts").then(() => {
-      this.searching = this.conversation !== null;
-    });
+    this.searching = this.conversation !== null;
   }
 
   #endSearch(): void {

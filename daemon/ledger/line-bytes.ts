@@ -1,0 +1,83 @@
+/** Bytes of JSON lines: comparing, finding the ends of strings, reading hex digits. */
+
+const QUOTE = 34;
+const BACKSLASH = 92;
+
+/** Value of a hex digit by its code, 255 for any other byte. */
+const HEX = new Uint8Array(256).fill(255);
+for (let digit = 0; digit < 16; digit += 1) HEX[digit.toString(16).charCodeAt(0)] = digit;
+
+/** Eight hex digits as a 32-bit number; -1 when one isn't a digit. */
+export function hexWord(bytes: Uint8Array, at: number): number {
+  const a = HEX[bytes[at]!]!;
+  const b = HEX[bytes[at + 1]!]!;
+  const c = HEX[bytes[at + 2]!]!;
+  const d = HEX[bytes[at + 3]!]!;
+  const e = HEX[bytes[at + 4]!]!;
+  const f = HEX[bytes[at + 5]!]!;
+  const g = HEX[bytes[at + 6]!]!;
+  const h = HEX[bytes[at + 7]!]!;
+  if ((a | b | c | d | e | f | g | h) > 15) return -1;
+  return ((a << 28) | (b << 24) | (c << 20) | (d << 16) | (e << 12) | (f << 8) | (g << 4) | h) >>> 0;
+}
+
+/**
+ * Bytes that many lines have in common, compared eight at a time as floating-point numbers: two of them are equal when their bytes are, but
+ * for zeros (JSON has no NUL) and NaN (no ASCII makes one; a pattern with other text may never match and costs only time).
+ */
+export class Pattern {
+  readonly length: number;
+  readonly #words: Float64Array;
+  readonly #rest: Uint8Array;
+
+  constructor(bytes: Uint8Array, start: number, end: number) {
+    const copy = Uint8Array.prototype.slice.call(bytes, start, end);
+    this.length = copy.length;
+    this.#words = new Float64Array(copy.length >>> 3);
+    const view = new DataView(copy.buffer, copy.byteOffset, copy.length);
+    for (let word = 0; word < this.#words.length; word += 1)
+      this.#words[word] = view.getFloat64(word * 8, true);
+    this.#rest = copy.subarray(this.#words.length * 8);
+  }
+
+  /** `at + length` must lie within the view. */
+  stands(view: DataView, at: number): boolean {
+    const words = this.#words;
+    let place = at;
+    for (let word = 0; word < words.length; word += 1, place += 8) {
+      if (view.getFloat64(place, true) !== words[word]) return false;
+    }
+    for (let byte = 0; byte < this.#rest.length; byte += 1) {
+      if (view.getUint8(place + byte) !== this.#rest[byte]) return false;
+    }
+    return true;
+  }
+}
+
+export function matches(bytes: Uint8Array, at: number, expected: Uint8Array): boolean {
+  for (let index = 0; index < expected.length; index += 1) {
+    if (bytes[at + index] !== expected[index]) return false;
+  }
+  return true;
+}
+
+/** Where a string without escapes ends (its quote); -1 when it has some or doesn't end. */
+export function plainEnd(bytes: Uint8Array, from: number, limit: number): number {
+  for (let at = from; at < limit; at += 1) {
+    const byte = bytes[at]!;
+    if (byte === QUOTE) return at;
+    if (byte === BACKSLASH) return -1;
+  }
+  return -1;
+}
+
+/** Behind the closing quote of the string whose opening quote is at `from`. */
+export function stringEnd(bytes: Uint8Array, from: number, limit: number): number {
+  let at = from + 1;
+  while (at < limit) {
+    const byte = bytes[at]!;
+    if (byte === QUOTE) return at + 1;
+    at += byte === BACKSLASH ? 2 : 1;
+  }
+  return limit;
+}

@@ -1,0 +1,82 @@
+/** Who may see and do what: sign-in with a token, a restricted one, its end. */
+import assert from "node:assert/strict";
+import type { Browser } from "playwright-core";
+import { launchBrowser, Setting } from "./setting.ts";
+
+describe("Workbench: access", () => {
+  let browser: Browser;
+  let setting: Setting;
+
+  before(async function () {
+    this.timeout(60_000);
+    browser = await launchBrowser();
+    setting = await Setting.open(browser);
+  });
+  after(async () => {
+    await setting?.close();
+    await browser?.close();
+  });
+  afterEach(() => setting.check());
+
+  it("takes a restricted token, shows its Groups alone, and leaves out what it may not do", async () => {
+    const { owner } = setting;
+    const mine = await setting.group("mine");
+    await setting.group("others");
+    const { id, token } = await owner.result("access_token_create", {
+      name: "tablet",
+      groups: [mine.groupId],
+    });
+    const { page } = await setting.window({
+      path: await setting.origin(),
+      expected: /status of 401|WebSocket/,
+    });
+    await page.locator("input[type=password]").fill("not a token");
+    await page.keyboard.press("Enter");
+    await page.locator(".failure").waitFor();
+    await page.locator("input[type=password]").fill(token);
+    await page.keyboard.press("Enter");
+    await page.locator(".group-title", { hasText: "mine" }).waitFor();
+    assert.deepEqual(await page.locator(".group-row .row-label").allTextContents(), ["mine"]);
+    assert.equal(await page.locator("svc-groups .icon-button").count(), 0);
+    assert.equal(await page.locator("svc-actors .column-head .icon-button").count(), 0);
+    await page.locator("svc-settings-menu button").click();
+    assert.doesNotMatch((await page.locator(".menu").textContent()) ?? "", /tokens|Health/);
+    await page.keyboard.press("Escape");
+    await page.locator("svc-group-header button[aria-haspopup=menu]").click();
+    assert.doesNotMatch((await page.locator(".menu").textContent()) ?? "", /settings|Pause/);
+    await page.keyboard.press("Escape");
+    await page.locator(".compose-text").fill("From the tablet");
+    await page.keyboard.press("Control+Enter");
+    await page.locator("svc-message", { hasText: "From the tablet" }).waitFor();
+    await owner.result("access_token_revoke", { token_id: id });
+    await page.locator(".sign-in").waitFor({ timeout: 25_000 });
+  });
+
+  it("makes a token, shows it once, and revokes it", async () => {
+    await setting.group("tokens");
+    const { page } = await setting.window();
+    await page.locator("svc-settings-menu button").click();
+    await page.locator(".menu-item", { hasText: "Access tokens" }).click();
+    await page.locator(".dialog-foot vscode-button", { hasText: "New token" }).click();
+    await page.locator(".token-form input").first().fill("phone");
+    await page.locator(".choices vscode-checkbox", { hasText: "tokens" }).click();
+    await page.locator(".dialog-foot vscode-button", { hasText: "Create token" }).click();
+    const token = (await page.locator(".made code").textContent()) ?? "";
+    assert.ok(token.length >= 40);
+    await page.locator(".token", { hasText: "phone" }).locator(".icon-button").click();
+    await page.locator(".danger-button").click();
+    await page.locator(".token", { hasText: "phone" }).waitFor({ state: "detached" });
+    await page.keyboard.press("Escape");
+    const { tokens } = await setting.owner.result("access_token_list", {});
+    assert.ok(tokens.every((entry) => entry.name !== "phone"));
+  });
+
+  it("signs out", async () => {
+    const { page } = await setting.window({ expected: /status of 401/ });
+    await page.locator("svc-settings-menu button").click();
+    await page.locator(".menu-item", { hasText: "Sign out" }).click();
+    await page.locator(".sign-in").waitFor();
+    await page.reload();
+    await page.locator(".sign-in").waitFor();
+  });
+});

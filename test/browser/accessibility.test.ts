@@ -1,0 +1,149 @@
+/** axe-core finds nothing: every theme, three widths, the main view and the dialogs. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { Browser, Page } from "playwright-core";
+import { converse } from "./conversation.ts";
+import { launchBrowser, openGroup, Setting, type WindowOptions } from "./setting.ts";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const THEMES = ["light", "dark", "hc-light", "hc-dark"] as const;
+const WIDTHS = [1360, 900, 360] as const;
+
+interface Violation {
+  id: string;
+  help: string;
+  nodes: { target: unknown; failureSummary?: string }[];
+}
+
+/** Rules of WCAG 2.2 A and AA and the best practices, over the whole page. */
+async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(AXE);
+  const found = await page.evaluate(async () => {
+    const { axe } = globalThis as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } };
+    return (await axe.run()).violations;
+  });
+  return found.flatMap((violation) =>
+    violation.nodes.map(
+      (node) => `${violation.id}: ${JSON.stringify(node.target)} ${node.failureSummary ?? violation.help}`,
+    ),
+  );
+}
+
+describe("Workbench: accessibility", () => {
+  let browser: Browser;
+  let setting: Setting;
+
+  before(async function () {
+    this.timeout(60_000);
+    browser = await launchBrowser();
+    setting = await Setting.open(browser);
+    await converse(setting);
+  });
+  after(async () => {
+    await setting?.close();
+    await browser?.close();
+  });
+  afterEach(() => setting.check());
+
+  async function opened(options: WindowOptions): Promise<Page> {
+    const { page } = await setting.window({ ...options, reducedMotion: true });
+    await page.locator("svc-message .markdown").first().waitFor({ state: "attached" });
+    return page;
+  }
+
+  for (const theme of THEMES) {
+    for (const width of WIDTHS) {
+      it(`finds nothing at ${width} px in ${theme}`, async () => {
+        const page = await opened({ theme, width });
+        assert.deepEqual(await violations(page), []);
+        if (width === 360) {
+          for (const tab of ["Groups", "Actors"]) {
+            await page.locator(".bottom-tab", { hasText: tab }).click();
+            assert.deepEqual(await violations(page), []);
+          }
+        }
+        await page.context().close();
+      });
+    }
+  }
+
+  it("finds nothing in the sign-in view", async () => {
+    const { page } = await setting.window({ path: await setting.origin(), expected: /status of 401/ });
+    await page.locator(".sign-in").waitFor();
+    assert.deepEqual(await violations(page), []);
+  });
+
+  for (const theme of ["light", "dark"] as const) {
+    it(`finds nothing in the dialogs, menus and the search, in ${theme}`, async function () {
+      this.timeout(90_000);
+      const page = await opened({ theme });
+      await openGroup(page, "api-server");
+      const look = async (what: string) => assert.deepEqual(await violations(page), [], what);
+      const menu = async (owner: string, item: string) => {
+        await page.locator(`${owner} button[aria-haspopup=menu]`).first().click();
+        await page.locator(".menu-item", { hasText: item }).click();
+      };
+      const dialog = async (what: string) => {
+        await page.locator("dialog[open]").waitFor();
+        await page.locator("dialog[open] .skeleton").waitFor({ state: "detached" });
+        await look(what);
+        await page.keyboard.press("Escape");
+        await page.locator("dialog[open]").waitFor({ state: "detached" });
+      };
+      await menu("svc-group-header", "Group settings");
+      await dialog("Group settings");
+      for (const item of ["Access tokens", "Health", "Keyboard"]) {
+        await menu("svc-settings-menu", item);
+        await dialog(item);
+      }
+      for (const item of ["Connect an agent", "Edit", "Remove"]) {
+        await page.locator(".actor-row").first().hover();
+        await menu(".actor-row", item);
+        await dialog(item);
+      }
+      await page.locator("svc-groups .icon-button").click();
+      await dialog("New Group");
+      await page.locator("svc-actors .column-head .icon-button").click();
+      await dialog("Add an Actor");
+      await page.locator("svc-settings-menu button").click();
+      await page.locator(".menu").waitFor();
+      await look("the settings menu");
+      await page.keyboard.press("Escape");
+      await page.locator(".feed-scroll").click();
+      await page.keyboard.press("/");
+      await page.locator(".search-field").fill("test");
+      await page.locator(".hit").first().waitFor();
+      await look("the search");
+      await page.keyboard.press("Escape");
+      await page.locator(".compose-text").fill("@");
+      await page.locator(".completion-item").first().waitFor();
+      await look("the completion");
+    });
+  }
+
+  it("leads the focus where it came from", async () => {
+    const page = await opened({});
+    await page.locator("svc-groups .icon-button").focus();
+    await page.keyboard.press("Enter");
+    await page.locator("dialog[open]").waitFor();
+    await page.keyboard.press("Escape");
+    await page.locator("dialog[open]").waitFor({ state: "detached" });
+    assert.equal(await page.evaluate(() => document.activeElement?.getAttribute("aria-label")), "New Group");
+  });
+
+  it("moves in the lists with the arrow keys", async () => {
+    const page = await opened({});
+    await page.locator(".group-row").first().focus();
+    await page.keyboard.press("ArrowDown");
+    assert.match((await page.evaluate(() => document.activeElement?.textContent)) ?? "", /docs/);
+    await page.keyboard.press("Home");
+    assert.match((await page.evaluate(() => document.activeElement?.textContent)) ?? "", /api-server/);
+    await page.locator("[data-row][tabindex='0']").focus();
+    const before = await page.evaluate(() => (document.activeElement as HTMLElement).dataset["row"]);
+    await page.keyboard.press("ArrowUp");
+    const above = await page.evaluate(() => (document.activeElement as HTMLElement).dataset["row"]);
+    assert.notEqual(above, before);
+    assert.equal(await page.locator("[data-row][tabindex='0']").count(), 1);
+  });
+});

@@ -1,0 +1,126 @@
+/** A Group of 100,000 messages: few rows in the document, bounded memory, and the place kept while older ones come. */
+import assert from "node:assert/strict";
+import type { Browser, Page } from "playwright-core";
+import { WINDOW_ROWS } from "../../webview/state/feed-window.ts";
+import { launchBrowser, openGroup, Setting, until } from "./setting.ts";
+
+const MESSAGES = 100_000;
+const AT_ONCE = 256;
+const PAGES = 40;
+
+async function rows(page: Page): Promise<number> {
+  return page.locator("[data-row]").count();
+}
+
+describe("Workbench: 100,000 messages", () => {
+  let browser: Browser;
+  let setting: Setting;
+  let groupId: string;
+
+  before(async function () {
+    this.timeout(240_000);
+    browser = await launchBrowser();
+    setting = await Setting.open(browser);
+    ({ groupId } = await setting.group("large"));
+    const { owner } = setting;
+    let next = 1;
+    const producer = async () => {
+      while (next <= MESSAGES) {
+        const number = next++;
+        await owner.result("send", {
+          group_id: groupId,
+          text: `Message number ${number}.\n\nWith **two** lines.`,
+          to: ["lead"],
+        });
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, producer));
+  });
+  after(async () => {
+    await setting?.close();
+    await browser?.close();
+  });
+  afterEach(() => setting.check());
+
+  it("pages both ways with bounded rows and memory", async function () {
+    this.timeout(120_000);
+    const { page, context } = await setting.window();
+    const started = performance.now();
+    await openGroup(page, "large");
+    await page.locator("svc-message").last().waitFor();
+    const opened = performance.now() - started;
+    const session = await context.newCDPSession(page);
+    const heap = async () => {
+      await session.send("HeapProfiler.collectGarbage");
+      const { usedSize } = await session.send("Runtime.getHeapUsage");
+      return usedSize;
+    };
+    const before = await heap();
+    const first = () => page.locator("[data-row]").first().getAttribute("data-row");
+    let slowest = 0;
+    for (let turn = 0; turn < PAGES; turn += 1) {
+      const top = await first();
+      const from = performance.now();
+      await page.locator(".feed-scroll").evaluate((scroller) => {
+        scroller.scrollTop = 0;
+      });
+      await until("older rows", async () => (await first()) !== top);
+      slowest = Math.max(slowest, performance.now() - from);
+      assert.ok((await rows(page)) <= WINDOW_ROWS);
+    }
+    const grown = (await heap()) - before;
+    assert.ok(grown < 20_000_000, `the heap grew by ${grown} bytes`);
+    await page.locator(".pill").click();
+    await until("the newest row is back", async () => {
+      const last = await page
+        .locator(".feed-scroll")
+        .evaluate((s) => s.scrollHeight - s.scrollTop - s.clientHeight);
+      return last < 2 && (await page.locator(".pill").count()) === 0;
+    });
+    console.log(
+      `      opened in ${opened.toFixed(0)} ms, a page of older rows in at most ${slowest.toFixed(0)} ms, heap +${(grown / 1e6).toFixed(1)} MB after ${PAGES} pages`,
+    );
+  });
+
+  it("keeps the row under the eyes while older and new ones come, and counts the new", async () => {
+    const { page } = await setting.window();
+    await openGroup(page, "large");
+    await page.locator("svc-message").last().waitFor();
+    await page.locator(".feed-scroll").hover();
+    await page.mouse.wheel(0, -1500);
+    await page.locator(".pill").waitFor();
+    await page.waitForTimeout(300);
+    const place = () =>
+      page.locator(".feed-scroll").evaluate((scroller) => {
+        const { top } = scroller.getBoundingClientRect();
+        const row = [...scroller.querySelectorAll<HTMLElement>("[data-row]")].find(
+          (entry) => entry.getBoundingClientRect().bottom > top + 40,
+        );
+        return { id: row?.dataset["row"], at: Math.round(row?.getBoundingClientRect().top ?? 0) };
+      });
+    const before = await place();
+    for (let count = 1; count <= 5; count += 1) {
+      await setting.owner.result("send", { group_id: groupId, text: `Fresh ${count}`, to: ["lead"] });
+    }
+    await page.locator(".pill", { hasText: "5 new" }).waitFor();
+    assert.deepEqual(await place(), before);
+    await page.reload();
+    await page.locator("svc-message").last().waitFor();
+    await until("the place is kept over a reload", async () => (await place()).id === before.id);
+    await page.keyboard.press("End");
+    await page.locator("svc-message", { hasText: "Fresh 5" }).waitFor();
+  });
+
+  it("finds a message anywhere in the history and goes there", async () => {
+    const { page } = await setting.window();
+    await openGroup(page, "large");
+    await page.locator("svc-message").last().waitFor();
+    await page.keyboard.press("/");
+    await page.locator(".search-field").fill("number 4321.");
+    await page.locator(".hit", { hasText: "number 4321." }).first().click();
+    const row = page.locator("svc-message", { hasText: "number 4321." });
+    await row.waitFor();
+    await until("it has the focus", () => row.evaluate((element) => element === document.activeElement));
+    assert.ok((await rows(page)) <= WINDOW_ROWS);
+  });
+});

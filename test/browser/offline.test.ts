@@ -1,0 +1,89 @@
+/** The daemon dies and comes back: the page says so, stays readable, loses nothing, and goes on without a gap. */
+import assert from "node:assert/strict";
+import { createServer } from "node:net";
+import type { Browser } from "playwright-core";
+import { launchBrowser, openGroup, Setting, until } from "./setting.ts";
+
+/** A port that was free a moment ago, for a daemon that must come back under the same address. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+describe("Workbench: offline", () => {
+  let browser: Browser;
+  let setting: Setting;
+
+  before(async function () {
+    this.timeout(60_000);
+    browser = await launchBrowser();
+    setting = await Setting.open(browser, await freePort());
+  });
+  after(async () => {
+    await setting?.close();
+    await browser?.close();
+  });
+  afterEach(() => setting.check());
+
+  it("reconnects by itself, with every message once and the draft in place", async function () {
+    this.timeout(60_000);
+    const { groupId } = await setting.group("outage");
+    const send = (text: string) => setting.owner.result("send", { group_id: groupId, text, to: ["lead"] });
+    await send("before 1");
+    const { page } = await setting.window({ expected: /ERR_|WebSocket/ });
+    await openGroup(page, "outage");
+    await page.locator("svc-message", { hasText: "before 1" }).waitFor();
+    for (let round = 1; round <= 3; round += 1) {
+      await setting.daemon.kill();
+      await page.locator(".offline").waitFor();
+      await page.locator("svc-message", { hasText: "before 1" }).waitFor();
+      await page.locator(".compose-text").fill(`typed while away ${round}`);
+      await setting.daemon.start();
+      for (let count = 1; count <= 20; count += 1) await send(`after ${round}.${count};`);
+      await page.locator(".offline").waitFor({ state: "detached" });
+      await page.locator("svc-message", { hasText: `after ${round}.20;` }).waitFor();
+      assert.equal(await page.locator(".compose-text").inputValue(), `typed while away ${round}`);
+    }
+    const shown = (await page.locator("svc-message .markdown").allTextContents()).map((text) => text.trim());
+    const expected = ["before 1"];
+    for (let round = 1; round <= 3; round += 1) {
+      for (let count = 1; count <= 20; count += 1) expected.push(`after ${round}.${count};`);
+    }
+    assert.deepEqual(shown, expected);
+    await until("the draft is kept by the daemon", async () => {
+      const { draft } = await setting.owner.result("draft_get", { group_id: groupId });
+      return draft?.["text"] === "typed while away 3";
+    });
+  });
+
+  it("sends a message once though its answer got lost", async function () {
+    this.timeout(60_000);
+    const { groupId } = await setting.group("once");
+    const { page } = await setting.window({ expected: /ERR_|WebSocket/ });
+    await openGroup(page, "once");
+    let lost = 0;
+    await page.route("**/send", async (route) => {
+      if (lost === 0) {
+        await route.fetch();
+        lost += 1;
+        await route.abort("connectionreset");
+      } else await route.continue();
+    });
+    await page.locator(".compose-text").fill("only once");
+    await page.keyboard.press("Control+Enter");
+    await until("the draft was taken", async () => (await page.locator(".compose-text").inputValue()) === "");
+    assert.equal(lost, 1);
+    const { events } = await setting.owner.result("ledger_tail", {
+      group_id: groupId,
+      kinds: ["chat.message"],
+    });
+    assert.deepEqual(
+      events.map((event) => event.data["text"]),
+      ["only once"],
+    );
+    assert.equal(await page.locator("svc-message", { hasText: "only once" }).count(), 1);
+  });
+});

@@ -1,0 +1,135 @@
+/**
+ * `npm run screenshots`: the pictures in docs/images, of the real daemon and a conversation that really took place in it. Needs a built
+ * dist/webview.
+ */
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { converse } from "./conversation.ts";
+import { launchBrowser, openGroup, Setting, type WindowOptions } from "./setting.ts";
+
+const IMAGES = join(import.meta.dirname, "../../docs/images");
+
+interface Picture extends WindowOptions {
+  name: string;
+  /** What is done before the picture is taken. */
+  act?: (page: Page) => Promise<void>;
+}
+
+async function choose(page: Page, owner: string, item: string): Promise<void> {
+  await page.locator(`${owner} button[aria-haspopup=menu]`).first().click();
+  await page.locator(".menu-item", { hasText: item }).click();
+  await page.locator("dialog[open]").waitFor();
+}
+
+const PICTURES: readonly Picture[] = [
+  { name: "workbench-dark", theme: "dark", width: 1360, height: 860 },
+  { name: "workbench-light", theme: "light", width: 1360, height: 860 },
+  { name: "workbench-high-contrast", theme: "hc-dark", width: 1360, height: 860 },
+  { name: "workbench-high-contrast-light", theme: "hc-light", width: 1360, height: 860 },
+  { name: "workbench-narrow", theme: "dark", width: 900, height: 760 },
+  { name: "workbench-phone", theme: "light", width: 390, height: 800, touch: true },
+  {
+    name: "workbench-phone-actors",
+    theme: "dark",
+    width: 390,
+    height: 800,
+    touch: true,
+    act: (page) => page.locator(".bottom-tab", { hasText: "Actors" }).click(),
+  },
+  { name: "workbench-wide", theme: "dark", width: 2560, height: 1300 },
+  {
+    name: "compose",
+    theme: "light",
+    width: 1360,
+    height: 860,
+    async act(page) {
+      await page.locator(".compose-bar select").selectOption("request_reply");
+      await page.locator(".compose-text").click();
+      await page.keyboard.type("Take the release branch, and leave Session as it is. @re");
+      await page.locator(".completion-item").first().waitFor();
+    },
+  },
+  {
+    name: "search",
+    theme: "dark",
+    width: 1360,
+    height: 860,
+    async act(page) {
+      await page.locator(".feed-scroll").click();
+      await page.keyboard.press("/");
+      await page.locator(".search-field").fill("clock");
+      await page.locator(".hit").first().waitFor();
+    },
+  },
+  {
+    name: "connect-an-agent",
+    theme: "light",
+    width: 1360,
+    height: 860,
+    async act(page) {
+      await page.locator(".actor-row").first().hover();
+      await choose(page, ".actor-row", "Connect an agent");
+      await page.locator("dialog pre").waitFor();
+    },
+  },
+  {
+    name: "group-settings",
+    theme: "dark",
+    width: 1360,
+    height: 860,
+    act: (page) => choose(page, "svc-group-header", "Group settings"),
+  },
+  {
+    name: "access-tokens",
+    theme: "light",
+    width: 1360,
+    height: 860,
+    act: (page) => choose(page, "svc-settings-menu", "Access tokens"),
+  },
+  {
+    name: "health",
+    theme: "dark",
+    width: 1360,
+    height: 860,
+    async act(page) {
+      await choose(page, "svc-settings-menu", "Health");
+      await page.locator(".check").first().waitFor();
+    },
+  },
+  {
+    name: "keyboard",
+    theme: "light",
+    width: 1360,
+    height: 860,
+    act: (page) => choose(page, "svc-settings-menu", "Keyboard"),
+  },
+];
+
+async function take(setting: Setting, picture: Picture): Promise<void> {
+  const { page, context } = await setting.window({ ...picture, reducedMotion: true });
+  await page.locator(".group-title").waitFor();
+  if ((picture.width ?? 0) >= 700) await openGroup(page, "api-server");
+  await page.locator("svc-message .state").last().waitFor();
+  await page.waitForLoadState("networkidle");
+  await picture.act?.(page);
+  await page.evaluate(() => document.fonts.ready);
+  await page.waitForTimeout(200);
+  await page.screenshot({ path: join(IMAGES, `${picture.name}.png`) });
+  await context.close();
+  console.log(`${picture.name}.png`);
+}
+
+mkdirSync(IMAGES, { recursive: true });
+const browser = await launchBrowser();
+const setting = await Setting.open(browser);
+try {
+  await converse(setting);
+  const wanted = process.argv.slice(2);
+  for (const picture of PICTURES) {
+    if (wanted.length === 0 || wanted.includes(picture.name)) await take(setting, picture);
+  }
+} finally {
+  await setting.close();
+  await browser.close();
+}

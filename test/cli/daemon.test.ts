@@ -1,0 +1,97 @@
+/** The daemon as people start and stop it. */
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { until } from "../withstand/daemon-process.ts";
+import { collect, envelope, run, SVC, start } from "./svc.ts";
+
+interface Status {
+  pid: number;
+  web_origin: string;
+  home: string;
+}
+
+describe("the daemon from the command line", function () {
+  this.timeout(60_000);
+  let folder: string;
+  let home: string;
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "svc-daemon-"));
+    home = join(folder, "home");
+  });
+  afterEach(async () => {
+    await run(["daemon", "stop"], { home });
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it("starts in the background once, reports, and stops", async () => {
+    const first = await run(["daemon", "start", "--port", "0", "--json"], { home });
+    assert.equal(first.code, 0, first.err);
+    const { pid } = envelope<Status>(first).result;
+    const second = await run(["daemon", "start", "--json"], { home });
+    assert.deepEqual([second.code, envelope<Status>(second).result.pid], [0, pid]);
+    const foreground = await run(["daemon", "run", "--port", "0"], { home });
+    assert.equal(foreground.code, 1);
+    assert.ok(foreground.err.includes(String(pid)) && !/\n\s+at /.test(foreground.err), foreground.err);
+    assert.equal((await run(["daemon", "stop"], { home })).code, 0);
+    assert.throws(() => process.kill(pid, 0));
+    assert.equal((await run(["daemon", "status"], { home })).code, 3);
+  });
+
+  it("says why it can't start", async () => {
+    const ran = await run(["daemon", "start", "--tls-cert", "missing", "--tls-key", "missing"], { home });
+    assert.equal(ran.code, 1);
+    assert.match(ran.err, /missing/);
+    assert.equal((await run(["daemon", "start", "--tls-cert", "alone"], { home })).code, 2);
+  });
+
+  it("runs in a terminal until Ctrl-C, and prints the link only to a terminal", async () => {
+    const piped = start(["up", "--port", "0"], { home });
+    const ran = collect(piped);
+    await until("its words", () => ran.out.includes("Ctrl-C"));
+    assert.ok(!ran.out.includes("#login="));
+    piped.kill("SIGINT");
+    await once(piped, "close");
+    assert.equal(piped.exitCode, 0, ran.err);
+
+    // `script` gives the command a terminal.
+    const command = `'${process.execPath}' '${SVC}' up --port 0 --home '${home}'`;
+    const terminal = spawn("bash", ["-c", 'exec script -qec "$1" /dev/null', "bash", command]);
+    const shown = collect(terminal);
+    await until("the link", () => /http:\/\/127\.0\.0\.1:\d+\/#login=\S+/.test(shown.out));
+    const closed = once(terminal, "close");
+    await run(["daemon", "stop"], { home });
+    await closed;
+  });
+
+  it("plays the demo: two agents talk over MCP in a Home of their own, in under 30 seconds", async () => {
+    const begun = performance.now();
+    const ran = await run(["demo", "--exit"], { home, env: { TMPDIR: folder } });
+    assert.equal(ran.code, 0, ran.err);
+    assert.ok(performance.now() - begun < 30_000);
+    assert.match(ran.out, /#login=/);
+    for (const line of [
+      "user → planner",
+      "planner → coder (request_reply)",
+      "coder → planner (mail)",
+      "planner → user",
+    ])
+      assert.ok(ran.out.includes(line), `${line}\n${ran.out}`);
+    assert.deepEqual(readdirSync(folder), []);
+    assert.ok(!existsSync(home));
+  });
+
+  it("ends the demo in order on Ctrl-C", async () => {
+    const child = start(["demo"], { home, env: { TMPDIR: folder } });
+    const ran = collect(child);
+    await until("the talk", () => ran.out.includes("user → planner"), 20_000);
+    child.kill("SIGINT");
+    await once(child, "close");
+    assert.equal(child.exitCode, 0, ran.err);
+    assert.deepEqual(readdirSync(folder), []);
+  });
+});

@@ -1,0 +1,114 @@
+/** Crashes between the two appends of a cross-group message, with a disk that fails where the test says. */
+import assert from "node:assert/strict";
+import { remoteId } from "../../daemon/messaging/cross-group.ts";
+import { refusal, TestHome, until } from "./setting.ts";
+
+describe("A message between two Groups", () => {
+  let home: TestHome;
+  let from: string;
+  let to: string;
+  beforeEach(async () => {
+    home = await TestHome.open();
+    from = await home.group("dev");
+    to = await home.group("boss");
+  });
+  afterEach(() => home.remove());
+
+  const send = (client_id?: string) =>
+    home.call("send_cross_group", {
+      group_id: from,
+      dst_group_id: to,
+      text: "across",
+      message_mode: "request_reply",
+      ...(client_id === undefined ? {} : { client_id }),
+    });
+  const arrived = (): number =>
+    home.registry
+      .get(to)
+      .ledger.page({ limit: 200 })
+      .events.filter(({ data }) => data.text === "across").length;
+  /** Appends of one Group of these kinds stop answering, as in a daemon that dies there, or are refused. */
+  const breakAt = (group_id: string, kind: string, how: "hangs" | "fails"): Promise<void> => {
+    const { ledger } = home.registry.get(group_id);
+    const append = ledger.appendAll.bind(ledger);
+    return new Promise((reached) => {
+      ledger.appendAll = (events) => {
+        if (!events.some((event) => event.kind === kind)) return append(events);
+        reached();
+        return how === "hangs" ? new Promise(() => {}) : Promise.reject(new Error("EIO"));
+      };
+    });
+  };
+
+  for (const [where, group_id, kind] of [
+    ["before it arrives", () => to, "chat.message"],
+    ["before the receipt", () => from, "chat.cross_group_receipt"],
+  ] as const) {
+    it(`arrives once when the daemon dies ${where}`, async () => {
+      const reached = breakAt(group_id(), kind, "hangs");
+      void send("k").catch(() => {});
+      await reached;
+      home = await home.restarted();
+      assert.equal(arrived(), 1);
+      assert.equal(home.messaging.get(from).projection.halfDone.size, 0);
+      const retry = await send("k");
+      assert.equal(retry.duplicate, true);
+      assert.equal(retry.event.id, remoteId(from, retry.source_event.id));
+      home = await home.restarted();
+      assert.equal(arrived(), 1);
+    });
+  }
+
+  it("says that it failed when it can't be recorded there, and a retry brings it", async () => {
+    void breakAt(to, "chat.message", "fails");
+    await assert.rejects(send("k"), /internal error/);
+    home = await home.restarted();
+    assert.equal(arrived(), 0);
+    const { events } = home.registry.get(from).ledger.page({ limit: 200, kinds: new Set(["chat.message"]) });
+    const source = events.at(-1)!.id;
+    assert.equal((await home.status(from, source)).delivery_status[to]?.state, "failed");
+    const retry = await send("k");
+    assert.deepEqual([retry.source_event.id, retry.duplicate], [source, true]);
+    assert.equal((await home.status(from, source)).delivery_status[to]?.state, "accepted");
+    assert.equal(arrived(), 1);
+  });
+
+  it("ends as failed when its destination was deleted before it arrived", async () => {
+    const reached = breakAt(to, "chat.message", "hangs");
+    void send().catch(() => {});
+    await reached;
+    await home.call("group_delete", { group_id: to, confirm: to });
+    home = await home.restarted();
+    await until(() => home.messaging.get(from).projection.halfDone.size === 0);
+    const { events } = home.registry.get(from).ledger.page({ limit: 200, kinds: new Set(["chat.message"]) });
+    const status = (await home.status(from, events.at(-1)!.id)).delivery_status[to];
+    assert.deepEqual([status?.state, status?.reason], ["failed", "group_not_found"]);
+    await assert.rejects(send(), refusal("group_not_found"));
+  });
+
+  it("appends once for calls at the same time", async () => {
+    const sent = await Promise.all(Array.from({ length: 6 }, () => send("same")));
+    assert.equal(new Set(sent.map(({ event }) => event.id)).size, 1);
+    assert.equal(arrived(), 1);
+  });
+});
+
+describe("A draft", () => {
+  it("is kept for the person, durably, and removed with null", async () => {
+    let home = await TestHome.open();
+    const group = await home.group("dev");
+    const get = () => home.call("draft_get", { group_id: group });
+    assert.deepEqual(await get(), { draft: null, updated_at: null });
+    await home.call("draft_put", { group_id: group, draft: null });
+    const puts = ["one", "two", "three"].map((text) =>
+      home.call("draft_put", { group_id: group, draft: { text, to: ["dev"] } }),
+    );
+    await Promise.all(puts);
+    home = await home.restarted();
+    assert.equal((await get()).draft?.text, "three");
+    await home.call("draft_put", { group_id: group, draft: null });
+    home = await home.restarted();
+    assert.deepEqual(await get(), { draft: null, updated_at: null });
+    await home.remove();
+  });
+});

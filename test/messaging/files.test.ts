@@ -1,0 +1,237 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { createHash, randomBytes } from "node:crypto";
+import * as fs from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { safeName } from "../../daemon/messaging/file-fetch.ts";
+import { LIMITS } from "../../shared/limits.ts";
+import type { Attachment } from "../../shared/model.ts";
+import { BROWSER, refusal, TestHome } from "./setting.ts";
+
+async function* stream(...chunks: (Uint8Array | Error)[]): AsyncGenerator<Uint8Array> {
+  for (const chunk of chunks) {
+    if (chunk instanceof Error) throw chunk;
+    yield chunk;
+  }
+}
+
+function digestOf(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
+
+describe("Attached files", () => {
+  let home: TestHome;
+  let group: string;
+  let project: string;
+  let outside: string;
+  beforeEach(async () => {
+    home = await TestHome.open();
+    group = await home.group("dev", "doc");
+    project = fs.realpathSync(fs.mkdtempSync(join(tmpdir(), "svc-project-")));
+    outside = fs.realpathSync(fs.mkdtempSync(join(tmpdir(), "svc-outside-")));
+    await home.call("attach", { path: project, group_id: group });
+  });
+  afterEach(async () => {
+    await home.remove();
+    for (const directory of [project, outside]) fs.rmSync(directory, { recursive: true, force: true });
+  });
+
+  const blobs = () => join(home.registry.get(group).paths.blobs);
+  const onDisk = (): string[] =>
+    fs.existsSync(blobs())
+      ? fs
+          .readdirSync(blobs(), { recursive: true, encoding: "utf8" })
+          .filter((name) => name !== "uploads")
+          .sort()
+      : [];
+  const upload = (...chunks: (Uint8Array | Error)[]) =>
+    home.messaging.upload(group, stream(...chunks), { name: "a.bin", mime_type: "application/x-a" });
+  const reading = async (sha256: string, range?: { start: number; end: number }) => {
+    const { chunks, ...rest } = home.messaging.openBlob(group, sha256, range);
+    const parts: Uint8Array[] = [];
+    for await (const chunk of chunks) parts.push(chunk);
+    return { ...rest, whole: Buffer.concat(parts) };
+  };
+
+  it("are streamed in by digest and read back in ranges", async () => {
+    const bytes = randomBytes(700_000);
+    const uploaded = await upload(bytes.subarray(0, 300_000), bytes.subarray(300_000));
+    assert.deepEqual(uploaded, {
+      path: `state/blobs/${digestOf(bytes)}`,
+      name: "a.bin",
+      mime_type: "application/x-a",
+      bytes: 700_000,
+      sha256: digestOf(bytes),
+    });
+    const { sha256 } = uploaded;
+    const { event } = await home.send(group, "", { attachments: [{ sha256, name: "b", mime_type: "x/y" }] });
+    assert.deepEqual(event.data.attachments, [{ ...uploaded, name: "b", mime_type: "x/y" }]);
+    assert.deepEqual((await reading(sha256)).whole, bytes);
+    const part = await reading(sha256, { start: 299_999, end: 600_001 });
+    assert.deepEqual([part.start, part.end, part.bytes], [299_999, 600_001, 700_000]);
+    assert.deepEqual(part.whole, bytes.subarray(299_999, 600_001));
+    assert.equal((await reading(sha256, { start: 699_999, end: 9e9 })).whole.length, 1);
+    assert.deepEqual(onDisk(), [sha256]);
+    assert.equal(fs.statSync(join(blobs(), sha256)).mode & 0o777, 0o600);
+    assert.throws(() => home.messaging.openBlob(group, "../../settings.json"), refusal("blob_not_found"));
+  });
+
+  it("leave nothing when the upload breaks off or is too large", async () => {
+    await assert.rejects(upload(randomBytes(10), new Error("gone")), /gone/);
+    assert.deepEqual(onDisk(), []);
+    const chunk = Buffer.alloc(4 * 1024 * 1024);
+    const chunks = Array.from({ length: LIMITS.attachment.uploadBytes / chunk.length }, () => chunk);
+    await assert.rejects(upload(...chunks, Buffer.alloc(1)), refusal("too_large"));
+    assert.deepEqual(onDisk(), []);
+    const before = process.memoryUsage().rss;
+    assert.equal((await upload(...chunks)).bytes, 100 * 1024 * 1024);
+    assert.ok(process.memoryUsage().rss - before < 50 * 1024 * 1024, "it was whole in memory");
+  });
+
+  it("go after a day when no message took them, and at once when a crash cut the upload", async () => {
+    const kept = await upload(Buffer.from("kept"));
+    const orphan = await upload(Buffer.from("orphan"));
+    await home.send(group, "x", { attachments: [{ sha256: kept.sha256, name: "k" }] });
+    fs.writeFileSync(join(blobs(), "uploads", ".partial-1"), "cut");
+    home = await home.restarted();
+    assert.deepEqual(onDisk(), [kept.sha256, `uploads/${orphan.sha256}`]);
+    // The file's time is the disk's; the clock is the test's.
+    const age = Date.now() - home.clock.now();
+    home.clock.advance(age + LIMITS.attachment.orphanHours * 3_600_000 + 60_000);
+    home = await home.restarted();
+    assert.deepEqual(onDisk(), [kept.sha256]);
+    await assert.rejects(
+      home.send(group, "x", { attachments: [{ sha256: orphan.sha256, name: "o" }] }),
+      refusal("invalid_attachments", { sha256: orphan.sha256 }),
+    );
+  });
+
+  it("of an Actor come from the attached scopes only, whatever links say", async () => {
+    const as = home.actor(group, "dev");
+    fs.writeFileSync(join(project, "notes.md"), "# notes");
+    fs.writeFileSync(join(outside, "secret"), "secret");
+    fs.symlinkSync(join(outside, "secret"), join(project, "link"));
+    fs.symlinkSync(outside, join(project, "dir"));
+    fs.symlinkSync("notes.md", join(project, "inside"));
+    execFileSync("mkfifo", [join(project, "fifo")]);
+    const send = (path: string) =>
+      home.call("send_files", { group_id: group, paths: [path], to: ["doc"] }, { as });
+    for (const path of [
+      "link",
+      "dir/secret",
+      join(outside, "secret"),
+      "../x",
+      "fifo",
+      ".",
+      "/dev/zero",
+      "none",
+    ]) {
+      await assert.rejects(send(path), refusal("invalid_path"), path);
+    }
+    assert.deepEqual(onDisk(), []);
+    const { event } = await send("notes.md");
+    const [attachment] = event.data.attachments as Attachment[];
+    assert.deepEqual(
+      [attachment?.name, attachment?.mime_type, attachment?.bytes],
+      ["notes.md", "text/markdown", 7],
+    );
+    await send("inside");
+  });
+
+  it("of the user at this machine may be any regular file, of a browser none", async () => {
+    fs.writeFileSync(join(outside, "any.txt"), "any");
+    fs.symlinkSync(join(outside, "any.txt"), join(outside, "link"));
+    await home.send(group, "x", { paths: [join(outside, "link")] });
+    await assert.rejects(home.send(group, "x", { paths: [outside] }), refusal("invalid_path"));
+    await assert.rejects(home.send(group, "x", { paths: ["/dev/null"] }), refusal("invalid_path"));
+    await assert.rejects(
+      home.send(group, "x", { paths: [join(outside, "any.txt")] }, BROWSER),
+      refusal("invalid_path"),
+    );
+  });
+
+  it("are at most 16 in a message, and a retry answers although the file is gone", async () => {
+    const paths = Array.from({ length: 17 }, (_, at) => join(outside, `f${at}`));
+    for (const path of paths) fs.writeFileSync(path, path);
+    await assert.rejects(home.send(group, "x", { paths }), refusal("invalid_args"));
+    const uploaded = await upload(Buffer.from("u"));
+    const attachments = [{ sha256: uploaded.sha256, name: "u" }];
+    await assert.rejects(
+      home.send(group, "x", { paths: paths.slice(1), attachments }),
+      refusal("invalid_attachments", { limit: 16 }),
+    );
+    const first = await home.send(group, "x", { paths: paths.slice(1), client_id: "k" });
+    assert.equal((first.event.data.attachments as unknown[]).length, 16);
+    for (const path of paths) fs.unlinkSync(path);
+    const again = await home.send(group, "x", { paths: paths.slice(1), client_id: "k" });
+    assert.deepEqual([again.event.id, again.duplicate], [first.event.id, true]);
+  });
+
+  it("are fetched as text when small, and saved inside the project under a new name only", async () => {
+    const as = home.actor(group, "dev");
+    const text = await upload(Buffer.from("grüße"));
+    const binary = await upload(Buffer.from([0xff, 0xfe, 0]));
+    const { event } = await home.send(group, "x", {
+      to: ["dev"],
+      attachments: [
+        { sha256: text.sha256, name: "../../evil\u202e.txt" },
+        { sha256: binary.sha256, name: "b" },
+      ],
+    });
+    const fetch = (more = {}, who = as) =>
+      home.call("file_fetch", { group_id: group, event_id: event.id, ...more }, { as: who });
+    assert.equal((await fetch()).text, "grüße");
+    assert.equal((await fetch({ sha256: binary.sha256 })).text, null);
+    await assert.rejects(fetch({}, home.actor(group, "doc")), refusal("event_not_found"));
+    await assert.rejects(fetch({ sha256: "0".repeat(64) }), refusal("blob_not_found"));
+    const { saved_to } = await fetch({ save_to: "./" });
+    assert.equal(saved_to, join(project, "_.._evil_.txt"));
+    assert.equal(fs.readFileSync(saved_to ?? "", "utf8"), "grüße");
+    await assert.rejects(fetch({ save_to: "./" }), refusal("already_exists"));
+    fs.symlinkSync(outside, join(project, "dir"));
+    for (const save_to of ["../x", join(outside, "x"), "dir/x", "no/such/directory/x"]) {
+      await assert.rejects(fetch({ save_to }), refusal("invalid_path"), save_to);
+    }
+    assert.deepEqual(fs.readdirSync(outside), []);
+  });
+
+  it("are checked before they are uploaded", async () => {
+    const files = [{ name: "a", bytes: LIMITS.attachment.uploadBytes }];
+    const check = (more: object) =>
+      home.call("message_upload_preflight", { group_id: group, files, ...more });
+    assert.deepEqual(await check({}), { accepted: true, upload_limit: LIMITS.attachment.uploadBytes });
+    await assert.rejects(check({ to: ["nobody"] }), refusal("invalid_recipient"));
+    await assert.rejects(
+      check({ files: [{ name: "a", bytes: LIMITS.attachment.uploadBytes + 1 }] }),
+      refusal("invalid_attachments"),
+    );
+  });
+
+  it("travel with a message to another Group", async () => {
+    const other = await home.group("boss");
+    const { sha256 } = await upload(Buffer.from("across"));
+    const sent = await home.call("send_cross_group", {
+      group_id: group,
+      dst_group_id: other,
+      text: "",
+      attachments: [{ sha256, name: "a.txt" }],
+    });
+    const fetched = await home.call("file_fetch", { group_id: other, event_id: sent.event.id });
+    assert.equal(fetched.text, "across");
+  });
+
+  it("get names that are a plain file's on every system", () => {
+    const names: [string, string][] = [
+      ["a/b\\c:d", "a_b_c_d"],
+      ["..", "file"],
+      [".hidden", "hidden"],
+      ["CON.txt", "_CON.txt"],
+      ["a\u0000b\u200bc", "a_b_c"],
+      ["   ", "file"],
+    ];
+    for (const [given, safe] of names) assert.equal(safeName(given), safe);
+    const long = safeName("ä€".repeat(3000));
+    assert.ok(Buffer.byteLength(long) <= 200 && long.isWellFormed());
+  });
+});

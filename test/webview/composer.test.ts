@@ -1,0 +1,153 @@
+/** What the composer rests on: completion, drafts, sending once, read marks. */
+import assert from "node:assert/strict";
+import type { ActorWithPresence } from "../../shared/operations/actors.ts";
+import type { GroupSummary } from "../../shared/operations/groups.ts";
+import { type Host, HostError } from "../../webview/host.ts";
+import { candidates, complete, triggerAt } from "../../webview/state/completion.ts";
+import { DraftKeeper, emptyDraft } from "../../webview/state/draft.ts";
+import { Outgoing } from "../../webview/state/outgoing.ts";
+import { ReadMarks } from "../../webview/state/read-marks.ts";
+import { until } from "../withstand/daemon-process.ts";
+
+const GROUP = "g_000000000001";
+
+describe("completion", () => {
+  const actors = [
+    { id: "lead", title: "", role: "foreman", enabled: true },
+    { id: "docs", title: "Docs writer", role: "peer", enabled: true },
+  ] as ActorWithPresence[];
+  const groups = [{ group_id: "g_2", title: "infra tools", topic: "" }] as GroupSummary[];
+
+  it("begins at a sign that begins a word", () => {
+    assert.deepEqual(triggerAt("hello @le", 9), { sign: "@", query: "le", start: 6 });
+    assert.deepEqual(triggerAt("#", 1), { sign: "#", query: "", start: 0 });
+    assert.equal(triggerAt("me@example", 10), null);
+    assert.equal(triggerAt("@lead now", 9), null);
+  });
+
+  it("finds Actors by id and title, aliases where there are several, Groups by title", () => {
+    const found = (text: string) =>
+      candidates(triggerAt(text, text.length)!, actors, groups).map((entry) => entry.value);
+    assert.deepEqual(found("@"), ["lead", "docs", "@foreman", "@peers", "@all"]);
+    assert.deepEqual(found("@writ"), ["docs"]);
+    assert.deepEqual(found("@al"), ["@all"]);
+    assert.deepEqual(found("#tools"), ["g_2"]);
+  });
+
+  it("takes the word out at the beginning, and leaves the name in a sentence", () => {
+    assert.deepEqual(complete("@le please", triggerAt("@le", 3)!, "lead"), { text: "please", caret: 0 });
+    const inside = complete("ask @le about it", triggerAt("ask @le", 7)!, "lead");
+    assert.equal(inside.text, "ask @lead about it");
+    assert.equal(inside.text.slice(0, inside.caret), "ask @lead");
+  });
+});
+
+/** A host with a memory and one operation. */
+function hostWith(call: (name: string, input: Record<string, unknown>) => unknown) {
+  const memory = new Map<string, unknown>();
+  const host = {
+    call: async (name: string, input: unknown) => call(name, input as Record<string, unknown>),
+    remember: (key: string, value: unknown) =>
+      value === null ? memory.delete(key) : memory.set(key, structuredClone(value)),
+    recall: (key: string) => memory.get(key) ?? null,
+  } as unknown as Host;
+  return { host, memory };
+}
+
+describe("drafts", () => {
+  it("stay here until the daemon has acknowledged them", async () => {
+    let reachable = false;
+    const kept: unknown[] = [];
+    const { host, memory } = hostWith((name, input) => {
+      if (!reachable) throw new HostError("offline", "");
+      if (name === "draft_put") kept.push(input["draft"]);
+      return { draft: null, updated_at: null };
+    });
+    const first = new DraftKeeper(host, GROUP);
+    first.update({ text: "half" });
+    assert.equal((memory.get(`draft/${GROUP}`) as { text: string }).text, "half");
+    first.close();
+    reachable = true;
+    const second = new DraftKeeper(host, GROUP);
+    await second.load();
+    assert.equal(second.draft.text, "half");
+    await until("the daemon has it", () => kept.length > 0 && memory.size === 0);
+    assert.equal((kept.at(-1) as { text: string }).text, "half");
+    second.close();
+  });
+
+  it("don't replace what was typed while the daemon's copy was on its way", async () => {
+    let answer: (value: unknown) => void = () => {};
+    const { host } = hostWith((name) =>
+      name === "draft_get" ? new Promise((resolve) => (answer = resolve)) : { updated_at: null },
+    );
+    const keeper = new DraftKeeper(host, GROUP);
+    const loading = keeper.load();
+    keeper.update({ text: "newer" });
+    answer({ draft: { text: "older", to: [], attachments: [] }, updated_at: "" });
+    await loading;
+    assert.equal(keeper.draft.text, "newer");
+    keeper.close();
+  });
+});
+
+describe("sending", () => {
+  it("repeats a message without an answer under the same key, and a changed one under another", async () => {
+    const keys: unknown[] = [];
+    let fail = 2;
+    const { host } = hostWith((_, input) => {
+      keys.push(input["client_id"]);
+      if (fail-- > 0) throw new HostError("offline", "");
+      return { event: { id: "e" } };
+    });
+    const outgoing = new Outgoing(host, GROUP, () => Promise.resolve());
+    await outgoing.send({ ...emptyDraft(), text: "one" });
+    assert.equal(keys.length, 3);
+    assert.equal(new Set(keys).size, 1);
+    await outgoing.send({ ...emptyDraft(), text: "one" });
+    assert.equal(new Set(keys).size, 2);
+  });
+
+  it("doesn't repeat what was refused", async () => {
+    let calls = 0;
+    const { host } = hostWith(() => {
+      calls += 1;
+      throw new HostError("invalid_recipient", "no");
+    });
+    await assert.rejects(new Outgoing(host, GROUP).send({ ...emptyDraft(), text: "x" }), {
+      code: "invalid_recipient",
+    });
+    assert.equal(calls, 1);
+  });
+
+  it("chooses the operation by what the draft is", async () => {
+    const names: string[] = [];
+    const { host } = hostWith((name) => {
+      names.push(name);
+      return { event: {}, source_event: {} };
+    });
+    const outgoing = new Outgoing(host, GROUP);
+    await outgoing.send({ ...emptyDraft(), text: "a" });
+    await outgoing.send({ ...emptyDraft(), text: "a", replyTo: "e" });
+    await outgoing.send({ ...emptyDraft(), text: "a", elsewhere: "g_2" });
+    assert.deepEqual(names, ["send", "reply", "send_cross_group"]);
+  });
+});
+
+describe("read marks", () => {
+  it("are told only while the person looks, and each event once", async () => {
+    let looking = false;
+    const told: unknown[] = [];
+    const { host } = hostWith((_, input) => told.push(input["event_id"]));
+    const marks = new ReadMarks(host, GROUP, () => looking);
+    marks.seen("one");
+    looking = true;
+    marks.returned();
+    await until("the mark", () => told.length === 1);
+    marks.seen("one");
+    marks.seen("two");
+    await until("the second mark", () => told.length === 2);
+    assert.deepEqual(told, ["one", "two"]);
+    marks.close();
+  });
+});

@@ -1,0 +1,150 @@
+/** The feed store: gapless over pages and stream, statuses only where something can still happen. */
+import assert from "node:assert/strict";
+import type { LedgerEvent } from "../../shared/events.ts";
+import type { Host, LedgerListener } from "../../webview/host.ts";
+import { Feed } from "../../webview/state/feed.ts";
+import { until } from "../withstand/daemon-process.ts";
+
+const GROUP = "g_000000000001";
+
+function message(number: number): LedgerEvent {
+  const data = { message_mode: "send", to: ["a"], text: String(number), attachments: [] };
+  return {
+    v: 1,
+    id: `e${number}`,
+    ts: "2026-01-01T00:00:00.000Z",
+    kind: "chat.message",
+    group_id: GROUP,
+    scope_key: "",
+    by: "user",
+    data,
+  };
+}
+
+/** A ledger in memory with the operations that the feed calls. */
+class Ledger {
+  readonly events: LedgerEvent[] = [];
+  readonly asked: string[][] = [];
+  listener: LedgerListener | null = null;
+  after: string | null = null;
+  /** Runs before a page is answered. */
+  beforePage: () => void = () => {};
+
+  add(count: number): void {
+    for (let index = 0; index < count; index += 1) this.append(message(this.events.length));
+  }
+
+  append(event: LedgerEvent): void {
+    this.events.push(event);
+    this.listener?.event(event);
+  }
+
+  readonly host = {
+    call: async (name: string, input: Record<string, unknown>) => {
+      if (name === "ledger_statuses") {
+        this.asked.push(input["event_ids"] as string[]);
+        const state = { state: "accepted", reason: "", ts: null };
+        return {
+          statuses: Object.fromEntries(
+            (input["event_ids"] as string[]).map((id) => [
+              id,
+              { read_status: {}, obligation_status: {}, delivery_status: { a: state } },
+            ]),
+          ),
+        };
+      }
+      if (input["limit"] !== 1) this.beforePage();
+      const at = (id: unknown) => this.events.findIndex((event) => event.id === id);
+      const limit = input["limit"] as number;
+      if (input["before"] !== undefined) {
+        const older = this.events.slice(0, at(input["before"]));
+        return { events: older.slice(-limit), has_more: older.length > limit };
+      }
+      if (input["after"] !== undefined) {
+        const newer = this.events.slice(at(input["after"]) + 1);
+        return { events: newer.slice(0, limit), has_more: newer.length > limit };
+      }
+      return { events: this.events.slice(-limit), has_more: this.events.length > limit };
+    },
+    watchLedger: (_: string, after: string | null, listener: LedgerListener) => {
+      this.listener = listener;
+      this.after = after;
+      const from = this.events.findIndex((event) => event.id === after) + 1;
+      for (const event of this.events.slice(from)) listener.event(event);
+      return () => {
+        this.listener = null;
+      };
+    },
+  } as unknown as Host;
+}
+
+describe("Feed", () => {
+  it("misses nothing that happens between its first page and the stream", async () => {
+    const ledger = new Ledger();
+    ledger.add(5);
+    ledger.beforePage = () => {
+      ledger.add(1);
+      ledger.beforePage = () => {};
+    };
+    const feed = new Feed(ledger.host, GROUP, () => {});
+    await feed.open(null);
+    ledger.add(1);
+    assert.deepEqual(
+      feed.rows.map((row) => row.id),
+      ["e0", "e1", "e2", "e3", "e4", "e5", "e6"],
+    );
+    assert.equal(ledger.after, "e4");
+    feed.close();
+  });
+
+  it("pages through the whole history and back", async () => {
+    const ledger = new Ledger();
+    ledger.add(1000);
+    const feed = new Feed(ledger.host, GROUP, () => {});
+    await feed.open(null);
+    feed.following = false;
+    while (feed.window.hasOlder) await feed.older();
+    assert.equal(feed.rows[0]?.id, "e0");
+    while (feed.window.hasNewer) await feed.newer();
+    assert.equal(feed.rows.at(-1)?.id, "e999");
+    feed.close();
+  });
+
+  it("reads a fresh page when the stream can't go on", async () => {
+    const ledger = new Ledger();
+    ledger.add(3);
+    const feed = new Feed(ledger.host, GROUP, () => {});
+    await feed.open(null);
+    ledger.events.splice(0);
+    ledger.events.push(message(100));
+    ledger.listener?.reload();
+    await until("the fresh page", () => feed.rows.length === 1);
+    assert.equal(feed.rows[0]?.id, "e100");
+    feed.close();
+  });
+
+  it("asks for the state of a message only until it is settled", async () => {
+    const ledger = new Ledger();
+    ledger.add(2);
+    const feed = new Feed(ledger.host, GROUP, () => {});
+    await feed.open(null);
+    await until("the first states", () => feed.status("e1"));
+    ledger.add(1);
+    await until("the state of the new one", () => feed.status("e2"));
+    assert.deepEqual(ledger.asked, [["e0", "e1"], ["e2"]]);
+    feed.close();
+  });
+
+  it("shows deliveries as words and not as rows", async () => {
+    const ledger = new Ledger();
+    ledger.add(1);
+    const feed = new Feed(ledger.host, GROUP, () => {});
+    await feed.open(null);
+    ledger.append({ ...message(7), kind: "runtime.delivery" });
+    assert.deepEqual(
+      feed.rows.map((row) => row.id),
+      ["e0"],
+    );
+    feed.close();
+  });
+});

@@ -1,0 +1,215 @@
+/** What the interface says: deliveries, Actors, events, times, sizes, plans, excerpts. */
+import assert from "node:assert/strict";
+import type { LedgerEvent } from "../../shared/events.ts";
+import type { ActorWithPresence } from "../../shared/operations/actors.ts";
+import type { MessageStatus } from "../../shared/operations/messages.ts";
+import { alike, deliveries } from "../../webview/state/delivery-words.ts";
+import { eventWords } from "../../webview/state/event-words.ts";
+import { excerpt } from "../../webview/state/excerpt.ts";
+import { named, plan } from "../../webview/state/send-plan.ts";
+import { size } from "../../webview/state/size-words.ts";
+import { age, ago, lasting } from "../../webview/state/time-words.ts";
+
+const NOTHING: MessageStatus = {
+  read_status: {},
+  obligation_status: {},
+  delivery_status: {},
+  connect_delivery: null,
+  connect_cancellation: null,
+};
+const upper = (id: string) => id.toUpperCase();
+
+function said(
+  status: Partial<MessageStatus>,
+  message: { to: string[]; message_mode: string; [field: string]: unknown },
+) {
+  return deliveries({ ...NOTHING, ...status }, message, upper).map((entry) => [
+    entry.who,
+    ...entry.words.map((word) => word.word),
+  ]);
+}
+
+describe("delivery in words", () => {
+  const ts = "2026-01-01T00:00:00.000Z";
+  const sent = { to: ["a"], message_mode: "send" };
+
+  it("has a word for every state, with its reason where it failed", () => {
+    const word = (state: MessageStatus["delivery_status"][string]["state"], reason = "") =>
+      said({ delivery_status: { a: { state, reason, ts } } }, sent)[0]![1];
+    assert.deepEqual(
+      (["pending", "claimed", "accepted", "ambiguous", "read"] as const).map((state) => word(state)),
+      ["pending", "claimed", "accepted", "not confirmed", "read"],
+    );
+    assert.equal(word("failed", "actor_removed"), "failed (actor removed)");
+  });
+
+  it("says what is still owed, and that it was answered or withdrawn", () => {
+    const owed = (state: "open" | "replied" | "cancelled") =>
+      said(
+        {
+          delivery_status: { a: { state: "accepted", reason: "", ts } },
+          obligation_status: { a: { state } },
+        },
+        { to: ["a"], message_mode: "request_reply" },
+      )[0];
+    assert.deepEqual(owed("open"), ["A", "accepted", "reply open"]);
+    assert.deepEqual(owed("replied"), ["A", "replied"]);
+    assert.deepEqual(owed("cancelled"), ["A", "accepted", "request cancelled"]);
+  });
+
+  it("tells recipients apart where they differ", () => {
+    const status = { ...NOTHING, read_status: { a: true, b: false } };
+    const list = deliveries(status, { to: ["a", "b"], message_mode: "mail" }, upper);
+    assert.deepEqual(
+      list.map((entry) => entry.words[0]?.word),
+      ["read", "in the Inbox"],
+    );
+    assert.equal(alike(list), false);
+    assert.equal(alike([list[0]!, list[0]!]), true);
+  });
+
+  it("offers another delivery only where one failed or wasn't confirmed", () => {
+    const again = (state: "accepted" | "failed" | "ambiguous") =>
+      deliveries({ ...NOTHING, delivery_status: { a: { state, reason: "", ts } } }, sent, upper)[0]?.again;
+    assert.deepEqual([again("accepted"), again("failed"), again("ambiguous")], ["no", "failed", "ambiguous"]);
+  });
+
+  it("speaks of the other Group for a message that went there", () => {
+    assert.deepEqual(
+      said(
+        {
+          delivery_status: { g_1: { state: "accepted", reason: "recorded_there", ts } },
+          obligation_status: { "g_1::a": { state: "open" } },
+        },
+        {
+          to: [],
+          message_mode: "request_reply",
+          dst_group_id: "g_1",
+          dst_group_title: "docs",
+          dst_to: ["a"],
+        },
+      ),
+      [
+        ["docs", "accepted"],
+        ["a", "reply open"],
+      ],
+    );
+  });
+
+  it("says nothing under a message to the person but what they owe", () => {
+    const read = { user: { state: "read" as const, reason: "", ts } };
+    assert.deepEqual(said({ delivery_status: read }, { to: ["user"], message_mode: "send" }), [["You"]]);
+    assert.deepEqual(
+      said(
+        { delivery_status: read, obligation_status: { user: { state: "open" } } },
+        { to: ["user"], message_mode: "request_reply" },
+      ),
+      [["You", "reply open"]],
+    );
+  });
+});
+
+describe("the plan of a message", () => {
+  const actor = (
+    id: string,
+    role: "foreman" | "peer",
+    state: ActorWithPresence["presence"]["state"] = "idle",
+    enabled = true,
+  ) => ({ id, title: "", role, enabled, presence: { state } }) as ActorWithPresence;
+  const actors = [
+    actor("lead", "foreman"),
+    actor("reviewer", "peer", "working"),
+    actor("old", "peer", "stopped", false),
+  ];
+  const group = {
+    state: "active" as const,
+    settings: {
+      default_send_to: "foreman" as const,
+      min_interval_seconds: 0,
+      mail_notice_after_seconds: 0,
+      reply_notice_after_seconds: 0,
+    },
+  };
+  const input = { mode: "send" as const, to: [] as string[], elsewhere: null, replyTo: null, actors, group };
+
+  it("names who gets it and how", () => {
+    assert.equal(plan(input).sentence, "lead gets it now.");
+    assert.equal(plan({ ...input, to: ["reviewer"] }).sentence, "reviewer gets it now, while working.");
+    assert.equal(
+      plan({ ...input, to: ["@all"], mode: "request_reply" }).sentence,
+      "lead and reviewer get it now, while working, and each owes you a reply.",
+    );
+    assert.equal(
+      plan({ ...input, to: ["reviewer"], mode: "mail" }).sentence,
+      "Mail: reviewer won’t be interrupted; it waits in the Inbox.",
+    );
+    assert.match(plan({ ...input, group: { ...group, state: "paused" } }).sentence, /paused: it waits/);
+    assert.match(plan({ ...input, elsewhere: "docs" }).sentence, /^Goes to docs/);
+  });
+
+  it("refuses what the daemon would refuse", () => {
+    assert.equal(plan({ ...input, actors: [] }).possible, false);
+    assert.equal(plan({ ...input, to: ["old"] }).possible, false);
+    assert.equal(plan({ ...input, to: ["old"], mode: "mail" }).possible, true);
+    assert.equal(plan({ ...input, to: ["gone"] }).possible, false);
+  });
+
+  it("shortens long lists", () => {
+    assert.equal(
+      named([actor("a", "peer"), actor("b", "peer"), actor("c", "peer"), actor("d", "peer")]),
+      "a, b and 2 more",
+    );
+  });
+});
+
+describe("times and sizes", () => {
+  const now = Date.parse("2026-03-10T12:00:00.000Z");
+  it("are relative first and absolute after a day", () => {
+    assert.equal(ago(now - 30_000, now), "now");
+    assert.equal(ago(now - 5 * 60_000, now), "5 min");
+    assert.equal(ago(now - 3 * 3_600_000, now), "3 h");
+    assert.match(ago(now - 3 * 86_400_000, now), /7.*, \d\d:\d\d/);
+    assert.equal(lasting(now - 42_000, now), "0:42");
+    assert.equal(lasting(now - 3_661_000, now), "1 h 01");
+    assert.equal(age(now - 12_000, now), "12 s");
+    assert.deepEqual(
+      [size(812), size(3400), size(999_999), size(20_000_000)],
+      ["812 B", "3.4 KB", "1.0 MB", "20 MB"],
+    );
+  });
+});
+
+describe("events in words", () => {
+  const event = (kind: string, data: Record<string, unknown>, by = "user") =>
+    ({ v: 1, id: "", ts: "", kind, group_id: "", scope_key: "", by, data }) as LedgerEvent;
+  it("are one sentence, for kinds that nobody knows too", () => {
+    const say = (kind: string, data: Record<string, unknown>, by?: string) =>
+      eventWords(event(kind, data, by), (id) => id).text;
+    assert.equal(say("actor.add", { actor_id: "lead" }), "user added lead");
+    assert.equal(say("group.set_state", { state: "paused" }), "user set the Group paused");
+    assert.equal(
+      say("actor.stop", { actor_id: "lead", reason: "process_exit" }),
+      "lead stopped: process exit",
+    );
+    assert.equal(say("something.new_kind", {}, "lead"), "lead: something new kind");
+  });
+});
+
+describe("excerpts", () => {
+  it("begin near the first match and mark every word", () => {
+    const parts = excerpt(`${"before ".repeat(40)}the needle is here`, "needle");
+    assert.ok(parts[0]!.text.startsWith("…"));
+    assert.deepEqual(
+      parts.filter((part) => part.match).map((part) => part.text),
+      ["needle"],
+    );
+  });
+  it("take the searched words as words, not as a pattern", () => {
+    assert.deepEqual(
+      excerpt("a.b aXb", "a.b")
+        .filter((part) => part.match)
+        .map((part) => part.text),
+      ["a.b"],
+    );
+  });
+});
