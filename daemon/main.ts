@@ -114,7 +114,7 @@ interface Parts {
 
 async function serve(parts: Parts): Promise<RunningDaemon> {
   const { options, files, clock, random, network, projects, home, log, rooms } = parts;
-  const { registry, launchTokens, accessTokens, messaging, sessions, hub } = rooms;
+  const { registry, launchTokens, accessTokens, activity, messaging, sessions, hub } = rooms;
   const requestIds = new RequestIds(random);
   const links = new LoginLinks({ clock, random });
   const callers = new LocalCallers({
@@ -174,6 +174,7 @@ async function serve(parts: Parts): Promise<RunningDaemon> {
         links,
         hub,
         files: messaging,
+        activity,
         metrics: {
           operations: () => dispatcher.counts,
           streams: () => hub.size,
@@ -237,6 +238,7 @@ async function serve(parts: Parts): Promise<RunningDaemon> {
       counts: (groupId) => messaging.counts(groupId),
       presence: (groupId, actorId) => messaging.presence(groupId, actorId),
     }),
+    ...activity.handlers(),
     ...messaging.handlers(),
     ...accessHandlers({
       links,

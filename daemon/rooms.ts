@@ -1,4 +1,6 @@
 /** The rooms of an open Home, built in order and closed in the opposite one. */
+import { Activity } from "./activity/activity.ts";
+import { NO_LAUNCHES } from "./activity/launches.ts";
 import { summaryOf } from "./groups/group-view.ts";
 import { AccessTokens } from "./groups/access-tokens.ts";
 import { LaunchTokens } from "./groups/launch-tokens.ts";
@@ -25,6 +27,7 @@ export interface Rooms {
   registry: GroupRegistry;
   launchTokens: LaunchTokens;
   accessTokens: AccessTokens;
+  activity: Activity;
   messaging: Messaging;
   sessions: BrowserSessions;
   hub: StreamHub;
@@ -35,7 +38,11 @@ export interface Rooms {
 export async function openRooms(platform: Platform, home: Home): Promise<Rooms> {
   const { files, clock, random, log } = platform;
   const { paths, settings } = home;
-  const messaging = new Messaging(platform);
+  const activity = new Activity(platform);
+  const messaging = new Messaging({
+    ...platform,
+    workingState: (group_id, actor) => activity.workingState(group_id, actor),
+  });
   const registry = await GroupRegistry.open({
     files,
     clock,
@@ -53,6 +60,7 @@ export async function openRooms(platform: Platform, home: Home): Promise<Rooms> 
     path: paths.webSessions,
     tokens: accessTokens,
   });
+  activity.start(registry, NO_LAUNCHES);
   await messaging.start(registry, launchTokens);
   const hub = new StreamHub({
     clock,
@@ -71,16 +79,19 @@ export async function openRooms(platform: Platform, home: Home): Promise<Rooms> 
   });
   messaging.onCounts((groupId) => hub.groupChanged(groupId));
   messaging.onPresence((groupId) => hub.actorsChanged(groupId));
+  activity.onPresence((groupId) => hub.actorsChanged(groupId));
   accessTokens.onRevoked(() => hub.recheck());
   launchTokens.onRevoked(() => hub.recheck());
   return {
     registry,
     launchTokens,
     accessTokens,
+    activity,
     messaging,
     sessions,
     hub,
     async close() {
+      await activity.close();
       messaging.close();
       await registry.close();
       await accessTokens.close();

@@ -247,6 +247,12 @@ const entries = {
     sentence: "Writing to disk failed; nothing was recorded.",
     remedy: "Free or repair the disk, then send it again.",
   },
+  runtime_activity_unavailable: {
+    status: 503,
+    sentence: "The runtime activity of an Actor can't be read: its file is damaged.",
+    remedy:
+      "Remove the file in the Group's runtime-activity folder; nothing but the recent activity is lost.",
+  },
   group_unavailable: { status: 503, sentence: "The Group can't be opened.", remedy: "Follow 'svc doctor'." },
   shutting_down: { status: 503, sentence: "The daemon is shutting down.", remedy: "Try again in a moment." },
   overloaded: { status: 503, sentence: "Too much is waiting already.", remedy: "Try again in a moment." },

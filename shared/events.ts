@@ -82,6 +82,22 @@ export const ReplyRequestCancelled = z.looseObject({
   client_id: z.string().optional(),
 });
 
+/** `actor.activity`: states that changed (protocol.md, section 10). */
+export const ActorActivity = z.looseObject({
+  actors: z.array(
+    z.looseObject({
+      id: ActorId,
+      running: z.boolean(),
+      runner_effective: z.enum(["pty", "external"]),
+      /** Since the last sign of the runtime; null when there was none. */
+      idle_seconds: z.number().nullable(),
+      effective_working_state: z.enum(["stopped", "idle", "working", "waiting", "unavailable"]),
+      effective_working_reason: z.string(),
+      effective_working_updated_at: z.string(),
+    }),
+  ),
+});
+
 /** `system.notify`. */
 export const SystemNotify = z.looseObject({
   kind: z.string(),
@@ -97,4 +113,5 @@ export type ChatMessage = z.infer<typeof ChatMessage>;
 export type RuntimeDelivery = z.infer<typeof RuntimeDelivery>;
 export type MailRead = z.infer<typeof MailRead>;
 export type ReplyRequestCancelled = z.infer<typeof ReplyRequestCancelled>;
+export type ActorActivity = z.infer<typeof ActorActivity>;
 export type SystemNotify = z.infer<typeof SystemNotify>;

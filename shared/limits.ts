@@ -89,6 +89,25 @@ export const LIMITS = {
   /** How long the socket client waits for an answer; longer than any wait of an operation. */
   client: { callSeconds: 600, streamLineBytes: 4 * MiB, retryMillisecondsMax: 2000 },
   mcp: { toolListBytes: 16 * KiB, helpBytes: 4 * KiB, sessions: 256, sessionIdleSeconds: 3600 },
+  /** The runtime activity channel (runtime-activity.md, "Limits"). */
+  activity: {
+    /** Records that one Group keeps. */
+    records: 256,
+    recordSeconds: 300,
+    /** Ended activities that a fresh snapshot shows. */
+    snapshotSeconds: 15,
+    browser: { activeSeconds: 300, completedSeconds: 8, stuckSeconds: 60, records: 256 },
+    hook: {
+      payloadBytes: 1 * MiB,
+      waitSeconds: 3,
+      /** Events of one Actor that may wait for the disk. */
+      pending: 256,
+    },
+    /** Ids that each fence remembers per Actor: used operations, seen turns, ended sessions, subagents. */
+    remembered: { operations: 4096, turns: 256, sessions: 32, subagents: 256 },
+    /** A working Actor whose terminal and hooks are silent this long isn't called working any more. */
+    silenceSeconds: 120,
+  },
   /** The daemon's log; one older file of this size stays beside it. */
   log: { fileBytes: 4 * MiB },
   socketPathBytes: { linux: 107, darwin: 103 },

@@ -67,3 +67,15 @@ export interface LaunchReports {
    */
   interrupted(launch: Launch): void;
 }
+
+/** Where nothing is launched. */
+export const NO_LAUNCHES: Launches = {
+  current: () => null,
+  committed: () => null,
+  settled: async () => {},
+  isAlive: () => false,
+  running: () => [],
+  quietSeconds: () => null,
+  onStarted: () => () => {},
+  onEnded: () => () => {},
+};

@@ -22,10 +22,12 @@ export interface LaunchIdentity {
   group_id: string;
   actor_id: string;
   generation: string;
+  /** Of the token: SHA-256, base64. */
+  digest: string;
 }
 
 /** The file that SVC_ACTOR_FILE names. */
-interface TokenFile extends LaunchIdentity {
+interface TokenFile extends Omit<LaunchIdentity, "digest"> {
   v: 1;
   token: string;
   /** Root of the Home, so that the Actor's process finds the daemon. */
@@ -178,8 +180,9 @@ export class LaunchTokens {
     return replaceFile(this.#deps.files, path, Buffer.from(`${JSON.stringify(content, null, 2)}\n`));
   }
 
-  #remember(identity: LaunchIdentity, token: string): void {
+  #remember(actor: Omit<LaunchIdentity, "digest">, token: string): void {
     const digest = digestOf(token);
+    const identity = { ...actor, digest };
     this.#identities.set(digest, identity);
     this.#digests.set(slotOf(identity), digest);
   }

@@ -13,6 +13,9 @@ export interface GroupPaths {
   blobs: string;
   cursors: string;
   drafts: string;
+  /** Records of what runtimes do, one file per Actor. */
+  runtimeActivity: string;
+  runtimeActivityFile(actor_id: string): string;
   /** Owner-only launch token files, one per Actor. */
   tokens: string;
   tokenFile(actor_id: string): string;
@@ -46,6 +49,7 @@ export interface HomePaths {
 export function groupPaths(root: string): GroupPaths {
   const tokens = join(root, "tokens");
   const privateEnvironment = join(root, "private_env");
+  const runtimeActivity = join(root, "runtime-activity");
   return {
     root,
     document: join(root, "group.json"),
@@ -54,6 +58,8 @@ export function groupPaths(root: string): GroupPaths {
     blobs: join(root, "blobs"),
     cursors: join(root, "cursors"),
     drafts: join(root, "drafts"),
+    runtimeActivity,
+    runtimeActivityFile: (actor_id) => join(runtimeActivity, `${actor_id}.json`),
     tokens,
     tokenFile: (actor_id) => join(tokens, `${actor_id}.json`),
     privateEnvironment,

@@ -10,6 +10,7 @@ import type { Caller } from "../../shared/operations/caller.ts";
 import type { Dispatcher } from "../operations/dispatcher.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Log } from "../platform/log.ts";
+import { type ActivityFeed, serveActivityStream } from "./activity-stream.ts";
 import { answer } from "./answer.ts";
 import { createApp, introduce } from "./app.ts";
 import { authenticate, exhibitCaller, type WebCredentials, webCaller } from "./authentication.ts";
@@ -17,6 +18,7 @@ import type { BrowserSessions } from "./browser-sessions.ts";
 import { EventSockets } from "./event-socket.ts";
 import { type Exchange, notForActors } from "./exchange.ts";
 import { failureLimit } from "./failure-limit.ts";
+import { serveHook } from "./hook.ts";
 import { type FileStore, serveBlob, serveUpload } from "./files.ts";
 import { GlobalStream } from "./global-stream.ts";
 import { serveLedgerStream } from "./ledger-stream.ts";
@@ -44,6 +46,7 @@ export interface ApiDependencies {
   links: LoginLinks;
   hub: StreamHub;
   files: FileStore;
+  activity: ActivityFeed;
   metrics: MetricSources;
   /** Whether requests are served: false before everything is open and while it closes. */
   isReady(): boolean;
@@ -82,9 +85,11 @@ export function createApi(deps: ApiDependencies): Api {
         answer(exchange.response, { ok: true, result: { ready: true } }, exchange.id);
       },
       metrics: metricsService(deps.metrics),
+      hook: (exchange) => serveHook(deps, exchange),
       upload: (exchange) => serveUpload(deps.files, clock, exchange),
       blob: (exchange) => serveBlob(deps.files, exchange),
       ledgerStream: (exchange) => serveLedgerStream(hub, exchange, isAllowed(exchange)),
+      activityStream: (exchange) => serveActivityStream(deps.activity, hub, exchange, isAllowed(exchange)),
       globalStream: (exchange) => globalStream.serve(exchange, isAllowed(exchange)),
       eventSocketByPlainGet() {
         throw new Refusal("invalid_request", { specifics: "This address takes WebSockets only." });

@@ -1,6 +1,7 @@
 /** `GET G/ledger/stream`: one Group's events as server-sent events (shared/streams.ts). */
 import { EventId, GroupId } from "../../shared/model.ts";
 import { Refusal } from "../../shared/errors.ts";
+import type { Caller } from "../../shared/operations/caller.ts";
 import { foreignGroup, mayEnter } from "../operations/dispatcher.ts";
 import { ledgerText, RELOAD } from "./event-text.ts";
 import { readerOfExchange, type Exchange } from "./exchange.ts";
@@ -34,12 +35,18 @@ export function checkAccepts(exchange: Exchange): void {
   }
 }
 
-export function serveLedgerStream(hub: StreamHub, exchange: Exchange, isAllowed: () => boolean): void {
+/** Who reads a stream of which Group. Throws for whoever may not, and for a client that doesn't take event streams. */
+export function groupReader(exchange: Exchange): { caller: Caller; groupId: string } {
   const caller = readerOfExchange(exchange);
   const groupId = GroupId.safeParse(exchange.params["group_id"]).data;
   if (groupId === undefined) throw new Refusal("invalid_args", { details: { field: "group_id" } });
   if (!mayEnter(caller, groupId)) throw foreignGroup(groupId);
   checkAccepts(exchange);
+  return { caller, groupId };
+}
+
+export function serveLedgerStream(hub: StreamHub, exchange: Exchange, isAllowed: () => boolean): void {
+  const { caller, groupId } = groupReader(exchange);
   const after = resumeAfter(exchange);
   const ledger = hub.sources.ledgerOf(groupId);
 

@@ -7,6 +7,8 @@ export interface LaunchIdentity {
   group_id: string;
   actor_id: string;
   generation: string;
+  /** Of the launch token. */
+  digest?: string;
 }
 
 export interface LocalCallerDependencies {
@@ -52,8 +54,16 @@ export class LocalCallers {
   actor(launchToken: string, session: string | null): Caller | Refusal {
     const identity = this.#verify(launchToken);
     if (identity === null) return new Refusal("invalid_launch_token");
-    const { group_id, actor_id, generation } = identity;
-    return { kind: "actor", by: actor_id, group_id, actor_id, generation, session };
+    const { group_id, actor_id, generation, digest } = identity;
+    return {
+      kind: "actor",
+      by: actor_id,
+      group_id,
+      actor_id,
+      generation,
+      session,
+      ...(digest === undefined ? {} : { launch: digest }),
+    };
   }
 
   /** Constant time in the key's content; its length is no secret. */

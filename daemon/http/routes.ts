@@ -23,6 +23,8 @@ export interface SpecialServices {
   ledgerStream: (exchange: Exchange) => void;
   globalStream: (exchange: Exchange) => Promise<void>;
   eventSocketByPlainGet: (exchange: Exchange) => void;
+  hook(exchange: Exchange): Promise<void>;
+  activityStream(exchange: Exchange): void;
 }
 
 export function specialRoutes(services: SpecialServices): Route[] {
@@ -31,9 +33,12 @@ export function specialRoutes(services: SpecialServices): Route[] {
     { method: "GET", path: "/health", open: true, serve: services.health },
     { method: "GET", path: "/ready", open: true, serve: services.ready },
     { method: "GET", path: "/metrics", serve: services.metrics },
+    // Authenticates by itself: a launch token and nothing else.
+    { method: "POST", path: "/hook", open: true, serve: services.hook },
     { method: "POST", path: `${group}/uploads`, serve: services.upload },
     { method: "GET", path: `${group}/blobs/{sha256}`, serve: services.blob },
     { method: "GET", path: `${group}/ledger/stream`, serve: services.ledgerStream },
+    { method: "GET", path: `${group}/runtime-activity/stream`, serve: services.activityStream },
     { method: "GET", path: `${API_PREFIX}/events/stream`, serve: services.globalStream },
     { method: "GET", path: `${API_PREFIX}/events/ws`, serve: services.eventSocketByPlainGet },
   ];

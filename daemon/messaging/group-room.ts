@@ -2,6 +2,7 @@
 import { Refusal } from "../../shared/errors.ts";
 import type { LedgerEvent } from "../../shared/events.ts";
 import type { StoredActor } from "../../shared/model.ts";
+import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
 import type { OpenGroup } from "../groups/group.ts";
 import type { Ledger } from "../ledger/ledger.ts";
@@ -22,13 +23,23 @@ export interface MessagingDependencies {
   random: Random;
   projects: ProjectFiles;
   log: Log;
+  /** Working states of Actors that run in terminals; without it they are unavailable. */
+  workingState?(group_id: string, actor: StoredActor): WorkingState;
 }
+
+/** What an Actor does, in words. */
+export type WorkingState = Pick<
+  ActorWithPresence["presence"],
+  "state" | "reason" | "since" | "last_activity" | "attention"
+>;
 
 /** All Groups that messaging looks after. */
 export interface Rooms {
   /** Throws group_not_found or group_unavailable. */
   get(group_id: string): GroupRoom;
   find(group_id: string): GroupRoom | undefined;
+  /** Of an Actor that runs in a terminal. */
+  workingState(group_id: string, actor: StoredActor): WorkingState;
 }
 
 export type ActorCaller = Extract<Caller, { kind: "actor" }>;

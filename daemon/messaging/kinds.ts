@@ -12,6 +12,7 @@ export const EVENTS = {
   deliveryRequest: "runtime.delivery_request",
   notify: "system.notify",
   actorRemoved: "actor.remove",
+  actorActivity: "actor.activity",
 } as const;
 
 /**

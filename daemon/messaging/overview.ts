@@ -21,9 +21,14 @@ export function countsOf(room: GroupRoom): GroupCounts {
   };
 }
 
-/** Of an external Actor: what its sessions do, decided here and nowhere else. */
-export function presenceOf(room: GroupRoom, sessions: Sessions, actor: StoredActor): Presence {
+/** Of an external Actor: what its sessions do; of one that runs in a terminal: its working state. Decided by the daemon and nowhere else. */
+export function presenceOf(rooms: Rooms, room: GroupRoom, sessions: Sessions, actor: StoredActor): Presence {
   const queue = room.queueOf(actor);
+  const counts = {
+    unread_mail: queue?.mail.count ?? 0,
+    pending: (queue?.pending.count ?? 0) + (queue?.returned.size ?? 0),
+  };
+  if (actor.runner === "pty") return { ...rooms.workingState(room.group.group_id, actor), ...counts };
   const living = [...sessions.of(room.group.group_id, actor.id)];
   const lastActivity = living.reduce<string | null>(
     (latest, { lastCall }) => (latest === null || lastCall > latest ? lastCall : latest),
@@ -32,8 +37,8 @@ export function presenceOf(room: GroupRoom, sessions: Sessions, actor: StoredAct
   return {
     ...doing(room, actor, living),
     last_activity: lastActivity,
-    unread_mail: queue?.mail.count ?? 0,
-    pending: (queue?.pending.count ?? 0) + (queue?.returned.size ?? 0),
+    attention: false,
+    ...counts,
   };
 }
 
@@ -92,7 +97,7 @@ export function bootstrap(
       role: role(actor.id),
       runtime: actor.runtime,
       enabled: actor.enabled,
-      presence: presenceOf(room, sessions, actor),
+      presence: presenceOf(rooms, room, sessions, actor),
     })),
     unread_mail: queue?.mail.count ?? 0,
     pending_messages: queue?.unacknowledged ?? 0,

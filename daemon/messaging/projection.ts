@@ -10,7 +10,7 @@ import { EVENTS, HANDED_BACK } from "./kinds.ts";
 import { Obligations } from "./obligations.ts";
 
 /** Bookkeeping that doesn't count as something that happened in the Group. */
-const SILENT = new Set<string>([EVENTS.mailRead, EVENTS.delivery, EVENTS.receipt]);
+const SILENT = new Set<string>([EVENTS.mailRead, EVENTS.delivery, EVENTS.receipt, EVENTS.actorActivity]);
 
 type Data = Readonly<Record<string, unknown>>;
 

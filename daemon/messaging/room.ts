@@ -1,6 +1,6 @@
 /** The messaging room: messages, Inbox, obligations, files and the ledger's reads, for all Groups. The folder's face. */
 import { Refusal } from "../../shared/errors.ts";
-import type { Attachment } from "../../shared/model.ts";
+import type { Attachment, StoredActor } from "../../shared/model.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { HandlersOf } from "../../shared/operations/handlers.ts";
 import type { OpenGroup } from "../groups/group.ts";
@@ -16,7 +16,13 @@ import { Drafts } from "./drafts.ts";
 import { fetchFile } from "./file-fetch.ts";
 import { exportGroup } from "./group-export.ts";
 import { importGroup } from "./group-import.ts";
-import { type ActorCaller, GroupRoom, type MessagingDependencies, type Rooms } from "./group-room.ts";
+import {
+  type ActorCaller,
+  GroupRoom,
+  type MessagingDependencies,
+  type Rooms,
+  type WorkingState,
+} from "./group-room.ts";
 import { Inbox } from "./inbox.ts";
 import { keyOf } from "./message-event.ts";
 import { Notices } from "./notices.ts";
@@ -177,7 +183,19 @@ export class Messaging implements Rooms {
   /** Throws actor_not_found. */
   presence(group_id: string, actor_id: string): ActorWithPresence["presence"] {
     const room = this.get(group_id);
-    return presenceOf(room, this.#sessions, room.group.actor(actor_id));
+    return presenceOf(this, room, this.#sessions, room.group.actor(actor_id));
+  }
+
+  workingState(group_id: string, actor: StoredActor): WorkingState {
+    return (
+      this.#deps.workingState?.(group_id, actor) ?? {
+        state: "unavailable",
+        reason: "nothing runs terminals here",
+        since: null,
+        last_activity: null,
+        attention: false,
+      }
+    );
   }
 
   /** An Actor's presence may have changed. Returns the way to stop listening. */

@@ -22,6 +22,8 @@ export const ActorPresence = z.strictObject({
   reason: z.string(),
   since: z.string().nullable(),
   last_activity: z.string().nullable(),
+  /** It waits for a person. */
+  attention: z.boolean(),
   unread_mail: z.int(),
   /** Direct messages that the Actor hasn't taken yet. */
   pending: z.int(),

@@ -13,6 +13,8 @@ export type Caller =
       generation: string;
       /** The Actor's session as its port named it; null for a single call such as one of the command line. */
       session: string | null;
+      /** Digest of the launch token that the call came with; absent where the port doesn't say. Hooks go by it. */
+      launch?: string;
     }
   | { kind: "exhibit"; by: "exhibit"; token_id: string; groups: ReadonlySet<string> };
 

@@ -1,5 +1,6 @@
 /** All operations by name. Rooms provide the handlers; this table is what ports, docs and tests go by. */
 import { accessOperations } from "./access.ts";
+import { activityOperations } from "./activity.ts";
 import { actorOperations } from "./actors.ts";
 import type { OperationContract } from "./contract.ts";
 import { groupOperations } from "./groups.ts";
@@ -10,6 +11,7 @@ import { systemOperations } from "./system.ts";
 const all = [
   ...groupOperations,
   ...actorOperations,
+  ...activityOperations,
   ...messageOperations,
   ...ledgerOperations,
   ...accessOperations,

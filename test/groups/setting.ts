@@ -90,6 +90,7 @@ export async function openRoom(root: string) {
       reason: "Waits for messages",
       since: null,
       last_activity: null,
+      attention: false,
       unread_mail: 0,
       pending: 0,
     }),

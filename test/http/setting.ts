@@ -5,6 +5,7 @@ import { type IncomingMessage, request } from "node:http";
 import { request as secureRequest } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { ActivityFeed } from "../../daemon/http/activity-stream.ts";
 import { type Api, createApi } from "../../daemon/http/api.ts";
 import { BrowserSessions } from "../../daemon/http/browser-sessions.ts";
 import type { FileStore } from "../../daemon/http/files.ts";
@@ -159,6 +160,7 @@ export function summaryFor(groupId: string): GroupSummary {
 export interface SettingOptions {
   handlers?: FakeHandlers;
   files?: FileStore;
+  activity?: ActivityFeed;
   tls?: { cert: string; key: string };
   manualOrigin?: string;
   workbench?: string;
@@ -242,6 +244,10 @@ export async function openSetting(options: SettingOptions = {}): Promise<Setting
       openBlob() {
         throw new Refusal("blob_not_found");
       },
+    },
+    activity: options.activity ?? {
+      follow: () => () => {},
+      view: () => [],
     },
     metrics: {
       operations: () => dispatcher.counts,

@@ -1,0 +1,274 @@
+/** The activity room: takes hook events, keeps what may be shown of them, and says what every Actor does. The folder's face. */
+import { Refusal } from "../../shared/errors.ts";
+import type { StoredActor } from "../../shared/model.ts";
+import type { CallContext } from "../../shared/operations/caller.ts";
+import type { HandlersOf } from "../../shared/operations/handlers.ts";
+import type { InputOf, ResultOf } from "../../shared/operations/registry.ts";
+import type { OpenGroup } from "../groups/group.ts";
+import type { GroupRegistry } from "../groups/registry.ts";
+import { errorFields, type Log } from "../platform/log.ts";
+import type { ActorStore, Change, Content } from "./actor-store.ts";
+import { closeSession } from "./closing.ts";
+import { inferInterrupt, judge } from "./fences.ts";
+import { type ActivityListener, GroupActivity, type GroupActivityDependencies } from "./group-activity.ts";
+import { type Hook, type HookRuntime, isHookRuntime, promptOf, readHook } from "./hook.ts";
+import { initialState, Memory } from "./hook-state.ts";
+import type { Launch, Launches, LaunchReports, PromptListener } from "./launches.ts";
+import { agree } from "./working-state.ts";
+import { type HookEvidence, type WorkingState, WorkingStates } from "./working-states.ts";
+
+export type ActivityOperation = "hook_submit" | "runtime_activity_snapshot";
+
+export interface ActivityDependencies extends GroupActivityDependencies {
+  log: Log;
+}
+
+type Submitted = ResultOf<"hook_submit">;
+type PresenceListener = (group_id: string, actor_id: string) => void;
+
+export class Activity implements LaunchReports {
+  readonly #deps: ActivityDependencies;
+  readonly #groups = new Map<string, GroupActivity>();
+  readonly #prompts = new Set<PromptListener>();
+  readonly #presence = new Set<PresenceListener>();
+  readonly #stops: (() => void)[] = [];
+  #registry: GroupRegistry | null = null;
+  #launches: Launches | null = null;
+  #working: WorkingStates | null = null;
+
+  constructor(deps: ActivityDependencies) {
+    this.#deps = deps;
+  }
+
+  /** Takes up every Group and follows its changes and the launches. */
+  start(registry: GroupRegistry, launches: Launches): void {
+    this.#registry = registry;
+    this.#launches = launches;
+    for (const group of registry.list()) this.#attach(group);
+    this.#working = new WorkingStates({
+      clock: this.#deps.clock,
+      log: this.#deps.log,
+      launches,
+      find: (group_id) => registry.find(group_id),
+      evidenceOf: (group, actor) => this.#evidenceOf(group, actor),
+      changed: (group_id, actor_id) => {
+        for (const listener of this.#presence) listener(group_id, actor_id);
+      },
+    });
+    this.#stops.push(
+      registry.onChange(({ group_id, what }) => {
+        if (what === "created") this.#attach(registry.get(group_id));
+        else if (what === "removed") this.#detach(group_id);
+        else if (what === "actors") this.#actorsChanged(group_id);
+      }),
+      launches.onEnded((launch) => this.#ended(launch)),
+    );
+  }
+
+  handlers(): HandlersOf<ActivityOperation> {
+    return {
+      hook_submit: (input, context) => this.#submit(input, context),
+      runtime_activity_snapshot: ({ group_id }) => {
+        const events = this.#get(group_id).snapshot();
+        return { count: events.length, events };
+      },
+    };
+  }
+
+  /** For streams: accepted events as they become durable. Throws group_not_found or group_unavailable. */
+  follow(group_id: string, listener: ActivityListener): () => void {
+    return this.#get(group_id).follow(listener);
+  }
+
+  /** What a snapshot shows now. Throws group_not_found, group_unavailable or runtime_activity_unavailable. */
+  view(group_id: string): ReturnType<GroupActivity["snapshot"]> {
+    return this.#get(group_id).snapshot();
+  }
+
+  /** What an Actor that runs in a terminal does; as derived within the last second. */
+  workingState(group_id: string, actor: StoredActor): WorkingState & { attention: boolean } {
+    const state = this.#working?.of(group_id, actor) ?? {
+      state: "unavailable" as const,
+      reason: "the daemon is starting",
+      since: actor.updated_at,
+      last_activity: null,
+    };
+    const { state: name, reason, since, last_activity } = state;
+    return { state: name, reason, since, last_activity, attention: name === "waiting" };
+  }
+
+  /** A working state or its reason changed. */
+  onPresence(listener: PresenceListener): () => void {
+    this.#presence.add(listener);
+    return () => void this.#presence.delete(listener);
+  }
+
+  onPrompt(listener: PromptListener): () => void {
+    this.#prompts.add(listener);
+    return () => void this.#prompts.delete(listener);
+  }
+
+  interrupted(launch: Launch): void {
+    if (launch.runtime !== "claude") return;
+    this.#change(launch, (room, actor, store) =>
+      store.submit((content) => {
+        if (content.hooks === null || !agree(launch, content.hooks)) return null;
+        const at = room.timestampAfter(content);
+        const ended = inferInterrupt(content.hooks, at);
+        return ended && room.change(actor, content, { ...ended.state, at }, ended.revisions, at);
+      }),
+    );
+  }
+
+  /** Stops looking and waits for the disk. Streams end. */
+  async close(): Promise<void> {
+    for (const stop of this.#stops.splice(0)) stop();
+    this.#working?.close();
+    await this.#working?.settled();
+    const rooms = [...this.#groups.values()];
+    this.#groups.clear();
+    for (const room of rooms) room.close();
+    await Promise.all(rooms.map((room) => room.settled()));
+  }
+
+  async #submit(payload: InputOf<"hook_submit">, { caller }: CallContext): Promise<Submitted> {
+    if (caller.kind !== "actor") throw new Refusal("permission_denied");
+    const { group_id, actor_id } = caller;
+    const launch = await this.#launchOf(group_id, actor_id);
+    // The launch fence: this very process, alive, with the token that was committed for it.
+    if (launch === null || launch.token_digest !== caller.launch) return refused("launch");
+    if (launch.generation !== caller.generation || !isHookRuntime(launch.runtime)) return refused("launch");
+    const prompt = promptOf(payload);
+    if (prompt !== null) for (const listener of this.#prompts) listener(launch, prompt);
+    const hook = readHook(launch.runtime, payload);
+    if (typeof hook === "string") return refused(hook);
+    const room = this.#get(group_id);
+    return this.#accept(room, room.group.actor(actor_id), { ...launch, pid: launch.pid! }, hook);
+  }
+
+  /** The launch that runs, when it is committed and its process is alive. */
+  async #launchOf(group_id: string, actor_id: string): Promise<Launch | null> {
+    const launches = this.#launches;
+    if (launches === null) throw new Refusal("shutting_down");
+    if ((launches.current(group_id, actor_id)?.pid ?? null) === null)
+      await launches.settled(group_id, actor_id);
+    const launch = launches.current(group_id, actor_id);
+    if (launch === null || launch.pid === null || !launch.has_hooks) return null;
+    const committed = launches.committed(group_id, actor_id);
+    if (committed === null || committed === "corrupt" || !agree(launch, committed)) return null;
+    return launches.isAlive(launch) ? launch : null;
+  }
+
+  /** State and records change together or not at all. */
+  async #accept(
+    room: GroupActivity,
+    actor: StoredActor,
+    launch: Launch & { pid: number },
+    hook: Hook,
+  ): Promise<Submitted> {
+    const store = room.storeOf(actor);
+    let result: Submitted = { accepted: true, reason: null };
+    await store.submit((content) => {
+      const at = room.timestampAfter(content);
+      const fresh = this.#ofLaunch(store, content, launch, hook.runtime, at);
+      const judged = judge(fresh.hooks, fresh.memory, hook, at);
+      if (typeof judged === "string") {
+        result = refused(judged);
+        return null;
+      }
+      const revisions = [...fresh.leftOver, ...judged.revisions];
+      const change = room.change(actor, content, judged.state, revisions, at);
+      store.memory = fresh.memory;
+      judged.remember();
+      return change;
+    });
+    return result;
+  }
+
+  /** The hook state to go on from. What an earlier launch left open, and nobody closed, ends first. */
+  #ofLaunch(
+    store: ActorStore,
+    { hooks }: Content,
+    launch: Launch & { pid: number },
+    runtime: HookRuntime,
+    at: string,
+  ) {
+    if (hooks !== null && store.memory !== null && agree(launch, hooks)) {
+      return { hooks, memory: store.memory, leftOver: [] };
+    }
+    const leftOver = hooks === null ? [] : closeSession(hooks, at).revisions;
+    return { hooks: initialState(launch, runtime, at), memory: new Memory(), leftOver };
+  }
+
+  #ended(launch: Launch): void {
+    this.#change(launch, (room, actor, store) =>
+      store.submit((content): Change | null => {
+        if (content.hooks === null || !agree(launch, content.hooks)) return null;
+        const at = room.timestampAfter(content);
+        const closed = closeSession(content.hooks, at);
+        const change = room.change(actor, content, closed.state, closed.revisions, at);
+        return { ...change, content: { ...change.content, hooks: null } };
+      }),
+    );
+  }
+
+  /** Changes an Actor's activity without anybody waiting for it. */
+  #change(
+    { group_id, actor_id, generation }: Launch,
+    change: (room: GroupActivity, actor: StoredActor, store: ActorStore) => Promise<void>,
+  ): void {
+    const room = this.#groups.get(group_id);
+    const actor = room?.group.record.actors.find((one) => one.id === actor_id);
+    if (room === undefined || actor?.generation !== generation) return;
+    const failed = (error: unknown): void =>
+      this.#deps.log.warn("runtime activity", { group: group_id, actor: actor_id, ...errorFields(error) });
+    try {
+      change(room, actor, room.storeOf(actor)).catch(failed);
+    } catch (error) {
+      failed(error);
+    }
+  }
+
+  #evidenceOf(group: OpenGroup, actor: StoredActor): HookEvidence {
+    const store = this.#groups.get(group.group_id)?.storeOf(actor);
+    if (store === undefined) return { hooks: null, storeProblem: null };
+    try {
+      const { hooks } = store.committed();
+      return { hooks, storeProblem: store.hasMissed ? "something it told couldn't be kept" : null };
+    } catch {
+      return { hooks: null, storeProblem: "its activity file is damaged" };
+    }
+  }
+
+  #get(group_id: string): GroupActivity {
+    const room = this.#groups.get(group_id);
+    if (room !== undefined) return room;
+    this.#registry?.get(group_id);
+    throw new Refusal("group_not_found", { details: { group_id } });
+  }
+
+  #attach(group: OpenGroup): void {
+    this.#detach(group.group_id);
+    const room = new GroupActivity(group, this.#deps);
+    this.#groups.set(group.group_id, room);
+    room.load();
+  }
+
+  #detach(group_id: string): void {
+    const room = this.#groups.get(group_id);
+    this.#groups.delete(group_id);
+    this.#working?.forget(group_id, []);
+    room?.close();
+  }
+
+  #actorsChanged(group_id: string): void {
+    const room = this.#groups.get(group_id);
+    if (room === undefined) return;
+    room.actorsChanged();
+    this.#working?.forget(group_id, room.group.record.actors);
+  }
+}
+
+function refused(reason: NonNullable<Submitted["reason"]>): Submitted {
+  return { accepted: false, reason };
+}

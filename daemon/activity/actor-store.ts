@@ -1,0 +1,161 @@
+/**
+ * One Actor's hook state and records: the critical section that both share (HOOK-012). A change is judged and applied in memory at once, in
+ * the order of arrival; changes that wait for the disk together are written together; whoever submitted one is told when it is durable. When
+ * the disk fails, state and records go back to the last durable ones together.
+ */
+import { isTerminal, type RuntimeActivityEvent } from "../../shared/activity/event.ts";
+import { Refusal } from "../../shared/errors.ts";
+import { LIMITS } from "../../shared/limits.ts";
+import type { HookState, Memory } from "./hook-state.ts";
+import type { ActivityRecord, Records, RecordsFile } from "./records-file.ts";
+
+export interface Content {
+  /** Null while no hook of the present launch was accepted. */
+  hooks: HookState | null;
+  records: Records;
+}
+
+/** What a change makes of the content. */
+export interface Change {
+  content: Content;
+  /** In order; told when they are durable. */
+  events: RuntimeActivityEvent[];
+}
+
+interface Waiting {
+  events: RuntimeActivityEvent[];
+  done: () => void;
+  failed: (error: Error) => void;
+}
+
+export class ActorStore {
+  /** Of the present launch. */
+  memory: Memory | null = null;
+  readonly #file: RecordsFile;
+  readonly #committedEvents: (events: readonly RuntimeActivityEvent[]) => void;
+  #latest: Content = { hooks: null, records: new Map() };
+  #committed: Content = this.#latest;
+  #isLoaded = false;
+  #writing: Promise<void> | null = null;
+  #waiting: Waiting[] = [];
+  #trouble: Refusal | null = null;
+  #hasMissed = false;
+
+  /** `committedEvents` gets the events of each durable change. */
+  constructor(file: RecordsFile, committedEvents: (events: readonly RuntimeActivityEvent[]) => void) {
+    this.#file = file;
+    this.#committedEvents = committedEvents;
+  }
+
+  /** What is durable. Throws runtime_activity_unavailable. */
+  committed(): Content {
+    this.#look();
+    return this.#committed;
+  }
+
+  /** With what waits for the disk. */
+  get latest(): Content {
+    return this.#latest;
+  }
+
+  /** An event came that couldn't be kept, and none since: the hook state may be out of date. */
+  get hasMissed(): boolean {
+    return this.#hasMissed;
+  }
+
+  /**
+   * Applies a change; null from it leaves everything alone. Resolves when it is durable. Throws, or rejects with,
+   * runtime_activity_unavailable, overloaded, storage_full, storage_failed, and whatever `change` throws.
+   */
+  submit(change: (content: Content) => Change | null): Promise<void> {
+    let changed: Change | null;
+    try {
+      this.#look();
+      if (this.#waiting.length >= LIMITS.activity.hook.pending) throw new Refusal("overloaded");
+      changed = change(this.#latest);
+    } catch (error) {
+      this.#hasMissed = true;
+      throw error;
+    }
+    if (changed === null) return Promise.resolve();
+    this.#latest = changed.content;
+    return new Promise((done, failed) => {
+      this.#waiting.push({ events: changed.events, done, failed });
+      this.#writing ??= this.#write().finally(() => {
+        this.#writing = null;
+      });
+    });
+  }
+
+  /** Makes room: the oldest record that `isVictim` picks goes. False when there is none. */
+  evict(isVictim: (record: ActivityRecord) => boolean): boolean {
+    const victim = this.oldest(isVictim);
+    if (victim === null) return false;
+    void this.submit((content) => {
+      const records = new Map(content.records);
+      records.delete(victim.event.activity_id);
+      return { content: { ...content, records }, events: [] };
+    }).catch(() => {
+      // What couldn't be removed from the disk goes with the next write.
+    });
+    return true;
+  }
+
+  oldest(isWanted: (record: ActivityRecord) => boolean): ActivityRecord | null {
+    for (const record of this.#latest.records.values()) if (isWanted(record)) return record;
+    return null;
+  }
+
+  /** Resolves when nothing waits for the disk any more. */
+  async settled(): Promise<void> {
+    await this.#writing;
+  }
+
+  /** Reads the file when it isn't known, or isn't the one known. */
+  #look(): void {
+    if (this.#writing !== null) return;
+    if (this.#isLoaded && this.#trouble === null && !this.#file.hasChanged()) return;
+    try {
+      const found = this.#file.read();
+      // What an earlier daemon left open isn't running: its processes ended with it.
+      const records = this.#isLoaded ? found : withoutOpen(found);
+      this.#latest = { hooks: this.#committed.hooks, records };
+      this.#committed = this.#latest;
+      this.#isLoaded = true;
+      this.#trouble = null;
+    } catch (error) {
+      if (error instanceof Refusal) this.#trouble = error;
+      throw error;
+    }
+  }
+
+  async #write(): Promise<void> {
+    // Whatever arrives in this turn of the event loop goes to the disk together.
+    await Promise.resolve();
+    while (this.#waiting.length > 0) {
+      const waiting = this.#waiting;
+      const content = this.#latest;
+      this.#waiting = [];
+      try {
+        await this.#file.write(content.records);
+      } catch (error) {
+        const failed = [...waiting, ...this.#waiting];
+        this.#waiting = [];
+        this.#latest = this.#committed;
+        this.#hasMissed = true;
+        for (const one of failed) one.failed(error as Error);
+        return;
+      }
+      this.#committed = content;
+      this.#hasMissed = false;
+      for (const { events, done } of waiting) {
+        this.#committedEvents(events);
+        done();
+      }
+    }
+  }
+}
+
+function withoutOpen(records: Records): Records {
+  return new Map([...records].filter(([, { event }]) => isTerminal(event.status)));
+}

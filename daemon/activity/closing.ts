@@ -1,0 +1,135 @@
+/** Ends of what is open when its session, turn or process ends, or a person interrupts (runtime-activity.md, "States and transitions"). */
+import { type HookState, isOpen, type OpenAgent, type OpenOperation, type Revision } from "./hook-state.ts";
+
+/** Event types of what was closed from outside; the status is `failed`. */
+export type Closing = "SessionEnded" | "TurnSuperseded" | "UserInterrupt";
+
+/** Claude may still say how an operation ended that was closed with its turn; so many are waited for. */
+const LATE_OPERATIONS = 64;
+
+interface Closed {
+  state: HookState;
+  revisions: Revision[];
+}
+
+export function operationRevision(
+  state: HookState,
+  { id, tool_name, turn_id, started_at }: OpenOperation,
+  status: Revision["status"],
+  event_type: string,
+): Revision {
+  return {
+    kind: "tool",
+    status,
+    event_type,
+    session_id: state.session?.id ?? "",
+    turn_id,
+    operation_id: id,
+    tool_name,
+    part: tool_name === "" ? "tool" : tool_name,
+    key: id,
+    started_at,
+  };
+}
+
+export function agentRevision(
+  state: HookState,
+  { id, turn_id, started_at }: OpenAgent,
+  status: Revision["status"],
+  event_type: string,
+): Revision {
+  const session_id = state.session?.id ?? "";
+  const names = { operation_id: id, tool_name: "", part: "subagent", key: id };
+  return { kind: "subagent", status, event_type, session_id, turn_id, ...names, started_at };
+}
+
+export function turnRevision(
+  state: HookState,
+  turn: { key: string; turn_id: string; started_at: string },
+  status: Revision["status"],
+  event_type: string,
+): Revision {
+  return {
+    kind: "turn",
+    status,
+    event_type,
+    session_id: state.session?.id ?? "",
+    turn_id: turn.turn_id,
+    operation_id: "",
+    tool_name: "",
+    part: "turn",
+    key: turn.key,
+    started_at: turn.started_at,
+  };
+}
+
+/** The open operations that `which` picks, closed. Codex's fence forgets them, Claude's waits for their real end. */
+export function closeOperations(
+  state: HookState,
+  event_type: Closing,
+  which: (operation: OpenOperation) => boolean = () => true,
+): Closed {
+  const ending = state.operations.filter((operation) => isOpen(operation) && which(operation));
+  if (ending.length === 0) return { state, revisions: [] };
+  const gone = new Set(ending);
+  const rest = state.operations.filter((operation) => !gone.has(operation));
+  const late =
+    state.runtime === "claude" && event_type !== "SessionEnded"
+      ? ending.map((operation) => ({ ...operation, closed: true }))
+      : [];
+  const closed = [...rest.filter(({ closed }) => closed), ...late].slice(-LATE_OPERATIONS);
+  return {
+    state: { ...state, operations: [...rest.filter(isOpen), ...closed] },
+    revisions: ending.map((operation) => operationRevision(state, operation, "failed", event_type)),
+  };
+}
+
+export function agentTurn(agent: OpenAgent): { key: string; turn_id: string; started_at: string } {
+  const { turn_id, started_at, turn_started_at } = agent;
+  return { key: turn_id, turn_id, started_at: turn_started_at ?? started_at };
+}
+
+/** Everything below the turn: operations, subagents and their turns. */
+export function closeChildren(before: HookState, event_type: Closing): Closed {
+  const { state, revisions } = closeOperations(before, event_type);
+  for (const agent of state.agents) {
+    if (agent.turn_started_at !== null)
+      revisions.push(turnRevision(state, agentTurn(agent), "failed", event_type));
+    revisions.push(agentRevision(state, agent, "failed", event_type));
+  }
+  return { state: state.agents.length === 0 ? state : { ...state, agents: [] }, revisions };
+}
+
+/** The children and then the turn itself. */
+export function closeTurn(before: HookState, event_type: Closing, at: string): Closed {
+  const { state, revisions } = closeChildren(before, event_type);
+  if (state.turn === null) return { state, revisions };
+  revisions.push(turnRevision(state, state.turn, "failed", event_type));
+  const how = event_type === "UserInterrupt" ? "interrupted" : "failed";
+  return { state: { ...state, turn: null, ended: { how, at } }, revisions };
+}
+
+/** Turn, children and the session, after the process is gone or another session took its place. */
+export function closeSession(before: HookState, at: string): Closed {
+  const { state, revisions } = closeTurn(before, "SessionEnded", at);
+  const { session } = state;
+  if (session === null) return { state, revisions };
+  revisions.push(sessionRevision(session, "failed", "SessionEnded"));
+  return { state: { ...state, session: null, operations: [], ended: null }, revisions };
+}
+
+export function sessionRevision(
+  session: { id: string; started_at: string },
+  status: Revision["status"],
+  event_type: string,
+): Revision {
+  const names = { turn_id: "", operation_id: "", tool_name: "", part: "session", key: "" };
+  return {
+    kind: "session",
+    status,
+    event_type,
+    session_id: session.id,
+    ...names,
+    started_at: session.started_at,
+  };
+}

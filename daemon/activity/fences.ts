@@ -1,0 +1,285 @@
+/**
+ * The fences (protocol.md, section 10): whether an event of a launch counts, and what it changes. The launch fence is passed before; here are
+ * session, turn and operation. Claude's turn hooks are observational: they show turns but open and close no fence for its tools. Codex's turns
+ * are exact.
+ */
+import {
+  agentRevision,
+  agentTurn,
+  closeChildren,
+  closeOperations,
+  closeSession,
+  closeTurn,
+  operationRevision,
+  sessionRevision,
+  turnRevision,
+} from "./closing.ts";
+import type { Hook } from "./hook.ts";
+import { type HookState, isOpen, type Memory, type OpenTurn, type Revision } from "./hook-state.ts";
+
+/** The fence that an event failed. */
+export type Fence = "session" | "turn" | "operation" | "ignored";
+
+export interface Accepted {
+  state: HookState;
+  revisions: Revision[];
+  /** Notes in the memory what must not come again; called when the event counts for good. */
+  remember(): void;
+}
+
+const nothing = (): void => {};
+
+/** Judges one event at `at` (UTC ISO 8601). Changes nothing by itself. */
+export function judge(before: HookState, memory: Memory, hook: Hook, at: string): Accepted | Fence {
+  if (hook.event === "SessionStart") return startSession(before, memory, hook, at);
+  if (before.session?.id !== hook.session_id) return "session";
+  const accepted = judgeInSession(before, memory, hook, at);
+  return typeof accepted === "string" ? accepted : { ...accepted, state: { ...accepted.state, at } };
+}
+
+/** What an interrupt in Claude's terminal ends; null when nothing is under way. */
+export function inferInterrupt(before: HookState, at: string): Omit<Accepted, "remember"> | null {
+  if (before.turn === null && before.agents.length === 0 && !before.operations.some(isOpen)) return null;
+  return closeTurn(before, "UserInterrupt", at);
+}
+
+function judgeInSession(before: HookState, memory: Memory, hook: Hook, at: string): Accepted | Fence {
+  switch (hook.event) {
+    case "SessionEnd":
+      return endSession(before, memory, hook, at);
+    case "UserPromptSubmit":
+      return hook.agent_id === ""
+        ? startTurn(before, memory, hook, at)
+        : startAgentTurn(before, memory, hook, at);
+    case "PreToolUse":
+      return startOperation(before, memory, hook, at);
+    case "PermissionRequest":
+      return holdOperation(before, hook);
+    case "PostToolUse":
+    case "PostToolUseFailure":
+      return endOperation(before, hook, at);
+    case "SubagentStart":
+      return startAgent(before, memory, hook, at);
+    case "SubagentStop":
+      return endAgent(before, hook);
+    case "Notification":
+      return hook.status === "waiting"
+        ? holdTurn(before, memory, hook, at)
+        : endTurn(before, memory, hook, at);
+    case "Interrupt":
+      return interruptTurn(before, hook, at);
+    default:
+      return endTurn(before, memory, hook, at);
+  }
+}
+
+function startSession(before: HookState, memory: Memory, hook: Hook, at: string): Accepted | Fence {
+  // A session that is open may be compacted or cleared of nothing; it stays the one it is.
+  if (before.session?.id === hook.session_id) return "session";
+  if (memory.sessions.has(hook.session_id) && hook.source !== "resume") return "session";
+  const { state, revisions } = closeSession(before, at);
+  const session = { id: hook.session_id, started_at: at };
+  revisions.push(sessionRevision(session, "started", hook.event));
+  const previous = before.session?.id;
+  return {
+    state: { ...state, session, ended: null, at },
+    revisions,
+    remember: () => void (previous !== undefined && memory.sessions.add(previous)),
+  };
+}
+
+function endSession(before: HookState, memory: Memory, hook: Hook, at: string): Accepted {
+  const { state, revisions } = closeTurn(before, "SessionEnded", at);
+  const session = before.session!;
+  revisions.push(sessionRevision(session, "completed", hook.event));
+  return {
+    state: { ...state, session: null, operations: [], ended: null },
+    revisions,
+    remember: () => memory.sessions.add(session.id),
+  };
+}
+
+function startTurn(before: HookState, memory: Memory, hook: Hook, at: string): Accepted | Fence {
+  const { turn_key: key, turn_id } = hook;
+  if (key !== "" && memory.turns.has(key)) return "turn";
+  const { state, revisions } = closeTurn(before, "TurnSuperseded", at);
+  const turn: OpenTurn = { key, turn_id, started_at: at, isWaiting: false };
+  revisions.push(turnRevision(state, turn, "started", hook.event));
+  return { state: { ...state, turn }, revisions, remember: () => memory.turns.add(key) };
+}
+
+/** The first prompt of a subagent belongs to its start; a further one is a turn of its own. */
+function startAgentTurn(before: HookState, memory: Memory, hook: Hook, at: string): Accepted | Fence {
+  const { agent_id, turn_id, turn_key } = hook;
+  const seen = `${agent_id} ${turn_key}`;
+  const agent = before.agents.find(({ id }) => id === agent_id);
+  if (agent === undefined || agent.turn_id === turn_id || memory.agents.has(seen)) return "turn";
+  const { state, revisions } = closeOperations(
+    before,
+    "TurnSuperseded",
+    (operation) => operation.agent_id === agent_id,
+  );
+  if (agent.turn_started_at !== null)
+    revisions.push(turnRevision(state, agentTurn(agent), "failed", "TurnSuperseded"));
+  const next = { ...agent, turn_id, turn_started_at: at };
+  revisions.push(turnRevision(state, agentTurn(next), "started", hook.event));
+  return {
+    state: { ...state, agents: state.agents.map((one) => (one.id === agent_id ? next : one)) },
+    revisions,
+    remember: () => memory.agents.add(seen),
+  };
+}
+
+/** Codex: whether the event belongs to the turn that is open, of the runtime or of the subagent it names. */
+function isInTurn(state: HookState, hook: Hook): boolean {
+  if (hook.runtime === "claude") return true;
+  if (hook.agent_id === "") return state.turn?.key === hook.turn_key;
+  return state.agents.some(({ id, turn_id }) => id === hook.agent_id && turn_id === hook.turn_id);
+}
+
+/** Claude: a tool of the runtime itself shows that a turn is under way, whatever its turn hooks said, and that nobody is waited for. */
+function withActiveTurn(state: HookState, hook: Hook, at: string): HookState {
+  if (hook.runtime !== "claude" || hook.agent_id !== "") return state;
+  const { turn } = state;
+  if (turn === null) {
+    return {
+      ...state,
+      turn: { key: hook.turn_key, turn_id: hook.turn_id, started_at: at, isWaiting: false },
+    };
+  }
+  return turn.isWaiting ? { ...state, turn: { ...turn, isWaiting: false } } : state;
+}
+
+function startOperation(before: HookState, memory: Memory, hook: Hook, at: string): Accepted | Fence {
+  const { operation_id: id, tool_name, agent_id, turn_id } = hook;
+  if (!isInTurn(before, hook)) return "turn";
+  if (memory.operations.has(id)) return "operation";
+  const operation = {
+    id,
+    tool_name,
+    agent_id,
+    turn_id,
+    started_at: at,
+    status: "started" as const,
+    closed: false,
+  };
+  const state = withActiveTurn(before, hook, at);
+  return {
+    state: { ...state, operations: [...state.operations, operation] },
+    revisions: [operationRevision(state, operation, "started", hook.event)],
+    remember: () => memory.operations.add(id),
+  };
+}
+
+function holdOperation(before: HookState, hook: Hook): Accepted | Fence {
+  if (!isInTurn(before, hook)) return "turn";
+  const held = before.operations.findLast(
+    (operation) =>
+      isOpen(operation) && operation.tool_name === hook.tool_name && operation.agent_id === hook.agent_id,
+  );
+  if (held === undefined) return "operation";
+  const next = { ...held, status: "waiting" as const };
+  return {
+    state: {
+      ...before,
+      operations: before.operations.map((operation) => (operation === held ? next : operation)),
+    },
+    revisions: [operationRevision(before, next, "waiting", hook.event)],
+    remember: nothing,
+  };
+}
+
+function endOperation(before: HookState, hook: Hook, at: string): Accepted | Fence {
+  if (!isInTurn(before, hook)) return "turn";
+  const ended = before.operations.find(
+    ({ id, agent_id }) => id === hook.operation_id && agent_id === hook.agent_id,
+  );
+  if (ended === undefined) return "operation";
+  const state = {
+    ...before,
+    operations: before.operations.filter((operation) => operation !== ended),
+  };
+  return {
+    // The late end of something that its turn's end closed says nothing about a turn.
+    state: ended.closed ? state : withActiveTurn(state, hook, at),
+    revisions: [operationRevision(before, ended, hook.status, hook.event)],
+    remember: nothing,
+  };
+}
+
+function startAgent(before: HookState, memory: Memory, hook: Hook, at: string): Accepted | Fence {
+  const { agent_id: id, turn_id, runtime } = hook;
+  const seen = runtime === "codex" ? `${id} ${turn_id}` : id;
+  if (memory.agents.has(seen) || before.agents.some((agent) => agent.id === id)) {
+    return runtime === "codex" ? "turn" : "operation";
+  }
+  const agent = { id, turn_id, started_at: at, turn_started_at: null };
+  return {
+    state: { ...before, agents: [...before.agents, agent] },
+    revisions: [agentRevision(before, agent, "started", hook.event)],
+    remember: () => memory.agents.add(seen),
+  };
+}
+
+function endAgent(before: HookState, hook: Hook): Accepted | Fence {
+  const agent = before.agents.find(({ id }) => id === hook.agent_id);
+  if (agent === undefined) return "operation";
+  if (!isInTurn(before, hook)) return "turn";
+  const { state, revisions } = closeOperations(
+    before,
+    "TurnSuperseded",
+    (operation) => operation.agent_id === agent.id,
+  );
+  if (agent.turn_started_at !== null)
+    revisions.push(turnRevision(state, agentTurn(agent), "completed", hook.event));
+  revisions.push(agentRevision(state, agent, "completed", hook.event));
+  return {
+    state: { ...state, agents: state.agents.filter((one) => one !== agent) },
+    revisions,
+    remember: nothing,
+  };
+}
+
+/** Claude: a late event of an earlier prompt doesn't touch the present one. */
+function isOfEarlierTurn(state: HookState, memory: Memory, { turn_key: key }: Hook): boolean {
+  return key !== "" && key !== state.turn?.key && memory.turns.has(key);
+}
+
+function holdTurn(before: HookState, memory: Memory, hook: Hook, at: string): Accepted | Fence {
+  if (isOfEarlierTurn(before, memory, hook)) return "turn";
+  const { turn_key: key, turn_id } = hook;
+  const turn = { ...(before.turn ?? { key, turn_id, started_at: at }), isWaiting: true };
+  return {
+    state: { ...before, turn },
+    revisions: [turnRevision(before, turn, "waiting", hook.event)],
+    remember: () => key !== "" && memory.turns.add(key),
+  };
+}
+
+/** The end of a turn closes what is still open below it: some tools never say how they ended. */
+function endTurn(before: HookState, memory: Memory, hook: Hook, at: string): Accepted | Fence {
+  // Subagents never open or close the turn.
+  if (hook.agent_id !== "") return "ignored";
+  const { turn } = before;
+  if (turn === null || !isInTurn(before, hook) || isOfEarlierTurn(before, memory, hook)) return "turn";
+  const { state, revisions } = closeChildren(before, "TurnSuperseded");
+  revisions.push(turnRevision(state, turn, hook.status, hook.event));
+  const how = hook.status === "failed" ? "failed" : "completed";
+  return {
+    state: { ...state, turn: null, ended: { how, at } },
+    revisions,
+    remember: () => {
+      memory.turns.add(turn.key);
+      memory.turns.add(hook.turn_key);
+    },
+  };
+}
+
+function interruptTurn(before: HookState, hook: Hook, at: string): Accepted | Fence {
+  if (hook.agent_id !== "") return "ignored";
+  const { turn } = before;
+  if (turn === null || !isInTurn(before, hook)) return "turn";
+  const { state, revisions } = closeChildren(before, "UserInterrupt");
+  revisions.push(turnRevision(state, turn, "failed", hook.event));
+  return { state: { ...state, turn: null, ended: { how: "interrupted", at } }, revisions, remember: nothing };
+}

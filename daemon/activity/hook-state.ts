@@ -1,0 +1,115 @@
+/** What the hooks of one launch have said: who runs, which session, turn, operations and subagents are open. Immutable; a change is a new one. */
+import type { ActivityKind, ActivityStatus } from "../../shared/activity/event.ts";
+import { LIMITS } from "../../shared/limits.ts";
+import type { HookRuntime } from "./hook.ts";
+
+export interface OpenOperation {
+  id: string;
+  tool_name: string;
+  agent_id: string;
+  turn_id: string;
+  started_at: string;
+  status: "started" | "waiting";
+  /** Ended for the viewer by its turn's end; Claude may still tell how it really ended. */
+  closed: boolean;
+}
+
+export interface OpenAgent {
+  id: string;
+  turn_id: string;
+  started_at: string;
+  /** A further prompt of the same subagent, shown as a turn of its own; null while it is in its first. */
+  turn_started_at: string | null;
+}
+
+export interface OpenTurn {
+  key: string;
+  turn_id: string;
+  started_at: string;
+  isWaiting: boolean;
+}
+
+export interface HookState {
+  runtime: HookRuntime;
+  pid: number;
+  token_digest: string;
+  session: { id: string; started_at: string } | null;
+  turn: OpenTurn | null;
+  operations: readonly OpenOperation[];
+  agents: readonly OpenAgent[];
+  /** How the last turn ended; null before any did. */
+  ended: { how: "completed" | "failed" | "interrupted"; at: string } | null;
+  /** When the last accepted event came. */
+  at: string;
+}
+
+/** A new revision of one activity. */
+export interface Revision {
+  kind: ActivityKind;
+  status: ActivityStatus;
+  event_type: string;
+  session_id: string;
+  turn_id: string;
+  operation_id: string;
+  tool_name: string;
+  /** Third part of the activity_id: the tool's label, or the kind. */
+  part: string;
+  /** Fourth part of the activity_id. */
+  key: string;
+  started_at: string;
+}
+
+export function initialState(
+  launch: { pid: number; token_digest: string },
+  runtime: HookRuntime,
+  at: string,
+): HookState {
+  const { pid, token_digest } = launch;
+  return {
+    runtime,
+    pid,
+    token_digest,
+    session: null,
+    turn: null,
+    operations: [],
+    agents: [],
+    ended: null,
+    at,
+  };
+}
+
+/** A set that forgets its oldest members. */
+class Remembered {
+  readonly #members = new Set<string>();
+  readonly #most: number;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  has(member: string): boolean {
+    return this.#members.has(member);
+  }
+
+  add(member: string): void {
+    this.#members.add(member);
+    if (this.#members.size <= this.#most) return;
+    for (const oldest of this.#members) {
+      this.#members.delete(oldest);
+      return;
+    }
+  }
+}
+
+/** What was there once and must not come again. Of one launch; a rollback leaves it, since no hook is sent twice on purpose. */
+export class Memory {
+  readonly operations = new Remembered(LIMITS.activity.remembered.operations);
+  readonly turns = new Remembered(LIMITS.activity.remembered.turns);
+  readonly sessions = new Remembered(LIMITS.activity.remembered.sessions);
+  /** Subagents (Claude), or their turns (Codex). */
+  readonly agents = new Remembered(LIMITS.activity.remembered.subagents);
+}
+
+export function isOpen(operation: OpenOperation): boolean {
+  return !operation.closed;
+}

@@ -1,0 +1,212 @@
+/**
+ * The working states of all running Actors: derived once per second, and only while something runs; noted in the ledger when a state changes or
+ * a running Actor stops (WRK-001, WRK-009).
+ */
+import type { ActorActivity } from "../../shared/events.ts";
+import type { StoredActor } from "../../shared/model.ts";
+import type { OpenGroup } from "../groups/group.ts";
+import { type Clock, type Timer, timestamp } from "../platform/clock.ts";
+import { errorFields, type Log } from "../platform/log.ts";
+import type { Launch, LaunchEnd, Launches } from "./launches.ts";
+import { type Derived, derive, type Evidence } from "./working-state.ts";
+
+/** What there is to know of an Actor's hooks. */
+export type HookEvidence = Pick<Evidence, "hooks" | "storeProblem">;
+
+export interface WorkingStatesDependencies {
+  clock: Clock;
+  log: Log;
+  launches: Launches;
+  find(group_id: string): OpenGroup | undefined;
+  evidenceOf(group: OpenGroup, actor: StoredActor): HookEvidence;
+  /** A state or its reason changed. */
+  changed(group_id: string, actor_id: string): void;
+}
+
+export interface WorkingState extends Derived {
+  since: string;
+  last_activity: string | null;
+}
+
+interface Entry extends WorkingState {
+  launch: Launch | null;
+  /** State that the ledger knows. */
+  noted: Derived["state"] | null;
+  /** The ledger couldn't take it the last time. */
+  isRefused: boolean;
+}
+
+const EVERY_MS = 1000;
+
+export class WorkingStates {
+  readonly #deps: WorkingStatesDependencies;
+  /** By Group, then Actor. */
+  readonly #entries = new Map<string, Map<string, Entry>>();
+  #timer: Timer | null = null;
+  readonly #stops: (() => void)[];
+  #noting: Promise<void> = Promise.resolve();
+
+  constructor(deps: WorkingStatesDependencies) {
+    this.#deps = deps;
+    this.#stops = [
+      deps.launches.onStarted(() => this.look()),
+      deps.launches.onEnded((launch, end) => this.#ended(launch, end)),
+    ];
+    this.look();
+  }
+
+  /** The state of an Actor whose runner is a terminal. */
+  of(group_id: string, actor: StoredActor): WorkingState {
+    const entry = this.#entries.get(group_id)?.get(actor.id);
+    if (entry !== undefined) return entry;
+    const reason = actor.enabled ? "not running" : "disabled";
+    return { state: "stopped", reason, since: actor.updated_at, last_activity: null };
+  }
+
+  /** Derives all states now and, as long as something runs, again in a second. */
+  look(): void {
+    this.#timer?.cancel();
+    this.#timer = null;
+    const running = this.#deps.launches.running();
+    const changed = new Map<OpenGroup, Map<string, Entry>>();
+    for (const launch of running) {
+      const group = this.#deps.find(launch.group_id);
+      const actor = group?.record.actors.find(
+        ({ id, generation }) => id === launch.actor_id && generation === launch.generation,
+      );
+      if (group === undefined || actor === undefined) continue;
+      const entry = this.#derive(group, actor, launch);
+      if (entry.noted !== entry.state) put(changed, group, actor.id, entry);
+    }
+    this.#note(changed);
+    if (running.length > 0) {
+      this.#timer = this.#deps.clock.after(EVERY_MS, () => this.look(), { background: true });
+    }
+  }
+
+  /** Actors that are gone, or a Group that is, have no state. */
+  forget(group_id: string, actors: readonly StoredActor[]): void {
+    const entries = this.#entries.get(group_id);
+    if (entries === undefined) return;
+    const there = new Set(actors.map(({ id }) => id));
+    for (const id of entries.keys()) if (!there.has(id)) entries.delete(id);
+    if (entries.size === 0) this.#entries.delete(group_id);
+  }
+
+  /** Resolves when the ledger has taken what was noted. */
+  settled(): Promise<void> {
+    return this.#noting;
+  }
+
+  close(): void {
+    this.#timer?.cancel();
+    for (const stop of this.#stops.splice(0)) stop();
+  }
+
+  #derive(group: OpenGroup, actor: StoredActor, launch: Launch): Entry {
+    const { launches, clock } = this.#deps;
+    const { hooks, storeProblem } = this.#deps.evidenceOf(group, actor);
+    const derived = derive({
+      launch,
+      committed: launches.committed(group.group_id, actor.id),
+      isAlive: launch.pid !== null && launches.isAlive(launch),
+      hooks,
+      storeProblem,
+      quietSeconds: launches.quietSeconds(launch),
+      now: clock.now(),
+    });
+    return this.#set(group.group_id, actor.id, derived, launch, hooks?.at ?? null);
+  }
+
+  #set(
+    group_id: string,
+    actor_id: string,
+    { state, reason }: Derived,
+    launch: Launch | null,
+    last_activity: string | null,
+  ): Entry {
+    let entries = this.#entries.get(group_id);
+    if (entries === undefined) {
+      entries = new Map();
+      this.#entries.set(group_id, entries);
+    }
+    const before = entries.get(actor_id);
+    const isNew = before?.state !== state;
+    const entry: Entry = {
+      state,
+      reason,
+      since: before === undefined || isNew ? timestamp(this.#deps.clock) : before.since,
+      last_activity: last_activity ?? before?.last_activity ?? null,
+      launch,
+      noted: before?.noted ?? null,
+      isRefused: before?.isRefused ?? false,
+    };
+    entries.set(actor_id, entry);
+    if (isNew || before.reason !== reason) this.#deps.changed(group_id, actor_id);
+    return entry;
+  }
+
+  #ended({ group_id, actor_id }: Launch, { reason }: LaunchEnd): void {
+    const group = this.#deps.find(group_id);
+    // A late word of an earlier process says nothing about the one that runs now.
+    if (group === undefined || this.#deps.launches.current(group_id, actor_id) !== null) return;
+    const entry = this.#set(group_id, actor_id, { state: "stopped", reason }, null, null);
+    this.#note(new Map([[group, new Map([[actor_id, entry]])]]));
+  }
+
+  #note(changed: ReadonlyMap<OpenGroup, ReadonlyMap<string, Entry>>): void {
+    for (const [group, entries] of changed) {
+      const noted = [...entries].map(([id, entry]) => ({ id, entry, state: entry.state, was: entry.noted }));
+      const actors = noted.map(({ id, entry }) => this.#row(id, entry));
+      for (const { entry, state } of noted) entry.noted = state;
+      const append = async (): Promise<void> => {
+        try {
+          const scope_key = group.record.active_scope_key ?? "";
+          await group.ledger.append({ kind: "actor.activity", scope_key, by: "system", data: { actors } });
+          for (const { id } of noted) this.#current(group, id, (entry) => (entry.isRefused = false));
+        } catch (error) {
+          for (const { id, was } of noted) {
+            this.#current(group, id, (entry) => {
+              if (!entry.isRefused) this.#deps.log.warn("actor.activity", errorFields(error));
+              entry.isRefused = true;
+              entry.noted = was;
+            });
+          }
+        }
+      };
+      this.#noting = this.#noting.then(append);
+    }
+  }
+
+  #current({ group_id }: OpenGroup, actor_id: string, change: (entry: Entry) => void): void {
+    const entry = this.#entries.get(group_id)?.get(actor_id);
+    if (entry !== undefined) change(entry);
+  }
+
+  #row(id: string, { state, reason, since, launch, last_activity }: Entry): ActorActivity["actors"][number] {
+    const { clock, launches } = this.#deps;
+    const hookIdle = last_activity === null ? null : (clock.now() - Date.parse(last_activity)) / 1000;
+    const quiet = launch === null ? null : launches.quietSeconds(launch);
+    const idle = [hookIdle, quiet].filter((seconds) => seconds !== null);
+    return {
+      id,
+      running: launch !== null,
+      runner_effective: "pty",
+      idle_seconds: idle.length === 0 ? null : Math.max(0, Math.floor(Math.min(...idle))),
+      effective_working_state: state,
+      effective_working_reason: reason,
+      effective_working_updated_at: since,
+    };
+  }
+}
+
+function put(
+  changed: Map<OpenGroup, Map<string, Entry>>,
+  group: OpenGroup,
+  actor_id: string,
+  entry: Entry,
+): void {
+  const entries = changed.get(group);
+  if (entries === undefined) changed.set(group, new Map([[actor_id, entry]]));
+  else entries.set(actor_id, entry);
+}

@@ -1,0 +1,36 @@
+/** The runtime activity channel (runtime-activity.md; protocol.md, section 10). Its stream is `GET G/runtime-activity/stream` (docs/http.md). */
+import * as z from "zod";
+import { RuntimeActivityEvent } from "../activity/event.ts";
+import { GroupId } from "../model.ts";
+import { operation } from "./contract.ts";
+
+/** Why an event doesn't count: the fence that it failed, or that it isn't one of ours. */
+export const HookRefusal = z.enum(["launch", "session", "turn", "operation", "ignored", "malformed"]);
+
+export const activityOperations = [
+  operation({
+    name: "hook_submit",
+    title: "Submit a hook event",
+    summary:
+      "What an agent's runtime says at one of its events. The arguments are the runtime's own payload; prompts, inputs and outputs in it are never kept.",
+    input: z.looseObject({ hook_event_name: z.string().max(128) }),
+    output: z.strictObject({ accepted: z.boolean(), reason: HookRefusal.nullable() }),
+    callers: ["actor"],
+    lock: "none",
+    effect: "write",
+    idempotent: true,
+    cli: "hook",
+  }),
+  operation({
+    name: "runtime_activity_snapshot",
+    title: "Runtime activity now",
+    summary: "What the Group's runtimes do now and what they ended in the last 15 seconds, oldest first.",
+    input: z.strictObject({ group_id: GroupId }),
+    output: z.strictObject({ count: z.int(), events: z.array(RuntimeActivityEvent) }),
+    callers: ["user", "member"],
+    lock: "none",
+    effect: "read",
+    idempotent: true,
+    http: { method: "GET", path: "/groups/{group_id}/runtime-activity/snapshot" },
+  }),
+] as const;
