@@ -1,9 +1,13 @@
 /**
- * Writes docs/errors.md and docs/operations.md from the catalogue and the registry, so that they can't drift.
+ * Writes docs/errors.md, docs/operations.md and docs/cli.md from the catalogue, the registry and the table of commands, so that they
+ * can't drift.
  * `node --import=tsx build/reference-docs.ts`; a test fails when the files differ from what this would write.
  */
 import { writeFileSync } from "node:fs";
 import * as z from "zod";
+import { type Command, type Option, positionals } from "../cli/command.ts";
+import { COMMANDS } from "../cli/table.ts";
+import { GLOBAL_OPTIONS, GROUPS } from "../cli/tables/options.ts";
 import { ERRORS } from "../shared/errors.ts";
 import type { OperationContract } from "../shared/operations/contract.ts";
 import { OPERATIONS } from "../shared/operations/registry.ts";
@@ -102,7 +106,58 @@ export function operationsPage(): string {
   ].join("\n");
 }
 
+function optionText(option: Option): string {
+  const names = [...(option.short ? [`-${option.short}`] : []), `--${option.name}`];
+  return `| \`${names.join("`, `")}${option.value ? ` ${option.value}` : ""}\` | ${cell(option.text)}${option.many ? " (may be repeated)" : ""} |`;
+}
+
+function describeCommand(command: Command): string {
+  const [operation] = command.operations ?? [];
+  const summary = command.summary ?? (operation ? OPERATIONS.get(operation)?.summary : undefined) ?? "";
+  const places = positionals(command).map(({ name, required }) =>
+    required ? name.toUpperCase() : `[${name.toUpperCase()}]`,
+  );
+  const calls = command.operations?.map((name) => `[${name}](operations.md#${name})`) ?? [];
+  return [
+    `### \`${["svc", command.words, ...places, ...(command.rest ? [`[-- ${command.rest}]`] : [])].join(" ")}\``,
+    "",
+    `${summary}${calls.length > 0 ? ` Calls ${calls.join(", ")}.` : ""}`,
+    "",
+    ...(command.options?.length ? ["| Option | |", "|---|---|", ...command.options.map(optionText), ""] : []),
+    ...(command.examples?.length ? ["```", ...command.examples, "```", ""] : []),
+  ].join("\n");
+}
+
+export function commandsPage(): string {
+  return [
+    "# Command line",
+    "",
+    "With `--json` a command prints the operation's envelope as one JSON document (`svc tail -f --json`: one event a line). Results go to standard output, errors to",
+    "standard error. Exit: 0 done, 1 refused by the daemon, 2 wrong usage, 3 no daemon reached, 130 interrupted.",
+    "",
+    "The Group is `--group`, else `SVC_GROUP_ID`, else the one bound to the current directory, else the only one; otherwise the command lists them and exits with 2.",
+    "With `SVC_LAUNCH_TOKEN` or `SVC_ACTOR_FILE` set, commands act as that Actor and never as you.",
+    "",
+    "Every command takes:",
+    "",
+    "| Option | |",
+    "|---|---|",
+    ...GLOBAL_OPTIONS.map(optionText),
+    "| `-h`, `--help` | Help for the command or the group of commands |",
+    "",
+    ...["", ...Object.keys(GROUPS)].flatMap((group) => [
+      group === "" ? "## Commands" : `## svc ${group}`,
+      "",
+      ...(group === "" ? [] : [`${GROUPS[group]}.`, ""]),
+      ...COMMANDS.filter(({ words }) =>
+        words.includes(" ") ? words.startsWith(`${group} `) : group === "",
+      ).map(describeCommand),
+    ]),
+  ].join("\n");
+}
+
 if (process.argv[1]?.endsWith("reference-docs.ts")) {
   writeFileSync("docs/errors.md", errorsPage());
   writeFileSync("docs/operations.md", operationsPage());
+  writeFileSync("docs/cli.md", commandsPage());
 }

@@ -235,6 +235,7 @@ async function serve(parts: Parts): Promise<RunningDaemon> {
       launchTokens,
       accessTokens,
       home: home.paths.root,
+      program: commandLine(),
       counts: (groupId) => messaging.counts(groupId),
       presence: (groupId, actorId) => messaging.presence(groupId, actorId),
     }),
@@ -337,6 +338,15 @@ function workbenchDirectory(): string | null {
     fileURLToPath(new URL(place, import.meta.url)),
   );
   return places.find((place) => existsSync(`${place}index.html`)) ?? null;
+}
+
+/** How another program starts svc: by whole paths, since editors and agents often have another PATH. */
+function commandLine(): [string, ...string[]] {
+  const places = ["./svc.cjs", "../dist/svc.cjs"].map((place) =>
+    fileURLToPath(new URL(place, import.meta.url)),
+  );
+  const launcher = places.find((place) => existsSync(place));
+  return launcher === undefined ? ["svc"] : [process.execPath, launcher];
 }
 
 /** Runs until a signal or `daemon_stop` ends it; resolves with the exit code. */

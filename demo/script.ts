@@ -36,7 +36,7 @@ export async function planner(agent: Agent, pause: () => Promise<void>): Promise
   await pause();
   await agent.tool("svc_message_send", {
     to: ["coder"],
-    mode: "request_reply",
+    message_mode: "request_reply",
     text: "The person says that **the voucher test is flaky**. Can you look into `checkout.test.log` and tell me the cause?",
     insight: "Find the cause, don't fix it yet.",
     idempotency_key: "demo-ask-coder",
@@ -74,17 +74,17 @@ export async function coder(agent: Agent, pause: () => Promise<void>): Promise<v
   await pause();
   await agent.tool("svc_file_send", {
     to: ["planner"],
-    mode: "mail",
+    message_mode: "mail",
     paths: ["checkout.test.log"],
     text: "The log of 20 runs.",
   });
   await pause();
   await agent.tool("svc_message_reply", {
     event_id: asked.event.id,
-    mode: "send",
+    message_mode: "send",
     text: "Found it:\n\n```\nexpected 42.00, got 42.000000000000004\n```\n\nThe voucher multiplies a float. The log is in your Inbox.",
   });
   const mail = await next(agent, asked.batch);
   await pause();
-  await agent.tool("svc_message_reply", { event_id: mail.event.id, mode: "send", text: "On it." });
+  await agent.tool("svc_message_reply", { event_id: mail.event.id, message_mode: "send", text: "On it." });
 }

@@ -14,7 +14,7 @@ everything crashes. Who you are follows from your launch token; you can't speak 
 
 ## Modes
 
-| mode | when |
+| message_mode | when |
 |---|---|
 | mail (your default) | The reader looks when they have time. Waits in the Inbox; starts nobody. |
 | send | The reader should get it now. |

@@ -149,11 +149,14 @@ export class McpHttp {
     return session;
   }
 
+  /** An Actor with many sessions loses its own oldest one, nobody else's. */
   #keep(session: Session): void {
-    if (this.#sessions.size >= LIMITS.mcp.sessions) {
-      const [oldest] = this.#sessions.values();
-      if (oldest) this.#end(oldest);
-    }
+    const all = [...this.#sessions.values()];
+    const own = all.filter(({ identity }) => same(identity, session.identity));
+    const crowded =
+      own.length >= LIMITS.actorSession.perActor ? own : all.length >= LIMITS.mcp.sessions ? all : [];
+    const [oldest] = crowded;
+    if (oldest) this.#end(oldest);
     this.#touch(session);
     this.#sessions.set(session.id, session);
   }

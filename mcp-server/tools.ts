@@ -38,7 +38,7 @@ const READS = { readOnlyHint: true, destructiveHint: false, idempotentHint: true
 const WRITES = { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false };
 const REPEATABLE = { ...WRITES, idempotentHint: true };
 
-const MESSAGE_FIELDS = { mode: "message_mode", idempotency_key: "client_id" };
+const MESSAGE_FIELDS = { idempotency_key: "client_id" };
 const MESSAGE_HIDDEN = ["attachments", "refs", "quote_text"];
 const TO = "Actor ids, unique titles, @all, @peers, @foreman, or user. Left out: the Group's default.";
 const KEY = "The same key with the same content is one message. Left out: a new message.";
@@ -78,7 +78,7 @@ export const TOOLS: readonly Tool[] = [
       reply_to: "Message that this follows, without answering a request.",
       local_group_id: "Another Group of this machine to send to.",
     },
-    defaults: { mode: "mail" },
+    defaults: { message_mode: "mail" },
     switch: { argument: "local_group_id", field: "dst_group_id", operation: "send_cross_group" },
     annotations: WRITES,
   },
@@ -158,7 +158,7 @@ export const TOOLS: readonly Tool[] = [
     fields: MESSAGE_FIELDS,
     hidden: MESSAGE_HIDDEN,
     arguments: { to: TO, idempotency_key: KEY },
-    defaults: { mode: "mail" },
+    defaults: { message_mode: "mail" },
     annotations: WRITES,
   },
   {

@@ -44,15 +44,16 @@ export interface GroupHandlerDependencies {
   registry: GroupRegistry;
   launchTokens: LaunchTokens;
   accessTokens: AccessTokens;
-  /** Root of the Home, for MCP configurations. */
+  /** Root of the Home and the command that starts svc, for MCP configurations. */
   home: string;
+  program: readonly [command: string, ...args: string[]];
   /** Counted by the messaging room. */
   counts(group_id: string): GroupCounts;
   presence(group_id: string, actor_id: string): ActorWithPresence["presence"];
 }
 
 function actorHandlers(deps: GroupHandlerDependencies): HandlersOf<ActorOperation> {
-  const { registry, home } = deps;
+  const { registry, home, program } = deps;
   const actors = new Actors(deps);
   const withPresence = (group: OpenGroup, caller: Caller, actor_id: string): ActorWithPresence => {
     const actor = viewActor(group, actor_id);
@@ -92,7 +93,8 @@ function actorHandlers(deps: GroupHandlerDependencies): HandlersOf<ActorOperatio
       const group = registry.get(group_id);
       const tokenFile = group.paths.tokenFile(group.actor(actor_id).id);
       const env = { [ENVIRONMENT.home]: home, [ENVIRONMENT.actorFile]: tokenFile };
-      return { mcpServers: { svc: { command: "svc", args: ["mcp"], env } } };
+      const [command, ...args] = program;
+      return { mcpServers: { svc: { command, args: [...args, "mcp"], env } } };
     },
   };
 }

@@ -2,13 +2,14 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Refusal } from "../../shared/errors.ts";
 import { HEADERS } from "../../shared/names.ts";
+import { jsonOf } from "../../shared/operations/known-json.ts";
 import { failure, type Outcome } from "../operations/dispatcher.ts";
 
 const RETRY_SECONDS = 60;
 
 export function envelope(outcome: Outcome): string {
   return outcome.ok
-    ? `{"ok":true,"result":${JSON.stringify(outcome.result)}}`
+    ? `{"ok":true,"result":${jsonOf(outcome.result)}}`
     : `{"ok":false,"error":${JSON.stringify(outcome.error)}}`;
 }
 

@@ -23,9 +23,9 @@ function encoded(text: string): Buffer | Ascii {
 
 /** Encodes on first use, once for all clients. */
 export function batchOf(placed: readonly Placed[]): Batch {
-  let json: string[] | undefined;
+  let all: string[] | undefined;
   let sse: Buffer | Ascii | undefined;
-  const texts = (): string[] => (json ??= placed.map(({ event }) => JSON.stringify(event)));
+  const texts = (): string[] => (all ??= placed.map(({ event, json }) => json ?? JSON.stringify(event)));
   return {
     first: placed[0]!.ordinal,
     last: placed.at(-1)!.ordinal,

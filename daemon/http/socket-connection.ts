@@ -28,6 +28,18 @@ const OVERLAPPING = 64;
 const HEAD = "Content-Type: application/json; charset=utf-8\r\nCache-Control: no-store\r\nContent-Length: ";
 const REASONS: Readonly<Record<number, string>> = { 200: "OK" };
 
+/**
+ * Connections with answers to write. Those of one round go out in one go when all of them are made: each write may wake its reader, and a
+ * reader that is awake already costs far less.
+ */
+let answering: SocketConnection[] = [];
+
+function writeAnswers(): void {
+  const connections = answering;
+  answering = [];
+  for (const connection of connections) connection.writeAnswers();
+}
+
 export class SocketConnection {
   readonly #socket: Socket;
   readonly #deps: ConnectionDependencies;
@@ -43,6 +55,9 @@ export class SocketConnection {
   #encoding: "latin1" | "utf8" = "latin1";
   #foreign = false;
   #ended = false;
+  #willWrite = false;
+  /** The head of the last request: a client that repeats it byte for byte means the same. */
+  #lastHead: { bytes: Buffer; head: OperationHead } | null = null;
   readonly #calls = new Set<SocketCall>();
 
   constructor(socket: Socket, deps: ConnectionDependencies) {
@@ -78,7 +93,7 @@ export class SocketConnection {
     let position = 0;
     this.#socket.cork();
     while (position < bytes.length && this.#answers.length < OVERLAPPING) {
-      const head = readHead(bytes, position);
+      const head = this.#head(bytes, position);
       if (head === "foreign") {
         this.#foreign = true;
         break;
@@ -101,6 +116,22 @@ export class SocketConnection {
       this.#socket.pause();
     }
     if (this.#foreign && this.#answers.length === 0) this.#handOver();
+  }
+
+  #head(bytes: Buffer, position: number): OperationHead | "incomplete" | "foreign" {
+    const last = this.#lastHead;
+    if (last !== null) {
+      const end = position + last.bytes.length;
+      if (end <= bytes.length && last.bytes.compare(bytes, position, end) === 0) {
+        last.head.bodyStart = end;
+        return last.head;
+      }
+    }
+    const head = readHead(bytes, position);
+    if (typeof head === "object") {
+      this.#lastHead = { bytes: Buffer.from(bytes.subarray(position, head.bodyStart)), head };
+    }
+    return head;
   }
 
   #keep(bytes: Buffer, position: number, needed: number): void {
@@ -153,6 +184,14 @@ export class SocketConnection {
     const reason = REASONS[status] ?? "Refused";
     this.#answers[index - this.#firstAnswer] =
       `HTTP/1.1 ${status} ${reason}\r\n${HEAD}${bytes}\r\n\r\n${body}`;
+    if (this.#willWrite) return;
+    this.#willWrite = true;
+    if (answering.push(this) === 1) process.nextTick(writeAnswers);
+  }
+
+  /** Writes the answers that are ready, in the order of their requests. */
+  writeAnswers(): void {
+    this.#willWrite = false;
     this.#flush();
   }
 

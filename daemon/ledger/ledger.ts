@@ -140,7 +140,8 @@ export class Ledger {
 
   #event(fresh: NewEvent): LedgerEvent {
     const id = fresh.id ?? this.#random.uuid().replaceAll("-", "");
-    if (!isEventId(id)) throw new TypeError("an event id is 32 lowercase hex digits");
+    if (fresh.id !== undefined && !isEventId(id))
+      throw new TypeError("an event id is 32 lowercase hex digits");
     const { kind, scope_key, by, data } = fresh;
     return {
       v: 1,

@@ -23,6 +23,8 @@ export type Ordinal = number;
 export interface Placed {
   ordinal: Ordinal;
   event: LedgerEvent;
+  /** The event's JSON, when it was appended just now. */
+  json?: string;
 }
 
 /**

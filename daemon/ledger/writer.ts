@@ -248,11 +248,12 @@ export class Writer {
     segment.bytes = active.end;
     const all: Placed[] = [];
     const answers: Placed[][] = [];
-    for (const { events, keys, sizes } of batch) {
+    for (const { events, lines, keys, sizes } of batch) {
       const placed: Placed[] = [];
       for (const [at, event] of events.entries()) {
         segment.count += 1;
-        const entry = { ordinal: this.#history.append(event, keys[at], position), event };
+        const ordinal = this.#history.append(event, keys[at], position);
+        const entry = { ordinal, event, json: lines[at]!.trimEnd() };
         position += sizes[at]!;
         placed.push(entry);
         all.push(entry);

@@ -4,8 +4,10 @@ import type { LedgerEvent } from "../../shared/events.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { Attachment, MessageMode } from "../../shared/model.ts";
 import type { CallContext, Caller } from "../../shared/operations/caller.ts";
+import { withJson } from "../../shared/operations/known-json.ts";
 import type { InputOf, ResultOf } from "../../shared/operations/registry.ts";
 import { type Audience, resolveRecipients, type Sender } from "../groups/recipients.ts";
+import type { Placed } from "../ledger/types.ts";
 import { carriesFiles, checkBody, gatherAttachments } from "./attachments.ts";
 import { type CrossGroup, remoteId } from "./cross-group.ts";
 import { type GroupRoom, type MessagingDependencies, type Rooms, wakeGroup } from "./group-room.ts";
@@ -203,9 +205,16 @@ function submitMessage(
   return new Promise((resolve, reject) => {
     room.ledger.submit(event, (refusal, placed) => {
       if (refusal !== null) reject(refusal);
-      else resolve(recordedNow({ event: placed!.event, message_mode: mode, duplicate: false }));
+      else resolve(recordedNow(sentNow(placed!, mode)));
     });
   });
+}
+
+/** The answer to a message that was recorded just now. */
+function sentNow({ event, json }: Placed, message_mode: MessageMode): Sent {
+  const sent = { event, message_mode, duplicate: false };
+  if (json === undefined) return sent;
+  return withJson(sent, `{"event":${json},"message_mode":"${message_mode}","duplicate":false}`);
 }
 
 /** The answer to a retry. */

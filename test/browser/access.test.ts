@@ -1,6 +1,7 @@
 /** Who may see and do what: sign-in with a token, a restricted one, its end. */
 import assert from "node:assert/strict";
 import type { Browser } from "playwright-core";
+import { verifies } from "../requirements.ts";
 import { launchBrowser, Setting } from "./setting.ts";
 
 describe("Workbench: access", () => {
@@ -19,6 +20,7 @@ describe("Workbench: access", () => {
   afterEach(() => setting.check());
 
   it("takes a restricted token, shows its Groups alone, and leaves out what it may not do", async () => {
+    verifies("WEB-001");
     const { owner } = setting;
     const mine = await setting.group("mine");
     await setting.group("others");

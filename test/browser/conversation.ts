@@ -28,13 +28,13 @@ const QUESTIONS = `Looks good, two questions before I approve:
 | clock.ts | 18 | low |
 | session.ts | 7 | **public** |`;
 
-/** Three Groups; in the first, people and agents are in the middle of something. Answers its id. */
-export async function converse(setting: Setting): Promise<string> {
+/** Three Groups; in the first, people and agents are in the middle of something. It is about the folder `project`. Answers its id. */
+export async function converse(setting: Setting, project: string): Promise<string> {
   const { owner } = setting;
   const { groupId, actors } = await setting.group("api-server", ["lead", "reviewer", "docs", "nightly"]);
   const group_id = groupId;
   await owner.result("group_update", { group_id, topic: "Rate limits and the flaky login test" });
-  await owner.result("attach", { group_id, path: process.cwd() });
+  await owner.result("attach", { group_id, path: project });
   await owner.result("actor_update", { group_id, actor_id: "reviewer", runtime: "codex" });
   await owner.result("actor_update", { group_id, actor_id: "docs", title: "Docs writer", runtime: "gemini" });
   await owner.result("actor_stop", { group_id, actor_id: "nightly" });

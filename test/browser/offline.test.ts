@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:net";
 import type { Browser } from "playwright-core";
+import { verifies } from "../requirements.ts";
 import { launchBrowser, openGroup, Setting, until } from "./setting.ts";
 
 /** A port that was free a moment ago, for a daemon that must come back under the same address. */
@@ -20,7 +21,7 @@ describe("Workbench: offline", () => {
   before(async function () {
     this.timeout(60_000);
     browser = await launchBrowser();
-    setting = await Setting.open(browser, await freePort());
+    setting = await Setting.open(browser, { port: await freePort() });
   });
   after(async () => {
     await setting?.close();
@@ -29,6 +30,7 @@ describe("Workbench: offline", () => {
   afterEach(() => setting.check());
 
   it("reconnects by itself, with every message once and the draft in place", async function () {
+    verifies("WEB-020");
     this.timeout(60_000);
     const { groupId } = await setting.group("outage");
     const send = (text: string) => setting.owner.result("send", { group_id: groupId, text, to: ["lead"] });

@@ -2,7 +2,8 @@
  * `npm run screenshots`: the pictures in docs/images, of the real daemon and a conversation that really took place in it. Needs a built
  * dist/webview.
  */
-import { mkdirSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { converse } from "./conversation.ts";
@@ -117,14 +118,22 @@ async function take(setting: Setting, picture: Picture): Promise<void> {
   await page.waitForTimeout(200);
   await page.screenshot({ path: join(IMAGES, `${picture.name}.png`) });
   await context.close();
+  for (const token of (await setting.owner.result("access_token_list", {})).tokens) {
+    if (token.kind === "administrator")
+      await setting.owner.result("access_token_revoke", { token_id: token.id });
+  }
   console.log(`${picture.name}.png`);
 }
 
 mkdirSync(IMAGES, { recursive: true });
+const folder = mkdtempSync(join(tmpdir(), "ana-"));
+const project = join(folder, "api-server");
+mkdirSync(project);
 const browser = await launchBrowser();
-const setting = await Setting.open(browser);
+const setting = await Setting.open(browser, { home: join(folder, ".svc") });
 try {
-  await converse(setting);
+  const groupId = await converse(setting, project);
+  await setting.owner.result("access_token_create", { name: "tablet in the kitchen", groups: [groupId] });
   const wanted = process.argv.slice(2);
   for (const picture of PICTURES) {
     if (wanted.length === 0 || wanted.includes(picture.name)) await take(setting, picture);
@@ -132,4 +141,5 @@ try {
 } finally {
   await setting.close();
   await browser.close();
+  rmSync(folder, { recursive: true, force: true });
 }

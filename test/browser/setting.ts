@@ -48,9 +48,12 @@ export class Setting {
     this.browser = browser;
   }
 
-  /** A daemon in a Home of its own; `port` where it must come back under the same address. */
-  static async open(browser: Browser, port = 0): Promise<Setting> {
-    const daemon = await DaemonProcess.started({ environment: { SVC_WEB_PORT: String(port) } });
+  /** A daemon in a Home of its own; `port` where it must come back under the same address, `home` where its name is seen. */
+  static async open(browser: Browser, options: { port?: number; home?: string } = {}): Promise<Setting> {
+    const daemon = await DaemonProcess.started({
+      environment: { SVC_WEB_PORT: String(options.port ?? 0) },
+      ...(options.home === undefined ? {} : { home: options.home }),
+    });
     return new Setting(daemon, browser);
   }
 

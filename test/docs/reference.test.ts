@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { errorsPage, operationsPage } from "../../build/reference-docs.ts";
+import { commandsPage, errorsPage, operationsPage } from "../../build/reference-docs.ts";
 import { ERRORS } from "../../shared/errors.ts";
 import { verifies } from "../requirements.ts";
 
@@ -10,6 +10,10 @@ describe("reference documents", () => {
   it("docs/operations.md describes every operation as it is", () => {
     verifies("EVT-010");
     assert.equal(readFileSync("docs/operations.md", "utf8"), operationsPage(), REGENERATE);
+  });
+
+  it("docs/cli.md describes every command as it is", () => {
+    assert.equal(readFileSync("docs/cli.md", "utf8"), commandsPage(), REGENERATE);
   });
 
   it("docs/errors.md lists every code with its status", () => {

@@ -84,6 +84,7 @@ export async function openRoom(root: string) {
     launchTokens,
     accessTokens,
     home: root,
+    program: ["svc"],
     counts: () => ({ unread: 0, attention: 0, last_event: null }),
     presence: () => ({
       state: "idle",

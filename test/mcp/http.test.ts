@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { LIMITS } from "../../shared/limits.ts";
 import { DaemonProcess } from "../withstand/daemon-process.ts";
 import type { Taken } from "./peer.ts";
 
@@ -97,6 +98,32 @@ describe("MCP over HTTP", function () {
     assert.equal((await post({ ...session, authorization: `Bearer ${stranger}` })).status, 404);
     assert.equal((await post({ ...session, authorization: `Bearer ${token}` })).status, 200);
     assert.equal((await post({ authorization: `Bearer ${token}` })).status, 400);
+  });
+
+  it("lets an Actor that opens sessions without end lose its own, and nobody else's", async () => {
+    const other = await daemon.client().result("actor_add", { group_id, actor_id: "calm" });
+    const calm = (JSON.parse(readFileSync(other.token_file, "utf8")) as { token: string }).token;
+    const { client } = await connected(calm);
+    const { client: first } = await connected(token);
+    const initialize = JSON.stringify({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "initialize",
+      params: {
+        protocolVersion: "2025-06-18",
+        capabilities: {},
+        clientInfo: { name: "flood", version: "1" },
+      },
+    });
+    const accept = "application/json, text/event-stream";
+    const headers = { authorization: `Bearer ${token}`, "content-type": "application/json", accept };
+    for (let count = 0; count < LIMITS.mcp.sessions; count++) {
+      const opened = await fetch(address, { method: "POST", headers, body: initialize });
+      assert.equal(opened.status, 200);
+      await opened.body?.cancel();
+    }
+    await assert.rejects(result(first, "svc_bootstrap"));
+    await result(client, "svc_bootstrap");
   });
 
   it("ends the sessions of a token that was renewed", async () => {

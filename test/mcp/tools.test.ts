@@ -63,7 +63,7 @@ describe("MCP tools", function () {
   it("carries a conversation: request, wait, reply, Mail, file", async () => {
     const asked = await ada.result("svc_message_send", {
       to: ["max"],
-      mode: "request_reply",
+      message_mode: "request_reply",
       text: "What now?",
     });
     const question = (asked["event"] as { id: string }).id;
@@ -75,7 +75,7 @@ describe("MCP tools", function () {
     const waiting = ada.result("svc_inbox_read", { wait_seconds: 10 });
     const replied = await max.result("svc_message_reply", {
       event_id: question,
-      mode: "send",
+      message_mode: "send",
       text: "This.",
     });
     const got = (await waiting) as unknown as Taken;
@@ -142,7 +142,7 @@ describe("MCP tools", function () {
 
   it("names the wrong argument by the name that the agent knows", async () => {
     for (const [name, input, field] of [
-      ["svc_message_send", { to: ["max"], text: "x", mode: "shout" }, "mode"],
+      ["svc_message_send", { to: ["max"], text: "x", message_mode: "shout" }, "message_mode"],
       ["svc_message_send", { to: ["max"], text: "x", idempotency_key: "" }, "idempotency_key"],
       ["svc_message_send", { to: "max", text: "x" }, "to"],
       ["svc_message_send", { text: "x", local_group_id: "here" }, "local_group_id"],
@@ -202,7 +202,7 @@ describe("MCP tools", function () {
     );
     const asked = await ada.result("svc_message_send", {
       to: ["max"],
-      mode: "request_reply",
+      message_mode: "request_reply",
       text: "Never mind?",
     });
     const { cancelled } = (await ada.result("svc_reply_request_cancel", {

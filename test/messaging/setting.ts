@@ -109,6 +109,7 @@ export class TestHome {
         launchTokens,
         accessTokens: new AccessTokens({ clock, random, settings }),
         home: root,
+        program: ["svc"],
         counts: (group_id) => messaging.counts(group_id),
         presence: (group_id, actor_id) => messaging.presence(group_id, actor_id),
       }),

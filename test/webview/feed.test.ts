@@ -1,7 +1,7 @@
 /** The feed store: gapless over pages and stream, statuses only where something can still happen. */
 import assert from "node:assert/strict";
 import type { LedgerEvent } from "../../shared/events.ts";
-import type { Host, LedgerListener } from "../../webview/host.ts";
+import { type Host, HostError, type LedgerListener } from "../../webview/host.ts";
 import { Feed } from "../../webview/state/feed.ts";
 import { until } from "../withstand/daemon-process.ts";
 
@@ -120,6 +120,25 @@ describe("Feed", () => {
     ledger.listener?.reload();
     await until("the fresh page", () => feed.rows.length === 1);
     assert.equal(feed.rows[0]?.id, "e100");
+    feed.close();
+  });
+
+  it("opens by itself when the Group was busy", async () => {
+    const ledger = new Ledger();
+    ledger.add(3);
+    let busy = true;
+    const { host } = ledger;
+    const call = host.call.bind(host);
+    host.call = ((name: never, input: never) => {
+      if (busy) return Promise.reject(new HostError("group_busy", "The Group is being reset."));
+      return call(name, input);
+    });
+    const feed = new Feed(host, GROUP, () => {});
+    await feed.open(null);
+    assert.match(feed.failure ?? "", /being reset/);
+    busy = false;
+    await until("it is open", () => feed.loaded && feed.failure === null);
+    assert.equal(feed.rows.length, 3);
     feed.close();
   });
 

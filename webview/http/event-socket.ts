@@ -17,6 +17,7 @@ type Subscription =
 
 export class EventSocket {
   readonly #url: string;
+  readonly #refused: () => void;
   readonly #subscriptions = new Map<string, Subscription>();
   readonly #watchers = new Set<(connection: Connection) => void>();
   #socket: WebSocket | null = null;
@@ -27,8 +28,10 @@ export class EventSocket {
   #running = false;
   #connection: Connection = { state: "connecting", heard: null };
 
-  constructor(url: string) {
+  /** `refused` is called when a connection couldn't be made or was ended by the daemon: perhaps the session has. */
+  constructor(url: string, refused: () => void) {
     this.#url = url;
+    this.#refused = refused;
   }
 
   start(): void {
@@ -115,6 +118,7 @@ export class EventSocket {
     this.#clearTimers();
     if (!this.#running) return;
     this.#state("offline");
+    this.#refused();
     this.#timer = setTimeout(() => this.#connect(), this.#pause * (0.75 + Math.random() / 2));
     this.#pause = Math.min(LONGEST_PAUSE_MS, this.#pause * 2);
   }

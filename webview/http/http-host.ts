@@ -22,23 +22,36 @@ export class HttpHost implements Host {
   readonly home = "browser";
   readonly #requests: Requests;
   readonly #socket: EventSocket;
+  readonly #stopped = new AbortController();
 
   constructor(requests: Requests) {
     this.#requests = requests;
     const origin = location.origin.replace(/^http/, "ws");
-    this.#socket = new EventSocket(`${origin}${API_PREFIX}/events/ws`);
+    this.#socket = new EventSocket(`${origin}${API_PREFIX}/events/ws`, () => void this.#probe());
     requests.heard = () => this.#socket.heard();
     requests.silent = () => this.#socket.doubt();
-    addEventListener("online", () => this.retry());
-    addEventListener("focus", () => this.retry());
   }
 
   start(): void {
+    const { signal } = this.#stopped;
+    addEventListener("online", () => this.retry(), { signal });
+    addEventListener("focus", () => this.retry(), { signal });
     this.#socket.start();
   }
 
+  /** Ends it for good. */
   stop(): void {
+    this.#stopped.abort();
     this.#socket.stop();
+  }
+
+  /** A browser doesn't say why a WebSocket was refused: ask whether the session is still known. */
+  async #probe(): Promise<void> {
+    try {
+      await this.#requests.json("GET", `${API_PREFIX}/web-access/session`);
+    } catch {
+      // Unauthenticated: the session's end is told. Offline: the connection says so already.
+    }
   }
 
   async call<Name extends OperationName>(

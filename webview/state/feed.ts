@@ -6,7 +6,7 @@
  */
 import type { LedgerEvent } from "../../shared/events.ts";
 import type { MessageStatus } from "../../shared/operations/messages.ts";
-import type { Host, Release } from "../host.ts";
+import { type Host, HostError, type Release } from "../host.ts";
 import { FeedWindow } from "./feed-window.ts";
 import { Store } from "./store.ts";
 
@@ -33,6 +33,8 @@ const SHOWN = new Set(FEED_KINDS);
 const PAGE = 60;
 const STATUS_AFTER_MS = 120;
 const ORIGINALS = 200;
+/** Refusals that waiting doesn't change. */
+const FINAL = new Set(["group_not_found", "permission_denied", "unauthenticated"]);
 /** After a page that failed. */
 const PAUSE_MS = 1500;
 
@@ -57,6 +59,7 @@ export class Feed extends Store {
   #paging: Promise<void> | null = null;
   #opening = 0;
   #notBefore = 0;
+  #again: ReturnType<typeof setTimeout> | null = null;
   #closed = false;
   loaded = false;
   /** Why nothing can be shown. */
@@ -83,6 +86,7 @@ export class Feed extends Store {
   /** Opens at the end, or around `place`. */
   async open(place: Place | null): Promise<void> {
     const opening = ++this.#opening;
+    if (this.#again !== null) clearTimeout(this.#again);
     this.#release?.();
     this.#release = null;
     try {
@@ -96,6 +100,9 @@ export class Feed extends Store {
     } catch (error) {
       if (opening !== this.#opening || this.#closed) return;
       if (!this.loaded) this.failure = error instanceof Error ? error.message : String(error);
+      // Offline, or the Group is being reset: it opens by itself when that has passed.
+      if (!(error instanceof HostError) || !FINAL.has(error.code))
+        this.#again = setTimeout(() => void this.open(place), PAUSE_MS);
     }
     this.changed();
     this.#askStatuses(0);
@@ -107,6 +114,7 @@ export class Feed extends Store {
     this.#release?.();
     this.#release = null;
     if (this.#statusTimer !== null) clearTimeout(this.#statusTimer);
+    if (this.#again !== null) clearTimeout(this.#again);
   }
 
   async older(): Promise<void> {

@@ -3,10 +3,15 @@ import type { GroupSummary } from "../../shared/operations/groups.ts";
 import type { Host, Release } from "../host.ts";
 import { Store } from "./store.ts";
 
+/** A Group that is being reset goes and comes again; nobody is to be led away from it meanwhile. */
+const GONE_AFTER_MS = 600;
+
 export class GroupsStore extends Store {
   readonly #host: Pick<Host, "call" | "watchGroups">;
   #groups = new Map<string, GroupSummary>();
   #release: Release | null = null;
+  /** Said to be gone, but perhaps only for the moment. */
+  readonly #leaving = new Set<string>();
   #reading = 0;
   loaded = false;
 
@@ -38,11 +43,13 @@ export class GroupsStore extends Store {
     this.#release ??= this.#host.watchGroups({
       restart: () => void this.#read(),
       group: (summary) => {
+        this.#leaving.delete(summary.group_id);
         this.#groups.set(summary.group_id, summary);
         this.changed();
       },
       gone: (groupId) => {
-        if (this.#groups.delete(groupId)) this.changed();
+        this.#leaving.add(groupId);
+        setTimeout(() => this.#leave(groupId), GONE_AFTER_MS);
       },
     });
   }
@@ -52,10 +59,8 @@ export class GroupsStore extends Store {
     this.#release = null;
   }
 
-  /** What an operation has just answered, before the stream says it. */
-  put(summary: GroupSummary): void {
-    this.#groups.set(summary.group_id, summary);
-    this.changed();
+  #leave(groupId: string): void {
+    if (this.#leaving.delete(groupId) && this.#groups.delete(groupId)) this.changed();
   }
 
   /** The whole list again: a new connection may have missed a Group that went. */

@@ -1,0 +1,194 @@
+/** Everything that is done to Groups, Actors and messages besides writing, with what the daemon says of it afterwards. */
+import assert from "node:assert/strict";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Browser, Page } from "playwright-core";
+import { launchBrowser, openGroup, Setting, until } from "./setting.ts";
+
+describe("Workbench: Groups, Actors and the window", () => {
+  let browser: Browser;
+  let setting: Setting;
+
+  before(async function () {
+    this.timeout(60_000);
+    browser = await launchBrowser();
+    setting = await Setting.open(browser);
+  });
+  after(async () => {
+    await setting?.close();
+    await browser?.close();
+  });
+  afterEach(() => setting.check());
+
+  async function choose(page: Page, owner: string, item: string): Promise<void> {
+    await page.locator(`${owner} button[aria-haspopup=menu]`).first().click();
+    await page.locator(".menu-item", { hasText: item }).click();
+  }
+  const press = (page: Page, label: string) =>
+    page.locator("dialog[open] vscode-button", { hasText: label }).click();
+  const closed = (page: Page) => page.locator("dialog[open]").waitFor({ state: "detached" });
+
+  it("begins with a folder; a wrong one says why and leaves nothing behind", async () => {
+    const { page } = await setting.window({ expected: /status of 4(?:00|04|09)/ });
+    await page.locator("main vscode-button", { hasText: "Attach a folder" }).click();
+    await page.locator("dialog[open] vscode-text-field input").first().fill("/nowhere/at/all");
+    await press(page, "Create Group");
+    await page.locator("dialog[open] .failure").waitFor();
+    assert.deepEqual((await setting.owner.result("group_list", {})).groups, []);
+    const project = join(setting.daemon.home, "..", `${setting.daemon.home.split("/").at(-1)}-project`);
+    mkdirSync(project, { recursive: true });
+    await page.locator("dialog[open] vscode-text-field input").first().fill(project);
+    await page.locator("dialog[open] vscode-text-field input").nth(1).fill("project");
+    await page.keyboard.press("Enter");
+    await page.locator(".group-title", { hasText: "project" }).waitFor();
+    await closed(page);
+    await page.locator(".group-scope").waitFor();
+    await page.locator("svc-feed .empty", { hasText: "Add an Actor first" }).waitFor();
+  });
+
+  it("adds an Actor, shows how to connect it, edits, stops and removes it", async () => {
+    const { groupId } = await setting.group("actors", []);
+    const { page } = await setting.window();
+    await openGroup(page, "actors");
+    await page.locator("svc-actors .column-head .icon-button").click();
+    await page.locator("dialog[open] input").first().fill("writer");
+    await press(page, "Add and connect");
+    await page.locator("dialog[open] pre", { hasText: "SVC_ACTOR_FILE" }).waitFor();
+    const shown = await page.locator("dialog[open]").textContent();
+    assert.match(shown ?? "", /tokens.writer\.json/);
+    await press(page, "Restart writer");
+    await page.locator("dialog[open] .tone-good", { hasText: "The token is new" }).waitFor();
+    await press(page, "Done");
+    await closed(page);
+    const row = page.locator(".actor-row", { hasText: "writer" });
+    await row.hover();
+    await choose(page, ".actor-row", "Edit");
+    await page.locator("dialog[open] input").first().fill("The writer");
+    await press(page, "Save");
+    await closed(page);
+    await page.locator(".actor-row", { hasText: "The writer" }).hover();
+    await choose(page, ".actor-row", "Stop");
+    await until("the daemon has it so", async () => {
+      const { actors } = await setting.owner.result("actor_list", { group_id: groupId });
+      return actors[0]?.title === "The writer" && !actors[0].enabled;
+    });
+    await page.locator(".actor-row").hover();
+    await choose(page, ".actor-row", "Remove");
+    await page.locator("dialog[open] .danger-button", { hasText: "Remove The writer" }).click();
+    await page.locator("svc-actors .empty").waitFor();
+  });
+
+  it("cancels a reply request, and delivers again what wasn't confirmed", async () => {
+    const { groupId, actors } = await setting.group("again");
+    const lead = actors["lead"]!;
+    await setting.owner.result("send", {
+      group_id: groupId,
+      text: "Answer me",
+      to: ["lead"],
+      message_mode: "request_reply",
+    });
+    const { page } = await setting.window();
+    await openGroup(page, "again");
+    const row = page.locator("svc-message", { hasText: "Answer me" });
+    await row.locator(".state", { hasText: "reply open" }).waitFor();
+    await row.hover();
+    await row.locator("button[aria-haspopup=menu]").click();
+    await page.locator(".menu-item", { hasText: "Cancel reply request" }).click();
+    await row.locator(".state", { hasText: "request cancelled" }).waitFor();
+    lead.session = "first";
+    await lead.result("inbox_read", { group_id: groupId });
+    await row.locator(".state", { hasText: "claimed" }).waitFor();
+    await setting.owner.result("actor_remove", { group_id: groupId, actor_id: "lead" });
+    await row.locator(".state", { hasText: "not confirmed" }).waitFor();
+    await row.hover();
+    await row.locator("button[aria-haspopup=menu]").click();
+    await page.locator(".menu-item", { hasText: "Deliver again to lead" }).waitFor();
+    await page.keyboard.press("Escape");
+  });
+
+  it("changes settings, clears and deletes a Group only after its title was typed", async () => {
+    const { groupId } = await setting.group("doomed");
+    await setting.owner.result("send", { group_id: groupId, text: "Remember this", to: ["lead"] });
+    const { page } = await setting.window({ expected: /status of 40[49]/ });
+    await openGroup(page, "doomed");
+    await choose(page, "svc-group-header", "Group settings");
+    await page.locator("dialog[open] input").nth(1).fill("What it is about");
+    await press(page, "Save");
+    await closed(page);
+    await page.locator(".group-topic", { hasText: "What it is about" }).waitFor();
+    for (const [first, act] of [
+      ["Clear the history", "Clear the history"],
+      ["Delete the Group", "Delete the Group"],
+    ] as const) {
+      await choose(page, "svc-group-header", "Group settings");
+      await press(page, first);
+      const danger = page.locator("dialog[open] .danger-button", { hasText: act });
+      assert.ok(await danger.isDisabled());
+      await page.locator("dialog[open] .destroy input").fill("doomed");
+      await danger.click();
+      await closed(page);
+      if (first === "Clear the history") {
+        await page.locator("svc-message", { hasText: "Remember this" }).waitFor({ state: "detached" });
+        await page.locator(".group-title", { hasText: "doomed" }).waitFor();
+      }
+    }
+    await page.locator(".group-row", { hasText: "doomed" }).waitFor({ state: "detached" });
+    await until("the Group is gone", async () =>
+      (await setting.owner.result("group_list", {})).groups.every((group) => group.group_id !== groupId),
+    );
+  });
+
+  it("remembers theme and arrangement", async () => {
+    await setting.group("window");
+    const { page } = await setting.window({ theme: "dark" });
+    await page.locator(".group-title").waitFor();
+    await choose(page, "svc-settings-menu", "High contrast, light");
+    assert.equal(
+      await page.evaluate(() => document.body.dataset["vscodeThemeKind"]),
+      "vscode-high-contrast-light",
+    );
+    await page.locator("button[aria-label='Hide Actors']").click();
+    await page.locator("svc-splitter").focus();
+    await page.keyboard.press("ArrowRight");
+    const width = await page.locator(".side.groups").evaluate((side) => side.clientWidth);
+    await page.reload();
+    await page.locator("button[aria-label='Show Actors']").waitFor();
+    assert.equal(await page.evaluate(() => document.documentElement.dataset["theme"]), "hc-light");
+    assert.equal(await page.locator(".side.groups").evaluate((side) => side.clientWidth), width);
+    await page.locator("button[aria-label='Show Actors']").click();
+    await page.locator("svc-actors").waitFor();
+  });
+
+  it("fits every width from 360 px to 4K without scrolling sideways", async function () {
+    this.timeout(60_000);
+    const { groupId } = await setting.group("a title that is rather long and goes on for a while");
+    await setting.owner.result("send", {
+      group_id: groupId,
+      text: `${"wide ".repeat(60)}\n\n\`\`\`\n${"x".repeat(500)}\n\`\`\`\n\n${"y".repeat(400)}`,
+      to: ["lead"],
+    });
+    const { page } = await setting.window();
+    await openGroup(page, "a title that is rather long");
+    for (const width of [360, 480, 699, 700, 1099, 1100, 1920, 3840]) {
+      await page.setViewportSize({ width, height: 800 });
+      await page.locator(".compose-text").waitFor();
+      await until("the layout follows", () =>
+        page.locator(`.workbench.${width >= 1100 ? "wide" : width >= 700 ? "medium" : "narrow"}`).count(),
+      );
+      const wide = await page.evaluate(() =>
+        [
+          ...document.querySelectorAll<HTMLElement>(
+            ".workbench, .center, .feed-scroll, .composer, .group-head",
+          ),
+        ]
+          .filter(
+            (element) =>
+              element.scrollWidth > element.clientWidth + 1 ||
+              element.getBoundingClientRect().right > innerWidth + 1,
+          )
+          .map((element) => element.className),
+      );
+      assert.deepEqual(wide, [], `${width} px`);
+    }
+  });
+});
