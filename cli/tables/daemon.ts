@@ -85,6 +85,13 @@ export const daemonCommands: readonly Command[] = [
     run: async (context) => (await import("../../mcp-server/main.ts")).serve(context.home),
   },
   {
+    words: "hook",
+    operations: ["hook_submit"],
+    summary:
+      "What an agent's runtime runs at its events: submits the JSON on standard input as the Actor whose launch token the environment has. Prints nothing and always succeeds.",
+    run: async () => (await import("../hook/main.ts")).serve(),
+  },
+  {
     words: "completion",
     args: "<shell>",
     summary: "Print a completion script for bash, zsh or fish.",

@@ -16,9 +16,14 @@ export interface GroupPaths {
   /** Records of what runtimes do, one file per Actor. */
   runtimeActivity: string;
   runtimeActivityFile(actor_id: string): string;
+  /** What the hooks of running Actors need, with their launch tokens. */
+  hooks: string;
   /** Owner-only launch token files, one per Actor. */
   tokens: string;
   tokenFile(actor_id: string): string;
+  /** Launch identities of processes that the daemon runs, one file per Actor. */
+  launches: string;
+  launchFile(actor_id: string): string;
   /** Private environment values, one file per Actor. */
   privateEnvironment: string;
   privateEnvironmentFile(actor_id: string): string;
@@ -50,6 +55,7 @@ export function groupPaths(root: string): GroupPaths {
   const tokens = join(root, "tokens");
   const privateEnvironment = join(root, "private_env");
   const runtimeActivity = join(root, "runtime-activity");
+  const launches = join(root, "launches");
   return {
     root,
     document: join(root, "group.json"),
@@ -59,9 +65,12 @@ export function groupPaths(root: string): GroupPaths {
     cursors: join(root, "cursors"),
     drafts: join(root, "drafts"),
     runtimeActivity,
+    hooks: join(root, "hooks"),
     runtimeActivityFile: (actor_id) => join(runtimeActivity, `${actor_id}.json`),
     tokens,
     tokenFile: (actor_id) => join(tokens, `${actor_id}.json`),
+    launches,
+    launchFile: (actor_id) => join(launches, `${actor_id}.json`),
     privateEnvironment,
     privateEnvironmentFile: (actor_id) => join(privateEnvironment, `${actor_id}.json`),
   };

@@ -1,0 +1,117 @@
+/**
+ * What a runtime is told to run at its events. With curl on the machine it is a shell script that makes one request to the local socket, else
+ * the small Node program `svc hook`; chosen and written at each launch. Both take the head fields, launch token among them, from an owner-only
+ * file: no token is ever an argument.
+ */
+import { join } from "node:path";
+import { LIMITS } from "../../shared/limits.ts";
+import { ENVIRONMENT, HEADERS, SOCKET_OPERATION_PREFIX } from "../../shared/names.ts";
+import {
+  ensureDirectory,
+  replaceFile,
+  storageRefusal,
+  syncDirectory,
+  unlinkIfThere,
+} from "../home/durable.ts";
+import type { GroupPaths } from "../home/paths.ts";
+import type { Files } from "../platform/files.ts";
+
+export interface HookCommandOptions {
+  files: Files;
+  paths: GroupPaths;
+  actor_id: string;
+  /** The daemon's local socket and its key. */
+  socket: string;
+  socketKey: string;
+  /** Of this launch. */
+  token: string;
+  /** Absolute path of a usable curl (`findCurl`), null without one. */
+  curl: string | null;
+  /** Absolute paths of Node and of the program `svc`. */
+  node: string;
+  svc: string;
+}
+
+/** Program and arguments; nothing in them is secret and no shell is needed to run them. */
+export type HookCommand = readonly [program: string, ...args: string[]];
+
+/** Writes what the launch's hooks need. Throws storage_full or storage_failed. */
+export async function prepareHookCommand(options: HookCommandOptions): Promise<HookCommand> {
+  const { files, paths, actor_id, socket, curl } = options;
+  const { fields, script } = filesOf(paths, actor_id);
+  try {
+    await ensureDirectory(files, paths.hooks);
+    await replaceFile(files, fields, Buffer.from(headFields(options)));
+    if (curl === null) return [options.node, options.svc, "hook", socket, fields];
+    await replaceFile(files, script, Buffer.from(hookScript(curl, socket, fields)));
+    return ["/bin/sh", script];
+  } catch (error) {
+    throw storageRefusal(error);
+  }
+}
+
+/** After the process has ended. Throws storage_failed. */
+export async function removeHookCommand(files: Files, paths: GroupPaths, actor_id: string): Promise<void> {
+  const { fields, script } = filesOf(paths, actor_id);
+  try {
+    const removed = [fields, script].map((path) => unlinkIfThere(files, path));
+    if (removed.includes(true)) await syncDirectory(files, paths.hooks);
+  } catch (error) {
+    throw storageRefusal(error);
+  }
+}
+
+/**
+ * For Claude's own way of posting an event, where it has one: no process at all. The token comes from the runtime's environment. `origin` is
+ * the Web listener's, by HTTP on loopback.
+ */
+export function httpHook(origin: string): {
+  type: "http";
+  url: string;
+  headers: Record<string, string>;
+  allowedEnvVars: string[];
+  timeout: number;
+} {
+  return {
+    type: "http",
+    url: `${origin}/hook`,
+    headers: { Authorization: `Bearer $${ENVIRONMENT.launchToken}` },
+    allowedEnvVars: [ENVIRONMENT.launchToken],
+    timeout: LIMITS.activity.hook.waitSeconds,
+  };
+}
+
+function filesOf(paths: GroupPaths, actor_id: string): { fields: string; script: string } {
+  return { fields: join(paths.hooks, `${actor_id}.head`), script: join(paths.hooks, `${actor_id}.sh`) };
+}
+
+/** As curl's `-H @FILE` reads them. A name without a value takes a field away that curl would add. */
+function headFields({ socketKey, token }: HookCommandOptions): string {
+  return [
+    "Content-Type: application/json",
+    `${HEADERS.socketKey}: ${socketKey}`,
+    `${HEADERS.launchToken}: ${token}`,
+    "Expect:",
+    "",
+  ].join("\n");
+}
+
+/**
+ * `-q` and `--noproxy` keep the user's curl settings out. `-T .` sends standard input as it comes, so that the time limit holds while it is
+ * open, and the daemon ends what grows too large.
+ */
+function hookScript(curl: string, socket: string, fields: string): string {
+  const url = `http://localhost${SOCKET_OPERATION_PREFIX}hook_submit`;
+  const seconds = LIMITS.activity.hook.waitSeconds;
+  return [
+    "# svc hook: tells svc what the agent does. Prints nothing, always succeeds.",
+    `${quoted(curl)} -q -s -m ${seconds} --noproxy '*' -o /dev/null --unix-socket ${quoted(socket)} \\`,
+    `  -H @${quoted(fields)} -X POST -T . ${url} >/dev/null 2>&1`,
+    "exit 0",
+    "",
+  ].join("\n");
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,264 @@
+/** The activity room on a real Home, with launches of a test's own and time in its hand. */
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Activity } from "../../daemon/activity/activity.ts";
+import type { Launch, LaunchEnd, Launches } from "../../daemon/activity/launches.ts";
+import type { OpenGroup } from "../../daemon/groups/group.ts";
+import { GroupRegistry } from "../../daemon/groups/registry.ts";
+import { homePaths } from "../../daemon/home/paths.ts";
+import type { Files } from "../../daemon/platform/files.ts";
+import { RealFiles } from "../../daemon/platform/real-files.ts";
+import { RealRandom } from "../../daemon/platform/real-random.ts";
+import type { RuntimeActivityEvent } from "../../shared/activity/event.ts";
+import type { ActorActivity, LedgerEvent } from "../../shared/events.ts";
+import type { Runtime } from "../../shared/model.ts";
+import type { Caller } from "../../shared/operations/caller.ts";
+import type { ResultOf } from "../../shared/operations/registry.ts";
+import { OPERATIONS } from "../../shared/operations/registry.ts";
+import { context, storedActor, USER } from "../groups/setting.ts";
+import { ManualClock } from "../messaging/manual-clock.ts";
+import { MemoryLog } from "../operations/support.ts";
+
+export type Payload = Record<string, unknown>;
+export type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
+
+export class FakeLaunches implements Launches {
+  readonly live = new Map<string, Mutable<Launch>>();
+  readonly disk = new Map<string, Launch | "corrupt">();
+  readonly dead = new Set<Launch>();
+  quiet: number | null = 0;
+  /** Resolved by `bind`. */
+  #starting = new Map<string, { promise: Promise<void>; done: () => void }>();
+  readonly #started = new Set<(launch: Launch) => void>();
+  readonly #ended = new Set<(launch: Launch, end: LaunchEnd) => void>();
+  #pids = 1000;
+
+  launch(group: OpenGroup, actor_id: string, change: Partial<Launch> = {}): Mutable<Launch> {
+    const { generation, runtime } = group.actor(actor_id);
+    this.#pids += 1;
+    const launch: Mutable<Launch> = {
+      group_id: group.group_id,
+      actor_id,
+      generation,
+      runtime,
+      token_digest: `digest ${this.#pids}`,
+      pid: this.#pids,
+      started_at: "2026-01-01T00:00:00.000Z",
+      has_hooks: runtime === "claude" || runtime === "codex",
+      ...change,
+    };
+    const slot = `${group.group_id}/${actor_id}`;
+    this.live.set(slot, launch);
+    this.disk.set(slot, { ...launch });
+    if (launch.pid === null) {
+      let done = (): void => {};
+      const promise = new Promise<void>((resolve) => (done = resolve));
+      this.#starting.set(slot, { promise, done });
+    } else for (const listener of this.#started) listener(launch);
+    return launch;
+  }
+  bind(launch: Mutable<Launch>, pid: number): void {
+    const slot = `${launch.group_id}/${launch.actor_id}`;
+    launch.pid = pid;
+    this.disk.set(slot, { ...launch });
+    this.#starting.get(slot)?.done();
+    for (const listener of this.#started) listener(launch);
+  }
+  end(launch: Launch, reason = "exited with code 0"): void {
+    const slot = `${launch.group_id}/${launch.actor_id}`;
+    this.live.delete(slot);
+    this.disk.delete(slot);
+    for (const listener of this.#ended) listener(launch, { reason });
+  }
+  current(group_id: string, actor_id: string): Launch | null {
+    return this.live.get(`${group_id}/${actor_id}`) ?? null;
+  }
+  committed(group_id: string, actor_id: string): Launch | "corrupt" | null {
+    return this.disk.get(`${group_id}/${actor_id}`) ?? null;
+  }
+  async settled(group_id: string, actor_id: string): Promise<void> {
+    await this.#starting.get(`${group_id}/${actor_id}`)?.promise;
+  }
+  isAlive(launch: Launch): boolean {
+    return !this.dead.has(launch);
+  }
+  running(): Launch[] {
+    return [...this.live.values()];
+  }
+  quietSeconds(): number | null {
+    return this.quiet;
+  }
+  onStarted(listener: (launch: Launch) => void): () => void {
+    this.#started.add(listener);
+    return () => void this.#started.delete(listener);
+  }
+  onEnded(listener: (launch: Launch, end: LaunchEnd) => void): () => void {
+    this.#ended.add(listener);
+    return () => void this.#ended.delete(listener);
+  }
+}
+
+export interface Setting {
+  root: string;
+  clock: ManualClock;
+  log: MemoryLog;
+  registry: GroupRegistry;
+  group: OpenGroup;
+  launches: FakeLaunches;
+  activity: Activity;
+  addActor(id: string, runtime: Runtime, generation?: string): Promise<void>;
+  /** As the dispatcher does it: through the contract's schemas. */
+  submit(launch: Launch, payload: Payload): Promise<ResultOf<"hook_submit">>;
+  snapshot(): RuntimeActivityEvent[];
+  recordsPath(actor_id: string): string;
+  /** Records as they are on disk. */
+  stored(actor_id: string): { event: RuntimeActivityEvent; started_at: string }[];
+  states(): ActorActivity["actors"];
+  ledger(): LedgerEvent[];
+  /** Everything anew on the same Home, as after a restart of the daemon. */
+  reopen(): Promise<Setting>;
+  close(): Promise<void>;
+}
+
+export function callerOf(launch: Launch): Extract<Caller, { kind: "actor" }> {
+  const { group_id, actor_id, generation, token_digest } = launch;
+  return { kind: "actor", by: actor_id, group_id, actor_id, generation, session: null, launch: token_digest };
+}
+
+export async function openSetting(
+  files: Files = new RealFiles(),
+  root = mkdtempSync(join(tmpdir(), "svc-activity-")),
+): Promise<Setting> {
+  const clock = new ManualClock();
+  const random = new RealRandom();
+  const log = new MemoryLog();
+  const paths = homePaths(root);
+  mkdirSync(paths.groups, { recursive: true, mode: 0o700 });
+  const registry = await GroupRegistry.open({
+    files,
+    clock,
+    random,
+    paths,
+    projectionsFor: () => [],
+    keyOf: () => undefined,
+    ledgerLimits: { extendBytes: 4096 },
+  });
+  const [existing] = registry.list();
+  const group = existing ?? (await registry.create({ title: "one", topic: "", by: "user" }));
+  const launches = new FakeLaunches();
+  const activity = new Activity({ files, clock, random, log });
+  activity.start(registry, launches);
+  const recordsPath = (actor_id: string): string => group.paths.runtimeActivityFile(actor_id);
+  const ledger = (): LedgerEvent[] =>
+    group.ledger.page({ before: undefined, limit: 200 } as never).events as LedgerEvent[];
+  const close = async (): Promise<void> => {
+    await activity.close();
+    await registry.close();
+  };
+  return {
+    root,
+    clock,
+    log,
+    registry,
+    group,
+    launches,
+    activity,
+    addActor: async (id, runtime, generation = `generation of ${id}`) => {
+      const actor = storedActor(id, { runner: "pty", runtime, generation });
+      await group.update((record) => ({ ...record, actors: [...record.actors, actor] }), {
+        kind: "actor.add",
+        by: "user",
+        data: {},
+      });
+    },
+    submit: async (launch, payload) => {
+      const { input, output } = OPERATIONS.get("hook_submit")!;
+      const handler = activity.handlers().hook_submit;
+      const parsed = input.parse(JSON.parse(JSON.stringify(payload))) as Parameters<typeof handler>[0];
+      return output.parse(await handler(parsed, context(callerOf(launch)))) as ResultOf<"hook_submit">;
+    },
+    snapshot: () => {
+      const { output } = OPERATIONS.get("runtime_activity_snapshot")!;
+      const handler = activity.handlers().runtime_activity_snapshot;
+      const result = handler({ group_id: group.group_id }, context(USER));
+      return (output.parse(result) as ResultOf<"runtime_activity_snapshot">).events;
+    },
+    recordsPath,
+    stored: (actor_id) =>
+      (JSON.parse(readFileSync(recordsPath(actor_id), "utf8")) as { records: ReturnType<Setting["stored"]> })
+        .records,
+    states: () =>
+      ledger()
+        .filter(({ kind }) => kind === "actor.activity")
+        .flatMap(({ data }) => (data as unknown as ActorActivity).actors),
+    ledger,
+    reopen: async () => {
+      await close();
+      return openSetting(files, root);
+    },
+    close: async () => {
+      await close();
+      rmSync(root, { recursive: true, force: true });
+    },
+  };
+}
+
+const FIXTURES = join(import.meta.dirname, "../fixtures/hooks");
+
+/** Captured payloads of a runtime by the names of their files. */
+export function fixtures(runtime: "claude" | "codex"): Map<string, Payload> {
+  const directory = join(FIXTURES, runtime);
+  return new Map(
+    readdirSync(directory)
+      .sort()
+      .map((name) => [
+        name.replace(/\.json$/, ""),
+        JSON.parse(readFileSync(join(directory, name), "utf8")) as Payload,
+      ]),
+  );
+}
+
+/** Payloads of one session with the fields that fences look at. */
+export function claude(session_id = "s1") {
+  const event = (hook_event_name: string, more: Payload = {}): Payload => ({
+    session_id,
+    transcript_path: "/t",
+    cwd: "/p",
+    hook_event_name,
+    ...more,
+  });
+  const tool = (name: string, tool_use_id: string, tool_name: string, more: Payload): Payload =>
+    event(name, { tool_name, tool_use_id, tool_input: {}, ...more });
+  return {
+    event,
+    start: (source = "startup") => event("SessionStart", { source }),
+    end: (reason = "other") => event("SessionEnd", { reason }),
+    prompt: (prompt_id: string, prompt = "do it") => event("UserPromptSubmit", { prompt_id, prompt }),
+    stop: (prompt_id: string) => event("Stop", { prompt_id }),
+    pre: (id: string, name = "Bash", more: Payload = {}) => tool("PreToolUse", id, name, more),
+    post: (id: string, name = "Bash", more: Payload = {}) => tool("PostToolUse", id, name, more),
+    fail: (id: string, name = "Bash", more: Payload = {}) => tool("PostToolUseFailure", id, name, more),
+    ask: (tool_name = "Bash", more: Payload = {}) => event("PermissionRequest", { tool_name, ...more }),
+    notify: (notification_type: string, more: Payload = {}) =>
+      event("Notification", { notification_type, message: "text", ...more }),
+  };
+}
+
+/** The same for Codex, in one turn of a session. */
+export function codex(turn_id: string, session_id = "s1") {
+  const { event } = claude(session_id);
+  const inTurn = (name: string, more: Payload = {}): Payload => event(name, { turn_id, ...more });
+  const tool = (name: string, tool_use_id: string, tool_name: string, more: Payload): Payload =>
+    inTurn(name, { tool_name, tool_use_id, tool_input: {}, ...more });
+  return {
+    event: inTurn,
+    start: (source = "startup") => event("SessionStart", { source }),
+    end: () => event("SessionEnd", { reason: "other" }),
+    prompt: (more: Payload = {}) => inTurn("UserPromptSubmit", { prompt: "do it", ...more }),
+    stop: () => inTurn("Stop"),
+    pre: (id: string, name = "Bash", more: Payload = {}) => tool("PreToolUse", id, name, more),
+    post: (id: string, name = "Bash", more: Payload = {}) => tool("PostToolUse", id, name, more),
+    ask: (tool_name = "Bash", more: Payload = {}) => inTurn("PermissionRequest", { tool_name, ...more }),
+  };
+}
