@@ -23,8 +23,8 @@ export interface SpecialServices {
   ledgerStream: (exchange: Exchange) => void;
   globalStream: (exchange: Exchange) => Promise<void>;
   eventSocketByPlainGet: (exchange: Exchange) => void;
-  hook(exchange: Exchange): Promise<void>;
-  activityStream(exchange: Exchange): void;
+  hook: (exchange: Exchange) => Promise<void>;
+  activityStream: (exchange: Exchange) => void;
 }
 
 export function specialRoutes(services: SpecialServices): Route[] {

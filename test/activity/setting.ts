@@ -150,8 +150,7 @@ export async function openSetting(
   const activity = new Activity({ files, clock, random, log });
   activity.start(registry, launches);
   const recordsPath = (actor_id: string): string => group.paths.runtimeActivityFile(actor_id);
-  const ledger = (): LedgerEvent[] =>
-    group.ledger.page({ before: undefined, limit: 200 } as never).events as LedgerEvent[];
+  const ledger = (): LedgerEvent[] => group.ledger.page({ limit: 200 }).events;
   const close = async (): Promise<void> => {
     await activity.close();
     await registry.close();

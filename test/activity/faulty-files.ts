@@ -1,0 +1,43 @@
+/** The real file system with failures and delays where a test wants them. */
+import type { Files, OpenFile, OpenMode, SyncDone } from "../../daemon/platform/files.ts";
+import { RealFiles } from "../../daemon/platform/real-files.ts";
+
+/** Calls that can be made to fail; each names the path that it is about. */
+type Step = "write" | "rename" | "syncDir";
+
+export class FaultyFiles implements Files {
+  readonly #real = new RealFiles();
+  /** The error for a call, if it is to fail. `syncDir` fails after the directory was synced: the change is there all the same. */
+  fail: (step: Step, path: string) => Error | null = () => null;
+  /** Renames into place so far. */
+  renames: string[] = [];
+
+  open(path: string, mode: OpenMode): OpenFile {
+    const file = this.#real.open(path, mode);
+    const write = file.write.bind(file);
+    file.write = (data, position) => {
+      const error = this.fail("write", path);
+      if (error !== null) throw error;
+      write(data, position);
+    };
+    return file;
+  }
+  rename(from: string, to: string): void {
+    const error = this.fail("rename", to);
+    if (error !== null) throw error;
+    this.#real.rename(from, to);
+    this.renames.push(to);
+  }
+  syncDir(path: string, done: SyncDone): void {
+    this.#real.syncDir(path, (error) => done(error ?? this.fail("syncDir", path)));
+  }
+  unlink = (path: string): void => this.#real.unlink(path);
+  list = (path: string): string[] => this.#real.list(path);
+  stat = (path: string): ReturnType<Files["stat"]> => this.#real.stat(path);
+  mkdir = (path: string): void => this.#real.mkdir(path);
+  rmdir = (path: string): void => this.#real.rmdir(path);
+}
+
+export function diskError(code: string): Error {
+  return Object.assign(new Error(code), { code });
+}
