@@ -11,6 +11,7 @@ import type { HandlersOf } from "../shared/operations/handlers.ts";
 import type { OperationName } from "../shared/operations/registry.ts";
 import { PRODUCT_VERSION } from "../shared/version.ts";
 import { groupHandlers } from "./groups/handlers.ts";
+import type { LaunchIdentity } from "./groups/launch-tokens.ts";
 import { currentHost } from "./home/endpoint.ts";
 import { type Home, openHome } from "./home/home.ts";
 import { resolveHome } from "./home/paths.ts";
@@ -28,10 +29,12 @@ import { Dispatcher } from "./operations/dispatcher.ts";
 import { HealthRegistry } from "./operations/health.ts";
 import { systemHandlers } from "./operations/system-handlers.ts";
 import { freeBytes } from "./platform/disk-space.ts";
+import { findCurl } from "./platform/find-curl.ts";
 import { errorFields } from "./platform/log.ts";
 import { RealClock } from "./platform/real-clock.ts";
 import { RealFiles } from "./platform/real-files.ts";
 import { RealNetwork } from "./platform/real-network.ts";
+import { RealProcesses } from "./platform/real-processes.ts";
 import { RealProjectFiles } from "./platform/real-project-files.ts";
 import { RealRandom } from "./platform/real-random.ts";
 import { openRooms, type Rooms } from "./rooms.ts";
@@ -75,7 +78,13 @@ export async function runDaemon(options: DaemonOptions): Promise<RunningDaemon> 
   let rooms: Rooms | undefined;
   try {
     log = openLog(files, home.paths.daemon.log);
-    rooms = await openRooms({ files, clock, random, projects, log }, home);
+    const processes = new RealProcesses();
+    rooms = await openRooms({ files, clock, random, projects, log, processes }, home, {
+      program: commandLine(),
+      node: process.execPath,
+      environment: process.env,
+      curl: once(() => findCurl(process.env["PATH"] ?? "")),
+    });
     return await serve({
       options,
       files,
@@ -114,12 +123,17 @@ interface Parts {
 
 async function serve(parts: Parts): Promise<RunningDaemon> {
   const { options, files, clock, random, network, projects, home, log, rooms } = parts;
-  const { registry, launchTokens, accessTokens, activity, messaging, sessions, hub } = rooms;
+  const { registry, launchTokens, accessTokens, activity, messaging, runtimes, sessions, hub } = rooms;
   const requestIds = new RequestIds(random);
   const links = new LoginLinks({ clock, random });
+  /** A token of a process that this daemon runs counts while that process lives. */
+  const verifyLaunchToken = (token: string): LaunchIdentity | null => {
+    const identity = launchTokens.verify(token);
+    return identity !== null && runtimes.mayUse(identity) ? identity : null;
+  };
   const callers = new LocalCallers({
     socketKey: home.lock.key,
-    verifyLaunchToken: (token) => launchTokens.verify(token),
+    verifyLaunchToken,
   });
   let web: WebListener | null = null;
   let webTrouble: string | null = null;
@@ -198,7 +212,7 @@ async function serve(parts: Parts): Promise<RunningDaemon> {
     mcp ??= import("../mcp-server/http.ts").then(
       ({ McpHttp }) =>
         new McpHttp({
-          verify: (token) => launchTokens.verify(token),
+          verify: verifyLaunchToken,
           call: async (operation, input, as, signal) =>
             dispatcher.call(operation, input, {
               caller: { kind: "actor", by: as.actor_id, ...as },
@@ -233,6 +247,7 @@ async function serve(parts: Parts): Promise<RunningDaemon> {
       projects,
       registry,
       launchTokens,
+      runner: runtimes,
       accessTokens,
       home: home.paths.root,
       program: commandLine(),
@@ -240,6 +255,7 @@ async function serve(parts: Parts): Promise<RunningDaemon> {
       presence: (groupId, actorId) => messaging.presence(groupId, actorId),
     }),
     ...activity.handlers(),
+    ...runtimes.handlers(),
     ...messaging.handlers(),
     ...accessHandlers({
       links,
@@ -325,7 +341,13 @@ async function serve(parts: Parts): Promise<RunningDaemon> {
   await home.lock.announce(web?.origin ?? null);
   ready = true;
   log.info("started", { pid: process.pid, version: PRODUCT_VERSION, web: web?.origin ?? null });
+  await runtimes.startEnabled();
   return { socket: home.lock.socket, webOrigin: web?.origin ?? null, stop, ended };
+}
+
+function once<Value>(find: () => Value): () => Value {
+  let found: { value: Value } | undefined;
+  return () => (found ??= { value: find() }).value;
 }
 
 function isLoopback(host: string): boolean {

@@ -1,8 +1,7 @@
 /** The rooms of an open Home, built in order and closed in the opposite one. */
 import { Activity } from "./activity/activity.ts";
-import { NO_LAUNCHES } from "./activity/launches.ts";
-import { summaryOf } from "./groups/group-view.ts";
 import { AccessTokens } from "./groups/access-tokens.ts";
+import { summaryOf } from "./groups/group-view.ts";
 import { LaunchTokens } from "./groups/launch-tokens.ts";
 import { GroupRegistry } from "./groups/registry.ts";
 import type { Home } from "./home/home.ts";
@@ -12,8 +11,10 @@ import { Messaging } from "./messaging/room.ts";
 import type { Clock } from "./platform/clock.ts";
 import type { Files } from "./platform/files.ts";
 import type { Log } from "./platform/log.ts";
+import type { Processes } from "./platform/processes.ts";
 import type { ProjectFiles } from "./platform/project-files.ts";
 import type { Random } from "./platform/random.ts";
+import { Runtimes } from "./runtimes/runtimes.ts";
 
 export interface Platform {
   files: Files;
@@ -21,6 +22,18 @@ export interface Platform {
   random: Random;
   projects: ProjectFiles;
   log: Log;
+  processes: Processes;
+}
+
+/** What the daemon knows of itself and gives to the processes that it runs. */
+export interface Surroundings {
+  /** Starts `svc`. */
+  program: readonly [command: string, ...args: string[]];
+  /** Absolute path of Node. */
+  node: string;
+  environment: Readonly<Record<string, string | undefined>>;
+  /** Absolute path of a usable curl, null without one. */
+  curl(): string | null;
 }
 
 export interface Rooms {
@@ -29,13 +42,14 @@ export interface Rooms {
   accessTokens: AccessTokens;
   activity: Activity;
   messaging: Messaging;
+  runtimes: Runtimes;
   sessions: BrowserSessions;
   hub: StreamHub;
   /** Finishes what was acknowledged and closes everything. */
   close(): Promise<void>;
 }
 
-export async function openRooms(platform: Platform, home: Home): Promise<Rooms> {
+export async function openRooms(platform: Platform, home: Home, surroundings: Surroundings): Promise<Rooms> {
   const { files, clock, random, log } = platform;
   const { paths, settings } = home;
   const activity = new Activity(platform);
@@ -60,8 +74,20 @@ export async function openRooms(platform: Platform, home: Home): Promise<Rooms> 
     path: paths.webSessions,
     tokens: accessTokens,
   });
-  activity.start(registry, NO_LAUNCHES);
+  const runtimes = new Runtimes({
+    ...platform,
+    ...surroundings,
+    home: paths.root,
+    socket: home.lock.socket,
+    socketKey: home.lock.key,
+    registry,
+    launchTokens,
+    messaging,
+    reports: activity,
+  });
+  activity.start(registry, runtimes);
   await messaging.start(registry, launchTokens);
+  await runtimes.open();
   const hub = new StreamHub({
     clock,
     log,
@@ -79,7 +105,11 @@ export async function openRooms(platform: Platform, home: Home): Promise<Rooms> 
   });
   messaging.onCounts((groupId) => hub.groupChanged(groupId));
   messaging.onPresence((groupId) => hub.actorsChanged(groupId));
-  activity.onPresence((groupId) => hub.actorsChanged(groupId));
+  activity.onPresence((groupId, actorId) => {
+    hub.actorsChanged(groupId);
+    runtimes.consider(groupId, actorId);
+  });
+  runtimes.onWaiting((groupId) => hub.actorsChanged(groupId));
   accessTokens.onRevoked(() => hub.recheck());
   launchTokens.onRevoked(() => hub.recheck());
   return {
@@ -88,9 +118,11 @@ export async function openRooms(platform: Platform, home: Home): Promise<Rooms> 
     accessTokens,
     activity,
     messaging,
+    runtimes,
     sessions,
     hub,
     async close() {
+      await runtimes.close();
       await activity.close();
       messaging.close();
       await registry.close();

@@ -176,6 +176,21 @@ const entries = {
     sentence: "It exists already.",
     remedy: "Choose another name, or change the one that exists.",
   },
+  runtime_not_installed: {
+    status: 409,
+    sentence: "The runtime's program isn't on this machine.",
+    remedy: "Install it, or name the Actor's command: svc actor update ID -- COMMAND.",
+  },
+  not_running: {
+    status: 409,
+    sentence: "The Actor's process isn't running.",
+    remedy: "Start it: svc actor start ID.",
+  },
+  runner_mismatch: {
+    status: 409,
+    sentence: "This is for Actors whose process the daemon runs, and this one's isn't.",
+    remedy: "Interrupt it where it runs, or add an Actor with a runtime and without 'external'.",
+  },
   conflict: {
     status: 409,
     sentence: "Somebody else changed it meanwhile.",

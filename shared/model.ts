@@ -67,12 +67,15 @@ export const GroupSettings = z.strictObject({
   min_interval_seconds: z.int().min(0).max(3600),
   mail_notice_after_seconds: z.int().min(0).max(LIMITS.notices.maxSeconds),
   reply_notice_after_seconds: z.int().min(0).max(LIMITS.notices.maxSeconds),
+  /** Enabled Actors that the daemon runs are started with it. Groups of earlier versions have no such word. */
+  start_actors: z.boolean().default(false),
 });
 export const DEFAULT_GROUP_SETTINGS: z.infer<typeof GroupSettings> = {
   default_send_to: "foreman",
   min_interval_seconds: 0,
   mail_notice_after_seconds: 1800,
   reply_notice_after_seconds: 900,
+  start_actors: false,
 };
 
 export const Scope = z.strictObject({

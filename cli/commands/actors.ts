@@ -28,7 +28,14 @@ function assignments(
 
 type Runtime = InputOf<"actor_add">["runtime"];
 
-/** `external` names no agent: a process that somebody else starts. */
+/** A runtime is run by the daemon, and so is a command; `external` names no agent: a process that somebody else starts. */
+function runnerOf(context: CommandContext): { runner: "pty" | "external" } {
+  const runtime = context.text("runtime");
+  const isRun = runtime === undefined ? context.rest.length > 0 : runtime !== "external";
+  return { runner: isRun ? "pty" : "external" };
+}
+
+/** `external` names no agent. */
 function runtimeOf(context: CommandContext): { runtime?: Runtime } {
   const runtime = context.text("runtime");
   return runtime === undefined || runtime === "external" ? {} : { runtime: runtime as Runtime };
@@ -41,12 +48,17 @@ export async function add(context: CommandContext): Promise<number> {
     ...(await target(context)),
     ...context.given("title"),
     ...runtimeOf(context),
+    ...runnerOf(context),
     env,
     command: [...context.rest],
     ...(scope_key === undefined ? {} : { scope_key }),
     enabled: !context.has("disabled"),
   };
   return context.print("actor_add", input, ({ actor, token_file }) => {
+    if (actor.runner === "pty") {
+      context.out.line(`Added ${actor.id} (${actor.role}). Start it: svc actor start ${actor.id}`);
+      return;
+    }
     context.out.line(`Added ${actor.id} (${actor.role}). Its launch token is in ${token_file}.`);
     context.out.line(`For its MCP configuration: svc actor mcp-config ${actor.id}`);
   });
@@ -113,7 +125,8 @@ export async function update(context: CommandContext): Promise<number> {
   );
 }
 
-function enabledText({ id, enabled }: Actor): string {
+function enabledText({ id, enabled, runner }: Actor): string {
+  if (runner === "pty") return enabled ? `${id} runs.` : `${id} is stopped; its messages wait.`;
   return `${id} is ${enabled ? "enabled and is handed messages" : "disabled; its messages wait"}.`;
 }
 
@@ -131,7 +144,35 @@ export async function stop(context: CommandContext): Promise<number> {
 
 export async function restart(context: CommandContext): Promise<number> {
   return context.print("actor_restart", await target(context), ({ actor, token_file }) =>
-    context.out.line(`${actor.id} has a new launch token in ${token_file}; start its process again.`),
+    context.out.line(
+      actor.runner === "pty"
+        ? `${actor.id} runs afresh.`
+        : `${actor.id} has a new launch token in ${token_file}; start its process again.`,
+    ),
+  );
+}
+
+export async function interrupt(context: CommandContext): Promise<number> {
+  return context.print("actor_interrupt", await target(context), () =>
+    context.out.line(`${context.arg(0)} is interrupted.`),
+  );
+}
+
+export async function runtimes(context: CommandContext): Promise<number> {
+  const works = (isSo: boolean): string => (isSo ? "yes" : "no");
+  return context.print("runtime_list", {}, ({ runtimes: all }) =>
+    context.out.table(
+      ["RUNTIME", "NAME", "VERSION", "COMMAND", "TOOLS", "ACTIVITY", "PROOF"],
+      all.map(({ runtime, title, version, installed, path, command, tools, activity, proof }) => [
+        runtime,
+        title,
+        version ?? (installed ? "unknown" : command === null ? "" : "not installed"),
+        path ?? command ?? "",
+        works(tools),
+        works(activity),
+        works(proof),
+      ]),
+    ),
   );
 }
 

@@ -8,7 +8,7 @@ const RUNTIME: Option = {
   name: "runtime",
   value: "RUNTIME",
   choices: ["external", "claude", "codex", "gemini", "opencode", "copilot", "cursor", "custom"],
-  text: "Which agent it is; external: a process that somebody else starts",
+  text: "The agent that svc runs in a terminal ('svc runtime list'); external, the default: a process that somebody else starts",
 };
 const ENV: Option = {
   name: "env",
@@ -32,7 +32,11 @@ export const actorCommands: readonly Command[] = [
       SCOPE,
       { name: "disabled", text: "Hand it nothing until it is started" },
     ],
-    examples: ["svc actor add reviewer --title 'Code review'", "svc actor mcp-config reviewer"],
+    examples: [
+      "svc actor add coder --runtime claude && svc actor start coder",
+      "svc actor add shell --runtime custom -- bash -l",
+      "svc actor add reviewer --title 'Code review' && svc actor mcp-config reviewer",
+    ],
     run: async (context) => (await actors()).add(context),
   },
   {
@@ -86,6 +90,18 @@ export const actorCommands: readonly Command[] = [
     operations: ["actor_restart"],
     options: [GROUP],
     run: async (context) => (await actors()).restart(context),
+  },
+  {
+    words: "actor interrupt",
+    args: "<id>",
+    operations: ["actor_interrupt"],
+    options: [GROUP],
+    run: async (context) => (await actors()).interrupt(context),
+  },
+  {
+    words: "runtime list",
+    operations: ["runtime_list"],
+    run: async (context) => (await actors()).runtimes(context),
   },
   {
     words: "actor remove",

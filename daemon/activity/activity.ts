@@ -14,7 +14,7 @@ import { type ActivityListener, GroupActivity, type GroupActivityDependencies } 
 import { type Hook, type HookRuntime, isHookRuntime, promptOf, readHook } from "./hook.ts";
 import { initialState, Memory } from "./hook-state.ts";
 import type { Launch, Launches, LaunchReports, PromptListener } from "./launches.ts";
-import { agree } from "./working-state.ts";
+import { agree, type Derived, derive } from "./working-state.ts";
 import { type HookEvidence, type WorkingState, WorkingStates } from "./working-states.ts";
 
 export type ActivityOperation = "hook_submit" | "runtime_activity_snapshot";
@@ -118,6 +118,22 @@ export class Activity implements LaunchReports {
         return ended && room.change(actor, content, { ...ended.state, at }, ended.revisions, at);
       }),
     );
+  }
+
+  doing(launch: Launch): Derived["state"] {
+    const launches = this.#launches;
+    const group = this.#groups.get(launch.group_id)?.group;
+    const actor = group?.record.actors.find(({ id }) => id === launch.actor_id);
+    if (launches === null || group === undefined || actor?.generation !== launch.generation)
+      return "unavailable";
+    return derive({
+      launch,
+      committed: launches.committed(launch.group_id, launch.actor_id),
+      isAlive: launches.isAlive(launch),
+      ...this.#evidenceOf(group, actor),
+      quietSeconds: launches.quietSeconds(launch),
+      now: this.#deps.clock.now(),
+    }).state;
   }
 
   /** Stops looking and waits for the disk. Streams end. */

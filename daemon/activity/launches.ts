@@ -66,6 +66,8 @@ export interface LaunchReports {
    * turn: Claude has no hook for it, Codex tells by itself.
    */
   interrupted(launch: Launch): void;
+  /** What the launch does as its hooks tell at this moment. */
+  doing(launch: Launch): "stopped" | "idle" | "working" | "waiting" | "unavailable";
 }
 
 /** Where nothing is launched. */

@@ -10,10 +10,34 @@ import type { OpenGroup } from "./group.ts";
 import type { LaunchTokens } from "./launch-tokens.ts";
 import { checkMayManage } from "./permissions.ts";
 
+/** Runs the processes of Actors whose runner is `pty`. */
+export interface ActorRunner {
+  /** Throws what a start would refuse. */
+  check(group: OpenGroup, actor_id: string): void;
+  start(group: OpenGroup, actor_id: string): Promise<void>;
+  /** Resolves when nothing of it runs any more. */
+  stop(group_id: string, actor_id: string): Promise<void>;
+  restart(group: OpenGroup, actor_id: string): Promise<void>;
+  /** Throws not_running. */
+  interrupt(group_id: string, actor_id: string): void;
+  isRunning(group_id: string, actor_id: string): boolean;
+}
+
 export interface ActorsDependencies {
   clock: Clock;
   random: Random;
   launchTokens: LaunchTokens;
+  runner: ActorRunner;
+}
+
+/** Starting and ending a process takes time: the Group's permit is held for the record alone. */
+async function exclusively<Result>(group: OpenGroup, step: () => Promise<Result>): Promise<Result> {
+  const release = await group.permit.acquireWrite();
+  try {
+    return await step();
+  } finally {
+    release();
+  }
 }
 
 /** An Actor's scope must be one of its Group's. */
@@ -47,6 +71,13 @@ export class Actors {
     input: InputOf<"actor_add">,
   ): Promise<{ actor: Actor; token_file: string }> {
     checkMayManage(group, caller, "add", input.actor_id);
+    const isRun = input.runner === "pty";
+    if (isRun && input.runtime === "custom" && input.command.length === 0) {
+      throw new Refusal("invalid_args", {
+        specifics: "A custom Actor that the daemon runs needs a command.",
+        details: { field: "command" },
+      });
+    }
     const now = timestamp(this.#deps.clock);
     const actor: StoredActor = {
       id: input.actor_id,
@@ -72,8 +103,11 @@ export class Actors {
       }
     };
     admit(group.record);
-    // The token first: an Actor without one would need a restart, a token without its Actor is worth nothing.
-    const token_file = await this.#deps.launchTokens.issue(group, actor);
+    // The token first: an Actor without one would need a restart, a token without its Actor is worth nothing. One that the daemon runs
+    // gets its token with each start.
+    const token_file = isRun
+      ? group.paths.tokenFile(actor.id)
+      : (await this.#deps.launchTokens.issue(group, actor)).path;
     const { id, title, generation, runtime, runner } = actor;
     try {
       await group.update(
@@ -108,17 +142,36 @@ export class Actors {
     return viewActor(group, actor_id);
   }
 
-  async setEnabled(group: OpenGroup, caller: Caller, actor_id: string, enabled: boolean): Promise<Actor> {
-    checkMayManage(group, caller, enabled ? "start" : "stop", actor_id);
-    await this.#change(group, actor_id, { enabled }, () => ({
-      kind: enabled ? "actor.start" : "actor.stop",
-      by: caller.by,
-      data: enabled ? { actor_id } : { actor_id, reason: "requested" },
-    }));
+  /** Enables the Actor; one that the daemon runs is started. Throws as `checkMayManage` and `ActorRunner.start`. */
+  async start(group: OpenGroup, caller: Caller, actor_id: string): Promise<Actor> {
+    checkMayManage(group, caller, "start", actor_id);
+    const { runner } = this.#deps;
+    const isRun = group.actor(actor_id).runner === "pty";
+    if (isRun) runner.check(group, actor_id);
+    const starts = isRun && !runner.isRunning(group.group_id, actor_id);
+    const event = { kind: "actor.start" as const, by: caller.by, data: { actor_id } };
+    await exclusively(group, async () => {
+      const changed = await this.#change(group, actor_id, { enabled: true }, () => event);
+      if (starts && !changed) await group.note(event);
+    });
+    if (isRun) await runner.start(group, actor_id);
     return viewActor(group, actor_id);
   }
 
-  /** A new launch token; the generation stays (MSG-017). */
+  /** Disables the Actor; one that the daemon runs is ended. */
+  async stop(group: OpenGroup, caller: Caller, actor_id: string): Promise<Actor> {
+    checkMayManage(group, caller, "stop", actor_id);
+    const { runner } = this.#deps;
+    const event = { kind: "actor.stop" as const, by: caller.by, data: { actor_id, reason: "requested" } };
+    await exclusively(group, async () => {
+      const changed = await this.#change(group, actor_id, { enabled: false }, () => event);
+      if (!changed && runner.isRunning(group.group_id, actor_id)) await group.note(event);
+    });
+    await runner.stop(group.group_id, actor_id);
+    return viewActor(group, actor_id);
+  }
+
+  /** A new launch token, and for one that the daemon runs a new process; the generation stays (MSG-017). */
   async restart(
     group: OpenGroup,
     caller: Caller,
@@ -126,9 +179,23 @@ export class Actors {
   ): Promise<{ actor: Actor; token_file: string }> {
     const actor = group.actor(actor_id);
     checkMayManage(group, caller, "restart", actor_id);
-    const token_file = await this.#deps.launchTokens.issue(group, actor);
-    await group.note({ kind: "actor.restart", by: caller.by, data: { actor_id } });
-    return { actor: viewActor(group, actor_id), token_file };
+    const { runner, launchTokens } = this.#deps;
+    const isRun = actor.runner === "pty";
+    if (isRun) runner.check(group, actor_id);
+    await exclusively(group, async () => {
+      if (isRun) await this.#enable(group, caller, actor_id);
+      else await launchTokens.issue(group, group.actor(actor_id));
+      await group.note({ kind: "actor.restart", by: caller.by, data: { actor_id } });
+    });
+    if (isRun) await runner.restart(group, actor_id);
+    return { actor: viewActor(group, actor_id), token_file: group.paths.tokenFile(actor_id) };
+  }
+
+  /** Throws permission_denied, runner_mismatch or not_running. */
+  interrupt(group: OpenGroup, caller: Caller, actor_id: string): void {
+    checkMayManage(group, caller, "interrupt", actor_id);
+    if (group.actor(actor_id).runner !== "pty") throw new Refusal("runner_mismatch");
+    this.#deps.runner.interrupt(group.group_id, actor_id);
   }
 
   async remove(group: OpenGroup, caller: Caller, actor_id: string): Promise<void> {
@@ -163,18 +230,26 @@ export class Actors {
     return group.environments.names(actor);
   }
 
-  /** Changes fields of an Actor in the record; nothing happens when they have these values already. */
+  async #enable(group: OpenGroup, caller: Caller, actor_id: string): Promise<void> {
+    await this.#change(group, actor_id, { enabled: true }, () => ({
+      kind: "actor.update",
+      by: caller.by,
+      data: { actor_id, fields: ["enabled"] },
+    }));
+  }
+
+  /** Changes fields of an Actor in the record; nothing happens, and the answer is false, when they have these values already. */
   async #change(
     group: OpenGroup,
     actor_id: string,
     wanted: Partial<StoredActor>,
     eventOf: (fields: string[]) => Parameters<OpenGroup["update"]>[1],
-  ): Promise<void> {
+  ): Promise<boolean> {
     const now = group.actor(actor_id);
     const fields = Object.keys(wanted).filter(
       (name) => JSON.stringify(Reflect.get(wanted, name)) !== JSON.stringify(Reflect.get(now, name)),
     );
-    if (fields.length === 0) return;
+    if (fields.length === 0) return false;
     const updated_at = timestamp(this.#deps.clock);
     await group.update(
       (record) => ({
@@ -185,5 +260,6 @@ export class Actors {
       }),
       eventOf(fields),
     );
+    return true;
   }
 }

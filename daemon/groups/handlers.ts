@@ -2,14 +2,14 @@
 import { Refusal } from "../../shared/errors.ts";
 import { ENVIRONMENT } from "../../shared/names.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
-import type { CallContext, Caller } from "../../shared/operations/caller.ts";
+import type { Caller } from "../../shared/operations/caller.ts";
 import type { HandlersOf } from "../../shared/operations/handlers.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { ProjectFiles } from "../platform/project-files.ts";
 import type { Random } from "../platform/random.ts";
 import { type AccessTokenOperation, accessTokenHandlers } from "./access-token-handlers.ts";
 import type { AccessTokens } from "./access-tokens.ts";
-import { Actors, viewActor } from "./actors.ts";
+import { type ActorRunner, Actors, viewActor } from "./actors.ts";
 import type { OpenGroup } from "./group.ts";
 import { type GroupChangeOperation, groupChanges } from "./group-handlers.ts";
 import { type GroupCounts, summaryOf, viewFor } from "./group-view.ts";
@@ -28,6 +28,7 @@ type ActorOperation =
   | "actor_start"
   | "actor_stop"
   | "actor_restart"
+  | "actor_interrupt"
   | "actor_secrets"
   | "actor_mcp_config";
 type GroupOperation =
@@ -43,6 +44,7 @@ export interface GroupHandlerDependencies {
   projects: ProjectFiles;
   registry: GroupRegistry;
   launchTokens: LaunchTokens;
+  runner: ActorRunner;
   accessTokens: AccessTokens;
   /** Root of the Home and the command that starts svc, for MCP configurations. */
   home: string;
@@ -60,12 +62,6 @@ function actorHandlers(deps: GroupHandlerDependencies): HandlersOf<ActorOperatio
     const shown = caller.kind === "exhibit" ? { ...actor, command: [], env: {}, private_env: [] } : actor;
     return { ...shown, presence: deps.presence(group.group_id, actor_id) };
   };
-  const setEnabled =
-    (enabled: boolean) =>
-    async (input: { group_id: string; actor_id: string }, { caller }: CallContext) => {
-      const group = registry.get(input.group_id);
-      return { actor: await actors.setEnabled(group, caller, input.actor_id, enabled) };
-    };
   return {
     actor_list({ group_id }, { caller }) {
       const group = registry.get(group_id);
@@ -82,8 +78,16 @@ function actorHandlers(deps: GroupHandlerDependencies): HandlersOf<ActorOperatio
       await actors.remove(registry.get(group_id), caller, actor_id);
       return { removed: true };
     },
-    actor_start: setEnabled(true),
-    actor_stop: setEnabled(false),
+    actor_start: async ({ group_id, actor_id }, { caller }) => ({
+      actor: await actors.start(registry.get(group_id), caller, actor_id),
+    }),
+    actor_stop: async ({ group_id, actor_id }, { caller }) => ({
+      actor: await actors.stop(registry.get(group_id), caller, actor_id),
+    }),
+    actor_interrupt({ group_id, actor_id }, { caller }) {
+      actors.interrupt(registry.get(group_id), caller, actor_id);
+      return { interrupted: true };
+    },
     actor_restart: ({ group_id, actor_id }, { caller }) =>
       actors.restart(registry.get(group_id), caller, actor_id),
     actor_secrets: async (input, { caller }) => ({

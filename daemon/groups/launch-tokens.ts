@@ -26,6 +26,15 @@ export interface LaunchIdentity {
   digest: string;
 }
 
+/** A token that was just made. */
+export interface IssuedToken {
+  /** Of its owner-only file. */
+  path: string;
+  /** For the environment of a process, and for nothing else. */
+  token: string;
+  digest: string;
+}
+
 /** The file that SVC_ACTOR_FILE names. */
 interface TokenFile extends Omit<LaunchIdentity, "digest"> {
   v: 1;
@@ -103,8 +112,8 @@ export class LaunchTokens {
     return actor?.generation === identity.generation ? identity : null;
   }
 
-  /** Makes a new token for the Actor; an earlier one is worth nothing. Returns the path of its file. Throws storage_full or storage_failed. */
-  async issue(group: OpenGroup, actor: { id: string; generation: string }): Promise<string> {
+  /** Makes a new token for the Actor; an earlier one is worth nothing. Throws storage_full or storage_failed. */
+  async issue(group: OpenGroup, actor: { id: string; generation: string }): Promise<IssuedToken> {
     const { files, random, home } = this.#deps;
     const identity = { group_id: group.group_id, actor_id: actor.id, generation: actor.generation };
     const token = Buffer.from(random.bytes(32)).toString("base64url");
@@ -116,8 +125,7 @@ export class LaunchTokens {
       throw storageRefusal(error);
     }
     this.#forget(identity);
-    this.#remember(identity, token);
-    return path;
+    return { path, token, digest: this.#remember(identity, token) };
   }
 
   /** Ends the Actor's token; its file goes. */
@@ -180,11 +188,12 @@ export class LaunchTokens {
     return replaceFile(this.#deps.files, path, Buffer.from(`${JSON.stringify(content, null, 2)}\n`));
   }
 
-  #remember(actor: Omit<LaunchIdentity, "digest">, token: string): void {
+  #remember(actor: Omit<LaunchIdentity, "digest">, token: string): string {
     const digest = digestOf(token);
     const identity = { ...actor, digest };
     this.#identities.set(digest, identity);
     this.#digests.set(slotOf(identity), digest);
+    return digest;
   }
 
   #forget(actor: Pick<LaunchIdentity, "group_id" | "actor_id">): void {

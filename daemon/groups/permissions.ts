@@ -3,10 +3,18 @@ import { Refusal } from "../../shared/errors.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
 import type { OpenGroup } from "./group.ts";
 
-export type ActorAction = "add" | "start" | "stop" | "restart" | "remove" | "update" | "secrets";
+export type ActorAction =
+  | "add"
+  | "start"
+  | "stop"
+  | "restart"
+  | "interrupt"
+  | "remove"
+  | "update"
+  | "secrets";
 
 /**
- * Throws permission_denied unless `caller` may do this to the Actor. Add, start: user or foreman; stop, restart: those, or an Actor
+ * Throws permission_denied unless `caller` may do this to the Actor. Add, start: user or foreman; stop, restart, interrupt: those, or an Actor
  * itself; remove: user, or foreman over peers; everything else: user alone.
  */
 export function checkMayManage(
@@ -20,7 +28,8 @@ export function checkMayManage(
     const isForeman = group.roleOf(caller.actor_id) === "foreman";
     const isItself = caller.actor_id === target_id;
     if ((action === "add" || action === "start") && isForeman) return;
-    if ((action === "stop" || action === "restart") && (isForeman || isItself)) return;
+    if ((action === "stop" || action === "restart" || action === "interrupt") && (isForeman || isItself))
+      return;
     if (action === "remove" && isForeman && !isItself) return;
   }
   throw new Refusal("permission_denied");

@@ -45,7 +45,13 @@ export class PrivateEnvironments {
 
   /** Names of the Actor's private values, sorted. Those of an earlier Actor with that id don't count. */
   names(actor: StoredActor): string[] {
-    return Object.keys(this.#values(actor)).sort();
+    return Object.keys(this.values(actor)).sort();
+  }
+
+  /** The values, for the process that is started with them and nothing else. */
+  values(actor: StoredActor): Readonly<Record<string, string>> {
+    const found = this.#documents.get(actor.id)?.value;
+    return found?.generation === actor.generation ? found.values : {};
   }
 
   /** Removes `unset`, then sets `set`; durable when resolved. Throws limit_reached, storage_full or storage_failed. */
@@ -54,7 +60,7 @@ export class PrivateEnvironments {
     set: Readonly<Record<string, string>>,
     unset: readonly string[],
   ): Promise<void> {
-    const values = { ...this.#values(actor) };
+    const values = { ...this.values(actor) };
     for (const name of unset) delete values[name];
     Object.assign(values, set);
     if (Object.keys(values).length > LIMITS.actor.environmentEntries) {
@@ -79,11 +85,6 @@ export class PrivateEnvironments {
     } catch (error) {
       throw storageRefusal(error);
     }
-  }
-
-  #values(actor: StoredActor): Readonly<Record<string, string>> {
-    const found = this.#documents.get(actor.id)?.value;
-    return found?.generation === actor.generation ? found.values : {};
   }
 
   #options(actor_id: string) {

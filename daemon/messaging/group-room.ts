@@ -50,6 +50,8 @@ export class GroupRoom {
   readonly blobs: BlobStore;
   /** Keyed calls that aren't recorded yet. */
   readonly underWay = new Map<string, { digest: string; done: Promise<unknown> }>();
+  /** Why messages wait for an Actor whose process the daemon runs, in words. */
+  whyWaiting: (actor_id: string) => string = () => "";
   readonly #desks = new Map<string, Desk>();
   #last: { ordinal: number; id: string; ts: string } | null = null;
 

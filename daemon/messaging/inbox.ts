@@ -196,7 +196,7 @@ export class Inbox {
     if (signal.aborted || !room.handsOut || !actor.enabled) return null;
     const queue = room.queueOf(actor);
     if (queue === undefined) return null;
-    const selection = this.#select(room, queue, limit);
+    const selection = this.#select(room, queue, limit, actor.runner === "external");
     if (selection.ordinals.length === 0) return null;
     const read = room.ledger.readMany(selection.ordinals);
     const batch_id = `b_${this.#deps.random.uuid().replaceAll("-", "")}`;
@@ -242,12 +242,15 @@ export class Inbox {
     };
   }
 
-  /** The oldest of everything that waits; direct messages only when the Group's minimum interval is over. */
-  #select(room: GroupRoom, queue: ActorQueue, limit: number): Selection {
+  /**
+   * The oldest of everything that waits; direct messages only for those that take them themselves (a terminal is prompted), when the Group's
+   * minimum interval is over.
+   */
+  #select(room: GroupRoom, queue: ActorQueue, limit: number, takesDirect: boolean): Selection {
     const selection: Selection = { ordinals: [], mail: new Set(), redelivered: new Set() };
     for (let at = 0; at < Math.min(limit, queue.mail.count); at += 1) selection.mail.add(queue.mail.at(at));
     const candidates = [...selection.mail];
-    if (this.#intervalEnd(room, queue.actor_id) <= this.#deps.clock.monotonic()) {
+    if (takesDirect && this.#intervalEnd(room, queue.actor_id) <= this.#deps.clock.monotonic()) {
       for (let at = 0; at < Math.min(limit, queue.pending.count); at += 1)
         candidates.push(queue.pending.at(at));
       for (const [id, { ordinal, redelivered }] of queue.returned) {

@@ -71,7 +71,7 @@ export class MessageStatuses {
     const generation = this.#generation(recipient);
     const queue = this.#room.projection.queue(recipient, generation);
     if (queue?.pending.has(this.#ordinal) === true || queue?.returned.has(this.#event.id) === true) {
-      return { state: "pending", reason: "", ts: null };
+      return { state: "pending", reason: this.#whyWaiting(recipient), ts: null };
     }
     const last = this.#later().findLast(
       ({ kind, data }) =>
@@ -87,6 +87,11 @@ export class MessageStatuses {
     const { ts } = last;
     if (ended && state === "claimed") return { state: "ambiguous", reason: "actor_removed", ts };
     return { state, reason: typeof last.data.reason === "string" ? last.data.reason : "", ts };
+  }
+
+  #whyWaiting(recipient: string): string {
+    const actor = this.#room.group.record.actors.find(({ id }) => id === recipient);
+    return actor?.runner === "pty" ? this.#room.whyWaiting(recipient) : "";
   }
 
   #acrossStatus(): DeliveryStatus {

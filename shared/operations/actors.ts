@@ -9,6 +9,7 @@ import {
   GroupId,
   label,
   NewActorId,
+  Runner,
   Runtime,
   ScopeKey,
   text,
@@ -34,7 +35,24 @@ export type ActorWithPresence = z.infer<typeof ActorWithPresence>;
 const Title = label(LIMITS.actor.titleBytes);
 const Command = z.array(text(LIMITS.actor.commandPartBytes)).max(LIMITS.actor.commandParts);
 const GroupAndActor = { group_id: GroupId, actor_id: ActorId };
+/** The file holds the launch token; of an Actor whose process the daemon runs, while it runs. */
 const WithTokenFile = z.strictObject({ actor: Actor, token_file: z.string() });
+
+const RuntimeDescription = z.strictObject({
+  runtime: Runtime,
+  title: z.string(),
+  /** Its default command; null for `custom`. */
+  command: z.string().nullable(),
+  installed: z.boolean(),
+  path: z.string().nullable(),
+  version: z.string().nullable(),
+  /** It gets our MCP tools at its launch. */
+  tools: z.boolean(),
+  /** Its hooks say what it does. */
+  activity: z.boolean(),
+  /** It proves that it took a prompt. */
+  proof: z.boolean(),
+});
 
 export const actorOperations = [
   operation({
@@ -68,13 +86,14 @@ export const actorOperations = [
   operation({
     name: "actor_add",
     title: "Add an Actor",
-    summary: "A new Actor with a fresh generation and a launch token in an owner-only file.",
+    summary:
+      "A new Actor with a fresh generation. Runner external: somebody else starts its process, with the launch token in an owner-only file. Runner pty: the daemon runs it in a terminal once it is started.",
     input: z.strictObject({
       group_id: GroupId,
       actor_id: NewActorId,
       title: Title.default(""),
       runtime: Runtime.default("custom"),
-      runner: z.literal("external").default("external"),
+      runner: Runner.default("external"),
       command: Command.default([]),
       env: Environment.default({}),
       scope_key: ScopeKey.optional(),
@@ -128,11 +147,12 @@ export const actorOperations = [
   operation({
     name: "actor_start",
     title: "Start an Actor",
-    summary: "Enables the Actor, so that it is handed messages.",
+    summary:
+      "Enables the Actor, so that it is handed messages, and starts its process when the daemon runs it.",
     input: z.strictObject(GroupAndActor),
     output: z.strictObject({ actor: Actor }),
     callers: ["user", "actor"],
-    lock: "group_write",
+    lock: "none",
     effect: "write",
     idempotent: true,
     http: { method: "POST", path: "/groups/{group_id}/actors/{actor_id}/start" },
@@ -142,11 +162,12 @@ export const actorOperations = [
   operation({
     name: "actor_stop",
     title: "Stop an Actor",
-    summary: "Disables the Actor and ends its sessions; messages wait.",
+    summary:
+      "Disables the Actor and ends its sessions, or its process when the daemon runs it; messages wait.",
     input: z.strictObject(GroupAndActor),
     output: z.strictObject({ actor: Actor }),
     callers: ["user", "actor"],
-    lock: "group_write",
+    lock: "none",
     effect: "write",
     idempotent: true,
     http: { method: "POST", path: "/groups/{group_id}/actors/{actor_id}/stop" },
@@ -156,16 +177,43 @@ export const actorOperations = [
   operation({
     name: "actor_restart",
     title: "Restart an Actor",
-    summary: "Ends the Actor's sessions and issues its launch token anew; the old one is worth nothing.",
+    summary:
+      "Ends the Actor's sessions and issues its launch token anew; the old one is worth nothing. A process that the daemon runs is started afresh.",
     input: z.strictObject(GroupAndActor),
     output: WithTokenFile,
     callers: ["user", "actor"],
-    lock: "group_write",
+    lock: "none",
     effect: "write",
     idempotent: false,
     http: { method: "POST", path: "/groups/{group_id}/actors/{actor_id}/restart" },
     mcp: "svc_actor",
     cli: "actor restart",
+  }),
+  operation({
+    name: "actor_interrupt",
+    title: "Interrupt an Actor",
+    summary: "Sends the runtime's interrupt key to the terminal that the daemon runs it in.",
+    input: z.strictObject(GroupAndActor),
+    output: z.strictObject({ interrupted: z.literal(true) }),
+    callers: ["user", "actor"],
+    lock: "none",
+    effect: "write",
+    idempotent: false,
+    http: { method: "POST", path: "/groups/{group_id}/actors/{actor_id}/interrupt" },
+    cli: "actor interrupt",
+  }),
+  operation({
+    name: "runtime_list",
+    title: "List runtimes",
+    summary: "The agents that svc knows: what is installed on this machine, and what works with each.",
+    input: z.strictObject({}),
+    output: z.strictObject({ runtimes: z.array(RuntimeDescription) }),
+    callers: ["user", "member"],
+    lock: "none",
+    effect: "read",
+    idempotent: true,
+    http: { method: "GET", path: "/runtimes" },
+    cli: "runtime list",
   }),
   operation({
     name: "actor_secrets",

@@ -83,7 +83,8 @@ export const groupOperations = [
       title: Title.optional(),
       topic: Topic.optional(),
       active_scope_key: ScopeKey.optional(),
-      settings: GroupSettings.partial().optional(),
+      // A default would set what isn't named.
+      settings: GroupSettings.extend({ start_actors: z.boolean() }).partial().optional(),
     }),
     output: z.strictObject({ group: Group }),
     callers: ["user"],

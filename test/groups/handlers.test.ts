@@ -33,6 +33,7 @@ describe("Group operations", () => {
       min_interval_seconds: 0,
       mail_notice_after_seconds: 1800,
       reply_notice_after_seconds: 900,
+      start_actors: false,
     });
     const shown = await call("group_show", { group_id });
     assert.deepEqual(shown.group, group);

@@ -128,6 +128,7 @@ describe("the plan of a message", () => {
       min_interval_seconds: 0,
       mail_notice_after_seconds: 0,
       reply_notice_after_seconds: 0,
+      start_actors: false,
     },
   };
   const input = { mode: "send" as const, to: [] as string[], elsewhere: null, replyTo: null, actors, group };

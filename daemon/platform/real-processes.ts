@@ -1,0 +1,176 @@
+/** The machine's processes behind `Processes`. */
+import { execFile } from "node:child_process";
+import { accessSync, constants, readdirSync, readFileSync, statSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { delimiter, isAbsolute, join, resolve, sep } from "node:path";
+import type { ProcessExit, Processes, TerminalOptions, TerminalProcess } from "./processes.ts";
+
+type NodePty = typeof import("@lydell/node-pty");
+type Pty = import("@lydell/node-pty").IPty;
+
+const OUTPUT_BYTES = 64 * 1024;
+/** Loaded with the first terminal: it is native code that many Homes never need. */
+let nodePty: NodePty | undefined;
+
+class RealTerminalProcess implements TerminalProcess {
+  readonly #pty: Pty;
+  #ended = false;
+
+  constructor(pty: Pty) {
+    this.#pty = pty;
+    // A terminal that fails ends; node-pty would throw into the event loop without listeners of its own.
+    const withErrors = pty as unknown as { on(event: "error", listener: () => void): void };
+    withErrors.on("error", () => undefined);
+    withErrors.on("error", () => undefined);
+    pty.onExit(() => {
+      this.#ended = true;
+    });
+  }
+
+  get pid(): number {
+    return this.#pty.pid;
+  }
+
+  onOutput(listener: (data: string) => void): void {
+    this.#pty.onData(listener);
+  }
+
+  onExit(listener: (exit: ProcessExit) => void): void {
+    this.#pty.onExit(({ exitCode, signal }) => {
+      listener({ code: exitCode, signal: signal === undefined || signal === 0 ? null : signal });
+    });
+  }
+
+  write(data: string): void {
+    if (!this.#ended) this.#pty.write(data);
+  }
+
+  resize(columns: number, rows: number): void {
+    if (this.#ended) return;
+    try {
+      this.#pty.resize(columns, rows);
+    } catch {
+      // The process has just ended.
+    }
+  }
+
+  pause(): void {
+    if (!this.#ended) this.#pty.pause();
+  }
+
+  resume(): void {
+    if (!this.#ended) this.#pty.resume();
+  }
+}
+
+interface Entry {
+  parent: number;
+  session: number;
+  birth: string;
+}
+
+/** Of one process from /proc; null when it is gone or only its exit code is left. */
+function entryOf(pid: number): Entry | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+    // The name stands in parentheses and may hold anything.
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    if (fields[0] === "Z" || fields[0] === "X") return null;
+    return { parent: Number(fields[1]), session: Number(fields[3]), birth: fields[19] ?? "" };
+  } catch {
+    return null;
+  }
+}
+
+const HAS_PROC = process.platform === "linux";
+
+export class RealProcesses implements Processes {
+  openTerminal({ file, args, directory, environment, columns, rows }: TerminalOptions): TerminalProcess {
+    nodePty ??= createRequire(import.meta.url)("@lydell/node-pty") as NodePty;
+    const pty = nodePty.spawn(file, [...args], {
+      name: environment["TERM"] ?? "xterm-256color",
+      cols: columns,
+      rows,
+      cwd: directory,
+      env: { ...environment },
+    });
+    return new RealTerminalProcess(pty);
+  }
+
+  birthOf(pid: number): string | null {
+    if (HAS_PROC) return entryOf(pid)?.birth ?? null;
+    // Elsewhere the system tells no start time without a program of its own: that it lives must do.
+    try {
+      process.kill(pid, 0);
+      return "";
+    } catch {
+      return null;
+    }
+  }
+
+  familyOf(pid: number): number[] {
+    if (!HAS_PROC) return [pid];
+    const entries = new Map<number, Entry>();
+    for (const name of readdirSync("/proc")) {
+      const other = Number(name);
+      const entry = Number.isInteger(other) ? entryOf(other) : null;
+      if (entry !== null) entries.set(other, entry);
+    }
+    const family = new Set(
+      [...entries].filter(([id, { session }]) => id === pid || session === pid).map(([id]) => id),
+    );
+    for (let size = -1; size !== family.size; ) {
+      size = family.size;
+      for (const [id, { parent }] of entries) if (family.has(parent)) family.add(id);
+    }
+    return [...family];
+  }
+
+  signal(pid: number, signal: "SIGHUP" | "SIGINT" | "SIGTERM" | "SIGKILL"): boolean {
+    try {
+      process.kill(pid, signal);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  locate(program: string, path: string, directory: string): string | null {
+    if (program.includes(sep)) {
+      const file = isAbsolute(program) ? program : resolve(directory, program);
+      return isProgram(file) ? file : null;
+    }
+    for (const folder of path.split(delimiter)) {
+      // A relative entry would mean another program in every directory.
+      if (isAbsolute(folder) && isProgram(join(folder, program))) return join(folder, program);
+    }
+    return null;
+  }
+
+  outputOf(file: string, args: readonly string[], milliseconds: number): Promise<string | null> {
+    return new Promise((done) => {
+      execFile(
+        file,
+        [...args],
+        {
+          timeout: milliseconds,
+          killSignal: "SIGKILL",
+          maxBuffer: OUTPUT_BYTES,
+          cwd: tmpdir(),
+          windowsHide: true,
+        },
+        (error, stdout) => done(error === null ? stdout : null),
+      ).stdin?.end();
+    });
+  }
+}
+
+function isProgram(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return statSync(file).isFile();
+  } catch {
+    return false;
+  }
+}

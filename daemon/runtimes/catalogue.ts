@@ -1,0 +1,95 @@
+/**
+ * The runtimes as data (core-model.md, "Actor"): one entry each. What is verified was observed on real CLIs; the rest is started and
+ * prompted by the same rules, but nothing proves there that a prompt was taken.
+ */
+import type { Runtime } from "../../shared/model.ts";
+
+/** How our MCP server reaches a runtime. The user's own configuration files are never touched. */
+type McpHandover =
+  /** `--mcp-config` with inline JSON. */
+  | "claude_flag"
+  /** `-c mcp_servers.svc...` overrides. */
+  | "codex_overrides"
+  /** The environment variable named in `mcpVariable` holds configuration as JSON. */
+  | "opencode_variable"
+  /** Only through configuration that the user keeps: `svc actor mcp-config`. */
+  | "none";
+
+/** How hooks reach a runtime. */
+type HookHandover = "claude_settings" | "codex_overrides" | "none";
+
+export interface RuntimeEntry {
+  readonly runtime: Runtime;
+  readonly title: string;
+  /** Names of its program; the first is the default command. Empty for a command of the user's own. */
+  readonly programs: readonly string[];
+  /** Arguments that make it print its version and end. */
+  readonly versionArguments: readonly string[];
+  readonly mcp: McpHandover;
+  readonly hooks: HookHandover;
+  /** Text goes in as one bracketed paste followed by this. */
+  readonly submit: string;
+  /** It reads its terminal once it has turned this mode on. */
+  readonly ready: "bracketed_paste";
+  /** What proves that a prompt was taken; without one a delivery stays unconfirmed. */
+  readonly evidence: "user_prompt_submit" | "none";
+  /** Keys that interrupt a turn. */
+  readonly interrupt: string;
+  /** Polite end: keys, then the signal to the process. */
+  readonly end: { readonly signal: "SIGTERM" | "SIGHUP" };
+}
+
+const ENTER = "\r";
+const ESCAPE = "\u001b";
+const CONTROL_C = "\u0003";
+
+const plain = {
+  versionArguments: ["--version"],
+  mcp: "none",
+  hooks: "none",
+  submit: ENTER,
+  ready: "bracketed_paste",
+  evidence: "none",
+  interrupt: ESCAPE,
+  end: { signal: "SIGHUP" },
+} as const;
+
+const entries: Readonly<Record<Runtime, RuntimeEntry>> = {
+  claude: {
+    ...plain,
+    runtime: "claude",
+    title: "Claude Code",
+    programs: ["claude"],
+    mcp: "claude_flag",
+    hooks: "claude_settings",
+    evidence: "user_prompt_submit",
+    end: { signal: "SIGTERM" },
+  },
+  codex: {
+    ...plain,
+    runtime: "codex",
+    title: "OpenAI Codex CLI",
+    programs: ["codex"],
+    mcp: "codex_overrides",
+    hooks: "codex_overrides",
+    evidence: "user_prompt_submit",
+    end: { signal: "SIGTERM" },
+  },
+  gemini: { ...plain, runtime: "gemini", title: "Gemini CLI", programs: ["gemini"] },
+  opencode: {
+    ...plain,
+    runtime: "opencode",
+    title: "opencode",
+    programs: ["opencode"],
+    mcp: "opencode_variable",
+  },
+  copilot: { ...plain, runtime: "copilot", title: "GitHub Copilot CLI", programs: ["copilot"] },
+  cursor: { ...plain, runtime: "cursor", title: "Cursor CLI", programs: ["cursor-agent"] },
+  custom: { ...plain, runtime: "custom", title: "Any command", programs: [], interrupt: CONTROL_C },
+};
+
+export const CATALOGUE: readonly RuntimeEntry[] = Object.values(entries);
+
+export function entryOf(runtime: Runtime): RuntimeEntry {
+  return entries[runtime];
+}

@@ -1,0 +1,91 @@
+/**
+ * Messages as a runtime reads them: a short envelope around each. A line of ours begins with `[svc]`; every line of somebody's text begins
+ * with `> `, so that no text can pass for an envelope, and nothing in it is a control sequence that could end the paste.
+ */
+import type { LedgerEvent } from "../../shared/events.ts";
+
+const BULLET = "[svc]";
+const QUOTE = "> ";
+
+/** Whatever makes a new line somewhere, as a line feed. */
+const LINE_ENDS = /\r\n|[\r\n\v\f\u0085\u2028\u2029]/g;
+/** C0, DEL and C1, but for tab and line feed. */
+// oxlint-disable-next-line no-control-regex
+const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
+
+/** Text without control characters: they are shown as signs. Lines end with a line feed. */
+export function neutralised(text: string): string {
+  return text.replaceAll(LINE_ENDS, "\n").replaceAll(CONTROLS, (character) => {
+    const code = character.charCodeAt(0);
+    return code < 0x20 ? String.fromCharCode(0x2400 + code) : code === 0x7f ? "\u2421" : "\ufffd";
+  });
+}
+
+function quoted(text: string): string[] {
+  return neutralised(text)
+    .split("\n")
+    .map((line) => QUOTE + line);
+}
+
+/** In one line. */
+function inline(text: string, characters = 120): string {
+  const line = neutralised(text).replaceAll(/\s+/g, " ").trim();
+  return line.length > characters ? `${line.slice(0, characters)}…` : line;
+}
+
+/** How this runtime answers: with our MCP tools, or with the command line. */
+export type AnswerWith = "mcp" | "command";
+
+export interface Parcel {
+  event: LedgerEvent;
+  /** It may have reached the runtime before. */
+  redelivered: boolean;
+}
+
+function senderOf({ by, data }: LedgerEvent): string {
+  const title = typeof data.sender_title === "string" ? inline(data.sender_title) : "";
+  return title === "" || title === by ? by : `${by} (${title})`;
+}
+
+function howToAnswer(id: string, asked: boolean, answerWith: AnswerWith): string {
+  const way =
+    answerWith === "mcp" ? `svc_message_reply with event_id ${id}` : `svc reply ${id} "your answer"`;
+  return asked ? `${BULLET} An answer is asked for: ${way}` : `${BULLET} To answer: ${way}`;
+}
+
+function attachmentLines(data: LedgerEvent["data"]): string[] {
+  if (!Array.isArray(data.attachments)) return [];
+  return (data.attachments as { name?: unknown; bytes?: unknown }[]).map(
+    ({ name, bytes }) => `${BULLET} attached: ${inline(String(name))} (${Number(bytes)} bytes)`,
+  );
+}
+
+function messageLines({ event, redelivered }: Parcel, answerWith: AnswerWith): string[] {
+  const { id, data } = event;
+  const again = redelivered ? ", sent again on purpose" : "";
+  return [
+    `${BULLET} message ${id} from ${senderOf(event)}${again}`,
+    ...(typeof data.quote_text === "string" ? [`${BULLET} about:`, ...quoted(data.quote_text)] : []),
+    ...(typeof data.text === "string" && data.text !== "" ? quoted(data.text) : []),
+    ...(typeof data.insight === "string" ? [`${BULLET} remark:`, ...quoted(data.insight)] : []),
+    ...attachmentLines(data),
+    howToAnswer(id, data.message_mode === "request_reply", answerWith),
+  ];
+}
+
+function noticeLines({ id, data }: LedgerEvent): string[] {
+  const words = (value: unknown): string => (typeof value === "string" ? inline(value, 400) : "");
+  return [`${BULLET} notice ${id}: ${words(data.title)}. ${words(data.message)}`];
+}
+
+/** The lines of one message or notice. */
+export function parcelText(parcel: Parcel, answerWith: AnswerWith): string {
+  const lines =
+    parcel.event.kind === "system.notify" ? noticeLines(parcel.event) : messageLines(parcel, answerWith);
+  return lines.join("\n");
+}
+
+/** One bracketed paste of `text`, which must be neutralised, and what submits it. */
+export function asPaste(text: string, submit: string): string {
+  return `\u001b[200~${text}\u001b[201~${submit}`;
+}

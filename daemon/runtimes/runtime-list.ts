@@ -1,0 +1,33 @@
+/** What is installed on this machine, and what works with it (`svc runtime list`). */
+import type { ResultOf } from "../../shared/operations/registry.ts";
+import type { Processes } from "../platform/processes.ts";
+import { CATALOGUE, type RuntimeEntry } from "./catalogue.ts";
+
+type Listed = ResultOf<"runtime_list">["runtimes"][number];
+
+const VERSION_MS = 5000;
+const VERSION = /\d+\.\d+(?:\.\d+)*(?:[-+][\w.-]+)?/;
+
+/** Looks each program up in `path`. Versions that can't be told in time are null. */
+export async function listRuntimes(processes: Processes, path: string): Promise<Listed[]> {
+  return Promise.all(CATALOGUE.map((entry) => describe(processes, path, entry)));
+}
+
+async function describe(processes: Processes, path: string, entry: RuntimeEntry): Promise<Listed> {
+  const found = entry.programs
+    .map((program) => processes.locate(program, path, "/"))
+    .find((file) => file !== null);
+  const output =
+    found === undefined ? null : await processes.outputOf(found, entry.versionArguments, VERSION_MS);
+  return {
+    runtime: entry.runtime,
+    title: entry.title,
+    command: entry.programs[0] ?? null,
+    installed: found !== undefined,
+    path: found ?? null,
+    version: output === null ? null : (VERSION.exec(output)?.[0] ?? null),
+    tools: entry.mcp !== "none",
+    activity: entry.hooks !== "none",
+    proof: entry.evidence !== "none",
+  };
+}

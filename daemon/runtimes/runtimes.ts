@@ -1,0 +1,447 @@
+/** The runtimes room: Actors whose process the daemon runs, in terminals, prompted with proof. The folder's face. */
+
+import { Refusal } from "../../shared/errors.ts";
+import { LIMITS } from "../../shared/limits.ts";
+import type { StoredActor } from "../../shared/model.ts";
+import type { HandlersOf } from "../../shared/operations/handlers.ts";
+import { removeHookCommand } from "../activity/hook-command.ts";
+import type { Launch, LaunchEnd, Launches, LaunchReports } from "../activity/launches.ts";
+import type { OpenGroup } from "../groups/group.ts";
+import type { LaunchIdentity, LaunchTokens } from "../groups/launch-tokens.ts";
+import type { GroupRegistry } from "../groups/registry.ts";
+import type { Rooms } from "../messaging/group-room.ts";
+import type { Clock } from "../platform/clock.ts";
+import { errorFields, type Log } from "../platform/log.ts";
+import type { ProcessExit, TerminalProcess } from "../platform/processes.ts";
+import type { Random } from "../platform/random.ts";
+import { entryOf } from "./catalogue.ts";
+import { type BegunLaunch, LaunchIdentities, launchOf, type StoredLaunch } from "./launch-identity.ts";
+import { Launcher, type LauncherDependencies, type LaunchPlan } from "./launcher.ts";
+import { clearLeftovers } from "./leftovers.ts";
+import { ProcessEnds } from "./process-end.ts";
+import { Prompter } from "./prompter.ts";
+import { listRuntimes } from "./runtime-list.ts";
+import { ActorTerminal, type AttachedViewer, type ViewerPort } from "./terminal.ts";
+
+export type RuntimeOperation = "runtime_list";
+
+export interface RuntimesDependencies extends LauncherDependencies {
+  clock: Clock;
+  random: Random;
+  log: Log;
+  registry: GroupRegistry;
+  launchTokens: LaunchTokens;
+  messaging: Rooms;
+  reports: LaunchReports;
+}
+
+/** One start of a process, until it has ended and that is noted. */
+interface Run {
+  stored: StoredLaunch;
+  launch: Launch;
+  process: TerminalProcess | null;
+  prompter: Prompter | null;
+  /** Why it is being stopped; null when it ends by itself. */
+  requested: string | null;
+  hasExited: boolean;
+  exited: Promise<void>;
+  /** Its end is noted. */
+  over: Promise<void>;
+}
+
+/** One Actor in one generation. */
+interface Slot {
+  group: OpenGroup;
+  actor_id: string;
+  generation: string;
+  terminal: ActorTerminal;
+  run: Run | null;
+  starting: Promise<void> | null;
+  /** Starts and stops follow each other. */
+  last: Promise<unknown>;
+}
+
+/** The daemon's own end can't wait as long as a person's stop. */
+const CLOSE_SECONDS = 2;
+
+export class Runtimes implements Launches {
+  readonly #deps: RuntimesDependencies;
+  readonly #identities: LaunchIdentities;
+  readonly #launcher: Launcher;
+  readonly #ends: ProcessEnds;
+  readonly #slots = new Map<string, Slot>();
+  readonly #started = new Set<(launch: Launch) => void>();
+  readonly #ended = new Set<(launch: Launch, end: LaunchEnd) => void>();
+  readonly #changed = new Set<(group_id: string, actor_id: string) => void>();
+  readonly #stops: (() => void)[] = [];
+  #closing = false;
+
+  constructor(deps: RuntimesDependencies) {
+    this.#deps = deps;
+    this.#identities = new LaunchIdentities(deps);
+    this.#launcher = new Launcher(deps);
+    this.#ends = new ProcessEnds(deps.processes, deps.clock);
+  }
+
+  /** Clears what an earlier daemon left (its claims become unconfirmed) and follows the Groups. Starts nothing. */
+  async open(): Promise<void> {
+    const { registry, messaging } = this.#deps;
+    for (const group of registry.list()) {
+      await clearLeftovers({ ...this.#deps, identities: this.#identities, ends: this.#ends }, group);
+    }
+    this.#stops.push(
+      registry.onChange(({ group_id, what }) => {
+        if (what === "removed" || what === "actors") this.#recheck(group_id);
+        if (what === "created") this.#follow(group_id);
+      }),
+    );
+    for (const group of registry.list()) if (messaging.find(group.group_id)) this.#follow(group.group_id);
+  }
+
+  /** Starts enabled Actors of Groups that say so. What can't be started is logged and shows in its state. */
+  async startEnabled(): Promise<void> {
+    for (const group of this.#deps.registry.list()) {
+      if (!group.record.settings.start_actors) continue;
+      for (const actor of group.record.actors) {
+        if (actor.runner !== "pty" || !actor.enabled) continue;
+        try {
+          await this.start(group, actor.id);
+          await group.note({
+            kind: "actor.start",
+            by: "system",
+            data: { actor_id: actor.id, reason: "daemon_start" },
+          });
+        } catch (error) {
+          this.#log("start", group, actor.id, error);
+        }
+      }
+    }
+  }
+
+  handlers(): HandlersOf<RuntimeOperation> {
+    const { processes, environment } = this.#deps;
+    return {
+      runtime_list: async () => ({ runtimes: await listRuntimes(processes, environment["PATH"] ?? "") }),
+    };
+  }
+
+  /**
+   * Starts the Actor's process unless it runs. Throws scope_not_attached, invalid_project_root, invalid_args, runtime_not_installed,
+   * storage_full, storage_failed or shutting_down.
+   */
+  start(group: OpenGroup, actor_id: string): Promise<void> {
+    const slot = this.#slot(group, group.actor(actor_id));
+    return this.#inTurn(slot, async () => {
+      // One that has just ended is noted first.
+      if (slot.run?.hasExited === true) await slot.run.over;
+      if (slot.run === null) await this.#start(slot);
+    });
+  }
+
+  /** Whether a start would find everything it needs. Throws as `start`. */
+  check(group: OpenGroup, actor_id: string): void {
+    this.#launcher.plan(group, group.actor(actor_id));
+  }
+
+  /** Ends the Actor's process, politely and then firmly, with all that descends from it. `reason` in words. */
+  async stop(group_id: string, actor_id: string, reason = "stopped"): Promise<void> {
+    const slot = this.#slots.get(key(group_id, actor_id));
+    if (slot === undefined) return;
+    await this.#inTurn(slot, () => this.#stop(slot, reason));
+  }
+
+  /** A fresh process with a fresh token. Throws as `start`. */
+  restart(group: OpenGroup, actor_id: string): Promise<void> {
+    const slot = this.#slot(group, group.actor(actor_id));
+    return this.#inTurn(slot, async () => {
+      await this.#stop(slot, "restarted");
+      await this.#start(slot);
+    });
+  }
+
+  /** Sends the runtime's interrupt key. Throws not_running. */
+  interrupt(group_id: string, actor_id: string): void {
+    const slot = this.#slots.get(key(group_id, actor_id));
+    const run = slot?.run;
+    if (slot === undefined || run === null || run === undefined) throw new Refusal("not_running");
+    slot.terminal.write(entryOf(run.launch.runtime).interrupt);
+    this.#deps.reports.interrupted(run.launch);
+  }
+
+  /** A viewer of the Actor's terminal, running or not. Throws group_not_found, actor_not_found, runner_mismatch or limit_reached. */
+  attach(group_id: string, actor_id: string, port: ViewerPort): AttachedViewer {
+    const group = this.#deps.registry.get(group_id);
+    const actor = group.actor(actor_id);
+    if (actor.runner !== "pty") throw new Refusal("runner_mismatch");
+    return this.#slot(group, actor).terminal.attach(port);
+  }
+
+  /** Whether a token's owner may speak: of an Actor whose process the daemon runs, only while that very process lives. */
+  mayUse({ group_id, actor_id, digest }: LaunchIdentity): boolean {
+    const actor = this.#deps.registry.find(group_id)?.record.actors.find(({ id }) => id === actor_id);
+    if (actor === undefined) return false;
+    if (actor.runner !== "pty") return true;
+    const slot = this.#slots.get(key(group_id, actor_id));
+    const stored = slot?.run?.stored;
+    if (stored?.token_digest !== digest) return false;
+    return stored.pid === null ? slot?.starting !== null : this.#identities.isAlive(stored);
+  }
+
+  /** Why messages wait for the Actor, in words; empty when none has to. */
+  whyWaiting(group_id: string, actor_id: string): string {
+    const slot = this.#slots.get(key(group_id, actor_id));
+    const prompter = slot?.run?.prompter;
+    if (prompter !== null && prompter !== undefined) return prompter.waits;
+    return slot?.run === null || slot === undefined ? "not running" : "starting";
+  }
+
+  isRunning(group_id: string, actor_id: string): boolean {
+    const run = this.#slots.get(key(group_id, actor_id))?.run ?? null;
+    return run !== null && !run.hasExited;
+  }
+
+  current(group_id: string, actor_id: string): Launch | null {
+    return this.#slots.get(key(group_id, actor_id))?.run?.launch ?? null;
+  }
+
+  committed(group_id: string, actor_id: string): Launch | "corrupt" | null {
+    const group = this.#deps.registry.find(group_id);
+    const stored = group === undefined ? null : this.#identities.committed(group, actor_id);
+    return stored === null || stored === "corrupt" ? stored : launchOf(stored);
+  }
+
+  async settled(group_id: string, actor_id: string): Promise<void> {
+    await this.#slots.get(key(group_id, actor_id))?.starting?.catch(() => undefined);
+  }
+
+  isAlive({ group_id, actor_id, token_digest }: Launch): boolean {
+    const stored = this.#slots.get(key(group_id, actor_id))?.run?.stored;
+    return stored?.token_digest === token_digest && this.#identities.isAlive(stored);
+  }
+
+  running(): readonly Launch[] {
+    return [...this.#slots.values()].flatMap(({ run }) => (run === null ? [] : [run.launch]));
+  }
+
+  quietSeconds({ group_id, actor_id }: Launch): number | null {
+    const slot = this.#slots.get(key(group_id, actor_id));
+    if (slot === undefined || slot.run === null) return null;
+    return (this.#deps.clock.monotonic() - slot.terminal.lastOutput) / 1000;
+  }
+
+  onStarted(listener: (launch: Launch) => void): () => void {
+    this.#started.add(listener);
+    return () => void this.#started.delete(listener);
+  }
+
+  onEnded(listener: (launch: Launch, end: LaunchEnd) => void): () => void {
+    this.#ended.add(listener);
+    return () => void this.#ended.delete(listener);
+  }
+
+  /** Why messages wait for an Actor has changed. */
+  onWaiting(listener: (group_id: string, actor_id: string) => void): () => void {
+    this.#changed.add(listener);
+    return () => void this.#changed.delete(listener);
+  }
+
+  /** What an Actor does has changed: its messages may go on. */
+  consider(group_id: string, actor_id: string): void {
+    this.#slots.get(key(group_id, actor_id))?.run?.prompter?.consider();
+  }
+
+  /** Ends all processes; terminals end with the daemon. */
+  async close(): Promise<void> {
+    this.#closing = true;
+    for (const stop of this.#stops.splice(0)) stop();
+    const slots = [...this.#slots.values()];
+    await Promise.all(
+      slots.map((slot) => this.#inTurn(slot, () => this.#stop(slot, "the daemon stopped", CLOSE_SECONDS))),
+    );
+  }
+
+  async #start(slot: Slot): Promise<void> {
+    if (this.#closing) throw new Refusal("shutting_down");
+    const { group } = slot;
+    const actor = group.actor(slot.actor_id);
+    if (actor.generation !== slot.generation) throw new Refusal("actor_not_found");
+    const plan = this.#launcher.plan(group, actor);
+    let begun: BegunLaunch | undefined;
+    const starting = (async () => {
+      begun = await this.#identities.begin(group, actor, plan.isOwn && plan.entry.hooks !== "none");
+      slot.run = newRun(begun.launch);
+      await this.#spawn(slot, slot.run, actor, plan, begun);
+    })();
+    slot.starting = starting;
+    try {
+      await starting;
+    } catch (error) {
+      const run = slot.run;
+      slot.run = null;
+      if (run?.process) await this.#ends.sweep(this.#ends.family(run.process.pid));
+      if (begun !== undefined) await this.#forget(slot);
+      slot.terminal.ended("couldn't be started");
+      throw error;
+    } finally {
+      slot.starting = null;
+    }
+  }
+
+  async #spawn(
+    slot: Slot,
+    run: Run,
+    actor: StoredActor,
+    plan: LaunchPlan,
+    begun: BegunLaunch,
+  ): Promise<void> {
+    const { group, terminal } = slot;
+    const { clock, random, log, reports, messaging } = this.#deps;
+    const process = await this.#launcher.spawn(group, actor, plan, begun, terminal);
+    run.process = process;
+    let tellExited = (_exit: ProcessExit): void => {};
+    const exit = new Promise<ProcessExit>((resolve) => (tellExited = resolve));
+    run.exited = exit.then(() => {
+      run.hasExited = true;
+    });
+    terminal.start(process, run.launch.started_at, {
+      reads: () => run.prompter?.consider(),
+      interrupted: () => reports.interrupted(run.launch),
+      exited: tellExited,
+    });
+    run.stored = await this.#identities.bind(group, run.stored, process.pid);
+    run.launch = launchOf(run.stored);
+    run.prompter = new Prompter({
+      room: messaging.get(group.group_id),
+      launch: run.launch,
+      entry: plan.entry,
+      answerWith: plan.answerWith,
+      terminal,
+      reports,
+      clock,
+      random,
+      log,
+      changed: () => this.#tellChanged(slot),
+    });
+    run.over = exit.then((how) => this.#over(slot, run, how));
+    for (const listener of this.#started) listener(run.launch);
+    run.prompter.open();
+    this.#tellChanged(slot);
+  }
+
+  async #stop(slot: Slot, reason: string, seconds: number = LIMITS.terminal.stopSeconds): Promise<void> {
+    const { run } = slot;
+    if (run === null || run.process === null) return;
+    run.requested = reason;
+    await this.#ends.end(run.process.pid, entryOf(run.launch.runtime).end.signal, run.exited, seconds);
+    await run.over;
+  }
+
+  /** The process has ended, and its output was told. */
+  async #over(slot: Slot, run: Run, exit: ProcessExit): Promise<void> {
+    const { group, actor_id } = slot;
+    const reason = run.requested ?? exitWords(exit);
+    try {
+      await run.prompter?.close(run.requested === null ? "process_exit" : "process_stopped");
+      if (run.requested === null && run.process !== null) {
+        await this.#ends.sweep(this.#ends.family(run.process.pid));
+      }
+      await this.#forget(slot);
+      if (run.requested === null) {
+        const data = { actor_id, reason: "process_exit", exit_code: exit.code, signal: exit.signal };
+        await group.note({ kind: "actor.stop", by: "system", data });
+      } else if (this.#closing) {
+        await group.note({ kind: "actor.stop", by: "system", data: { actor_id, reason: "daemon_stop" } });
+      }
+    } catch (error) {
+      this.#log("end", group, actor_id, error);
+    } finally {
+      slot.run = null;
+      slot.terminal.ended(reason);
+      for (const listener of this.#ended) listener(run.launch, { reason });
+      this.#tellChanged(slot);
+    }
+  }
+
+  async #forget({ group, actor_id }: Slot): Promise<void> {
+    // With the Group its files are gone, or another's.
+    if (this.#deps.registry.find(group.group_id) !== group) return;
+    await this.#identities.end(group, actor_id);
+    await removeHookCommand(this.#deps.files, group.paths, actor_id);
+  }
+
+  /** Processes of Actors that are gone, or whose Group is, end. */
+  #recheck(group_id: string): void {
+    const group = this.#deps.registry.find(group_id);
+    for (const [name, slot] of this.#slots) {
+      if (slot.group.group_id !== group_id) continue;
+      const actor = group?.record.actors.find(({ id }) => id === slot.actor_id);
+      if (slot.group === group && actor?.generation === slot.generation) {
+        slot.run?.prompter?.consider();
+        continue;
+      }
+      this.#slots.delete(name);
+      void this.#inTurn(slot, () => this.#stop(slot, "the Actor was removed")).catch((error: unknown) =>
+        this.#log("stop", slot.group, slot.actor_id, error),
+      );
+    }
+  }
+
+  #follow(group_id: string): void {
+    const room = this.#deps.messaging.find(group_id);
+    if (room !== undefined) room.whyWaiting = (actor_id) => this.whyWaiting(group_id, actor_id);
+  }
+
+  #slot(group: OpenGroup, { id, generation }: StoredActor): Slot {
+    const name = key(group.group_id, id);
+    const known = this.#slots.get(name);
+    if (known?.generation === generation && known.group === group) return known;
+    const { clock } = this.#deps;
+    const slot: Slot = {
+      group,
+      actor_id: id,
+      generation,
+      terminal: new ActorTerminal(() => clock.monotonic()),
+      run: null,
+      starting: null,
+      last: Promise.resolve(),
+    };
+    this.#slots.set(name, slot);
+    return slot;
+  }
+
+  #inTurn<Result>(slot: Slot, step: () => Promise<Result>): Promise<Result> {
+    const result = slot.last.then(step);
+    slot.last = result.catch(() => undefined);
+    return result;
+  }
+
+  #tellChanged({ group, actor_id }: Slot): void {
+    for (const listener of this.#changed) listener(group.group_id, actor_id);
+  }
+
+  #log(what: string, group: OpenGroup, actor_id: string, error: unknown): void {
+    const code = error instanceof Refusal ? { code: error.code } : errorFields(error);
+    this.#deps.log.warn(`runtime ${what}`, { group_id: group.group_id, actor_id, ...code });
+  }
+}
+
+function key(group_id: string, actor_id: string): string {
+  return `${group_id}/${actor_id}`;
+}
+
+function newRun(stored: StoredLaunch): Run {
+  return {
+    stored,
+    launch: launchOf(stored),
+    process: null,
+    prompter: null,
+    requested: null,
+    hasExited: false,
+    exited: Promise.resolve(),
+    over: Promise.resolve(),
+  };
+}
+
+function exitWords({ code, signal }: ProcessExit): string {
+  return signal === null ? `exited with code ${code}` : `ended by signal ${signal}`;
+}

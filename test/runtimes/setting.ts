@@ -1,0 +1,170 @@
+/** The real daemon with a small agent of the test's own in a real terminal. */
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DaemonClient } from "../../daemon/client/client.ts";
+import { type RunningDaemon, runDaemon } from "../../daemon/main.ts";
+import type { LedgerEvent } from "../../shared/events.ts";
+import type { InputOf } from "../../shared/operations/registry.ts";
+import { until } from "../withstand/daemon-process.ts";
+
+const AGENT = join(import.meta.dirname, "fake-agent.mjs");
+
+export interface AgentOptions {
+  readyWhen?: string;
+  silent?: boolean;
+  ignoreTerm?: boolean;
+}
+
+interface AgentNote {
+  start?: string[];
+  pid?: number;
+  cwd?: string;
+  columns?: number;
+  environment?: Record<string, string>;
+  prompt?: string;
+  bytes?: string;
+  signal?: string;
+}
+
+export class Setting {
+  readonly root = realpathSync(mkdtempSync(join(tmpdir(), "svc-runtimes-")));
+  readonly home = join(this.root, "home");
+  readonly project = join(this.root, "project");
+  readonly bin = join(this.root, "bin");
+  group_id = "";
+  #daemon: RunningDaemon | null = null;
+  #client: DaemonClient | null = null;
+
+  static async open(): Promise<Setting> {
+    const setting = new Setting();
+    mkdirSync(setting.project);
+    mkdirSync(setting.bin);
+    for (const name of ["claude", "other"]) {
+      const file = join(setting.bin, name);
+      writeFileSync(file, `#!/bin/sh\nexec '${process.execPath}' '${AGENT}' "$@"\n`);
+      chmodSync(file, 0o755);
+    }
+    await setting.start();
+    const { group_id } = await setting.client.result("attach", { path: setting.project });
+    setting.group_id = group_id;
+    return setting;
+  }
+
+  get client(): DaemonClient {
+    if (this.#client === null) throw new Error("the daemon isn't started");
+    return this.#client;
+  }
+
+  get daemon(): RunningDaemon {
+    if (this.#daemon === null) throw new Error("the daemon isn't started");
+    return this.#daemon;
+  }
+
+  async start(): Promise<void> {
+    this.#daemon = await runDaemon({ home: this.home, host: "127.0.0.1", port: 0, checkOutputs: true });
+    this.#client = new DaemonClient(this.home, null);
+  }
+
+  async stop(): Promise<void> {
+    this.#client?.close();
+    await this.#daemon?.stop();
+    this.#daemon = null;
+  }
+
+  async close(): Promise<void> {
+    await this.stop();
+    rmSync(this.root, { recursive: true, force: true });
+  }
+
+  log(actor_id: string): string {
+    return join(this.root, `${actor_id}.log`);
+  }
+
+  /** An Actor whose process is our agent. */
+  async add(
+    actor_id: string,
+    agent: AgentOptions = {},
+    more: Partial<InputOf<"actor_add">> = {},
+  ): Promise<void> {
+    await this.client.result("actor_add", {
+      group_id: this.group_id,
+      actor_id,
+      runner: "pty",
+      runtime: "claude",
+      command: [join(this.bin, "claude")],
+      ...more,
+      env: { FAKE_AGENT: JSON.stringify({ log: this.log(actor_id), ...agent }), ...more.env },
+    });
+  }
+
+  async startActor(actor_id: string): Promise<void> {
+    await this.client.result("actor_start", { group_id: this.group_id, actor_id });
+  }
+
+  async send(text: string, to: string[], more: Partial<InputOf<"send">> = {}): Promise<LedgerEvent> {
+    return (await this.client.result("send", { group_id: this.group_id, text, to, ...more })).event;
+  }
+
+  /** What our agent noted. */
+  notes(actor_id: string): AgentNote[] {
+    if (!existsSync(this.log(actor_id))) return [];
+    return readFileSync(this.log(actor_id), "utf8")
+      .split("\n")
+      .filter((line) => line !== "")
+      .map((line) => JSON.parse(line) as AgentNote);
+  }
+
+  prompts(actor_id: string): string[] {
+    return this.notes(actor_id).flatMap(({ prompt }) => (prompt === undefined ? [] : [prompt]));
+  }
+
+  async status(event_id: string, actor_id: string): Promise<{ state: string; reason: string }> {
+    const { statuses } = await this.client.result("ledger_statuses", {
+      group_id: this.group_id,
+      event_ids: [event_id],
+    });
+    return statuses[event_id]!.delivery_status[actor_id]!;
+  }
+
+  /** Waits until the message's delivery has the state. */
+  async reaches(
+    event_id: string,
+    actor_id: string,
+    state: string,
+  ): Promise<{ state: string; reason: string }> {
+    return until(
+      `${event_id} is ${state}`,
+      async () => {
+        const status = await this.status(event_id, actor_id);
+        return status.state === state ? status : null;
+      },
+      40_000,
+    );
+  }
+
+  async presence(actor_id: string): Promise<{ state: string; reason: string }> {
+    const { actor } = await this.client.result("actor_show", { group_id: this.group_id, actor_id });
+    return actor.presence;
+  }
+
+  async events(kind: string): Promise<LedgerEvent[]> {
+    const { events } = await this.client.result("ledger_tail", { group_id: this.group_id, limit: 200 });
+    return events.filter((event) => event.kind === kind);
+  }
+
+  deliveries(event_id: string): Promise<Record<string, unknown>[]> {
+    return this.events("runtime.delivery").then((events) =>
+      events.map(({ data }) => data).filter(({ source_event_id }) => source_event_id === event_id),
+    );
+  }
+}
