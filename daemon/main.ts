@@ -188,6 +188,7 @@ async function serve(parts: Parts): Promise<RunningDaemon> {
         links,
         hub,
         files: messaging,
+        terminals: runtimes,
         activity,
         metrics: {
           operations: () => dispatcher.counts,

@@ -18,9 +18,9 @@ import type { BrowserSessions } from "./browser-sessions.ts";
 import { EventSockets } from "./event-socket.ts";
 import { type Exchange, notForActors } from "./exchange.ts";
 import { failureLimit } from "./failure-limit.ts";
-import { serveHook } from "./hook.ts";
 import { type FileStore, serveBlob, serveUpload } from "./files.ts";
 import { GlobalStream } from "./global-stream.ts";
+import { serveHook } from "./hook.ts";
 import { serveLedgerStream } from "./ledger-stream.ts";
 import type { LocalCallers } from "./local-caller.ts";
 import type { LocalApp } from "./local-socket.ts";
@@ -33,6 +33,7 @@ import { EXHIBIT_PATHS, type Route, specialRoutes } from "./routes.ts";
 import { sessionRoutes } from "./session-routes.ts";
 import { type ListenerNames, siteOf } from "./site.ts";
 import type { StreamHub } from "./stream-hub.ts";
+import { TerminalSockets, type Terminals, terminalAt } from "./terminal-socket.ts";
 import type { WebApp } from "./web-listener.ts";
 
 export interface ApiDependencies {
@@ -46,6 +47,7 @@ export interface ApiDependencies {
   links: LoginLinks;
   hub: StreamHub;
   files: FileStore;
+  terminals: Terminals;
   activity: ActivityFeed;
   metrics: MetricSources;
   /** Whether requests are served: false before everything is open and while it closes. */
@@ -71,6 +73,23 @@ export function createApi(deps: ApiDependencies): Api {
   const { dispatcher, clock, log, requestIds, callers, hub } = deps;
   const globalStream = new GlobalStream(hub);
   const eventSockets = new EventSockets(hub);
+  const terminalSockets = new TerminalSockets(hub, deps.terminals);
+  /** A WebSocket of somebody who was let in. Terminals are for the user alone: whoever types there may do anything. */
+  const upgrade = (
+    request: IncomingMessage,
+    socket: Socket,
+    head: Buffer,
+    caller: Caller,
+    isAllowed: () => boolean,
+  ): void => {
+    const path = pathOf(request);
+    const terminal = terminalAt(path);
+    if (path !== EVENT_SOCKET_PATH && terminal === null) refuseUpgrade(socket, new Refusal("not_found"));
+    else if (caller.kind === "actor") refuseUpgrade(socket, notForActors());
+    else if (terminal === null) eventSockets.accept(request, socket, head, caller, isAllowed);
+    else if (caller.kind !== "user") refuseUpgrade(socket, new Refusal("permission_denied"));
+    else terminalSockets.accept(request, socket, head, terminal, caller, isAllowed);
+  };
 
   const localCheck =
     (request: IncomingMessage): (() => boolean) =>
@@ -91,7 +110,7 @@ export function createApi(deps: ApiDependencies): Api {
       ledgerStream: (exchange) => serveLedgerStream(hub, exchange, isAllowed(exchange)),
       activityStream: (exchange) => serveActivityStream(deps.activity, hub, exchange, isAllowed(exchange)),
       globalStream: (exchange) => globalStream.serve(exchange, isAllowed(exchange)),
-      eventSocketByPlainGet() {
+      webSocketByPlainGet() {
         throw new Refusal("invalid_request", { specifics: "This address takes WebSockets only." });
       },
     }),
@@ -111,11 +130,8 @@ export function createApi(deps: ApiDependencies): Api {
       introduce(request, response, caller, id);
       localApp(request, response);
     },
-    upgradeLocal(request, socket, head, caller) {
-      if (pathOf(request) !== EVENT_SOCKET_PATH) refuseUpgrade(socket, new Refusal("not_found"));
-      else if (caller.kind === "actor") refuseUpgrade(socket, notForActors());
-      else eventSockets.accept(request, socket, head, caller, localCheck(request));
-    },
+    upgradeLocal: (request, socket, head, caller) =>
+      upgrade(request, socket, head, caller, localCheck(request)),
     web(names) {
       const credentials: WebCredentials = {
         tokens: deps.tokens,
@@ -150,11 +166,10 @@ export function createApi(deps: ApiDependencies): Api {
           const refusal = site === null ? new Refusal("wrong_host") : checkOrigin(request, site);
           if (site === null || refusal !== null)
             return refuseUpgrade(socket, refusal ?? new Refusal("wrong_host"));
-          if (pathOf(request) !== EVENT_SOCKET_PATH) return refuseUpgrade(socket, new Refusal("not_found"));
           const found = authenticate(request, site, credentials);
           if (found === null || found instanceof Refusal)
             return refuseUpgrade(socket, new Refusal("unauthenticated"));
-          eventSockets.accept(request, socket, head, found.caller, () =>
+          upgrade(request, socket, head, found.caller, () =>
             isCaller(authenticate(request, site, credentials)),
           );
         },

@@ -22,7 +22,7 @@ export interface SpecialServices {
   blob: (exchange: Exchange) => Promise<void>;
   ledgerStream: (exchange: Exchange) => void;
   globalStream: (exchange: Exchange) => Promise<void>;
-  eventSocketByPlainGet: (exchange: Exchange) => void;
+  webSocketByPlainGet: (exchange: Exchange) => void;
   hook: (exchange: Exchange) => Promise<void>;
   activityStream: (exchange: Exchange) => void;
 }
@@ -40,7 +40,8 @@ export function specialRoutes(services: SpecialServices): Route[] {
     { method: "GET", path: `${group}/ledger/stream`, serve: services.ledgerStream },
     { method: "GET", path: `${group}/runtime-activity/stream`, serve: services.activityStream },
     { method: "GET", path: `${API_PREFIX}/events/stream`, serve: services.globalStream },
-    { method: "GET", path: `${API_PREFIX}/events/ws`, serve: services.eventSocketByPlainGet },
+    { method: "GET", path: `${API_PREFIX}/events/ws`, serve: services.webSocketByPlainGet },
+    { method: "GET", path: `${group}/actors/{actor_id}/term`, serve: services.webSocketByPlainGet },
   ];
 }
 

@@ -16,14 +16,14 @@ import { RequestIds } from "../../daemon/http/request-id.ts";
 import { StreamHub } from "../../daemon/http/stream-hub.ts";
 import { WebListener } from "../../daemon/http/web-listener.ts";
 import type { Ordinal, Page, PageRequest, Placed } from "../../daemon/ledger/types.ts";
-import { Refusal } from "../../shared/errors.ts";
-import type { LedgerEvent } from "../../shared/events.ts";
-import type { AccessToken } from "../../shared/operations/access.ts";
-import type { GroupSummary } from "../../shared/operations/groups.ts";
 import type { Clock, Timer } from "../../daemon/platform/clock.ts";
 import { RealFiles } from "../../daemon/platform/real-files.ts";
 import { RealNetwork } from "../../daemon/platform/real-network.ts";
 import { RealRandom } from "../../daemon/platform/real-random.ts";
+import { Refusal } from "../../shared/errors.ts";
+import type { LedgerEvent } from "../../shared/events.ts";
+import type { AccessToken } from "../../shared/operations/access.ts";
+import type { GroupSummary } from "../../shared/operations/groups.ts";
 import { type FakeHandlers, fakeDispatcher, MemoryLog } from "../operations/support.ts";
 
 export const GROUP = "g_00000000000a";
@@ -239,6 +239,11 @@ export async function openSetting(options: SettingOptions = {}): Promise<Setting
     sessions,
     links,
     hub,
+    terminals: {
+      attach() {
+        throw new Refusal("actor_not_found");
+      },
+    },
     files: options.files ?? {
       upload: () => Promise.reject(new Refusal("blob_not_found")),
       openBlob() {

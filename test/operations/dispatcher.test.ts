@@ -48,6 +48,8 @@ describe("the dispatcher", () => {
   it("refuses unknown fields of every operation, and names them", async () => {
     const dispatcher = fakeDispatcher();
     for (const contract of OPERATIONS.values()) {
+      // A runtime's own payload, whose fields are its business.
+      if (contract.name === "hook_submit") continue;
       const [kind] = contract.callers;
       const caller = ALL.find((one) => one.kind === kind)!;
       const outcome = await dispatcher.call(
