@@ -38,24 +38,21 @@ export type HookCommand = readonly [program: string, ...args: string[]];
 /** Writes what the launch's hooks need. Throws storage_full or storage_failed. */
 export async function prepareHookCommand(options: HookCommandOptions): Promise<HookCommand> {
   const { files, paths, actor_id, socket, curl } = options;
-  const { fields, script } = filesOf(paths, actor_id);
+  const fields = fieldsFile(paths, actor_id);
   try {
     await ensureDirectory(files, paths.hooks);
     await replaceFile(files, fields, Buffer.from(headFields(options)));
-    if (curl === null) return [options.node, options.svc, "hook", socket, fields];
-    await replaceFile(files, script, Buffer.from(hookScript(curl, socket, fields)));
-    return ["/bin/sh", script];
   } catch (error) {
     throw storageRefusal(error);
   }
+  if (curl === null) return [options.node, options.svc, "hook", socket, fields];
+  return ["/bin/sh", "-c", hookScript(curl, socket, fields)];
 }
 
 /** After the process has ended. Throws storage_failed. */
 export async function removeHookCommand(files: Files, paths: GroupPaths, actor_id: string): Promise<void> {
-  const { fields, script } = filesOf(paths, actor_id);
   try {
-    const removed = [fields, script].map((path) => unlinkIfThere(files, path));
-    if (removed.includes(true)) await syncDirectory(files, paths.hooks);
+    if (unlinkIfThere(files, fieldsFile(paths, actor_id))) await syncDirectory(files, paths.hooks);
   } catch (error) {
     throw storageRefusal(error);
   }
@@ -81,8 +78,8 @@ export function httpHook(origin: string): {
   };
 }
 
-function filesOf(paths: GroupPaths, actor_id: string): { fields: string; script: string } {
-  return { fields: join(paths.hooks, `${actor_id}.head`), script: join(paths.hooks, `${actor_id}.sh`) };
+function fieldsFile(paths: GroupPaths, actor_id: string): string {
+  return join(paths.hooks, `${actor_id}.head`);
 }
 
 /** As curl's `-H @FILE` reads them. A name without a value takes a field away that curl would add. */
@@ -97,19 +94,15 @@ function headFields({ socketKey, token }: HookCommandOptions): string {
 }
 
 /**
+ * Given to the shell as text: a script in a file could be gone when a late hook comes, and the shell's own failure (2) means "block this" to Claude.
  * `-q` and `--noproxy` keep the user's curl settings out. `-T .` sends standard input as it comes, so that the time limit holds while it is
  * open, and the daemon ends what grows too large.
  */
 function hookScript(curl: string, socket: string, fields: string): string {
   const url = `http://localhost${SOCKET_OPERATION_PREFIX}hook_submit`;
   const seconds = LIMITS.activity.hook.waitSeconds;
-  return [
-    "# svc hook: tells svc what the agent does. Prints nothing, always succeeds.",
-    `${quoted(curl)} -q -s -m ${seconds} --noproxy '*' -o /dev/null --unix-socket ${quoted(socket)} \\`,
-    `  -H @${quoted(fields)} -X POST -T . ${url} >/dev/null 2>&1`,
-    "exit 0",
-    "",
-  ].join("\n");
+  const options = `-q -s -m ${seconds} --noproxy '*' -o /dev/null --unix-socket ${quoted(socket)}`;
+  return `${quoted(curl)} ${options} -H @${quoted(fields)} -X POST -T . ${url} >/dev/null 2>&1; exit 0`;
 }
 
 function quoted(text: string): string {

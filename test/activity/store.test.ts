@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { Refusal } from "../../shared/errors.ts";
 import type { RuntimeActivityEvent } from "../../shared/activity/event.ts";
+import { Refusal } from "../../shared/errors.ts";
 import { verifies } from "../requirements.ts";
 import { diskError, FaultyFiles } from "./faulty-files.ts";
 import { claude, openSetting, type Setting } from "./setting.ts";

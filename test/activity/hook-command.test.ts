@@ -1,0 +1,231 @@
+/** `svc hook` as runtimes run it: the shell script and the Node program must behave the same. */
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readFileSync, rmSync, statSync } from "node:fs";
+import { createServer, type Socket } from "node:net";
+import { join } from "node:path";
+import { PAYLOAD_BYTES, WAIT_MS } from "../../cli/hook/main.ts";
+import {
+  type HookCommand,
+  httpHook,
+  prepareHookCommand,
+  removeHookCommand,
+} from "../../daemon/activity/hook-command.ts";
+import type { Launch } from "../../daemon/activity/launches.ts";
+import { replaceFile } from "../../daemon/home/durable.ts";
+import { writeAddress } from "../../daemon/home/endpoint.ts";
+import { homePaths } from "../../daemon/home/paths.ts";
+import { findCurl } from "../../daemon/platform/find-curl.ts";
+import { RealFiles } from "../../daemon/platform/real-files.ts";
+import { LIMITS } from "../../shared/limits.ts";
+import { ENVIRONMENT } from "../../shared/names.ts";
+import { verifies } from "../requirements.ts";
+import { type Served, SOCKET_KEY, serve, TOKEN } from "./served.ts";
+import { claude, openSetting, type Setting } from "./setting.ts";
+
+const SVC = join(import.meta.dirname, "../../dist/svc.cjs");
+const files = new RealFiles();
+
+interface Ended {
+  code: number | null;
+  output: string;
+  milliseconds: number;
+}
+
+/** Runs the command and gives it `input`; standard input stays open when that is null. */
+async function run(
+  [program, ...args]: HookCommand,
+  input: string | Buffer | null,
+  environment: Record<string, string> = {},
+): Promise<Ended> {
+  const begin = performance.now();
+  const child = spawn(program, args, {
+    stdio: ["pipe", "pipe", "pipe"],
+    env: { PATH: process.env["PATH"] ?? "", ...environment },
+  });
+  let output = "";
+  child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
+  child.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()));
+  // A hook that has seen enough closes its input.
+  child.stdin.on("error", () => {});
+  if (input !== null) child.stdin.end(input);
+  const [code] = (await once(child, "close")) as [number | null];
+  return { code, output, milliseconds: performance.now() - begin };
+}
+
+describe("svc hook", () => {
+  let setting: Setting;
+  let served: Served;
+  let launch: Launch;
+  beforeEach(async () => {
+    setting = await openSetting();
+    await setting.addActor("ann", "claude");
+    launch = setting.launches.launch(setting.group, "ann");
+    served = await serve(setting, () => launch);
+  });
+  afterEach(async () => {
+    await served.close();
+    await setting.close();
+  });
+
+  const prepare = (curl: string | null, socket = served.socket): Promise<HookCommand> =>
+    prepareHookCommand({
+      files,
+      paths: setting.group.paths,
+      actor_id: "ann",
+      socket,
+      socketKey: SOCKET_KEY,
+      token: TOKEN,
+      curl,
+      node: process.execPath,
+      svc: SVC,
+    });
+
+  it("finds the curl of this machine, and none where there is none", () => {
+    const curl = findCurl(process.env["PATH"] ?? "");
+    assert.ok(curl !== null, "the tests need curl");
+    assert.equal(findCurl(""), null);
+    assert.equal(findCurl("relative:/nonexistent"), null);
+  });
+
+  const variants: [string, () => string | null][] = [
+    ["shell script", () => findCurl(process.env["PATH"] ?? "")],
+    ["Node program", () => null],
+  ];
+  for (const [name, curl] of variants) {
+    describe(name, () => {
+      const quiet = (ended: Ended): void => assert.deepEqual([ended.code, ended.output], [0, ""]);
+
+      it("submits one event and says nothing", async () => {
+        verifies("HOOK-001", "HOOK-009", "HOOK-010");
+        const command = await prepare(curl());
+        quiet(await run(command, JSON.stringify(claude().start())));
+        quiet(await run(command, JSON.stringify(claude().pre("t1"), null, 2)));
+        assert.deepEqual(
+          setting.snapshot().map(({ status, operation_id }) => `${status} ${operation_id}`),
+          ["started ", "started t1"],
+        );
+      });
+
+      it("keeps the token in owner-only files and out of its arguments, and takes them away afterwards", async () => {
+        const command = await prepare(curl());
+        assert.ok(!command.join(" ").includes(TOKEN) && !command.join(" ").includes(SOCKET_KEY));
+        const own = files.list(setting.group.paths.hooks);
+        assert.deepEqual(own, ["ann.head"]);
+        const file = join(setting.group.paths.hooks, "ann.head");
+        assert.equal(statSync(file).mode & 0o777, 0o600);
+        assert.ok(readFileSync(file, "utf8").includes(TOKEN));
+        await removeHookCommand(files, setting.group.paths, "ann");
+        assert.deepEqual(files.list(setting.group.paths.hooks), []);
+        // A hook that comes late must not fail either: a failure could block what the runtime does.
+        quiet(await run(command, "{}"));
+      });
+
+      it("ends well whatever it is given and whatever the daemon says", async () => {
+        const command = await prepare(curl());
+        const depth = "[".repeat(1000) + "]".repeat(1000);
+        for (const input of ["", "nonsense", "[]", '{"a":1,"a":2}', depth, Buffer.from([0xff, 0])])
+          quiet(await run(command, input));
+        launch = { ...launch, token_digest: "another" };
+        quiet(await run(command, JSON.stringify(claude().start())));
+        assert.deepEqual(setting.snapshot(), []);
+      });
+
+      it("takes a payload of one MiB and no more", async () => {
+        const command = await prepare(curl());
+        await setting.submit(launch, claude().start());
+        const padded = (bytes: number, id: string): string => {
+          const payload = JSON.stringify(claude().pre(id, "Write", { tool_input: { text: "" } }));
+          return payload.replace('"text":""', `"text":"${"x".repeat(bytes - payload.length)}"`);
+        };
+        assert.equal(padded(LIMITS.activity.hook.payloadBytes, "t1").length, 1024 * 1024);
+        quiet(await run(command, padded(LIMITS.activity.hook.payloadBytes, "t1")));
+        quiet(await run(command, padded(LIMITS.activity.hook.payloadBytes + 1, "t2")));
+        quiet(await run(command, padded(40 * 1024 * 1024, "t3")));
+        assert.deepEqual(
+          setting.snapshot().map(({ operation_id }) => operation_id),
+          ["", "t1"],
+        );
+      });
+
+      it("works when the daemon is gone", async () => {
+        const command = await prepare(curl(), join(setting.root, "nothing"));
+        quiet(await run(command, JSON.stringify(claude().start())));
+        rmSync(served.socket, { force: true });
+        quiet(await run(await prepare(curl()), JSON.stringify(claude().start())));
+      });
+
+      it("waits three seconds at most: for a daemon that says nothing, and for an input that never ends", async () => {
+        const silent: Socket[] = [];
+        const server = createServer((socket) => void silent.push(socket.on("error", () => {})));
+        const path = join(setting.root, "silent");
+        await new Promise<void>((done) => server.listen(path, done));
+        const command = await prepare(curl(), path);
+        const [unanswered, unending] = await Promise.all([
+          run(command, JSON.stringify(claude().start())),
+          run(command, null),
+        ]);
+        for (const ended of [unanswered, unending]) {
+          quiet(ended);
+          assert.ok(ended.milliseconds > 2500 && ended.milliseconds < 4500, `${ended.milliseconds} ms`);
+        }
+        for (const socket of silent) socket.destroy();
+        server.close();
+      });
+
+      it("isn't led astray by the environment", async () => {
+        const command = await prepare(curl());
+        const environment = {
+          http_proxy: "http://127.0.0.1:9",
+          ALL_PROXY: "http://127.0.0.1:9",
+          CURL_HOME: setting.root,
+          HOME: setting.root,
+        };
+        await replaceFile(
+          files,
+          join(setting.root, ".curlrc"),
+          Buffer.from("verbose\noutput = /dev/stderr\n"),
+        );
+        quiet(await run(command, JSON.stringify(claude().start()), environment));
+        assert.equal(setting.snapshot().length, 1);
+      });
+    });
+  }
+
+  it("finds daemon and token by the environment where it is given neither", async () => {
+    verifies("HOOK-005");
+    const paths = homePaths(setting.root);
+    files.mkdir(paths.daemon.directory);
+    await replaceFile(files, paths.daemon.key, Buffer.from(`${SOCKET_KEY}\n`));
+    await writeAddress(files, paths, {
+      pid: 1,
+      version: "0.0.0",
+      socket: served.socket,
+      web_origin: null,
+      started_at: "",
+    });
+    const environment = { [ENVIRONMENT.home]: setting.root, [ENVIRONMENT.launchToken]: TOKEN };
+    const command: HookCommand = [process.execPath, SVC, "hook"];
+    const ended = await run(command, JSON.stringify(claude().start()), environment);
+    assert.deepEqual([ended.code, ended.output], [0, ""]);
+    assert.equal(setting.snapshot().length, 1);
+    for (const broken of [
+      {},
+      { [ENVIRONMENT.home]: setting.root },
+      { ...environment, [ENVIRONMENT.home]: "/none" },
+    ]) {
+      const { code, output } = await run(command, "{}", broken);
+      assert.deepEqual([code, output], [0, ""]);
+    }
+  });
+
+  it("has the limits of the table, and a form for runtimes that post by themselves", () => {
+    assert.equal(PAYLOAD_BYTES, LIMITS.activity.hook.payloadBytes);
+    assert.equal(WAIT_MS, LIMITS.activity.hook.waitSeconds * 1000);
+    const hook = httpHook("http://127.0.0.1:8848");
+    assert.equal(hook.url, "http://127.0.0.1:8848/hook");
+    assert.deepEqual(hook.headers, { Authorization: "Bearer $SVC_LAUNCH_TOKEN" });
+    assert.ok(existsSync(SVC));
+  });
+});

@@ -1,0 +1,59 @@
+/** The activity room behind a real local socket, with the launch token of one Actor. */
+import { join } from "node:path";
+import type { Launch } from "../../daemon/activity/launches.ts";
+import { type LaunchIdentity, LocalCallers } from "../../daemon/http/local-caller.ts";
+import { LocalSocket } from "../../daemon/http/local-socket.ts";
+import { RequestIds } from "../../daemon/http/request-id.ts";
+import type { Dispatcher } from "../../daemon/operations/dispatcher.ts";
+import { RealClock } from "../../daemon/platform/real-clock.ts";
+import { RealNetwork } from "../../daemon/platform/real-network.ts";
+import { RealRandom } from "../../daemon/platform/real-random.ts";
+import type { FakeHandlers } from "../operations/support.ts";
+import { fakeDispatcher } from "../operations/support.ts";
+import type { Setting } from "./setting.ts";
+
+export const SOCKET_KEY = "k".repeat(43);
+export const TOKEN = "t".repeat(43);
+
+/** What `LaunchTokens` answers for the token of a launch. */
+export function verifier(launch: () => Launch): (token: string) => LaunchIdentity | null {
+  return (token) => {
+    const { group_id, actor_id, generation, token_digest: digest } = launch();
+    return token === TOKEN ? { group_id, actor_id, generation, digest } : null;
+  };
+}
+
+export interface Served {
+  socket: string;
+  dispatcher: Dispatcher;
+  close(): Promise<void>;
+}
+
+export async function serve(
+  { root, activity, log }: Setting,
+  launch: () => Launch,
+  more: FakeHandlers = {},
+): Promise<Served> {
+  const network = new RealNetwork();
+  const dispatcher = fakeDispatcher({ ...activity.handlers(), ...more }, { log, checkOutputs: true });
+  const local = new LocalSocket({
+    dispatcher,
+    callers: new LocalCallers({ socketKey: SOCKET_KEY, verifyLaunchToken: verifier(launch) }),
+    requestIds: new RequestIds(new RealRandom()),
+    clock: new RealClock(),
+    log,
+    app: () => Promise.reject(new Error("nothing else is served here")),
+    upgrade: (_request, socket) => socket.destroy(),
+    lifeline: () => () => {},
+  });
+  const socket = join(root, "socket");
+  await network.listen(local.server, { path: socket });
+  return {
+    socket,
+    dispatcher,
+    close: async () => {
+      local.destroy();
+      await network.close(local.server);
+    },
+  };
+}
