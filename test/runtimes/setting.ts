@@ -12,7 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DaemonClient } from "../../daemon/client/client.ts";
-import { type RunningDaemon, runDaemon } from "../../daemon/main.ts";
+import type { RunningDaemon } from "../../daemon/main.ts";
 import type { LedgerEvent } from "../../shared/events.ts";
 import type { InputOf } from "../../shared/operations/registry.ts";
 import { until } from "../withstand/daemon-process.ts";
@@ -71,6 +71,8 @@ export class Setting {
   }
 
   async start(): Promise<void> {
+    // As it runs: its own parts import one another this way.
+    const { runDaemon } = await import("../../daemon/main.ts");
     this.#daemon = await runDaemon({ home: this.home, host: "127.0.0.1", port: 0, checkOutputs: true });
     this.#client = new DaemonClient(this.home, null);
   }
