@@ -10,7 +10,7 @@ import { type Api, createApi } from "../../daemon/http/api.ts";
 import { BrowserSessions } from "../../daemon/http/browser-sessions.ts";
 import type { FileStore } from "../../daemon/http/files.ts";
 import type { FollowedLedger } from "../../daemon/http/ledger-subscription.ts";
-import { LocalCallers } from "../../daemon/http/local-caller.ts";
+import { type LaunchIdentity, LocalCallers } from "../../daemon/http/local-caller.ts";
 import { LoginLinks } from "../../daemon/http/login-links.ts";
 import { RequestIds } from "../../daemon/http/request-id.ts";
 import { StreamHub } from "../../daemon/http/stream-hub.ts";
@@ -161,6 +161,7 @@ export interface SettingOptions {
   handlers?: FakeHandlers;
   files?: FileStore;
   activity?: ActivityFeed;
+  verifyLaunchToken?: (token: string) => LaunchIdentity | null;
   tls?: { cert: string; key: string };
   manualOrigin?: string;
   workbench?: string;
@@ -234,7 +235,10 @@ export async function openSetting(options: SettingOptions = {}): Promise<Setting
     clock,
     log,
     requestIds,
-    callers: new LocalCallers({ socketKey: "k", verifyLaunchToken: () => null }),
+    callers: new LocalCallers({
+      socketKey: "k",
+      verifyLaunchToken: options.verifyLaunchToken ?? (() => null),
+    }),
     tokens,
     sessions,
     links,

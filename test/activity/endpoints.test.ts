@@ -1,0 +1,266 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { request } from "node:http";
+import { join } from "node:path";
+import { RuntimeActivityEvent } from "../../shared/activity/event.ts";
+import type { Launch } from "../../daemon/activity/launches.ts";
+import { openSetting as openHttp, type Setting as HttpSetting, until } from "../http/setting.ts";
+import { verifies } from "../requirements.ts";
+import { TOKEN, verifier } from "./served.ts";
+import { claude, codex, openSetting, type Payload, type Setting } from "./setting.ts";
+
+const EVENT = "event: runtime-activity\ndata: ";
+
+interface Client {
+  /** Bodies of the `runtime-activity` events so far. */
+  events(): RuntimeActivityEvent[];
+  status: number;
+  text(): string;
+  isEnded(): boolean;
+  close(): void;
+}
+
+describe("runtime activity over HTTP", () => {
+  let setting: Setting;
+  let http: HttpSetting;
+  let launch: Launch;
+  let base: string;
+  const clients: Client[] = [];
+  const { start, prompt, pre, post, notify, event } = claude();
+  const admin = { authorization: `Bearer ${"a".repeat(20)}` };
+  const member = { authorization: `Bearer ${"m".repeat(20)}` };
+  const stranger = { authorization: `Bearer ${"s".repeat(20)}` };
+
+  beforeEach(async () => {
+    setting = await openSetting();
+    await setting.addActor("ann", "claude");
+    launch = setting.launches.launch(setting.group, "ann");
+    const { activity, group } = setting;
+    http = await openHttp({
+      handlers: activity.handlers(),
+      activity,
+      verifyLaunchToken: verifier(() => launch),
+    });
+    http.tokens.add("a".repeat(20), "administrator");
+    http.tokens.add("m".repeat(20), "restricted", [group.group_id]);
+    http.tokens.add("s".repeat(20), "restricted", ["g_00000000000b"]);
+    base = `/api/v1/groups/${group.group_id}/runtime-activity`;
+  });
+  afterEach(async () => {
+    for (const client of clients.splice(0)) client.close();
+    await http.close();
+    await setting.close();
+  });
+
+  const follow = async (query = "", headers: Record<string, string> = admin): Promise<Client> => {
+    let text = "";
+    let ended = false;
+    const client = await new Promise<Client>((resolve, reject) => {
+      const sent = request(
+        { host: "127.0.0.1", port: http.port, path: `${base}/stream${query}`, agent: false, headers },
+        (response) => {
+          response.on("data", (chunk: Buffer) => (text += chunk.toString()));
+          response.on("close", () => (ended = true)).on("error", () => {});
+          resolve({
+            status: response.statusCode!,
+            text: () => text,
+            isEnded: () => ended,
+            close: () => sent.destroy(),
+            events: () =>
+              text
+                .split("\n\n")
+                .slice(0, -1)
+                .filter((part) => part.startsWith(EVENT))
+                .map((part) => RuntimeActivityEvent.parse(JSON.parse(part.slice(EVENT.length)))),
+          });
+        },
+      );
+      sent.on("error", reject);
+      sent.end();
+    });
+    clients.push(client);
+    return client;
+  };
+  const submit = async (...payloads: Payload[]): Promise<void> => {
+    for (const payload of payloads) {
+      setting.clock.advance(5);
+      await setting.submit(launch, payload);
+    }
+  };
+  const seen = (client: Client, count: number): Promise<void> =>
+    until(() => client.events().length >= count, `${count} events`);
+
+  it("a snapshot and a stream give the same events", async () => {
+    verifies("ACT-001", "ACT-005", "ACT-027", "ACT-028", "ACT-036");
+    const client = await follow();
+    await submit(start(), prompt("p1"), pre("t1"), post("t1"));
+    await seen(client, 4);
+    const { status, result } = await http.send("GET", `${base}/snapshot`, { headers: admin });
+    assert.equal(status, 200);
+    const { count, events } = result as { count: number; events: RuntimeActivityEvent[] };
+    assert.equal(count, 3);
+    const last = new Map(client.events().map((one) => [one.activity_id, one]));
+    assert.deepEqual(events, [...last.values()]);
+    assert.equal(client.events().length, 4, "one for every accepted event");
+  });
+
+  it("replay restores the present view; without it a stream begins with what comes", async () => {
+    verifies("ACT-029", "ACT-030", "ACT-031", "ACT-032");
+    await submit(start(), pre("t1"));
+    const [replayed, omitted, fresh] = [
+      await follow("?replay=true"),
+      await follow(),
+      await follow("?replay=false"),
+    ];
+    await seen(replayed, 2);
+    await submit(post("t1"));
+    for (const [client, count] of [
+      [replayed, 3],
+      [omitted, 1],
+      [fresh, 1],
+    ] as const) {
+      await seen(client, count);
+      assert.equal(client.events().length, count);
+      assert.equal(client.events().at(-1)?.status, "completed");
+    }
+    for (const query of ["?replay=maybe", "?replay=", "?replay=1", "?replay=true&replay=false", "?after=x"]) {
+      const refused = await http.send("GET", `${base}/stream${query}`, { headers: admin });
+      assert.deepEqual([refused.status, refused.code], [400, "invalid_args"], query);
+    }
+  });
+
+  it("takes the credentials of every other route and shows nothing of another Group", async () => {
+    verifies("ACT-034", "ACT-035");
+    for (const path of ["snapshot", "stream"]) {
+      const address = `${base}/${path}`;
+      assert.equal((await http.send("GET", address)).status, 401);
+      const foreign = await http.send("GET", address, { headers: stranger });
+      assert.deepEqual([foreign.status, foreign.code], [404, "group_not_found"]);
+      const wrong = address.replace(setting.group.group_id, "g_nonsense");
+      assert.equal((await http.send("GET", wrong, { headers: admin })).status, 400);
+    }
+    assert.equal((await http.send("GET", `${base}/snapshot`, { headers: member })).status, 200);
+    assert.equal((await follow("", member)).status, 200);
+  });
+
+  it("a damaged store is 503 and never an empty list; an open stream keeps its view and goes on later", async () => {
+    verifies("ACT-038", "ACT-039", "ACT-040", "ACT-041", "ACT-042");
+    await submit(start(), pre("t1"));
+    const client = await follow("?replay=true");
+    await seen(client, 2);
+    const path = setting.recordsPath("ann");
+    const good = readFileSync(path);
+    writeFileSync(path, "{");
+    const snapshot = await http.send("GET", `${base}/snapshot`, { headers: admin });
+    assert.deepEqual([snapshot.status, snapshot.code], [503, "runtime_activity_unavailable"]);
+    assert.ok(!snapshot.text.includes("events"));
+    assert.equal((await http.send("GET", `${base}/stream?replay=true`, { headers: admin })).status, 503);
+    await assert.rejects(submit(post("t1")));
+    assert.equal(client.events().length, 2);
+    assert.equal(client.isEnded(), false);
+    writeFileSync(path, good);
+    await submit(post("t1"));
+    await seen(client, 3);
+  });
+
+  it("a stream ends with its Group, and a client that left is forgotten", async () => {
+    verifies("ACT-037");
+    const [staying, leaving] = [await follow(), await follow()];
+    assert.equal(http.hub.size, 2);
+    leaving.close();
+    await until(() => http.hub.size === 1, "the client to be forgotten");
+    await submit(start());
+    await seen(staying, 1);
+    assert.equal(leaving.text(), "");
+    await setting.registry.delete(setting.group.group_id, setting.group.group_id);
+    await until(() => staying.isEnded(), "the stream to end");
+    assert.equal(http.hub.size, 0);
+  });
+
+  it("a stream ends when its credential does", async () => {
+    const client = await follow("", member);
+    const id = [...http.tokens.records.values()].find(({ groups }) =>
+      groups.includes(setting.group.group_id),
+    )!.id;
+    await http.tokens.revoke(id);
+    await until(() => client.isEnded(), "the stream to end");
+  });
+
+  it("takes hooks that a runtime posts by itself, with the launch token alone, and answers nothing", async () => {
+    verifies("HOOK-009");
+    const bearer = { authorization: `Bearer ${TOKEN}` };
+    const accepted = await http.send("POST", "/hook", { headers: bearer, body: start() });
+    assert.deepEqual([accepted.status, accepted.text], [204, ""]);
+    assert.equal(setting.snapshot().length, 1);
+    const discarded = await http.send("POST", "/hook", { headers: bearer, body: { hook_event_name: "x" } });
+    assert.deepEqual([discarded.status, discarded.text], [204, ""]);
+    for (const headers of [{}, admin, { authorization: `Bearer ${"x".repeat(43)}` }])
+      assert.equal((await http.send("POST", "/hook", { headers, body: start() })).status, 401);
+  });
+
+  it("keeps no prompt, input, output or notification text: not in the Home, the log or any answer", async () => {
+    verifies("ACT-019", "ACT-020", "ACT-021", "ACT-022");
+    const client = await follow("?replay=true");
+    const secrets = Array.from({ length: 14 }, (_, index) => `SECRET-${index}-marker`);
+    const secret = (index: number): string => secrets[index]!;
+    await submit(
+      start(),
+      prompt("p1", secret(0)),
+      pre("t1", "Bash", { tool_input: { command: secret(1), description: secret(2) } }),
+      event("PermissionRequest", {
+        tool_name: "Bash",
+        tool_input: secret(3),
+        permission_suggestions: [secret(4)],
+      }),
+      notify("permission_prompt", { message: secret(5), title: secret(6) }),
+      post("t1", "Bash", { tool_response: { stdout: secret(7) }, tool_input: { command: secret(1) } }),
+      pre("t2", "Write", { tool_input: secret(8) }),
+      { ...claude().fail("t2", "Write"), error: secret(9) },
+      event("Stop", { prompt_id: "p1", last_assistant_message: secret(10) }),
+      notify(secret(11)),
+      event(secret(12)),
+      {
+        hook_event_name: "PreToolUse",
+        session_id: `${secret(13)} with spaces`,
+        tool_name: "Bash",
+        tool_use_id: "t",
+      },
+    );
+    await setting.addActor("bob", "codex");
+    const bob = setting.launches.launch(setting.group, "bob");
+    const turn = codex("u1");
+    for (const payload of [
+      turn.start(),
+      turn.prompt({ prompt: secret(0) }),
+      turn.pre("c1", "Bash", { tool_input: secret(1) }),
+    ])
+      await setting.submit(bob, payload);
+    // What goes wrong must not tell either.
+    writeFileSync(setting.recordsPath("bob"), `{"${secret(1)}"`);
+    await assert.rejects(
+      setting.submit(bob, turn.post("c1", "Bash", { tool_response: secret(7) })),
+      (error: Error) => {
+        for (const one of secrets)
+          assert.ok(!JSON.stringify([error, error.message, error.stack]).includes(one));
+        return true;
+      },
+    );
+    writeFileSync(setting.recordsPath("bob"), "");
+    setting.launches.end(bob);
+    await seen(client, 8);
+    setting.clock.advance(1000);
+    const answers = [
+      (await http.send("GET", `${base}/snapshot`, { headers: admin })).text,
+      client.text(),
+      JSON.stringify([setting.log.lines, http.log.lines, setting.ledger()]),
+    ];
+    const files = readdirSync(setting.root, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => readFileSync(join(entry.parentPath, entry.name), "latin1"));
+    assert.ok(
+      files.some((text) => text.includes('"tool_name":"Bash"')),
+      "the Home was looked at",
+    );
+    for (const text of [...answers, ...files]) for (const one of secrets) assert.ok(!text.includes(one), one);
+  });
+});
