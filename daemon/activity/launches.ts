@@ -69,15 +69,3 @@ export interface LaunchReports {
   /** What the launch does as its hooks tell at this moment. */
   doing(launch: Launch): "stopped" | "idle" | "working" | "waiting" | "unavailable";
 }
-
-/** Where nothing is launched. */
-export const NO_LAUNCHES: Launches = {
-  current: () => null,
-  committed: () => null,
-  settled: async () => {},
-  isAlive: () => false,
-  running: () => [],
-  quietSeconds: () => null,
-  onStarted: () => () => {},
-  onEnded: () => () => {},
-};

@@ -134,7 +134,9 @@ describe("terminals", function () {
     await shell("parent", "setsid sleep 1000 & echo $! > child; trap '' HUP; wait");
     await setting.startActor("parent");
     const file = join(setting.project, "child");
-    const child = await until("it has a child", () => existsSync(file) && Number(readFileSync(file, "utf8")));
+    const child = await until("it has a child", () =>
+      existsSync(file) ? Number(readFileSync(file, "utf8")) || null : null,
+    );
     await Promise.all(
       ["stubborn", "parent"].map((actor_id) =>
         setting.client.result("actor_stop", { group_id: setting.group_id, actor_id }),

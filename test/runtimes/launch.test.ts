@@ -1,0 +1,170 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DaemonClient } from "../../daemon/client/client.ts";
+import { homePaths } from "../../daemon/home/paths.ts";
+import { RealProcesses } from "../../daemon/platform/real-processes.ts";
+import { verifies } from "../requirements.ts";
+import { DaemonProcess, until } from "../withstand/daemon-process.ts";
+import { Setting } from "./setting.ts";
+
+const SOURCES = ["--import", "tsx", join(import.meta.dirname, "../../daemon/main.ts")];
+
+describe("launches", function () {
+  this.timeout(60_000);
+  let setting: Setting;
+  beforeEach(async () => {
+    setting = await Setting.open();
+  });
+  afterEach(() => setting.close());
+
+  async function started(actor_id: string) {
+    await setting.startActor(actor_id);
+    await until("it runs", () => setting.notes(actor_id).length > 0);
+    return setting.notes(actor_id).at(-1)!;
+  }
+
+  function tokenOf(note: { environment?: Record<string, string> }): string {
+    return note.environment!["SVC_LAUNCH_TOKEN"]!;
+  }
+
+  async function speaks(token: string): Promise<string> {
+    const client = new DaemonClient(setting.home, token);
+    try {
+      const answer = await client.call("bootstrap", { group_id: setting.group_id });
+      return answer.ok ? "yes" : answer.error.code;
+    } finally {
+      client.close();
+    }
+  }
+
+  it("give the process its directory, environment and hooks, and nothing of the daemon's own", async () => {
+    verifies("HOOK-001");
+    await setting.add("env", {}, { env: { MINE: "public", BOTH: "public", SVC_ACTOR_ID: "forged" } });
+    const secret = "private-value-7f3a";
+    await setting.client.result("actor_secrets", {
+      group_id: setting.group_id,
+      actor_id: "env",
+      set: { BOTH: secret },
+    });
+    const { cwd, start, environment = {} } = await started("env");
+    assert.equal(cwd, setting.project);
+    assert.deepEqual(
+      [environment["MINE"], environment["BOTH"], environment["SVC_HOME"], environment["SVC_GROUP_ID"]],
+      ["public", secret, setting.home, setting.group_id],
+    );
+    assert.equal(environment["SVC_ACTOR_ID"], "env");
+    assert.ok(environment["PATH"]);
+    const token = environment["SVC_LAUNCH_TOKEN"]!;
+    assert.ok(!JSON.stringify(start).includes(token), "no token in the arguments");
+    const settings = JSON.parse(start![start!.indexOf("--settings") + 1]!) as { hooks: object };
+    assert.ok("UserPromptSubmit" in settings.hooks && "PermissionRequest" in settings.hooks);
+    const servers = JSON.parse(start![start!.indexOf("--mcp-config") + 1]!) as {
+      mcpServers: { svc: { env: Record<string, string> } };
+    };
+    assert.equal(
+      servers.mcpServers.svc.env["SVC_ACTOR_FILE"],
+      homePaths(setting.home).group(setting.group_id).tokenFile("env"),
+    );
+    const answers = await Promise.all([
+      setting.client.result("actor_show", { group_id: setting.group_id, actor_id: "env" }),
+      setting.client.result("group_show", { group_id: setting.group_id }),
+      setting.events("actor.secrets"),
+    ]);
+    const log = readFileSync(homePaths(setting.home).daemon.log, "utf8");
+    const ledger = JSON.stringify(
+      (await setting.client.result("ledger_tail", { group_id: setting.group_id })).events,
+    );
+    for (const text of [JSON.stringify(answers), log, ledger]) {
+      assert.ok(!text.includes(secret) && !text.includes(token));
+    }
+  });
+
+  it("are proven by a token that is worth something only while their process lives", async () => {
+    await setting.add("one");
+    const first = tokenOf(await started("one"));
+    assert.equal(await speaks(first), "yes");
+    await setting.client.result("actor_restart", { group_id: setting.group_id, actor_id: "one" });
+    await until(
+      "it runs again",
+      () => setting.notes("one").filter(({ pid }) => pid !== undefined).length === 2,
+    );
+    const second = tokenOf(setting.notes("one").findLast(({ pid }) => pid !== undefined)!);
+    assert.notEqual(first, second);
+    assert.deepEqual([await speaks(first), await speaks(second)], ["invalid_launch_token", "yes"]);
+    await setting.client.result("actor_stop", { group_id: setting.group_id, actor_id: "one" });
+    assert.equal(await speaks(second), "invalid_launch_token");
+    const paths = homePaths(setting.home).group(setting.group_id);
+    for (const folder of [paths.tokens, paths.launches, paths.hooks])
+      assert.deepEqual(readdirSync(folder), []);
+  });
+
+  it("aren't believed when their committed identity is damaged or another's", async () => {
+    verifies("WRK-003", "WRK-007");
+    await setting.add("doubted");
+    await started("doubted");
+    await until("it is ready", async () => (await setting.presence("doubted")).state === "idle");
+    const file = homePaths(setting.home).group(setting.group_id).launchFile("doubted");
+    const stored = readFileSync(file, "utf8");
+    writeFileSync(file, stored.slice(0, 40));
+    await until("doubt", async () => (await setting.presence("doubted")).state === "unavailable");
+    writeFileSync(file, stored.replace(/"pid": \d+/, '"pid": 1'));
+    await until("doubt", async () => (await setting.presence("doubted")).reason.includes("another process"));
+    writeFileSync(file, stored);
+    await until("belief", async () => (await setting.presence("doubted")).state === "idle");
+  });
+
+  it("end with the daemon, and begin again with it only where the Group says so", async () => {
+    verifies("WRK-004");
+    await setting.add("worker");
+    const { pid } = await started("worker");
+    await setting.stop();
+    assert.equal(new RealProcesses().birthOf(pid!), null);
+    await setting.start();
+    assert.equal((await setting.presence("worker")).state, "stopped");
+    assert.equal((await setting.events("actor.stop")).at(-1)!.data["reason"], "daemon_stop");
+    await setting.client.result("group_update", {
+      group_id: setting.group_id,
+      settings: { start_actors: true },
+    });
+    await setting.stop();
+    await setting.start();
+    await until(
+      "it runs again",
+      () => setting.notes("worker").filter((note) => note.pid !== undefined).length === 2,
+    );
+  });
+
+  it("that a killed daemon left behind are ended, and their claims unconfirmed", async () => {
+    await setting.add("orphan", { silent: true, ignoreTerm: true });
+    await setting.stop();
+    const daemon = await DaemonProcess.started({ home: setting.home, program: SOURCES });
+    const user = daemon.client();
+    const { group_id } = setting;
+    await user.result("actor_start", { group_id, actor_id: "orphan" });
+    const { event } = await user.result("send", { group_id, text: "hello", to: ["orphan"] });
+    await until("it read the prompt", () => setting.prompts("orphan").length === 1);
+    const pid = setting.notes("orphan").find((note) => note.pid !== undefined)!.pid!;
+    await daemon.kill();
+    const processes = new RealProcesses();
+    assert.notEqual(processes.birthOf(pid), null, "it ignores the end of its terminal");
+    await setting.start();
+    assert.equal(processes.birthOf(pid), null);
+    const { state, reason } = await setting.status(event.id, "orphan");
+    assert.deepEqual([state, reason], ["ambiguous", "daemon_ended"]);
+    assert.equal((await setting.presence("orphan")).state, "stopped");
+    await setting.startActor("orphan");
+    await until(
+      "it runs again",
+      () => setting.notes("orphan").filter((note) => note.pid !== undefined).length === 2,
+    );
+    assert.equal(setting.prompts("orphan").length, 1, "nothing is sent again by itself");
+  });
+
+  it("of another program than the runtime's own get none of our arguments", async () => {
+    verifies("WRK-006");
+    await setting.add("wrapped", {}, { command: [join(setting.bin, "other"), "--flag"] });
+    assert.deepEqual((await started("wrapped")).start, ["--flag"]);
+    assert.equal((await setting.presence("wrapped")).state, "unavailable");
+  });
+});

@@ -1,0 +1,141 @@
+import assert from "node:assert/strict";
+import * as fc from "fast-check";
+import { entryOf } from "../../daemon/runtimes/catalogue.ts";
+import { asPaste, neutralised, parcelText } from "../../daemon/runtimes/envelope.ts";
+import { codexTrustHash, handOver } from "../../daemon/runtimes/handover.ts";
+import { InputWatch } from "../../daemon/runtimes/input-watch.ts";
+
+const ID = "0123456789abcdef0123456789abcdef";
+
+function event(data: Record<string, unknown>, by = "user") {
+  return {
+    v: 1 as const,
+    id: ID,
+    ts: "",
+    kind: "chat.message",
+    group_id: "g_000000000000",
+    scope_key: "",
+    by,
+    data,
+  };
+}
+
+/** Whatever a sender could try. */
+const hostile = fc
+  .array(
+    fc.oneof(
+      fc.constantFrom(
+        "\u001b[201~",
+        "\r",
+        "\n",
+        "\u2028",
+        "\u2029",
+        "\u0085",
+        "\v",
+        "\f",
+        "\u009b201~",
+        "[svc]",
+        "> ",
+      ),
+      fc.string({ unit: "binary" }),
+    ),
+  )
+  .map((parts) => parts.join(""));
+
+describe("the envelope", () => {
+  it("holds any text in its lines, without one control character", () => {
+    fc.assert(
+      fc.property(hostile, hostile, hostile, (text, quote_text, insight) => {
+        const data = {
+          text,
+          quote_text,
+          insight,
+          sender_title: text,
+          message_mode: "send",
+          attachments: [{ name: text, bytes: 1 }],
+        };
+        const parcel = parcelText({ event: event(data), redelivered: false }, "mcp");
+        // oxlint-disable-next-line no-control-regex
+        assert.doesNotMatch(parcel, /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029]/);
+        const lines = parcel.split("\n");
+        assert.ok(lines.every((line) => line.startsWith("[svc] ") || line.startsWith("> ")));
+        const heads = lines.filter((line) => line.startsWith("[svc] "));
+        assert.ok(heads[0]!.startsWith(`[svc] message ${ID} from user`));
+        assert.deepEqual(
+          heads.slice(1).map((line) => /^\[svc\] (about|remark|attached|To answer)/.exec(line)?.[1]),
+          ["about", "remark", "attached", "To answer"],
+        );
+      }),
+    );
+  });
+
+  it("says who asks, what is asked for and how to answer", () => {
+    const data = { text: "one\r\ntwo", sender_title: "Lead", message_mode: "request_reply" };
+    assert.equal(
+      parcelText({ event: event(data, "lead"), redelivered: true }, "command"),
+      [
+        `[svc] message ${ID} from lead (Lead), sent again on purpose`,
+        "> one",
+        "> two",
+        `[svc] An answer is asked for: svc reply ${ID} "your answer"`,
+      ].join("\n"),
+    );
+  });
+
+  it("is one bracketed paste and Enter", () => {
+    assert.equal(asPaste(neutralised("a\u001b[201~b"), "\r"), "\u001b[200~a\u241b[201~b\u001b[201~\r");
+  });
+});
+
+describe("keys of a person", () => {
+  it("interrupt by Ctrl-C or Esc alone, outside pastes", () => {
+    const watch = new InputWatch();
+    const found = [
+      "a",
+      "\u0003",
+      "\u001b",
+      "\u001b[A",
+      "x\u0003",
+      "\u001b[200~\u0003",
+      "\u001b",
+      "\u0003\u001b[201~",
+      "\u001b",
+    ];
+    assert.deepEqual(
+      found.map((input) => watch.interrupts(input)),
+      [false, true, true, false, true, false, false, false, true],
+    );
+  });
+});
+
+describe("what a runtime is handed", () => {
+  const wiring = {
+    mcp: ["/usr/bin/node", "/opt/svc it/svc.cjs", "mcp"] as const,
+    mcpEnvironment: { SVC_HOME: '/home/"x"' },
+    hook: ["/bin/sh", "/home/it's/hook.sh"] as const,
+  };
+
+  it("for Codex are overrides, with the trust for exactly these hooks", () => {
+    const { args } = handOver(entryOf("codex"), wiring);
+    assert.ok(args.every((argument, at) => at % 2 === 1 || argument === "-c"));
+    const overrides = args.filter((_argument, at) => at % 2 === 1);
+    const command = "/bin/sh '/home/it'\\\\''s/hook.sh'";
+    assert.ok(
+      overrides.includes(
+        `hooks.UserPromptSubmit=[{hooks=[{type="command",command="${command}",timeout=3}]}]`,
+      ),
+    );
+    const trust = overrides.find((override) => override.startsWith("hooks.state="))!;
+    const hash = codexTrustHash("user_prompt_submit", "/bin/sh '/home/it'\\''s/hook.sh'", 3);
+    assert.ok(
+      trust.includes(`"/<session-flags>/config.toml:user_prompt_submit:0:0"={trusted_hash="${hash}"}`),
+    );
+    assert.ok(overrides.includes('mcp_servers.svc.args=["/opt/svc it/svc.cjs","mcp"]'));
+    assert.ok(overrides.includes('mcp_servers.svc.env.SVC_HOME="/home/\\"x\\""'));
+  });
+
+  it("is nothing where the catalogue knows no way", () => {
+    assert.deepEqual(handOver(entryOf("gemini"), wiring), { args: [], environment: {} });
+    assert.deepEqual(handOver(entryOf("claude"), { ...wiring, hook: null }).args[0], "--mcp-config");
+  });
+});
