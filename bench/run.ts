@@ -6,6 +6,7 @@ import { parseArgs } from "node:util";
 import { requireCommands } from "../build/prerequisites.mjs";
 import { fanout } from "./fanout.ts";
 import type { Figure, Measurement } from "./figure.ts";
+import { hooks } from "./hooks.ts";
 import { idle } from "./idle.ts";
 import { ledgerMeasurements } from "./ledger/all.ts";
 import { describeMachine, type Machine } from "./machine.ts";
@@ -13,7 +14,15 @@ import { roundTrip } from "./round-trip.ts";
 import { send } from "./send.ts";
 import { startUp } from "./start-up.ts";
 
-const measurements: readonly Measurement[] = [send, ...ledgerMeasurements, fanout, roundTrip, startUp, idle];
+const measurements: readonly Measurement[] = [
+  send,
+  ...ledgerMeasurements,
+  fanout,
+  roundTrip,
+  startUp,
+  hooks,
+  idle,
+];
 
 function number(value: number): string {
   const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : Math.abs(value) >= 1 ? 2 : 3;
