@@ -136,15 +136,19 @@ export class Activity implements LaunchReports {
     }).state;
   }
 
+  /** Resolves when everything that was accepted is on disk, or was undone. */
+  async settled(): Promise<void> {
+    await Promise.all([...this.#groups.values()].map((room) => room.settled()));
+  }
+
   /** Stops looking and waits for the disk. Streams end. */
   async close(): Promise<void> {
     for (const stop of this.#stops.splice(0)) stop();
     this.#working?.close();
     await this.#working?.settled();
-    const rooms = [...this.#groups.values()];
+    await this.settled();
+    for (const room of this.#groups.values()) room.close();
     this.#groups.clear();
-    for (const room of rooms) room.close();
-    await Promise.all(rooms.map((room) => room.settled()));
   }
 
   async #submit(payload: InputOf<"hook_submit">, { caller }: CallContext): Promise<Submitted> {
@@ -175,16 +179,14 @@ export class Activity implements LaunchReports {
     return launches.isAlive(launch) ? launch : null;
   }
 
-  /** State and records change together or not at all. */
-  async #accept(
-    room: GroupActivity,
-    actor: StoredActor,
-    launch: Launch & { pid: number },
-    hook: Hook,
-  ): Promise<Submitted> {
+  /**
+   * State and records change together or not at all. The answer comes when the event is judged, not when it is on disk: the runtime waits for
+   * its hook, and nobody reads the answer. What the disk refuses is undone and makes the working state unavailable.
+   */
+  #accept(room: GroupActivity, actor: StoredActor, launch: Launch & { pid: number }, hook: Hook): Submitted {
     const store = room.storeOf(actor);
     let result: Submitted = { accepted: true, reason: null };
-    await store.submit((content) => {
+    const durable = store.submit((content) => {
       const at = room.timestampAfter(content);
       const fresh = this.#ofLaunch(store, content, launch, hook.runtime, at);
       const judged = judge(fresh.hooks, fresh.memory, hook, at);
@@ -198,6 +200,7 @@ export class Activity implements LaunchReports {
       judged.remember();
       return change;
     });
+    durable.catch((error: unknown) => this.#warn(launch, error));
     return result;
   }
 
@@ -230,19 +233,22 @@ export class Activity implements LaunchReports {
 
   /** Changes an Actor's activity without anybody waiting for it. */
   #change(
-    { group_id, actor_id, generation }: Launch,
+    launch: Launch,
     change: (room: GroupActivity, actor: StoredActor, store: ActorStore) => Promise<void>,
   ): void {
+    const { group_id, actor_id, generation } = launch;
     const room = this.#groups.get(group_id);
     const actor = room?.group.record.actors.find((one) => one.id === actor_id);
     if (room === undefined || actor?.generation !== generation) return;
-    const failed = (error: unknown): void =>
-      this.#deps.log.warn("runtime activity", { group: group_id, actor: actor_id, ...errorFields(error) });
     try {
-      change(room, actor, room.storeOf(actor)).catch(failed);
+      change(room, actor, room.storeOf(actor)).catch((error: unknown) => this.#warn(launch, error));
     } catch (error) {
-      failed(error);
+      this.#warn(launch, error);
     }
+  }
+
+  #warn({ group_id, actor_id }: Launch, error: unknown): void {
+    this.#deps.log.warn("runtime activity", { group: group_id, actor: actor_id, ...errorFields(error) });
   }
 
   #evidenceOf(group: OpenGroup, actor: StoredActor): HookEvidence {

@@ -191,6 +191,7 @@ describe("runtime activity over HTTP", () => {
     const bearer = { authorization: `Bearer ${TOKEN}` };
     const accepted = await http.send("POST", "/hook", { headers: bearer, body: start() });
     assert.deepEqual([accepted.status, accepted.text], [204, ""]);
+    await setting.activity.settled();
     assert.equal(setting.snapshot().length, 1);
     const discarded = await http.send("POST", "/hook", { headers: bearer, body: { hook_event_name: "x" } });
     assert.deepEqual([discarded.status, discarded.text], [204, ""]);

@@ -33,6 +33,9 @@ interface Ended {
   milliseconds: number;
 }
 
+/** Resolves when what was submitted is on disk. */
+let settled = async (): Promise<void> => {};
+
 /** Runs the command and gives it `input`; standard input stays open when that is null. */
 async function run(
   [program, ...args]: HookCommand,
@@ -51,7 +54,9 @@ async function run(
   child.stdin.on("error", () => {});
   if (input !== null) child.stdin.end(input);
   const [code] = (await once(child, "close")) as [number | null];
-  return { code, output, milliseconds: performance.now() - begin };
+  const milliseconds = performance.now() - begin;
+  await settled();
+  return { code, output, milliseconds };
 }
 
 describe("svc hook", () => {
@@ -63,6 +68,7 @@ describe("svc hook", () => {
     await setting.addActor("ann", "claude");
     launch = setting.launches.launch(setting.group, "ann");
     served = await serve(setting, () => launch);
+    settled = () => setting.activity.settled();
   });
   afterEach(async () => {
     await served.close();

@@ -108,7 +108,7 @@ export interface Setting {
   launches: FakeLaunches;
   activity: Activity;
   addActor(id: string, runtime: Runtime, generation?: string): Promise<void>;
-  /** As the dispatcher does it: through the contract's schemas. */
+  /** As the dispatcher does it, through the contract's schemas; and waits for the disk. */
   submit(launch: Launch, payload: Payload): Promise<ResultOf<"hook_submit">>;
   snapshot(): RuntimeActivityEvent[];
   recordsPath(actor_id: string): string;
@@ -175,7 +175,9 @@ export async function openSetting(
       const { input, output } = OPERATIONS.get("hook_submit")!;
       const handler = activity.handlers().hook_submit;
       const parsed = input.parse(JSON.parse(JSON.stringify(payload))) as Parameters<typeof handler>[0];
-      return output.parse(await handler(parsed, context(callerOf(launch)))) as ResultOf<"hook_submit">;
+      const result = await handler(parsed, context(callerOf(launch)));
+      await activity.settled();
+      return output.parse(result) as ResultOf<"hook_submit">;
     },
     snapshot: () => {
       const { output } = OPERATIONS.get("runtime_activity_snapshot")!;

@@ -178,7 +178,8 @@ describe("activity store", () => {
     for (const step of ["write", "rename"] as const) {
       files.fail = (at, path) => (at === step && path.includes("ann") ? diskError("ENOSPC") : null);
       const bytes = readFileSync(setting.recordsPath("ann"));
-      await assert.rejects(setting.submit(launch, post("t1")), code("storage_full"));
+      await setting.submit(launch, post("t1"));
+      assert.equal(setting.log.lines.at(-1)?.fields["code"], "storage_full");
       assert.deepEqual(readFileSync(setting.recordsPath("ann")), bytes);
       assert.deepEqual(
         setting.snapshot().map(({ status }) => status),
