@@ -116,7 +116,7 @@ export const LIMITS = {
     rowsMax: 300,
     scrollbackLines: 5000,
     /** Output that may wait to be drawn on the daemon's own screen before the process waits. */
-    backlogBytes: 2 * MiB,
+    backlogBytes: 8 * MiB,
     /** Output that a viewer may not have acknowledged; beyond it the viewer gets a fresh screen instead. */
     windowBytes: 512 * KiB,
     inputBytes: 64 * KiB,

@@ -235,7 +235,7 @@ export class Prompter {
     const outstanding = this.#outstanding;
     const shown = outstanding === null ? [] : [...outstanding.ids].filter((id) => prompt.includes(id));
     if (outstanding !== null && shown.length > 0) {
-      void this.#settle(outstanding, shown, "accepted", outstanding.wasBusy ? "hook_after_busy" : "hook");
+      void this.#settle(outstanding, shown, "accepted", outstanding.wasBusy ? "hook_queued" : "hook");
     }
     const late = [...this.#unconfirmed].filter(([id]) => prompt.includes(id));
     for (const [id] of late) this.#unconfirmed.delete(id);

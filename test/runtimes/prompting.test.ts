@@ -64,7 +64,7 @@ describe("prompting a process in a terminal", function () {
       (await setting.status(third.id, "busy")).reason.includes("isn't confirmed"),
     );
     writeFileSync(`${setting.log("busy")}.done`, "");
-    assert.equal((await setting.reaches(second.id, "busy", "accepted")).reason, "hook_after_busy");
+    assert.equal((await setting.reaches(second.id, "busy", "accepted")).reason, "hook_queued");
     await setting.reaches(third.id, "busy", "accepted");
     assert.equal(setting.prompts("busy").length, 3);
   });
