@@ -120,9 +120,10 @@ export class Setting {
   /** What our agent noted. */
   notes(actor_id: string): AgentNote[] {
     if (!existsSync(this.log(actor_id))) return [];
+    // The last line may be half written.
     return readFileSync(this.log(actor_id), "utf8")
       .split("\n")
-      .filter((line) => line !== "")
+      .slice(0, -1)
       .map((line) => JSON.parse(line) as AgentNote);
   }
 
