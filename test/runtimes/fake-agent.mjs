@@ -72,7 +72,12 @@ note({
   columns: process.stdout.columns,
   environment: process.env,
 });
-if (ignoreTerm) for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => note({ signal }));
+if (ignoreTerm) {
+  for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => note({ signal }));
+  // It outlives its terminal, too.
+  setInterval(() => {}, 1000);
+  for (const stream of [process.stdin, process.stdout]) stream.on("error", () => {});
+}
 process.stdin.setRawMode?.(true);
 process.stdin.setEncoding("utf8");
 process.stdin.on("data", (data) => {
