@@ -24,11 +24,12 @@ function load(name) {
 
 /** Bundles know each other by these names. */
 function resolve(id) {
-  return id === "./mcp.cjs" || id === "./cli.cjs" || id === "./hook.cjs" ? load(id.slice(2, -4)) : require(id);
+  return id === "./mcp.cjs" || id === "./cli.cjs" ? load(id.slice(2, -4)) : require(id);
 }
 
 if (require.main === module) {
-  if (process.argv[2] === "mcp" && process.argv.length === 3) load("mcp").serve();
-  else if (process.argv[2] === "hook" && !process.argv.includes("--help")) load("hook").serve();
+  // A runtime waits for its hook: nothing else is loaded for it.
+  if (process.argv[2] === "hook" && process.argv.length === 5) require("./hook.cjs").serve();
+  else if (process.argv[2] === "mcp" && process.argv.length === 3) load("mcp").serve();
   else load("cli");
 } else module.exports = load;

@@ -13,7 +13,6 @@ const TAIL = "\n})";
 /** How each bundle is exercised. Neither reaches a daemon: the Home is empty. */
 const EXERCISES = {
   cli: { args: ["send", "text", "--to", "alice", "--group", "g_000000000000", "--json"], input: "" },
-  hook: { args: ["hook", "nowhere", "nothing"], input: "{}" },
   mcp: {
     args: [],
     input: [
@@ -44,7 +43,7 @@ load.record = (filename, script) => process.on("exit", () => writeFileSync(filen
 const name = process.argv[2];
 process.argv.splice(1, 2, "svc");
 const exported = load(name);
-if (exported.serve) exported.serve();
+if (name === "mcp") exported.serve();
 `;
 
 /** Packs folder/<name>.cjs into folder/<name>.bundle for each name. The folder holds the launcher as svc.cjs. */

@@ -89,7 +89,7 @@ export const daemonCommands: readonly Command[] = [
     operations: ["hook_submit"],
     summary:
       "What an agent's runtime runs at its events: submits the JSON on standard input as the Actor whose launch token the environment has. Prints nothing and always succeeds.",
-    run: async () => (await import("../hook/main.ts")).serve(),
+    run: async () => (await import("../commands/hook.ts")).hook(),
   },
   {
     words: "completion",

@@ -1,11 +1,22 @@
-/** Where the daemon is and as whom to speak, by the environment that an Actor's process has. */
+/** `svc hook` where nothing tells it more: daemon and launch token are found by the environment that an Actor's process has. */
 import { findEndpoint } from "../../daemon/client/endpoint.ts";
 import { launchToken } from "../../daemon/client/identity.ts";
 import { resolveHome } from "../../daemon/home/paths.ts";
 import { HEADERS } from "../../shared/names.ts";
+import { serve, type Target } from "../hook/main.ts";
+
+/** Runs to the end of the process, which says nothing and ends well whatever happens. */
+export async function hook(): Promise<never> {
+  try {
+    serve(found);
+  } catch {
+    process.exit(0);
+  }
+  return new Promise<never>(() => {});
+}
 
 /** Throws when there is no daemon or no launch token. */
-export function discover(): { socket: string; fields: readonly string[] } {
+function found(): Target {
   const token = launchToken(process.env);
   if (token === null) throw new Error("no launch token");
   const { socketPath, key } = findEndpoint(resolveHome(process.env));
