@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { Agent, request } from "node:http";
-import { delimiter, join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { API_PREFIX, HEADERS, SOCKET_OPERATION_PREFIX } from "../shared/names.ts";
 import { type Daemon, SVC, startDaemon } from "./daemon.ts";
 import { absolute, compare, type Figure, interleave, type Measurement, median } from "./figure.ts";
@@ -160,7 +160,7 @@ async function processes(daemon: Daemon, running: Running, short: boolean): Prom
   const [token] = running.tokens;
   const fields = /-H @'([^']+)'/.exec(running.command.join(" "))?.[1];
   if (fields === undefined) throw new Error("the bench needs curl");
-  const fallback = [process.execPath, SVC, "hook", daemon.socket, fields];
+  const fallback = [process.execPath, join(dirname(SVC), "hook.cjs"), daemon.socket, fields];
   const agent = new Agent({ keepAlive: true });
   await submit(agent, daemon, token!, payload("SessionStart"));
   agent.destroy();

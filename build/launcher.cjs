@@ -29,7 +29,7 @@ function resolve(id) {
 
 if (require.main === module) {
   // A runtime waits for its hook: nothing else is loaded for it.
-  if (process.argv[2] === "hook" && process.argv.length === 5) require("./hook.cjs").serve();
+  if (process.argv[2] === "hook" && process.argv.length === 5) require(join(__dirname, "hook.cjs"));
   else if (process.argv[2] === "mcp" && process.argv.length === 3) load("mcp").serve();
   else load("cli");
 } else module.exports = load;

@@ -3,7 +3,7 @@ import { findEndpoint } from "../../daemon/client/endpoint.ts";
 import { launchToken } from "../../daemon/client/identity.ts";
 import { resolveHome } from "../../daemon/home/paths.ts";
 import { HEADERS } from "../../shared/names.ts";
-import { serve, type Target } from "../hook/main.ts";
+import { serve, type Target } from "../hook/serve.ts";
 
 /** Runs to the end of the process, which says nothing and ends well whatever happens. */
 export async function hook(): Promise<never> {

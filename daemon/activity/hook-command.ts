@@ -3,7 +3,7 @@
  * the small Node program `svc hook`; chosen and written at each launch. Both take the head fields, launch token among them, from an owner-only
  * file: no token is ever an argument.
  */
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { LIMITS } from "../../shared/limits.ts";
 import { ENVIRONMENT, HEADERS, SOCKET_OPERATION_PREFIX } from "../../shared/names.ts";
 import {
@@ -27,7 +27,7 @@ export interface HookCommandOptions {
   token: string;
   /** Absolute path of a usable curl (`findCurl`), null without one. */
   curl: string | null;
-  /** Absolute paths of Node and of the program `svc`. */
+  /** Absolute paths of Node and of the program `svc`, beside which the Node program of hooks lies. */
   node: string;
   svc: string;
 }
@@ -45,7 +45,7 @@ export async function prepareHookCommand(options: HookCommandOptions): Promise<H
   } catch (error) {
     throw storageRefusal(error);
   }
-  if (curl === null) return [options.node, options.svc, "hook", socket, fields];
+  if (curl === null) return [options.node, join(dirname(options.svc), "hook.cjs"), socket, fields];
   return ["/bin/sh", "-c", hookScript(curl, socket, fields)];
 }
 

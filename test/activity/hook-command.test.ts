@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { existsSync, readFileSync, rmSync, statSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
-import { PAYLOAD_BYTES, WAIT_MS } from "../../cli/hook/main.ts";
+import { PAYLOAD_BYTES, WAIT_MS } from "../../cli/hook/serve.ts";
 import {
   type HookCommand,
   httpHook,
