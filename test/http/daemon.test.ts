@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { copyFileSync, chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { request as secureRequest } from "node:https";
 import { request } from "node:http";
+import { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DaemonClient } from "../../daemon/client/client.ts";
@@ -209,7 +210,45 @@ describe("the daemon as a whole", () => {
     assert.ok(!tokens.some(({ kind }) => kind === "exhibit"));
   });
 
+  it("holds a conversation with nothing but its Home: it connects to nobody", async () => {
+    verifies("ID-003");
+    const asked: unknown[] = [];
+    const connect = Socket.prototype.connect;
+    Socket.prototype.connect = function watched(this: Socket, ...args: Parameters<typeof connect>) {
+      const [target] = (Array.isArray(args[0]) ? args[0] : args) as unknown as [{ path?: string }];
+      if (target.path !== daemon.socket) asked.push(target);
+      return connect.apply(this, args);
+    } as typeof connect;
+    try {
+      const { group } = await client.result("group_create", { title: "alone" });
+      const { group_id } = group;
+      await client.result("actor_add", { group_id, actor_id: "alice" });
+      const { event } = await client.result("send", { group_id, text: "hello", to: ["alice"] });
+      const { events } = await client.result("ledger_tail", { group_id, kinds: ["chat.message"] });
+      assert.deepEqual(
+        events.map(({ id }) => id),
+        [event.id],
+      );
+    } finally {
+      Socket.prototype.connect = connect;
+    }
+    assert.deepEqual(asked, []);
+  });
+
+  it("gives what an older version's bridge granted no meaning, and leaves the file as it is", async () => {
+    verifies("RET-007");
+    await daemon.stop();
+    const old = join(home, "group_bridge_grants.json");
+    const grants = `${JSON.stringify({ grants: [{ peer: "12D3KooW", group_id: "g_000000000001", access: "full" }] })}\n`;
+    writeFileSync(old, grants, { mode: 0o600 });
+    daemon = await runDaemon({ home, host: "127.0.0.1", port: 0, checkOutputs: true });
+    assert.deepEqual((await client.result("group_list", {})).groups, []);
+    assert.deepEqual((await client.result("access_token_list", {})).tokens, []);
+    assert.equal(readFileSync(old, "utf8"), grants);
+  });
+
   it("takes only a canonical HTTPS origin for Remote Access", async () => {
+    verifies("WEB-002");
     for (const origin of [
       "http://svc.example.org",
       "https://svc.example.org/path",
