@@ -160,4 +160,52 @@ describe("Workbench: a conversation", () => {
     for await (const chunk of await download.createReadStream()) chunks.push(chunk as Buffer);
     assert.equal(Buffer.concat(chunks).toString(), "kept");
   });
+
+  it("shows how far an upload is, stops it on request, and takes what is pasted and dropped", async () => {
+    await setting.group("slow files");
+    const { page, context } = await setting.window({ expected: /ERR_/ });
+    await openGroup(page, "slow files");
+    const session = await context.newCDPSession(page);
+    await session.send("Network.enable");
+    await session.send("Network.emulateNetworkConditions", {
+      offline: false,
+      latency: 0,
+      downloadThroughput: -1,
+      uploadThroughput: 1_000_000,
+    });
+    await page
+      .locator("input[type=file]")
+      .setInputFiles([
+        { name: "slow.bin", mimeType: "application/octet-stream", buffer: Buffer.alloc(30_000_000) },
+      ]);
+    const progress = page.locator(".upload progress");
+    await until("the upload is under way", async () => {
+      const value = await progress.evaluate((element) => (element as HTMLProgressElement).value);
+      return value > 0 && value < 30_000_000;
+    });
+    await page.locator("button[aria-label='Stop slow.bin']").click();
+    await page.locator(".upload").waitFor({ state: "detached" });
+    await session.send("Network.disable");
+    for (const name of ["pasted.txt", "dropped.txt"]) {
+      await page.locator(".compose-text").evaluate((area, file) => {
+        const transfer = new DataTransfer();
+        transfer.items.add(new File(["bytes"], file, { type: "text/plain" }));
+        const common = { bubbles: true, cancelable: true };
+        area.dispatchEvent(
+          file.startsWith("pasted")
+            ? new ClipboardEvent("paste", { clipboardData: transfer, ...common })
+            : new DragEvent("drop", { dataTransfer: transfer, ...common }),
+        );
+      }, name);
+    }
+    for (const name of ["pasted.txt", "dropped.txt"])
+      await page.locator(".upload", { hasText: name }).waitFor();
+    await until("both have arrived", async () => (await progress.count()) === 0);
+    await page.locator("button[aria-label='Remove pasted.txt']").click();
+    await page.locator(".upload", { hasText: "pasted.txt" }).waitFor({ state: "detached" });
+    await page.keyboard.press("c");
+    await page.locator(".compose-text").focus();
+    await page.keyboard.press("Control+Enter");
+    await page.locator("svc-message .file", { hasText: "dropped.txt" }).waitFor();
+  });
 });

@@ -5,7 +5,7 @@ import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { MessageStatus } from "../../shared/operations/messages.ts";
 import { alike, deliveries } from "../../webview/state/delivery-words.ts";
 import { eventWords } from "../../webview/state/event-words.ts";
-import { excerpt } from "../../webview/state/excerpt.ts";
+import { excerpt, flatten } from "../../webview/state/excerpt.ts";
 import { named, plan } from "../../webview/state/send-plan.ts";
 import { size } from "../../webview/state/size-words.ts";
 import { age, ago, lasting } from "../../webview/state/time-words.ts";
@@ -196,6 +196,12 @@ describe("events in words", () => {
 });
 
 describe("excerpts", () => {
+  it("leave Markdown's signs out", () => {
+    assert.equal(
+      flatten("# See `a.ts`:\n\n| a | b |\n|---|:--|\n| **c** | [d](https://e) |"),
+      "See a.ts: a b c d",
+    );
+  });
   it("begin near the first match and mark every word", () => {
     const parts = excerpt(`${"before ".repeat(40)}the needle is here`, "needle");
     assert.ok(parts[0]!.text.startsWith("…"));

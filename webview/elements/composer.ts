@@ -295,6 +295,8 @@ class ComposerElement extends View {
   }
 
   #plan(): Plan {
+    if (this.conversation.uploads.busy)
+      return { sentence: "The files are still on their way.", possible: false, tone: "quiet" };
     const { draft } = this.conversation.draft;
     const { group, feed } = this.conversation;
     if (draft.replyTo !== null && draft.to.length === 0) {
@@ -328,13 +330,7 @@ class ComposerElement extends View {
   #ready(what: Plan): boolean {
     const { draft } = this.conversation.draft;
     const something = draft.text.trim() !== "" || draft.attachments.length > 0;
-    return (
-      something &&
-      what.possible &&
-      !this.sending &&
-      !this.conversation.uploads.busy &&
-      this.conversation.group.loaded
-    );
+    return something && what.possible && !this.sending && this.conversation.group.loaded;
   }
 
   async send(): Promise<void> {

@@ -189,11 +189,11 @@ class WorkbenchElement extends View {
 
   #narrow() {
     const { page } = this.#layout;
-    if (page === "groups")
-      return html`<aside class="column side full" aria-label="Groups and settings">${this.#groupsColumn()}</aside>`;
-    if (page === "actors")
-      return html`<aside class="column side full" aria-label="Actors">${this.#actorsColumn()}</aside>`;
-    return this.#center();
+    if (page === "feed") return this.#center();
+    return html`<main class="column side full">
+      <h1 class="only-heard">${page === "groups" ? "Groups" : "Actors"}</h1>
+      ${page === "groups" ? this.#groupsColumn() : this.#actorsColumn()}
+    </main>`;
   }
 
   #size(element: Element | undefined, side: Side): void {
