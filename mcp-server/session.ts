@@ -59,12 +59,24 @@ export class ActorSession implements ActorPort {
     const client = this.#daemon();
     if (operation !== "inbox_read") return client.callByName(operation, input, { signal });
     await this.#hold(client);
-    const envelope = await client.callByName(operation, input, {
-      signal: AbortSignal.any([signal, this.#gone.signal]),
-    });
-    // Cancelled just when the batch came: nobody will see it, so the session ends and the daemon hands it out again.
-    if (signal.aborted) this.#renew(client);
-    return envelope;
+    try {
+      return await client.callByName(operation, input, {
+        signal: AbortSignal.any([signal, this.#gone.signal]),
+      });
+    } finally {
+      // Cancelled just when a batch came, perhaps while it was on its way: nobody will see it.
+      if (signal.aborted) this.renew();
+    }
+  }
+
+  /**
+   * Ends the session and begins another. A later call of a session says that what it was handed arrived; this way the daemon hands out
+   * again what didn't.
+   */
+  renew(): void {
+    this.#lifeline?.destroy();
+    this.#lifeline = null;
+    if (this.#client) this.#client.session = randomUUID();
   }
 
   /** Opens the lifeline unless it is. */
@@ -76,12 +88,6 @@ export class ActorSession implements ActorPort {
       if (this.#lifeline === lifeline) this.#lifeline = null;
     };
     lifeline.once("close", ended).on("error", ended).resume();
-  }
-
-  #renew(client: DaemonClient): void {
-    this.#lifeline?.destroy();
-    this.#lifeline = null;
-    client.session = randomUUID();
   }
 
   /** The client is gone: whoever waits for messages gives up. */

@@ -96,6 +96,35 @@ describe("waiting over MCP", function () {
     await peer.close();
   });
 
+  it("loses no direct message to cancellations at the moment of its arrival", async () => {
+    const peer = await Peer.connected(daemon, token_file);
+    const rounds = 60;
+    const seen = new Set<string>();
+    const sent: string[] = [];
+    const note = (taken: unknown): number => {
+      const { messages } = taken as Taken;
+      for (const { event } of messages) seen.add(event.id);
+      return messages.length;
+    };
+    for (let round = 0; round < rounds; round++) {
+      const cancel = new AbortController();
+      const waiting = peer.tool("svc_inbox_read", { wait_seconds: 20 }, cancel.signal).then(
+        (answer) => note(answer.result),
+        () => 0,
+      );
+      const arrived = send(`at the last moment ${round}`);
+      await new Promise((resolve) => setTimeout(resolve, round % 6));
+      cancel.abort();
+      sent.push(await arrived);
+      await waiting;
+    }
+    await until("everything was handed out", async () => {
+      note(await peer.result("svc_inbox_read", { wait_seconds: 0 }));
+      return sent.every((id) => seen.has(id));
+    });
+    await peer.close();
+  });
+
   it("opens nothing before a tool needs the daemon", async () => {
     await daemon.stop();
     const server = raw();
