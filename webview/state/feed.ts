@@ -52,8 +52,8 @@ export class Feed extends Store {
   readonly #host: FeedHost;
   readonly #onActors: () => void;
   readonly #statuses = new Map<string, MessageStatus>();
-  /** Messages outside of the window that rows refer to; null while asked for or when gone. */
-  readonly #originals = new Map<string, LedgerEvent | null>();
+  /** Messages outside of the window that rows refer to; undefined while asked for, null when gone. */
+  readonly #originals = new Map<string, LedgerEvent | null | undefined>();
   #release: Release | null = null;
   #statusTimer: ReturnType<typeof setTimeout> | null = null;
   #paging: Promise<void> | null = null;
@@ -181,8 +181,8 @@ export class Feed extends Store {
   original(eventId: string): LedgerEvent | null | undefined {
     const inside = this.window.find(eventId);
     if (inside !== undefined) return inside;
-    if (this.#originals.has(eventId)) return this.#originals.get(eventId) ?? undefined;
-    this.#originals.set(eventId, null);
+    if (this.#originals.has(eventId)) return this.#originals.get(eventId);
+    this.#originals.set(eventId, undefined);
     void this.#fetchOriginal(eventId);
     return undefined;
   }
@@ -203,8 +203,10 @@ export class Feed extends Store {
         if (oldest !== undefined) this.#originals.delete(oldest);
       }
       this.changed();
-    } catch {
-      // The quote stays without its text.
+    } catch (error) {
+      if (!(error instanceof HostError) || error.code !== "event_not_found") return;
+      this.#originals.set(eventId, null);
+      this.changed();
     }
   }
 
