@@ -126,7 +126,7 @@ async function take(setting: Setting, picture: Picture): Promise<void> {
 }
 
 mkdirSync(IMAGES, { recursive: true });
-const folder = mkdtempSync(join(tmpdir(), "ana-"));
+const folder = mkdtempSync(join(tmpdir(), "home-"));
 const project = join(folder, "api-server");
 mkdirSync(project);
 const browser = await launchBrowser();

@@ -7,18 +7,15 @@ import { ref, createRef } from "lit/directives/ref.js";
 import type { ChatMessage, LedgerEvent } from "../../shared/events.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { MessageMode } from "../../shared/model.ts";
-import type { Uploaded } from "../host.ts";
 import { icon } from "../icons.ts";
-import { actorName } from "../state/actor-words.ts";
 import { type Candidate, candidates, complete, type Trigger, triggerAt } from "../state/completion.ts";
 import type { Conversation } from "../state/conversation.ts";
 import type { GroupsStore } from "../state/groups.ts";
 import { flatten } from "../state/excerpt.ts";
 import { type Plan, plan } from "../state/send-plan.ts";
-import { size } from "../state/size-words.ts";
-import type { Upload } from "../state/uploads.ts";
 import { button, select } from "../toolkit.ts";
 import { announce } from "./announce.ts";
+import { fileList, recipientChips } from "./composer-parts.ts";
 import { failure, iconButton } from "./controls.ts";
 import { follow, View } from "./view.ts";
 
@@ -116,7 +113,7 @@ class ComposerElement extends View {
     >
       ${failure(this.problem)} ${this.#replying()}
       <div class="compose-box">
-        ${this.#recipients()}
+        ${recipientChips(this.conversation, this.groups)}
         <textarea
           ${ref(this.#area)}
           class="compose-text"
@@ -134,7 +131,7 @@ class ComposerElement extends View {
           @click=${this.#offer}
           @blur=${() => this.#closeList()}
         ></textarea>
-        ${this.#list()} ${this.#attachments(draft.attachments)}
+        ${this.#list()} ${fileList(this.conversation)}
         <div class="compose-bar">
           ${select<MessageMode>({
             label: "How it is sent",
@@ -181,88 +178,6 @@ class ComposerElement extends View {
   #endReply(): void {
     this.quote = null;
     this.conversation.draft.update({ replyTo: null });
-  }
-
-  #recipients() {
-    const { draft } = this.conversation.draft;
-    const { group } = this.conversation;
-    const elsewhere = draft.elsewhere === null ? undefined : this.groups.find(draft.elsewhere);
-    const foreman = group.actors[0];
-    const everybody = group.group?.settings.default_send_to === "broadcast";
-    const byDefault = everybody
-      ? "everybody"
-      : `${foreman === undefined ? "" : `${actorName(foreman)}, `}the foreman`;
-    return html`<div class="chips" role="group" aria-label="Recipients">
-      <span class="chips-label">To</span>
-      ${
-        elsewhere === undefined
-          ? nothing
-          : this.#chip("comment-discussion", elsewhere.title, () =>
-              this.conversation.draft.update({ elsewhere: null }),
-            )
-      }
-      ${draft.to.map((to) =>
-        this.#chip(
-          to.startsWith("@") ? "organization" : "hubot",
-          to.startsWith("@") ? to.slice(1) : group.name(to),
-          () => this.conversation.draft.update({ to: draft.to.filter((entry) => entry !== to) }),
-        ),
-      )}
-      ${
-        draft.to.length > 0 || elsewhere !== undefined
-          ? nothing
-          : html`<span class="chip-default">${draft.replyTo === null ? byDefault : "the sender"}</span>`
-      }
-    </div>`;
-  }
-
-  #chip(name: "comment-discussion" | "organization" | "hubot", text: string, remove: () => void) {
-    return html`<span class="chip"
-      >${icon(name)}<bdi>${text}</bdi
-      >${iconButton({ icon: "close", label: `Remove ${text}`, className: "small", onClick: remove })}</span
-    >`;
-  }
-
-  #attachments(attached: readonly Uploaded[]) {
-    const { uploads } = this.conversation;
-    if (attached.length === 0 && uploads.list.length === 0) return nothing;
-    return html`<ul class="uploads" aria-label="Files">
-      ${attached.map(
-        (file) => html`<li class="upload">
-          ${icon("file")}<span class="file-name"><bdi>${file.name}</bdi></span>
-          ${file.bytes === 0 ? nothing : html`<span class="file-size">${size(file.bytes)}</span>`}
-          ${iconButton({ icon: "close", label: `Remove ${file.name}`, className: "small", onClick: () => this.#detach(file) })}
-        </li>`,
-      )}
-      ${uploads.list.map((upload) => this.#upload(upload))}
-    </ul>`;
-  }
-
-  #upload(upload: Upload) {
-    return html`<li class="upload ${upload.failure === null ? "" : "failed"}">
-      ${icon(upload.failure === null ? "cloud-upload" : "error")}<span class="file-name"><bdi>${upload.name}</bdi></span>
-      ${
-        upload.failure === null
-          ? html`<progress
-                max=${Math.max(1, upload.bytes)}
-                .value=${upload.sent}
-                aria-label="Upload of ${upload.name}"
-              ></progress
-              ><span class="file-size">${size(upload.sent)} of ${size(upload.bytes)}</span>`
-          : html`<span class="upload-failure" role="alert">${upload.failure}</span>`
-      }
-      ${iconButton({
-        icon: "close",
-        label: upload.failure === null ? `Stop ${upload.name}` : `Remove ${upload.name}`,
-        className: "small",
-        onClick: () => this.conversation.uploads.remove(upload.key),
-      })}
-    </li>`;
-  }
-
-  #detach(file: Uploaded): void {
-    const { draft } = this.conversation;
-    draft.update({ attachments: draft.draft.attachments.filter((entry) => entry !== file) });
   }
 
   #list() {

@@ -126,7 +126,7 @@ class GroupSettingsDialog extends DialogView {
     <section class="dialog-section">
       <h3>Keep a copy</h3>
       <p class="hint">On the daemon’s machine; the file holds messages, Actors and files, no secrets:</p>
-      ${this.#command(`svc group export ${this.group.group_id} FILE`)}
+      ${this.#command(`svc group export --group ${this.group.group_id} ${this.group.group_id}.svc-group`)}
     </section>
     <section class="dialog-section">
       <h3>Destroy</h3>

@@ -29,6 +29,8 @@ import { GroupsStore } from "../state/groups.ts";
 import { Layout, type Page, type Side } from "../state/layout.ts";
 import { button } from "../toolkit.ts";
 import { openDialog } from "./dialogs.ts";
+import { handleKey } from "./keys.ts";
+import { cancelReplyRequest, deliverAgain } from "./message-actions.ts";
 
 const PAGES: readonly { page: Page; icon: IconName; label: string }[] = [
   { page: "groups", icon: "layers", label: "Groups" },
@@ -387,25 +389,10 @@ class WorkbenchElement extends View {
     const { event: message, kind } = detail;
     if (kind === "reply") this.#composer.value?.reply(message, detail.quote ?? null);
     else if (kind === "cancel") {
-      void this.#act(async (conversation) => {
-        const answer = await this.host.call("reply_request_cancel", {
-          group_id: conversation.groupId,
-          event_id: message.id,
-        });
-        conversation.feed.accept(answer.event);
-        announce("The reply request was cancelled");
-      });
+      void this.#act((conversation) => cancelReplyRequest(this.host, conversation, message.id));
     } else if (kind === "again" && detail.target !== undefined) {
-      const actor = detail.target;
-      void this.#act(async (conversation) => {
-        await this.host.call("message_deliver", {
-          group_id: conversation.groupId,
-          source_event_id: message.id,
-          actor_ids: [actor],
-          force_ambiguous: detail.force === true,
-        });
-        announce(`It is delivered again to ${conversation.group.name(actor)}`);
-      });
+      const again = { actorId: detail.target, force: detail.force === true };
+      void this.#act((conversation) => deliverAgain(this.host, conversation, message.id, again));
     }
   };
 
@@ -468,47 +455,25 @@ class WorkbenchElement extends View {
     if (newest !== undefined) this.#composer.value?.reply(newest, null);
   }
 
-  readonly #onKey = (event: KeyboardEvent): void => {
-    if (event.defaultPrevented || document.querySelector("dialog[open]") !== null) return;
-    if (
-      event.altKey &&
-      !event.ctrlKey &&
-      !event.metaKey &&
-      (event.key === "ArrowUp" || event.key === "ArrowDown")
-    ) {
-      event.preventDefault();
-      this.#step(event.key === "ArrowUp" ? -1 : 1);
-      return;
-    }
-    if (event.key === "Escape") {
-      if (this.searching) this.#endSearch();
-      else if (this.#composer.value?.escape() === true) this.#composer.value.focus();
-      else if (document.activeElement?.matches("svc-composer *") === true) this.#feed.value?.focusRow();
-      else return;
-      event.preventDefault();
-      return;
-    }
-    if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
-    const keys: Record<string, () => void> = {
-      "/": () => this.#search(),
-      r: () => this.#reply(),
-      c: () => void this.#write(),
-      "?": () => void this.#dialog("keyboard", {}),
-      End: () => void this.#feed.value?.toEnd(),
-    };
-    const act = keys[event.key];
-    if (act === undefined) return;
-    event.preventDefault();
-    act();
-  };
-}
+  readonly #onKey = (event: KeyboardEvent): void =>
+    handleKey(event, {
+      step: (by) => this.#step(by),
+      escape: () => this.#escape(),
+      search: () => this.#search(),
+      reply: () => this.#reply(),
+      write: () => void this.#write(),
+      map: () => void this.#dialog("keyboard", {}),
+      newest: () => void this.#feed.value?.toEnd(),
+    });
 
-/** Keys belong to the text field they are typed into. */
-function isTyping(target: EventTarget | null): boolean {
-  return (
-    target instanceof HTMLElement &&
-    target.matches("input, textarea, select, vscode-text-field, [contenteditable]")
-  );
+  /** Closes the topmost thing; from the text the focus goes to the feed. False when nothing was to be done. */
+  #escape(): boolean {
+    if (this.searching) this.#endSearch();
+    else if (this.#composer.value?.escape() === true) this.#composer.value.focus();
+    else if (document.activeElement?.matches("svc-composer *") === true) this.#feed.value?.focusRow();
+    else return false;
+    return true;
+  }
 }
 
 customElements.define("svc-workbench", WorkbenchElement);
