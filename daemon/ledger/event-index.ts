@@ -10,7 +10,10 @@ const FIRST_CAPACITY = 64;
 /** No source, no related event. */
 export const NONE = 0xffffffff;
 
-/** A key's 64-bit fingerprint (two rounds of a multiplicative hash with different constants); never 0, which means "no key". */
+/**
+ * A key's 64-bit fingerprint (two rounds of a multiplicative hash with different constants); never 0, which means "no key". Index and
+ * tables files keep it: whoever changes it gives both a new magic.
+ */
 export function fingerprint(key: string, words: Uint32Array): void {
   let high = 0x9e3779b9 ^ key.length;
   let low = 0x85ebca6b;

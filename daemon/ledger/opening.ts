@@ -1,4 +1,5 @@
 /** Opening a ledger: inventory, index and projections, the end of the active file, and what a crash left unfinished. */
+import { isTemporary, syncDirectory, syncFile } from "../home/durable.ts";
 import type { Clock } from "../platform/clock.ts";
 import { timestamp } from "../platform/clock.ts";
 import type { OpenFile } from "../platform/files.ts";
@@ -9,7 +10,7 @@ import { claimedCount, loadIndex } from "./index-file.ts";
 import { LINE_FEED } from "./line.ts";
 import { Rebuild } from "./rebuild.ts";
 import { ACTIVE, type Inventory, type Segment, takeInventory, writeManifest } from "./segments.ts";
-import { corrupt, directorySynced, isTemporary, pathOf, type Storage, synced } from "./storage.ts";
+import { corrupt, pathOf, type Storage } from "./storage.ts";
 import { loadTables } from "./tables-file.ts";
 import type { LedgerLimits, LedgerOptions } from "./types.ts";
 
@@ -36,11 +37,10 @@ export async function openHistory(
   const inventory = takeInventory(storage, names);
   for (const name of names.filter(isTemporary)) files.unlink(pathOf(storage, name));
   // Nothing recorded yet: perhaps an earlier open made the directory and failed before its entry was durable.
-  if (!inventory.hasActive && inventory.sealed.length === 0)
-    await directorySynced(files, parentOf(directory));
+  if (!inventory.hasActive && inventory.sealed.length === 0) await syncDirectory(files, parentOf(directory));
   await finishCut(storage, inventory);
   // What is read below must outlive a power cut from now on: a crash may have come between a renaming and its sync.
-  await directorySynced(files, directory);
+  await syncDirectory(files, directory);
 
   const history = new History(storage, options);
   addSegments(history, inventory);
@@ -96,7 +96,7 @@ async function finishCut(storage: Storage, inventory: Inventory): Promise<void> 
   const entry = inventory.sealed.at(-1)!;
   storage.files.rename(pathOf(storage, ACTIVE), pathOf(storage, entry.name));
   inventory.hasActive = false;
-  await directorySynced(storage.files, storage.directory);
+  await syncDirectory(storage.files, storage.directory);
 }
 
 /** About how many events the sealed segments hold: as their index files claim, else as the first lines are long. */
@@ -167,7 +167,7 @@ async function openActive(
       await cutBehind(storage, file, segment.bytes, used, clock);
       return new ActiveFile(file, segment.bytes, segment.bytes, limits.extendBytes);
     }
-    await synced(file);
+    await syncFile(file);
     return new ActiveFile(file, used, size, limits.extendBytes);
   } catch (error) {
     file.close();
@@ -223,11 +223,11 @@ async function cutBehind(
       torn.write(piece.subarray(0, got), at - end);
       at += got;
     }
-    await synced(torn);
+    await syncFile(torn);
   } finally {
     torn.close();
   }
-  await directorySynced(files, directory);
+  await syncDirectory(files, directory);
   file.truncate(end);
-  await synced(file);
+  await syncFile(file);
 }
