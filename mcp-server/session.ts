@@ -58,14 +58,16 @@ export class ActorSession implements ActorPort {
   ): Promise<Envelope<unknown>> {
     const client = this.#daemon();
     if (operation !== "inbox_read") return client.callByName(operation, input, { signal });
-    await this.#hold(client);
+    // Cancelled just when a batch came, perhaps while it was on its way: nobody will see it. At once, for the next call may be here already.
+    const renew = (): void => this.renew();
+    signal.addEventListener("abort", renew, { once: true });
     try {
+      await this.#hold(client);
       return await client.callByName(operation, input, {
         signal: AbortSignal.any([signal, this.#gone.signal]),
       });
     } finally {
-      // Cancelled just when a batch came, perhaps while it was on its way: nobody will see it.
-      if (signal.aborted) this.renew();
+      signal.removeEventListener("abort", renew);
     }
   }
 
@@ -79,15 +81,19 @@ export class ActorSession implements ActorPort {
     if (this.#client) this.#client.session = randomUUID();
   }
 
-  /** Opens the lifeline unless it is. */
+  /** Opens the lifeline of the present session unless it is open. */
   async #hold(client: DaemonClient): Promise<void> {
-    if (this.#lifeline) return;
-    const lifeline = await client.open(LIFELINE, {});
-    this.#lifeline = lifeline;
-    const ended = () => {
-      if (this.#lifeline === lifeline) this.#lifeline = null;
-    };
-    lifeline.once("close", ended).on("error", ended).resume();
+    while (!this.#lifeline) {
+      const { session } = client;
+      const lifeline = await client.open(LIFELINE, {});
+      const ended = () => {
+        if (this.#lifeline === lifeline) this.#lifeline = null;
+      };
+      lifeline.once("close", ended).on("error", ended).resume();
+      // Another call may have opened one, or a cancellation ended the session meanwhile.
+      if (this.#lifeline === null && client.session === session) this.#lifeline = lifeline;
+      else lifeline.destroy();
+    }
   }
 
   /** The client is gone: whoever waits for messages gives up. */

@@ -132,7 +132,7 @@ describe("hostile input at the MCP server", function () {
         await other.initialize();
         const answer = await other.tool("svc_message_send", {
           text: "as the user",
-          mode: "send",
+          message_mode: "send",
           to: ["user"],
         });
         assert.equal(answer.error?.code, "invalid_launch_token", JSON.stringify(environment));
