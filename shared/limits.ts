@@ -55,6 +55,8 @@ export const LIMITS = {
     gatherMicroseconds: 100,
     pendingBytes: 64 * MiB,
     searchScanBytes: 256 * MiB,
+    /** So many bytes of a segment are searched line by line; more of them get a filter. */
+    searchFilterBytes: 1 * MiB,
   },
   body: {
     /** Any JSON body that an operation takes. */

@@ -6,7 +6,7 @@ import { runInNewContext } from "node:vm";
 import type { Ledger } from "../../daemon/ledger/ledger.ts";
 import { absolute, compare, type Figure, interleave, type Measurement, median } from "../figure.ts";
 import { scratchPath } from "../folder.ts";
-import { fill, openLedger } from "./setting.ts";
+import { ABSENT, fill, openLedger, RARE } from "./setting.ts";
 
 const PAGE = 50;
 const SMALL = 1000;
@@ -145,23 +145,33 @@ async function indexFigures(ledger: Ledger, rounds: number): Promise<Figure[]> {
   ];
 }
 
-/** Median milliseconds of one call. */
-function callMs(calls: number, call: () => { events: unknown[] }): number {
+/** Median milliseconds of one call, which gives so many events. */
+async function callMs(calls: number, expected: number, call: () => Reading): Promise<number> {
   const times: number[] = [];
   for (let at = 0; at < calls; at += 1) {
     const started = performance.now();
-    if (call().events.length !== PAGE) throw new Error("not a whole page");
+    const { events } = await call();
     times.push(elapsed(started));
+    if (events.length !== expected) throw new Error(`${events.length} events instead of ${expected}`);
   }
   return median(times);
 }
+
+type Reading = { events: unknown[] } | Promise<{ events: unknown[] }>;
 
 interface ReadRow {
   name: string;
   goal: number;
   floor: number;
   calls: number;
-  read(ledger: Ledger): { events: unknown[] };
+  /** How many events the call gives; `PAGE` when absent. */
+  expected?(ledger: Ledger): number;
+  read(ledger: Ledger): Reading;
+}
+
+function search(what: string, query: string, expected: (ledger: Ledger) => number): ReadRow {
+  const read = (ledger: Ledger): Reading => ledger.search({ query, limit: PAGE });
+  return { name: `search, ${what} word`, goal: 1.5, floor: 3, calls: 20, expected, read };
 }
 
 const reads: readonly ReadRow[] = [
@@ -174,23 +184,18 @@ const reads: readonly ReadRow[] = [
     read: (ledger) =>
       ledger.window({ around: ledger.read(ledger.count >>> 1).id, before: PAGE / 2, after: PAGE / 2 - 1 }),
   },
-  {
-    name: "search, frequent word",
-    goal: 5,
-    floor: 5,
-    calls: 10,
-    read: (ledger) => ledger.search({ query: "HARBOUR", limit: PAGE }),
-  },
+  search("frequent", "HARBOUR", () => PAGE),
+  search("rare", RARE.word.toUpperCase(), ({ count }) => Math.ceil((count - RARE.first) / RARE.every)),
+  search("absent", ABSENT, () => 0),
 ];
 
 async function readFigures(large: Ledger, small: Ledger, rounds: number, size: string): Promise<Figure[]> {
   const figures: Figure[] = [];
   for (const row of reads) {
     const { name, goal, floor, calls } = row;
-    const sides = {
-      ours: () => callMs(calls, () => row.read(large)),
-      theirs: () => callMs(calls, () => row.read(small)),
-    };
+    const measured = (ledger: Ledger): Promise<number> =>
+      callMs(calls, row.expected?.(ledger) ?? PAGE, () => row.read(ledger));
+    const sides = { ours: () => measured(large), theirs: () => measured(small) };
     await interleave(1, sides);
     const { ours, theirs } = await interleave(rounds, sides);
     const against = `ms for the same in ${SMALL} events`;

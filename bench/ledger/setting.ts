@@ -19,10 +19,34 @@ function keyOf(event: EventHead): string | undefined {
   return clientId === undefined ? undefined : `${event.by}\n${clientId}`;
 }
 
-/** A message whose line has `LINE_BYTES` bytes; every twentieth of them also says "harbour". */
-export function message(number: number): NewEvent {
-  const clientId = `client-${String(number).padStart(9, "0")}`;
+/** One event of so many says this. */
+export const RARE = { word: "kalimora", every: 100_000, first: 500 };
+/** Nobody says this, but its parts are in many words. */
+export const ABSENT = "morakali";
+
+/** A word of four syllables out of a hundred, another one for each number: a history has many different words made of the same parts. */
+function coined(number: number): string {
+  let word = "";
+  let rest = Math.imul(number + 1, 0x9e3779b1) >>> 0;
+  for (let syllable = 0; syllable < 4; syllable += 1) {
+    word += "bcdfghjklmnpqrstvwyz"[rest % 20]! + "aeiou"[(rest >>> 5) % 5]!;
+    rest = Math.imul(rest ^ (rest >>> 13), 0x85ebca77) >>> 0;
+  }
+  return word === ABSENT || word === RARE.word ? "" : word;
+}
+
+/** Every twentieth text says "harbour". */
+function textOf(number: number): string {
   let text = number % 20 === 0 ? "harbour" : "harvest";
+  if (number % RARE.every === RARE.first) text += ` ${RARE.word}`;
+  for (let at = 0; at < 4; at += 1) text += ` ${coined(number * 4 + at)}`;
+  return text;
+}
+
+/** A message whose line has `LINE_BYTES` bytes. Its text begins with `beginning`. */
+export function message(number: number, beginning = ""): NewEvent {
+  const clientId = `client-${String(number).padStart(9, "0")}`;
+  let text = beginning;
   for (let at = number; text.length < TEXT_BYTES; at += 7) text += ` ${WORDS[at % WORDS.length]!}`;
   const data = {
     message_mode: "send",
@@ -54,7 +78,7 @@ export async function fill(directory: string, events: number): Promise<void> {
   const ledger = await openLedger(directory);
   for (let from = 0; from < events; from += BATCH_EVENTS) {
     const count = Math.min(BATCH_EVENTS, events - from);
-    await ledger.appendAll(Array.from({ length: count }, (_, at) => message(from + at)));
+    await ledger.appendAll(Array.from({ length: count }, (_, at) => message(from + at, textOf(from + at))));
   }
   await ledger.compact();
   await ledger.close();

@@ -44,6 +44,7 @@ export class History {
   readonly kinds: string[] = [];
   readonly #kindCodes = new Map<string, number>();
   readonly #open: Segment[] = [];
+  #isClosed = false;
   readonly #id = new Uint32Array(4);
   readonly #key = new Uint32Array(2);
   readonly #source = new Uint32Array(4);
@@ -57,6 +58,11 @@ export class History {
 
   get count(): number {
     return this.index.count;
+  }
+
+  /** Refuses with `shutting_down` when the ledger was closed meanwhile. */
+  checkOpen(): void {
+    if (this.#isClosed) throw new Refusal("shutting_down");
   }
 
   kindCode(kind: string): number {
@@ -129,6 +135,18 @@ export class History {
       else high = middle - 1;
     }
     return this.segments[low]!;
+  }
+
+  /** The last event of the segment whose line begins at or before `position`. */
+  ordinalAt(segment: Segment, position: number): Ordinal {
+    let low = segment.first;
+    let high = segment.first + segment.count - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >>> 1;
+      if (this.index.position(middle) <= position) low = middle;
+      else high = middle - 1;
+    }
+    return low;
   }
 
   /** Where the event's line ends in its segment, its line feed included. */
@@ -205,7 +223,9 @@ export class History {
     if (at >= 0) this.#open.splice(at, 1);
   }
 
+  /** For good: what goes on in slices stops at its next one. */
   closeFiles(): void {
+    this.#isClosed = true;
     for (const segment of this.segments) this.closeFile(segment);
   }
 

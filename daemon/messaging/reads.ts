@@ -48,10 +48,10 @@ export class Reads {
     };
   }
 
-  search(input: InputOf<"ledger_search">): ResultOf<"ledger_search"> {
+  async search(input: InputOf<"ledger_search">): Promise<ResultOf<"ledger_search">> {
     const room = this.#rooms.get(input.group_id);
     const { query, before, limit } = input;
-    const page = room.ledger.search({ query, before, limit, kinds: kindsOf(input.kinds) });
+    const page = await room.ledger.search({ query, before, limit, kinds: kindsOf(input.kinds) });
     return {
       events: annotated(room, page.events, input.with_obligation_status),
       has_more: page.more,
@@ -109,7 +109,7 @@ export class Reads {
       const page =
         query === ""
           ? olderPage(room, before)
-          : room.ledger.search({ query, before, limit: LIMITS.page.max, kinds: MESSAGES });
+          : await room.ledger.search({ query, before, limit: LIMITS.page.max, kinds: MESSAGES });
       for (const event of page.events.reverse()) {
         const side = concerns(event, actor.id, actor.generation);
         if (side !== null && (input.mode === "all" || input.mode === side)) newestFirst.push(event);

@@ -449,7 +449,7 @@ describe("Ledger", () => {
       let before: string | undefined;
       let calls = 0;
       for (;;) {
-        const page = ledger.search({ query: 'nEEDLE straße "', before, limit: 2 });
+        const page = await ledger.search({ query: 'nEEDLE straße "', before, limit: 2 });
         assert.ok(page.events.length <= 2);
         found.unshift(...page.events.map((event) => String(event.data["text"])));
         calls += 1;
@@ -461,7 +461,8 @@ describe("Ledger", () => {
         Array.from({ length: 10 }, (_, at) => `Needle Straße "${at * 3}" ÄÖ`),
       );
       assert.ok(calls > 5);
-      assert.deepEqual(ledger.search({ query: "äö", kinds: new Set(["mail.read"]), limit: 5 }).events, []);
+      const none = await ledger.search({ query: "äö", kinds: new Set(["mail.read"]), limit: 5 });
+      assert.deepEqual(none.events, []);
     });
 
     it("leads from an event to those that refer to it, oldest first, over every kind that does", async () => {
