@@ -13,6 +13,7 @@ import type { ProjectFiles } from "../platform/project-files.ts";
 import type { Random } from "../platform/random.ts";
 import type { ActorQueue } from "./actor-queue.ts";
 import type { BlobStore } from "./blobs.ts";
+import { MailHold } from "./mail-hold.ts";
 import type { Author } from "./message-event.ts";
 import type { MessageProjection } from "./projection.ts";
 
@@ -88,6 +89,12 @@ export class GroupRoom {
     return this.projection.queue(actor.id, actor.generation);
   }
 
+  /** Mail that no session has taken. */
+  unreadMail(actor: Pick<StoredActor, "id" | "generation">): number {
+    const mail = this.queueOf(actor)?.mail;
+    return mail === undefined ? 0 : mail.count - mail.countThrough(this.desk(actor.id).mail.through);
+  }
+
   /** Throws event_not_found unless the event is there and, for an Actor, one that it sent or was sent. */
   visible(caller: Caller, event_id: string): { ordinal: number; event: LedgerEvent } {
     const ordinal = this.ledger.ordinalOf(event_id);
@@ -127,6 +134,7 @@ export class GroupRoom {
 
 /** Where one Actor's messages are taken and acknowledged, one step after the other. */
 export class Desk {
+  readonly mail = new MailHold();
   readonly #waiting = new Set<() => void>();
   #last: Promise<unknown> = Promise.resolve();
   /** Monotonic time of the last hand-out of direct messages. */

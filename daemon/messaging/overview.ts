@@ -32,7 +32,7 @@ export function presenceOf(room: GroupRoom, sessions: Sessions, actor: StoredAct
   return {
     ...doing(room, actor, living),
     last_activity: lastActivity,
-    unread_mail: queue?.mail.count ?? 0,
+    unread_mail: room.unreadMail(actor),
     pending: (queue?.pending.count ?? 0) + (queue?.returned.size ?? 0),
   };
 }
@@ -94,7 +94,7 @@ export function bootstrap(
       enabled: actor.enabled,
       presence: presenceOf(room, sessions, actor),
     })),
-    unread_mail: queue?.mail.count ?? 0,
+    unread_mail: room.unreadMail(me),
     pending_messages: queue?.unacknowledged ?? 0,
     open_requests: room.ledger.readMany(owed.sort((a, b) => a - b)),
   };

@@ -21,14 +21,15 @@ export class Reads {
 
   tail(input: InputOf<"ledger_tail">): ResultOf<"ledger_tail"> {
     const room = this.#rooms.get(input.group_id);
-    const { before, after, limit } = input;
-    if (before !== undefined && after !== undefined) {
+    const { before, after, from, limit } = input;
+    const given = Object.entries({ before, after, from }).filter(([, value]) => value !== undefined);
+    if (given.length > 1) {
       throw new Refusal("invalid_args", {
-        specifics: "Only one of 'before' and 'after' can be given.",
-        details: { field: "after" },
+        specifics: "Only one of 'before', 'after' and 'from' can be given.",
+        details: { field: given[1]![0] },
       });
     }
-    const page = room.ledger.page({ before, after, limit, kinds: kindsOf(input.kinds) });
+    const page = room.ledger.page({ before, after, from, limit, kinds: kindsOf(input.kinds) });
     return { events: annotated(room, page.events, input.with_obligation_status), has_more: page.more };
   }
 

@@ -24,7 +24,7 @@ import { bootstrap, countsOf, presenceOf } from "./overview.ts";
 import { MessageProjection } from "./projection.ts";
 import { Reads } from "./reads.ts";
 import { Sending } from "./sending.ts";
-import { type ActorIdentity, type Lifeline, Sessions } from "./sessions.ts";
+import { type ActorIdentity, type Lifeline, type Session, Sessions } from "./sessions.ts";
 
 export type MessagingOperation =
   | "send"
@@ -82,10 +82,7 @@ export class Messaging implements Rooms {
     this.#deps = deps;
     this.#sessions = new Sessions({
       clock: deps.clock,
-      ended: ({ identity: { group_id, actor_id } }) => {
-        this.find(group_id)?.wake(actor_id);
-        this.#tellPresence(group_id, actor_id);
-      },
+      ended: (session) => this.#sessionEnded(session),
     });
     this.#cross = new CrossGroup(this, deps);
     this.#sending = new Sending(this, deps, this.#cross);
@@ -284,6 +281,15 @@ export class Messaging implements Rooms {
     attached.notices.reconsider();
     attached.room.wake();
     for (const { id } of actors) this.#tellPresence(group_id, id);
+  }
+
+  /** What it held is handed out again. */
+  #sessionEnded(session: Session): void {
+    const { group_id, actor_id } = session.identity;
+    const attached = this.#attached.get(group_id);
+    if (attached?.room.desk(actor_id).mail.release(session) === true) attached.notices.reconsider();
+    attached?.room.wake(actor_id);
+    this.#tellPresence(group_id, actor_id);
   }
 
   #appended(room: GroupRoom, notices: Notices, _placed: readonly Placed[]): void {

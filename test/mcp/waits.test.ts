@@ -37,8 +37,13 @@ describe("waiting over MCP", function () {
     return actors[0]?.presence.state ?? "";
   }
 
-  async function send(text: string): Promise<string> {
-    return (await daemon.client().result("send", { group_id, to: ["ada"], text })).event.id;
+  async function send(text: string, message_mode: "send" | "mail" = "send"): Promise<string> {
+    return (await daemon.client().result("send", { group_id, to: ["ada"], text, message_mode })).event.id;
+  }
+
+  async function wasRead(event_id: string): Promise<boolean | undefined> {
+    const { statuses } = await daemon.client().result("ledger_statuses", { group_id, event_ids: [event_id] });
+    return statuses[event_id]?.read_status["ada"];
   }
 
   async function delivery(event_id: string): Promise<string | undefined> {
@@ -49,18 +54,29 @@ describe("waiting over MCP", function () {
   it("hands out again what a killed client had taken", async () => {
     const dying = raw();
     await dying.initialize();
+    const mail = await send("read me", "mail");
     const event = await send("take me");
     const taken = (await dying.tool("svc_inbox_read", { wait_seconds: 5 })).result as Taken;
-    assert.equal(taken.messages[0]?.event.id, event);
+    assert.deepEqual(
+      taken.messages.map((message) => message.event.id),
+      [mail, event],
+    );
     assert.equal(await delivery(event), "claimed");
+    assert.equal(await wasRead(mail), false);
     await dying.kill();
 
     const next = await Peer.connected(daemon, token_file);
     const again = (await next.result("svc_inbox_read", { wait_seconds: 20 })) as unknown as Taken;
-    assert.equal(again.messages[0]?.event.id, event);
-    assert.equal(again.messages[0]?.redelivered, true);
+    assert.deepEqual(
+      again.messages.map((message) => [message.event.id, message.redelivered]),
+      [
+        [mail, true],
+        [event, true],
+      ],
+    );
     await next.result("svc_inbox_read", { wait_seconds: 0, ack: again.batch_id });
     assert.equal(await delivery(event), "accepted");
+    assert.equal(await wasRead(mail), true);
     const nothing = (await next.result("svc_inbox_read", { wait_seconds: 0 })) as unknown as Taken;
     assert.deepEqual(nothing.messages, []);
     await next.close();
