@@ -69,9 +69,11 @@ export interface Projection {
 }
 
 export interface PageRequest {
-  /** Events before (older than) or after this one, without it; both absent means the newest. */
+  /** Events before (older than) or after this one, without it; both absent means those at an end. */
   before?: string | undefined;
   after?: string | undefined;
+  /** The end that is meant when neither is given; the newest by default. */
+  from?: "newest" | "oldest" | undefined;
   limit: number;
   kinds?: ReadonlySet<string> | undefined;
 }
@@ -109,11 +111,20 @@ export interface SearchPage extends Page {
   before: string | null;
 }
 
+/** A key that is `prefix` followed by the string `member` of the event's data; no key when that is missing or empty. */
+export interface KeyRule {
+  prefix: string;
+  member: string;
+}
+
 export interface LedgerOptions {
   group_id: string;
   projections: Projection[];
-  /** The idempotency key of an event that is met in a rebuild: the same string that `NewEvent.key` carried at the append. */
-  keyOf(event: EventHead): string | undefined;
+  /**
+   * The idempotency key of an event that is met in a rebuild: the same string that `NewEvent.key` carried at the append. A rule may
+   * depend on nothing that differs between events of one `shape`.
+   */
+  keyOf(event: EventHead): string | KeyRule | undefined;
   /** Smaller limits, for tests. */
   limits?: Partial<LedgerLimits>;
 }

@@ -416,6 +416,10 @@ describe("Ledger", () => {
       assert.equal(shown(ledger.page({ after: ids[5], limit: 2 })), "67");
       assert.equal(ledger.page({ after: ids[7], limit: 2 }).more, false);
       assert.equal(shown(ledger.page({ after: ids[9], limit: 2 })), "");
+      assert.equal(shown(ledger.page({ from: "newest", limit: 2 })), "89");
+      assert.equal(shown(ledger.page({ from: "oldest", limit: 2 })), "01");
+      assert.equal(ledger.page({ from: "oldest", limit: 2 }).more, true);
+      assert.equal(ledger.page({ from: "oldest", limit: 10 }).more, false);
       const window = ledger.window({ around: ids[4]!, before: 2, after: 9 });
       assert.deepEqual([shown(window), window.older, window.newer], ["23456789", true, false]);
       assert.throws(() => ledger.page({ before: "0".repeat(32), limit: 1 }), hasCode("event_not_found"));
