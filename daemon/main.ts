@@ -54,6 +54,8 @@ export interface RunningDaemon {
   webOrigin: string | null;
   /** Ends everything in order; idempotent. */
   stop(): Promise<void>;
+  /** Writes down what nobody caught and ends everything: what else is wrong then can't be known, and the next start reads the ledgers anew. */
+  fail(error: unknown): void;
   /** Resolves when everything has ended. */
   ended: Promise<void>;
 }
@@ -210,7 +212,12 @@ async function serve(parts: Parts): Promise<RunningDaemon> {
     );
     await (await mcp).handle(request, response);
   };
-  launchTokens.onRevoked((identity) => void mcp?.then((server) => server.revoke(identity)));
+  launchTokens.onRevoked((identity) => {
+    mcp?.then(
+      (server) => server.revoke(identity),
+      () => undefined,
+    );
+  });
 
   const exhibit = new Exhibit({
     network,
@@ -278,7 +285,10 @@ async function serve(parts: Parts): Promise<RunningDaemon> {
     log,
     app: async () => (await loadApi()).local,
     upgrade(request, socket, head, caller) {
-      void loadApi().then((loaded) => loaded.upgradeLocal(request, socket, head, caller));
+      loadApi().then(
+        (loaded) => loaded.upgradeLocal(request, socket, head, caller),
+        () => socket.destroy(),
+      );
     },
     lifeline,
   });
@@ -286,20 +296,34 @@ async function serve(parts: Parts): Promise<RunningDaemon> {
   async function end(): Promise<void> {
     ready = false;
     log.info("stopping");
-    const closed = [network.close(local.server), web?.close(GRACE_MS) ?? Promise.resolve(), exhibit.close()];
-    hub.close();
-    dispatcher.close();
-    (await mcp)?.close();
     const timer = clock.after(GRACE_MS, () => local.destroy());
-    local.finish();
-    await rooms.close();
-    await Promise.all(closed);
+    try {
+      const closed = [
+        network.close(local.server),
+        web?.close(GRACE_MS) ?? Promise.resolve(),
+        exhibit.close(),
+      ];
+      hub.close();
+      dispatcher.close();
+      (await mcp)?.close();
+      local.finish();
+      await rooms.close();
+      await Promise.all(closed);
+      home.lock.release();
+      log.info("stopped");
+    } catch (error) {
+      // A disk that fails at the end must not keep the process: its lock goes with it.
+      log.error("stopped in disorder", errorFields(error));
+    }
     timer.cancel();
-    home.lock.release();
-    log.info("stopped");
     log.close();
     tellEnded();
   }
+
+  const fail = (error: unknown): void => {
+    log.error("uncaught", errorFields(error));
+    void stop();
+  };
 
   try {
     web = await WebListener.open({
@@ -323,7 +347,7 @@ async function serve(parts: Parts): Promise<RunningDaemon> {
   await home.lock.announce(web?.origin ?? null);
   ready = true;
   log.info("started", { pid: process.pid, version: PRODUCT_VERSION, web: web?.origin ?? null });
-  return { socket: home.lock.socket, webOrigin: web?.origin ?? null, stop, ended };
+  return { socket: home.lock.socket, webOrigin: web?.origin ?? null, stop, fail, ended };
 }
 
 function isLoopback(host: string): boolean {
@@ -353,14 +377,19 @@ export async function runUntilEnded(options: DaemonOptions): Promise<number> {
   let code = 0;
   const stop = (): void => void daemon.stop();
   const fail = (error: unknown): void => {
-    process.stderr.write(`svc: unexpected ${JSON.stringify(errorFields(error))}\n`);
     code = 1;
-    stop();
+    daemon.fail(error);
   };
-  process.on("SIGTERM", stop).on("SIGINT", stop);
+  // A terminal that is closed hangs up. Under nohup there is none, and the signal stays ignored.
+  const signals: NodeJS.Signals[] = [
+    "SIGTERM",
+    "SIGINT",
+    ...(process.stdout.isTTY ? ["SIGHUP" as const] : []),
+  ];
+  for (const signal of signals) process.on(signal, stop);
   process.on("uncaughtException", fail).on("unhandledRejection", fail);
   await daemon.ended;
-  process.off("SIGTERM", stop).off("SIGINT", stop);
+  for (const signal of signals) process.off(signal, stop);
   process.off("uncaughtException", fail).off("unhandledRejection", fail);
   return code;
 }

@@ -223,7 +223,8 @@ export class SocketConnection {
 
   #handOver(): void {
     const socket = this.#socket;
-    socket.off("data", this.#onData).off("end", this.#onGone).off("close", this.#onGone).off("error", ignore);
+    // `ignore` stays: node:http takes its own listener away at an upgrade, and a client that goes just then must not end the daemon.
+    socket.off("data", this.#onData).off("end", this.#onGone).off("close", this.#onGone);
     socket.off("drain", this.#onDrain);
     const bytes = Buffer.concat(this.#rest);
     this.#rest = [];

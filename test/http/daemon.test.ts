@@ -120,7 +120,7 @@ describe("the daemon as a whole", () => {
 
   it("reaches every operation over the socket and its HTTP address, and refuses unknown fields there", async () => {
     const { token } = await client.result("access_token_create", {});
-    const { group } = await client.result("group_create", { title: "one" });
+    const group = await client.result("group_create", { title: "one" });
     const onlyActors: string[] = [];
     for (const { name, http, callers } of OPERATIONS.values()) {
       const overSocket = await client.callByName(name, { surely_unknown: 1 });
@@ -145,8 +145,8 @@ describe("the daemon as a whole", () => {
 
   it("gives a restricted token nothing of another Group over any address, and no administration", async () => {
     verifies("WEB-023");
-    const { group: mine } = await client.result("group_create", { title: "mine" });
-    const { group: other } = await client.result("group_create", { title: "not theirs" });
+    const mine = await client.result("group_create", { title: "mine" });
+    const other = await client.result("group_create", { title: "not theirs" });
     const { token } = await client.result("access_token_create", { groups: [mine.group_id] });
     for (const { method, path, operation, open } of allRoutes()) {
       const body = method === "GET" || method === "DELETE" ? {} : { body: {} };
@@ -168,8 +168,8 @@ describe("the daemon as a whole", () => {
   });
 
   it("shows an exhibit by its own token on its own listener: named Groups, GET, and nothing else", async () => {
-    const { group: shown } = await client.result("group_create", { title: "shown" });
-    const { group: hidden } = await client.result("group_create", { title: "hidden" });
+    const shown = await client.result("group_create", { title: "shown" });
+    const hidden = await client.result("group_create", { title: "hidden" });
     const { token: administrator } = await client.result("access_token_create", {});
     const exhibit = { host: "127.0.0.1", port: 0, groups: [shown.group_id] };
     const { origin, token } = await client.result("exhibit_set", { exhibit });
@@ -220,7 +220,7 @@ describe("the daemon as a whole", () => {
       return connect.apply(this, args);
     } as typeof connect;
     try {
-      const { group } = await client.result("group_create", { title: "alone" });
+      const group = await client.result("group_create", { title: "alone" });
       const { group_id } = group;
       await client.result("actor_add", { group_id, actor_id: "alice" });
       const { event } = await client.result("send", { group_id, text: "hello", to: ["alice"] });
@@ -313,6 +313,16 @@ describe("the daemon as a whole", () => {
     assert.equal((await client.result("daemon_status", {})).home, home);
   });
 
+  it("writes down an error that nobody caught, without its text, and ends in order", async () => {
+    daemon.fail(new TypeError("secret-text"));
+    await daemon.ended;
+    const log = readFileSync(join(home, "daemon/log"), "utf8");
+    assert.match(log, /"error":"TypeError".*"msg":"uncaught"/);
+    assert.match(log, /"msg":"stopped"/);
+    assert.ok(!log.includes("secret-text"));
+    daemon = await runDaemon({ home, host: "127.0.0.1", port: 0 });
+  });
+
   it("works without its Web listener when the port is taken, and says so", async () => {
     const port = Number(new URL(daemon.webOrigin!).port);
     const second = mkdtempSync(join(tmpdir(), "svc-daemon-"));
@@ -330,7 +340,7 @@ describe("the daemon as a whole", () => {
 
   it("writes an owner-only log without credentials and texts", async () => {
     const { token } = await client.result("access_token_create", {});
-    const { group } = await client.result("group_create", { title: "secret-title" });
+    const group = await client.result("group_create", { title: "secret-title" });
     await client.result("send", { group_id: group.group_id, to: ["user"], text: "secret-text" });
     const { url } = await client.result("login_link_create", {});
     await ask(daemon.webOrigin!, "GET", `${API_PREFIX}/groups`, { token });
