@@ -1,6 +1,6 @@
 /** Ledgers as the rows need them: on the real disk, with events of 600 bytes. */
 import { Ledger } from "../../daemon/ledger/ledger.ts";
-import type { EventHead, NewEvent } from "../../daemon/ledger/types.ts";
+import type { EventHead, KeyRule, NewEvent } from "../../daemon/ledger/types.ts";
 import { RealClock } from "../../daemon/platform/real-clock.ts";
 import { RealFiles } from "../../daemon/platform/real-files.ts";
 import { RealRandom } from "../../daemon/platform/real-random.ts";
@@ -14,9 +14,9 @@ const WORDS =
     " ",
   );
 
-function keyOf(event: EventHead): string | undefined {
-  const clientId = event.kind === "chat.message" ? event.string("client_id") : undefined;
-  return clientId === undefined ? undefined : `${event.by}\n${clientId}`;
+function keyOf(event: EventHead): KeyRule | undefined {
+  if (event.kind !== "chat.message" || event.string("client_id") === undefined) return undefined;
+  return { prefix: `${event.by}\n`, member: "client_id" };
 }
 
 /** One event of so many says this. */

@@ -10,33 +10,6 @@ const FIRST_CAPACITY = 64;
 /** No source, no related event. */
 export const NONE = 0xffffffff;
 
-/**
- * A key's 64-bit fingerprint (two rounds of a multiplicative hash with different constants); never 0, which means "no key". Index and
- * tables files keep it: whoever changes it gives both a new magic.
- */
-export function fingerprint(key: string, words: Uint32Array): void {
-  let high = 0x9e3779b9 ^ key.length;
-  let low = 0x85ebca6b;
-  const even = key.length & ~1;
-  for (let at = 0; at < even; at += 2) {
-    const pair = key.charCodeAt(at) | (key.charCodeAt(at + 1) << 16);
-    high = Math.imul(high ^ pair, 0xcc9e2d51);
-    high = (high << 15) | (high >>> 17);
-    low = Math.imul(low ^ pair, 0x01000193);
-    low ^= low >>> 13;
-  }
-  if (even < key.length) {
-    const last = key.charCodeAt(even);
-    high = Math.imul(high ^ last, 0xcc9e2d51);
-    low = Math.imul(low ^ last, 0x01000193);
-  }
-  high ^= high >>> 16;
-  high = Math.imul(high, 0x7feb352d) ^ low;
-  low = Math.imul(low ^ (low >>> 15), 0x846ca68b) ^ (high >>> 13);
-  words[0] = high;
-  words[1] = high === 0 && low === 0 ? 1 : low;
-}
-
 /** The columns of a run of events, as kept in an index file. */
 export interface Columns {
   ids: Uint32Array;

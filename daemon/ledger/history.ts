@@ -2,7 +2,8 @@
 import { Refusal } from "../../shared/errors.ts";
 import type { LedgerEvent } from "../../shared/events.ts";
 import type { OpenFile } from "../platform/files.ts";
-import { EventIndex, fingerprint, NONE } from "./event-index.ts";
+import { EventIndex, NONE } from "./event-index.ts";
+import { KeyHash } from "./key-hash.ts";
 import { decodeLine, isEventId } from "./line.ts";
 import { ParsedHead } from "./line-head.ts";
 import type { Segment } from "./segments.ts";
@@ -47,6 +48,7 @@ export class History {
   #isClosed = false;
   readonly #id = new Uint32Array(4);
   readonly #key = new Uint32Array(2);
+  readonly #hash = new KeyHash();
   readonly #source = new Uint32Array(4);
   readonly storage: Storage;
   readonly options: LedgerOptions;
@@ -93,7 +95,7 @@ export class History {
       wordsOfId(reference, this.#source);
       source = this.sourceOf(this.#source);
     }
-    if (key !== undefined) fingerprint(key, this.#key);
+    if (key !== undefined) this.#hash.begin().add(key).finish(this.#key);
     return this.index.add(
       this.#id,
       position,
@@ -116,12 +118,20 @@ export class History {
     return ordinal < 0 ? undefined : ordinal;
   }
 
+  /** The event's idempotency key, in full. */
+  keyOf(event: EventHead): string | undefined {
+    const key = this.options.keyOf(event);
+    if (typeof key !== "object") return key;
+    const rest = event.string(key.member) ?? "";
+    return rest === "" ? undefined : key.prefix + rest;
+  }
+
   /** A fingerprint alone never decides: the event on disk is asked for its key. */
   byKey(key: string): Ordinal | undefined {
-    fingerprint(key, this.#key);
+    this.#hash.begin().add(key).finish(this.#key);
     const ordinal = this.index.findKey(
       this.#key,
-      (found) => this.options.keyOf(new ParsedHead(this.read(found))) === key,
+      (found) => this.keyOf(new ParsedHead(this.read(found))) === key,
     );
     return ordinal < 0 ? undefined : ordinal;
   }

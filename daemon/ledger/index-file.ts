@@ -11,7 +11,7 @@ import type { History } from "./history.ts";
 import { indexName, type Segment } from "./segments.ts";
 import { pathOf } from "./storage.ts";
 
-const MAGIC = "svcidx02";
+const MAGIC = "svcidx03";
 const EDGE_BYTES = 4096;
 const SAMPLE_BYTES = 256;
 const SAMPLES = 32;

@@ -1,5 +1,6 @@
 /** What keys, references and projections need of an event, read from the raw line without parsing it. */
 import type { LedgerEvent } from "../../shared/events.ts";
+import type { KeyHash } from "./key-hash.ts";
 import { LAST_HEAD_MEMBER, LINE_START, MESSAGE_KIND } from "./line.ts";
 import { hexWord, matches, Pattern, plainEnd, stringEnd } from "./line-bytes.ts";
 import type { EventHead } from "./types.ts";
@@ -212,6 +213,14 @@ export class LineHead implements EventHead {
       words[word] = value;
     }
     return true;
+  }
+
+  /** Adds a string member to `hash`. False when it isn't there, empty, or more than plain ASCII: the hash is unusable then. */
+  hashMember(name: string, hash: KeyHash): boolean {
+    if (!this.#find(name) || this.#bytes[this.#valueStart] !== QUOTE) return false;
+    const start = this.#valueStart + 1;
+    const end = this.#valueEnd - 1;
+    return start < end && hash.addPlain(this.#bytes, start, end);
   }
 
   /** Leaves the place of the last member of that name, as JSON.parse would choose, in `#valueStart` and `#valueEnd`. */

@@ -1,13 +1,14 @@
 /** Reads lines back into index and projections: the linear scan of an open. */
 import type { OpenFile } from "../platform/files.ts";
-import { fingerprint, NONE } from "./event-index.ts";
+import { NONE } from "./event-index.ts";
 import { type History, REFERENCE_MEMBERS } from "./history.ts";
+import { KeyHash } from "./key-hash.ts";
 import { decodeLine, SPACE } from "./line.ts";
 import { LineHead, ParsedHead } from "./line-head.ts";
 import { scanLines } from "./line-scan.ts";
 import type { Segment } from "./segments.ts";
 import { corrupt } from "./storage.ts";
-import type { EventHead, Projection } from "./types.ts";
+import type { EventHead, KeyRule, Projection } from "./types.ts";
 
 /** A projection and the ordinal from which it still needs events. */
 export interface Follower {
@@ -20,6 +21,16 @@ interface HeldLine {
   position: number;
 }
 
+/** How the keys of a shape's events are found: not at all, each for itself, or from what they share. */
+type ShapeKey = typeof NO_KEY | typeof OWN_KEYS | { prefix: KeyHash; member: string };
+const NO_KEY = "none";
+const OWN_KEYS = "own";
+
+function shapeKey(key: string | KeyRule | undefined): ShapeKey {
+  if (key === undefined) return NO_KEY;
+  return typeof key === "string" ? OWN_KEYS : { prefix: new KeyHash().add(key.prefix), member: key.member };
+}
+
 export class Rebuild {
   readonly #history: History;
   readonly #followers: Follower[];
@@ -27,6 +38,8 @@ export class Rebuild {
   readonly #id = new Uint32Array(4);
   readonly #key = new Uint32Array(2);
   readonly #source = new Uint32Array(4);
+  readonly #hash = new KeyHash();
+  readonly #keys = new WeakMap<object, ShapeKey>();
   readonly #wanted = new Map<string, Follower[]>();
   /** What follows from the kind of the last line: the next one is often of the same. */
   #kind: string | null = null;
@@ -115,16 +128,30 @@ export class Rebuild {
     const member = this.#member;
     const refers = member !== undefined && head.memberWords(member, this.#source);
     const source = refers ? history.sourceOf(this.#source) : NONE;
-    const key = history.options.keyOf(head);
-    if (key !== undefined) fingerprint(key, this.#key);
-    const ordinal = history.index.add(
-      this.#id,
-      position,
-      this.#code,
-      key === undefined ? null : this.#key,
-      source,
-    );
+    const key = this.#findKey(head) ? this.#key : null;
+    const ordinal = history.index.add(this.#id, position, this.#code, key, source);
     for (const { from, projection } of this.#interested) if (ordinal >= from) projection.apply(head, ordinal);
+    return true;
+  }
+
+  /** The line's key into `#key`; false when it has none. */
+  #findKey(head: LineHead): boolean {
+    const { shape } = head;
+    if (shape !== null) {
+      let key = this.#keys.get(shape);
+      if (key === undefined) {
+        key = shapeKey(this.#history.options.keyOf(head));
+        this.#keys.set(shape, key);
+      }
+      if (key === NO_KEY) return false;
+      if (key !== OWN_KEYS && head.hashMember(key.member, this.#hash.beginWith(key.prefix))) {
+        this.#hash.finish(this.#key);
+        return true;
+      }
+    }
+    const key = this.#history.keyOf(head);
+    if (key === undefined) return false;
+    this.#hash.begin().add(key).finish(this.#key);
     return true;
   }
 
@@ -136,7 +163,7 @@ export class Rebuild {
   }
 
   #enter(head: EventHead, position: number): void {
-    this.#feed(head, this.#history.enter(head, this.#history.options.keyOf(head), position));
+    this.#feed(head, this.#history.enter(head, this.#history.keyOf(head), position));
   }
 
   #feed(head: EventHead, ordinal: number): void {

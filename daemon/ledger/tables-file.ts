@@ -7,7 +7,7 @@ import type { History } from "./history.ts";
 import { asBytes } from "./index-file.ts";
 import { pathOf } from "./storage.ts";
 
-const MAGIC = "svctab02";
+const MAGIC = "svctab03";
 const NAME = "tables.bin";
 const SLOT_BYTES = 4;
 
