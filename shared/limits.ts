@@ -39,6 +39,8 @@ export const LIMITS = {
   },
   page: { max: 200, default: 50 },
   statuses: { events: 1000 },
+  /** What one look into an Actor's history may read of the ledger, by estimate, before it says where to go on. */
+  history: { scanBytes: 64 * MiB },
   inbox: { waitSecondsMax: 50, waitSecondsDefault: 25, progressSeconds: 15, waitersPerActor: 16 },
   /** An Actor's session without an open connection ends this long after its last call. */
   actorSession: { idleSeconds: 90, perActor: 32 },

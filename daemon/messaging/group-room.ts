@@ -17,12 +17,18 @@ import { MailHold } from "./mail-hold.ts";
 import type { Author } from "./message-event.ts";
 import type { MessageProjection } from "./projection.ts";
 
+/** Smaller ones, for tests. */
+export interface MessagingLimits {
+  historyScanBytes: number;
+}
+
 export interface MessagingDependencies {
   files: Files;
   clock: Clock;
   random: Random;
   projects: ProjectFiles;
   log: Log;
+  limits?: Partial<MessagingLimits>;
 }
 
 /** All Groups that messaging looks after. */

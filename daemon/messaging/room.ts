@@ -19,6 +19,7 @@ import { importGroup } from "./group-import.ts";
 import { type ActorCaller, GroupRoom, type MessagingDependencies, type Rooms } from "./group-room.ts";
 import { Inbox } from "./inbox.ts";
 import { keyOf } from "./message-event.ts";
+import { messageHistory } from "./message-history.ts";
 import { Notices } from "./notices.ts";
 import { bootstrap, countsOf, presenceOf } from "./overview.ts";
 import { MessageProjection } from "./projection.ts";
@@ -146,7 +147,8 @@ export class Messaging implements Rooms {
       file_fetch: (input, context) => fetchFile(this, this.#deps.projects, input, context),
       message_deliver: (input, context) => deliverAgain(this, input, context),
       reply_request_cancel: (input, context) => cancelReplyRequest(this, input, context),
-      message_history: (input, context) => this.#reads.history(input, context),
+      message_history: (input, context) =>
+        messageHistory(this, input, context, this.#deps.limits?.historyScanBytes),
       inbox_peek: (input, context) => this.#inbox.peek(input, context),
       inbox_read: (input, context) => this.#inbox.read(input, context),
       feed_read: (input) => this.#inbox.feedRead(input),

@@ -231,7 +231,8 @@ export const messageOperations = [
   operation({
     name: "message_history",
     title: "An Actor's own messages",
-    summary: "What this Actor sent or was sent in its own generation, oldest first.",
+    summary:
+      "What this Actor sent or was sent in its own generation, oldest first. A page may be short or empty in a large Group: continue_before says where to go on.",
     input: z.strictObject({
       group_id: GroupId,
       actor_id: ActorId.optional(),
@@ -240,7 +241,12 @@ export const messageOperations = [
       before_event_id: EventId.optional(),
       limit: Limit.default(LIMITS.page.default),
     }),
-    output: z.strictObject({ events: z.array(LedgerEventSchema), has_more: z.boolean() }),
+    /** `has_more` says that older ones may follow: `continue_before` is the `before_event_id` to look for them. */
+    output: z.strictObject({
+      events: z.array(LedgerEventSchema),
+      has_more: z.boolean(),
+      continue_before: EventId.nullable(),
+    }),
     callers: ["user", "actor"],
     lock: "none",
     effect: "read",

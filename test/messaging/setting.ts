@@ -11,6 +11,7 @@ import { JsonDocument } from "../../daemon/home/documents.ts";
 import { homePaths } from "../../daemon/home/paths.ts";
 import { defaultSettings, Settings } from "../../daemon/home/settings.ts";
 import type { LedgerLimits } from "../../daemon/ledger/types.ts";
+import type { MessagingLimits } from "../../daemon/messaging/group-room.ts";
 import { Messaging } from "../../daemon/messaging/room.ts";
 import { Dispatcher } from "../../daemon/operations/dispatcher.ts";
 import type { Files } from "../../daemon/platform/files.ts";
@@ -68,7 +69,13 @@ export class TestHome {
   }
 
   static async open(
-    options: { root?: string; clock?: ManualClock; ledgerLimits?: Partial<LedgerLimits>; files?: Files } = {},
+    options: {
+      root?: string;
+      clock?: ManualClock;
+      ledgerLimits?: Partial<LedgerLimits>;
+      limits?: Partial<MessagingLimits>;
+      files?: Files;
+    } = {},
   ): Promise<TestHome> {
     const root = options.root ?? fs.mkdtempSync(join(tmpdir(), "svc-messaging-"));
     const clock = options.clock ?? new ManualClock();
@@ -81,7 +88,8 @@ export class TestHome {
     const note = (level: string) => (event: string, fields?: Record<string, unknown>) =>
       void lines.push({ level, event, fields });
     const log: Log = { debug: note("debug"), info: note("info"), warn: note("warn"), error: note("error") };
-    const messaging = new Messaging({ files, clock, random, projects, log });
+    const { limits = {} } = options;
+    const messaging = new Messaging({ files, clock, random, projects, log, limits });
     const registry = await GroupRegistry.open({
       files,
       clock,
