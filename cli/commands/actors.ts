@@ -160,8 +160,12 @@ export async function secrets(context: CommandContext): Promise<number> {
   const unset = context.list("unset");
   if (Object.keys(set).length + unset.length === 0)
     throw context.usage("Name values with --stdin, --from-env or --unset.");
-  return context.print("actor_secrets", { ...(await target(context)), set, unset }, ({ names }) =>
-    context.out.line(names.length === 0 ? "No private values." : `Private values: ${names.join(", ")}`),
+  return context.print("actor_secrets", { ...(await target(context)), set, unset }, ({ actor }) =>
+    context.out.line(
+      actor.private_env.length === 0
+        ? "No private values."
+        : `Private values: ${actor.private_env.join(", ")}`,
+    ),
   );
 }
 

@@ -114,7 +114,7 @@ export const actorOperations = [
     summary:
       "Removes the Actor; its pending messages, Inbox and token go. A later one with the same id inherits nothing.",
     input: z.strictObject(GroupAndActor),
-    output: z.strictObject({ removed: z.literal(true) }),
+    output: z.strictObject({ actor: Actor }),
     callers: ["user", "actor"],
     lock: "group_write",
     effect: "destroy",
@@ -175,7 +175,7 @@ export const actorOperations = [
       set: Environment.default({}),
       unset: z.array(EnvironmentName).max(LIMITS.actor.environmentEntries).default([]),
     }),
-    output: z.strictObject({ names: z.array(EnvironmentName) }),
+    output: z.strictObject({ actor: Actor }),
     callers: ["user"],
     lock: "group_write",
     effect: "write",

@@ -73,7 +73,7 @@ export class Setting {
 
   /** A Group with Actors, the first of them its foreman; answers their clients by id. */
   async group(title: string, actors: readonly string[] = ["lead"]) {
-    const { group } = await this.owner.result("group_create", { title });
+    const group = await this.owner.result("group_create", { title });
     const clients: Record<string, ReturnType<DaemonProcess["client"]>> = {};
     for (const actor_id of actors) {
       const { token_file } = await this.owner.result("actor_add", {

@@ -185,7 +185,7 @@ describe("GroupRegistry", () => {
   it("resets history and files under a fresh generation; Actors, tokens and settings stay", async () => {
     const root = emptyHome();
     const { registry, launchTokens, call } = await openRoom(root);
-    const { group_id } = (await call("group_create", { title: "Team" })).group;
+    const { group_id } = await call("group_create", { title: "Team" });
     const { token_file } = await call("actor_add", { group_id, actor_id: "ann" });
     await call("actor_secrets", { group_id, actor_id: "ann", set: { KEY: "value" } });
     const old = registry.get(group_id);
@@ -198,7 +198,7 @@ describe("GroupRegistry", () => {
     const revoked: string[] = [];
     registry.onChange(({ what }) => changes.push(what));
     launchTokens.onRevoked(({ actor_id }) => revoked.push(actor_id));
-    const { group } = await call("group_reset", { group_id, confirm: group_id });
+    const group = await call("group_reset", { group_id, confirm: group_id });
     const fresh = registry.get(group_id);
     assert.notEqual(fresh, old);
     assert.notEqual(group.generation, before.generation);

@@ -19,7 +19,7 @@ describe("MCP over HTTP", function () {
   before(async () => {
     daemon = await DaemonProcess.started();
     const user = daemon.client();
-    group_id = (await user.result("group_create", { title: "HTTP" })).group.group_id;
+    group_id = (await user.result("group_create", { title: "HTTP" })).group_id;
     ({ token_file } = await user.result("actor_add", { group_id, actor_id: "ada" }));
     ({ token } = JSON.parse(readFileSync(token_file, "utf8")) as { token: string });
     const { web_origin } = await user.result("daemon_status", {});

@@ -18,7 +18,7 @@ describe("waiting over MCP", function () {
   beforeEach(async () => {
     daemon = await DaemonProcess.started();
     const user = daemon.client();
-    group_id = (await user.result("group_create", { title: "Waits" })).group.group_id;
+    group_id = (await user.result("group_create", { title: "Waits" })).group_id;
     ({ token_file } = await user.result("actor_add", { group_id, actor_id: "ada" }));
   });
   afterEach(() => daemon.dispose());

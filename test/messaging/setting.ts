@@ -152,7 +152,7 @@ export class TestHome {
 
   /** A Group with these Actors, all enabled. */
   async group(...actors: string[]): Promise<string> {
-    const { group } = await this.call("group_create", { title: "Test" });
+    const group = await this.call("group_create", { title: "Test" });
     for (const actor_id of actors) await this.call("actor_add", { group_id: group.group_id, actor_id });
     return group.group_id;
   }

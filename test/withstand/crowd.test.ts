@@ -21,7 +21,7 @@ describe("a crowd", function () {
     const writers = 64;
     const each = 40;
     const user = daemon.client();
-    const { group } = await user.result("group_create", { title: "one" });
+    const group = await user.result("group_create", { title: "one" });
     const { group_id } = group;
     await user.result("actor_add", { group_id, actor_id: "a" });
     await Promise.all(
@@ -64,7 +64,7 @@ describe("a crowd", function () {
     const before = daemon.residentBytes();
     const made = await Promise.all(
       Array.from({ length: 200 }, async (_, number) => {
-        const { group } = await user.result("group_create", { title: `group ${number}` });
+        const group = await user.result("group_create", { title: `group ${number}` });
         const { group_id } = group;
         await user.result("actor_add", { group_id, actor_id: "a" });
         const texts = Array.from({ length: 5 }, (_, index) => `${number}:${index}`);
@@ -96,7 +96,7 @@ describe("a crowd", function () {
     const reading = 950;
     const silent = 50;
     const user = daemon.client();
-    const { group } = await user.result("group_create", { title: "watched" });
+    const group = await user.result("group_create", { title: "watched" });
     const { group_id } = group;
     await user.result("actor_add", { group_id, actor_id: "a" });
     const { socketPath, key } = findEndpoint(daemon.home);

@@ -58,7 +58,7 @@ export class StableGroup {
     seeded: Seeded,
     folder: string,
   ): Promise<StableGroup> {
-    const { group } = await client.result("group_create", { title });
+    const group = await client.result("group_create", { title });
     const stable = new StableGroup(group.group_id, seeded, folder);
     for (const actor_id of ACTORS) {
       const { token_file } = await client.result("actor_add", { group_id: group.group_id, actor_id });
