@@ -225,6 +225,8 @@ export class Writer {
       void this.#fail(batch, error, done);
       return;
     }
+    // Where nobody else is on the way, there is nothing to do beside the sync.
+    const isAlone = batch.length <= SMALL_BATCH_LINES || batch.length >= this.#expectedLines;
     active.file.sync((error) => {
       if (error !== null) {
         void this.#fail(batch, error, done);
@@ -233,7 +235,7 @@ export class Writer {
       active.synced();
       this.#acknowledge(batch, active, bytes);
       done();
-    }, batch.length <= SMALL_BATCH_LINES);
+    }, isAlone);
   }
 
   async #fail(batch: Submission[], error: unknown, done: () => void): Promise<void> {
