@@ -42,12 +42,12 @@ describe("the packed tarball", function () {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it("has one dependency, and carries no sources", () => {
+  it("depends on what is prebuilt for each platform alone, and carries no sources", () => {
     const installed = join(folder, "node_modules", "svc");
     const manifest = JSON.parse(readFileSync(join(installed, "package.json"), "utf8")) as {
       dependencies: object;
     };
-    assert.deepEqual(Object.keys(manifest.dependencies), ["libsql"]);
+    assert.deepEqual(Object.keys(manifest.dependencies).sort(), ["@lydell/node-pty", "libsql"]);
     for (const name of ["daemon", "test", "esbuild.mjs", "node_modules"])
       assert.ok(!existsSync(join(installed, name)), name);
     assert.deepEqual(readdirSync(join(installed, "dist")).sort(), [
@@ -58,6 +58,10 @@ describe("the packed tarball", function () {
       "svc.cjs",
       "webview",
     ]);
+  });
+
+  it("is named by 'npm pack --silent' and nothing else, as the README's install command needs it", () => {
+    assert.match(execute("npm", ["pack", "--silent", "--dry-run"], ROOT), /^svc-\d+\.\d+\.\d+\.tgz\n$/);
   });
 
   it("runs: version, daemon, a Group, a message, the Workbench's page, the demo", async () => {
