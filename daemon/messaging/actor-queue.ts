@@ -1,5 +1,6 @@
 /** What waits for one Actor in one generation: unread Mail, direct messages and notices. A part of the projection; driven by events alone. */
 import { Backlog } from "./backlog.ts";
+import type { SavedQueue } from "./saved-projection.ts";
 
 /** A direct message or notice that was handed out and isn't acknowledged. */
 export interface Claim {
@@ -185,7 +186,7 @@ export class ActorQueue {
   }
 
   /** The inverse of `encode`, from a checkpoint whose bytes were checked. */
-  static decode(encoded: unknown[]): ActorQueue {
+  static decode(encoded: SavedQueue): ActorQueue {
     const [
       actor_id,
       generation,
@@ -197,18 +198,7 @@ export class ActorQueue {
       returned,
       claimed,
       notices,
-    ] = encoded as [
-      string,
-      string,
-      string | null,
-      number,
-      number,
-      string,
-      string,
-      [string, number, boolean][],
-      [string, number, string, boolean][],
-      [string, number, string, number | null][],
-    ];
+    ] = encoded;
     const queue = new ActorQueue(actor_id, generation);
     queue.#cursor = cursor;
     queue.#cursorOrdinal = cursorOrdinal;

@@ -8,6 +8,7 @@ import { ActorQueue } from "./actor-queue.ts";
 import { Backlog } from "./backlog.ts";
 import { EVENTS, HANDED_BACK } from "./kinds.ts";
 import { Obligations } from "./obligations.ts";
+import { SavedProjection } from "./saved-projection.ts";
 
 /** Bookkeeping that doesn't count as something that happened in the Group. */
 const SILENT = new Set<string>([EVENTS.mailRead, EVENTS.delivery, EVENTS.receipt]);
@@ -152,15 +153,7 @@ export class MessageProjection implements Projection {
   }
 
   restore(bytes: Uint8Array): void {
-    const saved = JSON.parse(Buffer.from(bytes).toString()) as {
-      queues: unknown[][];
-      ended: [string, number][];
-      obligations: unknown[];
-      halfDone: [string, number][];
-      unread: string;
-      personCursor: number;
-      lastOrdinal: number;
-    };
+    const saved = SavedProjection.parse(JSON.parse(Buffer.from(bytes).toString()));
     this.reset();
     for (const encoded of saved.queues) {
       const queue = ActorQueue.decode(encoded);
