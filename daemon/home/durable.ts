@@ -111,14 +111,21 @@ export async function ensureDirectory(files: Files, path: string): Promise<void>
   await syncDirectory(files, dirname(path));
 }
 
-/** Removes a directory with everything in it. Links are removed, never followed. */
-export function removeTree(files: Files, path: string): void {
-  const status = files.stat(path);
-  if (status === null) return;
-  if (status.kind !== "directory") {
-    files.unlink(path);
-    return;
-  }
-  for (const name of files.list(path)) removeTree(files, join(path, name));
-  files.rmdir(path);
+/** So many entries are removed before others have a turn. */
+const SLICE = 64;
+
+/** Removes a directory with everything in it, giving way to others meanwhile. Links are removed, never followed. */
+export async function removeTree(files: Files, path: string): Promise<void> {
+  let removed = 0;
+  const remove = async (at: string): Promise<void> => {
+    const status = files.stat(at);
+    if (status === null) return;
+    if (status.kind === "directory") {
+      for (const name of files.list(at)) await remove(join(at, name));
+      files.rmdir(at);
+    } else files.unlink(at);
+    removed += 1;
+    if (removed % SLICE === 0) await new Promise((resolve) => setImmediate(resolve));
+  };
+  await remove(path);
 }

@@ -12,6 +12,7 @@ import {
 import { join } from "node:path";
 import type { GroupChange } from "../../daemon/groups/registry.ts";
 import { homePaths } from "../../daemon/home/paths.ts";
+import { RealFiles } from "../../daemon/platform/real-files.ts";
 import type { Projection } from "../../daemon/ledger/types.ts";
 import { type ErrorCode, Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
@@ -238,6 +239,66 @@ describe("GroupRegistry", () => {
     });
     await assert.rejects(failing, code("invalid_import"));
     assert.deepEqual(readdirSync(homePaths(root).groups), [group.group_id]);
+    await registry.close();
+  });
+
+  it("leaves no phantom of a Group whose deletion couldn't be made durable, and says so", async () => {
+    const root = emptyHome();
+    const files = new RealFiles();
+    const registry = await openRegistry(root, () => [], files);
+    const { group_id } = await registry.create(seed);
+    const works = files.syncDir.bind(files);
+    files.syncDir = (_path, done) => setImmediate(done, Object.assign(new Error("I/O"), { code: "EIO" }));
+    await assert.rejects(registry.delete(group_id, group_id), code("storage_failed"));
+    files.syncDir = works;
+    assert.deepEqual([registry.list(), registry.unavailable()], [[], []]);
+    assert.throws(() => registry.get(group_id), code("group_not_found"));
+    await registry.close();
+    const again = await openRegistry(root);
+    assert.equal(again.knows(group_id), false);
+    assert.deepEqual(readdirSync(homePaths(root).groups), []);
+    await again.close();
+  });
+
+  it("takes a new Group back when its first event finds the disk full", async () => {
+    const root = emptyHome();
+    const files = new RealFiles();
+    const registry = await openRegistry(root, () => [], files);
+    const changes: string[] = [];
+    registry.onChange(({ what }) => changes.push(what));
+    const open = files.open.bind(files);
+    files.open = (path, mode) => {
+      if (path.endsWith("active.jsonl")) throw Object.assign(new Error("full"), { code: "ENOSPC" });
+      return open(path, mode);
+    };
+    await assert.rejects(registry.create(seed), (error: unknown) => {
+      assert.ok(error instanceof Refusal);
+      assert.equal(error.code, "storage_full");
+      assert.doesNotMatch(error.message, /was made/);
+      return true;
+    });
+    assert.deepEqual(changes, ["created", "removed"]);
+    assert.deepEqual([registry.list(), registry.unavailable()], [[], []]);
+    assert.deepEqual(readdirSync(homePaths(root).groups), []);
+    await registry.close();
+  });
+
+  it("gives way to others while it removes a Group with many files", async () => {
+    const registry = await openRegistry(emptyHome());
+    const { group_id, paths } = await registry.create(seed);
+    mkdirSync(paths.blobs);
+    for (let made = 0; made < 2000; made += 1) writeFileSync(join(paths.blobs, String(made)), "");
+    let turns = 0;
+    let isOver = false;
+    const count = (): void => {
+      turns += 1;
+      if (!isOver) setImmediate(count);
+    };
+    count();
+    await registry.delete(group_id, group_id);
+    isOver = true;
+    assert.ok(turns > 2000 / 100, `${turns} turns`);
+    assert.ok(!existsSync(paths.root));
     await registry.close();
   });
 
