@@ -76,6 +76,11 @@ export class MemoryTokens {
   find(id: string): AccessToken | null {
     return [...this.records.values()].find((record) => record.id === id) ?? null;
   }
+  use(id: string): AccessToken | null {
+    const record = this.find(id);
+    if (record !== null) record.last_used_at = "now";
+    return record;
+  }
   async create(token: { name: string; kind: AccessToken["kind"]; groups: string[] }) {
     const secret = `made-${this.records.size}-${token.name}`;
     return { id: this.add(secret, token.kind, token.groups), token: secret };

@@ -245,6 +245,14 @@ describe("access over the Web listener", () => {
     assert.equal((await wrong()).status, 401);
   });
 
+  it("shows when a browser's session used its token", async () => {
+    const signedIn = await setting.send("POST", SESSION, { body: { token: ADMIN } });
+    const record = setting.tokens.records.get(ADMIN)!;
+    assert.equal(record.last_used_at, null);
+    await setting.send("GET", `${API_PREFIX}/web-access`, { headers: { cookie: cookieOf(signedIn) } });
+    assert.notEqual(record.last_used_at, null);
+  });
+
   it("takes strict JSON of the right type and size only", async () => {
     const path = `${API_PREFIX}/groups`;
     const headers = { ...bearer(ADMIN), "content-type": "application/json" };
