@@ -375,22 +375,25 @@ function commandLine(): [string, ...string[]] {
 export async function runUntilEnded(options: DaemonOptions): Promise<number> {
   const daemon = await runDaemon(options);
   let code = 0;
-  const stop = (): void => void daemon.stop();
+  let hungUp = false;
+  const stop = (signal: NodeJS.Signals): void => {
+    if (signal === "SIGHUP") hungUp = true;
+    void daemon.stop();
+  };
   const fail = (error: unknown): void => {
     code = 1;
     daemon.fail(error);
   };
+  const signals: NodeJS.Signals[] = ["SIGTERM", "SIGINT"];
   // A terminal that is closed hangs up. Under nohup there is none, and the signal stays ignored.
-  const signals: NodeJS.Signals[] = [
-    "SIGTERM",
-    "SIGINT",
-    ...(process.stdout.isTTY ? ["SIGHUP" as const] : []),
-  ];
+  if (process.stdout.isTTY) signals.push("SIGHUP");
   for (const signal of signals) process.on(signal, stop);
   process.on("uncaughtException", fail).on("unhandledRejection", fail);
   await daemon.ended;
   for (const signal of signals) process.off(signal, stop);
   process.off("uncaughtException", fail).off("unhandledRejection", fail);
+  // Node aborts when it ends and can't reset a terminal that is gone: this process ends by the signal, as it would have without us.
+  if (hungUp) process.kill(process.pid, "SIGHUP");
   return code;
 }
 
