@@ -8,7 +8,7 @@ import type { InputOf, ResultOf } from "../../shared/operations/registry.ts";
 import { PRODUCT_VERSION } from "../../shared/version.ts";
 import { errorCode, storageRefusal } from "../home/durable.ts";
 import { type Clock, timestamp } from "../platform/clock.ts";
-import { writeNew } from "./blobs.ts";
+import { writeNew } from "./file-streams.ts";
 import type { GroupRoom, MessagingDependencies, Rooms } from "./group-room.ts";
 import { EXPORT_CHUNK_BYTES, EXPORT_FORMAT, EXPORT_VERSION, type ExportHeader } from "./transfer-format.ts";
 

@@ -26,6 +26,7 @@ import {
   EXPORT_LINE_BYTES,
   ExportHeader,
 } from "./transfer-format.ts";
+import { UploadQuota } from "./upload-quota.ts";
 
 const BATCH_EVENTS = 256;
 const BATCH_BYTES = 512 * 1024;
@@ -131,16 +132,15 @@ function openExport(deps: MessagingDependencies, path: string): OpenFile {
 }
 
 async function importBlobs(lines: Lines, deps: MessagingDependencies, paths: GroupPaths): Promise<number> {
-  const store = new BlobStore(deps, paths.blobs);
+  const store = new BlobStore(deps, paths.blobs, new UploadQuota().group());
   const digests = new Set<string>();
   for (;;) {
     const line = await lines.take(BlobLine, "blob");
     if (line === null) break;
     const { sha256, bytes } = line.blob;
     if (digests.has(sha256)) throw invalid("A file comes twice.", lines.number);
-    const written = await store.write(blobChunks(lines, bytes));
+    const written = await store.add(blobChunks(lines, bytes));
     if (written.sha256 !== sha256) throw invalid("A file's digest is wrong.", lines.number);
-    await store.keep([sha256]);
     digests.add(sha256);
   }
   return digests.size;

@@ -20,6 +20,8 @@ import type { MessageProjection } from "./projection.ts";
 /** Smaller ones, for tests. */
 export interface MessagingLimits {
   historyScanBytes: number;
+  waitingBytes: number;
+  waitingBytesPerHome: number;
 }
 
 export interface MessagingDependencies {

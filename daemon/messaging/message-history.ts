@@ -94,6 +94,7 @@ async function olderPage(room: GroupRoom, query: string, before: string | undefi
 function estimate({ ledger }: GroupRoom, page: Page, before: string | undefined): number {
   const newest = before === undefined ? ledger.count : (ledger.ordinalOf(before) ?? ledger.count);
   const oldest = page.before === null ? 0 : (ledger.ordinalOf(page.before) ?? 0);
-  const texts = page.events.reduce((sum, { data }) => sum + String(data.text ?? "").length, 0);
-  return (newest - oldest) * EVENT_BYTES + texts;
+  let bytes = (newest - oldest) * EVENT_BYTES;
+  for (const { data } of page.events) if (typeof data.text === "string") bytes += data.text.length;
+  return bytes;
 }
