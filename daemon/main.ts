@@ -4,7 +4,6 @@
  * `SVC_HOME=... node --import tsx daemon/main.ts` runs it from the sources; `svc up` and `svc daemon run` call `runDaemon`.
  */
 import { chmodSync, existsSync, realpathSync } from "node:fs";
-import type { IncomingMessage, ServerResponse } from "node:http";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { DEFAULT_WEB_HOST, DEFAULT_WEB_PORT, ENVIRONMENT } from "../shared/names.ts";
 import type { HandlersOf } from "../shared/operations/handlers.ts";
@@ -16,6 +15,8 @@ import { type Home, openHome } from "./home/home.ts";
 import { resolveHome } from "./home/paths.ts";
 import { accessHandlers } from "./http/access-handlers.ts";
 import type { Api } from "./http/api.ts";
+import type { McpService } from "./http/app.ts";
+import { readJson } from "./http/body.ts";
 import { Exhibit, restoreExhibit } from "./http/exhibit.ts";
 import { LocalCallers } from "./http/local-caller.ts";
 import { LocalSocket } from "./http/local-socket.ts";
@@ -184,7 +185,7 @@ async function serve(parts: Parts): Promise<RunningDaemon> {
         },
         isReady: () => ready,
         workbench: workbenchDirectory(),
-        mcp: (request, response) => serveMcp(request, response),
+        mcp: (...asked) => serveMcp(...asked),
       });
       return api;
     });
@@ -195,7 +196,7 @@ async function serve(parts: Parts): Promise<RunningDaemon> {
   });
 
   let mcp: Promise<import("../mcp-server/http.ts").McpHttp> | undefined;
-  const serveMcp = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  const serveMcp: McpService = async (request, response, refuseFailure) => {
     mcp ??= import("../mcp-server/http.ts").then(
       ({ McpHttp }) =>
         new McpHttp({
@@ -206,11 +207,12 @@ async function serve(parts: Parts): Promise<RunningDaemon> {
               signal,
               requestId: requestIds.next(),
             }),
-          lifeline: (as) => lifeline({ kind: "actor", by: as.actor_id, ...as }, () => response.end()),
+          lifeline: (as, ended) => lifeline({ kind: "actor", by: as.actor_id, ...as }, ended),
+          readBody: (asked) => readJson(asked, clock),
           after: (milliseconds, run) => clock.after(milliseconds, run, { background: true }),
         }),
     );
-    await (await mcp).handle(request, response);
+    await (await mcp).handle(request, response, refuseFailure);
   };
   launchTokens.onRevoked((identity) => {
     mcp?.then(

@@ -4,7 +4,7 @@
  */
 import type { Readable, Writable } from "node:stream";
 import { LIMITS } from "../shared/limits.ts";
-import { problemOf, rpcError } from "./messages.ts";
+import { INBOX_TOOL, problemOf, rpcError } from "./messages.ts";
 import { initializeAnswer, isInitialize } from "./protocol.ts";
 import type { Transport } from "./sdk.ts";
 
@@ -18,7 +18,6 @@ interface Noted {
   params?: { requestId?: unknown; name?: unknown } | null;
 }
 
-const INBOX_TOOL = "svc_inbox_read";
 const REMEMBERED_READS = 16;
 
 export class StdioTransport implements Transport {
