@@ -68,10 +68,15 @@ describe("delivery in words", () => {
     assert.equal(alike([list[0]!, list[0]!]), true);
   });
 
-  it("offers another delivery only where one failed or wasn't confirmed", () => {
-    const again = (state: "accepted" | "failed" | "ambiguous") =>
-      deliveries({ ...NOTHING, delivery_status: { a: { state, reason: "", ts } } }, sent, upper)[0]?.again;
+  it("offers another delivery only where one failed or wasn't confirmed, and somebody is there to take it", () => {
+    const again = (state: "accepted" | "claimed" | "failed" | "ambiguous", reason = "") =>
+      deliveries({ ...NOTHING, delivery_status: { a: { state, reason, ts } } }, sent, upper)[0]?.again;
     assert.deepEqual([again("accepted"), again("failed"), again("ambiguous")], ["no", "failed", "ambiguous"]);
+    assert.equal(again("claimed"), "ambiguous");
+    assert.equal(again("ambiguous", "actor_removed"), "no");
+    const elsewhere = { to: [], message_mode: "send", dst_group_id: "g_1", dst_to: [] };
+    const failed = { g_1: { state: "failed" as const, reason: "group_not_found", ts } };
+    assert.equal(deliveries({ ...NOTHING, delivery_status: failed }, elsewhere, upper)[0]?.again, "no");
   });
 
   it("speaks of the other Group for a message that went there", () => {

@@ -4,9 +4,12 @@ import type { Uploaded } from "../host.ts";
 import { type IconName, icon } from "../icons.ts";
 import { actorName } from "../state/actor-words.ts";
 import type { Conversation } from "../state/conversation.ts";
+import type { DraftKeeper } from "../state/draft.ts";
+import { flatten } from "../state/excerpt.ts";
 import type { GroupsStore } from "../state/groups.ts";
 import { size } from "../state/size-words.ts";
 import type { Upload } from "../state/uploads.ts";
+import { button } from "../toolkit.ts";
 import { iconButton } from "./controls.ts";
 
 function chip(name: IconName, text: string, remove: () => void): TemplateResult {
@@ -84,4 +87,16 @@ function underway(upload: Upload, remove: () => void): TemplateResult {
       onClick: remove,
     })}
   </li>`;
+}
+
+/** Another window kept a different text meanwhile: neither is lost before the person has chosen. */
+export function otherDraft(keeper: DraftKeeper): TemplateResult | typeof nothing {
+  const { other } = keeper;
+  if (other === null) return nothing;
+  const words = flatten(other.text.slice(0, 640)).slice(0, 160);
+  return html`<div class="other-draft" role="alert">
+    ${icon("warning")}<span>Another window keeps a different draft here: <q><bdi>${words === "" ? "files only" : words}</bdi></q></span>
+    ${button({ label: "Use that one", onClick: () => keeper.takeOther() })}
+    ${button({ label: "Keep mine", onClick: () => keeper.keepMine() })}
+  </div>`;
 }

@@ -27,6 +27,8 @@ const ROUTES = {
   send_cross_group: ["POST", "/groups/{group_id}/send_cross_group"],
   message_deliver: ["POST", "/groups/{group_id}/messages/{source_event_id}/deliver"],
   reply_request_cancel: ["POST", "/groups/{group_id}/messages/{event_id}/reply-request/cancel"],
+  message_upload_preflight: ["POST", "/groups/{group_id}/uploads/preflight"],
+  actor_secrets: ["PUT", "/groups/{group_id}/actors/{actor_id}/secrets"],
   feed_read: ["POST", "/groups/{group_id}/read"],
   draft_get: ["GET", "/groups/{group_id}/draft"],
   draft_put: ["PUT", "/groups/{group_id}/draft"],

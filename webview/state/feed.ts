@@ -60,6 +60,7 @@ export class Feed extends Store {
   #opening = 0;
   #notBefore = 0;
   #again: ReturnType<typeof setTimeout> | null = null;
+  #retry: ReturnType<typeof setTimeout> | null = null;
   #closed = false;
   loaded = false;
   /** Why nothing can be shown. */
@@ -115,6 +116,7 @@ export class Feed extends Store {
     this.#release = null;
     if (this.#statusTimer !== null) clearTimeout(this.#statusTimer);
     if (this.#again !== null) clearTimeout(this.#again);
+    if (this.#retry !== null) clearTimeout(this.#retry);
   }
 
   async older(): Promise<void> {
@@ -151,6 +153,24 @@ export class Feed extends Store {
     await this.#quiet();
     if (this.window.hasNewer) await this.#page("newer", () => this.#end(this.#opening));
     this.following = true;
+    this.changed();
+  }
+
+  /** Shows the oldest rows. */
+  async toStart(): Promise<void> {
+    await this.#quiet();
+    const opening = this.#opening;
+    if (this.window.hasOlder)
+      await this.#page("older", async () => {
+        const { events, has_more } = await this.#host.call("ledger_tail", {
+          group_id: this.groupId,
+          from: "oldest",
+          limit: PAGE,
+          kinds: FEED_KINDS,
+        });
+        if (opening === this.#opening) this.window.reset(events, { older: false, newer: has_more });
+      });
+    this.following = false;
     this.changed();
   }
 
@@ -221,8 +241,9 @@ export class Feed extends Store {
     this.busy = side;
     this.#paging = read()
       .catch(() => {
-        // Offline: the banner says so; scrolling asks again, but not at once.
+        // Offline: the banner says so. Who looks at the edge asks again, but not at once.
         this.#notBefore = performance.now() + PAUSE_MS;
+        this.#retry = setTimeout(() => this.changed(), PAUSE_MS + 1);
       })
       .then(() => {
         this.busy = null;

@@ -8,6 +8,7 @@ interface KeyActions {
   reply: () => void;
   write: () => void;
   map: () => void;
+  oldest: () => void;
   newest: () => void;
 }
 
@@ -30,6 +31,7 @@ export function handleKey(event: KeyboardEvent, actions: KeyActions): void {
     r: actions.reply,
     c: actions.write,
     "?": actions.map,
+    Home: actions.oldest,
     End: actions.newest,
   };
   const act = keys[event.key];
