@@ -1,6 +1,7 @@
 /** The rooms of an open Home, built in order and closed in the opposite one. */
-import { summaryOf } from "./groups/group-view.ts";
+
 import { AccessTokens } from "./groups/access-tokens.ts";
+import { summaryOf } from "./groups/group-view.ts";
 import { LaunchTokens } from "./groups/launch-tokens.ts";
 import { GroupRegistry } from "./groups/registry.ts";
 import type { Home } from "./home/home.ts";

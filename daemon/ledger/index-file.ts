@@ -3,8 +3,8 @@
  * a digest of samples of them are in it. A stale, foreign or broken one is as good as none.
  */
 import { createHash } from "node:crypto";
-import type { OpenFile } from "../platform/files.ts";
 import { replaceFile } from "../home/durable.ts";
+import type { OpenFile } from "../platform/files.ts";
 import { checksummed, readChecksummed } from "./checksummed.ts";
 import type { Columns } from "./event-index.ts";
 import type { History } from "./history.ts";

@@ -1,6 +1,7 @@
 /** `tables.bin`: the index's tables as they were at a sealing or at the end, so that an open needn't enter every event again. */
-import type { OpenFile } from "../platform/files.ts";
+
 import { replaceFile } from "../home/durable.ts";
+import type { OpenFile } from "../platform/files.ts";
 import { checksummed, readChecksummed } from "./checksummed.ts";
 import type { Tables } from "./event-index.ts";
 import type { History } from "./history.ts";

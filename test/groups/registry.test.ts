@@ -12,8 +12,8 @@ import {
 import { join } from "node:path";
 import type { GroupChange } from "../../daemon/groups/registry.ts";
 import { homePaths } from "../../daemon/home/paths.ts";
-import { RealFiles } from "../../daemon/platform/real-files.ts";
 import type { Projection } from "../../daemon/ledger/types.ts";
+import { RealFiles } from "../../daemon/platform/real-files.ts";
 import { type ErrorCode, Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { removeTemporaryDirectories, temporaryDirectory } from "../home/setting.ts";

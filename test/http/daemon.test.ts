@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { copyFileSync, chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { request as secureRequest } from "node:https";
+import { chmodSync, copyFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
+import { request as secureRequest } from "node:https";
 import { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -213,12 +213,12 @@ describe("the daemon as a whole", () => {
   it("holds a conversation with nothing but its Home: it connects to nobody", async () => {
     verifies("ID-003");
     const asked: unknown[] = [];
-    const connect = Socket.prototype.connect;
-    Socket.prototype.connect = function watched(this: Socket, ...args: Parameters<typeof connect>) {
+    const connect = Reflect.get(Socket.prototype, "connect") as (this: Socket, ...args: unknown[]) => Socket;
+    Socket.prototype.connect = function watched(this: Socket, ...args: unknown[]) {
       const [target] = (Array.isArray(args[0]) ? args[0] : args) as unknown as [{ path?: string }];
       if (target.path !== daemon.socket) asked.push(target);
       return connect.apply(this, args);
-    } as typeof connect;
+    };
     try {
       const group = await client.result("group_create", { title: "alone" });
       const { group_id } = group;

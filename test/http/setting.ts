@@ -15,19 +15,18 @@ import { RequestIds } from "../../daemon/http/request-id.ts";
 import { StreamHub } from "../../daemon/http/stream-hub.ts";
 import { WebListener } from "../../daemon/http/web-listener.ts";
 import type { Ordinal, Page, PageRequest, Placed } from "../../daemon/ledger/types.ts";
-import { Refusal } from "../../shared/errors.ts";
-import type { LedgerEvent } from "../../shared/events.ts";
-import type { AccessToken } from "../../shared/operations/access.ts";
-import type { GroupSummary } from "../../shared/operations/groups.ts";
 import type { Clock, Timer } from "../../daemon/platform/clock.ts";
 import { RealFiles } from "../../daemon/platform/real-files.ts";
 import { RealNetwork } from "../../daemon/platform/real-network.ts";
 import { RealRandom } from "../../daemon/platform/real-random.ts";
+import { Refusal } from "../../shared/errors.ts";
+import type { LedgerEvent } from "../../shared/events.ts";
+import type { AccessToken } from "../../shared/operations/access.ts";
+import type { GroupSummary } from "../../shared/operations/groups.ts";
 import { type FakeHandlers, fakeDispatcher, MemoryLog } from "../operations/support.ts";
 
 export const GROUP = "g_00000000000a";
 export const OTHER = "g_00000000000b";
-export const LAUNCH_TOKEN = "l".repeat(43);
 
 /** Time moves by `pass` only. */
 export class HandClock implements Clock {

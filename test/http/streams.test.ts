@@ -6,7 +6,7 @@ import { LIMITS } from "../../shared/limits.ts";
 import { API_PREFIX } from "../../shared/names.ts";
 import type { StreamMessage } from "../../shared/streams.ts";
 import { verifies } from "../requirements.ts";
-import { GROUP, MemoryLedger, openSetting, OTHER, type Setting, until } from "./setting.ts";
+import { GROUP, MemoryLedger, OTHER, openSetting, type Setting, until } from "./setting.ts";
 
 const ADMIN = "admin-token";
 const MEMBER = "member-token";

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import type { CallContext } from "../../shared/operations/caller.ts";
 import { ERRORS } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { API_PREFIX } from "../../shared/names.ts";
+import type { CallContext } from "../../shared/operations/caller.ts";
 import { OPERATIONS } from "../../shared/operations/registry.ts";
 import { verifies } from "../requirements.ts";
-import { cookieOf, GROUP, openSetting, OTHER, type Setting } from "./setting.ts";
+import { cookieOf, GROUP, OTHER, openSetting, type Setting } from "./setting.ts";
 
 const ADMIN = "admin-token";
 const MEMBER = "member-token";

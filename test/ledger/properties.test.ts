@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
-import type { Ledger } from "../../daemon/ledger/ledger.ts";
 import { KeyHash } from "../../daemon/ledger/key-hash.ts";
+import type { Ledger } from "../../daemon/ledger/ledger.ts";
 import { decodeLine, encodeLine } from "../../daemon/ledger/line.ts";
 import { LineHead, ParsedHead } from "../../daemon/ledger/line-head.ts";
 import type { LedgerEvent } from "../../shared/events.ts";
