@@ -47,7 +47,7 @@ describe("the packed tarball", function () {
     const manifest = JSON.parse(readFileSync(join(installed, "package.json"), "utf8")) as {
       dependencies: object;
     };
-    assert.deepEqual(Object.keys(manifest.dependencies).sort(), ["@lydell/node-pty", "libsql"]);
+    assert.deepEqual(Object.keys(manifest.dependencies).sort(), ["libsql"]);
     for (const name of ["daemon", "test", "esbuild.mjs", "node_modules"])
       assert.ok(!existsSync(join(installed, name)), name);
     assert.deepEqual(readdirSync(join(installed, "dist")).sort(), [

@@ -3,15 +3,15 @@
  * lost: a refusal leaves the draft and says why.
  */
 import { html, nothing } from "lit";
-import { ref, createRef } from "lit/directives/ref.js";
+import { createRef, ref } from "lit/directives/ref.js";
 import type { ChatMessage, LedgerEvent } from "../../shared/events.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { MessageMode } from "../../shared/model.ts";
 import { icon } from "../icons.ts";
 import { type Candidate, candidates, complete, type Trigger, triggerAt } from "../state/completion.ts";
 import type { Conversation } from "../state/conversation.ts";
-import type { GroupsStore } from "../state/groups.ts";
 import { flatten } from "../state/excerpt.ts";
+import type { GroupsStore } from "../state/groups.ts";
 import { type Plan, plan } from "../state/send-plan.ts";
 import { button, select } from "../toolkit.ts";
 import { announce } from "./announce.ts";
@@ -376,4 +376,5 @@ class ComposerElement extends View {
 }
 
 customElements.define("svc-composer", ComposerElement);
+
 export type { ComposerElement };

@@ -376,4 +376,5 @@ function continues(before: LedgerEvent | undefined, row: LedgerEvent): boolean {
 }
 
 customElements.define("svc-feed", FeedElement);
+
 export type { FeedElement };

@@ -101,4 +101,5 @@ class PrivateEnvironmentElement extends View {
 }
 
 customElements.define("svc-private-environment", PrivateEnvironmentElement);
+
 export type { PrivateEnvironmentElement };

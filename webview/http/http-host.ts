@@ -11,8 +11,8 @@ import type {
   Uploaded,
   UploadOptions,
 } from "../host.ts";
-import { EventSocket } from "./event-socket.ts";
 import { fileName } from "../state/file-name.ts";
+import { EventSocket } from "./event-socket.ts";
 import type { Requests } from "./requests.ts";
 import { prepare } from "./routes.ts";
 import { upload } from "./upload.ts";
