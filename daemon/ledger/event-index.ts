@@ -7,6 +7,8 @@ const EMPTY = 0;
 const FULLEST = 0.75;
 const ROOMY = 0.6;
 const FIRST_CAPACITY = 64;
+/** References mostly lead to an event that isn't far away. */
+const RECENT = 4096;
 /** No source, no related event. */
 export const NONE = 0xffffffff;
 
@@ -29,6 +31,8 @@ export interface Tables {
 
 export class EventIndex {
   count = 0;
+  /** How many events an open is about to add: the table of ids needn't grow step by step. */
+  #expected = 0;
   #ids = new Uint32Array(FIRST_CAPACITY * 4);
   #positions = new Uint32Array(FIRST_CAPACITY);
   #kinds = new Uint8Array(FIRST_CAPACITY);
@@ -40,6 +44,8 @@ export class EventIndex {
   /** Ordinal + 1; 0 is free. */
   #idTable = new Uint32Array(FIRST_CAPACITY * 2);
   #keyTable = new Uint32Array(FIRST_CAPACITY * 2);
+  /** Ordinal + 1 of recent events, by the end of their ids' first word. */
+  readonly #recent = new Uint32Array(RECENT);
   /** Entries of the key table, and how many events each table takes in; the rest follows with the next lookup. */
   #keyed = 0;
   #idsEntered = 0;
@@ -56,6 +62,7 @@ export class EventIndex {
       this.#last,
       this.#idTable,
       this.#keyTable,
+      this.#recent,
     ];
     return arrays.reduce((sum, array) => sum + array.byteLength, 0);
   }
@@ -70,6 +77,7 @@ export class EventIndex {
     this.#ids[at + 1] = id[1]!;
     this.#ids[at + 2] = id[2]!;
     this.#ids[at + 3] = id[3]!;
+    this.#recent[id[0]! & (RECENT - 1)] = ordinal + 1;
     this.#positions[ordinal] = position;
     this.#kinds[ordinal] = kind;
     this.count = ordinal + 1;
@@ -81,16 +89,25 @@ export class EventIndex {
     return ordinal;
   }
 
-  /** Makes room for `total` events at once. */
+  /** Makes room for about `total` events at once. */
   reserve(total: number): void {
+    this.#expected = total;
     if (total > this.#positions.length) this.#growColumns(total);
   }
 
   ordinalOf(id: Uint32Array): number {
+    const ids = this.#ids;
+    const a = id[0]!;
+    const b = id[1]!;
+    const c = id[2]!;
+    const d = id[3]!;
+    const recent = this.#recent[a & (RECENT - 1)]!;
+    if (recent !== EMPTY) {
+      const at = (recent - 1) * 4;
+      if (ids[at] === a && ids[at + 1] === b && ids[at + 2] === c && ids[at + 3] === d) return recent - 1;
+    }
     if (this.#idsEntered < this.count) this.#enterIds();
     const table = this.#idTable;
-    const ids = this.#ids;
-    const [a, b, c, d] = id as unknown as [number, number, number, number];
     let slot = home(mix(a, b, c, d), table.length);
     for (;;) {
       const entry = table[slot]!;
@@ -162,7 +179,7 @@ export class EventIndex {
   load(count: number, fill: (columns: Columns) => boolean): boolean {
     const first = this.count;
     const end = first + count;
-    this.reserve(end);
+    if (end > this.#positions.length) this.#growColumns(end);
     const columns: Columns = {
       ids: this.#ids.subarray(first * 4, end * 4),
       positions: this.#positions.subarray(first, end),
@@ -214,7 +231,8 @@ export class EventIndex {
 
   #enterIds(): void {
     if (this.count > this.#idTable.length * FULLEST) {
-      this.#idTable = new Uint32Array(slotsFor(this.count, this.#idsEntered));
+      const entries = Math.max(this.count, this.#expected);
+      this.#idTable = new Uint32Array(slotsFor(entries, entries > this.count ? 0 : this.#idsEntered));
       this.#idsEntered = 0;
     }
     const table = this.#idTable;

@@ -31,7 +31,7 @@ export class Pattern {
   readonly #rest: Uint8Array;
 
   constructor(bytes: Uint8Array, start: number, end: number) {
-    const copy = Uint8Array.prototype.slice.call(bytes, start, end);
+    const copy = new Uint8Array(bytes.subarray(start, end));
     this.length = copy.length;
     this.#words = new Float64Array(copy.length >>> 3);
     const view = new DataView(copy.buffer, copy.byteOffset, copy.length);
@@ -40,15 +40,18 @@ export class Pattern {
     this.#rest = copy.subarray(this.#words.length * 8);
   }
 
-  /** `at + length` must lie within the view. */
+  /** `at + length` must lie within the view. Looks from the end, because patterns of one kind differ there. */
   stands(view: DataView, at: number): boolean {
     const words = this.#words;
-    let place = at;
-    for (let word = 0; word < words.length; word += 1, place += 8) {
-      if (view.getFloat64(place, true) !== words[word]) return false;
+    const rest = this.#rest;
+    let place = at + this.length;
+    for (let byte = rest.length - 1; byte >= 0; byte -= 1) {
+      place -= 1;
+      if (view.getUint8(place) !== rest[byte]) return false;
     }
-    for (let byte = 0; byte < this.#rest.length; byte += 1) {
-      if (view.getUint8(place + byte) !== this.#rest[byte]) return false;
+    for (let word = words.length - 1; word >= 0; word -= 1) {
+      place -= 8;
+      if (view.getFloat64(place, true) !== words[word]) return false;
     }
     return true;
   }

@@ -42,8 +42,9 @@ export interface EventHead {
   /** The member `name` of `data` when it is a string, without parsing the rest. */
   string(name: string): string | undefined;
   /**
-   * The same object for messages whose members before `text` were found to be the same but for `reply_to` and `client_id`, so that they
-   * need to be parsed once only; null or absent where that isn't known.
+   * The same object for events of one kind and author whose data, of messages the members before `text`, was found to be the same but for
+   * the values of `reply_to`, `client_id`, `event_id`, `source_event_id`, `delivery_id` and `batch_id`: what doesn't depend on these
+   * need be worked out once only. Null or absent where that isn't known.
    */
   readonly shape?: object | null;
 }

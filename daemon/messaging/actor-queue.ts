@@ -117,7 +117,8 @@ export class ActorQueue {
 
   claim(id: string, batch_id: string): void {
     const taken = this.#take(id);
-    if (taken !== undefined) this.#claimed.set(id, { ...taken, batch_id });
+    if (taken === undefined) return;
+    this.#claimed.set(id, { ordinal: taken.ordinal, redelivered: taken.redelivered, batch_id });
   }
 
   /** Accepted, failed or ambiguous: it waits no more. */
