@@ -196,6 +196,13 @@ describe("events in words", () => {
       say("actor.stop", { actor_id: "lead", reason: "process_exit" }),
       "lead stopped: process exit",
     );
+    const notice = { title: "Reply owed", message: "Answer it." };
+    assert.equal(
+      say("system.notify", { ...notice, target_actor_id: "lead" }),
+      "lead was reminded: Reply owed",
+    );
+    assert.equal(say("system.notify", { ...notice, target_actor_id: "user" }), "Reply owed: Answer it.");
+    assert.equal(say("system.notify", { ...notice, target_actor_id: null }), "Reply owed: Answer it.");
     assert.equal(say("something.new_kind", {}, "lead"), "lead: something new kind");
   });
 });
