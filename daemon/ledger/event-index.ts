@@ -31,7 +31,7 @@ export interface Tables {
 
 export class EventIndex {
   count = 0;
-  /** How many events an open is about to add: the table of ids needn't grow step by step. */
+  /** How many events an open is about to add: the tables needn't grow step by step. */
   #expected = 0;
   #ids = new Uint32Array(FIRST_CAPACITY * 4);
   #positions = new Uint32Array(FIRST_CAPACITY);
@@ -154,6 +154,19 @@ export class EventIndex {
     return chain.reverse();
   }
 
+  /** The event before this one in the chain of those that refer to its source, and the newest below `end` that refers to it; -1 for none. */
+  links(ordinal: number, end: number): { previous: number; last: number } {
+    let last = this.#last[ordinal]!;
+    while (last > end) last = this.#previous[last - 1]!;
+    return { previous: this.#previous[ordinal]! - 1, last: last - 1 };
+  }
+
+  /** Whether the event's key has the same fingerprint as another index gives it. */
+  hasKeyOf(other: EventIndex, ordinal: number): boolean {
+    const at = ordinal * 2;
+    return this.#keys[at] === other.#keys[at] && this.#keys[at + 1] === other.#keys[at + 1];
+  }
+
   /** Columns of `[first, first + count)`: views, and the sources worked out from the chains. */
   columns(first: number, count: number): Columns {
     const sources = new Uint32Array(count).fill(NONE);
@@ -254,7 +267,8 @@ export class EventIndex {
       if ((keys[ordinal * 2]! | keys[ordinal * 2 + 1]!) !== 0) keyed += 1;
     }
     if (keyed > this.#keyTable.length * FULLEST) {
-      this.#keyTable = new Uint32Array(slotsFor(keyed, this.#keysEntered));
+      const share = Math.max(1, this.#expected / this.count);
+      this.#keyTable = new Uint32Array(slotsFor(Math.ceil(keyed * share), share > 1 ? 0 : this.#keysEntered));
       this.#keysEntered = 0;
     }
     this.#keyed = keyed;

@@ -226,7 +226,7 @@ export class Ledger {
 
   /** Reads everything and compares index and projections with a rebuild from scratch; appends go on meanwhile. */
   verify(): Promise<Verification> {
-    return verify(this.#history);
+    return verify(this.#history, this.#clock);
   }
 
   /** What was submitted before becomes durable or is refused; afterwards the next open is quick. Idempotent. */

@@ -8,6 +8,7 @@ import { type Anchor, restoreCheckpoint } from "./checkpoint.ts";
 import { History } from "./history.ts";
 import { claimedCount, loadIndex } from "./index-file.ts";
 import { LINE_FEED } from "./line.ts";
+import { atOnce } from "./line-scan.ts";
 import { Rebuild } from "./rebuild.ts";
 import { ACTIVE, type Inventory, type Segment, takeInventory, writeManifest } from "./segments.ts";
 import { corrupt, pathOf, type Storage } from "./storage.ts";
@@ -77,7 +78,7 @@ async function fillHistory(
     if (covered > 0) loadTables(history);
     if (covered < segment.bytes) unindexed.push(segment);
     if (covered < segment.bytes || rebuild.isNeeded(history.count))
-      rebuild.sealed(segment, history.fileOf(segment), covered);
+      atOnce(rebuild.sealed(segment, history.fileOf(segment), covered));
   }
   const active = inventory.hasActive ? await openActive(history, rebuild, limits, clock) : null;
   history.index.settle();
@@ -199,7 +200,8 @@ function replayAll(history: History): void {
   const followers = history.options.projections.map((projection) => ({ projection, from: 0 }));
   for (const { projection } of followers) projection.reset();
   const rebuild = new Rebuild(history, followers);
-  for (const segment of history.segments) rebuild.sealed(segment, history.fileOf(segment), segment.bytes);
+  for (const segment of history.segments)
+    atOnce(rebuild.sealed(segment, history.fileOf(segment), segment.bytes));
 }
 
 /** Keeps a copy of what stands behind the end and was never acknowledged, then cuts it off. */

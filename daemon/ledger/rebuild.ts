@@ -5,7 +5,7 @@ import { type History, REFERENCE_MEMBERS } from "./history.ts";
 import { KeyHash } from "./key-hash.ts";
 import { decodeLine, SPACE } from "./line.ts";
 import { LineHead, ParsedHead } from "./line-head.ts";
-import { scanLines } from "./line-scan.ts";
+import { atOnce, type Steps, scanLines } from "./line-scan.ts";
 import type { Segment } from "./segments.ts";
 import { corrupt } from "./storage.ts";
 import type { EventHead, KeyRule, Projection } from "./types.ts";
@@ -58,12 +58,12 @@ export class Rebuild {
     return this.#followers.some((follower) => follower.from < end);
   }
 
-  /** A sealed segment: from `from` on into the index too, before that for projections alone. Every line must be an event. */
-  sealed(segment: Segment, file: OpenFile, from: number): void {
+  /** A sealed segment, in steps: from `from` on into the index too, before that for projections alone. Every line must be an event. */
+  *sealed(segment: Segment, file: OpenFile, from: number): Steps<void> {
     let ordinal = segment.first;
     const start = this.isNeeded(segment.first + segment.count) ? 0 : from;
     if (start > 0) ordinal = segment.first + segment.count;
-    const end = scanLines(file, start, segment.bytes, (bytes, at, to, position) => {
+    const end = yield* scanLines(file, start, segment.bytes, (bytes, at, to, position) => {
       const isNew = position >= from;
       if (!this.#line(bytes, at, to, position, isNew ? -1 : ordinal)) return false;
       ordinal += 1;
@@ -86,7 +86,7 @@ export class Rebuild {
     let ordinal = segment.first;
     const start = this.isNeeded(segment.first + segment.count) ? 0 : from;
     let held: HeldLine[] = [];
-    const end = scanLines(file, start, size, (bytes, at, to, position) => {
+    const lines = scanLines(file, start, size, (bytes, at, to, position) => {
       if (at === to) return false;
       if (position < from || position < doubtful) {
         if (!this.#line(bytes, at, to, position, position < from ? ordinal : -1)) return false;
@@ -103,6 +103,7 @@ export class Rebuild {
       held = [];
       return true;
     });
+    const end = atOnce(lines);
     return held[0]?.position ?? end;
   }
 

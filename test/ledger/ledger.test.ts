@@ -8,7 +8,7 @@ import { RealClock } from "../../daemon/platform/real-clock.ts";
 import { RealFiles } from "../../daemon/platform/real-files.ts";
 import { RealRandom } from "../../daemon/platform/real-random.ts";
 import type { Refusal } from "../../shared/errors.ts";
-import { all, GROUP, keyOf, message, Tally, texts } from "./setting.ts";
+import { all, GROUP, HastyClock, keyOf, message, Tally, texts, turnsDuring } from "./setting.ts";
 
 let root: string;
 let directory: string;
@@ -514,6 +514,19 @@ describe("Ledger", () => {
   });
 
   describe("verify", () => {
+    it("leaves the event loop to others, also within a segment, and stops when the ledger is closed", async () => {
+      const deps = { files: new RealFiles(), clock: new HastyClock(), random: new RealRandom() };
+      const ledger = await Ledger.open(deps, directory, { group_id: GROUP, projections: [], keyOf });
+      opened.push(ledger);
+      const batch = Array.from({ length: 1000 }, (_, at) => message(`${at} ${"x".repeat(400)}`));
+      for (let round = 0; round < 3; round += 1) await ledger.appendAll(batch);
+      const turns = await turnsDuring(() => ledger.verify());
+      assert.ok(turns > 8, `${turns} turns`);
+      const stopped = assert.rejects(ledger.verify(), hasCode("shutting_down"));
+      await ledger.close();
+      await stopped;
+    });
+
     it("finds a projection that went its own way and a line that was damaged on disk", async () => {
       const ledger = await open();
       for (const text of ["one", "two"]) await ledger.append(message(text));

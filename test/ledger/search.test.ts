@@ -7,11 +7,10 @@ import { BlockGrams, querySlots, SLOTS } from "../../daemon/ledger/grams.ts";
 import { Ledger } from "../../daemon/ledger/ledger.ts";
 import { AsciiFinder, folded } from "../../daemon/ledger/text-match.ts";
 import type { SearchPage } from "../../daemon/ledger/types.ts";
-import { RealClock } from "../../daemon/platform/real-clock.ts";
 import { RealFiles } from "../../daemon/platform/real-files.ts";
 import { RealRandom } from "../../daemon/platform/real-random.ts";
 import type { Refusal } from "../../shared/errors.ts";
-import { GROUP, keyOf, message, texts } from "./setting.ts";
+import { GROUP, HastyClock, keyOf, message, texts, turnsDuring } from "./setting.ts";
 
 const WORDS = "amber Basin cedar delta ember fjord grove Haven inlet jetty".split(" ");
 /** About 600 bytes an event, so that a thousand of them make some twenty blocks. */
@@ -63,16 +62,6 @@ describe("The finder of ASCII texts", () => {
     );
   });
 });
-
-/** A slice is over after two looks at it. */
-class HastyClock extends RealClock {
-  #looks = 0;
-
-  override monotonic(): number {
-    this.#looks += 1;
-    return this.#looks;
-  }
-}
 
 describe("Search", () => {
   let root: string;
@@ -177,15 +166,8 @@ describe("Search", () => {
 
   it("doesn't keep the event loop: others have their turn while a large history is searched", async () => {
     await fill(0, EVENTS);
-    let turns = 0;
-    const count = (): void => {
-      turns += 1;
-      timer = setImmediate(count);
-    };
-    let timer = setImmediate(count);
     // Two letters have no filter, so that everything is read.
-    await ledger.search({ query: "zq", limit: 50 });
-    clearImmediate(timer);
+    const turns = await turnsDuring(() => ledger.search({ query: "zq", limit: 50 }));
     assert.ok(turns > 10, `${turns} turns`);
   }).timeout(30_000);
 
