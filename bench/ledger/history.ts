@@ -6,6 +6,7 @@ import { runInNewContext } from "node:vm";
 import type { Ledger } from "../../daemon/ledger/ledger.ts";
 import { absolute, compare, type Figure, interleave, type Measurement, median } from "../figure.ts";
 import { scratchPath } from "../folder.ts";
+import { fillGroup, openGroup } from "./conversation.ts";
 import { ABSENT, fill, openLedger, RARE } from "./setting.ts";
 
 const PAGE = 50;
@@ -15,12 +16,14 @@ function elapsed(started: number): number {
   return performance.now() - started;
 }
 
-async function openMs(directory: string, withIndexes: boolean): Promise<number> {
+type Open = (directory: string) => Promise<Ledger>;
+
+async function openMs(open: Open, directory: string, withIndexes: boolean): Promise<number> {
   if (!withIndexes) {
     for (const name of fs.readdirSync(directory)) if (name.endsWith(".bin")) fs.rmSync(join(directory, name));
   }
   const started = performance.now();
-  const ledger = await openLedger(directory);
+  const ledger = await open(directory);
   const took = elapsed(started);
   await ledger.close();
   return took;
@@ -54,14 +57,16 @@ function parseMs(directory: string): number {
   return elapsed(started);
 }
 
-async function openFigures(directory: string, rounds: number, size: string): Promise<Figure[]> {
+const opens = [
+  { what: "without index files", withIndexes: false, goal: 5, floor: 3 },
+  { what: "with index files", withIndexes: true, goal: 50, floor: 20 },
+];
+
+/** `what` has the events in `directory`. */
+async function openFigures(open: Open, directory: string, rounds: number, what: string): Promise<Figure[]> {
   const figures: Figure[] = [];
-  const rows = [
-    { what: "without index files", withIndexes: false, goal: 5, floor: 3 },
-    { what: "with index files", withIndexes: true, goal: 50, floor: 20 },
-  ];
-  for (const { what, withIndexes, goal, floor } of rows) {
-    const sides = { ours: () => openMs(directory, withIndexes), theirs: () => parseMs(directory) };
+  for (const { what: how, withIndexes, goal, floor } of opens) {
+    const sides = { ours: () => openMs(open, directory, withIndexes), theirs: () => parseMs(directory) };
     await interleave(1, sides);
     const { ours, theirs } = await interleave(rounds, sides);
     // As rates, so that the ratio says how many times faster.
@@ -69,7 +74,7 @@ async function openFigures(directory: string, rounds: number, size: string): Pro
     const against = "JSON.parse of every line";
     figures.push(
       compare({
-        name: `open ${size} ${what}`,
+        name: `open ${what} ${how}`,
         unit: "opens/s",
         ...times,
         against,
@@ -216,11 +221,21 @@ async function readFigures(large: Ledger, small: Ledger, rounds: number, size: s
 }
 
 const LARGE = "1,000,000 events";
+/** With the real projection: actors, deliveries and reads as they come in use. */
+const GROUP = `a Group of ${LARGE}`;
+
+export const groups: Measurement = {
+  figures: opens.map(({ what }) => `open ${GROUP} ${what}`),
+  async run({ short }): Promise<Figure[]> {
+    const directory = scratchPath("group");
+    await fillGroup(directory, short ? 20_000 : 1_000_000);
+    return openFigures(openGroup, directory, short ? 3 : 5, GROUP);
+  },
+};
 
 export const histories: Measurement = {
   figures: [
-    `open ${LARGE} without index files`,
-    `open ${LARGE} with index files`,
+    ...opens.map(({ what }) => `open ${LARGE} ${what}`),
     "index memory per event",
     "lookup by id",
     ...reads.map(({ name }) => `${name}, ${PAGE} of ${LARGE}`),
@@ -233,9 +248,11 @@ export const histories: Measurement = {
     await fill(directory, events);
     await fill(smallDirectory, SMALL);
     // The short form keeps the names: it shows that the figures can be taken.
-    const figures = await openFigures(directory, rounds, LARGE);
+    const figures = await openFigures(openLedger, directory, rounds, LARGE);
     const large = await openLedger(directory);
     const small = await openLedger(smallDirectory);
+    // The filters went with the index files.
+    await large.compact();
     figures.push(...(await indexFigures(large, rounds)), ...(await readFigures(large, small, rounds, LARGE)));
     await large.close();
     await small.close();

@@ -8,7 +8,7 @@ import { RealRandom } from "../../daemon/platform/real-random.ts";
 export const LINE_BYTES = 600;
 /** What is left for the text of such a line. */
 const TEXT_BYTES = 197;
-const BATCH_EVENTS = 1000;
+export const BATCH_EVENTS = 1000;
 const WORDS =
   "amber basin cedar delta ember fjord grove haven inlet jetty knoll lagoon meadow north ocean prairie".split(
     " ",
@@ -36,7 +36,7 @@ function coined(number: number): string {
 }
 
 /** Every twentieth text says "harbour". */
-function textOf(number: number): string {
+export function textOf(number: number): string {
   let text = number % 20 === 0 ? "harbour" : "harvest";
   if (number % RARE.every === RARE.first) text += ` ${RARE.word}`;
   for (let at = 0; at < 4; at += 1) text += ` ${coined(number * 4 + at)}`;
