@@ -2,7 +2,7 @@
 import type { LedgerEvent } from "../../shared/events.ts";
 import type { KeyHash } from "./key-hash.ts";
 import { LAST_HEAD_MEMBER, LINE_START, MESSAGE_KIND } from "./line.ts";
-import { hexWord, matches, Pattern, plainEnd, stringEnd } from "./line-bytes.ts";
+import { hexWord, matches, Pattern, plainEnd, skipPlain, stringEnd } from "./line-bytes.ts";
 import type { EventHead } from "./types.ts";
 
 const QUOTE = 34;
@@ -357,7 +357,8 @@ export class LineHead implements EventHead {
       if (part > 0) {
         if (this.#bytes[at] !== QUOTE) return false;
         this.#gaps[part * 2 - 2] = at;
-        at = stringEnd(this.#bytes, at, this.#end);
+        // One before what was skipped stands for the opening quote.
+        at = stringEnd(this.#bytes, skipPlain(this.#view, at + 1, this.#end) - 1, this.#end);
         this.#gaps[part * 2 - 1] = at;
       }
       if (at + pattern.length > this.#end || !pattern.stands(this.#view, at)) return false;
