@@ -375,27 +375,37 @@ function commandLine(): [string, ...string[]] {
 
 /** Runs until a signal or `daemon_stop` ends it; resolves with the exit code. */
 export async function runUntilEnded(options: DaemonOptions): Promise<number> {
-  const daemon = await runDaemon(options);
+  let daemon: RunningDaemon | null = null;
   let code = 0;
-  let hungUp = false;
+  let asked: NodeJS.Signals | null = null;
   const stop = (signal: NodeJS.Signals): void => {
-    if (signal === "SIGHUP") hungUp = true;
-    void daemon.stop();
-  };
-  const fail = (error: unknown): void => {
-    code = 1;
-    daemon.fail(error);
+    asked = signal;
+    void daemon?.stop();
   };
   const signals: NodeJS.Signals[] = ["SIGTERM", "SIGINT"];
   // A terminal that is closed hangs up. Under nohup there is none, and the signal stays ignored.
   if (process.stdout.isTTY) signals.push("SIGHUP");
+  const ignore = (): void => {
+    for (const signal of signals) process.off(signal, stop);
+  };
+  // From the beginning: a signal during the start stops the daemon as soon as it could be stopped in order.
   for (const signal of signals) process.on(signal, stop);
+  const running = await runDaemon(options).catch((error: unknown) => {
+    ignore();
+    throw error;
+  });
+  daemon = running;
+  if (asked !== null) void running.stop();
+  const fail = (error: unknown): void => {
+    code = 1;
+    running.fail(error);
+  };
   process.on("uncaughtException", fail).on("unhandledRejection", fail);
-  await daemon.ended;
-  for (const signal of signals) process.off(signal, stop);
+  await running.ended;
+  ignore();
   process.off("uncaughtException", fail).off("unhandledRejection", fail);
   // Node aborts when it ends and can't reset a terminal that is gone: this process ends by the signal, as it would have without us.
-  if (hungUp) process.kill(process.pid, "SIGHUP");
+  if (asked === "SIGHUP") process.kill(process.pid, "SIGHUP");
   return code;
 }
 
