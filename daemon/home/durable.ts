@@ -100,7 +100,7 @@ export async function replaceFile(
   if (durable) await syncDirectory(files, dirname(path));
 }
 
-/** One directory with mode 0700, durable in its parent, unless it is there. */
+/** One directory with mode 0700, durable in its parent, unless it is there. After a rejection it isn't, so that the next try is a whole one. */
 export async function ensureDirectory(files: Files, path: string): Promise<void> {
   try {
     files.mkdir(path);
@@ -108,7 +108,16 @@ export async function ensureDirectory(files: Files, path: string): Promise<void>
     if (errorCode(error) === "EEXIST") return;
     throw error;
   }
-  await syncDirectory(files, dirname(path));
+  try {
+    await syncDirectory(files, dirname(path));
+  } catch (error) {
+    try {
+      files.rmdir(path);
+    } catch {
+      // The first error tells more.
+    }
+    throw error;
+  }
 }
 
 /** So many entries are removed before others have a turn. */

@@ -45,6 +45,7 @@ export class BlobStore {
   readonly #uploads: string;
   readonly #quota: GroupQuota;
   readonly #waiting: WaitingFiles;
+  #directories: Promise<void> | null = null;
   #last: Promise<unknown> = Promise.resolve();
 
   /** `directory` need not exist yet. */
@@ -66,10 +67,14 @@ export class BlobStore {
     this.#waiting.forget();
   }
 
-  /** Size of a file by its digest, whether a message refers to it or not; null when there is none. */
+  /** Size of a file by its digest, whether a message refers to it or not; null when there is none. Throws storage_failed. */
   bytesOf(sha256: string): number | null {
-    const status = this.#deps.files.stat(join(this.#directory, sha256));
-    return status?.kind === "file" ? status.bytes : null;
+    try {
+      const status = this.#deps.files.stat(join(this.#directory, sha256));
+      return status?.kind === "file" ? status.bytes : null;
+    } catch (error) {
+      throw storageRefusal(error);
+    }
   }
 
   /** Digests of the files that messages refer to. */
@@ -155,10 +160,14 @@ export class BlobStore {
           sending === 0 && !isUnsettled && Date.parse(uploaded_at) < oldest,
       );
       if (over.length === 0) return;
-      for (const [sha256] of over) unlinkIfThere(files, join(this.#directory, sha256));
-      // A file whose record is gone would stay for ever.
-      await syncDirectory(files, this.#directory);
-      for (const [sha256] of over) this.#waiting.remove(sha256);
+      try {
+        for (const [sha256] of over) unlinkIfThere(files, join(this.#directory, sha256));
+        // A file whose record is gone would stay for ever.
+        await syncDirectory(files, this.#directory);
+        for (const [sha256] of over) this.#waiting.remove(sha256);
+      } catch (error) {
+        throw storageRefusal(error);
+      }
     });
   }
 
@@ -181,8 +190,7 @@ export class BlobStore {
   async #write(chunks: Chunks, record: { sent_from: number | null } | null): Promise<Written> {
     const { files, random } = this.#deps;
     try {
-      await ensureDirectory(files, this.#directory);
-      await ensureDirectory(files, this.#uploads);
+      await this.#makeDirectories();
       const partial = this.#waiting.partial(random.uuid());
       const written = await writeNew(files, partial, chunks, LIMITS.attachment.uploadBytes);
       try {
@@ -195,6 +203,17 @@ export class BlobStore {
     } catch (error) {
       throw isSystemError(error) ? storageRefusal(error) : error;
     }
+  }
+
+  /** Once: nobody writes into a directory that isn't durable yet. */
+  #makeDirectories(): Promise<void> {
+    this.#directories ??= ensureDirectory(this.#deps.files, this.#directory)
+      .then(() => ensureDirectory(this.#deps.files, this.#uploads))
+      .catch((error: unknown) => {
+        this.#directories = null;
+        throw error;
+      });
+    return this.#directories;
   }
 
   /** Gives a file that was written its name; the record comes first. */

@@ -4,7 +4,7 @@ import * as z from "zod";
 import { Refusal } from "../../shared/errors.ts";
 import type { InputOf, ResultOf } from "../../shared/operations/registry.ts";
 import { JsonDocument } from "../home/documents.ts";
-import { ensureDirectory } from "../home/durable.ts";
+import { ensureDirectory, storageRefusal } from "../home/durable.ts";
 import { timestamp } from "../platform/clock.ts";
 import type { GroupRoom, MessagingDependencies, Rooms } from "./group-room.ts";
 
@@ -52,7 +52,9 @@ export class Drafts {
   #open(room: GroupRoom): Promise<JsonDocument<StoredDraft> | null> {
     let document = this.#documents.get(room);
     if (document === undefined) {
-      document = JsonDocument.read(this.#options(room));
+      document = JsonDocument.read(this.#options(room)).catch((error: unknown) => {
+        throw storageRefusal(error);
+      });
       this.#keep(room, document);
     }
     return document;

@@ -16,6 +16,7 @@ import { Messaging } from "../../daemon/messaging/room.ts";
 import { Dispatcher } from "../../daemon/operations/dispatcher.ts";
 import type { Files } from "../../daemon/platform/files.ts";
 import type { Log } from "../../daemon/platform/log.ts";
+import type { ProjectFiles } from "../../daemon/platform/project-files.ts";
 import { RealFiles } from "../../daemon/platform/real-files.ts";
 import { RealProjectFiles } from "../../daemon/platform/real-project-files.ts";
 import { RealRandom } from "../../daemon/platform/real-random.ts";
@@ -75,15 +76,18 @@ export class TestHome {
       ledgerLimits?: Partial<LedgerLimits>;
       limits?: Partial<MessagingLimits>;
       files?: Files;
+      projects?: ProjectFiles;
     } = {},
   ): Promise<TestHome> {
     const root = options.root ?? fs.mkdtempSync(join(tmpdir(), "svc-messaging-"));
     const clock = options.clock ?? new ManualClock();
     const files = options.files ?? new RealFiles();
     const random = new RealRandom();
-    const projects = new RealProjectFiles(root);
+    const projects = options.projects ?? new RealProjectFiles(root);
     const paths = homePaths(root);
-    fs.mkdirSync(paths.groups, { recursive: true, mode: 0o700 });
+    for (const directory of [root, paths.groups]) {
+      if (files.stat(directory) === null) files.mkdir(directory);
+    }
     const lines: LogLine[] = [];
     const note = (level: string) => (event: string, fields?: Record<string, unknown>) =>
       void lines.push({ level, event, fields });
