@@ -76,7 +76,7 @@ export async function startDaemon(): Promise<Daemon> {
 
 /** A Group with one Actor; gives its id. */
 export async function makeGroup({ client }: Daemon): Promise<string> {
-  const { group } = await client.result("group_create", { title: "Bench" });
+  const group = await client.result("group_create", { title: "Bench" });
   await client.result("actor_add", { group_id: group.group_id, actor_id: "agent" });
   return group.group_id;
 }

@@ -36,7 +36,7 @@ export const fanout: Measurement = {
     const socket = scratchPath("fanout.sock");
     const program = start(await nativeProgram("fanout"), [socket, captured]);
     await listening(program, socket);
-    const events = short ? 3 : 15;
+    const events = short ? 3 : 60;
     const times = await interleave(short ? 2 : 5, {
       ours: () => listen(daemon.socket, events, [subscribe, trigger]),
       theirs: () => listen(socket, events, [subscribe, trigger]),

@@ -13,6 +13,7 @@ export interface Machine {
   /** Median of a 4 KiB append with fdatasync, in microseconds. */
   sync_us: number;
   node: string;
+  redis: string;
 }
 
 const FILE_SYSTEMS: Record<number, string> = {
@@ -37,7 +38,7 @@ function syncMicroseconds(): number {
   return Math.round(median(times));
 }
 
-export function describeMachine(): Machine {
+export function describeMachine(redis: string): Machine {
   const kind = statfsSync(scratchFolder()).type;
   return {
     platform: `${process.platform} ${process.arch}`,
@@ -47,5 +48,6 @@ export function describeMachine(): Machine {
     file_system: FILE_SYSTEMS[kind] ?? `0x${kind.toString(16)}`,
     sync_us: syncMicroseconds(),
     node: process.version,
+    redis,
   };
 }

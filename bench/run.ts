@@ -10,6 +10,7 @@ import { hooks } from "./hooks.ts";
 import { idle } from "./idle.ts";
 import { ledgerMeasurements } from "./ledger/all.ts";
 import { describeMachine, type Machine } from "./machine.ts";
+import { redisVersion } from "./redis.ts";
 import { roundTrip } from "./round-trip.ts";
 import { send } from "./send.ts";
 import { startUp } from "./start-up.ts";
@@ -52,7 +53,7 @@ function table(machine: Machine, figures: readonly Figure[]): string {
       .trimEnd(),
   );
   const facts = `${machine.platform}, ${machine.cores} cores (${machine.processor}), ${machine.memory_gib} GiB, ${machine.file_system}`;
-  return `${facts}, sync ${machine.sync_us} us, Node ${machine.node}\n\n${lines.join("\n")}`;
+  return `${facts}, sync ${machine.sync_us} us, Node ${machine.node}, Redis ${machine.redis}\n\n${lines.join("\n")}`;
 }
 
 const { values: flags } = parseArgs({
@@ -71,7 +72,7 @@ if (chosen.length === 0) {
 }
 requireCommands({ cc: "gcc", "redis-server": "redis-server" });
 
-const machine = describeMachine();
+const machine = describeMachine(await redisVersion());
 const figures: Figure[] = [];
 let failed = false;
 for (const measurement of chosen) {

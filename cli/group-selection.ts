@@ -33,7 +33,7 @@ export async function selectGroup(client: DaemonClient): Promise<string> {
   for (const { group_id } of groups) {
     const shown = await client.call("group_show", { group_id });
     // A Group that went meanwhile isn't bound to anything.
-    const near = shown.ok ? nearness(shown.result.group.scopes, directory) : -1;
+    const near = shown.ok ? nearness(shown.result.scopes, directory) : -1;
     if (near > nearest) {
       nearest = near;
       bound = [group_id];

@@ -167,6 +167,8 @@ export function parse(argv: readonly string[]): Invocation | HelpRequest {
     );
   }
   const known = optionsOf(command);
+  const stranger = flags.find((flag) => !known.some(({ name }) => flag.split("=", 1)[0] === `--${name}`));
+  if (stranger !== undefined) throw new UsageError(`Unknown option ${stranger.split("=", 1)[0]}.`, words);
   const places = positionals(command);
   const positional = command.rest === undefined ? [...args, ...rest] : args;
   for (const [index, place] of places.entries())
@@ -184,9 +186,6 @@ export function parse(argv: readonly string[]): Invocation | HelpRequest {
     lazy: true,
     string: known.filter((option) => option.value !== undefined).map((option) => option.name),
     boolean: known.filter((option) => option.value === undefined).map((option) => option.name),
-    unknown: (flag) => {
-      throw new UsageError(`Unknown option ${flag}.`, words);
-    },
   }) as { args: unknown[] } | undefined;
   const values = parsed?.args.at(-1) as Record<string, unknown>;
   const options = Object.fromEntries(

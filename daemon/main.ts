@@ -4,7 +4,6 @@
  * `SVC_HOME=... node --import tsx daemon/main.ts` runs it from the sources; `svc up` and `svc daemon run` call `runDaemon`.
  */
 import { chmodSync, existsSync, realpathSync } from "node:fs";
-import type { IncomingMessage, ServerResponse } from "node:http";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { DEFAULT_WEB_HOST, DEFAULT_WEB_PORT, ENVIRONMENT } from "../shared/names.ts";
 import type { HandlersOf } from "../shared/operations/handlers.ts";
@@ -17,6 +16,8 @@ import { type Home, openHome } from "./home/home.ts";
 import { resolveHome } from "./home/paths.ts";
 import { accessHandlers } from "./http/access-handlers.ts";
 import type { Api } from "./http/api.ts";
+import type { McpService } from "./http/app.ts";
+import { readJson } from "./http/body.ts";
 import { Exhibit, restoreExhibit } from "./http/exhibit.ts";
 import { LocalCallers } from "./http/local-caller.ts";
 import { LocalSocket } from "./http/local-socket.ts";
@@ -57,6 +58,8 @@ export interface RunningDaemon {
   webOrigin: string | null;
   /** Ends everything in order; idempotent. */
   stop(): Promise<void>;
+  /** Writes down what nobody caught and ends everything: what else is wrong then can't be known, and the next start reads the ledgers anew. */
+  fail(error: unknown): void;
   /** Resolves when everything has ended. */
   ended: Promise<void>;
 }
@@ -198,7 +201,7 @@ async function serve(parts: Parts): Promise<RunningDaemon> {
         },
         isReady: () => ready,
         workbench: workbenchDirectory(),
-        mcp: (request, response) => serveMcp(request, response),
+        mcp: (...asked) => serveMcp(...asked),
       });
       return api;
     });
@@ -209,7 +212,7 @@ async function serve(parts: Parts): Promise<RunningDaemon> {
   });
 
   let mcp: Promise<import("../mcp-server/http.ts").McpHttp> | undefined;
-  const serveMcp = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  const serveMcp: McpService = async (request, response, refuseFailure) => {
     mcp ??= import("../mcp-server/http.ts").then(
       ({ McpHttp }) =>
         new McpHttp({
@@ -220,13 +223,19 @@ async function serve(parts: Parts): Promise<RunningDaemon> {
               signal,
               requestId: requestIds.next(),
             }),
-          lifeline: (as) => lifeline({ kind: "actor", by: as.actor_id, ...as }, () => response.end()),
+          lifeline: (as, ended) => lifeline({ kind: "actor", by: as.actor_id, ...as }, ended),
+          readBody: (asked) => readJson(asked, clock),
           after: (milliseconds, run) => clock.after(milliseconds, run, { background: true }),
         }),
     );
-    await (await mcp).handle(request, response);
+    await (await mcp).handle(request, response, refuseFailure);
   };
-  launchTokens.onRevoked((identity) => void mcp?.then((server) => server.revoke(identity)));
+  launchTokens.onRevoked((identity) => {
+    mcp?.then(
+      (server) => server.revoke(identity),
+      () => undefined,
+    );
+  });
 
   const exhibit = new Exhibit({
     network,
@@ -297,7 +306,10 @@ async function serve(parts: Parts): Promise<RunningDaemon> {
     log,
     app: async () => (await loadApi()).local,
     upgrade(request, socket, head, caller) {
-      void loadApi().then((loaded) => loaded.upgradeLocal(request, socket, head, caller));
+      loadApi().then(
+        (loaded) => loaded.upgradeLocal(request, socket, head, caller),
+        () => socket.destroy(),
+      );
     },
     lifeline,
   });
@@ -305,20 +317,34 @@ async function serve(parts: Parts): Promise<RunningDaemon> {
   async function end(): Promise<void> {
     ready = false;
     log.info("stopping");
-    const closed = [network.close(local.server), web?.close(GRACE_MS) ?? Promise.resolve(), exhibit.close()];
-    hub.close();
-    dispatcher.close();
-    (await mcp)?.close();
     const timer = clock.after(GRACE_MS, () => local.destroy());
-    local.finish();
-    await rooms.close();
-    await Promise.all(closed);
+    try {
+      const closed = [
+        network.close(local.server),
+        web?.close(GRACE_MS) ?? Promise.resolve(),
+        exhibit.close(),
+      ];
+      hub.close();
+      dispatcher.close();
+      (await mcp)?.close();
+      local.finish();
+      await rooms.close();
+      await Promise.all(closed);
+      home.lock.release();
+      log.info("stopped");
+    } catch (error) {
+      // A disk that fails at the end must not keep the process: its lock goes with it.
+      log.error("stopped in disorder", errorFields(error));
+    }
     timer.cancel();
-    home.lock.release();
-    log.info("stopped");
     log.close();
     tellEnded();
   }
+
+  const fail = (error: unknown): void => {
+    log.error("uncaught", errorFields(error));
+    void stop();
+  };
 
   try {
     web = await WebListener.open({
@@ -343,7 +369,7 @@ async function serve(parts: Parts): Promise<RunningDaemon> {
   ready = true;
   log.info("started", { pid: process.pid, version: PRODUCT_VERSION, web: web?.origin ?? null });
   await runtimes.startEnabled();
-  return { socket: home.lock.socket, webOrigin: web?.origin ?? null, stop, ended };
+  return { socket: home.lock.socket, webOrigin: web?.origin ?? null, stop, fail, ended };
 }
 
 function once<Value>(find: () => Value): () => Value {
@@ -374,19 +400,37 @@ function commandLine(): [string, ...string[]] {
 
 /** Runs until a signal or `daemon_stop` ends it; resolves with the exit code. */
 export async function runUntilEnded(options: DaemonOptions): Promise<number> {
-  const daemon = await runDaemon(options);
+  let daemon: RunningDaemon | null = null;
   let code = 0;
-  const stop = (): void => void daemon.stop();
-  const fail = (error: unknown): void => {
-    process.stderr.write(`svc: unexpected ${JSON.stringify(errorFields(error))}\n`);
-    code = 1;
-    stop();
+  let asked: NodeJS.Signals | null = null;
+  const stop = (signal: NodeJS.Signals): void => {
+    asked = signal;
+    void daemon?.stop();
   };
-  process.on("SIGTERM", stop).on("SIGINT", stop);
+  const signals: NodeJS.Signals[] = ["SIGTERM", "SIGINT"];
+  // A terminal that is closed hangs up. Under nohup there is none, and the signal stays ignored.
+  if (process.stdout.isTTY) signals.push("SIGHUP");
+  const ignore = (): void => {
+    for (const signal of signals) process.off(signal, stop);
+  };
+  // From the beginning: a signal during the start stops the daemon as soon as it could be stopped in order.
+  for (const signal of signals) process.on(signal, stop);
+  const running = await runDaemon(options).catch((error: unknown) => {
+    ignore();
+    throw error;
+  });
+  daemon = running;
+  if (asked !== null) void running.stop();
+  const fail = (error: unknown): void => {
+    code = 1;
+    running.fail(error);
+  };
   process.on("uncaughtException", fail).on("unhandledRejection", fail);
-  await daemon.ended;
-  process.off("SIGTERM", stop).off("SIGINT", stop);
+  await running.ended;
+  ignore();
   process.off("uncaughtException", fail).off("unhandledRejection", fail);
+  // Node aborts when it ends and can't reset a terminal that is gone: this process ends by the signal, as it would have without us.
+  if (asked === "SIGHUP") process.kill(process.pid, "SIGHUP");
   return code;
 }
 

@@ -1,4 +1,5 @@
 /** The rooms of an open Home, built in order and closed in the opposite one. */
+
 import { Activity } from "./activity/activity.ts";
 import { AccessTokens } from "./groups/access-tokens.ts";
 import { summaryOf } from "./groups/group-view.ts";

@@ -67,7 +67,7 @@ export async function demo(exitWhenDone: boolean, screen: Screen): Promise<numbe
     mkdirSync(project);
     for (const [name, content] of Object.entries(PROJECT_FILES)) writeFileSync(join(project, name), content);
     daemon = await startDaemon(program, home, client);
-    const { group } = await client.result("group_create", { title: "Demo: the flaky voucher test" });
+    const group = await client.result("group_create", { title: "Demo: the flaky voucher test" });
     const group_id = group.group_id;
     const { scope_key } = await client.result("attach", { path: project, group_id });
     for (const [actor_id, title] of [

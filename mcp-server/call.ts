@@ -1,7 +1,7 @@
 /** A tool call made an operation and its envelope made a tool result; the same for stdio and HTTP. */
 import { randomUUID } from "node:crypto";
 import type { Envelope } from "../daemon/client/client.ts";
-import { ERRORS } from "../shared/errors.ts";
+import { ERRORS, fieldSentence } from "../shared/errors.ts";
 import { LIMITS } from "../shared/limits.ts";
 import type { DerivedTool } from "./derive.ts";
 import { HELP } from "./help.ts";
@@ -53,7 +53,7 @@ function errorResult(error: ToolError): ToolResult {
 function wrongArgument(field: string, problem: string): ToolResult {
   return errorResult({
     code: "invalid_args",
-    message: `'${field}': ${problem}. ${ERRORS.invalid_args.remedy}`,
+    message: `${fieldSentence(field, problem)} ${ERRORS.invalid_args.remedy}`,
     details: { field, problems: [{ field, problem }] },
   });
 }

@@ -9,8 +9,8 @@ everything crashes. Who you are follows from your launch token; you can't speak 
 1. svc_bootstrap: your Group, your role, the other Actors, unread Mail, requests that wait for your reply.
 2. svc_inbox_read: take Mail and messages handed to you. It waits up to wait_seconds (0-50, else 25) for one to come.
 3. Work. Answer with svc_message_reply, write on your own account with svc_message_send.
-4. svc_inbox_read again with ack = the batch_id that you took. Without ack (or another call) before your process ends, the batch is handed
-   out again, marked redelivered: true. Check then whether you did the work already.
+4. svc_inbox_read again with ack = the batch_id that you took. Without ack (or another call) before your process ends, the batch, Mail too,
+   is handed out again, marked redelivered: true. Check then whether you did the work already.
 
 ## Modes
 

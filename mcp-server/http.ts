@@ -5,12 +5,14 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import type { Envelope } from "../daemon/client/client.ts";
 import { type ErrorBody, Refusal } from "../shared/errors.ts";
 import { LIMITS } from "../shared/limits.ts";
 import { ToolCaller } from "./call.ts";
 import type { DerivedTool } from "./derive.ts";
 import { deriveTools } from "./derive.ts";
+import { INBOX_TOOL, problemOf, rpcError } from "./messages.ts";
 import { connect, streamableTransport } from "./sdk.ts";
 
 /** The Actor of a live launch token. */
@@ -29,8 +31,10 @@ export interface McpHttpDependencies {
     as: McpIdentity & { session: string },
     signal: AbortSignal,
   ): Promise<Envelope<unknown>>;
-  /** A stream that the client holds open keeps its session alive; the result is called at its end. */
-  lifeline(as: McpIdentity & { session: string }): () => void;
+  /** What is held open keeps the Actor's session alive; the result is called at its end, `ended` ends it from the daemon. */
+  lifeline(as: McpIdentity & { session: string }, ended: () => void): () => void;
+  /** The body of a POST, strictly read. Rejects with a Refusal. */
+  readBody(request: IncomingMessage): Promise<unknown>;
   /** Runs once after so many milliseconds, unless cancelled. */
   after(milliseconds: number, run: () => void): { cancel(): void };
 }
@@ -42,7 +46,27 @@ interface Session {
   identity: McpIdentity;
   transport: StreamableTransport;
   expiry: { cancel(): void };
+  /** Name of the Actor's session, which a read whose answer got lost renews. */
+  actorSession: string;
+  /** The last reads of the Inbox by request id, each with the Actor's session that it was made in. */
+  reads: Map<unknown, string>;
+  /** Streams that the client holds open. */
+  streams: Set<HeldStream>;
 }
+
+interface HeldStream {
+  response: ServerResponse;
+  /** Releases the lifeline. */
+  release(): void;
+}
+
+/** A request of the client: when its answer has nobody left to read it, and the Actor's session that it took messages in. */
+interface Carrier {
+  signal: AbortSignal;
+  tookIn: string | null;
+}
+
+const REMEMBERED_READS = 16;
 
 const BEARER = /^Bearer ([\x21-\x7e]{1,512})$/i;
 
@@ -58,42 +82,64 @@ function refuse(response: ServerResponse, refusal: Refusal): void {
   response.end(body);
 }
 
+/** An error of the protocol as the whole answer. */
+function answerError(response: ServerResponse, status: number, error: object): void {
+  const body = JSON.stringify(error);
+  response.writeHead(status, {
+    "content-type": "application/json; charset=utf-8",
+    "content-length": Buffer.byteLength(body),
+    "cache-control": "no-store",
+    // What wasn't read of the body must not be taken for the next request.
+    ...(response.req.complete ? {} : { connection: "close" }),
+  });
+  response.end(body);
+}
+
 function same(one: McpIdentity, other: McpIdentity): boolean {
   return (
     one.group_id === other.group_id && one.actor_id === other.actor_id && one.generation === other.generation
   );
 }
 
-/** Ends when the answer to the request that a call came with has nobody left to read it. */
-const requestGone = new AsyncLocalStorage<AbortSignal>();
+const carrierOf = new AsyncLocalStorage<Carrier>();
 
 export class McpHttp {
   readonly #deps: McpHttpDependencies;
   /** Least recently used first. */
   readonly #sessions = new Map<string, Session>();
+  /** Connections whose last answer carried messages, with what looks after it. */
+  readonly #unread = new WeakMap<Socket, (failed: boolean) => void>();
   #tools: DerivedTool[] | null = null;
 
   constructor(deps: McpHttpDependencies) {
     this.#deps = deps;
   }
 
-  /** Serves one request to `/mcp`. Never throws a refusal: it answers it. */
-  async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  /** Serves one request to `/mcp`. Never throws a refusal: it answers it, by `refuseFailure` for a credential that isn't valid. */
+  async handle(
+    request: IncomingMessage,
+    response: ServerResponse,
+    refuseFailure: (refusal: Refusal) => void,
+  ): Promise<void> {
+    this.#readOn(request.socket);
     const token = BEARER.exec(request.headers.authorization ?? "")?.[1];
     if (token === undefined) {
-      refuse(
-        response,
-        new Refusal("unauthenticated", { specifics: "/mcp takes an Actor's launch token as bearer." }),
-      );
+      const specifics = "/mcp takes an Actor's launch token as bearer.";
+      const refusal = new Refusal("unauthenticated", { specifics });
+      // Clients ask without one first.
+      if (request.headers.authorization === undefined) refuse(response, refusal);
+      else refuseFailure(refusal);
       return;
     }
     const named = request.headers["mcp-session-id"];
     const known = typeof named === "string" ? this.#sessions.get(named) : undefined;
     const identity = this.#deps.verify(token);
     if (identity === null) {
-      refuse(response, new Refusal("invalid_launch_token"));
+      refuseFailure(new Refusal("invalid_launch_token"));
       return;
     }
+    const body = request.method === "POST" ? await this.#message(request, response) : undefined;
+    if (body === null) return;
     // A session of somebody else answers like none: the client initialises anew.
     const session =
       named === undefined
@@ -107,12 +153,21 @@ export class McpHttp {
     }
     this.#touch(session);
     if (request.method === "GET" && named !== undefined) {
-      const end = this.#deps.lifeline({ ...identity, session: session.id });
-      response.once("close", end);
+      const stream: HeldStream = { response, release: this.#lifeline(session, response) };
+      session.streams.add(stream);
+      response.once("close", () => {
+        session.streams.delete(stream);
+        stream.release();
+      });
     }
     const gone = new AbortController();
-    response.once("close", () => gone.abort());
-    await requestGone.run(gone.signal, () => session.transport.handleRequest(request, response));
+    const carrier: Carrier = { signal: gone.signal, tookIn: null };
+    response.once("close", () => {
+      gone.abort();
+      if (!response.writableFinished) this.#lost(session, carrier.tookIn);
+      else if (carrier.tookIn !== null) this.#watch(request.socket, session, carrier.tookIn);
+    });
+    await carrierOf.run(carrier, () => session.transport.handleRequest(request, response, body));
     // A first request that wasn't an initialisation opened nothing.
     if (named === undefined && !this.#sessions.has(session.id)) await session.transport.close();
   }
@@ -126,21 +181,109 @@ export class McpHttp {
     for (const session of this.#sessions.values()) this.#end(session);
   }
 
+  /** The message in a POST's body; null when that was answered already, since there isn't exactly one. */
+  async #message(request: IncomingMessage, response: ServerResponse): Promise<object | null> {
+    let body: unknown;
+    try {
+      body = await this.#deps.readBody(request);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      const code = error.code === "invalid_request" ? -32700 : -32000;
+      answerError(response, error.status, rpcError(null, code, error.message));
+      return null;
+    }
+    const problem = problemOf(body);
+    if (problem === null) return body as object;
+    answerError(response, problem.error.code === -32602 ? 200 : 400, problem);
+    return null;
+  }
+
+  #lifeline(session: Session, response: ServerResponse): () => void {
+    return this.#deps.lifeline({ ...session.identity, session: session.actorSession }, () => response.end());
+  }
+
+  /**
+   * Nobody read an answer with messages: ends the Actor's session that took them and begins another. A later call of a session says that
+   * what it was handed arrived; this way the daemon hands out again what didn't.
+   */
+  #lost(session: Session, tookIn: string | null): void {
+    if (tookIn !== session.actorSession) return;
+    session.actorSession = randomUUID();
+    const streams = [...session.streams];
+    try {
+      const end = this.#deps.lifeline({ ...session.identity, session: tookIn }, () => undefined);
+      for (const stream of streams) stream.release();
+      end();
+      for (const stream of streams) stream.release = this.#lifeline(session, stream.response);
+    } catch (error) {
+      // The Actor is gone, or the session ends by idling.
+      if (!(error instanceof Refusal)) throw error;
+    }
+  }
+
+  /** A connection that breaks before its next request broke with the answer unread. */
+  #watch(socket: Socket, session: Session, tookIn: string): void {
+    const closed = (failed: boolean): void => {
+      if (failed) this.#lost(session, tookIn);
+    };
+    this.#readOn(socket);
+    this.#unread.set(socket, closed);
+    socket.once("close", closed);
+  }
+
+  #readOn(socket: Socket): void {
+    const closed = this.#unread.get(socket);
+    if (closed === undefined) return;
+    this.#unread.delete(socket);
+    socket.off("close", closed);
+  }
+
+  /** Keeps account of reads of the Inbox: one that is cancelled, also after its answer left, wasn't looked at. */
+  #note(session: Session, message: unknown): void {
+    const { id, method, params } = message as {
+      id?: unknown;
+      method?: unknown;
+      params?: { name?: unknown; requestId?: unknown };
+    };
+    if (method === "tools/call" && params?.name === INBOX_TOOL) {
+      session.reads.set(id, session.actorSession);
+      const [oldest] = session.reads.keys();
+      if (session.reads.size > REMEMBERED_READS) session.reads.delete(oldest);
+    } else if (method === "notifications/cancelled") {
+      this.#lost(session, session.reads.get(params?.requestId) ?? null);
+    }
+  }
+
   /** A session that counts from its initialisation on. */
   async #open(identity: McpIdentity): Promise<Session> {
     const id = randomUUID();
-    const as = { ...identity, session: id };
     this.#tools ??= deriveTools();
     const caller = new ToolCaller(this.#tools, {
       group: async () => identity.group_id,
       call: (operation, input, { signal }) => {
-        const gone = requestGone.getStore();
-        return this.#deps.call(operation, input, as, gone ? AbortSignal.any([signal, gone]) : signal);
+        const carrier = carrierOf.getStore();
+        const as = { ...identity, session: session.actorSession };
+        if (carrier && operation === "inbox_read") carrier.tookIn = as.session;
+        const ends = carrier ? AbortSignal.any([signal, carrier.signal]) : signal;
+        return this.#deps.call(operation, input, as, ends);
       },
     });
     const transport = await streamableTransport(id, () => this.#keep(session));
-    const session: Session = { id, identity, transport, expiry: { cancel: () => undefined } };
+    const session: Session = {
+      id,
+      identity,
+      transport,
+      expiry: { cancel: () => undefined },
+      actorSession: randomUUID(),
+      reads: new Map(),
+      streams: new Set(),
+    };
     await connect(caller, transport);
+    const onmessage = transport.onmessage;
+    transport.onmessage = (message, extra) => {
+      this.#note(session, message);
+      onmessage?.(message, extra);
+    };
     const onclose = transport.onclose;
     transport.onclose = () => {
       this.#forget(session);

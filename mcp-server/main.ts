@@ -16,6 +16,7 @@ export async function serve(home = resolveHome(process.env)): Promise<never> {
   };
   process.stdout.on("error", exit);
   transport.onIdle = exit;
+  transport.onLateCancel = () => session.renew();
   transport.onEnd = () => {
     session.endWaits();
     setTimeout(exit, LAST_CALLS_MS).unref();

@@ -1,5 +1,8 @@
 /** What is wrong with a message before the SDK sees it. The SDK leaves some malformed requests without an answer. */
 
+/** The tool that hands out messages. */
+export const INBOX_TOOL = "svc_inbox_read";
+
 interface RpcError {
   jsonrpc: "2.0";
   id: string | number | null;

@@ -58,30 +58,42 @@ export class ActorSession implements ActorPort {
   ): Promise<Envelope<unknown>> {
     const client = this.#daemon();
     if (operation !== "inbox_read") return client.callByName(operation, input, { signal });
-    await this.#hold(client);
-    const envelope = await client.callByName(operation, input, {
-      signal: AbortSignal.any([signal, this.#gone.signal]),
-    });
-    // Cancelled just when the batch came: nobody will see it, so the session ends and the daemon hands it out again.
-    if (signal.aborted) this.#renew(client);
-    return envelope;
+    // Cancelled just when a batch came, perhaps while it was on its way: nobody will see it. At once, for the next call may be here already.
+    const renew = (): void => this.renew();
+    signal.addEventListener("abort", renew, { once: true });
+    try {
+      await this.#hold(client);
+      return await client.callByName(operation, input, {
+        signal: AbortSignal.any([signal, this.#gone.signal]),
+      });
+    } finally {
+      signal.removeEventListener("abort", renew);
+    }
   }
 
-  /** Opens the lifeline unless it is. */
-  async #hold(client: DaemonClient): Promise<void> {
-    if (this.#lifeline) return;
-    const lifeline = await client.open(LIFELINE, {});
-    this.#lifeline = lifeline;
-    const ended = () => {
-      if (this.#lifeline === lifeline) this.#lifeline = null;
-    };
-    lifeline.once("close", ended).on("error", ended).resume();
-  }
-
-  #renew(client: DaemonClient): void {
+  /**
+   * Ends the session and begins another. A later call of a session says that what it was handed arrived; this way the daemon hands out
+   * again what didn't.
+   */
+  renew(): void {
     this.#lifeline?.destroy();
     this.#lifeline = null;
-    client.session = randomUUID();
+    if (this.#client) this.#client.session = randomUUID();
+  }
+
+  /** Opens the lifeline of the present session unless it is open. */
+  async #hold(client: DaemonClient): Promise<void> {
+    while (!this.#lifeline) {
+      const { session } = client;
+      const lifeline = await client.open(LIFELINE, {});
+      const ended = () => {
+        if (this.#lifeline === lifeline) this.#lifeline = null;
+      };
+      lifeline.once("close", ended).on("error", ended).resume();
+      // Another call may have opened one, or a cancellation ended the session meanwhile.
+      if (this.#lifeline === null && client.session === session) this.#lifeline = lifeline;
+      else lifeline.destroy();
+    }
   }
 
   /** The client is gone: whoever waits for messages gives up. */

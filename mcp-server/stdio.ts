@@ -4,17 +4,28 @@
  */
 import type { Readable, Writable } from "node:stream";
 import { LIMITS } from "../shared/limits.ts";
-import { problemOf, rpcError } from "./messages.ts";
+import { INBOX_TOOL, problemOf, rpcError } from "./messages.ts";
 import { initializeAnswer, isInitialize } from "./protocol.ts";
 import type { Transport } from "./sdk.ts";
 
 type Message = Parameters<Transport["send"]>[0];
 type MessageId = string | number;
 
+/** What of a message matters here; anything may stand in it. */
+interface Noted {
+  id?: unknown;
+  method?: unknown;
+  params?: { requestId?: unknown; name?: unknown } | null;
+}
+
+const REMEMBERED_READS = 16;
+
 export class StdioTransport implements Transport {
   onmessage?: NonNullable<Transport["onmessage"]>;
   onclose?: () => void;
   onerror?: (error: Error) => void;
+  /** Called when the client cancelled a read of the Inbox whose answer was already on its way: it won't look at it. */
+  onLateCancel?: () => void;
   /** Called once when input has ended. */
   onEnd?: () => void;
   /** Called when input has ended and every request is answered. */
@@ -26,6 +37,8 @@ export class StdioTransport implements Transport {
   #waiting: Message[] | null = [];
   #answeredEarly: MessageId | undefined;
   readonly #open = new Set<MessageId>();
+  /** The last reads of the Inbox. */
+  #reads: MessageId[] = [];
   #ended = false;
   #begin: () => void = () => undefined;
   /** Resolves when the first message was read. */
@@ -99,7 +112,7 @@ export class StdioTransport implements Transport {
       this.#answeredEarly = message.id;
       this.#write(initializeAnswer(message));
     }
-    this.#note(message as { id?: unknown; method?: unknown; params?: { requestId?: unknown } });
+    this.#note(message as Noted);
     if (this.#waiting) {
       this.#waiting.push(message as Message);
       this.#begin();
@@ -107,10 +120,17 @@ export class StdioTransport implements Transport {
   }
 
   /** Keeps account of the requests that still want an answer; a cancelled one gets none. */
-  #note({ id, method, params }: { id?: unknown; method?: unknown; params?: { requestId?: unknown } }): void {
+  #note({ id, method, params }: Noted): void {
     if (typeof method !== "string") return;
-    if (typeof id === "string" || typeof id === "number") this.#open.add(id);
-    else if (method === "notifications/cancelled") this.#open.delete(params?.requestId as MessageId);
+    if (typeof id === "string" || typeof id === "number") {
+      this.#open.add(id);
+      if (method === "tools/call" && params?.name === INBOX_TOOL) {
+        this.#reads = [...this.#reads, id].slice(-REMEMBERED_READS);
+      }
+    } else if (method === "notifications/cancelled") {
+      const cancelled = params?.requestId as MessageId;
+      if (!this.#open.delete(cancelled) && this.#reads.includes(cancelled)) this.onLateCancel?.();
+    }
   }
 
   #end(): void {

@@ -115,7 +115,7 @@ export const TOOLS: readonly Tool[] = [
     hidden: ["actor_id"],
     arguments: {
       query: "Only messages that contain it.",
-      before_event_id: "For the page before this event.",
+      before_event_id: "For the page before: continue_before of the last answer.",
     },
     annotations: READS,
   },

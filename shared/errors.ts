@@ -14,12 +14,12 @@ const entries = {
   invalid_request: {
     status: 400,
     sentence: "The request is malformed.",
-    remedy: "Correct the field named in details and send it again.",
+    remedy: "Correct the request and send it again.",
   },
   invalid_args: {
     status: 400,
     sentence: "The arguments don't fit the operation.",
-    remedy: "Correct the field named in details and send it again.",
+    remedy: "Correct it and send it again.",
   },
   invalid_message_mode: {
     status: 400,
@@ -286,6 +286,12 @@ export interface ErrorBody {
   code: ErrorCode;
   message: string;
   details: Record<string, unknown>;
+}
+
+/** What is wrong with one field of the arguments, as a sentence. Our own problems are verbs ("isn't an Actor id"), the schema library's sentences. */
+export function fieldSentence(field: string, problem: string): string {
+  const subject = field === "" ? "The arguments" : `'${field}'`;
+  return `${subject}${/^[a-z]/.test(problem) ? "" : ":"} ${problem}.`;
 }
 
 /** A refusal that a caller sees. Nothing in it may be secret. */

@@ -20,6 +20,9 @@ export const LIMITS = {
     mimeBytes: 256,
     /** Uploads that no message refers to are removed after this time. */
     orphanHours: 24,
+    /** What such uploads may take together. */
+    waitingBytes: 1024 * MiB,
+    waitingBytesPerHome: 4096 * MiB,
     /** Bytes a caller may send before a pause of this length ends the upload. */
     stallSeconds: 60,
   },
@@ -39,6 +42,8 @@ export const LIMITS = {
   },
   page: { max: 200, default: 50 },
   statuses: { events: 1000 },
+  /** What one look into an Actor's history may read of the ledger, by estimate, before it says where to go on. */
+  history: { scanBytes: 64 * MiB },
   inbox: { waitSecondsMax: 50, waitSecondsDefault: 25, progressSeconds: 15, waitersPerActor: 16 },
   /** An Actor's session without an open connection ends this long after its last call. */
   actorSession: { idleSeconds: 90, perActor: 32 },
@@ -55,6 +60,8 @@ export const LIMITS = {
     gatherMicroseconds: 100,
     pendingBytes: 64 * MiB,
     searchScanBytes: 256 * MiB,
+    /** So many bytes of a segment are searched line by line; more of them get a filter. */
+    searchFilterBytes: 1 * MiB,
   },
   body: {
     /** Any JSON body that an operation takes. */

@@ -33,9 +33,6 @@ export const ScopeKey = z.string().regex(/^s_[0-9a-f]{12}$/, "isn't a scope key 
 /** Event ids are UUIDs without dashes (protocol.md, section 11). */
 export const EventId = z.string().regex(/^[0-9a-f]{32}$/, "isn't an event id (32 hex digits)");
 export const Sha256 = z.string().regex(/^[0-9a-f]{64}$/, "isn't a SHA-256 in lowercase hex");
-export const Uuid = z
-  .string()
-  .regex(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/, "isn't a UUID");
 
 export const RESERVED_ACTOR_IDS = [
   "user",

@@ -36,3 +36,9 @@ export function accessCookieName(secure: boolean, port: number): string {
 
 export const SOCKET_OPERATION_PREFIX = "/op/";
 export const API_PREFIX = "/api/v1";
+
+/** First member of what is signed or authenticated by a key, so that no proof serves as another; each ends in its version (VER-002). */
+export const SIGNING_DOMAINS = {
+  /** The CSRF token of a cookie session, by the session's secret. */
+  webCsrf: "svc.web.csrf.v1",
+} as const;

@@ -1,6 +1,6 @@
 /** The rows of the ledger inside one process. */
 import type { Measurement } from "../figure.ts";
 import { appends } from "./append.ts";
-import { histories } from "./history.ts";
+import { groups, histories } from "./history.ts";
 
-export const ledgerMeasurements: readonly Measurement[] = [appends, histories];
+export const ledgerMeasurements: readonly Measurement[] = [appends, histories, groups];

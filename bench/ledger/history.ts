@@ -6,7 +6,8 @@ import { runInNewContext } from "node:vm";
 import type { Ledger } from "../../daemon/ledger/ledger.ts";
 import { absolute, compare, type Figure, interleave, type Measurement, median } from "../figure.ts";
 import { scratchPath } from "../folder.ts";
-import { fill, openLedger } from "./setting.ts";
+import { fillGroup, openGroup } from "./conversation.ts";
+import { ABSENT, fill, openLedger, RARE } from "./setting.ts";
 
 const PAGE = 50;
 const SMALL = 1000;
@@ -15,12 +16,14 @@ function elapsed(started: number): number {
   return performance.now() - started;
 }
 
-async function openMs(directory: string, withIndexes: boolean): Promise<number> {
+type Open = (directory: string) => Promise<Ledger>;
+
+async function openMs(open: Open, directory: string, withIndexes: boolean): Promise<number> {
   if (!withIndexes) {
     for (const name of fs.readdirSync(directory)) if (name.endsWith(".bin")) fs.rmSync(join(directory, name));
   }
   const started = performance.now();
-  const ledger = await openLedger(directory);
+  const ledger = await open(directory);
   const took = elapsed(started);
   await ledger.close();
   return took;
@@ -54,14 +57,16 @@ function parseMs(directory: string): number {
   return elapsed(started);
 }
 
-async function openFigures(directory: string, rounds: number, size: string): Promise<Figure[]> {
+const opens = [
+  { what: "without index files", withIndexes: false, goal: 5, floor: 3 },
+  { what: "with index files", withIndexes: true, goal: 50, floor: 20 },
+];
+
+/** `what` has the events in `directory`. */
+async function openFigures(open: Open, directory: string, rounds: number, what: string): Promise<Figure[]> {
   const figures: Figure[] = [];
-  const rows = [
-    { what: "without index files", withIndexes: false, goal: 5, floor: 3 },
-    { what: "with index files", withIndexes: true, goal: 50, floor: 20 },
-  ];
-  for (const { what, withIndexes, goal, floor } of rows) {
-    const sides = { ours: () => openMs(directory, withIndexes), theirs: () => parseMs(directory) };
+  for (const { what: how, withIndexes, goal, floor } of opens) {
+    const sides = { ours: () => openMs(open, directory, withIndexes), theirs: () => parseMs(directory) };
     await interleave(1, sides);
     const { ours, theirs } = await interleave(rounds, sides);
     // As rates, so that the ratio says how many times faster.
@@ -69,7 +74,7 @@ async function openFigures(directory: string, rounds: number, size: string): Pro
     const against = "JSON.parse of every line";
     figures.push(
       compare({
-        name: `open ${size} ${what}`,
+        name: `open ${what} ${how}`,
         unit: "opens/s",
         ...times,
         against,
@@ -145,23 +150,33 @@ async function indexFigures(ledger: Ledger, rounds: number): Promise<Figure[]> {
   ];
 }
 
-/** Median milliseconds of one call. */
-function callMs(calls: number, call: () => { events: unknown[] }): number {
+/** Median milliseconds of one call, which gives so many events. */
+async function callMs(calls: number, expected: number, call: () => Reading): Promise<number> {
   const times: number[] = [];
   for (let at = 0; at < calls; at += 1) {
     const started = performance.now();
-    if (call().events.length !== PAGE) throw new Error("not a whole page");
+    const { events } = await call();
     times.push(elapsed(started));
+    if (events.length !== expected) throw new Error(`${events.length} events instead of ${expected}`);
   }
   return median(times);
 }
+
+type Reading = { events: unknown[] } | Promise<{ events: unknown[] }>;
 
 interface ReadRow {
   name: string;
   goal: number;
   floor: number;
   calls: number;
-  read(ledger: Ledger): { events: unknown[] };
+  /** How many events the call gives; `PAGE` when absent. */
+  expected?(ledger: Ledger): number;
+  read(ledger: Ledger): Reading;
+}
+
+function search(what: string, query: string, expected: (ledger: Ledger) => number): ReadRow {
+  const read = (ledger: Ledger): Reading => ledger.search({ query, limit: PAGE });
+  return { name: `search, ${what} word`, goal: 1.5, floor: 3, calls: 20, expected, read };
 }
 
 const reads: readonly ReadRow[] = [
@@ -174,23 +189,18 @@ const reads: readonly ReadRow[] = [
     read: (ledger) =>
       ledger.window({ around: ledger.read(ledger.count >>> 1).id, before: PAGE / 2, after: PAGE / 2 - 1 }),
   },
-  {
-    name: "search, frequent word",
-    goal: 5,
-    floor: 5,
-    calls: 10,
-    read: (ledger) => ledger.search({ query: "HARBOUR", limit: PAGE }),
-  },
+  search("frequent", "HARBOUR", () => PAGE),
+  search("rare", RARE.word.toUpperCase(), ({ count }) => Math.ceil((count - RARE.first) / RARE.every)),
+  search("absent", ABSENT, () => 0),
 ];
 
 async function readFigures(large: Ledger, small: Ledger, rounds: number, size: string): Promise<Figure[]> {
   const figures: Figure[] = [];
   for (const row of reads) {
     const { name, goal, floor, calls } = row;
-    const sides = {
-      ours: () => callMs(calls, () => row.read(large)),
-      theirs: () => callMs(calls, () => row.read(small)),
-    };
+    const measured = (ledger: Ledger): Promise<number> =>
+      callMs(calls, row.expected?.(ledger) ?? PAGE, () => row.read(ledger));
+    const sides = { ours: () => measured(large), theirs: () => measured(small) };
     await interleave(1, sides);
     const { ours, theirs } = await interleave(rounds, sides);
     const against = `ms for the same in ${SMALL} events`;
@@ -211,11 +221,21 @@ async function readFigures(large: Ledger, small: Ledger, rounds: number, size: s
 }
 
 const LARGE = "1,000,000 events";
+/** With the real projection: actors, deliveries and reads as they come in use. */
+const GROUP = `a Group of ${LARGE}`;
+
+export const groups: Measurement = {
+  figures: opens.map(({ what }) => `open ${GROUP} ${what}`),
+  async run({ short }): Promise<Figure[]> {
+    const directory = scratchPath("group");
+    await fillGroup(directory, short ? 20_000 : 1_000_000);
+    return openFigures(openGroup, directory, short ? 3 : 5, GROUP);
+  },
+};
 
 export const histories: Measurement = {
   figures: [
-    `open ${LARGE} without index files`,
-    `open ${LARGE} with index files`,
+    ...opens.map(({ what }) => `open ${LARGE} ${what}`),
     "index memory per event",
     "lookup by id",
     ...reads.map(({ name }) => `${name}, ${PAGE} of ${LARGE}`),
@@ -228,9 +248,11 @@ export const histories: Measurement = {
     await fill(directory, events);
     await fill(smallDirectory, SMALL);
     // The short form keeps the names: it shows that the figures can be taken.
-    const figures = await openFigures(directory, rounds, LARGE);
+    const figures = await openFigures(openLedger, directory, rounds, LARGE);
     const large = await openLedger(directory);
     const small = await openLedger(smallDirectory);
+    // The filters went with the index files.
+    await large.compact();
     figures.push(...(await indexFigures(large, rounds)), ...(await readFigures(large, small, rounds, LARGE)));
     await large.close();
     await small.close();

@@ -153,8 +153,8 @@ export async function restart(context: CommandContext): Promise<number> {
 }
 
 export async function interrupt(context: CommandContext): Promise<number> {
-  return context.print("actor_interrupt", await target(context), () =>
-    context.out.line(`${context.arg(0)} is interrupted.`),
+  return context.print("actor_interrupt", await target(context), ({ actor }) =>
+    context.out.line(`${actor.id} is interrupted.`),
   );
 }
 
@@ -201,8 +201,12 @@ export async function secrets(context: CommandContext): Promise<number> {
   const unset = context.list("unset");
   if (Object.keys(set).length + unset.length === 0)
     throw context.usage("Name values with --stdin, --from-env or --unset.");
-  return context.print("actor_secrets", { ...(await target(context)), set, unset }, ({ names }) =>
-    context.out.line(names.length === 0 ? "No private values." : `Private values: ${names.join(", ")}`),
+  return context.print("actor_secrets", { ...(await target(context)), set, unset }, ({ actor }) =>
+    context.out.line(
+      actor.private_env.length === 0
+        ? "No private values."
+        : `Private values: ${actor.private_env.join(", ")}`,
+    ),
   );
 }
 

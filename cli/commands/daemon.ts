@@ -71,6 +71,7 @@ export async function status(context: CommandContext): Promise<number> {
     running: false,
     pid: null,
     version: PRODUCT_VERSION,
+    instance_id: null,
     socket: homePaths(context.home).daemon.socket,
     web_origin: null,
     home: context.home,

@@ -49,7 +49,7 @@ function optionalGroup(context: CommandContext): { group_id?: string } {
 }
 
 export async function create(context: CommandContext): Promise<number> {
-  return context.print("group_create", { title: context.arg(0), ...context.given("topic") }, ({ group }) =>
+  return context.print("group_create", { title: context.arg(0), ...context.given("topic") }, (group) =>
     printGroup(context, group),
   );
 }
@@ -77,7 +77,7 @@ export async function list(context: CommandContext): Promise<number> {
 }
 
 export async function show(context: CommandContext): Promise<number> {
-  return context.print("group_show", { group_id: await shownGroup(context) }, ({ group }) =>
+  return context.print("group_show", { group_id: await shownGroup(context) }, (group) =>
     printGroup(context, group),
   );
 }
@@ -87,31 +87,36 @@ const STATES = ["active", "idle", "paused", "stopped"] as const;
 export async function setState(context: CommandContext): Promise<number> {
   const state = STATES.find((name) => name === context.arg(0));
   if (state === undefined) throw context.usage(`STATE is one of ${STATES.join(", ")}.`);
-  return context.print("group_set_state", { group_id: await context.group(), state }, ({ group }) =>
+  return context.print("group_set_state", { group_id: await context.group(), state }, (group) =>
     context.out.line(`${group.group_id} is ${group.state}.`),
   );
 }
 
 export async function start(context: CommandContext): Promise<number> {
-  return context.print("group_start", { group_id: await shownGroup(context) }, ({ group }) =>
+  return context.print("group_start", { group_id: await shownGroup(context) }, (group) =>
     context.out.line(`${group.group_id} is ${group.state}.`),
   );
 }
 
 export async function stop(context: CommandContext): Promise<number> {
-  return context.print("group_stop", { group_id: await shownGroup(context) }, ({ group }) =>
+  return context.print("group_stop", { group_id: await shownGroup(context) }, (group) =>
     context.out.line(`${group.group_id} is ${group.state}.`),
   );
 }
 
-/** `name=value` settings; what isn't a whole number goes as text and is the daemon's to refuse. */
+/** A whole number, true or false as such; else text, which is the daemon's to refuse. */
+function settingOf(value: string): string | number | boolean {
+  if (value === "true" || value === "false") return value === "true";
+  return /^-?\d{1,15}$/.test(value) ? Number(value) : value;
+}
+
+/** `name=value` settings. */
 function settingsOf(context: CommandContext): Partial<GroupSettings> {
-  const settings: Record<string, string | number> = {};
+  const settings: Record<string, string | number | boolean> = {};
   for (const assignment of context.list("set")) {
     const equals = assignment.indexOf("=");
     if (equals < 1) throw context.usage(`--set takes NAME=VALUE, not '${assignment.slice(0, 80)}'.`);
-    const value = assignment.slice(equals + 1);
-    settings[assignment.slice(0, equals)] = /^\d{1,15}$/.test(value) ? Number(value) : value;
+    settings[assignment.slice(0, equals)] = settingOf(assignment.slice(equals + 1));
   }
   return settings;
 }
@@ -126,12 +131,9 @@ export async function settings(context: CommandContext): Promise<number> {
   };
   const group_id = await context.group();
   if (Object.keys(change).length > 0)
-    return context.print("group_update", { group_id, ...change }, ({ group }) => printGroup(context, group));
-  const envelope = await context.client.call("group_show", { group_id });
-  return context.show(
-    envelope.ok ? { ok: true, result: { group: envelope.result.group } } : envelope,
-    ({ group }) =>
-      context.out.fields(Object.entries(group.settings).map(([name, value]) => [name, String(value)])),
+    return context.print("group_update", { group_id, ...change }, (group) => printGroup(context, group));
+  return context.print("group_show", { group_id }, ({ settings }) =>
+    context.out.fields(Object.entries(settings).map(([name, value]) => [name, String(value)])),
   );
 }
 
@@ -148,7 +150,7 @@ export async function remove(context: CommandContext): Promise<number> {
 }
 
 export async function reset(context: CommandContext): Promise<number> {
-  return context.print("group_reset", confirmed(context), ({ group }) =>
+  return context.print("group_reset", confirmed(context), (group) =>
     context.out.line(`${group.group_id} is empty and has the generation ${group.generation}.`),
   );
 }

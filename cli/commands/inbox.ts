@@ -58,8 +58,8 @@ export async function history(context: CommandContext): Promise<number> {
     ...(mode === undefined ? {} : { mode }),
     ...(before_event_id === undefined ? {} : { before_event_id }),
   };
-  return context.print("message_history", input, ({ events, has_more }) => {
-    if (has_more) out.line(out.style("dim", `older ones: --before ${events[0]?.id ?? ""}`));
+  return context.print("message_history", input, ({ events, continue_before }) => {
+    if (continue_before !== null) out.line(out.style("dim", `older ones: --before ${continue_before}`));
     for (const event of events) printEvent(out, event);
   });
 }

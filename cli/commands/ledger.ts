@@ -4,7 +4,7 @@ import type { LedgerEvent } from "../../shared/events.ts";
 import type { MessageStatus } from "../../shared/operations/messages.ts";
 import type { CommandContext } from "../context.ts";
 import { oneLine } from "../output.ts";
-import { moment, printEvent } from "../render.ts";
+import { counted, moment, printEvent } from "../render.ts";
 
 const DEFAULT_LINES = 10;
 /** What people look for in a ledger; `--all` shows the bookkeeping as well. */
@@ -66,17 +66,21 @@ export async function search(context: CommandContext): Promise<number> {
   });
 }
 
+/** One row per recipient: whether it was handed over, read and answered. */
 function printStatus(context: CommandContext, status: MessageStatus | undefined): void {
-  const rows: [string, string][] = [];
+  const states = new Map<string, string[]>();
+  const add = (recipient: string, state: string) =>
+    states.set(recipient, [...(states.get(recipient) ?? []), state]);
   for (const [recipient, { state, reason, ts }] of Object.entries(status?.delivery_status ?? {}))
-    rows.push([
-      oneLine(recipient),
+    add(
+      recipient,
       `${state}${ts === null ? "" : ` ${moment(ts)}`}${reason === "" ? "" : ` (${oneLine(reason)})`}`,
-    ]);
+    );
   for (const [recipient, wasRead] of Object.entries(status?.read_status ?? {}))
-    rows.push([oneLine(recipient), wasRead ? "read" : "unread"]);
+    add(recipient, wasRead ? "read" : "unread");
   for (const [recipient, { state }] of Object.entries(status?.obligation_status ?? {}))
-    rows.push([oneLine(recipient), `reply ${state}`]);
+    add(recipient, `reply ${state}`);
+  const rows = [...states].map(([recipient, told]) => [oneLine(recipient), told.join(", ")]);
   if (rows.length > 0) context.out.table(["RECIPIENT", "STATE"], rows);
 }
 
@@ -98,7 +102,7 @@ export async function show(context: CommandContext): Promise<number> {
 export async function compact(context: CommandContext): Promise<number> {
   return context.print("ledger_compact", { group_id: await context.group() }, ({ sealed, segments }) =>
     context.out.line(
-      sealed === null ? `Nothing to seal; ${segments} segments.` : `Sealed ${sealed}; ${segments} segments.`,
+      `${sealed === null ? "Nothing to seal" : `Sealed segment ${sealed}`}; ${counted(segments, "segment")}.`,
     ),
   );
 }
@@ -107,7 +111,9 @@ export async function compact(context: CommandContext): Promise<number> {
 export async function verify(context: CommandContext): Promise<number> {
   const envelope = await context.client.call("ledger_verify", { group_id: await context.group() });
   const code = context.show(envelope, ({ events, segments, problems }) => {
-    context.out.line(`${events} events in ${segments} segments, ${problems.length} problems.`);
+    context.out.line(
+      `${counted(events, "event")} in ${counted(segments, "segment")}, ${counted(problems.length, "problem")}.`,
+    );
     for (const problem of problems) context.out.line(`  ${oneLine(problem)}`);
   });
   return envelope.ok && envelope.result.problems.length > 0 ? 1 : code;

@@ -1,4 +1,5 @@
 /** Messages: sent, answered, delivered again, withdrawn; their files. */
+import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
 import type { MessageMode } from "../../shared/model.ts";
 import type { InputOf } from "../../shared/operations/registry.ts";
@@ -13,14 +14,14 @@ async function textOf(argument: string): Promise<string> {
 }
 
 async function body(context: CommandContext, text: string) {
-  const client_id = context.text("idempotency-key");
   const format = context.text("format") as InputOf<"send">["format"] | undefined;
   return {
     text: await textOf(text),
     ...context.given("insight"),
     ...(format === undefined ? {} : { format }),
     paths: context.list("attach").map((path) => resolve(path)),
-    ...(client_id === undefined ? {} : { client_id }),
+    // The client may have to send it again after a connection that broke: it must not become two messages.
+    client_id: context.text("idempotency-key") ?? randomUUID(),
   };
 }
 

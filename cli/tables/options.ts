@@ -32,6 +32,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   daemon: "The background process that owns the Home",
   group: "Groups: conversations of agents and people",
   actor: "Actors: the agents of a Group",
+  runtime: "The agents that svc can run",
   ledger: "Keep a Group's ledger",
   token: "Access tokens for browsers and scripts",
   origin: "The address under which this instance is reached from elsewhere",

@@ -93,15 +93,16 @@ export class AccessTokens {
   verify(token: string): AccessToken | null {
     if (!TOKEN.test(token)) return null;
     const found = this.#byDigest.get(digestOf(token));
-    if (found === undefined) return null;
-    this.#uses.set(found.id, timestamp(this.#deps.clock));
-    this.#flush ??= this.#deps.clock.after(FLUSH_USES_MS, () => void this.#writeUses().catch(() => {}), {
-      background: true,
-    });
-    return this.#withUse(found);
+    return found === undefined ? null : this.#noteUse(found);
   }
 
-  /** The record of a live token by its id, or null; for sessions that were opened with it. */
+  /** As `verify`, by id; for sessions that were opened with the token. */
+  use(token_id: string): AccessToken | null {
+    const found = this.find(token_id);
+    return found === null ? null : this.#noteUse(found);
+  }
+
+  /** The record of a live token by its id, or null. */
   find(token_id: string): AccessToken | null {
     const found = [...this.#byDigest.values()].find((token) => token.id === token_id);
     return found === undefined ? null : this.#withUse(found);
@@ -116,6 +117,14 @@ export class AccessTokens {
   /** Writes down what is pending. */
   async close(): Promise<void> {
     await this.#writeUses();
+  }
+
+  #noteUse(token: AccessToken): AccessToken {
+    this.#uses.set(token.id, timestamp(this.#deps.clock));
+    this.#flush ??= this.#deps.clock.after(FLUSH_USES_MS, () => void this.#writeUses().catch(() => {}), {
+      background: true,
+    });
+    return this.#withUse(token);
   }
 
   #withUse(token: AccessToken): AccessToken {

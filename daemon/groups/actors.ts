@@ -215,19 +215,19 @@ export class Actors {
     }
   }
 
-  /** Names of the Actor's private values afterwards. The event says that something changed, not what. */
+  /** The Actor afterwards, with the names of its private values. The event says that something changed, not what. */
   async setSecrets(
     group: OpenGroup,
     caller: Caller,
     { actor_id, set, unset }: InputOf<"actor_secrets">,
-  ): Promise<string[]> {
+  ): Promise<Actor> {
     const actor = group.actor(actor_id);
     checkMayManage(group, caller, "secrets", actor_id);
     if (Object.keys(set).length > 0 || unset.length > 0) {
       await group.environments.change(actor, set, unset);
       await group.note({ kind: "actor.secrets", by: caller.by, data: { actor_id } });
     }
-    return group.environments.names(actor);
+    return viewActor(group, actor_id);
   }
 
   async #enable(group: OpenGroup, caller: Caller, actor_id: string): Promise<void> {

@@ -110,27 +110,25 @@ export function groupChanges(deps: {
     async ({ group_id }: { group_id: string }, { caller }: CallContext) => {
       const group = registry.get(group_id);
       await setState(group, state, caller.by);
-      return { group: group.view() };
+      return group.view();
     };
   return {
-    group_create: async ({ title, topic }, { caller }) => ({
-      group: (await registry.create({ title, topic, by: caller.by })).view(),
-    }),
+    group_create: async ({ title, topic }, { caller }) =>
+      (await registry.create({ title, topic, by: caller.by })).view(),
     group_update: async (input, { caller }) => {
       const group = registry.get(input.group_id);
       await change(group, input, caller.by);
-      return { group: group.view() };
+      return group.view();
     },
     group_set_state: (input, context) => inState(input.state)(input, context),
     group_start: inState("active"),
     group_stop: inState("stopped"),
     attach: (input, { caller }) => attach(deps, input, caller.by),
-    group_reset: async ({ group_id, confirm }, { caller }) => ({
-      group: (await registry.reset(group_id, confirm, caller.by)).view(),
-    }),
+    group_reset: async ({ group_id, confirm }, { caller }) =>
+      (await registry.reset(group_id, confirm, caller.by)).view(),
     group_delete: async ({ group_id, confirm }) => {
       await registry.delete(group_id, confirm);
-      return { deleted: true };
+      return { group_id, deleted: true };
     },
   };
 }

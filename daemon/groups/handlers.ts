@@ -75,8 +75,10 @@ function actorHandlers(deps: GroupHandlerDependencies): HandlersOf<ActorOperatio
       actor: await actors.update(registry.get(input.group_id), caller, input),
     }),
     actor_remove: async ({ group_id, actor_id }, { caller }) => {
-      await actors.remove(registry.get(group_id), caller, actor_id);
-      return { removed: true };
+      const group = registry.get(group_id);
+      const actor = viewActor(group, actor_id);
+      await actors.remove(group, caller, actor_id);
+      return { actor };
     },
     actor_start: async ({ group_id, actor_id }, { caller }) => ({
       actor: await actors.start(registry.get(group_id), caller, actor_id),
@@ -85,13 +87,14 @@ function actorHandlers(deps: GroupHandlerDependencies): HandlersOf<ActorOperatio
       actor: await actors.stop(registry.get(group_id), caller, actor_id),
     }),
     actor_interrupt({ group_id, actor_id }, { caller }) {
-      actors.interrupt(registry.get(group_id), caller, actor_id);
-      return { interrupted: true };
+      const group = registry.get(group_id);
+      actors.interrupt(group, caller, actor_id);
+      return { actor: viewActor(group, actor_id) };
     },
     actor_restart: ({ group_id, actor_id }, { caller }) =>
       actors.restart(registry.get(group_id), caller, actor_id),
     actor_secrets: async (input, { caller }) => ({
-      names: await actors.setSecrets(registry.get(input.group_id), caller, input),
+      actor: await actors.setSecrets(registry.get(input.group_id), caller, input),
     }),
     actor_mcp_config({ group_id, actor_id }) {
       const group = registry.get(group_id);
@@ -117,7 +120,7 @@ export function groupHandlers(deps: GroupHandlerDependencies): HandlersOf<GroupO
     group_show: ({ group_id }, { caller }) => {
       const group = registry.get(group_id);
       if (!maySee(caller, group_id)) throw new Refusal("permission_denied");
-      return { group: viewFor(group, caller), summary: summaryOf(group, deps.counts(group_id)) };
+      return { ...viewFor(group, caller), summary: summaryOf(group, deps.counts(group_id)) };
     },
     ...groupChanges(deps),
     ...actorHandlers(deps),

@@ -78,7 +78,7 @@ export class GroupRegistry {
     const registry = new GroupRegistry(deps);
     for (const name of deps.files.list(deps.paths.groups).sort()) {
       if (name.startsWith(MAKING) || name.startsWith(DOOMED)) {
-        removeTree(deps.files, join(deps.paths.groups, name));
+        await removeTree(deps.files, join(deps.paths.groups, name));
       } else if (GroupId.safeParse(name).success) {
         await registry.#take(name);
       }
@@ -150,7 +150,7 @@ export class GroupRegistry {
       await syncDirectory(files, paths.groups);
     } catch (error) {
       try {
-        removeTree(files, making.root);
+        await removeTree(files, making.root);
       } catch {
         // The next start tries again.
       }
@@ -159,8 +159,25 @@ export class GroupRegistry {
     await this.#take(group_id);
     const group = this.get(group_id);
     this.#tell({ group_id, what: "created" });
-    await group.note({ kind: "group.create", by: seed.by, data: { title: seed.title } });
+    try {
+      await group.note({ kind: "group.create", by: seed.by, data: { title: seed.title } });
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      await this.#withdraw(group_id, error);
+    }
     return group;
+  }
+
+  /** Takes a new Group back whose first event couldn't be written. Throws why; with its id when it stays nevertheless. */
+  async #withdraw(group_id: string, refusal: Refusal): Promise<never> {
+    try {
+      await this.delete(group_id, group_id);
+    } catch {
+      const specifics = "The Group was made, but that couldn't be noted in its ledger.";
+      const details = { ...refusal.details, group_id };
+      throw new Refusal(refusal.code, { specifics, details, cause: refusal });
+    }
+    throw refusal.cause instanceof Refusal ? refusal.cause : refusal;
   }
 
   /**
@@ -176,7 +193,7 @@ export class GroupRegistry {
       return false;
     });
     try {
-      removeTree(files, doomed);
+      await removeTree(files, doomed);
     } catch {
       // The Group is gone; the next start removes the rest.
     }

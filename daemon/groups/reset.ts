@@ -35,7 +35,7 @@ export async function finishReset(files: Files, paths: GroupPaths): Promise<void
   const kept = new Set([paths.document, paths.resetMarker, paths.tokens, paths.privateEnvironment]);
   for (const name of files.list(paths.root)) {
     const path = join(paths.root, name);
-    if (!kept.has(path)) removeTree(files, path);
+    if (!kept.has(path)) await removeTree(files, path);
   }
   const document = await readGroup(files, paths);
   await document?.update((record) => ({ ...record, generation, updated_at }));

@@ -24,7 +24,8 @@ export function syncDirectory(files: Files, directory: string): Promise<void> {
   });
 }
 
-function syncFile(file: OpenFile): Promise<void> {
+/** Makes the bytes of an open file durable. */
+export function syncFile(file: OpenFile): Promise<void> {
   return new Promise((resolve, reject) => {
     file.sync((error) => (error === null ? resolve() : reject(error)));
   });
@@ -58,17 +59,32 @@ export function readWhole(files: Files, path: string): Buffer | null {
   }
 }
 
+/** Whether a name in a directory is what a crash between the steps of `replaceFile` left. */
+export function isTemporary(name: string): boolean {
+  return name.startsWith(".") && name.endsWith(".tmp");
+}
+
 /**
- * Puts `bytes` at `path` with mode 0600: whoever looks, also after a crash, finds the old file or the new one whole.
- * One writer per path. After a rejection either may be there.
+ * Puts bytes, whole or in parts, at `path` with mode 0600: whoever looks, also after a crash, finds the old file or the new one whole.
+ * One writer per path. After a rejection either may be there. What isn't `durable` may be lost or torn by a crash: for files that carry
+ * a checksum and can be made again.
  */
-export async function replaceFile(files: Files, path: string, bytes: Uint8Array): Promise<void> {
+export async function replaceFile(
+  files: Files,
+  path: string,
+  bytes: Uint8Array | readonly Uint8Array[],
+  { durable }: { durable: boolean } = { durable: true },
+): Promise<void> {
   const temporary = join(dirname(path), `.${basename(path)}.tmp`);
   unlinkIfThere(files, temporary);
   const file = files.open(temporary, "create");
   try {
-    file.write(bytes, 0);
-    await syncFile(file);
+    let position = 0;
+    for (const part of bytes instanceof Uint8Array ? [bytes] : bytes) {
+      file.write(part, position);
+      position += part.length;
+    }
+    if (durable) await syncFile(file);
   } catch (error) {
     file.close();
     // The disk may be full: what can't be used must not stay.
@@ -81,10 +97,10 @@ export async function replaceFile(files: Files, path: string, bytes: Uint8Array)
   }
   file.close();
   files.rename(temporary, path);
-  await syncDirectory(files, dirname(path));
+  if (durable) await syncDirectory(files, dirname(path));
 }
 
-/** One directory with mode 0700, durable in its parent, unless it is there. */
+/** One directory with mode 0700, durable in its parent, unless it is there. After a rejection it isn't, so that the next try is a whole one. */
 export async function ensureDirectory(files: Files, path: string): Promise<void> {
   try {
     files.mkdir(path);
@@ -92,17 +108,33 @@ export async function ensureDirectory(files: Files, path: string): Promise<void>
     if (errorCode(error) === "EEXIST") return;
     throw error;
   }
-  await syncDirectory(files, dirname(path));
+  try {
+    await syncDirectory(files, dirname(path));
+  } catch (error) {
+    try {
+      files.rmdir(path);
+    } catch {
+      // The first error tells more.
+    }
+    throw error;
+  }
 }
 
-/** Removes a directory with everything in it. Links are removed, never followed. */
-export function removeTree(files: Files, path: string): void {
-  const status = files.stat(path);
-  if (status === null) return;
-  if (status.kind !== "directory") {
-    files.unlink(path);
-    return;
-  }
-  for (const name of files.list(path)) removeTree(files, join(path, name));
-  files.rmdir(path);
+/** So many entries are removed before others have a turn. */
+const SLICE = 64;
+
+/** Removes a directory with everything in it, giving way to others meanwhile. Links are removed, never followed. */
+export async function removeTree(files: Files, path: string): Promise<void> {
+  let removed = 0;
+  const remove = async (at: string): Promise<void> => {
+    const status = files.stat(at);
+    if (status === null) return;
+    if (status.kind === "directory") {
+      for (const name of files.list(at)) await remove(join(at, name));
+      files.rmdir(at);
+    } else files.unlink(at);
+    removed += 1;
+    if (removed % SLICE === 0) await new Promise((resolve) => setImmediate(resolve));
+  };
+  await remove(path);
 }

@@ -74,7 +74,7 @@ export function accessHandlers(deps: AccessDependencies): HandlersOf<AccessOpera
       if (wanted !== null && origin === null) {
         throw new Refusal("invalid_args", {
           specifics:
-            "'origin': isn't an HTTPS origin without path that others can reach, such as https://svc.example.org.",
+            "'origin' isn't an HTTPS origin without path that others can reach, such as https://svc.example.org.",
           details: { field: "origin" },
         });
       }

@@ -2,21 +2,21 @@
  * Builds the HTTP API for each listener: the local socket, the Web listener, the exhibit. What is heavy (Express, helmet, ws, the MCP SDK) comes
  * in with this file, which is loaded when the first request for it arrives.
  */
-import type { IncomingMessage, ServerResponse } from "node:http";
+import { type IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { ERRORS, Refusal } from "../../shared/errors.ts";
 import { API_PREFIX, HEADERS } from "../../shared/names.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
-import type { Dispatcher } from "../operations/dispatcher.ts";
+import { type Dispatcher, foreignGroup, mayEnter } from "../operations/dispatcher.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Log } from "../platform/log.ts";
 import { type ActivityFeed, serveActivityStream } from "./activity-stream.ts";
 import { answer } from "./answer.ts";
-import { createApp, introduce } from "./app.ts";
+import { createApp, introduce, type McpService } from "./app.ts";
 import { authenticate, exhibitCaller, type WebCredentials, webCaller } from "./authentication.ts";
 import type { BrowserSessions } from "./browser-sessions.ts";
 import { EventSockets } from "./event-socket.ts";
-import { type Exchange, notForActors } from "./exchange.ts";
+import { type Exchange, newExchange, notForActors, readerOfExchange } from "./exchange.ts";
 import { failureLimit } from "./failure-limit.ts";
 import { type FileStore, serveBlob, serveUpload } from "./files.ts";
 import { GlobalStream } from "./global-stream.ts";
@@ -54,8 +54,8 @@ export interface ApiDependencies {
   isReady(): boolean;
   /** Directory of the built Workbench; null where there is none. */
   workbench: string | null;
-  /** Serves `/mcp` and authenticates by itself; null where MCP over HTTP is off. */
-  mcp: ((request: IncomingMessage, response: ServerResponse) => Promise<void>) | null;
+  /** Null where MCP over HTTP is off. */
+  mcp: McpService | null;
 }
 
 export interface Api {
@@ -110,7 +110,9 @@ export function createApi(deps: ApiDependencies): Api {
       ledgerStream: (exchange) => serveLedgerStream(hub, exchange, isAllowed(exchange)),
       activityStream: (exchange) => serveActivityStream(deps.activity, hub, exchange, isAllowed(exchange)),
       globalStream: (exchange) => globalStream.serve(exchange, isAllowed(exchange)),
-      webSocketByPlainGet() {
+      webSocketByPlainGet(exchange) {
+        const group = exchange.params["group_id"];
+        if (group !== undefined && !mayEnter(readerOfExchange(exchange), group)) throw foreignGroup(group);
         throw new Refusal("invalid_request", { specifics: "This address takes WebSockets only." });
       },
     }),
@@ -167,8 +169,11 @@ export function createApi(deps: ApiDependencies): Api {
           if (site === null || refusal !== null)
             return refuseUpgrade(socket, refusal ?? new Refusal("wrong_host"));
           const found = authenticate(request, site, credentials);
-          if (found === null || found instanceof Refusal)
-            return refuseUpgrade(socket, new Refusal("unauthenticated"));
+          if (found === null) return refuseUpgrade(socket, new Refusal("unauthenticated"));
+          if (found instanceof Refusal) {
+            const exchange = newExchange(request, answerOnly(request, socket), requestIds.next());
+            return refuseFailure(exchange, found);
+          }
           upgrade(request, socket, head, found.caller, () =>
             isCaller(authenticate(request, site, credentials)),
           );
@@ -216,6 +221,15 @@ function isCaller(found: ReturnType<typeof authenticate>): boolean {
 
 function pathOf(request: IncomingMessage): string {
   return (request.url ?? "").split("?", 1)[0]!;
+}
+
+/** An ordinary answer to a request that asked for an upgrade; the connection ends with it. */
+function answerOnly(request: IncomingMessage, socket: Socket): ServerResponse {
+  const response = new ServerResponse(request);
+  response.shouldKeepAlive = false;
+  response.assignSocket(socket);
+  response.once("finish", () => socket.end());
+  return response;
 }
 
 function refuseUpgrade(socket: Socket, refusal: Refusal): void {

@@ -35,9 +35,16 @@ export interface AppDependencies {
   web: { names: ListenerNames; credentials: WebCredentials; refuseFailure: RefuseFailure } | null;
   /** Directory of the built Workbench; null where there is none. */
   workbench: string | null;
-  /** Serves `/mcp`; null where there is none. It authenticates by itself: a launch token and nothing else. */
-  mcp: ((request: IncomingMessage, response: ServerResponse) => Promise<void>) | null;
+  /** Serves `/mcp`; null where there is none. */
+  mcp: McpService | null;
 }
+
+/** Authenticates by itself, a launch token and nothing else; credentials that aren't valid go to `refuseFailure`. */
+export type McpService = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  refuseFailure: (refusal: Refusal) => void,
+) => Promise<void>;
 
 const exchanges = new WeakMap<IncomingMessage, Exchange>();
 /** Refusals of credentials that a request came with; open routes don't care. */
@@ -68,8 +75,16 @@ export function createApp(deps: AppDependencies): Express {
   app.use(securityHeaders());
   app.use(limitLength);
   if (deps.web !== null) app.use(knowCaller(deps.web.credentials));
-  const { mcp } = deps;
-  if (mcp !== null) app.all("/mcp", (request, response) => mcp(request, response));
+  const { mcp, web } = deps;
+  if (mcp !== null) {
+    app.all("/mcp", (request, response) =>
+      mcp(request, response, (refusal) => {
+        const exchange = exchangeOf(request);
+        if (web === null) refuse(request, response, refusal, exchange.id);
+        else web.refuseFailure(exchange, refusal);
+      }),
+    );
+  }
   addRoutes(app, deps);
   if (deps.workbench !== null) serveWorkbench(app, deps.workbench);
   app.use((request: Request) => {

@@ -3,7 +3,7 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
-import { accessCookieName, HEADERS } from "../../shared/names.ts";
+import { accessCookieName, HEADERS, SIGNING_DOMAINS } from "../../shared/names.ts";
 import type { AccessToken } from "../../shared/operations/access.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
 import type { BrowserSessions } from "./browser-sessions.ts";
@@ -76,7 +76,7 @@ export function exhibitCaller(token: AccessToken, onShow: readonly string[]): Ca
 
 /** The double-submit token of a cookie session: derived from the cookie, which scripts can't read. */
 export function csrfToken(sessionSecret: string): string {
-  return createHmac("sha256", sessionSecret).update("svc csrf").digest("base64url");
+  return createHmac("sha256", sessionSecret).update(SIGNING_DOMAINS.webCsrf).digest("base64url");
 }
 
 /** Cookie sessions must repeat their CSRF token with whatever may change something. */

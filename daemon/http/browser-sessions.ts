@@ -28,6 +28,8 @@ const Document = z.strictObject({ v: z.literal(1), sessions: z.array(Session) })
 /** What of the access tokens sessions need. */
 export interface SessionTokens {
   find(tokenId: string): AccessToken | null;
+  /** As `find`; the token counts as used. */
+  use(tokenId: string): AccessToken | null;
   create(token: { name: string; kind: "administrator"; groups: string[] }): Promise<{ id: string }>;
   revoke(tokenId: string): Promise<void>;
 }
@@ -77,7 +79,7 @@ export class BrowserSessions {
     if (!SECRET.test(secret)) return null;
     const session = this.#byDigest.get(digestOf(secret));
     if (session === undefined || session.expires_at <= this.#deps.clock.now()) return null;
-    return this.#deps.tokens.find(session.token_id);
+    return this.#deps.tokens.use(session.token_id);
   }
 
   /** Ends a session; one that isn't there is ended already. */

@@ -5,9 +5,9 @@
 import { ipKeyGenerator, type Options, rateLimit, type Store } from "express-rate-limit";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
+import { failure } from "../operations/dispatcher.ts";
 import type { Clock } from "../platform/clock.ts";
 import { answer } from "./answer.ts";
-import { failure } from "../operations/dispatcher.ts";
 import type { Exchange } from "./exchange.ts";
 
 const WINDOW_MS = 60_000;

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
-import { GroupId, Sha256, type Attachment } from "../../shared/model.ts";
+import { type Attachment, GroupId, Sha256 } from "../../shared/model.ts";
 import type { BlobReading } from "../messaging/blobs.ts";
 import { foreignGroup, mayEnter } from "../operations/dispatcher.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -15,7 +15,8 @@ export interface FileStore {
   upload(
     groupId: string,
     chunks: AsyncIterable<Uint8Array>,
-    file: { name: string; mime_type: string },
+    /** `bytes` is how large it says it is. */
+    file: { name: string; mime_type: string; bytes: number },
   ): Promise<Attachment>;
   openBlob(groupId: string, sha256: string, range?: { start: number; end: number }): BlobReading;
 }
@@ -72,7 +73,7 @@ export async function serveUpload(store: FileStore, clock: Clock, exchange: Exch
   const type = (headers["content-type"] ?? "").split(";")[0]!.trim().toLowerCase();
   const mime_type = TYPE.test(type) ? type : "application/octet-stream";
   const chunks = withoutStall(exchange.request, clock, Number(length));
-  const attachment = await store.upload(groupId, chunks, { name, mime_type });
+  const attachment = await store.upload(groupId, chunks, { name, mime_type, bytes: Number(length) });
   answer(exchange.response, { ok: true, result: attachment }, exchange.id);
 }
 

@@ -4,10 +4,10 @@
  */
 import type { LedgerEvent } from "../../shared/events.ts";
 import { LIMITS } from "../../shared/limits.ts";
-import { mayEnter } from "../operations/dispatcher.ts";
 import type { Ordinal } from "../ledger/types.ts";
+import { mayEnter } from "../operations/dispatcher.ts";
 import { eventText, ledgerText, RELOAD } from "./event-text.ts";
-import { readerOfExchange, type Exchange } from "./exchange.ts";
+import { type Exchange, readerOfExchange } from "./exchange.ts";
 import { checkAccepts, resumeAfter } from "./ledger-stream.ts";
 import type { Batch } from "./ledger-subscription.ts";
 import { SseStream } from "./sse-stream.ts";

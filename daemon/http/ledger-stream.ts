@@ -1,10 +1,11 @@
 /** `GET G/ledger/stream`: one Group's events as server-sent events (shared/streams.ts). */
-import { EventId, GroupId } from "../../shared/model.ts";
+
 import { Refusal } from "../../shared/errors.ts";
+import { EventId, GroupId } from "../../shared/model.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
 import { foreignGroup, mayEnter } from "../operations/dispatcher.ts";
 import { ledgerText, RELOAD } from "./event-text.ts";
-import { readerOfExchange, type Exchange } from "./exchange.ts";
+import { type Exchange, readerOfExchange } from "./exchange.ts";
 import { LedgerSubscription } from "./ledger-subscription.ts";
 import { queryOf } from "./operation-routes.ts";
 import { SseStream } from "./sse-stream.ts";

@@ -143,37 +143,32 @@ export class SocketConnection {
   #serve(head: OperationHead, body: Buffer): void {
     const index = this.#firstAnswer + this.#answers.length;
     this.#answers.push(null);
-    const outcome = this.#call(head, body);
+    const { callers, dispatcher, requestIds } = this.#deps;
+    const caller = callers.identify(head.socketKey, head.launchToken, head.session);
+    if (caller instanceof Refusal) return this.#settle(index, failure(caller));
+    let input: unknown;
+    try {
+      input = head.bodyBytes === 0 ? {} : parseJson(body);
+    } catch (error) {
+      if (error instanceof Refusal) return this.#settle(index, failure(error));
+      throw error;
+    }
+    const call = new SocketCall(caller, requestIds);
+    const outcome = dispatcher.call(head.operation, input, call);
     if (outcome instanceof Promise) {
+      this.#calls.add(call);
       outcome.then(
-        (settled) => this.#settle(index, settled),
+        (settled) => {
+          this.#calls.delete(call);
+          this.#settle(index, settled);
+        },
         (error: unknown) => {
+          this.#calls.delete(call);
           this.#deps.log.error("unexpected", errorFields(error));
           this.#settle(index, failure(new Refusal("internal_error")));
         },
       );
     } else this.#settle(index, outcome);
-  }
-
-  #call(head: OperationHead, body: Buffer): Outcome | Promise<Outcome> {
-    const { callers, dispatcher, requestIds } = this.#deps;
-    const caller = callers.identify(head.socketKey, head.launchToken, head.session);
-    if (caller instanceof Refusal) return failure(caller);
-    let input: unknown;
-    try {
-      input = head.bodyBytes === 0 ? {} : parseJson(body);
-    } catch (error) {
-      if (error instanceof Refusal) return failure(error);
-      throw error;
-    }
-    const call = new SocketCall(caller, requestIds);
-    const outcome = dispatcher.call(head.operation, input, call);
-    if (!(outcome instanceof Promise)) return outcome;
-    this.#calls.add(call);
-    return outcome.then((settled) => {
-      this.#calls.delete(call);
-      return settled;
-    });
   }
 
   #settle(index: number, outcome: Outcome): void {
@@ -228,7 +223,8 @@ export class SocketConnection {
 
   #handOver(): void {
     const socket = this.#socket;
-    socket.off("data", this.#onData).off("end", this.#onGone).off("close", this.#onGone).off("error", ignore);
+    // `ignore` stays: node:http takes its own listener away at an upgrade, and a client that goes just then must not end the daemon.
+    socket.off("data", this.#onData).off("end", this.#onGone).off("close", this.#onGone);
     socket.off("drain", this.#onDrain);
     const bytes = Buffer.concat(this.#rest);
     this.#rest = [];

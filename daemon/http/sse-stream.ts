@@ -25,6 +25,8 @@ export class SseStream {
       Connection: "close",
     });
     response.flushHeaders();
+    // Proxies and clients see only with the first bytes that the stream is open.
+    this.#socket.write(HEARTBEAT);
     this.#socket.setTimeout(0);
     response.once("close", () => {
       this.#ended = true;

@@ -1,6 +1,7 @@
 /** Certificate and key of the HTTPS listener. */
-import type { Host } from "../home/endpoint.ts";
+
 import { readWhole } from "../home/durable.ts";
+import type { Host } from "../home/endpoint.ts";
 import { HomeProblem } from "../home/problem.ts";
 import type { Files } from "../platform/files.ts";
 

@@ -2,10 +2,11 @@
  * The file that appends go to. It is extended ahead with line feeds that are synced before use, because a sync into allocated space is
  * faster and because a torn write then shows as a blank or broken line.
  */
+import { syncDirectory, syncFile } from "../home/durable.ts";
 import type { OpenFile } from "../platform/files.ts";
 import { LINE_FEED } from "./line.ts";
 import { ACTIVE } from "./segments.ts";
-import { directorySynced, pathOf, type Storage, synced } from "./storage.ts";
+import { pathOf, type Storage } from "./storage.ts";
 
 let padding = Buffer.alloc(0);
 function lineFeeds(bytes: number): Buffer {
@@ -39,8 +40,8 @@ export class ActiveFile {
     const file = files.open(path, "create");
     try {
       file.write(lineFeeds(extendBytes), 0);
-      await synced(file);
-      await directorySynced(files, directory);
+      await syncFile(file);
+      await syncDirectory(files, directory);
     } catch (error) {
       file.close();
       throw error;
@@ -81,7 +82,7 @@ export class ActiveFile {
   }
 
   async sync(): Promise<void> {
-    await synced(this.file);
+    await syncFile(this.file);
     this.synced();
   }
 

@@ -1,8 +1,9 @@
 /** `checkpoint.bin`: the projections' states after a number of events, so that an open replays only what follows. */
+import { replaceFile } from "../home/durable.ts";
 import { checksummed, readChecksummed } from "./checksummed.ts";
 import type { History } from "./history.ts";
 import type { Follower } from "./rebuild.ts";
-import { pathOf, replaceFile } from "./storage.ts";
+import { pathOf } from "./storage.ts";
 
 const MAGIC = "svcchk01";
 const NAME = "checkpoint.bin";
@@ -27,7 +28,12 @@ export async function writeCheckpoint(history: History): Promise<void> {
     last_id: history.index.id(count - 1),
     projections: projections.map(({ name, version }, at) => ({ name, version, bytes: states[at]!.length })),
   };
-  await replaceFile(history.storage, NAME, checksummed(MAGIC, header, states), false);
+  await replaceFile(
+    history.storage.files,
+    pathOf(history.storage, NAME),
+    checksummed(MAGIC, header, states),
+    { durable: false },
+  );
 }
 
 interface Checkpoint {

@@ -7,32 +7,10 @@ const EMPTY = 0;
 const FULLEST = 0.75;
 const ROOMY = 0.6;
 const FIRST_CAPACITY = 64;
+/** References mostly lead to an event that isn't far away. */
+const RECENT = 4096;
 /** No source, no related event. */
 export const NONE = 0xffffffff;
-
-/** A key's 64-bit fingerprint (two rounds of a multiplicative hash with different constants); never 0, which means "no key". */
-export function fingerprint(key: string, words: Uint32Array): void {
-  let high = 0x9e3779b9 ^ key.length;
-  let low = 0x85ebca6b;
-  const even = key.length & ~1;
-  for (let at = 0; at < even; at += 2) {
-    const pair = key.charCodeAt(at) | (key.charCodeAt(at + 1) << 16);
-    high = Math.imul(high ^ pair, 0xcc9e2d51);
-    high = (high << 15) | (high >>> 17);
-    low = Math.imul(low ^ pair, 0x01000193);
-    low ^= low >>> 13;
-  }
-  if (even < key.length) {
-    const last = key.charCodeAt(even);
-    high = Math.imul(high ^ last, 0xcc9e2d51);
-    low = Math.imul(low ^ last, 0x01000193);
-  }
-  high ^= high >>> 16;
-  high = Math.imul(high, 0x7feb352d) ^ low;
-  low = Math.imul(low ^ (low >>> 15), 0x846ca68b) ^ (high >>> 13);
-  words[0] = high;
-  words[1] = high === 0 && low === 0 ? 1 : low;
-}
 
 /** The columns of a run of events, as kept in an index file. */
 export interface Columns {
@@ -53,6 +31,8 @@ export interface Tables {
 
 export class EventIndex {
   count = 0;
+  /** How many events an open is about to add: the tables needn't grow step by step. */
+  #expected = 0;
   #ids = new Uint32Array(FIRST_CAPACITY * 4);
   #positions = new Uint32Array(FIRST_CAPACITY);
   #kinds = new Uint8Array(FIRST_CAPACITY);
@@ -64,6 +44,8 @@ export class EventIndex {
   /** Ordinal + 1; 0 is free. */
   #idTable = new Uint32Array(FIRST_CAPACITY * 2);
   #keyTable = new Uint32Array(FIRST_CAPACITY * 2);
+  /** Ordinal + 1 of recent events, by the end of their ids' first word. */
+  readonly #recent = new Uint32Array(RECENT);
   /** Entries of the key table, and how many events each table takes in; the rest follows with the next lookup. */
   #keyed = 0;
   #idsEntered = 0;
@@ -80,6 +62,7 @@ export class EventIndex {
       this.#last,
       this.#idTable,
       this.#keyTable,
+      this.#recent,
     ];
     return arrays.reduce((sum, array) => sum + array.byteLength, 0);
   }
@@ -94,6 +77,7 @@ export class EventIndex {
     this.#ids[at + 1] = id[1]!;
     this.#ids[at + 2] = id[2]!;
     this.#ids[at + 3] = id[3]!;
+    this.#recent[id[0]! & (RECENT - 1)] = ordinal + 1;
     this.#positions[ordinal] = position;
     this.#kinds[ordinal] = kind;
     this.count = ordinal + 1;
@@ -105,16 +89,25 @@ export class EventIndex {
     return ordinal;
   }
 
-  /** Makes room for `total` events at once. */
+  /** Makes room for about `total` events at once. */
   reserve(total: number): void {
+    this.#expected = total;
     if (total > this.#positions.length) this.#growColumns(total);
   }
 
   ordinalOf(id: Uint32Array): number {
+    const ids = this.#ids;
+    const a = id[0]!;
+    const b = id[1]!;
+    const c = id[2]!;
+    const d = id[3]!;
+    const recent = this.#recent[a & (RECENT - 1)]!;
+    if (recent !== EMPTY) {
+      const at = (recent - 1) * 4;
+      if (ids[at] === a && ids[at + 1] === b && ids[at + 2] === c && ids[at + 3] === d) return recent - 1;
+    }
     if (this.#idsEntered < this.count) this.#enterIds();
     const table = this.#idTable;
-    const ids = this.#ids;
-    const [a, b, c, d] = id as unknown as [number, number, number, number];
     let slot = home(mix(a, b, c, d), table.length);
     for (;;) {
       const entry = table[slot]!;
@@ -161,6 +154,19 @@ export class EventIndex {
     return chain.reverse();
   }
 
+  /** The event before this one in the chain of those that refer to its source, and the newest below `end` that refers to it; -1 for none. */
+  links(ordinal: number, end: number): { previous: number; last: number } {
+    let last = this.#last[ordinal]!;
+    while (last > end) last = this.#previous[last - 1]!;
+    return { previous: this.#previous[ordinal]! - 1, last: last - 1 };
+  }
+
+  /** Whether the event's key has the same fingerprint as another index gives it. */
+  hasKeyOf(other: EventIndex, ordinal: number): boolean {
+    const at = ordinal * 2;
+    return this.#keys[at] === other.#keys[at] && this.#keys[at + 1] === other.#keys[at + 1];
+  }
+
   /** Columns of `[first, first + count)`: views, and the sources worked out from the chains. */
   columns(first: number, count: number): Columns {
     const sources = new Uint32Array(count).fill(NONE);
@@ -186,7 +192,7 @@ export class EventIndex {
   load(count: number, fill: (columns: Columns) => boolean): boolean {
     const first = this.count;
     const end = first + count;
-    this.reserve(end);
+    if (end > this.#positions.length) this.#growColumns(end);
     const columns: Columns = {
       ids: this.#ids.subarray(first * 4, end * 4),
       positions: this.#positions.subarray(first, end),
@@ -238,7 +244,8 @@ export class EventIndex {
 
   #enterIds(): void {
     if (this.count > this.#idTable.length * FULLEST) {
-      this.#idTable = new Uint32Array(slotsFor(this.count, this.#idsEntered));
+      const entries = Math.max(this.count, this.#expected);
+      this.#idTable = new Uint32Array(slotsFor(entries, entries > this.count ? 0 : this.#idsEntered));
       this.#idsEntered = 0;
     }
     const table = this.#idTable;
@@ -260,7 +267,8 @@ export class EventIndex {
       if ((keys[ordinal * 2]! | keys[ordinal * 2 + 1]!) !== 0) keyed += 1;
     }
     if (keyed > this.#keyTable.length * FULLEST) {
-      this.#keyTable = new Uint32Array(slotsFor(keyed, this.#keysEntered));
+      const share = Math.max(1, this.#expected / this.count);
+      this.#keyTable = new Uint32Array(slotsFor(Math.ceil(keyed * share), share > 1 ? 0 : this.#keysEntered));
       this.#keysEntered = 0;
     }
     this.#keyed = keyed;

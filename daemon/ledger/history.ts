@@ -2,7 +2,8 @@
 import { Refusal } from "../../shared/errors.ts";
 import type { LedgerEvent } from "../../shared/events.ts";
 import type { OpenFile } from "../platform/files.ts";
-import { EventIndex, fingerprint, NONE } from "./event-index.ts";
+import { EventIndex, NONE } from "./event-index.ts";
+import { KeyHash } from "./key-hash.ts";
 import { decodeLine, isEventId } from "./line.ts";
 import { ParsedHead } from "./line-head.ts";
 import type { Segment } from "./segments.ts";
@@ -44,8 +45,10 @@ export class History {
   readonly kinds: string[] = [];
   readonly #kindCodes = new Map<string, number>();
   readonly #open: Segment[] = [];
+  #isClosed = false;
   readonly #id = new Uint32Array(4);
   readonly #key = new Uint32Array(2);
+  readonly #hash = new KeyHash();
   readonly #source = new Uint32Array(4);
   readonly storage: Storage;
   readonly options: LedgerOptions;
@@ -57,6 +60,11 @@ export class History {
 
   get count(): number {
     return this.index.count;
+  }
+
+  /** Refuses with `shutting_down` when the ledger was closed meanwhile. */
+  checkOpen(): void {
+    if (this.#isClosed) throw new Refusal("shutting_down");
   }
 
   kindCode(kind: string): number {
@@ -87,7 +95,7 @@ export class History {
       wordsOfId(reference, this.#source);
       source = this.sourceOf(this.#source);
     }
-    if (key !== undefined) fingerprint(key, this.#key);
+    if (key !== undefined) this.#hash.begin().add(key).finish(this.#key);
     return this.index.add(
       this.#id,
       position,
@@ -110,12 +118,20 @@ export class History {
     return ordinal < 0 ? undefined : ordinal;
   }
 
+  /** The event's idempotency key, in full. */
+  keyOf(event: EventHead): string | undefined {
+    const key = this.options.keyOf(event);
+    if (typeof key !== "object") return key;
+    const rest = event.string(key.member) ?? "";
+    return rest === "" ? undefined : key.prefix + rest;
+  }
+
   /** A fingerprint alone never decides: the event on disk is asked for its key. */
   byKey(key: string): Ordinal | undefined {
-    fingerprint(key, this.#key);
+    this.#hash.begin().add(key).finish(this.#key);
     const ordinal = this.index.findKey(
       this.#key,
-      (found) => this.options.keyOf(new ParsedHead(this.read(found))) === key,
+      (found) => this.keyOf(new ParsedHead(this.read(found))) === key,
     );
     return ordinal < 0 ? undefined : ordinal;
   }
@@ -129,6 +145,18 @@ export class History {
       else high = middle - 1;
     }
     return this.segments[low]!;
+  }
+
+  /** The last event of the segment whose line begins at or before `position`. */
+  ordinalAt(segment: Segment, position: number): Ordinal {
+    let low = segment.first;
+    let high = segment.first + segment.count - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >>> 1;
+      if (this.index.position(middle) <= position) low = middle;
+      else high = middle - 1;
+    }
+    return low;
   }
 
   /** Where the event's line ends in its segment, its line feed included. */
@@ -205,7 +233,9 @@ export class History {
     if (at >= 0) this.#open.splice(at, 1);
   }
 
+  /** For good: what goes on in slices stops at its next one. */
   closeFiles(): void {
+    this.#isClosed = true;
     for (const segment of this.segments) this.closeFile(segment);
   }
 

@@ -3,14 +3,15 @@
  * a digest of samples of them are in it. A stale, foreign or broken one is as good as none.
  */
 import { createHash } from "node:crypto";
+import { replaceFile } from "../home/durable.ts";
 import type { OpenFile } from "../platform/files.ts";
 import { checksummed, readChecksummed } from "./checksummed.ts";
 import type { Columns } from "./event-index.ts";
 import type { History } from "./history.ts";
 import { indexName, type Segment } from "./segments.ts";
-import { pathOf, replaceFile } from "./storage.ts";
+import { pathOf } from "./storage.ts";
 
-const MAGIC = "svcidx01";
+const MAGIC = "svcidx03";
 const EDGE_BYTES = 4096;
 const SAMPLE_BYTES = 256;
 const SAMPLES = 32;
@@ -30,7 +31,7 @@ interface Header {
 }
 
 /** Digest over both ends of the first `bytes` bytes and spots between them. */
-function sampleOf(file: OpenFile, bytes: number): string {
+export function sampleOf(file: OpenFile, bytes: number): string {
   const hash = createHash("sha256");
   const piece = Buffer.alloc(EDGE_BYTES);
   const take = (from: number, length: number): void => {
@@ -62,7 +63,12 @@ export async function writeIndex(history: History, segment: Segment): Promise<vo
   const { group_id } = history.options;
   const sample = sampleOf(history.fileOf(segment), bytes);
   const header: Header = { number, group_id, first, count, bytes, sample, kinds: history.kinds };
-  await replaceFile(history.storage, indexName(number), checksummed(MAGIC, header, sections(columns)), false);
+  await replaceFile(
+    history.storage.files,
+    pathOf(history.storage, indexName(number)),
+    checksummed(MAGIC, header, sections(columns)),
+    { durable: false },
+  );
 }
 
 /** Enters the events that the segment's index file covers. Returns the bytes they take, 0 when there is no usable one. */

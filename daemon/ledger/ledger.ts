@@ -2,10 +2,12 @@
 import { Refusal } from "../../shared/errors.ts";
 import type { LedgerEvent } from "../../shared/events.ts";
 import { LIMITS } from "../../shared/limits.ts";
+import { storageRefusal } from "../home/durable.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Files } from "../platform/files.ts";
 import type { Random } from "../platform/random.ts";
 import { writeCheckpoint } from "./checkpoint.ts";
+import { Filters } from "./filters.ts";
 import type { History } from "./history.ts";
 import { writeIndex } from "./index-file.ts";
 import { encodeLine, isEventId } from "./line.ts";
@@ -13,7 +15,6 @@ import { openHistory } from "./opening.ts";
 import { readPage, readWindow } from "./pages.ts";
 import { search } from "./search.ts";
 import type { Segment } from "./segments.ts";
-import { storageRefusal } from "./storage.ts";
 import { writeTables } from "./tables-file.ts";
 import type {
   LedgerLimits,
@@ -43,6 +44,7 @@ export interface LedgerDependencies {
 export class Ledger {
   readonly #history: History;
   readonly #writer: Writer;
+  readonly #filters: Filters;
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #limits: LedgerLimits;
@@ -54,6 +56,7 @@ export class Ledger {
   private constructor(history: History, writer: Writer, deps: LedgerDependencies, limits: LedgerLimits) {
     this.#history = history;
     this.#writer = writer;
+    this.#filters = new Filters(history, deps.clock, limits.searchFilterBytes);
     this.#clock = deps.clock;
     this.#random = deps.random;
     this.#limits = limits;
@@ -204,8 +207,8 @@ export class Ledger {
   }
 
   /** Newest matches first found, told oldest first; case doesn't count. Refuses with `event_not_found` for an unknown `before`. */
-  search(request: SearchRequest): SearchPage {
-    return search(this.#history, request, this.#limits.searchScanBytes);
+  search(request: SearchRequest): Promise<SearchPage> {
+    return search(this.#history, this.#filters, request, this.#limits.searchScanBytes, this.#clock);
   }
 
   /** `listener` is called with each batch when it is durable, in order, after projections and callers had it. Returns the way to stop. */
@@ -213,25 +216,31 @@ export class Ledger {
     return this.#writer.follow(listener);
   }
 
-  /** Seals the active file into a segment; null when nothing stands in it. */
+  /** Seals the active file into a segment, null when nothing stands in it, and makes what a quick search of sealed segments needs. */
   async compact(): Promise<{ sealed: { number: number; events: number; bytes: number } | null }> {
     const segment = await this.#writer.seal();
+    await this.#filters.complete();
     if (segment === null) return { sealed: null };
     return { sealed: { number: segment.number, events: segment.count, bytes: segment.bytes } };
   }
 
   /** Reads everything and compares index and projections with a rebuild from scratch; appends go on meanwhile. */
   verify(): Promise<Verification> {
-    return verify(this.#history);
+    return verify(this.#history, this.#clock);
   }
 
   /** What was submitted before becomes durable or is refused; afterwards the next open is quick. Idempotent. */
   close(): Promise<void> {
-    this.#closing ??= this.#writer.close(async () => {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await this.#writer.close(async () => {
       const last = this.#history.segments.at(-1);
       if (last !== undefined && !last.sealed) await keepIndexes(this.#history, [last]);
+      await this.#filters.close();
     });
-    return this.#closing;
   }
 }
 

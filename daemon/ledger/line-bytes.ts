@@ -2,6 +2,7 @@
 
 const QUOTE = 34;
 const BACKSLASH = 92;
+const WORD_BYTES = 8;
 
 /** Value of a hex digit by its code, 255 for any other byte. */
 const HEX = new Uint8Array(256).fill(255);
@@ -27,28 +28,38 @@ export function hexWord(bytes: Uint8Array, at: number): number {
  */
 export class Pattern {
   readonly length: number;
+  /** Each eight bytes, the last of them overlapping those before; empty for a shorter pattern, which has bytes instead. */
   readonly #words: Float64Array;
-  readonly #rest: Uint8Array;
+  readonly #bytes: Uint8Array;
 
   constructor(bytes: Uint8Array, start: number, end: number) {
-    const copy = Uint8Array.prototype.slice.call(bytes, start, end);
+    const copy = new Uint8Array(bytes.subarray(start, end));
     this.length = copy.length;
-    this.#words = new Float64Array(copy.length >>> 3);
-    const view = new DataView(copy.buffer, copy.byteOffset, copy.length);
-    for (let word = 0; word < this.#words.length; word += 1)
-      this.#words[word] = view.getFloat64(word * 8, true);
-    this.#rest = copy.subarray(this.#words.length * 8);
+    this.#bytes = copy.length < WORD_BYTES ? copy : new Uint8Array(0);
+    this.#words = new Float64Array(copy.length < WORD_BYTES ? 0 : Math.ceil(copy.length / WORD_BYTES));
+    const view = new DataView(copy.buffer);
+    for (let word = 0; word < this.#words.length; word += 1) {
+      const place = Math.min(word * WORD_BYTES, copy.length - WORD_BYTES);
+      this.#words[word] = view.getFloat64(place, true);
+    }
   }
 
-  /** `at + length` must lie within the view. */
+  /** `at + length` must lie within the view. Looks from the end, because patterns of one kind differ there. */
   stands(view: DataView, at: number): boolean {
     const words = this.#words;
-    let place = at;
-    for (let word = 0; word < words.length; word += 1, place += 8) {
-      if (view.getFloat64(place, true) !== words[word]) return false;
+    let word = words.length - 1;
+    if (word < 0) return this.#stand(view, at);
+    if (view.getFloat64(at + this.length - WORD_BYTES, true) !== words[word]) return false;
+    for (word -= 1; word >= 0; word -= 1) {
+      if (view.getFloat64(at + word * WORD_BYTES, true) !== words[word]) return false;
     }
-    for (let byte = 0; byte < this.#rest.length; byte += 1) {
-      if (view.getUint8(place + byte) !== this.#rest[byte]) return false;
+    return true;
+  }
+
+  #stand(view: DataView, at: number): boolean {
+    const bytes = this.#bytes;
+    for (let byte = 0; byte < bytes.length; byte += 1) {
+      if (view.getUint8(at + byte) !== bytes[byte]) return false;
     }
     return true;
   }
@@ -69,6 +80,25 @@ export function plainEnd(bytes: Uint8Array, from: number, limit: number): number
     if (byte === BACKSLASH) return -1;
   }
   return -1;
+}
+
+const QUOTES = 0x22222222;
+const BACKSLASHES = 0x5c5c5c5c;
+const ONES = 0x01010101;
+const HIGHEST = 0x80808080;
+
+/** Skips bytes that are neither quotes nor backslashes, four at a time; what follows may be some, too. */
+export function skipPlain(view: DataView, from: number, limit: number): number {
+  let at = from;
+  while (at + 4 <= limit) {
+    const four = view.getInt32(at, true);
+    const quotes = four ^ QUOTES;
+    const backslashes = four ^ BACKSLASHES;
+    // A byte that is zero after the comparison borrows from its highest bit.
+    if ((((quotes - ONES) & ~quotes) | ((backslashes - ONES) & ~backslashes)) & HIGHEST) break;
+    at += 4;
+  }
+  return at;
 }
 
 /** Behind the closing quote of the string whose opening quote is at `from`. */

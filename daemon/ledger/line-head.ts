@@ -1,7 +1,8 @@
 /** What keys, references and projections need of an event, read from the raw line without parsing it. */
 import type { LedgerEvent } from "../../shared/events.ts";
+import type { KeyHash } from "./key-hash.ts";
 import { LAST_HEAD_MEMBER, LINE_START, MESSAGE_KIND } from "./line.ts";
-import { hexWord, matches, Pattern, plainEnd, stringEnd } from "./line-bytes.ts";
+import { hexWord, matches, Pattern, plainEnd, skipPlain, stringEnd } from "./line-bytes.ts";
 import type { EventHead } from "./types.ts";
 
 const QUOTE = 34;
@@ -22,26 +23,49 @@ interface Opening {
   scopeEnd: number;
   by: string;
   dataAt: number;
-  shapes: Shape[];
+  /** By group: shapes, the frequent ones first. */
+  shapes: Shape[][];
+  /** Misses less hits among them. */
+  misses: number;
 }
 
 /**
- * The layout of a message's data up to `text`: fixed bytes, with a string that differs from message to message in each gap between them.
- * Recipients change seldom, so a few shapes fit nearly every line.
+ * The layout of data, of a message's up to `text`: fixed bytes, with a string that differs from event to event in each gap between them.
+ * Recipients, Actors and states change seldom, so some shapes fit nearly every line.
  */
 interface Shape {
   parts: Pattern[];
   places: Map<string, Place>;
-  /** Where the members before `text` end, relative to the last part. */
+  /** Where the members that it knows end, relative to the last part. */
   headEnd: number;
+  /** The last part is the end of the line. */
+  isWhole: boolean;
 }
 
-/** A member's value: what stands in a gap, or bytes relative to a part. */
-type Place = { gap: number } | { gap: -1; part: number; start: number; end: number };
+/** A member's value: what stands in a gap, or (-1) bytes relative to a part, with their meaning when that is a string. */
+interface Place {
+  gap: number;
+  part: number;
+  start: number;
+  end: number;
+  text: string | undefined;
+}
 
 const OPENINGS_MAX = 32;
-const SHAPES_MAX = 8;
-const GAP_MEMBERS = new Set(["reply_to", "client_id"]);
+/** A message's shapes lie in so many groups by the first bytes of data, where mode and recipients stand. */
+const SHAPE_GROUPS = 64;
+const GROUPED_BYTES = 48;
+const SHAPES_MAX = 16;
+/** An opening with so many misses more than hits isn't worth more shapes. */
+const MISSES_MAX = 1000;
+const GAP_MEMBERS = new Set([
+  "reply_to",
+  "client_id",
+  "event_id",
+  "source_event_id",
+  "delivery_id",
+  "batch_id",
+]);
 
 const MEMBER_SLOTS = 4;
 const TS_LENGTH = 24;
@@ -143,6 +167,7 @@ export class LineHead implements EventHead {
       by: bytes.toString("utf8", by, byEnd),
       dataAt: dataAt - start,
       shapes: [],
+      misses: 0,
     };
     if (this.#openings.length === OPENINGS_MAX) this.#openings.pop();
     this.#openings.push(opening);
@@ -186,6 +211,9 @@ export class LineHead implements EventHead {
   }
 
   string(name: string): string | undefined {
+    if (this.#memberCount < 0) this.#findMembers();
+    const place = this.#shape?.places.get(name);
+    if (place !== undefined && place.gap < 0) return place.text;
     if (!this.#find(name) || this.#bytes[this.#valueStart] !== QUOTE) return undefined;
     const start = this.#valueStart;
     const end = this.#valueEnd;
@@ -197,7 +225,7 @@ export class LineHead implements EventHead {
     return this.#bytes.toString("latin1", start + 1, end - 1);
   }
 
-  /** What stands between the gaps is alike in all lines of a shape, and audiences aren't in gaps. */
+  /** What stands between the gaps is alike in all lines of a shape. */
   get shape(): object | null {
     if (this.#memberCount < 0) this.#findMembers();
     return this.#shape;
@@ -214,6 +242,14 @@ export class LineHead implements EventHead {
     return true;
   }
 
+  /** Adds a string member to `hash`. False when it isn't there, empty, or more than plain ASCII: the hash is unusable then. */
+  hashMember(name: string, hash: KeyHash): boolean {
+    if (!this.#find(name) || this.#bytes[this.#valueStart] !== QUOTE) return false;
+    const start = this.#valueStart + 1;
+    const end = this.#valueEnd - 1;
+    return start < end && hash.addPlain(this.#bytes, start, end);
+  }
+
   /** Leaves the place of the last member of that name, as JSON.parse would choose, in `#valueStart` and `#valueEnd`. */
   #find(name: string): boolean {
     if (this.#memberCount < 0) this.#findMembers();
@@ -226,7 +262,7 @@ export class LineHead implements EventHead {
     if (place.gap >= 0) {
       this.#valueStart = this.#gaps[place.gap * 2]!;
       this.#valueEnd = this.#gaps[place.gap * 2 + 1]!;
-    } else if ("part" in place) {
+    } else {
       this.#valueStart = this.#parts[place.part]! + place.start;
       this.#valueEnd = this.#parts[place.part]! + place.end;
     }
@@ -254,9 +290,10 @@ export class LineHead implements EventHead {
     const bytes = this.#bytes;
     const stopsAtText = this.kind === MESSAGE_KIND;
     this.#headEnd = this.#end - 2;
-    this.#shape = stopsAtText ? this.#knownShape() : null;
+    this.#shape = this.#knownShape();
     this.#memberCount = 0;
     if (this.#shape !== null) return;
+    const learns = this.#opening!.misses < MISSES_MAX;
     let at = this.#dataAt;
     let count = 0;
     while (at < this.#headEnd && bytes[at] === QUOTE) {
@@ -265,7 +302,7 @@ export class LineHead implements EventHead {
       if (bytes[nameEnd] !== COLON) break;
       if (stopsAtText && isText(bytes, at + 1, nameEnd - 1)) {
         this.#headEnd = count === 0 ? this.#dataAt : at - 1;
-        this.#rememberShape(count, valueAt);
+        if (learns) this.#rememberShape(count, valueAt, false);
         break;
       }
       const valueEnd = this.#endOfValue(valueAt);
@@ -277,39 +314,64 @@ export class LineHead implements EventHead {
       this.#members[slot + 3] = valueEnd;
       count += 1;
       at = valueEnd + 1;
+      if (valueEnd === this.#headEnd && learns) this.#rememberShape(count, this.#end, true);
     }
     this.#memberCount = count;
   }
 
   /** The shape of an earlier line that fits this one, with its places filled in. */
   #knownShape(): Shape | null {
-    const { shapes } = this.#opening!;
-    for (let index = 0; index < shapes.length; index += 1) {
-      if (this.#fits(shapes[index]!)) return shapes[index]!;
+    const opening = this.#opening!;
+    const shapes = opening.shapes[this.#shapeGroup()];
+    if (shapes === undefined) {
+      opening.misses += 1;
+      return null;
     }
+    for (let index = 0; index < shapes.length; index += 1) {
+      const shape = shapes[index]!;
+      if (!this.#fits(shape)) continue;
+      if (opening.misses > 0) opening.misses -= 1;
+      // The frequent ones come to stand first.
+      if (index > 0) {
+        shapes[index] = shapes[index - 1]!;
+        shapes[index - 1] = shape;
+      }
+      return shape;
+    }
+    opening.misses += 1;
     return null;
   }
 
-  #fits({ parts, headEnd }: Shape): boolean {
+  #shapeGroup(): number {
+    if (this.kind !== MESSAGE_KIND || this.#dataAt + GROUPED_BYTES > this.#end) return 0;
+    let hash = 0;
+    for (let at = 0; at < GROUPED_BYTES; at += 4)
+      hash = Math.imul(hash ^ this.#view.getInt32(this.#dataAt + at, true), 0x9e3779b1);
+    return (hash ^ (hash >>> 15)) & (SHAPE_GROUPS - 1);
+  }
+
+  #fits({ parts, headEnd, isWhole }: Shape): boolean {
     let at = this.#dataAt;
     for (let part = 0; part < parts.length; part += 1) {
       const pattern = parts[part]!;
       if (part > 0) {
         if (this.#bytes[at] !== QUOTE) return false;
         this.#gaps[part * 2 - 2] = at;
-        at = stringEnd(this.#bytes, at, this.#end);
+        // One before what was skipped stands for the opening quote.
+        at = stringEnd(this.#bytes, skipPlain(this.#view, at + 1, this.#end) - 1, this.#end);
         this.#gaps[part * 2 - 1] = at;
       }
       if (at + pattern.length > this.#end || !pattern.stands(this.#view, at)) return false;
       this.#parts[part] = at;
       at += pattern.length;
     }
+    if (isWhole && at !== this.#end) return false;
     this.#headEnd = this.#parts[parts.length - 1]! + headEnd;
     return true;
   }
 
-  /** From the members just found; `textAt` is where the text's value begins. */
-  #rememberShape(count: number, textAt: number): void {
+  /** From the members just found; the last part ends at `partEnd`: where the text's value begins, or with the line. */
+  #rememberShape(count: number, partEnd: number, isWhole: boolean): void {
     const parts: Pattern[] = [];
     const places = new Map<string, Place>();
     let from = this.#dataAt;
@@ -321,17 +383,20 @@ export class LineHead implements EventHead {
       const name = JSON.parse(`"${this.#bytes.toString("utf8", nameStart, nameEnd)}"`) as string;
       const isGap = GAP_MEMBERS.has(name) && !places.has(name) && this.#bytes[start] === QUOTE;
       if (!isGap) {
-        places.set(name, { gap: -1, part: parts.length, start: start - from, end: end - from });
+        const isText = this.#bytes[start] === QUOTE;
+        const text = isText ? (JSON.parse(this.#bytes.toString("utf8", start, end)) as string) : undefined;
+        places.set(name, { gap: -1, part: parts.length, start: start - from, end: end - from, text });
         continue;
       }
-      places.set(name, { gap: parts.length });
+      places.set(name, { gap: parts.length, part: 0, start: 0, end: 0, text: undefined });
       parts.push(new Pattern(this.#bytes, from, start));
       from = end;
     }
-    parts.push(new Pattern(this.#bytes, from, textAt));
-    const { shapes } = this.#opening!;
-    shapes.unshift({ parts, places, headEnd: this.#headEnd - from });
-    if (shapes.length > SHAPES_MAX) shapes.pop();
+    parts.push(new Pattern(this.#bytes, from, partEnd));
+    const group = this.#shapeGroup();
+    const shapes = (this.#opening!.shapes[group] ??= []);
+    if (shapes.length === SHAPES_MAX) shapes.pop();
+    shapes.push({ parts, places, headEnd: this.#headEnd - from, isWhole });
   }
 
   #growMembers(): void {

@@ -8,8 +8,22 @@ const PIECE_BYTES = 256 * 1024;
 /** A line's bytes without its line feed, and where it begins in the file. False ends the scan in front of this line. */
 type LineVisitor = (bytes: Buffer, start: number, end: number, position: number) => boolean;
 
-/** Visits the lines in `[from, to)`. Returns the position behind the last line that was taken; an unterminated rest is not visited. */
-export function scanLines(file: OpenFile, from: number, to: number, visit: LineVisitor): number {
+/** Something long in steps of about a millisecond, with a result at the end. */
+export type Steps<Result> = Generator<void, Result, void>;
+
+/** All steps at once. */
+export function atOnce<Result>(steps: Steps<Result>): Result {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+  }
+}
+
+/**
+ * Visits the lines in `[from, to)`, a piece of the file in each step. Gives the position behind the last line that was taken; an
+ * unterminated rest is not visited.
+ */
+export function* scanLines(file: OpenFile, from: number, to: number, visit: LineVisitor): Steps<number> {
   let buffer = Buffer.allocUnsafe(Math.max(1, Math.min(PIECE_BYTES, to - from)));
   let held = 0;
   let position = from;
@@ -27,6 +41,7 @@ export function scanLines(file: OpenFile, from: number, to: number, visit: LineV
       if (!visit(buffer, start, end, position + start)) return position + start;
       start = end + 1;
     }
+    yield;
     if (wanted <= 0 || (start === 0 && held < buffer.length)) return position + start;
     if (start === 0) {
       const wider = Buffer.allocUnsafe(buffer.length * 2);

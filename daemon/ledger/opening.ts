@@ -1,4 +1,5 @@
 /** Opening a ledger: inventory, index and projections, the end of the active file, and what a crash left unfinished. */
+import { isTemporary, syncDirectory, syncFile } from "../home/durable.ts";
 import type { Clock } from "../platform/clock.ts";
 import { timestamp } from "../platform/clock.ts";
 import type { OpenFile } from "../platform/files.ts";
@@ -7,9 +8,10 @@ import { type Anchor, restoreCheckpoint } from "./checkpoint.ts";
 import { History } from "./history.ts";
 import { claimedCount, loadIndex } from "./index-file.ts";
 import { LINE_FEED } from "./line.ts";
+import { atOnce } from "./line-scan.ts";
 import { Rebuild } from "./rebuild.ts";
 import { ACTIVE, type Inventory, type Segment, takeInventory, writeManifest } from "./segments.ts";
-import { corrupt, directorySynced, isTemporary, pathOf, type Storage, synced } from "./storage.ts";
+import { corrupt, pathOf, type Storage } from "./storage.ts";
 import { loadTables } from "./tables-file.ts";
 import type { LedgerLimits, LedgerOptions } from "./types.ts";
 
@@ -36,11 +38,10 @@ export async function openHistory(
   const inventory = takeInventory(storage, names);
   for (const name of names.filter(isTemporary)) files.unlink(pathOf(storage, name));
   // Nothing recorded yet: perhaps an earlier open made the directory and failed before its entry was durable.
-  if (!inventory.hasActive && inventory.sealed.length === 0)
-    await directorySynced(files, parentOf(directory));
+  if (!inventory.hasActive && inventory.sealed.length === 0) await syncDirectory(files, parentOf(directory));
   await finishCut(storage, inventory);
   // What is read below must outlive a power cut from now on: a crash may have come between a renaming and its sync.
-  await directorySynced(files, directory);
+  await syncDirectory(files, directory);
 
   const history = new History(storage, options);
   addSegments(history, inventory);
@@ -77,7 +78,7 @@ async function fillHistory(
     if (covered > 0) loadTables(history);
     if (covered < segment.bytes) unindexed.push(segment);
     if (covered < segment.bytes || rebuild.isNeeded(history.count))
-      rebuild.sealed(segment, history.fileOf(segment), covered);
+      atOnce(rebuild.sealed(segment, history.fileOf(segment), covered));
   }
   const active = inventory.hasActive ? await openActive(history, rebuild, limits, clock) : null;
   history.index.settle();
@@ -96,7 +97,7 @@ async function finishCut(storage: Storage, inventory: Inventory): Promise<void> 
   const entry = inventory.sealed.at(-1)!;
   storage.files.rename(pathOf(storage, ACTIVE), pathOf(storage, entry.name));
   inventory.hasActive = false;
-  await directorySynced(storage.files, storage.directory);
+  await syncDirectory(storage.files, storage.directory);
 }
 
 /** About how many events the sealed segments hold: as their index files claim, else as the first lines are long. */
@@ -167,7 +168,7 @@ async function openActive(
       await cutBehind(storage, file, segment.bytes, used, clock);
       return new ActiveFile(file, segment.bytes, segment.bytes, limits.extendBytes);
     }
-    await synced(file);
+    await syncFile(file);
     return new ActiveFile(file, used, size, limits.extendBytes);
   } catch (error) {
     file.close();
@@ -199,7 +200,8 @@ function replayAll(history: History): void {
   const followers = history.options.projections.map((projection) => ({ projection, from: 0 }));
   for (const { projection } of followers) projection.reset();
   const rebuild = new Rebuild(history, followers);
-  for (const segment of history.segments) rebuild.sealed(segment, history.fileOf(segment), segment.bytes);
+  for (const segment of history.segments)
+    atOnce(rebuild.sealed(segment, history.fileOf(segment), segment.bytes));
 }
 
 /** Keeps a copy of what stands behind the end and was never acknowledged, then cuts it off. */
@@ -223,11 +225,11 @@ async function cutBehind(
       torn.write(piece.subarray(0, got), at - end);
       at += got;
     }
-    await synced(torn);
+    await syncFile(torn);
   } finally {
     torn.close();
   }
-  await directorySynced(files, directory);
+  await syncDirectory(files, directory);
   file.truncate(end);
-  await synced(file);
+  await syncFile(file);
 }

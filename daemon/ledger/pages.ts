@@ -19,9 +19,10 @@ function walk(history: History, start: Ordinal, step: 1 | -1, limit: number, kin
 
 export function readPage(history: History, request: PageRequest): Page {
   const { before, after, limit, kinds } = request;
-  const goesForward = after !== undefined && before === undefined;
-  let start = history.count - 1;
-  if (goesForward) start = history.knownOrdinal(after) + 1;
+  const fromOldest = request.from === "oldest" && before === undefined;
+  const goesForward = fromOldest || (after !== undefined && before === undefined);
+  let start = fromOldest ? 0 : history.count - 1;
+  if (after !== undefined && before === undefined) start = history.knownOrdinal(after) + 1;
   else if (before !== undefined) start = history.knownOrdinal(before) - 1;
   let found = walk(history, start, goesForward ? 1 : -1, limit + 1, kinds);
   const more = found.length > limit;

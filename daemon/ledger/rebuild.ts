@@ -1,13 +1,14 @@
 /** Reads lines back into index and projections: the linear scan of an open. */
 import type { OpenFile } from "../platform/files.ts";
-import { fingerprint, NONE } from "./event-index.ts";
+import { NONE } from "./event-index.ts";
 import { type History, REFERENCE_MEMBERS } from "./history.ts";
+import { KeyHash } from "./key-hash.ts";
 import { decodeLine, SPACE } from "./line.ts";
 import { LineHead, ParsedHead } from "./line-head.ts";
-import { scanLines } from "./line-scan.ts";
+import { atOnce, type Steps, scanLines } from "./line-scan.ts";
 import type { Segment } from "./segments.ts";
 import { corrupt } from "./storage.ts";
-import type { EventHead, Projection } from "./types.ts";
+import type { EventHead, KeyRule, Projection } from "./types.ts";
 
 /** A projection and the ordinal from which it still needs events. */
 export interface Follower {
@@ -20,6 +21,16 @@ interface HeldLine {
   position: number;
 }
 
+/** How the keys of a shape's events are found: not at all, each for itself, or from what they share. */
+type ShapeKey = typeof NO_KEY | typeof OWN_KEYS | { prefix: KeyHash; member: string };
+const NO_KEY = "none";
+const OWN_KEYS = "own";
+
+function shapeKey(key: string | KeyRule | undefined): ShapeKey {
+  if (key === undefined) return NO_KEY;
+  return typeof key === "string" ? OWN_KEYS : { prefix: new KeyHash().add(key.prefix), member: key.member };
+}
+
 export class Rebuild {
   readonly #history: History;
   readonly #followers: Follower[];
@@ -27,6 +38,8 @@ export class Rebuild {
   readonly #id = new Uint32Array(4);
   readonly #key = new Uint32Array(2);
   readonly #source = new Uint32Array(4);
+  readonly #hash = new KeyHash();
+  readonly #keys = new WeakMap<object, ShapeKey>();
   readonly #wanted = new Map<string, Follower[]>();
   /** What follows from the kind of the last line: the next one is often of the same. */
   #kind: string | null = null;
@@ -45,12 +58,12 @@ export class Rebuild {
     return this.#followers.some((follower) => follower.from < end);
   }
 
-  /** A sealed segment: from `from` on into the index too, before that for projections alone. Every line must be an event. */
-  sealed(segment: Segment, file: OpenFile, from: number): void {
+  /** A sealed segment, in steps: from `from` on into the index too, before that for projections alone. Every line must be an event. */
+  *sealed(segment: Segment, file: OpenFile, from: number): Steps<void> {
     let ordinal = segment.first;
     const start = this.isNeeded(segment.first + segment.count) ? 0 : from;
     if (start > 0) ordinal = segment.first + segment.count;
-    const end = scanLines(file, start, segment.bytes, (bytes, at, to, position) => {
+    const end = yield* scanLines(file, start, segment.bytes, (bytes, at, to, position) => {
       const isNew = position >= from;
       if (!this.#line(bytes, at, to, position, isNew ? -1 : ordinal)) return false;
       ordinal += 1;
@@ -73,7 +86,7 @@ export class Rebuild {
     let ordinal = segment.first;
     const start = this.isNeeded(segment.first + segment.count) ? 0 : from;
     let held: HeldLine[] = [];
-    const end = scanLines(file, start, size, (bytes, at, to, position) => {
+    const lines = scanLines(file, start, size, (bytes, at, to, position) => {
       if (at === to) return false;
       if (position < from || position < doubtful) {
         if (!this.#line(bytes, at, to, position, position < from ? ordinal : -1)) return false;
@@ -90,6 +103,7 @@ export class Rebuild {
       held = [];
       return true;
     });
+    const end = atOnce(lines);
     return held[0]?.position ?? end;
   }
 
@@ -115,16 +129,30 @@ export class Rebuild {
     const member = this.#member;
     const refers = member !== undefined && head.memberWords(member, this.#source);
     const source = refers ? history.sourceOf(this.#source) : NONE;
-    const key = history.options.keyOf(head);
-    if (key !== undefined) fingerprint(key, this.#key);
-    const ordinal = history.index.add(
-      this.#id,
-      position,
-      this.#code,
-      key === undefined ? null : this.#key,
-      source,
-    );
+    const key = this.#findKey(head) ? this.#key : null;
+    const ordinal = history.index.add(this.#id, position, this.#code, key, source);
     for (const { from, projection } of this.#interested) if (ordinal >= from) projection.apply(head, ordinal);
+    return true;
+  }
+
+  /** The line's key into `#key`; false when it has none. */
+  #findKey(head: LineHead): boolean {
+    const { shape } = head;
+    if (shape !== null) {
+      let key = this.#keys.get(shape);
+      if (key === undefined) {
+        key = shapeKey(this.#history.options.keyOf(head));
+        this.#keys.set(shape, key);
+      }
+      if (key === NO_KEY) return false;
+      if (key !== OWN_KEYS && head.hashMember(key.member, this.#hash.beginWith(key.prefix))) {
+        this.#hash.finish(this.#key);
+        return true;
+      }
+    }
+    const key = this.#history.keyOf(head);
+    if (key === undefined) return false;
+    this.#hash.begin().add(key).finish(this.#key);
     return true;
   }
 
@@ -136,7 +164,7 @@ export class Rebuild {
   }
 
   #enter(head: EventHead, position: number): void {
-    this.#feed(head, this.#history.enter(head, this.#history.options.keyOf(head), position));
+    this.#feed(head, this.#history.enter(head, this.#history.keyOf(head), position));
   }
 
   #feed(head: EventHead, ordinal: number): void {

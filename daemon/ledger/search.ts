@@ -1,86 +1,130 @@
-/** Text search from the newest event backwards, a block of the disk at a time. */
+/** Text search from the newest event backwards, a block of the disk at a time; blocks whose filter excludes the text are skipped. */
 import type { LedgerEvent } from "../../shared/events.ts";
+import type { Clock } from "../platform/clock.ts";
+import { BLOCK_BYTES, type Candidates } from "./filter-file.ts";
+import { type Filters, linesOf } from "./filters.ts";
+import { querySlots } from "./grams.ts";
 import type { History } from "./history.ts";
 import { decodeLine } from "./line.ts";
+import { Pace } from "./pace.ts";
 import type { Segment } from "./segments.ts";
+import { AsciiFinder, folded, holds } from "./text-match.ts";
 import type { Ordinal, SearchPage, SearchRequest } from "./types.ts";
 
-const BLOCK_BYTES = 128 * 1024;
-/** Members of data that a person sees as text. */
-const TEXT_MEMBERS = ["text", "title", "message"] as const;
-
-/** One call reads `scanBytes` at most and says where to go on. */
-export function search(history: History, request: SearchRequest, scanBytes: number): SearchPage {
-  const query = request.query.toLowerCase();
-  let next = request.before === undefined ? history.count - 1 : history.knownOrdinal(request.before) - 1;
-  const found: LedgerEvent[] = [];
-  let read = 0;
-  while (next >= 0 && found.length <= request.limit && read < scanBytes) {
-    const segment = history.segmentOf(next);
-    const first = blockStart(history, segment, next);
-    const start = history.index.position(first);
-    const bytes = history.readBytes(segment, start, history.endOf(segment, next));
-    read += bytes.length;
-    searchBlock(history, request, query, { bytes, start, first, last: next, segment }, found);
-    next = first - 1;
-  }
-  const hasMore = found.length > request.limit;
-  const events = found.slice(0, request.limit);
-  let before: string | null = null;
-  if (hasMore) before = events.at(-1)!.id;
-  else if (next >= 0) before = history.index.id(next + 1);
-  return { events: events.reverse(), more: before !== null, before };
-}
-
-/** The oldest event that a block ending with `last` takes in. */
-function blockStart(history: History, segment: Segment, last: Ordinal): Ordinal {
-  const floor = history.endOf(segment, last) - BLOCK_BYTES;
-  let low = segment.first;
-  let high = last;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (history.index.position(middle) >= floor) high = middle;
-    else low = middle + 1;
-  }
-  return low;
-}
-
-interface Block {
-  bytes: Buffer;
-  start: number;
-  first: Ordinal;
-  last: Ordinal;
-  segment: Segment;
-}
-
-/** Adds the block's matches, newest first, until one more than the limit is found. */
-function searchBlock(
+/** One call reads `scanBytes` at most and says where to go on; it never keeps the event loop for more than a few milliseconds. */
+export async function search(
   history: History,
+  filters: Filters,
   request: SearchRequest,
-  query: string,
-  block: Block,
-  found: LedgerEvent[],
-): void {
-  const escaped = JSON.stringify(query).slice(1, -1).toLowerCase();
-  if (!mayHold(block.bytes.toString("utf8", 0, block.bytes.length), escaped)) return;
-  for (let ordinal = block.last; ordinal >= block.first && found.length <= request.limit; ordinal -= 1) {
-    if (request.kinds !== undefined && !history.isOf(request.kinds, ordinal)) continue;
-    const from = history.index.position(ordinal) - block.start;
-    const line = block.bytes.toString("utf8", from, history.endOf(block.segment, ordinal) - block.start);
-    if (!mayHold(line, escaped)) continue;
+  scanBytes: number,
+  clock: Clock,
+): Promise<SearchPage> {
+  const scan = new Scan(history, request);
+  const slots = querySlots(scan.query);
+  const pace = new Pace(clock);
+  let next = request.before === undefined ? history.count - 1 : history.knownOrdinal(request.before) - 1;
+  while (next >= 0 && !scan.isFull && scan.bytesRead < scanBytes) {
+    const segment = history.segmentOf(next);
+    const candidates = slots === null ? null : await filters.candidates(segment, slots, pace);
+    history.checkOpen();
+    while (next >= segment.first && !scan.isFull && scan.bytesRead < scanBytes) {
+      const block = Math.floor(history.index.position(next) / BLOCK_BYTES);
+      const nearest = nearestBlock(candidates, block);
+      if (nearest === block) next = scan.block(segment, block, next);
+      else next = nearest < 0 ? segment.first - 1 : linesOf(history, segment, nearest).last;
+      if (!pace.isOver) continue;
+      await pace.pause();
+      history.checkOpen();
+    }
+  }
+  return scan.page(next);
+}
+
+/** The block itself or the nearest one before it that may match, -1 for none. */
+function nearestBlock(candidates: Candidates | null, block: number): number {
+  if (candidates === null || block * BLOCK_BYTES >= candidates.bytes) return block;
+  for (let at = block; at >= 0; at -= 1) {
+    if ((candidates.bits[at >>> 5]! & (1 << (at & 31))) !== 0) return at;
+  }
+  return -1;
+}
+
+class Scan {
+  readonly query: string;
+  bytesRead = 0;
+  readonly #history: History;
+  readonly #request: SearchRequest;
+  /** The query as it stands in raw JSON. */
+  readonly #escaped: string;
+  readonly #finder: AsciiFinder | null;
+  /** Newest first; one more than the limit says that there are more. */
+  readonly #found: LedgerEvent[] = [];
+
+  constructor(history: History, request: SearchRequest) {
+    this.#history = history;
+    this.#request = request;
+    this.query = folded(request.query);
+    this.#escaped = folded(JSON.stringify(this.query).slice(1, -1));
+    this.#finder = AsciiFinder.of(this.#escaped);
+  }
+
+  get isFull(): boolean {
+    return this.#found.length > this.#request.limit;
+  }
+
+  /** Takes the matches among the block's events up to `last`, newest first; returns the event before the block. */
+  block(segment: Segment, block: number, last: Ordinal): Ordinal {
+    const history = this.#history;
+    const { first } = linesOf(history, segment, block);
+    const start = history.index.position(first);
+    const bytes = history.readBytes(segment, start, history.endOf(segment, last));
+    this.bytesRead += bytes.length;
+    const finder = this.#finder;
+    if (finder === null || hasForeignEscape(bytes) || !finder.suits(bytes)) {
+      if (mayHold(bytes.toString("utf8"), this.#escaped))
+        for (let ordinal = last; ordinal >= first && !this.isFull; ordinal -= 1)
+          this.#line(segment, bytes, start, ordinal);
+      return first - 1;
+    }
+    let from = bytes.length;
+    while (from > 0 && !this.isFull) {
+      const at = finder.lastIn(bytes, from - 1);
+      if (at < 0) break;
+      const ordinal = history.ordinalAt(segment, start + at);
+      this.#line(segment, bytes, start, ordinal);
+      from = history.index.position(ordinal) - start;
+    }
+    return first - 1;
+  }
+
+  #line(segment: Segment, bytes: Buffer, start: number, ordinal: Ordinal): void {
+    const history = this.#history;
+    const { kinds } = this.#request;
+    if (kinds !== undefined && !history.isOf(kinds, ordinal)) return;
+    const from = history.index.position(ordinal) - start;
+    const line = bytes.toString("utf8", from, history.endOf(segment, ordinal) - start);
+    if (!mayHold(line, this.#escaped)) return;
     const event = decodeLine(line);
-    if (event !== null && holds(event, query)) found.push(event);
+    if (event !== null && holds(event, this.query)) this.#found.push(event);
+  }
+
+  /** `next` is the newest event that wasn't looked at. */
+  page(next: Ordinal): SearchPage {
+    const events = this.#found.slice(0, this.#request.limit);
+    let before: string | null = null;
+    if (this.isFull) before = events.at(-1)!.id;
+    else if (next >= 0) before = this.#history.index.id(next + 1);
+    return { events: events.reverse(), more: before !== null, before };
   }
 }
 
-/** Whether raw JSON can hold the text: directly, or behind an escape that a foreign writer chose. */
-function mayHold(json: string, escaped: string): boolean {
-  return json.includes("\\u") || json.includes("\\/") || json.toLowerCase().includes(escaped);
+const FOREIGN_ESCAPES = ["\\u", "\\/"];
+
+/** A text may stand behind escapes that aren't those of `JSON.stringify`. */
+function hasForeignEscape(json: string | Buffer): boolean {
+  return FOREIGN_ESCAPES.some((escape) => json.includes(escape));
 }
 
-function holds(event: LedgerEvent, query: string): boolean {
-  return TEXT_MEMBERS.some((member) => {
-    const value = event.data[member];
-    return typeof value === "string" && value.toLowerCase().includes(query);
-  });
+function mayHold(json: string, escaped: string): boolean {
+  return hasForeignEscape(json) || folded(json).includes(escaped);
 }

@@ -2,8 +2,9 @@
  * The files of a ledger: `active.jsonl`, sealed `segment-<number>.jsonl`, `manifest.json` that lists these, `index-<number>.bin` and
  * `checkpoint.bin` beside them, `torn-<time>` for what stood behind the end after a crash.
  */
+import { readWhole, replaceFile } from "../home/durable.ts";
 import type { OpenFile } from "../platform/files.ts";
-import { corrupt, pathOf, readWhole, replaceFile, type Storage } from "./storage.ts";
+import { corrupt, pathOf, type Storage } from "./storage.ts";
 
 export const ACTIVE = "active.jsonl";
 const MANIFEST = "manifest.json";
@@ -104,7 +105,9 @@ export function takeInventory(storage: Storage, names: string[]): Inventory {
 function readManifest(storage: Storage): Entry[] {
   let value: { v?: unknown; segments?: unknown };
   try {
-    value = JSON.parse(readWhole(storage.files, pathOf(storage, MANIFEST)).toString("utf8")) as typeof value;
+    value = JSON.parse(
+      readWhole(storage.files, pathOf(storage, MANIFEST))?.toString("utf8") ?? "",
+    ) as typeof value;
   } catch (error) {
     if (error instanceof SyntaxError)
       throw corrupt("The ledger's manifest isn't readable.", { file: MANIFEST });
@@ -143,5 +146,5 @@ export function writeManifest(storage: Storage, segments: readonly Segment[]): P
       cut,
     }));
   const text = `${JSON.stringify({ v: MANIFEST_VERSION, segments: entries }, null, 1)}\n`;
-  return replaceFile(storage, MANIFEST, [Buffer.from(text)], true);
+  return replaceFile(storage.files, pathOf(storage, MANIFEST), Buffer.from(text));
 }

@@ -1,12 +1,14 @@
 /** `tables.bin`: the index's tables as they were at a sealing or at the end, so that an open needn't enter every event again. */
+
+import { replaceFile } from "../home/durable.ts";
 import type { OpenFile } from "../platform/files.ts";
 import { checksummed, readChecksummed } from "./checksummed.ts";
 import type { Tables } from "./event-index.ts";
 import type { History } from "./history.ts";
 import { asBytes } from "./index-file.ts";
-import { pathOf, replaceFile } from "./storage.ts";
+import { pathOf } from "./storage.ts";
 
-const MAGIC = "svctab01";
+const MAGIC = "svctab03";
 const NAME = "tables.bin";
 const SLOT_BYTES = 4;
 
@@ -34,7 +36,12 @@ export async function writeTables(history: History): Promise<void> {
     key_slots: keys.length,
     keyed,
   };
-  await replaceFile(history.storage, NAME, checksummed(MAGIC, header, sections({ ids, keys, keyed })), false);
+  await replaceFile(
+    history.storage.files,
+    pathOf(history.storage, NAME),
+    checksummed(MAGIC, header, sections({ ids, keys, keyed })),
+    { durable: false },
+  );
 }
 
 /** Takes the kept tables when they hold exactly the events that the index has now, by number and last id. */

@@ -42,8 +42,9 @@ export interface EventHead {
   /** The member `name` of `data` when it is a string, without parsing the rest. */
   string(name: string): string | undefined;
   /**
-   * The same object for messages whose members before `text` were found to be the same but for `reply_to` and `client_id`, so that they
-   * need to be parsed once only; null or absent where that isn't known.
+   * The same object for events of one kind and author whose data, of messages the members before `text`, was found to be the same but for
+   * the values of `reply_to`, `client_id`, `event_id`, `source_event_id`, `delivery_id` and `batch_id`: what doesn't depend on these
+   * need be worked out once only. Null or absent where that isn't known.
    */
   readonly shape?: object | null;
 }
@@ -69,9 +70,11 @@ export interface Projection {
 }
 
 export interface PageRequest {
-  /** Events before (older than) or after this one, without it; both absent means the newest. */
+  /** Events before (older than) or after this one, without it; both absent means those at an end. */
   before?: string | undefined;
   after?: string | undefined;
+  /** The end that is meant when neither is given; the newest by default. */
+  from?: "newest" | "oldest" | undefined;
   limit: number;
   kinds?: ReadonlySet<string> | undefined;
 }
@@ -109,11 +112,20 @@ export interface SearchPage extends Page {
   before: string | null;
 }
 
+/** A key that is `prefix` followed by the string `member` of the event's data; no key when that is missing or empty. */
+export interface KeyRule {
+  prefix: string;
+  member: string;
+}
+
 export interface LedgerOptions {
   group_id: string;
   projections: Projection[];
-  /** The idempotency key of an event that is met in a rebuild: the same string that `NewEvent.key` carried at the append. */
-  keyOf(event: EventHead): string | undefined;
+  /**
+   * The idempotency key of an event that is met in a rebuild: the same string that `NewEvent.key` carried at the append. A rule may
+   * depend on nothing that differs between events of one `shape`.
+   */
+  keyOf(event: EventHead): string | KeyRule | undefined;
   /** Smaller limits, for tests. */
   limits?: Partial<LedgerLimits>;
 }

@@ -1,7 +1,9 @@
 /** Reads a whole ledger again, parses every line, and compares index and projections with what a rebuild from scratch gives. */
+import type { Clock } from "../platform/clock.ts";
 import { History } from "./history.ts";
 import { decodeLine } from "./line.ts";
-import { scanLines } from "./line-scan.ts";
+import { type Steps, scanLines } from "./line-scan.ts";
+import { Pace } from "./pace.ts";
 import { Rebuild } from "./rebuild.ts";
 import { pathOf } from "./storage.ts";
 import type { Projection } from "./types.ts";
@@ -15,8 +17,11 @@ export interface Verification {
 
 const PROBLEMS_MAX = 100;
 
-/** Gives way to others between segments. Events recorded after the call are left out. */
-export async function verify(history: History): Promise<Verification> {
+/** Events that are compared in one step. */
+const COMPARED = 500;
+
+/** Gives way to others all the time. Events recorded after the call are left out. Refuses with `shutting_down` when the ledger is closed. */
+export async function verify(history: History, clock: Clock): Promise<Verification> {
   const problems: string[] = [];
   const note = (problem: string): void => {
     if (problems.length < PROBLEMS_MAX) problems.push(problem);
@@ -29,62 +34,74 @@ export async function verify(history: History): Promise<Verification> {
     again,
     fresh.map((projection) => ({ projection, from: 0 })),
   );
+  again.index.reserve(count);
+  const pace = new Pace(clock);
+  const inSlices = async <Result>(steps: Steps<Result>): Promise<Result> => {
+    for (;;) {
+      const { done, value } = steps.next();
+      if (done === true) return value;
+      // Little by little, for a lookup would enter everything at once.
+      again.index.settle();
+      if (!pace.isOver) continue;
+      await pace.pause();
+      history.checkOpen();
+    }
+  };
   // Copies: while we give way, the last segment may grow or be sealed.
   const segments = history.segments.map((segment) => ({
     original: segment,
     copy: { ...segment, count: 0, sealed: true, file: null },
   }));
   for (const { original, copy } of segments) {
-    await new Promise((done) => setImmediate(done));
     const file = history.storage.files.open(pathOf(history.storage, original.name), "read");
     try {
       copy.first = again.count;
-      rebuild.sealed(copy, file, 0);
-      let position = 0;
-      position = scanLines(
+      await inSlices(rebuild.sealed(copy, file, 0));
+      const whole = scanLines(
         file,
         0,
         copy.bytes,
         (bytes, start, end) => decodeLine(bytes.toString("utf8", start, end)) !== null,
       );
+      const position = await inSlices(whole);
       if (position !== copy.bytes)
         note(`Segment ${copy.number} has a line at byte ${position} that isn't an event.`);
     } catch (error) {
+      history.checkOpen();
       note(`Segment ${copy.number} can't be read: ${(error as Error).message}`);
     } finally {
       file.close();
     }
   }
-  compareIndexes(history, again, count, note);
+  await inSlices(compareIndexes(history, again, count, note));
   compareProjections(states, fresh, history.options.projections, note);
   return { events: again.count, segments: segments.length, problems };
 }
 
-function compareIndexes(
+function* compareIndexes(
   history: History,
   again: History,
   count: number,
   note: (problem: string) => void,
-): void {
+): Steps<void> {
   if (again.count !== count) note(`The index knows ${count} events, the files hold ${again.count}.`);
   const shared = Math.min(count, again.count);
-  const mine = history.index.columns(0, shared);
-  const theirs = again.index.columns(0, shared);
+  const mine = history.index;
+  const theirs = again.index;
   for (let ordinal = 0; ordinal < shared; ordinal += 1) {
-    const id = again.index.id(ordinal);
-    if (history.index.id(ordinal) !== id)
-      note(`Event ${ordinal} is ${id}, the index says ${history.index.id(ordinal)}.`);
-    if (mine.positions[ordinal] !== theirs.positions[ordinal])
+    const id = theirs.id(ordinal);
+    if (mine.id(ordinal) !== id) note(`Event ${ordinal} is ${id}, the index says ${mine.id(ordinal)}.`);
+    if (mine.position(ordinal) !== theirs.position(ordinal))
       note(`The index has a wrong position for event ${id}.`);
-    if (history.kinds[mine.kinds[ordinal]!] !== again.kinds[theirs.kinds[ordinal]!])
+    if (history.kinds[mine.kind(ordinal)] !== again.kinds[theirs.kind(ordinal)])
       note(`The index has a wrong kind for event ${id}.`);
-    if (mine.sources[ordinal] !== theirs.sources[ordinal])
+    const links = mine.links(ordinal, shared);
+    const expected = theirs.links(ordinal, shared);
+    if (links.previous !== expected.previous || links.last !== expected.last)
       note(`The index has a wrong reference for event ${id}.`);
-    const isSameKey =
-      mine.keys[ordinal * 2] === theirs.keys[ordinal * 2] &&
-      mine.keys[ordinal * 2 + 1] === theirs.keys[ordinal * 2 + 1];
-    if (!isSameKey) note(`The index has a wrong key for event ${id}.`);
+    if (!mine.hasKeyOf(theirs, ordinal)) note(`The index has a wrong key for event ${id}.`);
     if (history.ordinalOf(id) !== again.ordinalOf(id)) note(`The index doesn't lead to event ${id}.`);
+    if (ordinal % COMPARED === 0) yield;
   }
 }
 

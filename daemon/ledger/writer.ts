@@ -4,11 +4,12 @@
  */
 import { Refusal } from "../../shared/errors.ts";
 import type { LedgerEvent } from "../../shared/events.ts";
+import { storageRefusal, syncDirectory } from "../home/durable.ts";
 import type { Clock } from "../platform/clock.ts";
 import { ActiveFile } from "./active-file.ts";
 import type { History } from "./history.ts";
 import { ACTIVE, type Segment, segmentName, writeManifest } from "./segments.ts";
-import { directorySynced, pathOf, storageRefusal } from "./storage.ts";
+import { pathOf } from "./storage.ts";
 import type { LedgerLimits, Placed } from "./types.ts";
 
 /** Events that become durable together or not at all. */
@@ -224,6 +225,8 @@ export class Writer {
       void this.#fail(batch, error, done);
       return;
     }
+    // Where nobody else is on the way, there is nothing to do beside the sync.
+    const isAlone = batch.length <= SMALL_BATCH_LINES || batch.length >= this.#expectedLines;
     active.file.sync((error) => {
       if (error !== null) {
         void this.#fail(batch, error, done);
@@ -232,7 +235,7 @@ export class Writer {
       active.synced();
       this.#acknowledge(batch, active, bytes);
       done();
-    }, batch.length <= SMALL_BATCH_LINES);
+    }, isAlone);
   }
 
   async #fail(batch: Submission[], error: unknown, done: () => void): Promise<void> {
@@ -313,7 +316,7 @@ export class Writer {
       const segment = this.#leave(false);
       this.#debts.push(
         () => this.#rename(segment),
-        () => directorySynced(this.#history.storage.files, this.#history.storage.directory),
+        () => syncDirectory(this.#history.storage.files, this.#history.storage.directory),
         () => writeManifest(this.#history.storage, this.#history.segments),
       );
       await this.#settle();
@@ -338,7 +341,7 @@ export class Writer {
     this.#debts.push(
       () => writeManifest(this.#history.storage, this.#history.segments),
       () => this.#rename(segment),
-      () => directorySynced(this.#history.storage.files, this.#history.storage.directory),
+      () => syncDirectory(this.#history.storage.files, this.#history.storage.directory),
     );
     await this.#settle().catch(() => undefined);
   }

@@ -1,5 +1,6 @@
 /** What waits for one Actor in one generation: unread Mail, direct messages and notices. A part of the projection; driven by events alone. */
 import { Backlog } from "./backlog.ts";
+import type { SavedQueue } from "./saved-projection.ts";
 
 /** A direct message or notice that was handed out and isn't acknowledged. */
 export interface Claim {
@@ -116,7 +117,8 @@ export class ActorQueue {
 
   claim(id: string, batch_id: string): void {
     const taken = this.#take(id);
-    if (taken !== undefined) this.#claimed.set(id, { ...taken, batch_id });
+    if (taken === undefined) return;
+    this.#claimed.set(id, { ordinal: taken.ordinal, redelivered: taken.redelivered, batch_id });
   }
 
   /** Accepted, failed or ambiguous: it waits no more. */
@@ -185,7 +187,7 @@ export class ActorQueue {
   }
 
   /** The inverse of `encode`, from a checkpoint whose bytes were checked. */
-  static decode(encoded: unknown[]): ActorQueue {
+  static decode(encoded: SavedQueue): ActorQueue {
     const [
       actor_id,
       generation,
@@ -197,18 +199,7 @@ export class ActorQueue {
       returned,
       claimed,
       notices,
-    ] = encoded as [
-      string,
-      string,
-      string | null,
-      number,
-      number,
-      string,
-      string,
-      [string, number, boolean][],
-      [string, number, string, boolean][],
-      [string, number, string, number | null][],
-    ];
+    ] = encoded;
     const queue = new ActorQueue(actor_id, generation);
     queue.#cursor = cursor;
     queue.#cursorOrdinal = cursorOrdinal;

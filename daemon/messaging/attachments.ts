@@ -7,7 +7,8 @@ import type { Caller } from "../../shared/operations/caller.ts";
 import { openInScope } from "../groups/scopes.ts";
 import type { OpenFile } from "../platform/files.ts";
 import type { ProjectFiles } from "../platform/project-files.ts";
-import { describeAttachment, fileChunks, missing } from "./blobs.ts";
+import { describeAttachment, missing } from "./blobs.ts";
+import { fileChunks } from "./file-streams.ts";
 import type { GroupRoom } from "./group-room.ts";
 import type { Said } from "./message-event.ts";
 
@@ -35,14 +36,29 @@ export function checkBody(said: Said): void {
 }
 
 /**
- * Uploads that are here and files at paths, streamed in; kept for the message when it returns. Throws invalid_attachments, invalid_path,
- * scope_not_attached or too_large; unused bytes stay uploads and go with the other orphans.
+ * Uploads that are here and files at paths, streamed in, for the message that `append` writes. Throws invalid_attachments, invalid_path,
+ * scope_not_attached, too_large, storage_full or storage_failed, or what `append` throws; the files wait then, and go with other orphans.
  */
-export async function gatherAttachments(
+export async function withAttachments<Result>(
   room: GroupRoom,
   projects: ProjectFiles,
   said: Said,
   caller: Caller,
+  append: (attachments: Attachment[]) => Promise<Result>,
+): Promise<Result> {
+  if (!carriesFiles(said)) return append([]);
+  const { count } = room.ledger;
+  const attachments = await gather(room, projects, said, caller, count);
+  const digests = attachments.map(({ sha256 }) => sha256);
+  return room.blobs.send(digests, count, () => append(attachments));
+}
+
+async function gather(
+  room: GroupRoom,
+  projects: ProjectFiles,
+  said: Said,
+  caller: Caller,
+  sent_from: number,
 ): Promise<Attachment[]> {
   const { attachments: limit } = LIMITS.message;
   if (said.attachments.length + said.paths.length > limit) {
@@ -62,13 +78,12 @@ export async function gatherAttachments(
       }
     }
     for (const { file, name } of opened) {
-      const blob = await room.blobs.write(fileChunks(file));
+      const blob = await room.blobs.take(fileChunks(file), sent_from);
       gathered.push(describeAttachment(blob, { name: shownName(name), mime_type: mimeType(name) }));
     }
   } finally {
     for (const { file } of opened) file.close();
   }
-  await room.blobs.keep(gathered.map(({ sha256 }) => sha256));
   return gathered;
 }
 

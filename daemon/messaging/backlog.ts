@@ -93,7 +93,9 @@ export class Backlog {
   /** Throws when the text isn't one that `encode` gives. */
   static decode(text: string): Backlog {
     const bytes = Buffer.from(text, "base64");
-    if (bytes.length % ENTRY_BYTES !== 0) throw new Error("not a backlog");
+    // The decoder skips what isn't base64.
+    if (bytes.length % ENTRY_BYTES !== 0 || bytes.toString("base64") !== text)
+      throw new Error("not a backlog");
     const backlog = new Backlog();
     const count = bytes.length / ENTRY_BYTES;
     backlog.#resize(Math.max(SMALLEST, count));

@@ -1,121 +1,80 @@
 /**
  * Attached files of a Group: content-addressed, streamed to disk and back, never whole in memory (core-model.md, "Messages").
- * An upload lies in `uploads/` until a message refers to it; the message moves it beside the others before its own append. So whatever is
- * left in `uploads/` is an orphan, and goes after a day. In messages the files are named `state/blobs/<sha256>`.
+ * A file has a record in `uploads/` until a message with it is in the ledger, see `waiting-files.ts`; one that no message took within a
+ * day goes. In messages the files are named `state/blobs/<sha256>`.
  */
-import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { Attachment } from "../../shared/model.ts";
-import { ensureDirectory, storageRefusal, syncDirectory, unlinkIfThere } from "../home/durable.ts";
+import { ensureDirectory, errorCode, storageRefusal, syncDirectory, unlinkIfThere } from "../home/durable.ts";
+import type { Ledger } from "../ledger/ledger.ts";
 import type { Clock } from "../platform/clock.ts";
-import type { Files, OpenFile } from "../platform/files.ts";
+import type { Files } from "../platform/files.ts";
+import { errorFields, type Log } from "../platform/log.ts";
 import type { Random } from "../platform/random.ts";
+import { type Chunks, fileChunks, type Written, writeNew } from "./file-streams.ts";
+import type { GroupQuota, Reservation } from "./upload-quota.ts";
+import { WaitingFiles } from "./waiting-files.ts";
 
 /** A piece of a file; `start` and `end` (exclusive) are byte positions in the whole of `bytes`. */
 export interface BlobReading {
   bytes: number;
   start: number;
   end: number;
-  /** Chunks of at most 256 KiB; the file is open from the first one until the iteration ends or is left. */
+  /** The file is open from the first chunk until the iteration ends or is left. */
   chunks: AsyncIterable<Uint8Array>;
-}
-
-const CHUNK_BYTES = 256 * 1024;
-const UPLOADS = "uploads";
-const PARTIAL = ".partial-";
-const DIGEST = /^[0-9a-f]{64}$/;
-const HOUR_MS = 3_600_000;
-
-/** Gives other work its turn between chunks. */
-function breathe(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
-  });
-}
-
-/** The bytes of an open file from `start` to before `end`; closes it. */
-export async function* fileChunks(
-  file: OpenFile,
-  start = 0,
-  end = Number.POSITIVE_INFINITY,
-): AsyncGenerator<Uint8Array> {
-  try {
-    let position = start;
-    while (position < end) {
-      const buffer = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, end - position));
-      const got = file.read(buffer, position);
-      if (got === 0) return;
-      position += got;
-      yield buffer.subarray(0, got);
-      await breathe();
-    }
-  } finally {
-    file.close();
-  }
-}
-
-/** Writes a stream into a new file and makes it durable; nothing stays when it fails. Says what was written. */
-export async function writeNew(
-  files: Files,
-  path: string,
-  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-  limit: number,
-): Promise<{ bytes: number; sha256: string }> {
-  const file = files.open(path, "create");
-  try {
-    const written = await pour(file, chunks, limit);
-    file.close();
-    return written;
-  } catch (error) {
-    file.close();
-    unlinkIfThere(files, path);
-    throw error;
-  }
-}
-
-/** Writes a stream into an open, empty file and syncs it. Throws too_large behind `limit` bytes. */
-export async function pour(
-  file: OpenFile,
-  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-  limit: number,
-): Promise<{ bytes: number; sha256: string }> {
-  const hash = createHash("sha256");
-  let bytes = 0;
-  for await (const chunk of chunks) {
-    if (bytes + chunk.length > limit) throw new Refusal("too_large", { details: { limit } });
-    file.write(chunk, bytes);
-    hash.update(chunk);
-    bytes += chunk.length;
-  }
-  await new Promise<void>((resolve, reject) => {
-    file.sync((error) => (error === null ? resolve() : reject(error)));
-  });
-  return { bytes, sha256: hash.digest("hex") };
 }
 
 export interface BlobDependencies {
   files: Files;
   clock: Clock;
   random: Random;
+  log: Log;
 }
+
+type Referring = Pick<Ledger, "count" | "readMany">;
+
+const DIGEST = /^[0-9a-f]{64}$/;
+const HOUR_MS = 3_600_000;
+const EVENTS_PER_READ = 256;
 
 export class BlobStore {
   readonly #deps: BlobDependencies;
   readonly #directory: string;
   readonly #uploads: string;
+  readonly #quota: GroupQuota;
+  readonly #waiting: WaitingFiles;
+  #directories: Promise<void> | null = null;
+  #last: Promise<unknown> = Promise.resolve();
 
   /** `directory` need not exist yet. */
-  constructor(deps: BlobDependencies, directory: string) {
+  constructor(deps: BlobDependencies, directory: string, quota: GroupQuota) {
     this.#deps = deps;
     this.#directory = directory;
-    this.#uploads = join(directory, UPLOADS);
+    this.#uploads = join(directory, "uploads");
+    this.#quota = quota;
+    this.#waiting = new WaitingFiles(deps.files, this.#uploads, quota);
   }
 
-  /** Size of a file by its digest, kept or uploaded; null when there is none. */
+  /** Takes up what an earlier run left, without its unfinished files. */
+  load(): void {
+    this.#waiting.load((sha256) => this.bytesOf(sha256) !== null);
+  }
+
+  /** The Group is gone. */
+  close(): void {
+    this.#waiting.forget();
+  }
+
+  /** Size of a file by its digest, whether a message refers to it or not; null when there is none. Throws storage_failed. */
   bytesOf(sha256: string): number | null {
-    return this.#locate(sha256)?.bytes ?? null;
+    try {
+      const status = this.#deps.files.stat(join(this.#directory, sha256));
+      return status?.kind === "file" ? status.bytes : null;
+    } catch (error) {
+      throw storageRefusal(error);
+    }
   }
 
   /** Digests of the files that messages refer to. */
@@ -123,64 +82,66 @@ export class BlobStore {
     if (this.#deps.files.stat(this.#directory) === null) return [];
     return this.#deps.files
       .list(this.#directory)
-      .filter((name) => DIGEST.test(name))
+      .filter((name) => DIGEST.test(name) && (this.#waiting.get(name)?.sending ?? 1) > 0)
       .sort();
   }
 
+  /** Throws limit_reached when uploads of that many bytes don't fit. */
+  checkQuota(bytes: number): void {
+    this.#quota.reserve(bytes).release();
+  }
+
   /**
-   * Streams a file in; it stays an upload until `keep`. Throws too_large, storage_full or storage_failed, or what the stream threw; nothing
-   * is left then.
+   * Streams a file in, to wait for a message; `announced` is its size where that is known. Throws limit_reached before the first byte is
+   * read, too_large, storage_full or storage_failed, or what the stream threw; nothing is left then.
    */
-  async write(chunks: AsyncIterable<Uint8Array>): Promise<{ bytes: number; sha256: string }> {
-    const { files, random } = this.#deps;
+  async upload(chunks: AsyncIterable<Uint8Array>, announced = 0): Promise<Written> {
+    const reservation = this.#quota.reserve(announced);
     try {
-      await ensureDirectory(files, this.#directory);
-      await ensureDirectory(files, this.#uploads);
-      const partial = join(this.#uploads, `${PARTIAL}${random.uuid()}`);
-      const written = await writeNew(files, partial, chunks, LIMITS.attachment.uploadBytes);
-      if (this.#kept(written.sha256) !== null) files.unlink(partial);
-      else {
-        // Over an older upload of the same bytes, whose time to live begins anew.
-        files.rename(partial, join(this.#uploads, written.sha256));
-        await syncDirectory(files, this.#uploads);
-      }
-      return written;
-    } catch (error) {
-      throw isSystemError(error) ? storageRefusal(error) : error;
+      return await this.#write(covered(chunks, reservation), { sent_from: null });
+    } finally {
+      reservation.release();
     }
   }
 
-  /** Takes uploads over for a message about to be appended; durable when it returns. Throws invalid_attachments for what isn't here. */
-  async keep(digests: readonly string[]): Promise<void> {
-    const { files } = this.#deps;
-    let moved = false;
-    for (const sha256 of digests) {
-      if (this.#kept(sha256) !== null) continue;
-      if (this.#locate(sha256) === null) throw missing(sha256);
-      try {
-        files.rename(join(this.#uploads, sha256), join(this.#directory, sha256));
-      } catch (error) {
-        throw storageRefusal(error);
-      }
-      moved = true;
-    }
-    if (!moved) return;
+  /** Streams a file in for a message that will stand at `sent_from` or behind. */
+  take(chunks: Chunks, sent_from: number): Promise<Written> {
+    return this.#write(chunks, { sent_from });
+  }
+
+  /** Streams a file in that is referred to already, in a Group that is being built. */
+  add(chunks: Chunks): Promise<Written> {
+    return this.#write(chunks, null);
+  }
+
+  /**
+   * Keeps files for a message that `append` writes, at the ordinal `sent_from` or behind. Throws invalid_attachments for what isn't here,
+   * storage_full or storage_failed, or what `append` throws; then the files wait on.
+   */
+  async send<Result>(
+    digests: readonly string[],
+    sent_from: number,
+    append: () => Promise<Result>,
+  ): Promise<Result> {
+    const distinct = [...new Set(digests)];
+    const sending = await this.#inTurn(() => this.#begin(distinct, sent_from));
+    let isReferred = false;
     try {
-      await syncDirectory(files, this.#directory);
-      await syncDirectory(files, this.#uploads);
-    } catch (error) {
-      throw storageRefusal(error);
+      const result = await append();
+      isReferred = true;
+      return result;
+    } finally {
+      if (sending.length > 0) void this.#inTurn(async () => this.#end(sending, isReferred));
     }
   }
 
   /** Throws blob_not_found. `range.end` is exclusive; both are cut to the file. */
   read(sha256: string, range?: { start: number; end: number }): BlobReading {
-    const found = DIGEST.test(sha256) ? this.#locate(sha256) : null;
-    if (found === null) throw new Refusal("blob_not_found", { details: { sha256 } });
-    const { path, bytes } = found;
+    const bytes = DIGEST.test(sha256) ? this.bytesOf(sha256) : null;
+    if (bytes === null) throw new Refusal("blob_not_found", { details: { sha256 } });
     const start = Math.min(Math.max(range?.start ?? 0, 0), bytes);
     const end = Math.max(start, Math.min(range?.end ?? bytes, bytes));
-    return { bytes, start, end, chunks: this.#chunks(path, start, end) };
+    return { bytes, start, end, chunks: this.#chunks(join(this.#directory, sha256), start, end) };
   }
 
   /** The file is opened by the first step: a reading that nobody follows leaves nothing open. */
@@ -188,31 +149,159 @@ export class BlobStore {
     yield* fileChunks(this.#deps.files.open(path, "read"), start, end);
   }
 
-  /** Removes what interrupted uploads left and uploads that no message took within a day. */
-  collect(options: { partial: boolean }): void {
-    const { files, clock } = this.#deps;
-    if (files.stat(this.#uploads) === null) return;
-    const oldest = clock.now() - LIMITS.attachment.orphanHours * HOUR_MS;
-    for (const name of files.list(this.#uploads)) {
-      const path = join(this.#uploads, name);
-      const status = files.stat(path);
-      if (status === null || status.kind !== "file") continue;
-      if (name.startsWith(PARTIAL) ? options.partial : status.modifiedMs < oldest) unlinkIfThere(files, path);
+  /** Removes files that no message took within a day. Throws storage_full or storage_failed. */
+  async collect(): Promise<void> {
+    if (this.#waiting.size === 0) return;
+    await this.#inTurn(async () => {
+      const { files, clock } = this.#deps;
+      const oldest = clock.now() - LIMITS.attachment.orphanHours * HOUR_MS;
+      const over = [...this.#waiting.entries()].filter(
+        ([, { uploaded_at, sending, isUnsettled }]) =>
+          sending === 0 && !isUnsettled && Date.parse(uploaded_at) < oldest,
+      );
+      if (over.length === 0) return;
+      try {
+        for (const [sha256] of over) unlinkIfThere(files, join(this.#directory, sha256));
+        // A file whose record is gone would stay for ever.
+        await syncDirectory(files, this.#directory);
+        for (const [sha256] of over) this.#waiting.remove(sha256);
+      } catch (error) {
+        throw storageRefusal(error);
+      }
+    });
+  }
+
+  /** At the start: looks up whether messages refer to the files that were being sent when an earlier run ended. */
+  async settle(ledger: Referring): Promise<void> {
+    const unsettled = new Map([...this.#waiting.entries()].filter(([, { isUnsettled }]) => isUnsettled));
+    if (unsettled.size === 0) return;
+    const from = Math.min(...[...unsettled.values()].map(({ sent_from }) => sent_from ?? 0));
+    const referred = await referredFrom(ledger, from);
+    await this.#inTurn(async () => {
+      for (const [sha256, waiting] of unsettled) {
+        // A message may have taken it meanwhile.
+        if (this.#waiting.get(sha256) !== waiting || waiting.sending > 0) continue;
+        if (referred.has(sha256)) this.#waiting.remove(sha256);
+        else await this.#waiting.put(sha256, { ...waiting, sent_from: null });
+      }
+    });
+  }
+
+  async #write(chunks: Chunks, record: { sent_from: number | null } | null): Promise<Written> {
+    const { files, random } = this.#deps;
+    try {
+      await this.#makeDirectories();
+      const partial = this.#waiting.partial(random.uuid());
+      const written = await writeNew(files, partial, chunks, LIMITS.attachment.uploadBytes);
+      try {
+        await this.#inTurn(() => this.#place(partial, written, record));
+      } catch (error) {
+        unlinkIfThere(files, partial);
+        throw error;
+      }
+      return written;
+    } catch (error) {
+      throw isSystemError(error) ? storageRefusal(error) : error;
     }
   }
 
-  #kept(sha256: string): { path: string; bytes: number } | null {
-    return this.#file(join(this.#directory, sha256));
+  /** Once: nobody writes into a directory that isn't durable yet. */
+  #makeDirectories(): Promise<void> {
+    this.#directories ??= ensureDirectory(this.#deps.files, this.#directory)
+      .then(() => ensureDirectory(this.#deps.files, this.#uploads))
+      .catch((error: unknown) => {
+        this.#directories = null;
+        throw error;
+      });
+    return this.#directories;
   }
 
-  #locate(sha256: string): { path: string; bytes: number } | null {
-    return this.#kept(sha256) ?? this.#file(join(this.#uploads, sha256));
+  /** Gives a file that was written its name; the record comes first. */
+  async #place(
+    partial: string,
+    { bytes, sha256 }: Written,
+    record: { sent_from: number | null } | null,
+  ): Promise<void> {
+    const { files, clock } = this.#deps;
+    const waiting = this.#waiting.get(sha256);
+    const isThere = this.bytesOf(sha256) !== null;
+    if (record !== null && (waiting !== undefined || !isThere)) {
+      // Over an older upload of the same bytes, whose time to live begins anew.
+      const uploaded_at = new Date(clock.now()).toISOString();
+      const sent_from = waiting?.sent_from ?? record.sent_from;
+      await this.#waiting.put(sha256, { bytes, uploaded_at, sent_from });
+    }
+    if (isThere) files.unlink(partial);
+    else files.rename(partial, join(this.#directory, sha256));
+    await syncDirectory(files, this.#directory);
   }
 
-  #file(path: string): { path: string; bytes: number } | null {
-    const status = this.#deps.files.stat(path);
-    return status?.kind === "file" ? { path, bytes: status.bytes } : null;
+  /** Those of the files that have a record, which says now that a message may refer to them. */
+  async #begin(digests: readonly string[], sent_from: number): Promise<string[]> {
+    for (const sha256 of digests) if (this.bytesOf(sha256) === null) throw missing(sha256);
+    const sending = digests.filter((sha256) => this.#waiting.get(sha256) !== undefined);
+    for (const sha256 of sending) {
+      const waiting = this.#waiting.get(sha256)!;
+      try {
+        if (waiting.sent_from === null) await this.#waiting.put(sha256, { ...waiting, sent_from });
+      } catch (error) {
+        throw storageRefusal(error);
+      }
+    }
+    for (const sha256 of sending) this.#waiting.get(sha256)!.sending += 1;
+    return sending;
   }
+
+  /** Never throws: the message is recorded or refused already. A record that couldn't be removed is looked up at the next start. */
+  #end(sending: readonly string[], isReferred: boolean): void {
+    for (const sha256 of sending) {
+      const waiting = this.#waiting.get(sha256);
+      if (waiting === undefined) continue;
+      waiting.sending -= 1;
+      try {
+        if (isReferred) this.#waiting.remove(sha256);
+      } catch (error) {
+        this.#deps.log.warn("file_record", errorFields(error));
+      }
+    }
+  }
+
+  /** Changes of names and records, one after the other. */
+  #inTurn<Result>(step: () => Promise<Result>): Promise<Result> {
+    const result = this.#last.then(step);
+    this.#last = result.catch(() => undefined);
+    return result;
+  }
+}
+
+async function* covered(
+  chunks: AsyncIterable<Uint8Array>,
+  reservation: Reservation,
+): AsyncGenerator<Uint8Array> {
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    bytes += chunk.length;
+    reservation.cover(bytes);
+    yield chunk;
+  }
+}
+
+/** Digests that messages from this ordinal on refer to. */
+async function referredFrom(ledger: Referring, from: number): Promise<Set<string>> {
+  const referred = new Set<string>();
+  for (let first = from; first < ledger.count; first += EVENTS_PER_READ) {
+    const length = Math.min(EVENTS_PER_READ, ledger.count - first);
+    for (const { data } of ledger.readMany(Array.from({ length }, (_, at) => first + at))) {
+      if (!Array.isArray(data.attachments)) continue;
+      for (const { sha256 } of data.attachments as Partial<Attachment>[]) {
+        if (typeof sha256 === "string") referred.add(sha256);
+      }
+    }
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
+  }
+  return referred;
 }
 
 /** How an attachment stands in a message. */
@@ -237,5 +326,5 @@ export function missing(sha256: string): Refusal {
 }
 
 function isSystemError(error: unknown): boolean {
-  return error instanceof Error && !(error instanceof Refusal) && "syscall" in error;
+  return /^E[A-Z0-9]+$/.test(errorCode(error) ?? "");
 }

@@ -11,7 +11,7 @@ import type { CallContext, Caller } from "../../shared/operations/caller.ts";
 import type { InputOf, ResultOf } from "../../shared/operations/registry.ts";
 import { resolveRecipients } from "../groups/recipients.ts";
 import { errorFields } from "../platform/log.ts";
-import { carriesFiles, checkBody, gatherAttachments } from "./attachments.ts";
+import { checkBody, withAttachments } from "./attachments.ts";
 import { type GroupRoom, type MessagingDependencies, type Rooms, wakeGroup } from "./group-room.ts";
 import { once } from "./idempotency.ts";
 import { EVENTS } from "./kinds.ts";
@@ -93,21 +93,20 @@ export class CrossGroup {
       mode,
       sender: caller.kind === "actor" ? { kind: "remote" } : { kind: "user" },
     });
-    const attachments = carriesFiles(said)
-      ? await gatherAttachments(room, this.#deps.projects, said, caller)
-      : [];
-    const data = messageData({
-      mode,
-      audience: { to: [], to_generations: {} },
-      author,
-      said,
-      attachments,
-      reply_to,
-      digest,
-      destination: { group_id: dst_group_id, group_title: title, audience, reply_to: address.remote },
-    });
     const key = said.client_id === undefined ? undefined : messageKey(author, said.client_id);
-    const [placed] = await room.ledger.appendAll([room.event(EVENTS.message, author.by, data, key)]);
+    const [placed] = await withAttachments(room, this.#deps.projects, said, caller, (attachments) => {
+      const data = messageData({
+        mode,
+        audience: { to: [], to_generations: {} },
+        author,
+        said,
+        attachments,
+        reply_to,
+        digest,
+        destination: { group_id: dst_group_id, group_title: title, audience, reply_to: address.remote },
+      });
+      return room.ledger.appendAll([room.event(EVENTS.message, author.by, data, key)]);
+    });
     return this.#transfer(room, placed!.event, false);
   }
 
@@ -162,11 +161,12 @@ export class CrossGroup {
     const { data, by } = source;
     const destination = this.#rooms.get(data.dst_group_id as string);
     const attachments = data.attachments as Attachment[];
-    for (const { sha256 } of attachments) {
+    const { count } = destination.ledger;
+    const digests = attachments.map(({ sha256 }) => sha256);
+    for (const sha256 of digests) {
       if (destination.blobs.bytesOf(sha256) === null)
-        await destination.blobs.write(room.blobs.read(sha256).chunks);
+        await destination.blobs.take(room.blobs.read(sha256).chunks, count);
     }
-    await destination.blobs.keep(attachments.map(({ sha256 }) => sha256));
     const { group_id } = room.group;
     const said = { ...(data as unknown as Said), paths: [], client_id: undefined };
     const author: Author = { by, title: data.sender_title as string };
@@ -188,7 +188,9 @@ export class CrossGroup {
       }),
     );
     arriving.id = remoteId(group_id, source.id);
-    const [placed] = await destination.ledger.appendAll([arriving]);
+    const [placed] = await destination.blobs.send(digests, count, () =>
+      destination.ledger.appendAll([arriving]),
+    );
     if (by === "user" && data.message_mode !== "mail" && destination.group.record.state === "idle") {
       await wakeGroup(destination, this.#deps.log);
     }

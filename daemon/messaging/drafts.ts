@@ -1,9 +1,10 @@
 /** Operations `draft_get` and `draft_put`: the person's unsent text, one owner-only document per Group, the same in every browser. */
 import { join } from "node:path";
 import * as z from "zod";
+import { Refusal } from "../../shared/errors.ts";
 import type { InputOf, ResultOf } from "../../shared/operations/registry.ts";
 import { JsonDocument } from "../home/documents.ts";
-import { ensureDirectory } from "../home/durable.ts";
+import { ensureDirectory, storageRefusal } from "../home/durable.ts";
 import { timestamp } from "../platform/clock.ts";
 import type { GroupRoom, MessagingDependencies, Rooms } from "./group-room.ts";
 
@@ -26,28 +27,34 @@ export class Drafts {
 
   async get(input: InputOf<"draft_get">): Promise<ResultOf<"draft_get">> {
     const document = await this.#open(this.#rooms.get(input.group_id));
-    if (document === null || document.value.draft === null) return { draft: null, updated_at: null };
-    return { draft: document.value.draft, updated_at: document.value.updated_at };
+    return { draft: document?.value.draft ?? null, updated_at: versionOf(document) };
   }
 
   async put(input: InputOf<"draft_put">): Promise<ResultOf<"draft_put">> {
     const room = this.#rooms.get(input.group_id);
     const stored: StoredDraft = { v: 1, draft: input.draft, updated_at: timestamp(this.#deps.clock) };
+    const { based_on } = input;
+    let overtaken = false;
     // One after the other: the first of them makes the document.
     const next = this.#open(room).then(async (document) => {
+      overtaken = based_on !== undefined && based_on !== versionOf(document);
+      if (overtaken) return document;
       if (document === null) return input.draft === null ? null : await this.#create(room, stored);
       await document.update(() => stored);
       return document;
     });
     this.#keep(room, next);
     await next;
+    if (overtaken) throw new Refusal("conflict");
     return { updated_at: input.draft === null ? null : stored.updated_at };
   }
 
   #open(room: GroupRoom): Promise<JsonDocument<StoredDraft> | null> {
     let document = this.#documents.get(room);
     if (document === undefined) {
-      document = JsonDocument.read(this.#options(room));
+      document = JsonDocument.read(this.#options(room)).catch((error: unknown) => {
+        throw storageRefusal(error);
+      });
       this.#keep(room, document);
     }
     return document;
@@ -70,4 +77,9 @@ export class Drafts {
     const path = join(room.group.paths.drafts, "user.json");
     return { files: this.#deps.files, path, version: 1, schema: StoredDraft };
   }
+}
+
+/** What tells one text from the next; null when there is none. */
+function versionOf(document: JsonDocument<StoredDraft> | null): string | null {
+  return document === null || document.value.draft === null ? null : document.value.updated_at;
 }

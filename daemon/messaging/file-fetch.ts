@@ -7,7 +7,7 @@ import type { CallContext } from "../../shared/operations/caller.ts";
 import type { InputOf, ResultOf } from "../../shared/operations/registry.ts";
 import { createInScope } from "../groups/scopes.ts";
 import type { ProjectFiles } from "../platform/project-files.ts";
-import { pour } from "./blobs.ts";
+import { pour } from "./file-streams.ts";
 import type { GroupRoom, Rooms } from "./group-room.ts";
 
 const NAME_BYTES = 200;

@@ -1,14 +1,14 @@
 /** Operation `group_export`: ledger, Actors and files of a Group in one new file, without secrets. Appends go on meanwhile. */
 import { createHash } from "node:crypto";
-import { isAbsolute } from "node:path";
+import { dirname, isAbsolute } from "node:path";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { CallContext } from "../../shared/operations/caller.ts";
 import type { InputOf, ResultOf } from "../../shared/operations/registry.ts";
 import { PRODUCT_VERSION } from "../../shared/version.ts";
-import { errorCode, storageRefusal } from "../home/durable.ts";
+import { errorCode, storageRefusal, syncDirectory } from "../home/durable.ts";
 import { type Clock, timestamp } from "../platform/clock.ts";
-import { writeNew } from "./blobs.ts";
+import { writeNew } from "./file-streams.ts";
 import type { GroupRoom, MessagingDependencies, Rooms } from "./group-room.ts";
 import { EXPORT_CHUNK_BYTES, EXPORT_FORMAT, EXPORT_VERSION, type ExportHeader } from "./transfer-format.ts";
 
@@ -35,6 +35,7 @@ export async function exportGroup(
   try {
     const lines = encoded(room, deps.clock, counts);
     const { bytes } = await writeNew(deps.files, path, lines, LIMITS.body.importBytes);
+    await syncDirectory(deps.files, dirname(path));
     return { path, bytes, ...counts };
   } catch (error) {
     if (error instanceof Refusal) throw error;

@@ -12,7 +12,7 @@ import type { InputOf, ResultOf } from "../../shared/operations/registry.ts";
 import type { GroupRegistry } from "../groups/registry.ts";
 import type { GroupPaths } from "../home/paths.ts";
 import { Ledger } from "../ledger/ledger.ts";
-import type { NewEvent } from "../ledger/types.ts";
+import type { KeyRule, NewEvent } from "../ledger/types.ts";
 import type { OpenFile } from "../platform/files.ts";
 import { BlobStore } from "./blobs.ts";
 import type { MessagingDependencies } from "./group-room.ts";
@@ -26,6 +26,7 @@ import {
   EXPORT_LINE_BYTES,
   ExportHeader,
 } from "./transfer-format.ts";
+import { UploadQuota } from "./upload-quota.ts";
 
 const BATCH_EVENTS = 256;
 const BATCH_BYTES = 512 * 1024;
@@ -131,16 +132,15 @@ function openExport(deps: MessagingDependencies, path: string): OpenFile {
 }
 
 async function importBlobs(lines: Lines, deps: MessagingDependencies, paths: GroupPaths): Promise<number> {
-  const store = new BlobStore(deps, paths.blobs);
+  const store = new BlobStore(deps, paths.blobs, new UploadQuota().group());
   const digests = new Set<string>();
   for (;;) {
     const line = await lines.take(BlobLine, "blob");
     if (line === null) break;
     const { sha256, bytes } = line.blob;
     if (digests.has(sha256)) throw invalid("A file comes twice.", lines.number);
-    const written = await store.write(blobChunks(lines, bytes));
+    const written = await store.add(blobChunks(lines, bytes));
     if (written.sha256 !== sha256) throw invalid("A file's digest is wrong.", lines.number);
-    await store.keep([sha256]);
     digests.add(sha256);
   }
   return digests.size;
@@ -186,7 +186,7 @@ async function importEvents(
       if (bytes > LIMITS.ledger.lineBytes - 1024) throw invalid("An event is too large.", lines.number);
       if (batch.length === BATCH_EVENTS || batchBytes + bytes > BATCH_BYTES) await flush();
       const event: NewEvent = { id, ts, kind, scope_key, by, data };
-      const key = keyOf(headOf(line.event));
+      const key = keyText(keyOf(headOf(line.event)), line.event.data);
       if (key !== undefined) event.key = key;
       batch.push(event);
       batchIds.add(id);
@@ -197,6 +197,13 @@ async function importEvents(
   } finally {
     await ledger.close();
   }
+}
+
+/** A key in full, as an append takes it. */
+function keyText(key: string | KeyRule | undefined, data: Record<string, unknown>): string | undefined {
+  if (typeof key !== "object") return key;
+  const rest = data[key.member];
+  return typeof rest === "string" && rest !== "" ? key.prefix + rest : undefined;
 }
 
 /** What `keyOf` needs of an event in hand. */

@@ -14,8 +14,16 @@ import type { ProjectFiles } from "../platform/project-files.ts";
 import type { Random } from "../platform/random.ts";
 import type { ActorQueue } from "./actor-queue.ts";
 import type { BlobStore } from "./blobs.ts";
+import { MailHold } from "./mail-hold.ts";
 import type { Author } from "./message-event.ts";
 import type { MessageProjection } from "./projection.ts";
+
+/** Smaller ones, for tests. */
+export interface MessagingLimits {
+  historyScanBytes: number;
+  waitingBytes: number;
+  waitingBytesPerHome: number;
+}
 
 export interface MessagingDependencies {
   files: Files;
@@ -23,6 +31,7 @@ export interface MessagingDependencies {
   random: Random;
   projects: ProjectFiles;
   log: Log;
+  limits?: Partial<MessagingLimits>;
   /** Working states of Actors that run in terminals; without it they are unavailable. */
   workingState?(group_id: string, actor: StoredActor): WorkingState;
 }
@@ -101,6 +110,12 @@ export class GroupRoom {
     return this.projection.queue(actor.id, actor.generation);
   }
 
+  /** Mail that no session has taken. */
+  unreadMail(actor: Pick<StoredActor, "id" | "generation">): number {
+    const mail = this.queueOf(actor)?.mail;
+    return mail === undefined ? 0 : mail.count - mail.countThrough(this.desk(actor.id).mail.through);
+  }
+
   /** Throws event_not_found unless the event is there and, for an Actor, one that it sent or was sent. */
   visible(caller: Caller, event_id: string): { ordinal: number; event: LedgerEvent } {
     const ordinal = this.ledger.ordinalOf(event_id);
@@ -140,6 +155,7 @@ export class GroupRoom {
 
 /** Where one Actor's messages are taken and acknowledged, one step after the other. */
 export class Desk {
+  readonly mail = new MailHold();
   readonly #waiting = new Set<() => void>();
   #last: Promise<unknown> = Promise.resolve();
   /** Monotonic time of the last hand-out of direct messages. */

@@ -1,8 +1,9 @@
 /**
- * Operations `inbox_read`, `inbox_peek` and `feed_read`, and the external runner's side of them (core-model.md, "Actor"): what an Actor is
- * handed is claimed in the ledger first; acknowledged by naming the batch or by any later call of the session that got it; and handed out
- * again, marked, when that session has ended without it. Paused and stopped Groups and disabled Actors are handed nothing: their reads
- * wait on and answer empty.
+ * Operations `inbox_read`, `inbox_peek` and `feed_read`, and the external runner's side of them (core-model.md, "Actor"): the direct
+ * messages that an Actor is handed are claimed in the ledger first, and its Mail is held by the session, which moves the cursor later. Both
+ * are acknowledged by naming the batch or by any later call of the session that got it; and handed out again, marked, when that session has
+ * ended without it. A call without a session moves the cursor at once. Paused and stopped Groups and disabled Actors are handed nothing:
+ * their reads wait on and answer empty.
  */
 import { Refusal } from "../../shared/errors.ts";
 import type { LedgerEvent } from "../../shared/events.ts";
@@ -153,8 +154,9 @@ export class Inbox {
       this.#isWaiting(room, session, true);
       await this.#sleep(room, caller.actor_id, until - now, context.signal);
     }
-    const queue = room.projection.queue(caller.actor_id, caller.generation);
-    return { messages: [], batch_id: null, cursor: queue?.cursor ?? null, unread: queue?.mail.count ?? 0 };
+    const who = { id: caller.actor_id, generation: caller.generation };
+    const cursor = room.queueOf(who)?.cursor ?? null;
+    return { messages: [], batch_id: null, cursor, unread: room.unreadMail(who) };
   }
 
   /** What people see of it: a wait lasts until the call ends, also while it looks for messages. */
@@ -203,12 +205,12 @@ export class Inbox {
     const messages: InboxMessage[] = [];
     const events: NewEvent[] = [];
     const claimed: LedgerEvent[] = [];
-    let lastMail: LedgerEvent | undefined;
+    let lastMail: { event_id: string; ordinal: number } | undefined;
     for (const [at, event] of read.entries()) {
       const ordinal = selection.ordinals[at]!;
       const redelivered = selection.redelivered.has(ordinal);
       if (selection.mail.has(ordinal)) {
-        lastMail = event;
+        lastMail = { event_id: event.id, ordinal };
         messages.push({ event, delivery: "mail", redelivered });
         continue;
       }
@@ -217,28 +219,32 @@ export class Inbox {
       const kind = event.kind === EVENTS.notify ? "notice" : "direct";
       messages.push({ event, delivery: kind, redelivered });
     }
-    if (lastMail !== undefined) events.push(mailRead(room, actor, lastMail.id, actor.id));
-    const holds = claimed.length > 0 && this.#sessions.hold(session, batch_id);
+    const holdsMail = lastMail !== undefined && session.name !== null;
+    const isBatch = claimed.length > 0 || holdsMail;
+    if (lastMail !== undefined && !holdsMail) events.push(mailRead(room, actor, lastMail.event_id, actor.id));
+    if (isBatch) this.#sessions.hold(session, batch_id);
     try {
-      await room.ledger.appendAll(events);
+      if (events.length > 0) await room.ledger.appendAll(events);
     } catch (error) {
-      this.#sessions.drop(room.group, batch_id);
+      this.#sessions.drop(session.identity, batch_id);
       throw error;
     }
-    if (claimed.length > 0) room.desk(actor.id).handedOutAt = this.#deps.clock.monotonic();
-    if (claimed.length > 0 && (signal.aborted || !holds)) {
+    const desk = room.desk(actor.id);
+    if (claimed.length > 0) desk.handedOutAt = this.#deps.clock.monotonic();
+    if (isBatch && (signal.aborted || !this.#sessions.isHeld(session.identity, batch_id))) {
       await this.#handBack(room, actor, claimed, batch_id);
       return null;
     }
-    if (holds) session.batches.set(batch_id, true);
+    if (isBatch) session.batches.set(batch_id, true);
+    if (lastMail !== undefined && holdsMail) desk.mail.take({ batch_id, ...lastMail, holder: session });
     session.took = messages.length;
     session.isWaiting = false;
     this.#changed(room.group.group_id, actor.id);
     return {
       messages,
-      batch_id: claimed.length > 0 ? batch_id : null,
+      batch_id: isBatch ? batch_id : null,
       cursor: queue.cursor,
-      unread: queue.mail.count,
+      unread: room.unreadMail(actor),
     };
   }
 
@@ -248,7 +254,13 @@ export class Inbox {
    */
   #select(room: GroupRoom, queue: ActorQueue, limit: number, takesDirect: boolean): Selection {
     const selection: Selection = { ordinals: [], mail: new Set(), redelivered: new Set() };
-    for (let at = 0; at < Math.min(limit, queue.mail.count); at += 1) selection.mail.add(queue.mail.at(at));
+    const hold = room.desk(queue.actor_id).mail;
+    const mailCount = hold.through > queue.cursorOrdinal ? 0 : Math.min(limit, queue.mail.count);
+    for (let at = 0; at < mailCount; at += 1) {
+      const ordinal = queue.mail.at(at);
+      selection.mail.add(ordinal);
+      if (hold.wasHandedOut(ordinal)) selection.redelivered.add(ordinal);
+    }
     const candidates = [...selection.mail];
     if (takesDirect && this.#intervalEnd(room, queue.actor_id) <= this.#deps.clock.monotonic()) {
       for (let at = 0; at < Math.min(limit, queue.pending.count); at += 1)
@@ -259,8 +271,9 @@ export class Inbox {
         candidates.push(ordinal);
         if (redelivered) selection.redelivered.add(ordinal);
       }
+      const owner = { group_id: room.group.group_id, actor_id: queue.actor_id };
       for (const { ordinal, batch_id } of queue.claimed.values()) {
-        if (this.#sessions.isHeld(room.group, batch_id)) continue;
+        if (this.#sessions.isHeld(owner, batch_id)) continue;
         candidates.push(ordinal);
         selection.redelivered.add(ordinal);
       }
@@ -286,19 +299,25 @@ export class Inbox {
     };
   }
 
-  /** Notes the batch as accepted; one that isn't open (any more) changes nothing, so that acknowledging is idempotent. */
+  /** Notes the batch as accepted and moves the cursor over its Mail; one that isn't open (any more) changes nothing, so that acknowledging is idempotent. */
   #accept(room: GroupRoom, caller: ActorCaller, batch_id: string, reason: string): Promise<void> {
-    return room.desk(caller.actor_id).inTurn(async () => {
+    const desk = room.desk(caller.actor_id);
+    return desk.inTurn(async () => {
       const actor = room.self(caller);
-      const taken = [...(room.queueOf(actor)?.claimed ?? [])].filter(
-        ([, claim]) => claim.batch_id === batch_id,
-      );
-      if (taken.length > 0) {
-        await room.ledger.appendAll(
-          taken.map(([id]) => delivery(room, actor, id, batch_id, "accepted", reason)),
-        );
+      const queue = room.queueOf(actor);
+      const events: NewEvent[] = [];
+      for (const [id, claim] of queue?.claimed ?? []) {
+        if (claim.batch_id === batch_id) events.push(delivery(room, actor, id, batch_id, "accepted", reason));
       }
-      this.#sessions.drop(room.group, batch_id);
+      const mail = desk.mail.of(batch_id);
+      // The person may have read it in the Actor's stead.
+      if (mail !== null && (queue?.mail.countThrough(mail.ordinal) ?? 0) > 0) {
+        events.push(mailRead(room, actor, mail.event_id, actor.id));
+      }
+      if (events.length > 0) await room.ledger.appendAll(events);
+      desk.mail.settle(batch_id);
+      this.#sessions.drop(caller, batch_id);
+      if (mail !== null) desk.wake();
     });
   }
 
@@ -310,12 +329,13 @@ export class Inbox {
     batch_id: string,
   ): Promise<void> {
     try {
+      if (claimed.length === 0) return;
       await room.ledger.appendAll(
         claimed.map(({ id }) => delivery(room, actor, id, batch_id, "failed", HANDED_BACK)),
       );
     } finally {
       // Without its holder the claim is handed out again even if this couldn't be noted.
-      this.#sessions.drop(room.group, batch_id);
+      this.#sessions.drop({ group_id: room.group.group_id, actor_id: actor.id }, batch_id);
     }
   }
 

@@ -3,7 +3,7 @@ import { hash } from "node:crypto";
 import type { Attachment, MessageMode } from "../../shared/model.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
 import type { Audience } from "../groups/recipients.ts";
-import type { EventHead } from "../ledger/types.ts";
+import type { EventHead, KeyRule } from "../ledger/types.ts";
 import { EVENTS } from "./kinds.ts";
 
 /** Who speaks, as the credential says. */
@@ -102,11 +102,11 @@ export function noticeKey(
 }
 
 /** The key of an event in the ledger (`LedgerOptions.keyOf`). */
-export function keyOf(event: EventHead): string | undefined {
+export function keyOf(event: EventHead): string | KeyRule | undefined {
   if (event.kind === EVENTS.message) {
-    const clientId = event.string("client_id");
-    if (clientId === undefined || clientId === "") return undefined;
-    return messageKey({ by: event.by, generation: event.string("sender_generation") }, clientId);
+    if (event.string("client_id") === undefined) return undefined;
+    const author = { by: event.by, generation: event.string("sender_generation") };
+    return { prefix: messageKey(author, ""), member: "client_id" };
   }
   if (event.kind !== EVENTS.notify) return undefined;
   const kind = event.string("kind");

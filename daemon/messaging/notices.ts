@@ -126,12 +126,13 @@ export class Notices {
     return due.sort((a, b) => a.at - b.at).slice(0, limit);
   }
 
-  /** Mail is ordered by time, so the first that isn't due ends it. */
+  /** Mail is ordered by time, so the first that isn't due ends it. What a session holds needs no notice. */
   #dueMail(actor: StoredActor, after: number, now: number, limit: number, due: Due[]): void {
     const queue = this.#room.queueOf(actor);
     if (queue === undefined) return;
     const { mail } = queue;
-    const start = mail.countThrough(queue.mailNoticed);
+    const held = this.#room.desk(actor.id).mail.through;
+    const start = mail.countThrough(Math.max(queue.mailNoticed, held));
     for (let place = start; place < Math.min(mail.count, start + limit); place += 1) {
       const ordinal = mail.at(place);
       const { id, ts } = this.#room.ledger.read(ordinal);

@@ -3,6 +3,8 @@
  * order wins (core-model.md, "Inbox and obligations"). A part of the projection.
  */
 
+import type { SavedObligation } from "./saved-projection.ts";
+
 interface Owed {
   generation: string;
   noticed: boolean;
@@ -97,9 +99,8 @@ export class Obligations {
     ]);
   }
 
-  decode(encoded: unknown[]): void {
-    for (const entry of encoded) {
-      const [id, ordinal, ts, owed] = entry as [string, number, string, [string, string, boolean][]];
+  decode(encoded: readonly SavedObligation[]): void {
+    for (const [id, ordinal, ts, owed] of encoded) {
       this.add(id, ordinal, ts, owed);
       for (const [recipient, , noticed] of owed) if (noticed) this.noticed(id, recipient);
     }

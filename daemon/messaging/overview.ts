@@ -25,7 +25,7 @@ export function countsOf(room: GroupRoom): GroupCounts {
 export function presenceOf(rooms: Rooms, room: GroupRoom, sessions: Sessions, actor: StoredActor): Presence {
   const queue = room.queueOf(actor);
   const counts = {
-    unread_mail: queue?.mail.count ?? 0,
+    unread_mail: room.unreadMail(actor),
     pending: (queue?.pending.count ?? 0) + (queue?.returned.size ?? 0),
   };
   if (actor.runner === "pty") return { ...rooms.workingState(room.group.group_id, actor), ...counts };
@@ -99,7 +99,7 @@ export function bootstrap(
       enabled: actor.enabled,
       presence: presenceOf(rooms, room, sessions, actor),
     })),
-    unread_mail: queue?.mail.count ?? 0,
+    unread_mail: room.unreadMail(me),
     pending_messages: queue?.unacknowledged ?? 0,
     open_requests: room.ledger.readMany(owed.sort((a, b) => a - b)),
   };

@@ -8,6 +8,7 @@ import { ActorQueue } from "./actor-queue.ts";
 import { Backlog } from "./backlog.ts";
 import { EVENTS, HANDED_BACK } from "./kinds.ts";
 import { Obligations } from "./obligations.ts";
+import { SavedProjection } from "./saved-projection.ts";
 
 /** Bookkeeping that doesn't count as something that happened in the Group. */
 const SILENT = new Set<string>([EVENTS.mailRead, EVENTS.delivery, EVENTS.receipt, EVENTS.actorActivity]);
@@ -35,7 +36,9 @@ export class MessageProjection implements Projection {
   readonly #ended = new Map<string, number>();
   /** Cross-group messages from here that have no receipt: id to ordinal. */
   readonly #halfDone = new Map<string, number>();
+  /** By shape of the event. */
   readonly #addresses = new WeakMap<object, Address>();
+  readonly #actors = new WeakMap<object, Addressee>();
   #unread = new Backlog();
   #personCursor = -1;
   #lastOrdinal = -1;
@@ -99,10 +102,10 @@ export class MessageProjection implements Projection {
         this.#message(event, ordinal);
         break;
       case EVENTS.mailRead:
-        this.#mailRead(event.data);
+        this.#mailRead(event);
         break;
       case EVENTS.delivery:
-        this.#delivery(event.data);
+        this.#delivery(event);
         break;
       case EVENTS.deliveryRequest:
         this.#deliveryRequest(event.data, ordinal);
@@ -111,7 +114,7 @@ export class MessageProjection implements Projection {
         this.#cancelled(event.data);
         break;
       case EVENTS.receipt:
-        this.#halfDone.delete(string(event.data.source_event_id));
+        this.#halfDone.delete(event.string("source_event_id") ?? "");
         break;
       case EVENTS.notify:
         this.#notify(event, ordinal);
@@ -152,15 +155,7 @@ export class MessageProjection implements Projection {
   }
 
   restore(bytes: Uint8Array): void {
-    const saved = JSON.parse(Buffer.from(bytes).toString()) as {
-      queues: unknown[][];
-      ended: [string, number][];
-      obligations: unknown[];
-      halfDone: [string, number][];
-      unread: string;
-      personCursor: number;
-      lastOrdinal: number;
-    };
+    const saved = SavedProjection.parse(JSON.parse(Buffer.from(bytes).toString()));
     this.reset();
     for (const encoded of saved.queues) {
       const queue = ActorQueue.decode(encoded);
@@ -232,12 +227,12 @@ export class MessageProjection implements Projection {
     return address;
   }
 
-  #mailRead(data: Data): void {
-    const id = string(data.event_id);
-    const actor = string(data.actor_id);
-    if (actor !== "user") {
-      this.queue(actor, string(data.actor_generation))?.read(id);
-      this.#touched.add(actor);
+  #mailRead(event: EventHead): void {
+    const id = event.string("event_id") ?? "";
+    const { recipient, name } = this.#concerned(event);
+    if (recipient !== "user") {
+      this.#queues.get(name)?.read(id);
+      this.#touched.add(recipient);
       return;
     }
     const place = this.#unread.find(id);
@@ -247,15 +242,28 @@ export class MessageProjection implements Projection {
     this.#countsTouched = true;
   }
 
-  #delivery(data: Data): void {
-    const actor = string(data.actor_id);
-    const queue = this.queue(actor, string(data.actor_generation));
+  #delivery(event: EventHead): void {
+    const { recipient, name } = this.#concerned(event);
+    const queue = this.#queues.get(name);
     if (queue === undefined) return;
-    const source = string(data.source_event_id);
-    if (data.state === "claimed") queue.claim(source, string(data.batch_id));
-    else if (data.state === "failed" && data.reason === HANDED_BACK) queue.handBack(source);
+    const source = event.string("source_event_id") ?? "";
+    const state = event.string("state");
+    if (state === "claimed") queue.claim(source, event.string("batch_id") ?? "");
+    else if (state === "failed" && event.string("reason") === HANDED_BACK) queue.handBack(source);
     else queue.settle(source);
-    this.#touched.add(actor);
+    this.#touched.add(recipient);
+  }
+
+  /** The Actor that the event is about, in its generation. */
+  #concerned(event: EventHead): Addressee {
+    const { shape } = event;
+    const known = shape ? this.#actors.get(shape) : undefined;
+    if (known !== undefined) return known;
+    const recipient = event.string("actor_id") ?? "";
+    const generation = event.string("actor_generation") ?? "";
+    const concerned = { recipient, generation, name: key(recipient, generation) };
+    if (shape) this.#actors.set(shape, concerned);
+    return concerned;
   }
 
   #deliveryRequest(data: Data, ordinal: number): void {

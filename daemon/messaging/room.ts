@@ -8,6 +8,7 @@ import type { GroupCounts } from "../groups/handlers.ts";
 import type { LaunchTokens } from "../groups/launch-tokens.ts";
 import type { GroupRegistry } from "../groups/registry.ts";
 import type { Placed, Projection } from "../ledger/types.ts";
+import { errorFields } from "../platform/log.ts";
 import { type BlobReading, BlobStore, describeAttachment } from "./blobs.ts";
 import { cancelReplyRequest } from "./cancellation.ts";
 import { CrossGroup } from "./cross-group.ts";
@@ -25,12 +26,14 @@ import {
 } from "./group-room.ts";
 import { Inbox } from "./inbox.ts";
 import { keyOf } from "./message-event.ts";
+import { messageHistory } from "./message-history.ts";
 import { Notices } from "./notices.ts";
 import { bootstrap, countsOf, presenceOf } from "./overview.ts";
 import { MessageProjection } from "./projection.ts";
 import { Reads } from "./reads.ts";
 import { Sending } from "./sending.ts";
-import { type ActorIdentity, type Lifeline, Sessions } from "./sessions.ts";
+import { type ActorIdentity, type Lifeline, type Session, Sessions } from "./sessions.ts";
+import { UploadQuota } from "./upload-quota.ts";
 
 export type MessagingOperation =
   | "send"
@@ -75,6 +78,7 @@ export class Messaging implements Rooms {
   readonly #projections = new Map<string, MessageProjection>();
   readonly #presence = new Set<PresenceListener>();
   readonly #counts = new Set<CountsListener>();
+  readonly #quota: UploadQuota;
   readonly #sessions: Sessions;
   readonly #cross: CrossGroup;
   readonly #sending: Sending;
@@ -86,12 +90,10 @@ export class Messaging implements Rooms {
 
   constructor(deps: MessagingDependencies) {
     this.#deps = deps;
+    this.#quota = new UploadQuota(deps.limits);
     this.#sessions = new Sessions({
       clock: deps.clock,
-      ended: ({ identity: { group_id, actor_id } }) => {
-        this.find(group_id)?.wake(actor_id);
-        this.#tellPresence(group_id, actor_id);
-      },
+      ended: (session) => this.#sessionEnded(session),
     });
     this.#cross = new CrossGroup(this, deps);
     this.#sending = new Sending(this, deps, this.#cross);
@@ -129,7 +131,10 @@ export class Messaging implements Rooms {
         ),
       ),
     );
-    for (const { room } of this.#attached.values()) await this.#cross.completeAll(room);
+    for (const { room } of this.#attached.values()) {
+      await this.#settleFiles(room);
+      await this.#cross.completeAll(room);
+    }
   }
 
   /** Throws group_not_found, group_busy or group_unavailable. */
@@ -155,7 +160,8 @@ export class Messaging implements Rooms {
       file_fetch: (input, context) => fetchFile(this, this.#deps.projects, input, context),
       message_deliver: (input, context) => deliverAgain(this, input, context),
       reply_request_cancel: (input, context) => cancelReplyRequest(this, input, context),
-      message_history: (input, context) => this.#reads.history(input, context),
+      message_history: (input, context) =>
+        messageHistory(this, input, context, this.#deps.limits?.historyScanBytes),
       inbox_peek: (input, context) => this.#inbox.peek(input, context),
       inbox_read: (input, context) => this.#inbox.read(input, context),
       feed_read: (input) => this.#inbox.feedRead(input),
@@ -235,15 +241,15 @@ export class Messaging implements Rooms {
     this.#inbox.later(caller, this.#sessions.touch(caller, caller.session));
   }
 
-  /** Streams a file into the Group; a throw of the stream, or of a limit, leaves nothing behind. */
+  /** Streams a file into the Group, of `bytes` when that is known; a throw of the stream, or of a limit, leaves nothing behind. */
   async upload(
     group_id: string,
     chunks: AsyncIterable<Uint8Array>,
-    file: { name: string; mime_type: string },
+    { bytes, ...file }: { name: string; mime_type: string; bytes?: number },
   ): Promise<Attachment> {
     const { blobs } = this.get(group_id);
-    blobs.collect({ partial: false });
-    return describeAttachment(await blobs.write(chunks), file);
+    await blobs.collect();
+    return describeAttachment(await blobs.upload(chunks, bytes), file);
   }
 
   /** Throws blob_not_found. `end` is exclusive; both are cut to the file. */
@@ -265,14 +271,28 @@ export class Messaging implements Rooms {
     const projection = this.#projections.get(group_id);
     if (projection === undefined) throw new Error(`${group_id} was opened without its projection`);
     this.#projections.delete(group_id);
-    const blobs = new BlobStore(this.#deps, group.paths.blobs);
+    const blobs = new BlobStore(this.#deps, group.paths.blobs, this.#quota.group());
     const room = new GroupRoom(group, projection, blobs);
     const notices = new Notices(room, this.#deps);
     const unfollow = group.ledger.follow((placed) => this.#appended(room, notices, placed));
     this.#attached.set(group_id, { room, notices, unfollow });
-    blobs.collect({ partial: true });
+    try {
+      blobs.load();
+    } catch (error) {
+      this.#deps.log.warn("files", { group_id, ...errorFields(error) });
+    }
     projection.takeTouched();
     notices.reconsider();
+  }
+
+  /** Files that no message took, and those that were being sent when the last run ended. */
+  async #settleFiles({ blobs, ledger, group }: GroupRoom): Promise<void> {
+    try {
+      await blobs.settle(ledger);
+      await blobs.collect();
+    } catch (error) {
+      this.#deps.log.warn("files", { group_id: group.group_id, ...errorFields(error) });
+    }
   }
 
   #detach(group_id: string): void {
@@ -281,6 +301,7 @@ export class Messaging implements Rooms {
     this.#attached.delete(group_id);
     attached.unfollow();
     attached.notices.close();
+    attached.room.blobs.close();
     this.#sessions.endWhere((identity) => identity.group_id === group_id, new Refusal("group_not_found"));
     attached.room.wake();
   }
@@ -302,6 +323,15 @@ export class Messaging implements Rooms {
     attached.notices.reconsider();
     attached.room.wake();
     for (const { id } of actors) this.#tellPresence(group_id, id);
+  }
+
+  /** What it held is handed out again. */
+  #sessionEnded(session: Session): void {
+    const { group_id, actor_id } = session.identity;
+    const attached = this.#attached.get(group_id);
+    if (attached?.room.desk(actor_id).mail.release(session) === true) attached.notices.reconsider();
+    attached?.room.wake(actor_id);
+    this.#tellPresence(group_id, actor_id);
   }
 
   #appended(room: GroupRoom, notices: Notices, _placed: readonly Placed[]): void {

@@ -8,7 +8,7 @@ import { withJson } from "../../shared/operations/known-json.ts";
 import type { InputOf, ResultOf } from "../../shared/operations/registry.ts";
 import { type Audience, resolveRecipients, type Sender } from "../groups/recipients.ts";
 import type { Placed } from "../ledger/types.ts";
-import { carriesFiles, checkBody, gatherAttachments } from "./attachments.ts";
+import { carriesFiles, checkBody, withAttachments } from "./attachments.ts";
 import { type CrossGroup, remoteId } from "./cross-group.ts";
 import { type GroupRoom, type MessagingDependencies, type Rooms, wakeGroup } from "./group-room.ts";
 import { once } from "./idempotency.ts";
@@ -77,6 +77,7 @@ export class Sending {
         throw new Refusal("invalid_attachments", { details: { name, limit: uploadBytes } });
       }
     }
+    room.blobs.checkQuota(input.files.reduce((sum, { bytes }) => sum + bytes, 0));
     const mode = input.message_mode ?? defaultMode(caller, input.to);
     let to: readonly string[] = input.to;
     if (input.reply_to !== undefined) {
@@ -182,7 +183,7 @@ export class Sending {
         return wakeGroup(room, this.#deps.log).then(() => sent);
       });
     if (!carriesFiles(said)) return submit([]);
-    return gatherAttachments(room, this.#deps.projects, said, caller).then(submit);
+    return withAttachments(room, this.#deps.projects, said, caller, submit);
   }
 }
 

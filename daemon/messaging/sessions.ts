@@ -105,14 +105,14 @@ export class Sessions {
   }
 
   /** The batch was acknowledged or taken back. */
-  drop(actor: { group_id: string }, batch_id: string): void {
+  drop(actor: BatchOwner, batch_id: string): void {
     const key = batchKey(actor, batch_id);
     this.#byBatch.get(key)?.batches.delete(batch_id);
     this.#byBatch.delete(key);
   }
 
   /** Whether a living session holds the batch. */
-  isHeld(actor: { group_id: string }, batch_id: string): boolean {
+  isHeld(actor: BatchOwner, batch_id: string): boolean {
     return this.#byBatch.has(batchKey(actor, batch_id));
   }
 
@@ -192,7 +192,9 @@ export class Sessions {
   }
 }
 
-/** An imported Group has the batches of its original. */
-function batchKey({ group_id }: { group_id: string }, batch_id: string): string {
-  return `${group_id}/${batch_id}`;
+type BatchOwner = Pick<ActorIdentity, "group_id" | "actor_id">;
+
+/** An imported Group has the batches of its original, and nobody drops another Actor's by naming it. */
+function batchKey({ group_id, actor_id }: BatchOwner, batch_id: string): string {
+  return `${group_id}/${actor_id}/${batch_id}`;
 }

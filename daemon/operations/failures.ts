@@ -1,6 +1,6 @@
 /** Turns whatever a handler throws into the failing half of an envelope (protocol.md, section 3). */
 import type { ZodError } from "zod";
-import { type ErrorCode, Refusal } from "../../shared/errors.ts";
+import { type ErrorCode, fieldSentence, Refusal } from "../../shared/errors.ts";
 import { errorFields, type Log } from "../platform/log.ts";
 
 const STORAGE_CODES: Readonly<Record<string, ErrorCode>> = {
@@ -37,9 +37,8 @@ export function invalidArguments(error: ZodError): Refusal {
     )
     .slice(0, PROBLEMS_SHOWN);
   const first = problems[0] ?? { field: "", problem: "is wrong" };
-  const subject = first.field === "" ? "The arguments" : `'${first.field}'`;
   return new Refusal("invalid_args", {
-    specifics: `${subject}: ${first.problem}.`,
+    specifics: fieldSentence(first.field, first.problem),
     details: { field: first.field, problems },
   });
 }

@@ -1,7 +1,7 @@
 /** The real file system behind `Files`. */
 import * as fs from "node:fs";
 import { join } from "node:path";
-import type { Files, FileStatus, OpenFile, OpenMode, SyncDone } from "./files.ts";
+import type { FileStatus, Files, OpenFile, OpenMode, SyncDone } from "./files.ts";
 
 const NOFOLLOW = fs.constants.O_NOFOLLOW ?? 0;
 const DIRECTORY = fs.constants.O_DIRECTORY ?? 0;

@@ -15,11 +15,13 @@ export const ledgerOperations = [
   operation({
     name: "ledger_tail",
     title: "Newest events",
-    summary: "Events before or after one, or the newest; oldest first.",
+    summary:
+      "Events before or after one, or those at an end of the history, the newest by default; oldest first.",
     input: z.strictObject({
       group_id: GroupId,
       before: EventId.optional(),
       after: EventId.optional(),
+      from: z.enum(["newest", "oldest"]).optional(),
       limit: Limit.default(LIMITS.page.default),
       kinds: Kinds,
       ...annotate,

@@ -76,7 +76,7 @@ export type MessageStatus = z.infer<typeof MessageStatus>;
 /** A message as an Inbox hands it out. */
 const InboxMessage = z.strictObject({
   event: LedgerEventSchema,
-  /** `mail` was read from the Inbox; `direct` was handed out now and is acknowledged by `batch_id`. */
+  /** `mail` comes from the Inbox, `direct` was handed out now; both are acknowledged by `batch_id`. */
   delivery: z.enum(["mail", "direct", "notice"]),
   redelivered: z.boolean(),
 });
@@ -231,7 +231,8 @@ export const messageOperations = [
   operation({
     name: "message_history",
     title: "An Actor's own messages",
-    summary: "What this Actor sent or was sent in its own generation, oldest first.",
+    summary:
+      "What this Actor sent or was sent in its own generation, oldest first. A page may be short or empty in a large Group: continue_before says where to go on.",
     input: z.strictObject({
       group_id: GroupId,
       actor_id: ActorId.optional(),
@@ -240,7 +241,12 @@ export const messageOperations = [
       before_event_id: EventId.optional(),
       limit: Limit.default(LIMITS.page.default),
     }),
-    output: z.strictObject({ events: z.array(LedgerEventSchema), has_more: z.boolean() }),
+    /** `has_more` says that older ones may follow: `continue_before` is the `before_event_id` to look for them. */
+    output: z.strictObject({
+      events: z.array(LedgerEventSchema),
+      has_more: z.boolean(),
+      continue_before: EventId.nullable(),
+    }),
     callers: ["user", "actor"],
     lock: "none",
     effect: "read",
@@ -273,7 +279,7 @@ export const messageOperations = [
     name: "inbox_read",
     title: "Read the Inbox",
     summary:
-      "The next Mail in ledger order (the cursor moves) and, for the Actor itself, direct messages as they arrive. Waits up to wait_seconds; ack names the batch that was taken before.",
+      "The next Mail in ledger order and, for the Actor itself, direct messages as they arrive. Waits up to wait_seconds; ack names the batch that was taken before. Mail taken by a session is read once it is acknowledged, else at once.",
     input: z.strictObject({
       group_id: GroupId,
       actor_id: ActorId.optional(),
@@ -348,7 +354,8 @@ export const messageOperations = [
   operation({
     name: "draft_put",
     title: "Keep a draft",
-    summary: "Keeps the person's unsent text; null removes it.",
+    summary:
+      "Keeps the person's unsent text; null removes it. With based_on, refuses with conflict when another window changed it.",
     input: z.strictObject({
       group_id: GroupId,
       draft: z
@@ -357,9 +364,13 @@ export const messageOperations = [
           to: Recipients.default([]),
           message_mode: MessageMode.optional(),
           reply_to: EventId.optional(),
+          quote_text: text(LIMITS.message.quoteBytes).optional(),
+          dst_group_id: GroupId.optional(),
           attachments: Uploads,
         })
         .nullable(),
+      /** The `updated_at` that the text was made from. */
+      based_on: z.string().max(64).nullable().optional(),
     }),
     output: z.strictObject({ updated_at: z.string().nullable() }),
     callers: ["user", "member"],

@@ -38,7 +38,7 @@ describe("Workbench: accessibility", () => {
     this.timeout(60_000);
     browser = await launchBrowser();
     setting = await Setting.open(browser);
-    await converse(setting, setting.daemon.home);
+    await converse(setting, import.meta.dirname);
   });
   after(async () => {
     await setting?.close();

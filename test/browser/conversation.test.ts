@@ -140,6 +140,153 @@ describe("Workbench: a conversation", () => {
     await count(second.page).waitFor({ state: "detached" });
   });
 
+  it("sends to another Group by #, and shows here what became of it there", async () => {
+    const here = await setting.group("mill");
+    const there = await setting.group("harbour", ["chief"]);
+    const { page } = await setting.window();
+    await openGroup(page, "mill");
+    await page.locator(".compose-text").click();
+    await page.keyboard.type("#harb");
+    await page.locator(".completion-item", { hasText: "harbour" }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.locator(".chip", { hasText: "harbour" }).waitFor();
+    await page.locator(".plan", { hasText: "Goes to harbour" }).waitFor();
+    await page.keyboard.type("Is the build green?");
+    await until("the daemon keeps where it goes", async () => {
+      const { draft } = await setting.owner.result("draft_get", { group_id: here.groupId });
+      return draft?.["dst_group_id"] === there.groupId && draft["text"] === "Is the build green?";
+    });
+    await page.reload();
+    await page.locator(".chip", { hasText: "harbour" }).waitFor();
+    await page.locator(".compose-text").focus();
+    await page.keyboard.press("Control+Enter");
+    const copy = page.locator("svc-message", { hasText: "Is the build green?" });
+    await copy.locator(".recipients", { hasText: "harbour" }).waitFor();
+    await copy.locator(".state", { hasText: "accepted" }).waitFor();
+    assert.equal(await page.locator(".compose-text").inputValue(), "");
+    const { messages } = await there.actors["chief"]!.result("inbox_read", { group_id: there.groupId });
+    assert.equal(messages[0]?.event.data["text"], "Is the build green?");
+    const mine = await here.actors["lead"]!.result("inbox_read", { group_id: here.groupId, wait_seconds: 0 });
+    assert.deepEqual(mine.messages, []);
+    await openGroup(page, "harbour");
+    await page
+      .locator("svc-message", { hasText: "Is the build green?" })
+      .locator(".mode", { hasText: "mill" })
+      .waitFor();
+  });
+
+  it("shows pictures, copies code, and leads to the quoted original however far up it is", async () => {
+    const { groupId, actors } = await setting.group("quotes");
+    const { owner } = setting;
+    const asked = await owner.result("send", {
+      group_id: groupId,
+      text: "The very first question",
+      to: ["lead"],
+    });
+    for (let count = 1; count <= 300; count += 1)
+      await owner.result("send", { group_id: groupId, text: `In between ${count}`, to: ["lead"] });
+    await actors["lead"]!.result("reply", {
+      group_id: groupId,
+      event_id: asked.event.id,
+      text: "```sh\nnpm test -- --watch\n```",
+    });
+    const { page, context } = await setting.window();
+    await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+    await openGroup(page, "quotes");
+    await page.locator(".code-copy").click();
+    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), "npm test -- --watch");
+    const pixel =
+      "iVBORw0KGgoAAAANSUhEUgAAAAoAAAAKCAIAAAACUFjqAAAAEklEQVR4nGP4z8CAB+GTG8HSALfKY52fTcuYAAAAAElFTkSuQmCC";
+    await page
+      .locator("input[type=file]")
+      .setInputFiles([{ name: "red.png", mimeType: "image/png", buffer: Buffer.from(pixel, "base64") }]);
+    await page.locator(".upload", { hasText: "red.png" }).waitFor();
+    await until("it has arrived", async () => (await page.locator(".upload progress").count()) === 0);
+    await page.locator(".compose-text").focus();
+    await page.keyboard.press("Control+Enter");
+    const picture = page.locator("svc-attachment .picture img");
+    await picture.waitFor();
+    await until("it is drawn", () =>
+      picture.evaluate((image) => (image as HTMLImageElement).naturalWidth > 0),
+    );
+    await page.locator("svc-attachment .picture").click();
+    await page.locator("dialog.lightbox img[alt='red.png']").waitFor();
+    await page.keyboard.press("Escape");
+    await page.locator("dialog.lightbox").waitFor({ state: "detached" });
+    await page.locator(".quoted", { hasText: "The very first question" }).click();
+    const original = page.locator("svc-message .markdown", { hasText: "The very first question" });
+    await original.waitFor();
+    await until("it has the focus", () =>
+      original.evaluate((text) => text.closest("svc-message") === document.activeElement),
+    );
+  });
+
+  it("asks before a file goes whether it would be taken", async () => {
+    const { groupId } = await setting.group("preflight");
+    const { page } = await setting.window({ expected: /status of 40/ });
+    await openGroup(page, "preflight");
+    const asked: string[] = [];
+    page.on("request", (request) => {
+      if (request.url().includes("/uploads")) asked.push(new URL(request.url()).pathname);
+    });
+    const pick = () =>
+      page
+        .locator("input[type=file]")
+        .setInputFiles([{ name: "a.txt", mimeType: "text/plain", buffer: Buffer.from("a") }]);
+    await pick();
+    await page.locator(".upload", { hasText: "a.txt" }).waitFor();
+    await until("it has arrived", async () => (await page.locator(".upload progress").count()) === 0);
+    const path = `/api/v1/groups/${groupId}/uploads`;
+    assert.deepEqual(asked, [`${path}/preflight`, path]);
+    await page.route("**/uploads/preflight", (route) =>
+      route.fulfill({
+        status: 400,
+        json: { ok: false, error: { code: "invalid_attachments", message: "Not this one.", details: {} } },
+      }),
+    );
+    await pick();
+    await page.locator(".upload-failure", { hasText: "Not this one." }).waitFor();
+    assert.equal(asked.filter((entry) => entry === path).length, 1);
+  });
+
+  it("loses no text when two windows write, and shows in one what the other wrote", async () => {
+    const { groupId } = await setting.group("two windows");
+    const first = (await setting.window({ expected: /status of 409/ })).page;
+    const second = (await setting.window({ expected: /status of 409/ })).page;
+    const kept = (text: string) =>
+      until(`the daemon keeps ${text}`, async () => {
+        const { draft } = await setting.owner.result("draft_get", { group_id: groupId });
+        return draft?.["text"] === text;
+      });
+    for (const page of [first, second]) {
+      await openGroup(page, "two windows");
+      await page.locator(".plan", { hasText: "lead" }).waitFor();
+    }
+    const text = (page: typeof first) => page.locator(".compose-text");
+    await text(first).fill("begun in the first");
+    await kept("begun in the first");
+    await second.evaluate(() => dispatchEvent(new Event("focus")));
+    await until("the second follows", async () => (await text(second).inputValue()) === "begun in the first");
+    await text(second).fill("another thought");
+    await kept("another thought");
+    await text(first).fill("begun in the first, and more");
+    const notice = first.locator(".other-draft", { hasText: "another thought" });
+    await notice.waitFor();
+    assert.equal(await text(first).inputValue(), "begun in the first, and more");
+    await first.reload();
+    await notice.waitFor();
+    assert.equal(await text(first).inputValue(), "begun in the first, and more");
+    await text(first).focus();
+    await first.keyboard.press("Control+Enter");
+    await first.locator("svc-message", { hasText: "begun in the first, and more" }).waitFor();
+    await until(
+      "the other text is here now",
+      async () => (await text(first).inputValue()) === "another thought",
+    );
+    assert.equal(await text(second).inputValue(), "another thought");
+    await kept("another thought");
+  });
+
   it("uploads with progress and saves what was sent", async () => {
     await setting.group("files");
     const { page } = await setting.window();
@@ -159,5 +306,53 @@ describe("Workbench: a conversation", () => {
     const chunks: Buffer[] = [];
     for await (const chunk of await download.createReadStream()) chunks.push(chunk as Buffer);
     assert.equal(Buffer.concat(chunks).toString(), "kept");
+  });
+
+  it("shows how far an upload is, stops it on request, and takes what is pasted and dropped", async () => {
+    await setting.group("slow files");
+    const { page, context } = await setting.window({ expected: /ERR_/ });
+    await openGroup(page, "slow files");
+    const session = await context.newCDPSession(page);
+    await session.send("Network.enable");
+    await session.send("Network.emulateNetworkConditions", {
+      offline: false,
+      latency: 0,
+      downloadThroughput: -1,
+      uploadThroughput: 1_000_000,
+    });
+    await page
+      .locator("input[type=file]")
+      .setInputFiles([
+        { name: "slow.bin", mimeType: "application/octet-stream", buffer: Buffer.alloc(30_000_000) },
+      ]);
+    const progress = page.locator(".upload progress");
+    await until("the upload is under way", async () => {
+      const value = await progress.evaluate((element) => (element as HTMLProgressElement).value);
+      return value > 0 && value < 30_000_000;
+    });
+    await page.locator("button[aria-label='Stop slow.bin']").click();
+    await page.locator(".upload").waitFor({ state: "detached" });
+    await session.send("Network.disable");
+    for (const name of ["pasted.txt", "dropped.txt"]) {
+      await page.locator(".compose-text").evaluate((area, file) => {
+        const transfer = new DataTransfer();
+        transfer.items.add(new File(["bytes"], file, { type: "text/plain" }));
+        const common = { bubbles: true, cancelable: true };
+        area.dispatchEvent(
+          file.startsWith("pasted")
+            ? new ClipboardEvent("paste", { clipboardData: transfer, ...common })
+            : new DragEvent("drop", { dataTransfer: transfer, ...common }),
+        );
+      }, name);
+    }
+    for (const name of ["pasted.txt", "dropped.txt"])
+      await page.locator(".upload", { hasText: name }).waitFor();
+    await until("both have arrived", async () => (await progress.count()) === 0);
+    await page.locator("button[aria-label='Remove pasted.txt']").click();
+    await page.locator(".upload", { hasText: "pasted.txt" }).waitFor({ state: "detached" });
+    await page.keyboard.press("c");
+    await page.locator(".compose-text").focus();
+    await page.keyboard.press("Control+Enter");
+    await page.locator("svc-message .file", { hasText: "dropped.txt" }).waitFor();
   });
 });

@@ -73,7 +73,8 @@ describe("Workbench: hostile input", () => {
         ),
       },
     ]);
-    await page.locator(".uploads .file-size").waitFor();
+    await page.locator(".upload").waitFor();
+    await page.locator(".upload progress").waitFor({ state: "detached" });
     await page.locator(".compose-text").fill(evil);
     await page.keyboard.press("Control+Enter");
     await page.locator("svc-message .file").waitFor();

@@ -111,6 +111,72 @@ describe("Workbench: 100,000 messages", () => {
     await page.locator("svc-message", { hasText: "Fresh 5" }).waitFor();
   });
 
+  it("goes to the oldest message and back to the newest, from anywhere and from a row", async () => {
+    const { page } = await setting.window();
+    await openGroup(page, "large");
+    await page.locator("svc-message").last().waitFor();
+    await page.locator(".feed-scroll").click({ position: { x: 5, y: 5 } });
+    for (const from of ["the page", "a row"]) {
+      if (from === "a row") await page.locator("[data-row][tabindex='0']").focus();
+      await page.keyboard.press("Home");
+      await page.locator(".system", { hasText: "created the Group" }).waitFor();
+      assert.equal(await page.locator(".feed-scroll").evaluate((scroller) => scroller.scrollTop), 0);
+      await page.locator(".pill").waitFor();
+      await page.keyboard.press("End");
+      await page.locator("svc-message").last().waitFor();
+      await page.locator(".pill").waitFor({ state: "detached" });
+      assert.equal(await page.locator(".system", { hasText: "created the Group" }).count(), 0);
+      assert.ok((await rows(page)) <= WINDOW_ROWS);
+    }
+  });
+
+  it("doesn't undo a scroll whose event comes after the next rows or states", async () => {
+    const { page } = await setting.window();
+    await openGroup(page, "large");
+    await page.locator("svc-message").last().waitFor();
+    for (let turn = 0; turn < 5; turn += 1) {
+      const top = await page.locator("[data-row]").first().getAttribute("data-row");
+      // In one task, so that no scroll event lies between the scroll and the update.
+      await page.evaluate(async () => {
+        const feed = document.querySelector("svc-feed") as unknown as {
+          requestUpdate(): void;
+          updateComplete: Promise<unknown>;
+        };
+        document.querySelector(".feed-scroll")!.scrollTop = 0;
+        feed.requestUpdate();
+        await feed.updateComplete;
+      });
+      await until(
+        "older rows",
+        async () => (await page.locator("[data-row]").first().getAttribute("data-row")) !== top,
+      );
+    }
+  });
+
+  it("asks again for a page that failed, without being scrolled again", async () => {
+    const { page } = await setting.window({ expected: /ERR_/ });
+    await openGroup(page, "large");
+    await page.locator("svc-message").last().waitFor();
+    const top = await page.locator("[data-row]").first().getAttribute("data-row");
+    let failed = 0;
+    await page.route("**/ledger/tail*", (route) => {
+      failed += 1;
+      return failed === 1 ? route.abort() : route.continue();
+    });
+    // The feed may still be coming to rest at its end; once a page was asked for, nobody scrolls any more.
+    await until("the first request", async () => {
+      await page.locator(".feed-scroll").evaluate((scroller) => {
+        scroller.scrollTop = 0;
+      });
+      return failed > 0;
+    });
+    await until(
+      "older rows",
+      async () => (await page.locator("[data-row]").first().getAttribute("data-row")) !== top,
+    );
+    assert.ok(failed >= 2);
+  });
+
   it("finds a message anywhere in the history and goes there", async () => {
     const { page } = await setting.window();
     await openGroup(page, "large");

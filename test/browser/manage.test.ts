@@ -96,14 +96,68 @@ describe("Workbench: Groups, Actors and the window", () => {
     await page.locator(".menu-item", { hasText: "Cancel reply request" }).click();
     await row.locator(".state", { hasText: "request cancelled" }).waitFor();
     lead.session = "first";
-    await lead.result("inbox_read", { group_id: groupId });
+    const taken = await lead.result("inbox_read", { group_id: groupId });
+    assert.equal(taken.messages.length, 1);
     await row.locator(".state", { hasText: "claimed" }).waitFor();
-    await setting.owner.result("actor_remove", { group_id: groupId, actor_id: "lead" });
-    await row.locator(".state", { hasText: "not confirmed" }).waitFor();
     await row.hover();
     await row.locator("button[aria-haspopup=menu]").click();
-    await page.locator(".menu-item", { hasText: "Deliver again to lead" }).waitFor();
+    const again = page.locator(".menu-item", { hasText: "Deliver again to lead" });
+    assert.match((await again.textContent()) ?? "", /may arrive twice/);
+    await again.click();
+    await row.locator(".state", { hasText: "pending" }).waitFor();
+    const second = await lead.result("inbox_read", { group_id: groupId });
+    assert.equal(second.messages[0]?.event.id, taken.messages[0]?.event.id);
+    await lead.result("inbox_read", { group_id: groupId, ack: second.batch_id! });
+    await row.locator(".state", { hasText: "accepted" }).waitFor();
+    await row.hover();
+    await row.locator("button[aria-haspopup=menu]").click();
+    await page.locator(".menu-item").first().waitFor();
+    assert.equal(await again.count(), 0);
     await page.keyboard.press("Escape");
+    await setting.owner.result("send", { group_id: groupId, text: "Never taken", to: ["lead"] });
+    await setting.owner.result("actor_remove", { group_id: groupId, actor_id: "lead" });
+    const lost = page.locator("svc-message", { hasText: "Never taken" });
+    await lost.locator(".state", { hasText: "failed (actor removed)" }).waitFor();
+    await lost.hover();
+    await lost.locator("button[aria-haspopup=menu]").click();
+    await page.locator(".menu-item").first().waitFor();
+    assert.equal(await again.count(), 0);
+    await page.keyboard.press("Escape");
+  });
+
+  it("sets and removes private environment by name, and shows no value", async () => {
+    const { groupId } = await setting.group("secrets");
+    const { page } = await setting.window();
+    await openGroup(page, "secrets");
+    const names = async () => {
+      const { actors } = await setting.owner.result("actor_list", { group_id: groupId });
+      return actors[0]?.private_env;
+    };
+    const edit = async () => {
+      await page.locator(".actor-row").hover();
+      await choose(page, ".actor-row", "Edit");
+      await page.locator("svc-private-environment").waitFor();
+    };
+    const field = (at: number) => page.locator("svc-private-environment input").nth(at);
+    await edit();
+    await field(0).fill("API_KEY");
+    await field(1).fill("s3cret-value");
+    await press(page, "Set");
+    await page.locator(".environment", { hasText: "will be set" }).waitFor();
+    await field(0).fill("OTHER");
+    await field(1).fill("0ther-value");
+    await press(page, "Save");
+    await closed(page);
+    assert.deepEqual(await names(), ["API_KEY", "OTHER"]);
+    await page.reload();
+    await page.locator(".actor-row").waitFor();
+    await edit();
+    await page.locator(".environment", { hasText: "API_KEY" }).locator(".icon-button").click();
+    await page.locator(".environment", { hasText: "will be removed" }).waitFor();
+    assert.doesNotMatch(await page.content(), /s3cret-value|0ther-value/);
+    await press(page, "Save");
+    await closed(page);
+    assert.deepEqual(await names(), ["OTHER"]);
   });
 
   it("changes settings, clears and deletes a Group only after its title was typed", async () => {
@@ -142,11 +196,29 @@ describe("Workbench: Groups, Actors and the window", () => {
     await setting.group("window");
     const { page } = await setting.window({ theme: "dark" });
     await page.locator(".group-title").waitFor();
-    await choose(page, "svc-settings-menu", "High contrast, light");
-    assert.equal(
-      await page.evaluate(() => document.body.dataset["vscodeThemeKind"]),
-      "vscode-high-contrast-light",
-    );
+    const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const seen = new Set<string>();
+    for (const [label, kind] of [
+      ["Light", "vscode-light"],
+      ["Dark", "vscode-dark"],
+      ["High contrast, dark", "vscode-high-contrast"],
+      ["High contrast, light", "vscode-high-contrast-light"],
+    ] as const) {
+      await page.locator("svc-settings-menu button[aria-haspopup=menu]").click();
+      await page.getByRole("menuitemradio", { name: label, exact: true }).click();
+      assert.equal(await page.evaluate(() => document.body.dataset["vscodeThemeKind"]), kind);
+      seen.add(`${kind} ${await background()}`);
+      await page.locator("svc-settings-menu button[aria-haspopup=menu]").click();
+      assert.equal(
+        await page
+          .locator(".menu-item[aria-checked=true] .menu-label")
+          .textContent()
+          .then((text) => text?.trim()),
+        label,
+      );
+      await page.keyboard.press("Escape");
+    }
+    assert.equal(seen.size, 4);
     await page.locator("button[aria-label='Hide Actors']").click();
     await page.locator("svc-splitter").focus();
     await page.keyboard.press("ArrowRight");

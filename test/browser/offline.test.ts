@@ -88,4 +88,51 @@ describe("Workbench: offline", () => {
     );
     assert.equal(await page.locator("svc-message", { hasText: "only once" }).count(), 1);
   });
+
+  it("keeps the key of a message over a reload between the lost answer and the next attempt", async function () {
+    this.timeout(60_000);
+    const { groupId } = await setting.group("reloaded");
+    const { page } = await setting.window({ expected: /ERR_|WebSocket/ });
+    await openGroup(page, "reloaded");
+    const keys: unknown[] = [];
+    await page.route("**/send", async (route) => {
+      keys.push((route.request().postDataJSON() as { client_id: unknown }).client_id);
+      if (keys.length === 1) await route.fetch();
+      await route.abort("connectionreset");
+    });
+    // Nothing of the outcome is seen in this window: neither the answer nor the event.
+    await page.routeWebSocket(/events\/ws/, () => {});
+    await page.reload();
+    await page.locator(".group-title", { hasText: "reloaded" }).waitFor();
+    await page.locator(".plan", { hasText: "lead" }).waitFor();
+    await page.locator(".compose-text").fill("once, whatever happens");
+    await page.keyboard.press("Control+Enter");
+    await until("its answer was lost", () => keys.length >= 1);
+    // The window comes back before it can learn from the feed that the message was taken.
+    await page.route("**/ledger/tail*", (route) => route.abort());
+    await page.route("**/ledger/window*", (route) => route.abort());
+    await page.reload();
+    await until(
+      "the draft is back",
+      async () => (await page.locator(".compose-text").inputValue()) === "once, whatever happens",
+    );
+    await page.locator(".button:not([disabled])", { hasText: "Send" }).waitFor();
+    const before = keys.length;
+    await page.locator(".compose-text").focus();
+    await page.keyboard.press("Control+Enter");
+    await until("it was tried again", () => keys.length > before);
+    assert.equal(new Set(keys).size, 1);
+    // Now the feed may tell, and the message leaves the composer by itself.
+    await page.unroute("**/ledger/tail*");
+    await page.locator("svc-message", { hasText: "once, whatever happens" }).waitFor();
+    await until(
+      "it isn't a draft any more",
+      async () => (await page.locator(".compose-text").inputValue()) === "",
+    );
+    const { events } = await setting.owner.result("ledger_tail", {
+      group_id: groupId,
+      kinds: ["chat.message"],
+    });
+    assert.equal(events.length, 1);
+  });
 });

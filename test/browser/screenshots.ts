@@ -1,13 +1,23 @@
 /**
  * `npm run screenshots`: the pictures in docs/images, of the real daemon and a conversation that really took place in it. Needs a built
- * dist/webview.
+ * dist/.
  */
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { homedir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { converse } from "./conversation.ts";
-import { launchBrowser, openGroup, Setting, type WindowOptions } from "./setting.ts";
+import type { Setting, WindowOptions } from "./setting.ts";
+
+/** The pictures show paths: they are of a person in general, where this machine has none of that name. */
+const PERSON = "/home/me";
+const person = existsSync(PERSON) ? mkdtempSync(join(homedir(), "pictures-")) : PERSON;
+const program = join(person, ".local/lib/svc");
+const project = join(person, "src/api-server");
+const modules = join(import.meta.dirname, "../../node_modules");
+const dist = process.env["WITHSTAND_DIST"] ?? join(import.meta.dirname, "../../dist");
+process.env["WITHSTAND_DIST"] = join(program, "dist");
+const { launchBrowser, openGroup, Setting: Place } = await import("./setting.ts");
 
 const IMAGES = join(import.meta.dirname, "../../docs/images");
 
@@ -99,6 +109,19 @@ const PICTURES: readonly Picture[] = [
     },
   },
   {
+    name: "edit-an-actor",
+    theme: "dark",
+    width: 1360,
+    height: 860,
+    async act(page) {
+      await page.locator(".actor-row").nth(1).hover();
+      await page.locator(".actor-row button[aria-haspopup=menu]").nth(1).click();
+      await page.locator(".menu-item", { hasText: "Edit" }).click();
+      await page.locator("svc-private-environment input").first().fill("GITHUB_TOKEN");
+      await page.locator("svc-private-environment vscode-button", { hasText: "Set" }).click();
+    },
+  },
+  {
     name: "keyboard",
     theme: "light",
     width: 1360,
@@ -118,6 +141,8 @@ async function take(setting: Setting, picture: Picture): Promise<void> {
   await page.waitForTimeout(200);
   await page.screenshot({ path: join(IMAGES, `${picture.name}.png`) });
   await context.close();
+  for (const { group_id } of (await setting.owner.result("group_list", {})).groups)
+    await setting.owner.result("draft_put", { group_id, draft: null });
   for (const token of (await setting.owner.result("access_token_list", {})).tokens) {
     if (token.kind === "administrator")
       await setting.owner.result("access_token_revoke", { token_id: token.id });
@@ -126,20 +151,23 @@ async function take(setting: Setting, picture: Picture): Promise<void> {
 }
 
 mkdirSync(IMAGES, { recursive: true });
-const folder = mkdtempSync(join(tmpdir(), "ana-"));
-const project = join(folder, "api-server");
-mkdirSync(project);
+mkdirSync(project, { recursive: true });
 const browser = await launchBrowser();
-const setting = await Setting.open(browser, { home: join(folder, ".svc") });
 try {
-  const groupId = await converse(setting, project);
-  await setting.owner.result("access_token_create", { name: "tablet in the kitchen", groups: [groupId] });
-  const wanted = process.argv.slice(2);
-  for (const picture of PICTURES) {
-    if (wanted.length === 0 || wanted.includes(picture.name)) await take(setting, picture);
+  cpSync(dist, join(program, "dist"), { recursive: true, filter: (path) => !path.endsWith("node_modules") });
+  symlinkSync(modules, join(program, "node_modules"));
+  const setting = await Place.open(browser, { home: join(person, ".svc") });
+  try {
+    const groupId = await converse(setting, project);
+    await setting.owner.result("access_token_create", { name: "tablet in the kitchen", groups: [groupId] });
+    const wanted = process.argv.slice(2);
+    for (const picture of PICTURES) {
+      if (wanted.length === 0 || wanted.includes(picture.name)) await take(setting, picture);
+    }
+  } finally {
+    await setting.close();
   }
 } finally {
-  await setting.close();
   await browser.close();
-  rmSync(folder, { recursive: true, force: true });
+  rmSync(person, { recursive: true, force: true });
 }

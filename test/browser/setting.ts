@@ -73,7 +73,7 @@ export class Setting {
 
   /** A Group with Actors, the first of them its foreman; answers their clients by id. */
   async group(title: string, actors: readonly string[] = ["lead"]) {
-    const { group } = await this.owner.result("group_create", { title });
+    const group = await this.owner.result("group_create", { title });
     const clients: Record<string, ReturnType<DaemonProcess["client"]>> = {};
     for (const actor_id of actors) {
       const { token_file } = await this.owner.result("actor_add", {
@@ -101,8 +101,10 @@ export class Setting {
     page.setDefaultTimeout(10_000);
     const problems: string[] = [];
     const expected = options.expected ?? /^$/;
+    // An ordinary answer where two keepers of one draft follow closely; browsers print every 4xx.
+    const overtaken = /status of 409 \(Conflict\) \S+\/draft$/;
     const note = (text: string) => {
-      if (!expected.test(text)) problems.push(text);
+      if (!expected.test(text) && !overtaken.test(text)) problems.push(text);
     };
     page.on("pageerror", (error) => note(`script error: ${error.message}`));
     page.on("console", (message) => {

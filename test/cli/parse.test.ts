@@ -83,6 +83,7 @@ describe("parsing of the command line", () => {
     refuses(["send", "two", "words"], /Unexpected argument: words/);
     refuses(["send", "x", "--nothing"], /Unknown option --nothing/);
     refuses(["send", "x", "-x"], /Unknown option -x/);
+    refuses(["send", "--hepl"], /Unknown option --hepl/);
     refuses(["send", "x", "--to"], /--to needs a value/);
     refuses(["send", "x", "--to", "--json"], /--to needs a value/);
     refuses(["send", "x", "--mode", "shout"], /--mode is one of/);

@@ -12,7 +12,7 @@ describe("svc tail", function () {
 
   beforeEach(async () => {
     daemon = await DaemonProcess.started();
-    group_id = (await daemon.client().result("group_create", { title: "Tail" })).group.group_id;
+    group_id = (await daemon.client().result("group_create", { title: "Tail" })).group_id;
   });
   afterEach(() => daemon.dispose());
 

@@ -21,7 +21,7 @@ function code(expected: ErrorCode): (error: unknown) => boolean {
 async function team() {
   const root = temporaryDirectory();
   const room = await openRoom(root);
-  const { group_id } = (await room.call("group_create", { title: "Team" })).group;
+  const { group_id } = await room.call("group_create", { title: "Team" });
   for (const actor_id of ["lead", "ann", "bob"]) await room.call("actor_add", { group_id, actor_id });
   const group = room.registry.get(group_id);
   return { ...room, root, group_id, group };
@@ -233,12 +233,12 @@ describe("private environment values", () => {
     await room.call("actor_secrets", { ...who, set: { TOKEN: "hidden-1", OTHER: "hidden-2" } });
     const told: string[] = [];
     room.registry.onChange(({ what }) => told.push(what));
-    const { names } = await room.call("actor_secrets", {
+    const { actor } = await room.call("actor_secrets", {
       ...who,
       set: { THIRD: "hidden-3" },
       unset: ["OTHER"],
     });
-    assert.deepEqual(names, ["THIRD", "TOKEN"]);
+    assert.deepEqual(actor.private_env, ["THIRD", "TOKEN"]);
     assert.deepEqual(told, ["actors"]);
     const file = room.group.paths.privateEnvironmentFile("ann");
     assert.equal(statSync(file).mode & 0o777, 0o600);

@@ -13,6 +13,7 @@ import { join } from "node:path";
 import type { GroupChange } from "../../daemon/groups/registry.ts";
 import { homePaths } from "../../daemon/home/paths.ts";
 import type { Projection } from "../../daemon/ledger/types.ts";
+import { RealFiles } from "../../daemon/platform/real-files.ts";
 import { type ErrorCode, Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { removeTemporaryDirectories, temporaryDirectory } from "../home/setting.ts";
@@ -185,7 +186,7 @@ describe("GroupRegistry", () => {
   it("resets history and files under a fresh generation; Actors, tokens and settings stay", async () => {
     const root = emptyHome();
     const { registry, launchTokens, call } = await openRoom(root);
-    const { group_id } = (await call("group_create", { title: "Team" })).group;
+    const { group_id } = await call("group_create", { title: "Team" });
     const { token_file } = await call("actor_add", { group_id, actor_id: "ann" });
     await call("actor_secrets", { group_id, actor_id: "ann", set: { KEY: "value" } });
     const old = registry.get(group_id);
@@ -198,7 +199,7 @@ describe("GroupRegistry", () => {
     const revoked: string[] = [];
     registry.onChange(({ what }) => changes.push(what));
     launchTokens.onRevoked(({ actor_id }) => revoked.push(actor_id));
-    const { group } = await call("group_reset", { group_id, confirm: group_id });
+    const group = await call("group_reset", { group_id, confirm: group_id });
     const fresh = registry.get(group_id);
     assert.notEqual(fresh, old);
     assert.notEqual(group.generation, before.generation);
@@ -238,6 +239,66 @@ describe("GroupRegistry", () => {
     });
     await assert.rejects(failing, code("invalid_import"));
     assert.deepEqual(readdirSync(homePaths(root).groups), [group.group_id]);
+    await registry.close();
+  });
+
+  it("leaves no phantom of a Group whose deletion couldn't be made durable, and says so", async () => {
+    const root = emptyHome();
+    const files = new RealFiles();
+    const registry = await openRegistry(root, () => [], files);
+    const { group_id } = await registry.create(seed);
+    const works = files.syncDir.bind(files);
+    files.syncDir = (_path, done) => setImmediate(done, Object.assign(new Error("I/O"), { code: "EIO" }));
+    await assert.rejects(registry.delete(group_id, group_id), code("storage_failed"));
+    files.syncDir = works;
+    assert.deepEqual([registry.list(), registry.unavailable()], [[], []]);
+    assert.throws(() => registry.get(group_id), code("group_not_found"));
+    await registry.close();
+    const again = await openRegistry(root);
+    assert.equal(again.knows(group_id), false);
+    assert.deepEqual(readdirSync(homePaths(root).groups), []);
+    await again.close();
+  });
+
+  it("takes a new Group back when its first event finds the disk full", async () => {
+    const root = emptyHome();
+    const files = new RealFiles();
+    const registry = await openRegistry(root, () => [], files);
+    const changes: string[] = [];
+    registry.onChange(({ what }) => changes.push(what));
+    const open = files.open.bind(files);
+    files.open = (path, mode) => {
+      if (path.endsWith("active.jsonl")) throw Object.assign(new Error("full"), { code: "ENOSPC" });
+      return open(path, mode);
+    };
+    await assert.rejects(registry.create(seed), (error: unknown) => {
+      assert.ok(error instanceof Refusal);
+      assert.equal(error.code, "storage_full");
+      assert.doesNotMatch(error.message, /was made/);
+      return true;
+    });
+    assert.deepEqual(changes, ["created", "removed"]);
+    assert.deepEqual([registry.list(), registry.unavailable()], [[], []]);
+    assert.deepEqual(readdirSync(homePaths(root).groups), []);
+    await registry.close();
+  });
+
+  it("gives way to others while it removes a Group with many files", async () => {
+    const registry = await openRegistry(emptyHome());
+    const { group_id, paths } = await registry.create(seed);
+    mkdirSync(paths.blobs);
+    for (let made = 0; made < 2000; made += 1) writeFileSync(join(paths.blobs, String(made)), "");
+    let turns = 0;
+    let isOver = false;
+    const count = (): void => {
+      turns += 1;
+      if (!isOver) setImmediate(count);
+    };
+    count();
+    await registry.delete(group_id, group_id);
+    isOver = true;
+    assert.ok(turns > 2000 / 100, `${turns} turns`);
+    assert.ok(!existsSync(paths.root));
     await registry.close();
   });
 

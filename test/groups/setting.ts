@@ -10,6 +10,7 @@ import { homePaths } from "../../daemon/home/paths.ts";
 import { defaultSettings, Settings } from "../../daemon/home/settings.ts";
 import type { Projection } from "../../daemon/ledger/types.ts";
 import type { Clock, Timer } from "../../daemon/platform/clock.ts";
+import type { Files } from "../../daemon/platform/files.ts";
 import { RealFiles } from "../../daemon/platform/real-files.ts";
 import { RealProjectFiles } from "../../daemon/platform/real-project-files.ts";
 import { RealRandom } from "../../daemon/platform/real-random.ts";
@@ -49,8 +50,11 @@ export function asActor(group: OpenGroup, actor_id: string): Caller {
   return { kind: "actor", by: actor_id, group_id: group.group_id, actor_id, generation, session: null };
 }
 
-export async function openRegistry(root: string, projections: (group_id: string) => Projection[] = () => []) {
-  const files = new RealFiles();
+export async function openRegistry(
+  root: string,
+  projections: (group_id: string) => Projection[] = () => [],
+  files: Files = new RealFiles(),
+) {
   return GroupRegistry.open({
     files,
     clock: new TestClock(),

@@ -52,7 +52,8 @@ for (const format of readdirSync(HOMES).filter((name) => /^\d+$/.test(name))) {
       try {
         assert.equal((await user.result("daemon_status", {})).instance_id, expected.instance_id);
         const { events } = await user.result("ledger_tail", { group_id, limit: 200 });
-        assert.deepEqual(events, expected.events);
+        // Notices that have become due since may follow.
+        assert.deepEqual(events.slice(0, expected.events.length), expected.events);
         const { actors } = await user.result("actor_list", { group_id });
         assert.deepEqual(
           actors.map(({ id, role, private_env }) => [id, role, private_env]),

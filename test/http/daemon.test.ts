@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import { copyFileSync, chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { request as secureRequest } from "node:https";
+import { chmodSync, copyFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
+import { request as secureRequest } from "node:https";
+import { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DaemonClient } from "../../daemon/client/client.ts";
@@ -119,7 +120,7 @@ describe("the daemon as a whole", () => {
 
   it("reaches every operation over the socket and its HTTP address, and refuses unknown fields there", async () => {
     const { token } = await client.result("access_token_create", {});
-    const { group } = await client.result("group_create", { title: "one" });
+    const group = await client.result("group_create", { title: "one" });
     const onlyActors: string[] = [];
     for (const { name, http, callers } of OPERATIONS.values()) {
       const overSocket = await client.callByName(name, { surely_unknown: 1 });
@@ -144,8 +145,8 @@ describe("the daemon as a whole", () => {
 
   it("gives a restricted token nothing of another Group over any address, and no administration", async () => {
     verifies("WEB-023");
-    const { group: mine } = await client.result("group_create", { title: "mine" });
-    const { group: other } = await client.result("group_create", { title: "not theirs" });
+    const mine = await client.result("group_create", { title: "mine" });
+    const other = await client.result("group_create", { title: "not theirs" });
     const { token } = await client.result("access_token_create", { groups: [mine.group_id] });
     for (const { method, path, operation, open } of allRoutes()) {
       const body = method === "GET" || method === "DELETE" ? {} : { body: {} };
@@ -167,8 +168,8 @@ describe("the daemon as a whole", () => {
   });
 
   it("shows an exhibit by its own token on its own listener: named Groups, GET, and nothing else", async () => {
-    const { group: shown } = await client.result("group_create", { title: "shown" });
-    const { group: hidden } = await client.result("group_create", { title: "hidden" });
+    const shown = await client.result("group_create", { title: "shown" });
+    const hidden = await client.result("group_create", { title: "hidden" });
     const { token: administrator } = await client.result("access_token_create", {});
     const exhibit = { host: "127.0.0.1", port: 0, groups: [shown.group_id] };
     const { origin, token } = await client.result("exhibit_set", { exhibit });
@@ -209,7 +210,45 @@ describe("the daemon as a whole", () => {
     assert.ok(!tokens.some(({ kind }) => kind === "exhibit"));
   });
 
+  it("holds a conversation with nothing but its Home: it connects to nobody", async () => {
+    verifies("ID-003");
+    const asked: unknown[] = [];
+    const connect = Reflect.get(Socket.prototype, "connect") as (this: Socket, ...args: unknown[]) => Socket;
+    Socket.prototype.connect = function watched(this: Socket, ...args: unknown[]) {
+      const [target] = (Array.isArray(args[0]) ? args[0] : args) as unknown as [{ path?: string }];
+      if (target.path !== daemon.socket) asked.push(target);
+      return connect.apply(this, args);
+    };
+    try {
+      const group = await client.result("group_create", { title: "alone" });
+      const { group_id } = group;
+      await client.result("actor_add", { group_id, actor_id: "alice" });
+      const { event } = await client.result("send", { group_id, text: "hello", to: ["alice"] });
+      const { events } = await client.result("ledger_tail", { group_id, kinds: ["chat.message"] });
+      assert.deepEqual(
+        events.map(({ id }) => id),
+        [event.id],
+      );
+    } finally {
+      Socket.prototype.connect = connect;
+    }
+    assert.deepEqual(asked, []);
+  });
+
+  it("gives what an older version's bridge granted no meaning, and leaves the file as it is", async () => {
+    verifies("RET-007");
+    await daemon.stop();
+    const old = join(home, "group_bridge_grants.json");
+    const grants = `${JSON.stringify({ grants: [{ peer: "12D3KooW", group_id: "g_000000000001", access: "full" }] })}\n`;
+    writeFileSync(old, grants, { mode: 0o600 });
+    daemon = await runDaemon({ home, host: "127.0.0.1", port: 0, checkOutputs: true });
+    assert.deepEqual((await client.result("group_list", {})).groups, []);
+    assert.deepEqual((await client.result("access_token_list", {})).tokens, []);
+    assert.equal(readFileSync(old, "utf8"), grants);
+  });
+
   it("takes only a canonical HTTPS origin for Remote Access", async () => {
+    verifies("WEB-002");
     for (const origin of [
       "http://svc.example.org",
       "https://svc.example.org/path",
@@ -274,6 +313,16 @@ describe("the daemon as a whole", () => {
     assert.equal((await client.result("daemon_status", {})).home, home);
   });
 
+  it("writes down an error that nobody caught, without its text, and ends in order", async () => {
+    daemon.fail(new TypeError("secret-text"));
+    await daemon.ended;
+    const log = readFileSync(join(home, "daemon/log"), "utf8");
+    assert.match(log, /"error":"TypeError".*"msg":"uncaught"/);
+    assert.match(log, /"msg":"stopped"/);
+    assert.ok(!log.includes("secret-text"));
+    daemon = await runDaemon({ home, host: "127.0.0.1", port: 0 });
+  });
+
   it("works without its Web listener when the port is taken, and says so", async () => {
     const port = Number(new URL(daemon.webOrigin!).port);
     const second = mkdtempSync(join(tmpdir(), "svc-daemon-"));
@@ -291,7 +340,7 @@ describe("the daemon as a whole", () => {
 
   it("writes an owner-only log without credentials and texts", async () => {
     const { token } = await client.result("access_token_create", {});
-    const { group } = await client.result("group_create", { title: "secret-title" });
+    const group = await client.result("group_create", { title: "secret-title" });
     await client.result("send", { group_id: group.group_id, to: ["user"], text: "secret-text" });
     const { url } = await client.result("login_link_create", {});
     await ask(daemon.webOrigin!, "GET", `${API_PREFIX}/groups`, { token });

@@ -8,7 +8,7 @@ import type { FileStore } from "../../daemon/http/files.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { API_PREFIX } from "../../shared/names.ts";
-import { GROUP, openSetting, OTHER, type Setting, until } from "./setting.ts";
+import { GROUP, OTHER, openSetting, type Setting, until } from "./setting.ts";
 
 const ADMIN = "admin-token";
 const UPLOADS = `${API_PREFIX}/groups/${GROUP}/uploads`;

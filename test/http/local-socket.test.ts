@@ -328,6 +328,18 @@ describe("the local socket", () => {
     assert.equal(statusOf(nameless), 400);
   });
 
+  it("is unharmed by clients that ask for an upgrade and are gone before the answer", async () => {
+    for (let client = 0; client < 50; client++) {
+      const socket = connect(fixture.path);
+      await once(socket, "connect");
+      socket.write("GET /x HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
+      setImmediate(() => socket.destroy());
+      await once(socket, "close");
+    }
+    // An error that nobody listens to would have failed this test as an uncaught exception.
+    assert.deepEqual((await exchange(fixture.path, [frame("whoami", "{}")], 1)).map(statusOf), [200]);
+  });
+
   it("reads any cut of any bytes without failing, and never sees an operation where the start differs", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), fc.boolean(), (tail, prefixed) => {

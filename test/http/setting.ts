@@ -28,7 +28,6 @@ import { type FakeHandlers, fakeDispatcher, MemoryLog } from "../operations/supp
 
 export const GROUP = "g_00000000000a";
 export const OTHER = "g_00000000000b";
-export const LAUNCH_TOKEN = "l".repeat(43);
 
 /** Time moves by `pass` only. */
 export class HandClock implements Clock {
@@ -76,6 +75,11 @@ export class MemoryTokens {
   }
   find(id: string): AccessToken | null {
     return [...this.records.values()].find((record) => record.id === id) ?? null;
+  }
+  use(id: string): AccessToken | null {
+    const record = this.find(id);
+    if (record !== null) record.last_used_at = "now";
+    return record;
   }
   async create(token: { name: string; kind: AccessToken["kind"]; groups: string[] }) {
     const secret = `made-${this.records.size}-${token.name}`;

@@ -6,7 +6,7 @@ import { LIMITS } from "../../shared/limits.ts";
 import { API_PREFIX } from "../../shared/names.ts";
 import type { StreamMessage } from "../../shared/streams.ts";
 import { verifies } from "../requirements.ts";
-import { GROUP, MemoryLedger, openSetting, OTHER, type Setting, until } from "./setting.ts";
+import { GROUP, MemoryLedger, OTHER, openSetting, type Setting, until } from "./setting.ts";
 
 const ADMIN = "admin-token";
 const MEMBER = "member-token";
@@ -345,6 +345,38 @@ describe("streams", () => {
     socket.send("x".repeat(LIMITS.stream.inboundMessageBytes + 1));
     await until(() => socket.readyState === WebSocket.CLOSED);
     await until(() => ledger.followers === 0);
+  });
+
+  it("slow down guessing at the WebSocket, and never a credential that is right", async () => {
+    const headers = (token: string) => ({
+      authorization: `Bearer ${token}`,
+      connection: "Upgrade",
+      upgrade: "websocket",
+      "sec-websocket-version": "13",
+      "sec-websocket-key": Buffer.alloc(16).toString("base64"),
+    });
+    const wrong = () => setting.send("GET", `${API_PREFIX}/events/ws`, { headers: headers("wrong") });
+    for (let tried = 0; tried < LIMITS.http.authFailuresPerMinute; tried++) {
+      const refused = await wrong();
+      assert.deepEqual([refused.status, refused.code], [401, "unauthenticated"]);
+    }
+    const limited = await wrong();
+    assert.deepEqual([limited.status, limited.code], [429, "rate_limited"]);
+    assert.ok(Number(limited.headers["retry-after"]) >= 1);
+    const { socket } = await openSocket(setting);
+    socket.close();
+  });
+
+  it("begin with a comment, so that the stream is seen to be open", async () => {
+    for (const path of [`/groups/${GROUP}/ledger/stream`, "/events/stream"]) {
+      const response = await fetch(`${setting.origin}${API_PREFIX}${path}`, {
+        headers: { authorization: `Bearer ${ADMIN}` },
+      });
+      const reader = response.body!.getReader();
+      const { value } = await reader.read();
+      assert.match(Buffer.from(value!).toString(), /^:\n\n/);
+      await reader.cancel();
+    }
   });
 
   it("let no WebSocket in from a foreign origin, without a credential, or at another path", async () => {

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import type { CallContext } from "../../shared/operations/caller.ts";
 import { ERRORS } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { API_PREFIX } from "../../shared/names.ts";
+import type { CallContext } from "../../shared/operations/caller.ts";
 import { OPERATIONS } from "../../shared/operations/registry.ts";
 import { verifies } from "../requirements.ts";
-import { cookieOf, GROUP, openSetting, OTHER, type Setting } from "./setting.ts";
+import { cookieOf, GROUP, OTHER, openSetting, type Setting } from "./setting.ts";
 
 const ADMIN = "admin-token";
 const MEMBER = "member-token";
@@ -243,6 +243,14 @@ describe("access over the Web listener", () => {
     assert.equal(right.status, 200);
     setting.clock.pass(61_000);
     assert.equal((await wrong()).status, 401);
+  });
+
+  it("shows when a browser's session used its token", async () => {
+    const signedIn = await setting.send("POST", SESSION, { body: { token: ADMIN } });
+    const record = setting.tokens.records.get(ADMIN)!;
+    assert.equal(record.last_used_at, null);
+    await setting.send("GET", `${API_PREFIX}/web-access`, { headers: { cookie: cookieOf(signedIn) } });
+    assert.notEqual(record.last_used_at, null);
   });
 
   it("takes strict JSON of the right type and size only", async () => {

@@ -8,7 +8,7 @@ import { RealClock } from "../../daemon/platform/real-clock.ts";
 import { RealFiles } from "../../daemon/platform/real-files.ts";
 import { RealRandom } from "../../daemon/platform/real-random.ts";
 import type { Refusal } from "../../shared/errors.ts";
-import { all, GROUP, keyOf, message, Tally, texts } from "./setting.ts";
+import { all, GROUP, HastyClock, keyOf, message, Tally, texts, turnsDuring } from "./setting.ts";
 
 let root: string;
 let directory: string;
@@ -416,6 +416,10 @@ describe("Ledger", () => {
       assert.equal(shown(ledger.page({ after: ids[5], limit: 2 })), "67");
       assert.equal(ledger.page({ after: ids[7], limit: 2 }).more, false);
       assert.equal(shown(ledger.page({ after: ids[9], limit: 2 })), "");
+      assert.equal(shown(ledger.page({ from: "newest", limit: 2 })), "89");
+      assert.equal(shown(ledger.page({ from: "oldest", limit: 2 })), "01");
+      assert.equal(ledger.page({ from: "oldest", limit: 2 }).more, true);
+      assert.equal(ledger.page({ from: "oldest", limit: 10 }).more, false);
       const window = ledger.window({ around: ids[4]!, before: 2, after: 9 });
       assert.deepEqual([shown(window), window.older, window.newer], ["23456789", true, false]);
       assert.throws(() => ledger.page({ before: "0".repeat(32), limit: 1 }), hasCode("event_not_found"));
@@ -449,7 +453,7 @@ describe("Ledger", () => {
       let before: string | undefined;
       let calls = 0;
       for (;;) {
-        const page = ledger.search({ query: 'nEEDLE straße "', before, limit: 2 });
+        const page = await ledger.search({ query: 'nEEDLE straße "', before, limit: 2 });
         assert.ok(page.events.length <= 2);
         found.unshift(...page.events.map((event) => String(event.data["text"])));
         calls += 1;
@@ -461,7 +465,8 @@ describe("Ledger", () => {
         Array.from({ length: 10 }, (_, at) => `Needle Straße "${at * 3}" ÄÖ`),
       );
       assert.ok(calls > 5);
-      assert.deepEqual(ledger.search({ query: "äö", kinds: new Set(["mail.read"]), limit: 5 }).events, []);
+      const none = await ledger.search({ query: "äö", kinds: new Set(["mail.read"]), limit: 5 });
+      assert.deepEqual(none.events, []);
     });
 
     it("leads from an event to those that refer to it, oldest first, over every kind that does", async () => {
@@ -509,6 +514,19 @@ describe("Ledger", () => {
   });
 
   describe("verify", () => {
+    it("leaves the event loop to others, also within a segment, and stops when the ledger is closed", async () => {
+      const deps = { files: new RealFiles(), clock: new HastyClock(), random: new RealRandom() };
+      const ledger = await Ledger.open(deps, directory, { group_id: GROUP, projections: [], keyOf });
+      opened.push(ledger);
+      const batch = Array.from({ length: 1000 }, (_, at) => message(`${at} ${"x".repeat(400)}`));
+      for (let round = 0; round < 3; round += 1) await ledger.appendAll(batch);
+      const turns = await turnsDuring(() => ledger.verify());
+      assert.ok(turns > 8, `${turns} turns`);
+      const stopped = assert.rejects(ledger.verify(), hasCode("shutting_down"));
+      await ledger.close();
+      await stopped;
+    });
+
     it("finds a projection that went its own way and a line that was damaged on disk", async () => {
       const ledger = await open();
       for (const text of ["one", "two"]) await ledger.append(message(text));

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
+import { KeyHash } from "../../daemon/ledger/key-hash.ts";
 import type { Ledger } from "../../daemon/ledger/ledger.ts";
 import { decodeLine, encodeLine } from "../../daemon/ledger/line.ts";
 import { LineHead, ParsedHead } from "../../daemon/ledger/line-head.ts";
@@ -131,3 +132,33 @@ async function agree(ledger: Ledger, model: string[]): Promise<void> {
   }
   assert.deepEqual((await ledger.verify()).problems, []);
 }
+
+describe("The hash of keys", () => {
+  it("is the same for a key in one piece, in two, and as bytes of a line", () => {
+    const ascii = fc.string({ unit: fc.constantFrom(..."ab/-09".split("")), maxLength: 9 });
+    const words = (hash: KeyHash): number[] => {
+      const found = new Uint32Array(2);
+      hash.finish(found);
+      return [...found];
+    };
+    fc.assert(
+      fc.property(anyText, ascii, (prefix, rest) => {
+        const whole = words(new KeyHash().add(prefix + rest));
+        const begun = new KeyHash().add(prefix);
+        assert.deepEqual(words(new KeyHash().beginWith(begun).add(rest)), whole);
+        const bytes = Buffer.from(`"${rest}"`);
+        const line = new KeyHash().beginWith(begun);
+        assert.ok(line.addPlain(bytes, 1, bytes.length - 1));
+        assert.deepEqual(words(line), whole);
+      }),
+    );
+  });
+
+  it("takes no bytes that stand for something else", () => {
+    for (const odd of ["é", "\\n", "x\\n", "xy\\u0041", "aé"])
+      for (const pad of ["", "p", "pq"]) {
+        const bytes = Buffer.from(pad + odd);
+        assert.equal(new KeyHash().addPlain(bytes, 0, bytes.length), false, pad + odd);
+      }
+  });
+});

@@ -2,6 +2,7 @@
 import { Ledger } from "../../daemon/ledger/ledger.ts";
 import type {
   EventHead,
+  KeyRule,
   LedgerLimits,
   LedgerOptions,
   NewEvent,
@@ -10,6 +11,7 @@ import type {
 import type { Clock } from "../../daemon/platform/clock.ts";
 import type { Files } from "../../daemon/platform/files.ts";
 import type { Random } from "../../daemon/platform/random.ts";
+import { RealClock } from "../../daemon/platform/real-clock.ts";
 import type { LedgerEvent } from "../../shared/events.ts";
 
 export const GROUP = "g_0123456789ab";
@@ -43,6 +45,29 @@ class CountingRandom implements Random {
     this.#drawn += 1;
     return `00000000-0000-4000-8000-${this.#drawn.toString(16).padStart(12, "0")}`;
   }
+}
+
+/** For this one a slice of work is over after two looks. */
+export class HastyClock extends RealClock {
+  #looks = 0;
+
+  override monotonic(): number {
+    this.#looks += 1;
+    return this.#looks;
+  }
+}
+
+/** How many turns the event loop makes while `work` goes on. */
+export async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
+  let turns = 0;
+  const count = (): void => {
+    turns += 1;
+    next = setImmediate(count);
+  };
+  let next = setImmediate(count);
+  await work();
+  clearImmediate(next);
+  return turns;
 }
 
 /** Texts by sender, and replies per event: order and content of everything it saw show in its checkpoint. */
@@ -82,9 +107,9 @@ export class Tally implements Projection {
 }
 
 /** The key of a message is who said it and the `client_id`. */
-export function keyOf(event: EventHead): string | undefined {
-  const clientId = event.kind === "chat.message" ? event.string("client_id") : undefined;
-  return clientId === undefined ? undefined : `${event.by}\n${clientId}`;
+export function keyOf(event: EventHead): KeyRule | undefined {
+  if (event.kind !== "chat.message" || event.string("client_id") === undefined) return undefined;
+  return { prefix: `${event.by}\n`, member: "client_id" };
 }
 
 export function message(text: string, more: Record<string, unknown> = {}, by = "user"): NewEvent {

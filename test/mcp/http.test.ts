@@ -1,10 +1,12 @@
 /** The same server at /mcp of the Web listener, by the SDK's own HTTP client. */
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { connect } from "node:net";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { LIMITS } from "../../shared/limits.ts";
-import { DaemonProcess } from "../withstand/daemon-process.ts";
+import { DaemonProcess, until } from "../withstand/daemon-process.ts";
 import type { Taken } from "./peer.ts";
 
 describe("MCP over HTTP", function () {
@@ -19,7 +21,7 @@ describe("MCP over HTTP", function () {
   before(async () => {
     daemon = await DaemonProcess.started();
     const user = daemon.client();
-    group_id = (await user.result("group_create", { title: "HTTP" })).group.group_id;
+    group_id = (await user.result("group_create", { title: "HTTP" })).group_id;
     ({ token_file } = await user.result("actor_add", { group_id, actor_id: "ada" }));
     ({ token } = JSON.parse(readFileSync(token_file, "utf8")) as { token: string });
     const { web_origin } = await user.result("daemon_status", {});
@@ -126,11 +128,112 @@ describe("MCP over HTTP", function () {
     await result(client, "svc_bootstrap");
   });
 
+  describe("loses no message", () => {
+    let session: Record<string, string>;
+    let client: Client;
+
+    let own: string;
+
+    before(async () => {
+      const added = await daemon.client().result("actor_add", { group_id, actor_id: "eve" });
+      own = (JSON.parse(readFileSync(added.token_file, "utf8")) as { token: string }).token;
+    });
+    beforeEach(async () => {
+      const opened = await connected(own);
+      client = opened.client;
+      session = {
+        authorization: `Bearer ${own}`,
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+        "mcp-session-id": opened.transport.sessionId ?? "",
+        "mcp-protocol-version": "2025-11-25",
+      };
+    });
+    afterEach(() => drained());
+
+    function body(id: string, wait_seconds: number): string {
+      const params = { name: "svc_inbox_read", arguments: { wait_seconds } };
+      return JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params });
+    }
+
+    async function send(text: string): Promise<string> {
+      return (await daemon.client().result("send", { group_id, to: ["eve"], text })).event.id;
+    }
+
+    async function isClaimed(event_id: string): Promise<boolean> {
+      const { statuses } = await daemon
+        .client()
+        .result("ledger_statuses", { group_id, event_ids: [event_id] });
+      return statuses[event_id]?.delivery_status["eve"]?.state === "claimed";
+    }
+
+    async function read(wait_seconds = 5): Promise<[string, boolean][]> {
+      const { messages } = (await result(client, "svc_inbox_read", { wait_seconds })) as unknown as Taken;
+      return messages.map(({ event, redelivered }) => [event.id, redelivered]);
+    }
+
+    async function drained(): Promise<void> {
+      while ((await read(0)).length > 0);
+    }
+
+    it("whose answer came to a client that had stopped reading and broke off", async () => {
+      const event = await send("unread");
+      const socket = connect(Number(address.port), address.hostname);
+      await once(socket, "connect");
+      socket.pause();
+      const text = body("r1", 0);
+      const head = Object.entries({ ...session, host: address.host, "content-length": text.length });
+      socket.write(
+        `POST /mcp HTTP/1.1\r\n${head.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n${text}`,
+      );
+      await until("the read took it", () => isClaimed(event));
+      socket.resetAndDestroy();
+      // A call behind the break: when it is answered, the daemon has seen both.
+      await daemon.client().result("daemon_status", {});
+      await until("it is handed out again", async () => (await read(0)).some(([id]) => id === event));
+    });
+
+    it("that a client cancels after its answer left", async () => {
+      const event = await send("cancelled late");
+      const answer = await fetch(address, { method: "POST", headers: session, body: body("late", 5) });
+      assert.match(await answer.text(), new RegExp(event));
+      const params = { requestId: "late", reason: "gave up" };
+      const message = JSON.stringify({ jsonrpc: "2.0", method: "notifications/cancelled", params });
+      const cancelled = await fetch(address, { method: "POST", headers: session, body: message });
+      assert.equal(cancelled.status, 202);
+      assert.deepEqual(await read(), [[event, true]]);
+    });
+
+    it("and takes one message at a time: batches are refused", async () => {
+      const event = await send("not in a batch");
+      const batch = `[${body("b1", 0)},${body("b2", 0)}]`;
+      const refused = await fetch(address, { method: "POST", headers: session, body: batch });
+      assert.equal(refused.status, 400);
+      const { error } = (await refused.json()) as { error: { code: number; message: string } };
+      assert.deepEqual([error.code, error.message], [-32600, "A message is one JSON object"]);
+      const broken = await fetch(address, { method: "POST", headers: session, body: "{" });
+      assert.equal(broken.status, 400);
+      assert.equal(((await broken.json()) as { error: { code: number } }).error.code, -32700);
+      assert.deepEqual(await read(), [[event, false]]);
+    });
+  });
+
+  it("slows down guessing, and never a token that is right", async () => {
+    const wrong = () => post({ authorization: "Bearer wrong" });
+    const statuses: number[] = [];
+    for (let tried = 0; tried <= LIMITS.http.authFailuresPerMinute; tried += 1)
+      statuses.push((await wrong()).status);
+    assert.equal(statuses.at(-1), 429);
+    assert.ok(Number((await wrong()).headers.get("retry-after")) > 0);
+    await connected(token);
+  });
+
   it("ends the sessions of a token that was renewed", async () => {
     const { client } = await connected(token);
     await result(client, "svc_bootstrap");
     await daemon.client().result("actor_restart", { group_id, actor_id: "ada" });
     await assert.rejects(result(client, "svc_bootstrap"));
-    assert.equal((await post({ authorization: `Bearer ${token}` })).status, 401);
+    // Guesses came from this address before.
+    assert.ok([401, 429].includes((await post({ authorization: `Bearer ${token}` })).status));
   });
 });

@@ -18,7 +18,7 @@ describe("waiting over MCP", function () {
   beforeEach(async () => {
     daemon = await DaemonProcess.started();
     const user = daemon.client();
-    group_id = (await user.result("group_create", { title: "Waits" })).group.group_id;
+    group_id = (await user.result("group_create", { title: "Waits" })).group_id;
     ({ token_file } = await user.result("actor_add", { group_id, actor_id: "ada" }));
   });
   afterEach(() => daemon.dispose());
@@ -37,8 +37,13 @@ describe("waiting over MCP", function () {
     return actors[0]?.presence.state ?? "";
   }
 
-  async function send(text: string): Promise<string> {
-    return (await daemon.client().result("send", { group_id, to: ["ada"], text })).event.id;
+  async function send(text: string, message_mode: "send" | "mail" = "send"): Promise<string> {
+    return (await daemon.client().result("send", { group_id, to: ["ada"], text, message_mode })).event.id;
+  }
+
+  async function wasRead(event_id: string): Promise<boolean | undefined> {
+    const { statuses } = await daemon.client().result("ledger_statuses", { group_id, event_ids: [event_id] });
+    return statuses[event_id]?.read_status["ada"];
   }
 
   async function delivery(event_id: string): Promise<string | undefined> {
@@ -49,18 +54,29 @@ describe("waiting over MCP", function () {
   it("hands out again what a killed client had taken", async () => {
     const dying = raw();
     await dying.initialize();
+    const mail = await send("read me", "mail");
     const event = await send("take me");
     const taken = (await dying.tool("svc_inbox_read", { wait_seconds: 5 })).result as Taken;
-    assert.equal(taken.messages[0]?.event.id, event);
+    assert.deepEqual(
+      taken.messages.map((message) => message.event.id),
+      [mail, event],
+    );
     assert.equal(await delivery(event), "claimed");
+    assert.equal(await wasRead(mail), false);
     await dying.kill();
 
     const next = await Peer.connected(daemon, token_file);
     const again = (await next.result("svc_inbox_read", { wait_seconds: 20 })) as unknown as Taken;
-    assert.equal(again.messages[0]?.event.id, event);
-    assert.equal(again.messages[0]?.redelivered, true);
+    assert.deepEqual(
+      again.messages.map((message) => [message.event.id, message.redelivered]),
+      [
+        [mail, true],
+        [event, true],
+      ],
+    );
     await next.result("svc_inbox_read", { wait_seconds: 0, ack: again.batch_id });
     assert.equal(await delivery(event), "accepted");
+    assert.equal(await wasRead(mail), true);
     const nothing = (await next.result("svc_inbox_read", { wait_seconds: 0 })) as unknown as Taken;
     assert.deepEqual(nothing.messages, []);
     await next.close();
@@ -93,6 +109,35 @@ describe("waiting over MCP", function () {
     const event = await send("after the cancellation");
     const taken = (await peer.result("svc_inbox_read", { wait_seconds: 10 })) as unknown as Taken;
     assert.equal(taken.messages[0]?.event.id, event);
+    await peer.close();
+  });
+
+  it("loses no direct message to cancellations at the moment of its arrival", async () => {
+    const peer = await Peer.connected(daemon, token_file);
+    const rounds = 60;
+    const seen = new Set<string>();
+    const sent: string[] = [];
+    const note = (taken: unknown): number => {
+      const { messages } = taken as Taken;
+      for (const { event } of messages) seen.add(event.id);
+      return messages.length;
+    };
+    for (let round = 0; round < rounds; round++) {
+      const cancel = new AbortController();
+      const waiting = peer.tool("svc_inbox_read", { wait_seconds: 20 }, cancel.signal).then(
+        (answer) => note(answer.result),
+        () => 0,
+      );
+      const arrived = send(`at the last moment ${round}`);
+      await new Promise((resolve) => setTimeout(resolve, round % 6));
+      cancel.abort();
+      sent.push(await arrived);
+      await waiting;
+    }
+    await until("everything was handed out", async () => {
+      note(await peer.result("svc_inbox_read", { wait_seconds: 0 }));
+      return sent.every((id) => seen.has(id));
+    });
     await peer.close();
   });
 

@@ -111,4 +111,21 @@ describe("A draft", () => {
     assert.deepEqual(await get(), { draft: null, updated_at: null });
     await home.remove();
   });
+
+  it("isn't replaced by a text that was made from an older one", async () => {
+    const home = await TestHome.open();
+    const group = await home.group("dev");
+    const put = (text: string | null, based_on: string | null) =>
+      home.call("draft_put", { group_id: group, draft: text === null ? null : { text }, based_on });
+    const first = await put("one", null);
+    await assert.rejects(put("two", null), refusal("conflict"));
+    await assert.rejects(put(null, null), refusal("conflict"));
+    home.clock.advance(1);
+    const second = await put("three", first.updated_at);
+    await assert.rejects(put("four", first.updated_at), refusal("conflict"));
+    assert.equal((await home.call("draft_get", { group_id: group })).draft?.text, "three");
+    await put(null, second.updated_at);
+    await put("five", null);
+    await home.remove();
+  });
 });

@@ -5,9 +5,10 @@ import * as fs from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { safeName } from "../../daemon/messaging/file-fetch.ts";
+import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { Attachment } from "../../shared/model.ts";
-import { BROWSER, refusal, TestHome } from "./setting.ts";
+import { BROWSER, refusal, TestHome, until } from "./setting.ts";
 
 async function* stream(...chunks: (Uint8Array | Error)[]): AsyncGenerator<Uint8Array> {
   for (const chunk of chunks) {
@@ -44,6 +45,11 @@ describe("Attached files", () => {
           .readdirSync(blobs(), { recursive: true, encoding: "utf8" })
           .filter((name) => name !== "uploads")
           .sort()
+      : [];
+  /** Digests of files that wait for a message. */
+  const waiting = (): string[] =>
+    fs.existsSync(join(blobs(), "uploads"))
+      ? fs.readdirSync(join(blobs(), "uploads")).map((name) => name.replace(".json", ""))
       : [];
   const upload = (...chunks: (Uint8Array | Error)[]) =>
     home.messaging.upload(group, stream(...chunks), { name: "a.bin", mime_type: "application/x-a" });
@@ -94,17 +100,145 @@ describe("Attached files", () => {
     const orphan = await upload(Buffer.from("orphan"));
     await home.send(group, "x", { attachments: [{ sha256: kept.sha256, name: "k" }] });
     fs.writeFileSync(join(blobs(), "uploads", ".partial-1"), "cut");
+    fs.writeFileSync(join(blobs(), "uploads", `.${kept.sha256}.json.tmp`), "cut");
     home = await home.restarted();
-    assert.deepEqual(onDisk(), [kept.sha256, `uploads/${orphan.sha256}`]);
-    // The file's time is the disk's; the clock is the test's.
-    const age = Date.now() - home.clock.now();
-    home.clock.advance(age + LIMITS.attachment.orphanHours * 3_600_000 + 60_000);
+    assert.deepEqual(waiting(), [orphan.sha256]);
+    home.clock.advance(day);
+    home = await home.restarted();
+    assert.deepEqual([onDisk().length, waiting()], [3, [orphan.sha256]]);
+    home.clock.advance(1);
     home = await home.restarted();
     assert.deepEqual(onDisk(), [kept.sha256]);
     await assert.rejects(
       home.send(group, "x", { attachments: [{ sha256: orphan.sha256, name: "o" }] }),
       refusal("invalid_attachments", { sha256: orphan.sha256 }),
     );
+  });
+
+  const day = LIMITS.attachment.orphanHours * 3_600_000;
+
+  it("go after a day also when their message couldn't be appended, and count from a second upload on", async () => {
+    const bytes = Buffer.from("of a message that failed");
+    const { sha256 } = await upload(bytes);
+    const attachments = [{ sha256, name: "f" }];
+    const { ledger } = home.registry.get(group);
+    const submit = ledger.submit.bind(ledger);
+    ledger.submit = (_event, done) => done(new Refusal("storage_full"));
+    await assert.rejects(home.send(group, "x", { attachments }), refusal("storage_full"));
+    ledger.submit = submit;
+    home = await home.restarted();
+    home.clock.advance(day);
+    await upload(bytes);
+    home.clock.advance(1);
+    home = await home.restarted();
+    assert.deepEqual(waiting(), [sha256]);
+    home.clock.advance(day);
+    // Any other upload is the moment to look.
+    await upload(Buffer.from("another"));
+    assert.equal(fs.existsSync(join(blobs(), sha256)), false);
+  });
+
+  it("stay when the daemon ends between the message and the end of its record", async () => {
+    const { sha256 } = await upload(Buffer.from("x"));
+    const record = join(blobs(), "uploads", `${sha256}.json`);
+    const { ledger } = home.registry.get(group);
+    const submit = ledger.submit.bind(ledger);
+    let atAppend = "";
+    ledger.submit = (...args) => {
+      atAppend = fs.readFileSync(record, "utf8");
+      submit(...args);
+    };
+    await home.send(group, "x", { attachments: [{ sha256, name: "f" }] });
+    assert.deepEqual(waiting(), []);
+    fs.writeFileSync(record, atAppend);
+    home = await home.restarted();
+    assert.deepEqual(waiting(), []);
+    home.clock.advance(day + 1);
+    home = await home.restarted();
+    assert.deepEqual(onDisk(), [sha256]);
+    fs.writeFileSync(record, "not a record");
+    home = await home.restarted();
+    assert.equal((await reading(sha256)).whole.toString(), "x");
+  });
+
+  it("stay while a message takes them, however old they are, and are no part of an export before", async () => {
+    const { sha256 } = await upload(Buffer.from("x"));
+    const { ledger, paths } = home.registry.get(group);
+    const submit = ledger.submit.bind(ledger);
+    let goOn: (() => void) | undefined;
+    ledger.submit = (...args) => {
+      goOn = () => submit(...args);
+    };
+    const exported = async (name: string) => {
+      const path = join(outside, name);
+      return (await home.call("group_export", { group_id: group, path })).blobs;
+    };
+    assert.equal(await exported("before"), 0);
+    const sending = home.send(group, "x", { attachments: [{ sha256, name: "f" }] });
+    await until(() => goOn !== undefined);
+    home.clock.advance(day + 1);
+    await upload(Buffer.from("another"));
+    goOn?.();
+    await sending;
+    assert.ok(fs.existsSync(join(paths.blobs, sha256)));
+    assert.equal(await exported("after"), 1);
+  });
+
+  describe("that wait for a message", () => {
+    const limits = { waitingBytes: 20_000, waitingBytesPerHome: 30_000 };
+    const announced = (into: string, bytes: number) => {
+      let wasRead = false;
+      const file = (async function* () {
+        wasRead = true;
+        yield randomBytes(bytes);
+      })();
+      const answer = home.messaging.upload(into, file, { name: "a", mime_type: "b", bytes });
+      return answer.catch((error: unknown) => {
+        assert.equal(wasRead, false, "it was read all the same");
+        throw error;
+      });
+    };
+    beforeEach(async () => {
+      await home.remove();
+      home = await TestHome.open({ limits });
+      group = await home.group("dev");
+    });
+
+    it("take a bounded room in a Group, also after a restart, until messages take them", async () => {
+      const first = await announced(group, 10_000);
+      await announced(group, 8_000);
+      await assert.rejects(announced(group, 2_001), refusal("limit_reached", { limit_bytes: 20_000 }));
+      await assert.rejects(upload(randomBytes(2_001)), refusal("limit_reached"));
+      const files = [{ name: "a", bytes: 2_001 }];
+      const preflight = () => home.call("message_upload_preflight", { group_id: group, files });
+      await assert.rejects(preflight(), refusal("limit_reached"));
+      await home.close();
+      home = await TestHome.open({ root: home.root, clock: home.clock, limits });
+      await assert.rejects(announced(group, 2_001), refusal("limit_reached"));
+      await home.send(group, "x", { attachments: [{ sha256: first.sha256, name: "f" }] });
+      await preflight();
+      await announced(group, 12_000);
+      home.clock.advance(day + 1);
+      await announced(group, 20_000);
+    });
+
+    it("take a bounded room in the Home, given back with the Group", async () => {
+      const other = await home.group("dev");
+      await announced(other, 20_000);
+      await assert.rejects(announced(group, 10_001), refusal("limit_reached", { limit_bytes: 30_000 }));
+      await announced(group, 5_905);
+      await assert.rejects(announced(group, 1), refusal("limit_reached"), "the least is a page of the disk");
+      await home.call("group_delete", { group_id: other, confirm: other });
+      await announced(group, 10_000);
+    });
+
+    it("give room back when they break off, and count once when they come twice", async () => {
+      await assert.rejects(upload(randomBytes(15_000), new Error("gone")), /gone/);
+      const bytes = randomBytes(10_000);
+      await upload(bytes);
+      await upload(bytes);
+      await announced(group, 10_000);
+    });
   });
 
   it("of an Actor come from the attached scopes only, whatever links say", async () => {

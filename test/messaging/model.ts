@@ -6,7 +6,7 @@ type Who = string;
 interface Recipient {
   id: Who;
   generation: number;
-  /** Mail: unread, read. To the person: pending, read. To an Actor: pending, claimed, accepted, failed, ambiguous. */
+  /** Mail: unread (also while a session holds it, in `batch`), read. To the person: pending, read. To an Actor: pending, claimed, accepted, failed, ambiguous. */
   state: "unread" | "pending" | "claimed" | "accepted" | "read" | "failed" | "ambiguous";
   batch: string | null;
   handedOut: boolean;
@@ -97,25 +97,34 @@ export class MessagingModel {
   }
 
   acknowledged(actor: Who, batch: string): void {
-    for (const one of this.#of(actor)) {
-      if (one.recipient.state !== "claimed" || one.recipient.batch !== batch) continue;
-      one.recipient.state = "accepted";
+    for (const { recipient } of this.#of(actor)) {
+      if (recipient.batch !== batch) continue;
+      if (recipient.state === "claimed") recipient.state = "accepted";
+      if (recipient.state === "unread") recipient.state = "read";
     }
     for (const held of this.#held.values()) held.delete(batch);
   }
 
   someBatch(actor: Who): string | undefined {
     return (
-      this.#of(actor).find(({ recipient }) => recipient.state === "claimed")?.recipient.batch ?? undefined
+      this.#of(actor).find(
+        ({ recipient: { state, batch } }) => batch !== null && (state === "claimed" || state === "unread"),
+      )?.recipient.batch ?? undefined
     );
   }
 
   take(actor: Who, limit: number): Taken[] {
     const held = new Set([...this.#held.values()].flatMap((batches) => [...batches]));
+    const isHeld = ({ batch }: Recipient) => held.has(batch ?? "");
+    const mailIsHeld = this.#of(actor).some(
+      ({ recipient }) => recipient.state === "unread" && isHeld(recipient),
+    );
     return this.#of(actor)
       .filter(
-        ({ recipient: { state, batch } }) =>
-          state === "unread" || state === "pending" || (state === "claimed" && !held.has(batch ?? "")),
+        ({ recipient }) =>
+          (recipient.state === "unread" && !mailIsHeld) ||
+          recipient.state === "pending" ||
+          (recipient.state === "claimed" && !isHeld(recipient)),
       )
       .slice(0, limit)
       .map(({ message, recipient }) => ({
@@ -125,16 +134,31 @@ export class MessagingModel {
       }));
   }
 
-  handedOut(actor: Who, session: string, batch: string | null, taken: Taken[]): void {
+  /** A call without a session reads Mail at once. */
+  handedOut(actor: Who, session: string | null, batch: string | null, taken: Taken[]): void {
+    if (taken.some(({ recipient }) => recipient.state === "unread")) {
+      for (const { recipient } of this.#of(actor)) if (recipient.state === "unread") recipient.batch = null;
+    }
     for (const { recipient } of taken) {
-      if (recipient.state === "unread") recipient.state = "read";
+      if (recipient.state === "unread" && session === null) recipient.state = "read";
       else {
-        recipient.state = "claimed";
+        if (recipient.state !== "unread") recipient.state = "claimed";
         recipient.batch = batch;
         recipient.handedOut = true;
       }
     }
-    if (batch !== null) this.#held.get(`${actor}/${session}`)?.add(batch);
+    if (batch === null) return;
+    const key = `${actor}/${session ?? ""}`;
+    this.#held.set(key, (this.#held.get(key) ?? new Set()).add(batch));
+  }
+
+  /** The user reads Mail in an Actor's stead. */
+  userTakes(actor: Who, limit: number): string[] {
+    const unread = this.#of(actor).filter(({ recipient }) => recipient.state === "unread");
+    return unread.slice(0, limit).map(({ message, recipient }) => {
+      recipient.state = "read";
+      return message.text;
+    });
   }
 
   sessionEnded(actor: Who, session: string): void {
@@ -161,15 +185,22 @@ export class MessagingModel {
   /** Removed and added again. */
   replaced(actor: Who): void {
     for (const { recipient } of this.#of(actor)) {
-      if (recipient.state === "pending") recipient.state = "failed";
-      if (recipient.state === "claimed") recipient.state = "ambiguous";
+      // What was put back on purpose had been handed out all the same.
+      if (recipient.state === "pending" && !recipient.handedOut) recipient.state = "failed";
+      else if (recipient.state === "pending" || recipient.state === "claimed") recipient.state = "ambiguous";
     }
     this.#generations.set(actor, this.#generation(actor) + 1);
     for (const key of this.#held.keys()) if (key.startsWith(`${actor}/`)) this.#held.delete(key);
   }
 
+  /** Which Mail was handed out is forgotten. */
   restarted(): void {
     this.#held.clear();
+    for (const { recipients } of this.messages) {
+      for (const one of recipients) {
+        if (one.state === "unread") Object.assign(one, { batch: null, handedOut: false });
+      }
+    }
   }
 
   statusOf({ mode, recipients }: ModelMessage) {

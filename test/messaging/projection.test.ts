@@ -127,12 +127,23 @@ describe("MessageProjection", () => {
     );
   });
 
-  it("refuses bytes that aren't a checkpoint", () => {
+  it("refuses bytes that aren't a checkpoint, also when they look like one", () => {
+    const whole = JSON.parse(Buffer.from(new MessageProjection().checkpoint()).toString()) as object;
+    const saved = (change: object): string => JSON.stringify({ ...whole, ...change });
+    new MessageProjection().restore(Buffer.from(saved({})));
     for (const bytes of [
       "",
       "{}",
       "[]",
       '{"queues":[],"ended":[],"obligations":[],"halfDone":[],"unread":"AA=="}',
+      // A build before `lastOrdinal`, and one that knows something further.
+      saved({ lastOrdinal: undefined }),
+      saved({ later: 1 }),
+      saved({ personCursor: null }),
+      saved({ ended: [["a/g"]] }),
+      saved({ queues: [["a", "g", null, -1, -1, "", "", [], []]] }),
+      saved({ obligations: [[idOf(1), 1, "", [["a", "g"]]]] }),
+      saved({ unread: "A" }),
     ]) {
       assert.throws(() => new MessageProjection().restore(Buffer.from(bytes)), Error);
     }

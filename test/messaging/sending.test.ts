@@ -375,4 +375,31 @@ describe("Sending", () => {
     await home.call("actor_add", { group_id: group, actor_id: "dev" });
     assert.deepEqual(await history(), []);
   });
+
+  it("looks for an Actor's messages in bounded steps, and each answer says where to go on", async () => {
+    await home.remove();
+    home = await TestHome.open({ limits: { historyScanBytes: 1024 } });
+    group = await home.group("lead", "dev");
+    await home.send(group, "first of dev", { to: ["dev"] });
+    await Promise.all(
+      Array.from({ length: 1000 }, (_, at) => home.send(group, `of lead ${at}`, { to: ["lead"] })),
+    );
+    await home.send(group, "last of dev", { to: ["dev"] });
+    const as = home.actor(group, "dev");
+    for (const query of ["", "of"]) {
+      const found: unknown[][] = [];
+      let before_event_id: string | undefined;
+      do {
+        const from = before_event_id === undefined ? {} : { before_event_id };
+        const page = await home.call("message_history", { group_id: group, query, ...from }, { as });
+        assert.equal(page.has_more, page.continue_before !== null);
+        found.push(textsOf(page.events));
+        before_event_id = page.continue_before ?? undefined;
+      } while (before_event_id !== undefined);
+      assert.deepEqual(found.flat(), ["last of dev", "first of dev"]);
+      assert.equal(found.length, 6, "200 messages a step");
+    }
+    const unknown = { group_id: group, before_event_id: "0".repeat(32) };
+    await assert.rejects(home.call("message_history", unknown, { as }), refusal("event_not_found"));
+  });
 });

@@ -11,10 +11,12 @@ import { JsonDocument } from "../../daemon/home/documents.ts";
 import { homePaths } from "../../daemon/home/paths.ts";
 import { defaultSettings, Settings } from "../../daemon/home/settings.ts";
 import type { LedgerLimits } from "../../daemon/ledger/types.ts";
+import type { MessagingLimits } from "../../daemon/messaging/group-room.ts";
 import { Messaging } from "../../daemon/messaging/room.ts";
 import { Dispatcher } from "../../daemon/operations/dispatcher.ts";
 import type { Files } from "../../daemon/platform/files.ts";
 import type { Log } from "../../daemon/platform/log.ts";
+import type { ProjectFiles } from "../../daemon/platform/project-files.ts";
 import { RealFiles } from "../../daemon/platform/real-files.ts";
 import { RealProjectFiles } from "../../daemon/platform/real-project-files.ts";
 import { RealRandom } from "../../daemon/platform/real-random.ts";
@@ -68,20 +70,30 @@ export class TestHome {
   }
 
   static async open(
-    options: { root?: string; clock?: ManualClock; ledgerLimits?: Partial<LedgerLimits>; files?: Files } = {},
+    options: {
+      root?: string;
+      clock?: ManualClock;
+      ledgerLimits?: Partial<LedgerLimits>;
+      limits?: Partial<MessagingLimits>;
+      files?: Files;
+      projects?: ProjectFiles;
+    } = {},
   ): Promise<TestHome> {
     const root = options.root ?? fs.mkdtempSync(join(tmpdir(), "svc-messaging-"));
     const clock = options.clock ?? new ManualClock();
     const files = options.files ?? new RealFiles();
     const random = new RealRandom();
-    const projects = new RealProjectFiles(root);
+    const projects = options.projects ?? new RealProjectFiles(root);
     const paths = homePaths(root);
-    fs.mkdirSync(paths.groups, { recursive: true, mode: 0o700 });
+    for (const directory of [root, paths.groups]) {
+      if (files.stat(directory) === null) files.mkdir(directory);
+    }
     const lines: LogLine[] = [];
     const note = (level: string) => (event: string, fields?: Record<string, unknown>) =>
       void lines.push({ level, event, fields });
     const log: Log = { debug: note("debug"), info: note("info"), warn: note("warn"), error: note("error") };
-    const messaging = new Messaging({ files, clock, random, projects, log });
+    const { limits = {} } = options;
+    const messaging = new Messaging({ files, clock, random, projects, log, limits });
     const registry = await GroupRegistry.open({
       files,
       clock,
@@ -152,7 +164,7 @@ export class TestHome {
 
   /** A Group with these Actors, all enabled. */
   async group(...actors: string[]): Promise<string> {
-    const { group } = await this.call("group_create", { title: "Test" });
+    const group = await this.call("group_create", { title: "Test" });
     for (const actor_id of actors) await this.call("actor_add", { group_id: group.group_id, actor_id });
     return group.group_id;
   }

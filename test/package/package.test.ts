@@ -42,25 +42,30 @@ describe("the packed tarball", function () {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it("has one dependency, and carries no sources", () => {
+  it("depends on what is prebuilt for each platform alone, and carries no sources", () => {
     const installed = join(folder, "node_modules", "svc");
     const manifest = JSON.parse(readFileSync(join(installed, "package.json"), "utf8")) as {
       dependencies: object;
     };
-    assert.deepEqual(Object.keys(manifest.dependencies), ["libsql"]);
+    assert.deepEqual(Object.keys(manifest.dependencies).sort(), ["@lydell/node-pty", "libsql"]);
     for (const name of ["daemon", "test", "esbuild.mjs", "node_modules"])
       assert.ok(!existsSync(join(installed, name)), name);
     assert.deepEqual(readdirSync(join(installed, "dist")).sort(), [
       "cli.bundle",
       "daemon.cjs",
       "demo.cjs",
+      "hook.cjs",
       "mcp.bundle",
       "svc.cjs",
       "webview",
     ]);
   });
 
-  it("runs: version, daemon, a Group, a message, the Workbench's page, the demo", async () => {
+  it("is named by 'npm pack --silent' and nothing else, as the README's install command needs it", () => {
+    assert.match(execute("npm", ["pack", "--silent", "--dry-run"], ROOT), /^svc-\d+\.\d+\.\d+\.tgz\n$/);
+  });
+
+  it("runs: version, daemon, a Group, a message, a process in a terminal, the Workbench's page, the demo", async () => {
     assert.match(svc("--version"), /^svc \d+\.\d+\.\d+\n$/);
     svc("daemon", "start", "--port", "0");
     svc("group", "create", "Packed");
@@ -68,6 +73,9 @@ describe("the packed tarball", function () {
     const sent = JSON.parse(svc("send", "hello", "--to", "alice", "--json")) as { ok: boolean };
     assert.equal(sent.ok, true);
     assert.match(svc("tail"), /hello/);
+    svc("attach", folder);
+    svc("actor", "add", "bob", "--runtime", "custom", "--", "/bin/cat");
+    assert.match(svc("actor", "start", "bob"), /bob runs/);
     const status = JSON.parse(svc("daemon", "status", "--json")) as { result: { web_origin: string } };
     const page = await fetch(status.result.web_origin);
     assert.equal(page.status, 200);

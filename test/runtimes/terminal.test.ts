@@ -168,7 +168,7 @@ describe("terminals", function () {
   });
 
   it("start only in an attached directory, with a program that is there", async () => {
-    const { group } = await setting.client.result("group_create", { title: "nowhere" });
+    const group = await setting.client.result("group_create", { title: "nowhere" });
     const add = { group_id: group.group_id, actor_id: "a", runner: "pty" as const, command: ["/bin/true"] };
     await setting.client.result("actor_add", add);
     const refused = await setting.client.call("actor_start", { group_id: group.group_id, actor_id: "a" });

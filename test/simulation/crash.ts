@@ -21,6 +21,12 @@ interface Findings {
 }
 
 interface CrashOptions {
+  /** What is on the disk when the story begins. */
+  from?: Tree;
+  /** Paths whose calls are made to fail; all by default. */
+  faultsAt?: RegExp;
+  /** Leaves out all but the corners of what is possible at a crash. */
+  isBrief?: boolean;
   /** Stands between the story and the disk, to plant a fault. */
   wrap?: (files: Files) => Files;
   /** Changes after an injected fault at which a crash is tried as well, besides the end. */
@@ -41,12 +47,12 @@ export async function enumerateCrashes<Witness>(
   options: CrashOptions = {},
 ): Promise<Findings> {
   const collector = new Collector<Witness>();
-  const files = new SimulatedFiles();
+  const files = new SimulatedFiles(options.from);
   const witness = story.begin();
-  files.beforeChange = (call) => collector.look(files, witness, describe(call, files.calls));
+  files.beforeChange = (call) => collector.look(files, witness, describe(call, files.calls), options.isBrief);
   await story.run(options.wrap?.(files) ?? files, witness);
   files.beforeChange = null;
-  collector.look(files, witness, "the end");
+  collector.look(files, witness, "the end", options.isBrief);
   return collector.check(story, options.violationsMax ?? 10);
 }
 
@@ -60,15 +66,17 @@ export async function enumerateFaults<Witness>(
   story: Story<Witness>,
   options: CrashOptions = {},
 ): Promise<Findings> {
-  const calls: Call["name"][] = [];
-  const rehearsal = new SimulatedFiles();
+  const calls: (Call["name"] | undefined)[] = [];
+  const { faultsAt = /^/ } = options;
+  const rehearsal = new SimulatedFiles(options.from);
   rehearsal.fault = (call, index) => {
-    calls[index] = call.name;
+    if (faultsAt.test(call.path)) calls[index] = call.name;
     return null;
   };
   await story.run(options.wrap?.(rehearsal) ?? rehearsal, story.begin());
   const findings: Findings = { points: 0, states: 0, violations: [] };
   for (const [index, name] of calls.entries()) {
+    if (name === undefined) continue;
     for (const code of GROWING.includes(name) ? ["EIO", "ENOSPC"] : ["EIO"]) {
       const found = await withFault(story, index, code, options);
       findings.points += 1;
@@ -87,7 +95,7 @@ async function withFault<Witness>(
   options: CrashOptions,
 ): Promise<Findings> {
   const collector = new Collector<Witness>();
-  const files = new SimulatedFiles();
+  const files = new SimulatedFiles(options.from);
   const witness = story.begin();
   let failed: string | null = null;
   let looksLeft = options.changesAfterFault ?? 3;

@@ -89,23 +89,110 @@ describe("drafts", () => {
     assert.equal(keeper.draft.text, "newer");
     keeper.close();
   });
+
+  /** The daemon's side of drafts, and a window of its own for each call. */
+  function daemon() {
+    let kept: { draft: unknown; updated_at: string | null } = { draft: null, updated_at: null };
+    let version = 0;
+    const call = (name: string, input: Record<string, unknown>) => {
+      if (name === "draft_get") return kept;
+      if (input["based_on"] !== kept.updated_at) throw new HostError("conflict", "");
+      kept = { draft: input["draft"], updated_at: input["draft"] === null ? null : `v${++version}` };
+      return { updated_at: kept.updated_at };
+    };
+    return {
+      text: () => (kept.draft as { text: string } | null)?.text ?? null,
+      window: () => new DraftKeeper(hostWith(call).host, GROUP),
+    };
+  }
+
+  it("of another window are taken over when nothing is unsaved here, and never replaced unasked", async () => {
+    const { text, window } = daemon();
+    const [first, second] = [window(), window()];
+    first.update({ text: "from the first", elsewhere: "g_2", replyTo: "e", quote: "what you said" });
+    await until("it is kept", () => text() === "from the first");
+    await second.refresh();
+    assert.deepEqual(second.draft, first.draft);
+    second.update({ text: "from the second" });
+    first.update({ text: "from the first, longer" });
+    await until("one is kept, the other asks", () => (first.other ?? second.other) !== null);
+    const [asks, kept] = first.other === null ? [second, first] : [first, second];
+    assert.equal(asks.other?.text, kept.draft.text);
+    assert.equal(text(), kept.draft.text);
+    const mine = asks.draft.text;
+    asks.keepMine();
+    await until("the choice is kept", () => text() === mine);
+    await kept.refresh();
+    assert.equal(kept.draft.text, mine);
+    for (const keeper of [first, second]) keeper.close();
+  });
+
+  it("that another window goes on writing come when the message here was sent", async () => {
+    const { text, window } = daemon();
+    const [first, second] = [window(), window()];
+    first.update({ text: "one" });
+    await until("it is kept", () => text() === "one");
+    second.update({ text: "two" });
+    await until("it asks", () => second.other !== null);
+    second.clear();
+    assert.equal(second.draft.text, "one");
+    assert.equal(text(), "one");
+    for (const keeper of [first, second]) keeper.close();
+  });
+
+  it("hold on to a longer text without asking when it contains the other", async () => {
+    const { text, window } = daemon();
+    const [first, second] = [window(), window()];
+    first.update({ text: "half" });
+    await until("it is kept", () => text() === "half");
+    second.update({ text: "half a thought" });
+    await until("it is kept too", () => text() === "half a thought");
+    assert.equal(second.other, null);
+    for (const keeper of [first, second]) keeper.close();
+  });
 });
 
 describe("sending", () => {
   it("repeats a message without an answer under the same key, and a changed one under another", async () => {
     const keys: unknown[] = [];
     let fail = 2;
-    const { host } = hostWith((_, input) => {
+    const { host } = hostWith((name, input) => {
+      if (name !== "send") return { updated_at: null };
       keys.push(input["client_id"]);
       if (fail-- > 0) throw new HostError("offline", "");
       return { event: { id: "e" } };
     });
-    const outgoing = new Outgoing(host, GROUP, () => Promise.resolve());
-    await outgoing.send({ ...emptyDraft(), text: "one" });
+    const keeper = new DraftKeeper(host, GROUP);
+    const outgoing = new Outgoing(host, keeper, () => Promise.resolve());
+    const send = async (text: string) => {
+      keeper.update({ text });
+      await outgoing.send(keeper.draft);
+    };
+    await send("one");
     assert.equal(keys.length, 3);
     assert.equal(new Set(keys).size, 1);
-    await outgoing.send({ ...emptyDraft(), text: "one" });
+    keeper.clear();
+    await send("one");
     assert.equal(new Set(keys).size, 2);
+    keeper.close();
+  });
+
+  it("keeps the key over a reload, until the draft is changed or the message is seen", async () => {
+    const { host } = hostWith(() => ({ draft: null, updated_at: null }));
+    const first = new DraftKeeper(host, GROUP);
+    first.update({ text: "one" });
+    const key = first.keyOf(first.draft);
+    const second = new DraftKeeper(host, GROUP);
+    assert.equal(second.attempted, null);
+    await second.load();
+    assert.equal(second.attempted, key);
+    assert.equal(second.keyOf(second.draft), key);
+    second.update({ text: "one and more" });
+    assert.notEqual(second.keyOf(second.draft), key);
+    second.taken();
+    assert.equal(second.draft.text, "");
+    assert.equal(second.attempted, null);
+    for (const keeper of [first, second]) keeper.close();
   });
 
   it("doesn't repeat what was refused", async () => {
@@ -114,9 +201,12 @@ describe("sending", () => {
       calls += 1;
       throw new HostError("invalid_recipient", "no");
     });
-    await assert.rejects(new Outgoing(host, GROUP).send({ ...emptyDraft(), text: "x" }), {
-      code: "invalid_recipient",
-    });
+    await assert.rejects(
+      new Outgoing(host, new DraftKeeper(host, GROUP)).send({ ...emptyDraft(), text: "x" }),
+      {
+        code: "invalid_recipient",
+      },
+    );
     assert.equal(calls, 1);
   });
 
@@ -126,7 +216,7 @@ describe("sending", () => {
       names.push(name);
       return { event: {}, source_event: {} };
     });
-    const outgoing = new Outgoing(host, GROUP);
+    const outgoing = new Outgoing(host, new DraftKeeper(host, GROUP));
     await outgoing.send({ ...emptyDraft(), text: "a" });
     await outgoing.send({ ...emptyDraft(), text: "a", replyTo: "e" });
     await outgoing.send({ ...emptyDraft(), text: "a", elsewhere: "g_2" });

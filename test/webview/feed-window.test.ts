@@ -1,6 +1,6 @@
 /** The window on a Group's ledger: bounded, contiguous, each event once. */
 import assert from "node:assert/strict";
-import { array, assert as check, boolean, constant, integer, oneof, property, record } from "fast-check";
+import { array, boolean, assert as check, constant, integer, oneof, property, record } from "fast-check";
 import type { LedgerEvent } from "../../shared/events.ts";
 import { FeedWindow, WINDOW_ROWS } from "../../webview/state/feed-window.ts";
 

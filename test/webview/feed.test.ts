@@ -129,10 +129,10 @@ describe("Feed", () => {
     let busy = true;
     const { host } = ledger;
     const call = host.call.bind(host);
-    host.call = ((name: never, input: never) => {
+    host.call = (name: never, input: never) => {
       if (busy) return Promise.reject(new HostError("group_busy", "The Group is being reset."));
       return call(name, input);
-    });
+    };
     const feed = new Feed(host, GROUP, () => {});
     await feed.open(null);
     assert.match(feed.failure ?? "", /being reset/);

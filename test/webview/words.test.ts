@@ -5,7 +5,7 @@ import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { MessageStatus } from "../../shared/operations/messages.ts";
 import { alike, deliveries } from "../../webview/state/delivery-words.ts";
 import { eventWords } from "../../webview/state/event-words.ts";
-import { excerpt } from "../../webview/state/excerpt.ts";
+import { excerpt, flatten } from "../../webview/state/excerpt.ts";
 import { named, plan } from "../../webview/state/send-plan.ts";
 import { size } from "../../webview/state/size-words.ts";
 import { age, ago, lasting } from "../../webview/state/time-words.ts";
@@ -68,10 +68,15 @@ describe("delivery in words", () => {
     assert.equal(alike([list[0]!, list[0]!]), true);
   });
 
-  it("offers another delivery only where one failed or wasn't confirmed", () => {
-    const again = (state: "accepted" | "failed" | "ambiguous") =>
-      deliveries({ ...NOTHING, delivery_status: { a: { state, reason: "", ts } } }, sent, upper)[0]?.again;
+  it("offers another delivery only where one failed or wasn't confirmed, and somebody is there to take it", () => {
+    const again = (state: "accepted" | "claimed" | "failed" | "ambiguous", reason = "") =>
+      deliveries({ ...NOTHING, delivery_status: { a: { state, reason, ts } } }, sent, upper)[0]?.again;
     assert.deepEqual([again("accepted"), again("failed"), again("ambiguous")], ["no", "failed", "ambiguous"]);
+    assert.equal(again("claimed"), "ambiguous");
+    assert.equal(again("ambiguous", "actor_removed"), "no");
+    const elsewhere = { to: [], message_mode: "send", dst_group_id: "g_1", dst_to: [] };
+    const failed = { g_1: { state: "failed" as const, reason: "group_not_found", ts } };
+    assert.equal(deliveries({ ...NOTHING, delivery_status: failed }, elsewhere, upper)[0]?.again, "no");
   });
 
   it("speaks of the other Group for a message that went there", () => {
@@ -192,11 +197,24 @@ describe("events in words", () => {
       say("actor.stop", { actor_id: "lead", reason: "process_exit" }),
       "lead stopped: process exit",
     );
+    const notice = { title: "Reply owed", message: "Answer it." };
+    assert.equal(
+      say("system.notify", { ...notice, target_actor_id: "lead" }),
+      "lead was reminded: Reply owed",
+    );
+    assert.equal(say("system.notify", { ...notice, target_actor_id: "user" }), "Reply owed: Answer it.");
+    assert.equal(say("system.notify", { ...notice, target_actor_id: null }), "Reply owed: Answer it.");
     assert.equal(say("something.new_kind", {}, "lead"), "lead: something new kind");
   });
 });
 
 describe("excerpts", () => {
+  it("leave Markdown's signs out", () => {
+    assert.equal(
+      flatten("# See `a.ts`:\n\n| a | b |\n|---|:--|\n| **c** | [d](https://e) |"),
+      "See a.ts: a b c d",
+    );
+  });
   it("begin near the first match and mark every word", () => {
     const parts = excerpt(`${"before ".repeat(40)}the needle is here`, "needle");
     assert.ok(parts[0]!.text.startsWith("…"));

@@ -13,7 +13,7 @@ describe("the checker of an Actor's Inbox", () => {
   it("takes claim, crash, redelivery and acknowledgement", () => {
     const history = new ActorHistory("a");
     assert.deepEqual(history.batch([handed("m1"), handed("d1")], [], 0, place), []);
-    assert.deepEqual(history.unacknowledged(), ["d1"]);
+    assert.deepEqual(history.unacknowledged(), ["m1", "d1"]);
     assert.deepEqual(history.batch([handed("d1", true), handed("m2")], [], 2, place), []);
     history.lostAcknowledgement(["d1"]);
     assert.deepEqual(history.batch([handed("d1", true)], [], 2, place), []);
@@ -37,10 +37,20 @@ describe("the checker of an Actor's Inbox", () => {
     assert.match(history.batch([handed("d1")], [], -1, place).join(), /again without redelivered/);
   });
 
-  it("finds Mail that comes twice and a cursor that goes back", () => {
+  it("takes Mail again that wasn't acknowledged", () => {
     const history = new ActorHistory("a");
-    history.batch([handed("m1"), handed("m2")], [], 2, place);
-    assert.match(history.batch([handed("m1")], [], 2, place).join(), /twice or out of order/);
+    history.batch([handed("m1"), handed("m2")], [], -1, place);
+    assert.deepEqual(history.batch([handed("m1"), handed("m2")], [], -1, place), []);
+  });
+
+  it("finds Mail that comes again after its acknowledgement, or out of order, and a cursor that goes back", () => {
+    const history = new ActorHistory("a");
+    history.batch([handed("m1"), handed("m2")], [], -1, place);
+    assert.match(
+      history.batch([handed("m1")], ["m1", "m2"], 2, place).join(),
+      /acknowledged m1 and got it again/,
+    );
+    assert.match(history.batch([handed("m2"), handed("m1")], [], 2, place).join(), /Mail m1 out of order/);
     assert.match(history.cursorAt(0).join(), /cursor of a went back/);
   });
 });

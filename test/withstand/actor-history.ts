@@ -7,11 +7,15 @@ export interface Handed {
   redelivered: boolean;
 }
 
-type Taken = "open" | "perhaps" | "acknowledged";
+interface Taken {
+  delivery: string;
+  state: "open" | "perhaps" | "acknowledged";
+}
 
 export class ActorHistory {
   readonly actor_id: string;
-  readonly #direct = new Map<string, Taken>();
+  readonly #taken = new Map<string, Taken>();
+  /** Ordinal of the last Mail that was acknowledged. */
   #mail = -1;
   #cursor = -1;
 
@@ -20,7 +24,7 @@ export class ActorHistory {
   }
 
   /**
-   * A batch that arrived. `acked` are the direct messages that the request acknowledged; `place` gives an event's ordinal or -1. Answers
+   * A batch that arrived. `acked` are the messages that the request acknowledged; `place` gives an event's ordinal or -1. Answers
    * what is wrong.
    */
   batch(
@@ -30,29 +34,34 @@ export class ActorHistory {
     place: (id: string) => number,
   ): string[] {
     const problems: string[] = [];
-    for (const id of acked) this.#direct.set(id, "acknowledged");
+    for (const id of acked) {
+      if (this.#taken.get(id)?.delivery === "mail") this.#mail = Math.max(this.#mail, place(id));
+      this.#taken.set(id, { delivery: this.#taken.get(id)?.delivery ?? "", state: "acknowledged" });
+    }
+    let last = this.#mail;
     for (const { event, delivery, redelivered } of messages) {
-      if (delivery === "mail") {
-        const ordinal = place(event.id);
-        if (ordinal <= this.#mail)
-          problems.push(`${this.actor_id} got the Mail ${event.id} twice or out of order`);
-        this.#mail = Math.max(ordinal, this.#mail);
-      } else if (delivery === "direct") {
-        const before = this.#direct.get(event.id);
-        if (before === "acknowledged")
-          problems.push(`${this.actor_id} acknowledged ${event.id} and got it again`);
-        else if (before !== undefined && !redelivered) {
-          problems.push(`${this.actor_id} got ${event.id} again without redelivered`);
-        }
-        if (before !== "acknowledged") this.#direct.set(event.id, "open");
+      const before = this.#taken.get(event.id)?.state;
+      if (before === "acknowledged")
+        problems.push(`${this.actor_id} acknowledged ${event.id} and got it again`);
+      // Held Mail is marked from memory, which a crash takes along; a claim is in the ledger.
+      if (delivery === "direct" && before !== undefined && !redelivered) {
+        problems.push(`${this.actor_id} got ${event.id} again without redelivered`);
       }
+      if (delivery === "mail") {
+        if (place(event.id) <= last) problems.push(`${this.actor_id} got the Mail ${event.id} out of order`);
+        last = Math.max(last, place(event.id));
+      }
+      if (before !== "acknowledged") this.#taken.set(event.id, { delivery, state: "open" });
     }
     return [...problems, ...this.cursorAt(cursor)];
   }
 
   /** A request that would have acknowledged these got no answer. */
   lostAcknowledgement(acked: readonly string[]): void {
-    for (const id of acked) if (this.#direct.get(id) === "open") this.#direct.set(id, "perhaps");
+    for (const id of acked) {
+      const taken = this.#taken.get(id);
+      if (taken?.state === "open") taken.state = "perhaps";
+    }
   }
 
   /** The Mail cursor as it was answered; it never goes back. */
@@ -62,16 +71,16 @@ export class ActorHistory {
     return problems;
   }
 
-  /** Direct messages that must still be handed out, or whose acknowledgement isn't certain. */
+  /** Messages that must still be handed out, or whose acknowledgement isn't certain. */
   unacknowledged(): string[] {
-    return [...this.#direct].filter(([, taken]) => taken !== "acknowledged").map(([id]) => id);
+    return [...this.#taken].filter(([, { state }]) => state !== "acknowledged").map(([id]) => id);
   }
 
   hasTaken(id: string): boolean {
-    return this.#direct.has(id);
+    return this.#taken.has(id);
   }
 
   isAcknowledged(id: string): boolean {
-    return this.#direct.get(id) === "acknowledged";
+    return this.#taken.get(id)?.state === "acknowledged";
   }
 }

@@ -124,6 +124,7 @@ describe("the names of a listener", () => {
   function site(host: string) {
     return siteOf(
       {
+        url: "/",
         headers: { host },
         rawHeaders: ["Host", host],
         socket: { localAddress: "127.0.0.1" },

@@ -79,7 +79,7 @@ describe("a full disk", function () {
     const daemon = await DaemonProcess.started({ home });
     try {
       let client = daemon.client();
-      const { group } = await client.result("group_create", { title: "small" });
+      const group = await client.result("group_create", { title: "small" });
       const { group_id } = group;
       const outcomes = await sendFrom(daemon, group_id, "before", 2);
       disk.fill(2 * MiB);
@@ -134,7 +134,7 @@ describe("a full disk", function () {
     const daemon = await DaemonProcess.started({ home });
     try {
       const client = daemon.client();
-      const { group } = await client.result("group_create", { title: "small" });
+      const group = await client.result("group_create", { title: "small" });
       const { group_id } = group;
       const outcomes: Outcome[] = [];
       for (let round = 0; round < 3; round++) {
@@ -165,7 +165,7 @@ describe("a full disk", function () {
     mkdirSync(home, { mode: 0o700 });
     const daemon = await DaemonProcess.started({ home });
     try {
-      const { group } = await daemon.client().result("group_create", { title: "small" });
+      const group = await daemon.client().result("group_create", { title: "small" });
       const { group_id } = group;
       const outcomes = await sendFrom(daemon, group_id, "before", 2);
       await daemon.kill();
@@ -198,7 +198,7 @@ describe("files that can't grow beyond a size", function () {
     const daemon = await DaemonProcess.started({ prefix: ["prlimit", `--fsize=${3 * MiB}`] });
     try {
       const client = daemon.client();
-      const { group } = await client.result("group_create", { title: "short files" });
+      const group = await client.result("group_create", { title: "short files" });
       const { group_id } = group;
       const outcomes: Outcome[] = [];
       for (let round = 0; round < 4; round++)

@@ -79,7 +79,7 @@ describe("hostile input at the command line", function () {
 
   it("keeps ids as they are written and passes text through unharmed", async () => {
     const { group_id } = sentinel;
-    const { group } = await daemon.client().result("group_create", { title: "words" });
+    const group = await daemon.client().result("group_create", { title: "words" });
     const id = group.group_id;
     await daemon.client().result("actor_add", { group_id: id, actor_id: "0123" });
     for (const text of ["-", "--", "--to", "-n", "0x10", "$(id) `id` ; & | \\ \" '", "\u001b[31m", "ä€😀"]) {
@@ -101,7 +101,7 @@ describe("hostile input at the command line", function () {
   });
 
   it("shows no byte of a message that steers a terminal", async () => {
-    const { group } = await daemon.client().result("group_create", { title: "steering" });
+    const group = await daemon.client().result("group_create", { title: "steering" });
     const text = "\u001b]0;owned\u0007\u001b[2J\u009b31m\u202egnp.exe\r\u0008";
     await daemon
       .client()
@@ -160,7 +160,7 @@ describe("hostile input at the command line", function () {
   });
 
   it("is quiet when its reader stops", async () => {
-    const { group } = await daemon.client().result("group_create", { title: "pipe" });
+    const group = await daemon.client().result("group_create", { title: "pipe" });
     for (let count = 0; count < 60; count++) {
       await daemon
         .client()

@@ -42,7 +42,7 @@ describe("a Home changed behind the daemon's back", function () {
     const daemon = await DaemonProcess.started({ home: original });
     const client = daemon.client();
     await client.result("group_create", { title: "other" });
-    const { group } = await client.result("group_create", { title: "damaged" });
+    const group = await client.result("group_create", { title: "damaged" });
     ({ group_id } = group);
     const { token_file } = await client.result("actor_add", { group_id, actor_id: "a" });
     await client.result("access_token_create", {});

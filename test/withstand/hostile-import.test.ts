@@ -45,7 +45,7 @@ describe("hostile exports", function () {
     sentinel = await Sentinel.stand(daemon);
     user = daemon.client();
     folder = mkdtempSync(join(tmpdir(), "svc-withstand-import-"));
-    const { group } = await user.result("group_create", { title: "exported" });
+    const group = await user.result("group_create", { title: "exported" });
     const { group_id } = group;
     await user.result("actor_add", { group_id, actor_id: "a" });
     for (const message_mode of ["send", "mail", "request_reply"] as const) {

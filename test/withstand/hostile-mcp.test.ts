@@ -75,7 +75,7 @@ describe("hostile input at the MCP server", function () {
     for (const [name, args, field] of [
       ["svc_message_send", { to: ["user"] }, "text"],
       ["svc_message_send", { text: 1 }, "text"],
-      ["svc_message_send", { text: "x", mode: "shout" }, "mode"],
+      ["svc_message_send", { text: "x", message_mode: "shout" }, "message_mode"],
       ["svc_message_send", { text: "x", idempotency_key: "" }, "idempotency_key"],
       ["svc_message_send", { text: "x", by: "user" }, "by"],
       ["svc_message_send", { text: "x", group_id: sentinel.group_id }, "group_id"],
@@ -132,7 +132,7 @@ describe("hostile input at the MCP server", function () {
         await other.initialize();
         const answer = await other.tool("svc_message_send", {
           text: "as the user",
-          mode: "send",
+          message_mode: "send",
           to: ["user"],
         });
         assert.equal(answer.error?.code, "invalid_launch_token", JSON.stringify(environment));

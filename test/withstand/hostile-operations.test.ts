@@ -115,7 +115,7 @@ describe("hostile arguments of every operation", function () {
   });
 
   it("holds the bounds at the byte", async () => {
-    const { group } = await user.result("group_create", { title: "bounds" });
+    const group = await user.result("group_create", { title: "bounds" });
     const { group_id } = group;
     await user.result("actor_add", { group_id, actor_id: "a" });
     const send = (fields: object): Promise<string> => code(user, "send", { group_id, to: ["a"], ...fields });
@@ -137,7 +137,7 @@ describe("hostile arguments of every operation", function () {
 
   it("lets an Actor speak as nobody else", async () => {
     const { group_id } = sentinel;
-    const { group: other } = await user.result("group_create", { title: "other" });
+    const other = await user.result("group_create", { title: "other" });
     for (const [name, contract] of OPERATIONS) {
       if (LEFT_OUT.has(name)) continue;
       const elsewhere = await actor.callByName(name, { group_id: other.group_id });

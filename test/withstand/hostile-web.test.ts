@@ -170,7 +170,7 @@ describe("hostile requests at the Web listener", function () {
   });
 
   it("shows a restricted token nothing of another Group on any stream, now or later", async () => {
-    const { group: mine } = await user.result("group_create", { title: "mine" });
+    const mine = await user.result("group_create", { title: "mine" });
     const { token, id } = await user.result("access_token_create", { groups: [mine.group_id] });
     const authorization = `Bearer ${token}`;
     const foreign = sentinel.group_id;
@@ -194,7 +194,7 @@ describe("hostile requests at the Web listener", function () {
     await until("the subscriptions are answered", () =>
       ["mine", "theirs"].every((name) => notes.some((note) => note.id === name)),
     );
-    const { group: later } = await user.result("group_create", { title: "later" });
+    const later = await user.result("group_create", { title: "later" });
     await user.result("send", { group_id: later.group_id, to: ["user"], text: "not for them" });
     await user.result("group_delete", { group_id: later.group_id, confirm: later.group_id });
     const { event } = await user.result("send", { group_id: mine.group_id, to: ["user"], text: "for them" });

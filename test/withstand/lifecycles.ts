@@ -64,7 +64,7 @@ export class Lifecycles {
     };
     this.#groups.set(title, group);
     const made = await client.result("group_create", { title });
-    this.#settle(group, made.group);
+    this.#settle(group, made);
   }
 
   async #send(client: DaemonClient, group: ShortGroup): Promise<void> {
@@ -78,7 +78,7 @@ export class Lifecycles {
   async #reset(client: DaemonClient, group: ShortGroup): Promise<void> {
     const group_id = group.group_id!;
     group.pending = "reset";
-    const { group: now } = await client.result("group_reset", { group_id, confirm: group_id });
+    const now = await client.result("group_reset", { group_id, confirm: group_id });
     group.messages = [];
     group.unanswered = 0;
     this.#settle(group, now);
@@ -142,7 +142,7 @@ export class Lifecycles {
     group_id: string,
   ): Promise<string[]> {
     const problems: string[] = [];
-    const { group: now } = await client.result("group_show", { group_id });
+    const now = await client.result("group_show", { group_id });
     const messages = await messageIds(client, group_id);
     if (group.pending === "reset" && now.generation !== group.generation) {
       const left = messages.filter((id) => group.messages.includes(id));

@@ -21,7 +21,7 @@ export class Sentinel {
 
   static async stand(daemon: DaemonProcess): Promise<Sentinel> {
     const client = daemon.client();
-    const { group } = await client.result("group_create", { title: "sentinel" });
+    const group = await client.result("group_create", { title: "sentinel" });
     const { group_id } = group;
     const { token_file } = await client.result("actor_add", { group_id, actor_id: "watch" });
     await client.result("send", { group_id, to: ["user"], text: "before the attack" });
@@ -45,7 +45,7 @@ export class Sentinel {
 async function picture(daemon: DaemonProcess, group_id: string): Promise<string> {
   const client = daemon.client();
   const { events } = await client.result("ledger_tail", { group_id, limit: 200 });
-  const { group } = await client.result("group_show", { group_id });
+  const group = await client.result("group_show", { group_id });
   return JSON.stringify({ events, group });
 }
 

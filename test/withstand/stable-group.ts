@@ -58,7 +58,7 @@ export class StableGroup {
     seeded: Seeded,
     folder: string,
   ): Promise<StableGroup> {
-    const { group } = await client.result("group_create", { title });
+    const group = await client.result("group_create", { title });
     const stable = new StableGroup(group.group_id, seeded, folder);
     for (const actor_id of ACTORS) {
       const { token_file } = await client.result("actor_add", { group_id: group.group_id, actor_id });
@@ -188,7 +188,7 @@ export class StableGroup {
       }
       const messages = taken.messages as Handed[];
       member.happenings.push({ messages, acked, cursor: taken.cursor });
-      const ids = messages.filter(({ delivery }) => delivery === "direct").map(({ event }) => event.id);
+      const ids = messages.map(({ event }) => event.id);
       open = taken.batch_id === null ? null : { ack: taken.batch_id, ids };
       for (const { event } of messages) {
         if (event.data["message_mode"] === "request_reply" && this.#seeded.chance(answers)) {
@@ -273,15 +273,12 @@ export class StableGroup {
     }
     problems.push(...(await this.check(clients.get("user")!, false, true)));
     for (const [actor_id, { history }] of this.#members) {
-      const direct = this.#events.filter(
-        ({ kind, data }) =>
-          kind === "chat.message" &&
-          data["message_mode"] !== "mail" &&
-          (data["to"] as string[]).includes(actor_id),
+      const meant = this.#events.filter(
+        ({ kind, data }) => kind === "chat.message" && (data["to"] as string[]).includes(actor_id),
       );
-      const left = direct.filter(({ id }) => !history.hasTaken(id));
+      const left = meant.filter(({ id }) => !history.hasTaken(id));
       if (left.length > 0)
-        problems.push(`${left.length} of ${direct.length} direct messages never reached ${actor_id}`);
+        problems.push(`${left.length} of ${meant.length} messages never reached ${actor_id}`);
     }
     return problems;
   }

@@ -28,9 +28,7 @@ describe("streams of a running daemon", function () {
   beforeEach(async () => {
     daemon = await DaemonProcess.started();
     user = daemon.client();
-    ({
-      group: { group_id },
-    } = await user.result("group_create", { title: "streams" }));
+    ({ group_id } = await user.result("group_create", { title: "streams" }));
     ({ token_file } = await user.result("actor_add", { group_id, actor_id: "a" }));
     const endpoint = findEndpoint(daemon.home);
     path = endpoint.socketPath;

@@ -6,6 +6,8 @@ import { actorName } from "../state/actor-words.ts";
 import type { Conversation } from "../state/conversation.ts";
 import { button, checkbox, select, textField } from "../toolkit.ts";
 import { DialogView } from "./dialog.ts";
+import "./private-environment.ts";
+import type { PrivateEnvironmentElement } from "./private-environment.ts";
 
 type Runtime = ActorWithPresence["runtime"];
 const RUNTIMES: readonly { value: Runtime; label: string }[] = [
@@ -138,7 +140,8 @@ class EditActorDialog extends ActorDialog {
 
   protected override content() {
     return html`<p class="hint">Id <code>${this.actor.id}</code>, ${this.actor.role}. The id stays for as long as the Actor exists.</p>
-      ${this.fields()}`;
+      ${this.fields()}
+      <svc-private-environment .names=${this.actor.private_env}></svc-private-environment>`;
   }
 
   protected override footer() {
@@ -155,6 +158,15 @@ class EditActorDialog extends ActorDialog {
         runtime: this.runtime,
         enabled: this.enabled,
       });
+      const changes =
+        this.querySelector<PrivateEnvironmentElement>("svc-private-environment")?.changes ?? null;
+      if (changes !== null) {
+        await this.host.call("actor_secrets", {
+          group_id: this.conversation.groupId,
+          actor_id: this.actor.id,
+          ...changes,
+        });
+      }
       await this.conversation.group.refresh();
     }).then((saved) => {
       if (saved) this.close();

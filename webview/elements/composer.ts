@@ -3,22 +3,19 @@
  * lost: a refusal leaves the draft and says why.
  */
 import { html, nothing } from "lit";
-import { ref, createRef } from "lit/directives/ref.js";
+import { createRef, ref } from "lit/directives/ref.js";
 import type { ChatMessage, LedgerEvent } from "../../shared/events.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { MessageMode } from "../../shared/model.ts";
-import type { Uploaded } from "../host.ts";
 import { icon } from "../icons.ts";
-import { actorName } from "../state/actor-words.ts";
 import { type Candidate, candidates, complete, type Trigger, triggerAt } from "../state/completion.ts";
 import type { Conversation } from "../state/conversation.ts";
-import type { GroupsStore } from "../state/groups.ts";
 import { flatten } from "../state/excerpt.ts";
+import type { GroupsStore } from "../state/groups.ts";
 import { type Plan, plan } from "../state/send-plan.ts";
-import { size } from "../state/size-words.ts";
-import type { Upload } from "../state/uploads.ts";
 import { button, select } from "../toolkit.ts";
 import { announce } from "./announce.ts";
+import { fileList, otherDraft, recipientChips } from "./composer-parts.ts";
 import { failure, iconButton } from "./controls.ts";
 import { follow, View } from "./view.ts";
 
@@ -34,10 +31,8 @@ class ComposerElement extends View {
     sending: { state: true },
     problem: { state: true },
     trigger: { state: true },
-    offered: { state: true },
     chosen: { state: true },
     dragging: { state: true },
-    quote: { state: true },
   };
   declare conversation: Conversation;
   declare groups: GroupsStore;
@@ -45,10 +40,10 @@ class ComposerElement extends View {
   declare sending: boolean;
   declare problem: string | null;
   declare trigger: Trigger | null;
-  declare offered: readonly Candidate[];
+  /** What the list offers for the trigger; empty while it is closed. */
+  #offered: readonly Candidate[] = [];
   declare chosen: number;
   declare dragging: boolean;
-  declare quote: string | null;
   readonly #area = createRef<HTMLTextAreaElement>();
   readonly #files = createRef<HTMLInputElement>();
 
@@ -57,10 +52,8 @@ class ComposerElement extends View {
     this.sending = false;
     this.problem = null;
     this.trigger = null;
-    this.offered = [];
     this.chosen = 0;
     this.dragging = false;
-    this.quote = null;
     follow(this, () => [
       this.conversation?.draft,
       this.conversation?.group,
@@ -84,14 +77,13 @@ class ComposerElement extends View {
   reply(event: LedgerEvent, quote: string | null): void {
     const { draft } = this.conversation;
     const mode = draft.draft.mode === "request_reply" ? "send" : draft.draft.mode;
-    draft.update({ replyTo: event.id, to: [], elsewhere: null, mode });
-    this.quote = quote;
+    draft.update({ replyTo: event.id, quote, to: [], elsewhere: null, mode });
     this.focus();
   }
 
   /** Closes the topmost thing: the list, then the reply. True when there was one. */
   escape(): boolean {
-    if (this.trigger !== null) {
+    if (this.#offered.length > 0) {
       this.#closeList();
       return true;
     }
@@ -100,6 +92,14 @@ class ComposerElement extends View {
       return true;
     }
     return false;
+  }
+
+  /** Asked again on each update: the Group's Actors may come after the sign was typed. */
+  protected override willUpdate(): void {
+    const { trigger } = this;
+    const others = this.groups.list.filter((group) => group.group_id !== this.conversation.groupId);
+    this.#offered = trigger === null ? [] : candidates(trigger, this.conversation.group.actors, others);
+    this.chosen = Math.max(0, Math.min(this.chosen, this.#offered.length - 1));
   }
 
   protected override render() {
@@ -114,9 +114,9 @@ class ComposerElement extends View {
       }}
       @drop=${this.#onDrop}
     >
-      ${failure(this.problem)} ${this.#replying()}
+      ${failure(this.problem)} ${otherDraft(this.conversation.draft)} ${this.#replying()}
       <div class="compose-box">
-        ${this.#recipients()}
+        ${recipientChips(this.conversation, this.groups)}
         <textarea
           ${ref(this.#area)}
           class="compose-text"
@@ -124,8 +124,8 @@ class ComposerElement extends View {
           aria-label="Message"
           aria-autocomplete="list"
           aria-haspopup="listbox"
-          aria-controls=${this.trigger === null ? nothing : "completion"}
-          aria-activedescendant=${this.trigger === null ? nothing : `completion-${this.chosen}`}
+          aria-controls=${this.#offered.length === 0 ? nothing : "completion"}
+          aria-activedescendant=${this.#offered.length === 0 ? nothing : `completion-${this.chosen}`}
           placeholder=${group.actors.length === 0 ? "Write…" : "Write…  @ for an Actor, # for another Group"}
           .value=${draft.text}
           @input=${this.#onInput}
@@ -134,7 +134,7 @@ class ComposerElement extends View {
           @click=${this.#offer}
           @blur=${() => this.#closeList()}
         ></textarea>
-        ${this.#list()} ${this.#attachments(draft.attachments)}
+        ${this.#list()} ${fileList(this.conversation)}
         <div class="compose-bar">
           ${select<MessageMode>({
             label: "How it is sent",
@@ -166,11 +166,11 @@ class ComposerElement extends View {
   }
 
   #replying() {
-    const { replyTo } = this.conversation.draft.draft;
+    const { replyTo, quote } = this.conversation.draft.draft;
     if (replyTo === null) return nothing;
     const original = this.conversation.feed.original(replyTo);
     const message = original?.data as ChatMessage | undefined;
-    const text = this.quote ?? message?.text ?? "";
+    const text = quote ?? message?.text ?? "";
     return html`<div class="replying">
       ${icon("reply")}<span class="quoted-who">Reply to ${original === null || original === undefined ? "a message" : this.conversation.group.name(original.by)}</span>
       <span class="quoted-text">${flatten(text.slice(0, 640)).slice(0, 160)}</span>
@@ -179,96 +179,13 @@ class ComposerElement extends View {
   }
 
   #endReply(): void {
-    this.quote = null;
-    this.conversation.draft.update({ replyTo: null });
-  }
-
-  #recipients() {
-    const { draft } = this.conversation.draft;
-    const { group } = this.conversation;
-    const elsewhere = draft.elsewhere === null ? undefined : this.groups.find(draft.elsewhere);
-    const foreman = group.actors[0];
-    const everybody = group.group?.settings.default_send_to === "broadcast";
-    const byDefault = everybody
-      ? "everybody"
-      : `${foreman === undefined ? "" : `${actorName(foreman)}, `}the foreman`;
-    return html`<div class="chips" role="group" aria-label="Recipients">
-      <span class="chips-label">To</span>
-      ${
-        elsewhere === undefined
-          ? nothing
-          : this.#chip("comment-discussion", elsewhere.title, () =>
-              this.conversation.draft.update({ elsewhere: null }),
-            )
-      }
-      ${draft.to.map((to) =>
-        this.#chip(
-          to.startsWith("@") ? "organization" : "hubot",
-          to.startsWith("@") ? to.slice(1) : group.name(to),
-          () => this.conversation.draft.update({ to: draft.to.filter((entry) => entry !== to) }),
-        ),
-      )}
-      ${
-        draft.to.length > 0 || elsewhere !== undefined
-          ? nothing
-          : html`<span class="chip-default">${draft.replyTo === null ? byDefault : "the sender"}</span>`
-      }
-    </div>`;
-  }
-
-  #chip(name: "comment-discussion" | "organization" | "hubot", text: string, remove: () => void) {
-    return html`<span class="chip"
-      >${icon(name)}<bdi>${text}</bdi
-      >${iconButton({ icon: "close", label: `Remove ${text}`, className: "small", onClick: remove })}</span
-    >`;
-  }
-
-  #attachments(attached: readonly Uploaded[]) {
-    const { uploads } = this.conversation;
-    if (attached.length === 0 && uploads.list.length === 0) return nothing;
-    return html`<ul class="uploads" aria-label="Files">
-      ${attached.map(
-        (file) => html`<li class="upload">
-          ${icon("file")}<span class="file-name"><bdi>${file.name}</bdi></span>
-          ${file.bytes === 0 ? nothing : html`<span class="file-size">${size(file.bytes)}</span>`}
-          ${iconButton({ icon: "close", label: `Remove ${file.name}`, className: "small", onClick: () => this.#detach(file) })}
-        </li>`,
-      )}
-      ${uploads.list.map((upload) => this.#upload(upload))}
-    </ul>`;
-  }
-
-  #upload(upload: Upload) {
-    return html`<li class="upload ${upload.failure === null ? "" : "failed"}">
-      ${icon(upload.failure === null ? "cloud-upload" : "error")}<span class="file-name"><bdi>${upload.name}</bdi></span>
-      ${
-        upload.failure === null
-          ? html`<progress
-                max=${Math.max(1, upload.bytes)}
-                .value=${upload.sent}
-                aria-label="Upload of ${upload.name}"
-              ></progress
-              ><span class="file-size">${size(upload.sent)} of ${size(upload.bytes)}</span>`
-          : html`<span class="upload-failure" role="alert">${upload.failure}</span>`
-      }
-      ${iconButton({
-        icon: "close",
-        label: upload.failure === null ? `Stop ${upload.name}` : `Remove ${upload.name}`,
-        className: "small",
-        onClick: () => this.conversation.uploads.remove(upload.key),
-      })}
-    </li>`;
-  }
-
-  #detach(file: Uploaded): void {
-    const { draft } = this.conversation;
-    draft.update({ attachments: draft.draft.attachments.filter((entry) => entry !== file) });
+    this.conversation.draft.update({ replyTo: null, quote: null });
   }
 
   #list() {
-    if (this.trigger === null) return nothing;
+    if (this.trigger === null || this.#offered.length === 0) return nothing;
     return html`<ul id="completion" class="completion" role="listbox" aria-label=${this.trigger.sign === "@" ? "Actors" : "Groups"}>
-      ${this.offered.map(
+      ${this.#offered.map(
         (candidate, at) => html`<li
           id="completion-${at}"
           class="completion-item"
@@ -295,6 +212,8 @@ class ComposerElement extends View {
   }
 
   #plan(): Plan {
+    if (this.conversation.uploads.busy)
+      return { sentence: "The files are still on their way.", possible: false, tone: "quiet" };
     const { draft } = this.conversation.draft;
     const { group, feed } = this.conversation;
     if (draft.replyTo !== null && draft.to.length === 0) {
@@ -328,13 +247,7 @@ class ComposerElement extends View {
   #ready(what: Plan): boolean {
     const { draft } = this.conversation.draft;
     const something = draft.text.trim() !== "" || draft.attachments.length > 0;
-    return (
-      something &&
-      what.possible &&
-      !this.sending &&
-      !this.conversation.uploads.busy &&
-      this.conversation.group.loaded
-    );
+    return something && what.possible && !this.sending && this.conversation.group.loaded;
   }
 
   async send(): Promise<void> {
@@ -345,13 +258,14 @@ class ComposerElement extends View {
     this.problem = null;
     const sent = conversation.draft.draft;
     try {
-      const event = await conversation.outgoing.send(sent, this.quote);
+      const event = await conversation.outgoing.send(sent);
       conversation.feed.accept(event);
       if (conversation.draft.draft === sent) conversation.draft.clear();
-      this.quote = null;
       announce("Sent");
       this.tell("sent");
     } catch (error) {
+      // Taken all the same, as the feed showed meanwhile.
+      if (conversation.draft.draft !== sent && conversation.draft.draft.text === "") return;
       this.problem = error instanceof Error ? error.message : String(error);
     } finally {
       this.sending = false;
@@ -368,16 +282,12 @@ class ComposerElement extends View {
     if (area === undefined) return;
     const trigger = triggerAt(area.value, area.selectionStart);
     if (trigger?.sign === "#" && !this.administrator) return this.#closeList();
-    const others = this.groups.list.filter((group) => group.group_id !== this.conversation.groupId);
-    const offered = trigger === null ? [] : candidates(trigger, this.conversation.group.actors, others);
-    this.trigger = offered.length === 0 ? null : trigger;
-    this.offered = offered;
+    this.trigger = trigger;
     this.chosen = 0;
   };
 
   #closeList(): void {
     this.trigger = null;
-    this.offered = [];
   }
 
   #choose(candidate: Candidate): void {
@@ -390,7 +300,7 @@ class ComposerElement extends View {
       candidate.kind === "actor" ? candidate.value : candidate.label,
     );
     if (candidate.kind === "group")
-      draft.update({ text: done.text, elsewhere: candidate.value, to: [], replyTo: null });
+      draft.update({ text: done.text, elsewhere: candidate.value, to: [], replyTo: null, quote: null });
     else {
       const to = draft.draft.to.includes(candidate.value)
         ? draft.draft.to
@@ -418,12 +328,12 @@ class ComposerElement extends View {
       void this.send();
       return;
     }
-    if (this.trigger === null) return;
-    const last = this.offered.length - 1;
+    const last = this.#offered.length - 1;
+    if (last < 0) return;
     if (event.key === "ArrowDown") this.chosen = this.chosen === last ? 0 : this.chosen + 1;
     else if (event.key === "ArrowUp") this.chosen = this.chosen === 0 ? last : this.chosen - 1;
     else if (event.key === "Enter" || event.key === "Tab") {
-      const candidate = this.offered[this.chosen];
+      const candidate = this.#offered[this.chosen];
       if (candidate !== undefined) this.#choose(candidate);
     } else return;
     event.preventDefault();
@@ -466,4 +376,5 @@ class ComposerElement extends View {
 }
 
 customElements.define("svc-composer", ComposerElement);
+
 export type { ComposerElement };

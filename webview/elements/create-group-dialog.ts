@@ -83,7 +83,7 @@ class CreateGroupDialog extends DialogView {
   }
 
   async #create(): Promise<void> {
-    const { group } = await this.host.call("group_create", { title: this.#title, topic: this.topic.trim() });
+    const group = await this.host.call("group_create", { title: this.#title, topic: this.topic.trim() });
     const path = this.path.trim();
     if (path !== "") {
       try {

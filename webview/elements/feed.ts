@@ -11,6 +11,7 @@ import type { Conversation } from "../state/conversation.ts";
 import { eventWords } from "../state/event-words.ts";
 import { flatten } from "../state/excerpt.ts";
 import { day, exact, sameDay } from "../state/time-words.ts";
+import { button } from "../toolkit.ts";
 import { failure, skeleton } from "./controls.ts";
 import type { MessageElement } from "./message.ts";
 import { roving } from "./roving.ts";
@@ -28,23 +29,26 @@ class FeedElement extends View {
     conversation: { attribute: false },
     host: { attribute: false },
     mayWrite: { type: Boolean },
+    administrator: { type: Boolean },
   };
   declare conversation: Conversation;
   declare host: Host;
   declare mayWrite: boolean;
+  declare administrator: boolean;
 
   #anchor: { id: string; top: number } | null = null;
   #restored: Conversation | null = null;
   #keepTimer: ReturnType<typeof setTimeout> | null = null;
   #resizes: ResizeObserver | null = null;
   #target: string | null = null;
-  /** The scrolled height when the place was last settled. */
+  /** How far it was scrolled, and the scrolled height, when the place was last settled. */
+  #top = 0;
   #height = 0;
 
   constructor() {
     super();
     follow(this, () => [this.conversation?.feed, this.conversation?.group]);
-    roving(this, { selector: "[data-row]", start: "last" });
+    roving(this, { selector: "[data-row]", start: "last", toEnd: (end) => void this.#toEndWithFocus(end) });
   }
 
   get #scroller(): HTMLElement | null {
@@ -130,7 +134,17 @@ class FeedElement extends View {
       <h3>Nothing was said here yet</h3>
       ${
         someone === undefined
-          ? html`<p>Add an Actor first: an agent that takes part in this Group. Then write to it below.</p>`
+          ? html`<p>Add an Actor first: an agent that takes part in this Group. Then write to it below.</p>
+              ${
+                this.administrator
+                  ? button({
+                      label: "Add an Actor…",
+                      icon: "person-add",
+                      primary: true,
+                      onClick: () => this.tell("open-dialog", { name: "add-actor" }),
+                    })
+                  : nothing
+              }`
           : html`<p>Write to your agents below. For example:</p>
               <ul class="examples">
                 ${[
@@ -179,6 +193,7 @@ class FeedElement extends View {
       row === null || place === null
         ? null
         : { id: place.eventId, top: scroller.getBoundingClientRect().top + place.offset };
+    this.#accept(scroller);
   }
 
   override disconnectedCallback(): void {
@@ -193,6 +208,7 @@ class FeedElement extends View {
     const scroller = this.#scroller;
     const { feed } = this.conversation;
     if (scroller === null || this.#target !== null || this.#restored !== this.conversation) return;
+    this.#catchUp(scroller);
     if (feed.following && !feed.window.hasNewer) {
       scroller.scrollTop = scroller.scrollHeight;
     } else if (this.#anchor !== null) {
@@ -200,9 +216,32 @@ class FeedElement extends View {
       const moved = row === null ? 0 : row.getBoundingClientRect().top - this.#anchor.top;
       if (Math.abs(moved) > 0.5) scroller.scrollTop += moved;
     }
-    this.#height = scroller.scrollHeight;
+    this.#accept(scroller);
     this.#anchor = this.#topRow();
     this.#look();
+  }
+
+  /** Where it stands now is where it shall stand. */
+  #accept(scroller: HTMLElement): void {
+    this.#top = scroller.scrollTop;
+    this.#height = scroller.scrollHeight;
+  }
+
+  /**
+   * What was scrolled since the place was last settled, whether its event has come or not: it must not be undone because rows or states
+   * arrived in between. Rows alone never scroll (`overflow-anchor: none`), unless there are fewer of them.
+   */
+  #catchUp(scroller: HTMLElement): void {
+    const by = scroller.scrollTop - this.#top;
+    if (Math.abs(by) < 1) return;
+    const atEnd = (height: number) => height - scroller.scrollTop - scroller.clientHeight <= END_AT;
+    if (by < 0 && atEnd(scroller.scrollHeight) && scroller.scrollHeight < this.#height) return;
+    if (this.#anchor !== null) this.#anchor.top -= by;
+    const { feed } = this.conversation;
+    const following = atEnd(this.#height) && !feed.window.hasNewer;
+    if (following === feed.following) return;
+    feed.following = following;
+    this.requestUpdate();
   }
 
   #find(id: string): HTMLElement | null {
@@ -221,25 +260,8 @@ class FeedElement extends View {
   }
 
   readonly #onScroll = (): void => {
-    const scroller = this.#scroller;
-    if (scroller === null || this.#target !== null) return;
-    const { feed } = this.conversation;
-    const grew = scroller.scrollHeight !== this.#height;
-    const wasAtEnd = this.#height - scroller.scrollTop - scroller.clientHeight <= END_AT;
-    // Rows grew meanwhile: it wasn't the person who left the end.
-    if (grew && feed.following && wasAtEnd) {
-      this.#settle();
-      return;
-    }
-    this.#height = scroller.scrollHeight;
-    const atEnd = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight <= END_AT;
-    const following = atEnd && !feed.window.hasNewer;
-    if (following !== feed.following) {
-      feed.following = following;
-      this.requestUpdate();
-    }
-    this.#anchor = this.#topRow();
-    this.#look();
+    if (this.#target !== null) return;
+    this.#settle();
     if (this.#keepTimer === null) this.#keepTimer = setTimeout(() => this.#keep(), KEEP_AFTER_MS);
   };
 
@@ -276,6 +298,7 @@ class FeedElement extends View {
     await this.updateComplete;
     await this.#rendered();
     this.conversation.keepPlace(null);
+    if (this.#scroller !== null) this.#accept(this.#scroller);
     this.#settle();
   }
 
@@ -292,12 +315,38 @@ class FeedElement extends View {
     row?.focus({ preventScroll: true });
     row?.classList.add("found");
     setTimeout(() => row?.classList.remove("found"), 1600);
-    requestAnimationFrame(() => {
-      this.#target = null;
-      this.#height = this.#scroller?.scrollHeight ?? 0;
-      this.#onScroll();
-    });
+    requestAnimationFrame(() => this.#arrive());
     return row !== null;
+  }
+
+  /** A jump has ended: the place is where it led. */
+  #arrive(): void {
+    this.#target = null;
+    const scroller = this.#scroller;
+    if (scroller === null) return;
+    const { feed } = this.conversation;
+    const below = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight;
+    feed.following = below <= END_AT && !feed.window.hasNewer;
+    this.#accept(scroller);
+    this.#anchor = this.#topRow();
+    this.#onScroll();
+    this.requestUpdate();
+  }
+
+  /** Shows the oldest message. */
+  async toStart(): Promise<void> {
+    this.#target = "";
+    await this.conversation.feed.toStart();
+    await this.updateComplete;
+    await this.#rendered();
+    this.#scroller?.scrollTo({ top: 0 });
+    this.#arrive();
+  }
+
+  async #toEndWithFocus(end: "first" | "last"): Promise<void> {
+    await (end === "first" ? this.toStart() : this.toEnd());
+    const rows = this.querySelectorAll<HTMLElement>("[data-row]");
+    rows[end === "first" ? 0 : rows.length - 1]?.focus({ preventScroll: true });
   }
 
   /** Gives the focus to the feed's newest or last focused row. */
@@ -327,4 +376,5 @@ function continues(before: LedgerEvent | undefined, row: LedgerEvent): boolean {
 }
 
 customElements.define("svc-feed", FeedElement);
+
 export type { FeedElement };

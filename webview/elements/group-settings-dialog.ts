@@ -126,7 +126,7 @@ class GroupSettingsDialog extends DialogView {
     <section class="dialog-section">
       <h3>Keep a copy</h3>
       <p class="hint">On the daemon’s machine; the file holds messages, Actors and files, no secrets:</p>
-      ${this.#command(`svc group export ${this.group.group_id} FILE`)}
+      ${this.#command(`svc group export --group ${this.group.group_id} ${this.group.group_id}.svc-group`)}
     </section>
     <section class="dialog-section">
       <h3>Destroy</h3>
@@ -217,7 +217,7 @@ class GroupSettingsDialog extends DialogView {
     active_scope_key?: string;
   }): Promise<boolean> {
     return this.act(async () => {
-      const { group } = await this.host.call("group_update", { group_id: this.group.group_id, ...change });
+      const group = await this.host.call("group_update", { group_id: this.group.group_id, ...change });
       this.group = group;
       await this.conversation.group.refresh();
     });
@@ -227,7 +227,7 @@ class GroupSettingsDialog extends DialogView {
     return this.act(async () => {
       const { group_id } = this.group;
       await this.host.call("attach", { group_id, path: this.path.trim() });
-      this.group = (await this.host.call("group_show", { group_id })).group;
+      this.group = await this.host.call("group_show", { group_id });
       this.path = "";
       await this.conversation.group.refresh();
     });

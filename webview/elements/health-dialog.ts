@@ -1,8 +1,8 @@
 /** `<svc-health-dialog>`: what the daemon checks of itself, and what to do where something is wrong. */
 import { html, nothing } from "lit";
 import type { HealthCheck } from "../../shared/health.ts";
-import type { Host } from "../host.ts";
 import type { ResultOf } from "../../shared/operations/registry.ts";
+import type { Host } from "../host.ts";
 import { button } from "../toolkit.ts";
 import { skeleton, stateWord } from "./controls.ts";
 import { DialogView } from "./dialog.ts";

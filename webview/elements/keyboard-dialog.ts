@@ -10,7 +10,7 @@ const KEYS: readonly (readonly [keys: readonly string[], what: string])[] = [
   [["r"], "Reply to the message in focus, else to the newest"],
   [["c"], "Write"],
   [["↑", "↓"], "Move in a list"],
-  [["Home", "End"], "First and last of a list; End in the feed goes to the newest message"],
+  [["Home", "End"], "First and last of a list; in the feed the oldest and the newest message"],
   [["@", "#"], "In the text: name an Actor, another Group"],
   [["Esc"], "Close the topmost thing"],
   [["?"], "This map"],

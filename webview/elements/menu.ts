@@ -12,6 +12,8 @@ export interface MenuItem {
   checked?: boolean;
   detail?: string;
   disabled?: boolean;
+  /** Said above it, where another kind of item begins. */
+  heading?: string;
 }
 
 let menus = 0;
@@ -70,7 +72,9 @@ class MenuElement extends View {
       @focusout=${this.#onFocusOut}
     >
       ${this.items().map(
-        (item) => html`<button
+        (
+          item,
+        ) => html`${item.heading === undefined ? nothing : html`<div class="menu-heading" role="presentation">${item.heading}</div>`}<button
           type="button"
           class="menu-item ${item.destructive === true ? "destructive" : ""}"
           role=${item.checked === undefined ? "menuitem" : "menuitemradio"}

@@ -8,6 +8,8 @@ interface RovingOptions {
   start?: "first" | "last";
   /** A selector of the entry that Tab reaches first when there is one, such as the chosen one. */
   prefer?: string;
+  /** Goes to an end by itself, where the list doesn't hold all of its entries. */
+  toEnd?: (end: "first" | "last") => void;
 }
 
 /** Lets the arrow keys move among the entries of an element. */
@@ -74,6 +76,12 @@ class Roving implements ReactiveController {
     const items = this.items;
     const at = items.indexOf(entry);
     let next: HTMLElement | undefined;
+    if (this.#options.toEnd !== undefined && (event.key === "Home" || event.key === "End")) {
+      event.preventDefault();
+      event.stopPropagation();
+      this.#options.toEnd(event.key === "Home" ? "first" : "last");
+      return;
+    }
     if (event.key === "ArrowDown") next = items[at + 1];
     else if (event.key === "ArrowUp") next = items[at - 1];
     else if (event.key === "Home") next = items[0];

@@ -30,8 +30,9 @@ class SettingsMenuElement extends View {
     }
     items.push({ label: "Keyboard…", icon: "keyboard", detail: "?", onSelect: dialog("keyboard") });
     if (this.theme !== "") {
-      for (const choice of THEME_CHOICES) {
+      for (const [index, choice] of THEME_CHOICES.entries()) {
         items.push({
+          ...(index === 0 ? { heading: "Theme" } : {}),
           label: choice.label,
           icon: "color-mode",
           checked: choice.value === this.theme,
@@ -40,7 +41,7 @@ class SettingsMenuElement extends View {
       }
     }
     if (this.mayLeave)
-      items.push({ label: "Sign out", icon: "sign-out", onSelect: () => this.tell("sign-out") });
+      items.push({ heading: "", label: "Sign out", icon: "sign-out", onSelect: () => this.tell("sign-out") });
     return items;
   }
 }

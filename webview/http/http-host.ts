@@ -11,10 +11,11 @@ import type {
   Uploaded,
   UploadOptions,
 } from "../host.ts";
+import { fileName } from "../state/file-name.ts";
 import { EventSocket } from "./event-socket.ts";
 import type { Requests } from "./requests.ts";
 import { prepare } from "./routes.ts";
-import { fileName, upload } from "./upload.ts";
+import { upload } from "./upload.ts";
 
 const MEMORY_PREFIX = "svc/";
 
@@ -23,6 +24,8 @@ export class HttpHost implements Host {
   readonly #requests: Requests;
   readonly #socket: EventSocket;
   readonly #stopped = new AbortController();
+  /** What the browser's storage wouldn't take. */
+  readonly #memory = new Map<string, unknown>();
 
   constructor(requests: Requests) {
     this.#requests = requests;
@@ -91,15 +94,18 @@ export class HttpHost implements Host {
   }
 
   remember(key: string, value: unknown): void {
+    this.#memory.delete(key);
     try {
       if (value === null) localStorage.removeItem(MEMORY_PREFIX + key);
       else localStorage.setItem(MEMORY_PREFIX + key, JSON.stringify(value));
     } catch {
-      // A browser without storage, or a full one: the view forgets, nothing else.
+      // A browser without storage, or a full one: the view remembers until it is closed.
+      this.#memory.set(key, value);
     }
   }
 
   recall(key: string): unknown {
+    if (this.#memory.has(key)) return this.#memory.get(key);
     try {
       return JSON.parse(localStorage.getItem(MEMORY_PREFIX + key) ?? "null");
     } catch {

@@ -2,11 +2,6 @@
 import { HostError, type Uploaded, type UploadOptions } from "../host.ts";
 import type { Requests } from "./requests.ts";
 
-/** Pasted pictures come without a name. */
-export function fileName(file: File): string {
-  return file.name === "" ? "pasted file" : file.name;
-}
-
 /** Sends the file's bytes as they are; the name travels in the query. */
 export function upload(
   requests: Requests,

@@ -26,7 +26,8 @@ export class Conversation {
     this.uploads = new Uploads(host, groupId, (uploaded) =>
       this.draft.update({ attachments: [...this.draft.draft.attachments, uploaded] }),
     );
-    this.outgoing = new Outgoing(host, groupId);
+    this.outgoing = new Outgoing(host, this.draft);
+    this.feed.subscribe(() => this.#settleAttempt());
     this.marks = new ReadMarks(host, groupId, looking);
   }
 
@@ -42,10 +43,23 @@ export class Conversation {
     this.#host.remember(`place/${this.groupId}`, place);
   }
 
+  /** An answer may have got lost: the feed shows that the message was taken all the same. */
+  #settleAttempt(): void {
+    const key = this.draft.attempted;
+    if (key === null) return;
+    if (this.feed.rows.some((row) => row.by === "user" && row.data["client_id"] === key)) this.draft.taken();
+  }
+
+  /** The person came back to the window. */
+  returned(): void {
+    this.marks.returned();
+    void this.draft.refresh();
+  }
+
   open(): void {
     void this.group.refresh();
     void this.feed.open(this.place);
-    void this.draft.load();
+    void this.draft.load().then(() => this.#settleAttempt());
   }
 
   close(): void {

@@ -19,7 +19,7 @@ export interface RecipientDelivery {
   /** The name that is shown. */
   who: string;
   words: DeliveryWord[];
-  /** May be handed out again on purpose; `ambiguous` needs the person to say so. */
+  /** May be handed out again on purpose; `ambiguous`: it may have arrived already. */
   again: "no" | "failed" | "ambiguous";
 }
 
@@ -141,9 +141,15 @@ export function deliveries(
         words.push(deliveryWord(who, { state: read ? "read" : "pending", reason: "", ts: null }, mail));
     }
     if (obligation !== undefined) words.push(obligationWord(who, obligation));
-    const again = delivery?.state === "failed" || delivery?.state === "ambiguous" ? delivery.state : "no";
-    return { recipient, who, words, again };
+    return { recipient, who, words, again: message.to.includes(recipient) ? againOf(delivery) : "no" };
   });
+}
+
+/** Nobody is there any more to whom an Actor's message could be handed after its removal. */
+function againOf(delivery: Delivery | undefined): RecipientDelivery["again"] {
+  if (delivery === undefined || delivery.reason === "actor_removed") return "no";
+  if (delivery.state === "failed") return "failed";
+  return delivery.state === "ambiguous" || delivery.state === "claimed" ? "ambiguous" : "no";
 }
 
 /** True when every recipient's words are the same, so that one line says it for all. */

@@ -68,11 +68,17 @@ export function eventWords(event: LedgerEvent, name: (id: string) => string): Ev
         text: `${who} cancelled the reply request${names.length === 0 ? "" : ` to ${names.join(", ")}`}`,
       };
     }
-    case "system.notify":
+    case "system.notify": {
+      const told = field(event, "target_actor_id");
+      const title = field(event, "title");
+      // Its text speaks to the Actor that it was written to.
+      if (told !== "" && told !== "user")
+        return { icon: "info", text: `${name(told)} was reminded: ${title}` };
       return {
         icon: "info",
-        text: [field(event, "title"), field(event, "message")].filter((part) => part !== "").join(": "),
+        text: [title, field(event, "message")].filter((part) => part !== "").join(": "),
       };
+    }
     case "chat.cross_group_receipt":
       return { icon: "references", text: "A message to another Group was taken" };
     default:

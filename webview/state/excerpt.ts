@@ -10,9 +10,10 @@ export interface ExcerptPart {
 /** Markdown as one line of plain words. */
 export function flatten(text: string): string {
   return text
-    .replaceAll(/```[^\n]*|[`*|]|^#+ |^\s*>/gm, " ")
+    .replaceAll(/```[^\n]*|\||^#+ |^\s*>/gm, " ")
+    .replaceAll(/[`*]/g, "")
     .replaceAll(/!?\[([^\]]*)\]\([^)]*\)/g, "$1")
-    .replaceAll(/\s*:?-{3,}:?\s*/g, " ")
+    .replaceAll(/(?<=\s):?-{2,}:?(?=\s)/g, " ")
     .replaceAll(/\s+/g, " ")
     .trim();
 }

@@ -52,14 +52,15 @@ export class Feed extends Store {
   readonly #host: FeedHost;
   readonly #onActors: () => void;
   readonly #statuses = new Map<string, MessageStatus>();
-  /** Messages outside of the window that rows refer to; null while asked for or when gone. */
-  readonly #originals = new Map<string, LedgerEvent | null>();
+  /** Messages outside of the window that rows refer to; undefined while asked for, null when gone. */
+  readonly #originals = new Map<string, LedgerEvent | null | undefined>();
   #release: Release | null = null;
   #statusTimer: ReturnType<typeof setTimeout> | null = null;
   #paging: Promise<void> | null = null;
   #opening = 0;
   #notBefore = 0;
   #again: ReturnType<typeof setTimeout> | null = null;
+  #retry: ReturnType<typeof setTimeout> | null = null;
   #closed = false;
   loaded = false;
   /** Why nothing can be shown. */
@@ -115,6 +116,7 @@ export class Feed extends Store {
     this.#release = null;
     if (this.#statusTimer !== null) clearTimeout(this.#statusTimer);
     if (this.#again !== null) clearTimeout(this.#again);
+    if (this.#retry !== null) clearTimeout(this.#retry);
   }
 
   async older(): Promise<void> {
@@ -154,6 +156,24 @@ export class Feed extends Store {
     this.changed();
   }
 
+  /** Shows the oldest rows. */
+  async toStart(): Promise<void> {
+    await this.#quiet();
+    const opening = this.#opening;
+    if (this.window.hasOlder)
+      await this.#page("older", async () => {
+        const { events, has_more } = await this.#host.call("ledger_tail", {
+          group_id: this.groupId,
+          from: "oldest",
+          limit: PAGE,
+          kinds: FEED_KINDS,
+        });
+        if (opening === this.#opening) this.window.reset(events, { older: false, newer: has_more });
+      });
+    this.following = false;
+    this.changed();
+  }
+
   /** Shows the rows around an event; false when it isn't there. */
   async jump(eventId: string): Promise<boolean> {
     await this.#quiet();
@@ -181,8 +201,8 @@ export class Feed extends Store {
   original(eventId: string): LedgerEvent | null | undefined {
     const inside = this.window.find(eventId);
     if (inside !== undefined) return inside;
-    if (this.#originals.has(eventId)) return this.#originals.get(eventId) ?? undefined;
-    this.#originals.set(eventId, null);
+    if (this.#originals.has(eventId)) return this.#originals.get(eventId);
+    this.#originals.set(eventId, undefined);
     void this.#fetchOriginal(eventId);
     return undefined;
   }
@@ -203,8 +223,10 @@ export class Feed extends Store {
         if (oldest !== undefined) this.#originals.delete(oldest);
       }
       this.changed();
-    } catch {
-      // The quote stays without its text.
+    } catch (error) {
+      if (!(error instanceof HostError) || error.code !== "event_not_found") return;
+      this.#originals.set(eventId, null);
+      this.changed();
     }
   }
 
@@ -219,8 +241,9 @@ export class Feed extends Store {
     this.busy = side;
     this.#paging = read()
       .catch(() => {
-        // Offline: the banner says so; scrolling asks again, but not at once.
+        // Offline: the banner says so. Who looks at the edge asks again, but not at once.
         this.#notBefore = performance.now() + PAUSE_MS;
+        this.#retry = setTimeout(() => this.changed(), PAUSE_MS + 1);
       })
       .then(() => {
         this.busy = null;

@@ -49,7 +49,7 @@ export class OpenGroup extends Store {
 
   async #read(): Promise<void> {
     try {
-      const [{ group }, { actors }] = await Promise.all([
+      const [group, { actors }] = await Promise.all([
         this.#host.call("group_show", { group_id: this.groupId }),
         this.#host.call("actor_list", { group_id: this.groupId }),
       ]);

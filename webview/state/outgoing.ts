@@ -1,37 +1,32 @@
-/** Sending what the composer holds. One key per message, kept over retries, so that an answer lost on the way never makes two. */
+/** Sending what the composer holds, again while no answer comes; the draft keeps the key that makes this harmless. */
 import type { LedgerEvent } from "../../shared/events.ts";
 import { type Host, HostError } from "../host.ts";
-import type { Draft } from "./draft.ts";
+import type { Draft, DraftKeeper } from "./draft.ts";
 
 const ATTEMPTS = 3;
 const PAUSE_MS = 700;
 
 export class Outgoing {
   readonly #host: Pick<Host, "call">;
-  readonly #groupId: string;
+  readonly #keeper: Pick<DraftKeeper, "groupId" | "keyOf">;
   readonly #pause: (ms: number) => Promise<void>;
-  #key: { content: string; id: string } | null = null;
 
   constructor(
     host: Pick<Host, "call">,
-    groupId: string,
+    keeper: Pick<DraftKeeper, "groupId" | "keyOf">,
     pause = (ms: number) => new Promise<void>((done) => setTimeout(done, ms)),
   ) {
     this.#host = host;
-    this.#groupId = groupId;
+    this.#keeper = keeper;
     this.#pause = pause;
   }
 
   /** Sends the draft and returns its event in this Group. Throws `HostError`; the same draft may then be sent again without harm. */
-  async send(draft: Readonly<Draft>, quote: string | null = null): Promise<LedgerEvent> {
-    const content = JSON.stringify([draft, quote]);
-    if (this.#key?.content !== content) this.#key = { content, id: crypto.randomUUID() };
-    const { id } = this.#key;
+  async send(draft: Readonly<Draft>): Promise<LedgerEvent> {
+    const key = this.#keeper.keyOf(draft);
     for (let attempt = 1; ; attempt += 1) {
       try {
-        const event = await this.#call(draft, quote, id);
-        this.#key = null;
-        return event;
+        return await this.#call(draft, key);
       } catch (error) {
         const again = error instanceof HostError && error.offline;
         if (!again || attempt === ATTEMPTS) throw error;
@@ -40,14 +35,14 @@ export class Outgoing {
     }
   }
 
-  async #call(draft: Readonly<Draft>, quote: string | null, clientId: string): Promise<LedgerEvent> {
+  async #call(draft: Readonly<Draft>, clientId: string): Promise<LedgerEvent> {
     const body = {
-      group_id: this.#groupId,
+      group_id: this.#keeper.groupId,
       text: draft.text,
       to: draft.to,
       client_id: clientId,
       attachments: draft.attachments.map(({ sha256, name, mime_type }) => ({ sha256, name, mime_type })),
-      ...(quote === null ? {} : { quote_text: quote }),
+      ...(draft.quote === null ? {} : { quote_text: draft.quote }),
     };
     if (draft.elsewhere !== null) {
       const sent = await this.#host.call("send_cross_group", {

@@ -1,7 +1,6 @@
 /** What will happen when the person presses Send, said before they do (interface.md, "The composer never loses a letter"). Pure. */
-import type { MessageMode } from "../../shared/model.ts";
+import type { Group, MessageMode } from "../../shared/model.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
-import type { Group } from "../../shared/model.ts";
 import { actorName } from "./actor-words.ts";
 
 export interface Plan {

@@ -1,6 +1,7 @@
 /** Files on their way to the daemon, with progress and a way out. */
 import { LIMITS } from "../../shared/limits.ts";
 import type { Host, Uploaded } from "../host.ts";
+import { fileName } from "./file-name.ts";
 import { size } from "./size-words.ts";
 import { Store } from "./store.ts";
 
@@ -13,15 +14,21 @@ export interface Upload {
   failure: string | null;
 }
 
+interface Going {
+  key: number;
+  file: File;
+  abort: AbortController;
+}
+
 export class Uploads extends Store {
-  readonly #host: Pick<Host, "upload">;
+  readonly #host: Pick<Host, "upload" | "call">;
   readonly #groupId: string;
   readonly #done: (uploaded: Uploaded) => void;
   readonly #running = new Map<number, { upload: Upload; abort: AbortController }>();
   #next = 1;
 
   /** `done` is called with each file that arrived. */
-  constructor(host: Pick<Host, "upload">, groupId: string, done: (uploaded: Uploaded) => void) {
+  constructor(host: Pick<Host, "upload" | "call">, groupId: string, done: (uploaded: Uploaded) => void) {
     super();
     this.#host = host;
     this.#groupId = groupId;
@@ -39,11 +46,12 @@ export class Uploads extends Store {
 
   /** Starts as many files as a message may have; `room` is how many that is. Says why one is left out. */
   add(files: readonly File[], room: number): void {
+    const going: Going[] = [];
     for (const [index, file] of files.entries()) {
       const key = this.#next++;
       const upload: Upload = {
         key,
-        name: file.name || "pasted file",
+        name: fileName(file),
         bytes: file.size,
         sent: 0,
         failure: null,
@@ -53,9 +61,10 @@ export class Uploads extends Store {
       if (index >= room) this.#fail(key, `A message takes ${LIMITS.message.attachments} files.`);
       else if (file.size > LIMITS.attachment.uploadBytes)
         this.#fail(key, `Larger than ${size(LIMITS.attachment.uploadBytes)}.`);
-      else void this.#run(key, file, abort);
+      else going.push({ key, file, abort });
     }
     this.changed();
+    if (going.length > 0) void this.#begin(going);
   }
 
   remove(key: number): void {
@@ -69,7 +78,21 @@ export class Uploads extends Store {
     this.#running.clear();
   }
 
-  async #run(key: number, file: File, abort: AbortController): Promise<void> {
+  /** The daemon is asked before the first byte goes whether it would take these files. */
+  async #begin(going: readonly Going[]): Promise<void> {
+    try {
+      await this.#host.call("message_upload_preflight", {
+        group_id: this.#groupId,
+        files: going.map(({ file }) => ({ name: fileName(file), bytes: file.size })),
+      });
+    } catch (error) {
+      for (const { key } of going) this.#fail(key, error instanceof Error ? error.message : String(error));
+      return;
+    }
+    await Promise.all(going.filter(({ key }) => this.#running.has(key)).map((one) => this.#run(one)));
+  }
+
+  async #run({ key, file, abort }: Going): Promise<void> {
     try {
       const uploaded = await this.#host.upload(this.#groupId, file, {
         signal: abort.signal,

@@ -17,24 +17,23 @@ import "../elements/time.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import { announce } from "../elements/announce.ts";
 import type { ComposerElement } from "../elements/composer.ts";
-import { badge, failure, iconButton } from "../elements/controls.ts";
+import { failure, iconButton } from "../elements/controls.ts";
 import type { FeedElement } from "../elements/feed.ts";
 import type { MessageAction, MessageElement } from "../elements/message.ts";
 import { follow, View } from "../elements/view.ts";
 import type { Host, Viewer } from "../host.ts";
-import { type IconName, icon } from "../icons.ts";
+import { icon } from "../icons.ts";
 import type { ThemeChoice } from "../state/appearance.ts";
 import { Conversation } from "../state/conversation.ts";
 import { GroupsStore } from "../state/groups.ts";
-import { Layout, type Page, type Side } from "../state/layout.ts";
-import { button } from "../toolkit.ts";
+import { Layout, type Side } from "../state/layout.ts";
 import { openDialog } from "./dialogs.ts";
+import { bottomBar, rail, sideTabs, welcome } from "./frame.ts";
+import { handleKey } from "./keys.ts";
+import { cancelReplyRequest, deliverAgain } from "./message-actions.ts";
 
-const PAGES: readonly { page: Page; icon: IconName; label: string }[] = [
-  { page: "groups", icon: "layers", label: "Groups" },
-  { page: "feed", icon: "comment-discussion", label: "Feed" },
-  { page: "actors", icon: "hubot", label: "Actors" },
-];
+/** How often a window in view that lacks the focus looks for what another one wrote. */
+const LOOK_EVERY_MS = 3000;
 
 class WorkbenchElement extends View {
   static override readonly properties = {
@@ -58,6 +57,7 @@ class WorkbenchElement extends View {
   #groups!: GroupsStore;
   #layout!: Layout;
   #searchFrom: HTMLElement | null = null;
+  #looking: ReturnType<typeof setInterval> | null = null;
   readonly #feed = createRef<FeedElement>();
   readonly #composer = createRef<ComposerElement>();
 
@@ -82,6 +82,7 @@ class WorkbenchElement extends View {
     if (typeof last === "string") this.#open(last);
     addEventListener("resize", this.#onResize);
     addEventListener("focus", this.#onReturn);
+    this.#looking = setInterval(this.#onLook, LOOK_EVERY_MS);
     document.addEventListener("visibilitychange", this.#onReturn);
     document.addEventListener("keydown", this.#onKey);
     this.addEventListener("open-group", (event) => {
@@ -101,6 +102,7 @@ class WorkbenchElement extends View {
     super.disconnectedCallback();
     removeEventListener("resize", this.#onResize);
     removeEventListener("focus", this.#onReturn);
+    if (this.#looking !== null) clearInterval(this.#looking);
     document.removeEventListener("visibilitychange", this.#onReturn);
     document.removeEventListener("keydown", this.#onKey);
     this.conversation?.close();
@@ -148,7 +150,7 @@ class WorkbenchElement extends View {
         }}
       ></svc-offline>
       <div class="columns-of-workbench">${breadth === "wide" ? this.#wide() : breadth === "medium" ? this.#medium() : this.#narrow()}</div>
-      ${breadth === "narrow" ? this.#bar(PAGES) : nothing}
+      ${breadth === "narrow" ? bottomBar(this.#layout, this.#groups.attention) : nothing}
     </div>`;
   }
 
@@ -158,26 +160,14 @@ class WorkbenchElement extends View {
 
   #medium() {
     const { side } = this.#layout;
-    const tabs = html`<div class="tabs" role="group" aria-label="Side">
-      ${PAGES.filter((entry) => entry.page !== "feed").map(
-        (entry) =>
-          html`<button
-            type="button"
-            class="tab"
-            aria-pressed=${side === entry.page}
-            @click=${() => this.#layout.show(entry.page)}
-          >
-            ${entry.label}
-          </button>`,
-      )}
-    </div>`;
     const content = side === "groups" ? this.#groupsColumn() : this.#actorsColumn();
-    return html`${this.#side("groups", "Groups and Actors", html`${tabs}${content}`)}${this.#center()}`;
+    return html`${this.#side("groups", "Groups and Actors", html`${sideTabs(this.#layout)}${content}`)}${this.#center()}`;
   }
 
   /** A column with its movable edge, or what is left of it when it is collapsed. */
   #side(side: Side, label: string, content: unknown) {
-    if (this.#layout.collapsed(side)) return this.#rail(side);
+    if (this.#layout.collapsed(side))
+      return rail(this.#layout, side, side === "groups" ? this.#groups.attention : 0);
     return html`<aside
       class="column side ${side}"
       aria-label=${label}
@@ -189,43 +179,15 @@ class WorkbenchElement extends View {
 
   #narrow() {
     const { page } = this.#layout;
-    if (page === "groups")
-      return html`<aside class="column side full" aria-label="Groups and settings">${this.#groupsColumn()}</aside>`;
-    if (page === "actors")
-      return html`<aside class="column side full" aria-label="Actors">${this.#actorsColumn()}</aside>`;
-    return this.#center();
+    if (page === "feed") return this.#center();
+    return html`<main class="column side full">
+      <h1 class="only-heard">${page === "groups" ? "Groups" : "Actors"}</h1>
+      ${page === "groups" ? this.#groupsColumn() : this.#actorsColumn()}
+    </main>`;
   }
 
   #size(element: Element | undefined, side: Side): void {
     if (element instanceof HTMLElement) element.style.setProperty("width", `${this.#layout.width(side)}px`);
-  }
-
-  #rail(side: Side) {
-    const label = side === "groups" ? "Show Groups" : "Show Actors";
-    const attention = side === "groups" ? this.#groups.attention : 0;
-    return html`<aside class="rail ${side}" aria-label=${side === "groups" ? "Groups" : "Actors"}>
-      ${iconButton({
-        icon: side === "groups" ? "layout-sidebar-left" : "layout-sidebar-right",
-        label,
-        onClick: () => this.#layout.toggle(side),
-      })}
-      ${badge(attention, "need you")}
-    </aside>`;
-  }
-
-  #bar(pages: typeof PAGES) {
-    return html`<nav class="bottom-bar" aria-label="Pages">
-      ${pages.map(
-        (entry) => html`<button
-          type="button"
-          class="bottom-tab"
-          aria-current=${entry.page === this.#layout.page ? "page" : nothing}
-          @click=${() => this.#layout.show(entry.page)}
-        >
-          ${icon(entry.icon)}<span>${entry.label}</span>${entry.page === "groups" ? badge(this.#groups.attention, "need you") : nothing}
-        </button>`,
-      )}
-    </nav>`;
   }
 
   #groupsColumn() {
@@ -295,6 +257,7 @@ class WorkbenchElement extends View {
           ${ref(this.#feed)}
           .conversation=${conversation}
           .host=${this.host}
+          ?administrator=${this.#administrator}
           ?mayWrite=${true}
           @message-action=${this.#onMessageAction}
           @suggest=${(event: CustomEvent<string>) => this.#composer.value?.suggest(event.detail)}
@@ -321,16 +284,7 @@ class WorkbenchElement extends View {
 
   #welcome() {
     if (!this.#groups.loaded) return nothing;
-    return html`<div class="empty">
-      ${icon("comment-discussion", "empty-icon")}
-      <h1>No Group yet</h1>
-      ${
-        this.#administrator
-          ? html`<p>A Group brings you and your coding agents together around one project. Attach a folder to begin.</p>
-              ${button({ label: "Attach a folder…", icon: "folder", primary: true, onClick: () => void this.#dialog("create-group", {}) })}`
-          : html`<p>Your access token names no Group that exists now.</p>`
-      }
-    </div>`;
+    return welcome(this.#administrator ? () => void this.#dialog("create-group", {}) : null);
   }
 
   async #dialog(name: string, fields: Record<string, unknown>): Promise<void> {
@@ -387,25 +341,10 @@ class WorkbenchElement extends View {
     const { event: message, kind } = detail;
     if (kind === "reply") this.#composer.value?.reply(message, detail.quote ?? null);
     else if (kind === "cancel") {
-      void this.#act(async (conversation) => {
-        const answer = await this.host.call("reply_request_cancel", {
-          group_id: conversation.groupId,
-          event_id: message.id,
-        });
-        conversation.feed.accept(answer.event);
-        announce("The reply request was cancelled");
-      });
+      void this.#act((conversation) => cancelReplyRequest(this.host, conversation, message.id));
     } else if (kind === "again" && detail.target !== undefined) {
-      const actor = detail.target;
-      void this.#act(async (conversation) => {
-        await this.host.call("message_deliver", {
-          group_id: conversation.groupId,
-          source_event_id: message.id,
-          actor_ids: [actor],
-          force_ambiguous: detail.force === true,
-        });
-        announce(`It is delivered again to ${conversation.group.name(actor)}`);
-      });
+      const again = { actorId: detail.target, force: detail.force === true };
+      void this.#act((conversation) => deliverAgain(this.host, conversation, message.id, again));
     }
   };
 
@@ -444,7 +383,13 @@ class WorkbenchElement extends View {
 
   readonly #onResize = (): void => this.#layout.resize(innerWidth);
 
-  readonly #onReturn = (): void => this.conversation?.marks.returned();
+  readonly #onReturn = (): void => this.conversation?.returned();
+
+  /** In view beside the window that has the focus. */
+  readonly #onLook = (): void => {
+    if (document.visibilityState === "visible" && !document.hasFocus())
+      void this.conversation?.draft.refresh();
+  };
 
   #step(by: number): void {
     const { list } = this.#groups;
@@ -468,47 +413,26 @@ class WorkbenchElement extends View {
     if (newest !== undefined) this.#composer.value?.reply(newest, null);
   }
 
-  readonly #onKey = (event: KeyboardEvent): void => {
-    if (event.defaultPrevented || document.querySelector("dialog[open]") !== null) return;
-    if (
-      event.altKey &&
-      !event.ctrlKey &&
-      !event.metaKey &&
-      (event.key === "ArrowUp" || event.key === "ArrowDown")
-    ) {
-      event.preventDefault();
-      this.#step(event.key === "ArrowUp" ? -1 : 1);
-      return;
-    }
-    if (event.key === "Escape") {
-      if (this.searching) this.#endSearch();
-      else if (this.#composer.value?.escape() === true) this.#composer.value.focus();
-      else if (document.activeElement?.matches("svc-composer *") === true) this.#feed.value?.focusRow();
-      else return;
-      event.preventDefault();
-      return;
-    }
-    if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
-    const keys: Record<string, () => void> = {
-      "/": () => this.#search(),
-      r: () => this.#reply(),
-      c: () => void this.#write(),
-      "?": () => void this.#dialog("keyboard", {}),
-      End: () => void this.#feed.value?.toEnd(),
-    };
-    const act = keys[event.key];
-    if (act === undefined) return;
-    event.preventDefault();
-    act();
-  };
-}
+  readonly #onKey = (event: KeyboardEvent): void =>
+    handleKey(event, {
+      step: (by) => this.#step(by),
+      escape: () => this.#escape(),
+      search: () => this.#search(),
+      reply: () => this.#reply(),
+      write: () => void this.#write(),
+      map: () => void this.#dialog("keyboard", {}),
+      oldest: () => void this.#feed.value?.toStart(),
+      newest: () => void this.#feed.value?.toEnd(),
+    });
 
-/** Keys belong to the text field they are typed into. */
-function isTyping(target: EventTarget | null): boolean {
-  return (
-    target instanceof HTMLElement &&
-    target.matches("input, textarea, select, vscode-text-field, [contenteditable]")
-  );
+  /** Closes the topmost thing; from the text the focus goes to the feed. False when nothing was to be done. */
+  #escape(): boolean {
+    if (this.searching) this.#endSearch();
+    else if (this.#composer.value?.escape() === true) this.#composer.value.focus();
+    else if (document.activeElement?.matches("svc-composer *") === true) this.#feed.value?.focusRow();
+    else return false;
+    return true;
+  }
 }
 
 customElements.define("svc-workbench", WorkbenchElement);

@@ -1,0 +1,51 @@
+/**
+ * Mail that a session of an Actor was handed and hasn't acknowledged. It stays unread until then, and nobody else gets any meanwhile, so
+ * that the cursor goes forward in ledger order. In memory: after a restart it is unread Mail like any other.
+ */
+import type { Session } from "./sessions.ts";
+
+/** The last Mail of a batch, up to which its acknowledgement moves the cursor. */
+interface Taken {
+  batch_id: string;
+  event_id: string;
+  ordinal: number;
+  /** Null when that session has ended; the batch can still be acknowledged by name until the Mail is handed out again. */
+  holder: Session | null;
+}
+
+export class MailHold {
+  #taken: Taken | null = null;
+  #handedOut = -1;
+
+  /** Ordinal of the last Mail that a living session holds, -1 for none. */
+  get through(): number {
+    return this.#taken !== null && this.#taken.holder !== null ? this.#taken.ordinal : -1;
+  }
+
+  /** Whether Mail up to this ordinal left the daemon before. */
+  wasHandedOut(ordinal: number): boolean {
+    return ordinal <= this.#handedOut;
+  }
+
+  take(taken: Taken): void {
+    this.#taken = taken;
+    this.#handedOut = Math.max(this.#handedOut, taken.ordinal);
+  }
+
+  /** The session is over. Says whether it held any. */
+  release(session: Session): boolean {
+    if (this.#taken?.holder !== session) return false;
+    this.#taken = { ...this.#taken, holder: null };
+    return true;
+  }
+
+  /** The Mail of this batch; null when it had none, or the Mail was acknowledged or handed out again since. */
+  of(batch_id: string): Pick<Taken, "event_id" | "ordinal"> | null {
+    return this.#taken?.batch_id === batch_id ? this.#taken : null;
+  }
+
+  /** The cursor has moved for this batch. */
+  settle(batch_id: string): void {
+    if (this.#taken?.batch_id === batch_id) this.#taken = null;
+  }
+}

@@ -1,0 +1,102 @@
+/** What stands around the composer's text: whom it goes to, and the files that go with it. */
+import { html, nothing, type TemplateResult } from "lit";
+import type { Uploaded } from "../host.ts";
+import { type IconName, icon } from "../icons.ts";
+import { actorName } from "../state/actor-words.ts";
+import type { Conversation } from "../state/conversation.ts";
+import type { DraftKeeper } from "../state/draft.ts";
+import { flatten } from "../state/excerpt.ts";
+import type { GroupsStore } from "../state/groups.ts";
+import { size } from "../state/size-words.ts";
+import type { Upload } from "../state/uploads.ts";
+import { button } from "../toolkit.ts";
+import { iconButton } from "./controls.ts";
+
+function chip(name: IconName, text: string, remove: () => void): TemplateResult {
+  return html`<span class="chip"
+    >${icon(name)}<bdi>${text}</bdi
+    >${iconButton({ icon: "close", label: `Remove ${text}`, className: "small", onClick: remove })}</span
+  >`;
+}
+
+/** Who gets a message that names nobody. */
+function byDefault({ group }: Conversation): string {
+  const foreman = group.actors[0];
+  if (group.group?.settings.default_send_to === "broadcast") return "everybody";
+  return foreman === undefined ? "the foreman" : `${actorName(foreman)}, the foreman`;
+}
+
+/** The recipients, each removable, or who gets it without one. */
+export function recipientChips(conversation: Conversation, groups: GroupsStore): TemplateResult {
+  const { draft: keeper, group } = conversation;
+  const { to, replyTo, ...draft } = keeper.draft;
+  const elsewhere = draft.elsewhere === null ? undefined : groups.find(draft.elsewhere);
+  const chips = to.map((entry) =>
+    chip(
+      entry.startsWith("@") ? "organization" : "hubot",
+      entry.startsWith("@") ? entry.slice(1) : group.name(entry),
+      () => keeper.update({ to: to.filter((other) => other !== entry) }),
+    ),
+  );
+  if (elsewhere !== undefined) {
+    chips.unshift(chip("comment-discussion", elsewhere.title, () => keeper.update({ elsewhere: null })));
+  }
+  const nobody = replyTo === null ? byDefault(conversation) : "the sender";
+  return html`<div class="chips" role="group" aria-label="Recipients">
+    <span class="chips-label">To</span>
+    ${chips.length > 0 ? chips : html`<span class="chip-default">${nobody}</span>`}
+  </div>`;
+}
+
+/** Files that have arrived, and those on their way with their progress. */
+export function fileList({ draft: keeper, uploads }: Conversation): TemplateResult | typeof nothing {
+  const { attachments } = keeper.draft;
+  if (attachments.length === 0 && uploads.list.length === 0) return nothing;
+  const detach = (file: Uploaded) =>
+    keeper.update({ attachments: attachments.filter((entry) => entry !== file) });
+  return html`<ul class="uploads" aria-label="Files">
+    ${attachments.map(
+      (file) => html`<li class="upload">
+        ${icon("file")}<span class="file-name"><bdi>${file.name}</bdi></span>
+        ${file.bytes === 0 ? nothing : html`<span class="file-size">${size(file.bytes)}</span>`}
+        ${iconButton({ icon: "close", label: `Remove ${file.name}`, className: "small", onClick: () => detach(file) })}
+      </li>`,
+    )}
+    ${uploads.list.map((upload) => underway(upload, () => uploads.remove(upload.key)))}
+  </ul>`;
+}
+
+function underway(upload: Upload, remove: () => void): TemplateResult {
+  const failed = upload.failure !== null;
+  return html`<li class="upload ${failed ? "failed" : ""}">
+    ${icon(failed ? "error" : "cloud-upload")}<span class="file-name"><bdi>${upload.name}</bdi></span>
+    ${
+      failed
+        ? html`<span class="upload-failure" role="alert">${upload.failure}</span>`
+        : html`<progress
+              max=${Math.max(1, upload.bytes)}
+              .value=${upload.sent}
+              aria-label="Upload of ${upload.name}"
+            ></progress
+            ><span class="file-size">${size(upload.sent)} of ${size(upload.bytes)}</span>`
+    }
+    ${iconButton({
+      icon: "close",
+      label: failed ? `Remove ${upload.name}` : `Stop ${upload.name}`,
+      className: "small",
+      onClick: remove,
+    })}
+  </li>`;
+}
+
+/** Another window kept a different text meanwhile: neither is lost before the person has chosen. */
+export function otherDraft(keeper: DraftKeeper): TemplateResult | typeof nothing {
+  const { other } = keeper;
+  if (other === null) return nothing;
+  const words = flatten(other.text.slice(0, 640)).slice(0, 160);
+  return html`<div class="other-draft" role="alert">
+    ${icon("warning")}<span>Another window keeps a different draft here: <q><bdi>${words === "" ? "files only" : words}</bdi></q></span>
+    ${button({ label: "Use that one", onClick: () => keeper.takeOther() })}
+    ${button({ label: "Keep mine", onClick: () => keeper.keepMine() })}
+  </div>`;
+}

@@ -1,0 +1,49 @@
+/** The keyboard map (interface.md, "Keyboard"). Ctrl/Cmd+Enter is the composer's own; arrows in lists are roving.ts. */
+interface KeyActions {
+  /** To the previous (-1) or next (1) Group. */
+  step: (by: -1 | 1) => void;
+  /** Closes the topmost thing; false when there is none. */
+  escape: () => boolean;
+  search: () => void;
+  reply: () => void;
+  write: () => void;
+  map: () => void;
+  oldest: () => void;
+  newest: () => void;
+}
+
+/** Does what the key is for, unless a dialog is open or it belongs to what has the focus. */
+export function handleKey(event: KeyboardEvent, actions: KeyActions): void {
+  if (event.defaultPrevented || document.querySelector("dialog[open]") !== null) return;
+  const plain = !event.ctrlKey && !event.metaKey;
+  if (event.altKey && plain && (event.key === "ArrowUp" || event.key === "ArrowDown")) {
+    event.preventDefault();
+    actions.step(event.key === "ArrowUp" ? -1 : 1);
+    return;
+  }
+  if (event.key === "Escape") {
+    if (actions.escape()) event.preventDefault();
+    return;
+  }
+  if (!plain || event.altKey || isTyping(event.target)) return;
+  const keys: Record<string, () => void> = {
+    "/": actions.search,
+    r: actions.reply,
+    c: actions.write,
+    "?": actions.map,
+    Home: actions.oldest,
+    End: actions.newest,
+  };
+  const act = keys[event.key];
+  if (act === undefined) return;
+  event.preventDefault();
+  act();
+}
+
+/** Keys belong to the text field they are typed into. */
+function isTyping(target: EventTarget | null): boolean {
+  return (
+    target instanceof HTMLElement &&
+    target.matches("input, textarea, select, vscode-text-field, [contenteditable]")
+  );
+}
