@@ -98,5 +98,34 @@ export const LIMITS = {
   mcp: { toolListBytes: 16 * KiB, helpBytes: 4 * KiB, sessions: 256, sessionIdleSeconds: 3600 },
   /** The daemon's log; one older file of this size stays beside it. */
   log: { fileBytes: 4 * MiB },
+  direct: {
+    relations: 64,
+    /** Channels of approved connections. */
+    channels: 64,
+    /** Connections that haven't said an approved hello yet: in all, and from one address. */
+    unadmitted: 16,
+    unadmittedPerAddress: 4,
+    invitationMinutes: 30,
+    invitationCharacters: 8192,
+    frameBytes: 14 * MiB,
+    helloBytes: 8 * KiB,
+    /** From the first byte of a connection to the answer to its hello. */
+    handshakeSeconds: 10,
+    /** For each frame. */
+    writeSeconds: 10,
+    idleReadSeconds: 45,
+    pingSeconds: 10,
+    /** Requests under way, each way. */
+    requests: 4,
+    redialSeconds: 5,
+    /** A join that is still undecided past its deadline. */
+    overdueRedialSeconds: 60,
+    /** A status older than this says nothing. */
+    statusFreshSeconds: 10,
+    statusSeconds: 5,
+    /** Ids of removed connections that are remembered. */
+    retired: 4096,
+    nameBytes: 512,
+  },
   socketPathBytes: { linux: 107, darwin: 103 },
 } as const;
