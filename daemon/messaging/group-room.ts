@@ -16,6 +16,7 @@ import type { BlobStore } from "./blobs.ts";
 import { MailHold } from "./mail-hold.ts";
 import type { Author } from "./message-event.ts";
 import type { MessageProjection } from "./projection.ts";
+import type { RemoteMessages } from "./remote.ts";
 
 /** Smaller ones, for tests. */
 export interface MessagingLimits {
@@ -40,6 +41,11 @@ export interface Rooms {
   find(group_id: string): GroupRoom | undefined;
 }
 
+/** Where the Connect room is, once there is one. */
+export interface RemoteSlot {
+  current: RemoteMessages | null;
+}
+
 export type ActorCaller = Extract<Caller, { kind: "actor" }>;
 
 export class GroupRoom {
@@ -49,12 +55,19 @@ export class GroupRoom {
   /** Keyed calls that aren't recorded yet. */
   readonly underWay = new Map<string, { digest: string; done: Promise<unknown> }>();
   readonly #desks = new Map<string, Desk>();
+  readonly #remote: RemoteSlot;
   #last: { ordinal: number; id: string; ts: string } | null = null;
 
-  constructor(group: OpenGroup, projection: MessageProjection, blobs: BlobStore) {
+  constructor(group: OpenGroup, projection: MessageProjection, blobs: BlobStore, remote: RemoteSlot) {
+    this.#remote = remote;
     this.group = group;
     this.projection = projection;
     this.blobs = blobs;
+  }
+
+  /** Null in a daemon without Connect. */
+  get remote(): RemoteMessages | null {
+    return this.#remote.current;
   }
 
   get ledger(): Ledger {

@@ -17,7 +17,13 @@ import { Drafts } from "./drafts.ts";
 import { fetchFile } from "./file-fetch.ts";
 import { exportGroup } from "./group-export.ts";
 import { importGroup } from "./group-import.ts";
-import { type ActorCaller, GroupRoom, type MessagingDependencies, type Rooms } from "./group-room.ts";
+import {
+  type ActorCaller,
+  GroupRoom,
+  type MessagingDependencies,
+  type RemoteSlot,
+  type Rooms,
+} from "./group-room.ts";
 import { Inbox } from "./inbox.ts";
 import { keyOf } from "./message-event.ts";
 import { messageHistory } from "./message-history.ts";
@@ -25,6 +31,7 @@ import { Notices } from "./notices.ts";
 import { bootstrap, countsOf, presenceOf } from "./overview.ts";
 import { MessageProjection } from "./projection.ts";
 import { Reads } from "./reads.ts";
+import type { RemoteMessages } from "./remote.ts";
 import { Sending } from "./sending.ts";
 import { type ActorIdentity, type Lifeline, type Session, Sessions } from "./sessions.ts";
 import { UploadQuota } from "./upload-quota.ts";
@@ -79,6 +86,7 @@ export class Messaging implements Rooms {
   readonly #inbox: Inbox;
   readonly #reads: Reads;
   readonly #drafts: Drafts;
+  readonly #remote: RemoteSlot = { current: null };
   readonly #stops: (() => void)[] = [];
   #registry: GroupRegistry | null = null;
 
@@ -105,6 +113,11 @@ export class Messaging implements Rooms {
     return [projection];
   }
 
+  /** Before `start`: the room that takes replies and cancellations to other instances. */
+  useRemote(remote: RemoteMessages): void {
+    this.#remote.current = remote;
+  }
+
   /** Takes up every Group of the registry and follows its changes; completes what a crash interrupted. */
   async start(registry: GroupRegistry, launchTokens: LaunchTokens): Promise<void> {
     this.#registry = registry;
@@ -126,6 +139,7 @@ export class Messaging implements Rooms {
       ),
     );
     for (const { room } of this.#attached.values()) {
+      await this.#remote.current?.recover(room);
       await this.#settleFiles(room);
       await this.#cross.completeAll(room);
     }
@@ -254,7 +268,7 @@ export class Messaging implements Rooms {
     if (projection === undefined) throw new Error(`${group_id} was opened without its projection`);
     this.#projections.delete(group_id);
     const blobs = new BlobStore(this.#deps, group.paths.blobs, this.#quota.group());
-    const room = new GroupRoom(group, projection, blobs);
+    const room = new GroupRoom(group, projection, blobs, this.#remote);
     const notices = new Notices(room, this.#deps);
     const unfollow = group.ledger.follow((placed) => this.#appended(room, notices, placed));
     this.#attached.set(group_id, { room, notices, unfollow });
