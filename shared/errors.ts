@@ -116,6 +116,11 @@ const entries = {
     sentence: "The caller may not do this.",
     remedy: "Ask the user, or use a credential that may.",
   },
+  connect_peer_denied: {
+    status: 403,
+    sentence: "The request isn't one of a connection that is in force now.",
+    remedy: "Check on both sides that the connection is approved and the clocks are right.",
+  },
   csrf_denied: {
     status: 403,
     sentence: "The request lacks the session's CSRF token.",
@@ -185,6 +190,11 @@ const entries = {
     status: 409,
     sentence: "This key was used for a message with other content.",
     remedy: "Use a new idempotency key for a new message.",
+  },
+  connect_replayed: {
+    status: 409,
+    sentence: "This request was received before.",
+    remedy: "Send a new one with an id of its own.",
   },
   already_exists: {
     status: 409,

@@ -3,6 +3,7 @@ import { hash } from "node:crypto";
 import type { Attachment, MessageMode } from "../../shared/model.ts";
 import { CONNECT_PLATFORM } from "../../shared/names.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
+import { uuidKey } from "../../shared/wire/fields.ts";
 import type { Audience } from "../groups/recipients.ts";
 import type { EventHead, KeyRule } from "../ledger/types.ts";
 import { EVENTS } from "./kinds.ts";
@@ -186,9 +187,14 @@ export function messageKey(
   return `m/${author.by}/${author.generation ?? ""}/${clientId}`;
 }
 
-/** The key of a message from another instance, `by` which it is (OUT-011). */
+/** The key of a message from another instance, `by` which it is (OUT-011). The event keeps the id in the form of `uuidKey`. */
 export function deliveryKey(by: string, deliveryId: string): string {
   return `d/${by}/${deliveryId}`;
+}
+
+/** The key of a withdrawal that came from another instance, `by` which it is; `deliveryId` is its own (CAN-031). */
+export function controlKey(by: string, deliveryId: string): string {
+  return `c/${by}/${uuidKey(deliveryId)}`;
 }
 
 /** The key under which a notice of this kind about this event comes once for this Actor. */
@@ -209,6 +215,7 @@ export function keyOf(event: EventHead): string | KeyRule | undefined {
     const author = { by: event.by, generation: event.string("sender_generation") };
     return { prefix: messageKey(author, ""), member: "client_id" };
   }
+  if (event.kind === EVENTS.cancelled) return keyOfControl(event);
   if (event.kind !== EVENTS.notify) return undefined;
   const kind = event.string("kind");
   const about = event.string("related_event_id");
@@ -217,6 +224,12 @@ export function keyOf(event: EventHead): string | KeyRule | undefined {
   const context = event.data.context as { actor_generation?: unknown } | null | undefined;
   const generation = context?.actor_generation;
   return noticeKey(kind, about, { actor_id, generation: typeof generation === "string" ? generation : "" });
+}
+
+function keyOfControl({ by, data }: EventHead): string | undefined {
+  const control = data.connect_cancel as { delivery_id?: unknown } | null | undefined;
+  const id = control?.delivery_id;
+  return by.startsWith(REMOTE_PREFIX) && typeof id === "string" ? controlKey(by, id) : undefined;
 }
 
 /**
