@@ -1,5 +1,17 @@
 /** Who may import what (docs/architecture.md): arrows run downward only, no circles. */
-const rooms = ["platform", "home", "ledger", "groups", "activity", "messaging", "runtimes", "operations", "http"];
+const rooms = [
+  "platform",
+  "home",
+  "ledger",
+  "groups",
+  "activity",
+  "messaging",
+  "runtimes",
+  "connect",
+  "direct",
+  "operations",
+  "http",
+];
 
 /** Rooms of the daemon that `room` may not import: those above it. */
 const upward = rooms.map((room, floor) => ({

@@ -86,6 +86,16 @@ const entries = {
     sentence: "This destroys data and needs confirmation.",
     remedy: "Pass confirm with the Group id.",
   },
+  direct_invitation_invalid: {
+    status: 400,
+    sentence: "This isn't a Direct invitation that this version understands.",
+    remedy: "Copy the whole text, from svc-direct: to its end, or ask for a new invitation.",
+  },
+  invalid_listener: {
+    status: 400,
+    sentence: "The listener's address isn't one.",
+    remedy: "Bind to IP:PORT of this machine, and advertise HOST:PORT as the other side reaches it.",
+  },
   unauthenticated: {
     status: 401,
     sentence: "No credential, or one that isn't valid any more.",
@@ -105,6 +115,11 @@ const entries = {
     status: 403,
     sentence: "The caller may not do this.",
     remedy: "Ask the user, or use a credential that may.",
+  },
+  connect_peer_denied: {
+    status: 403,
+    sentence: "The request isn't one of a connection that is in force now.",
+    remedy: "Check on both sides that the connection is approved and the clocks are right.",
   },
   csrf_denied: {
     status: 403,
@@ -151,6 +166,11 @@ const entries = {
     sentence: "There is no such access token.",
     remedy: "List the tokens with 'svc token list'.",
   },
+  direct_not_found: {
+    status: 404,
+    sentence: "This Group has no such Direct connection.",
+    remedy: "List them with 'svc direct status'.",
+  },
   method_not_allowed: {
     status: 405,
     sentence: "This address doesn't take that method.",
@@ -170,6 +190,11 @@ const entries = {
     status: 409,
     sentence: "This key was used for a message with other content.",
     remedy: "Use a new idempotency key for a new message.",
+  },
+  connect_replayed: {
+    status: 409,
+    sentence: "This request was received before.",
+    remedy: "Send a new one with an id of its own.",
   },
   already_exists: {
     status: 409,
@@ -195,6 +220,26 @@ const entries = {
     status: 409,
     sentence: "Somebody else changed it meanwhile.",
     remedy: "Read it again and repeat the change.",
+  },
+  direct_invitation_expired: {
+    status: 409,
+    sentence: "The invitation's time is over.",
+    remedy: "Ask for a new invitation.",
+  },
+  direct_invitation_used: {
+    status: 409,
+    sentence: "The invitation belongs to a connection that was removed or belongs to another Group.",
+    remedy: "Ask for a new invitation.",
+  },
+  direct_listener_off: {
+    status: 409,
+    sentence: "No Direct listener is set, so nobody could use the invitation.",
+    remedy: "Set it first: svc direct listen --bind IP:PORT --address HOST:PORT.",
+  },
+  direct_state: {
+    status: 409,
+    sentence: "The connection's state doesn't allow this.",
+    remedy: "Look at 'svc direct status'.",
   },
   already_replied: {
     status: 409,

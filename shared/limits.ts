@@ -95,7 +95,13 @@ export const LIMITS = {
   notices: { maxSeconds: 30 * 24 * 3600 },
   /** How long the socket client waits for an answer; longer than any wait of an operation. */
   client: { callSeconds: 600, streamLineBytes: 4 * MiB, retryMillisecondsMax: 2000 },
-  mcp: { toolListBytes: 16 * KiB, helpBytes: 4 * KiB, sessions: 256, sessionIdleSeconds: 3600 },
+  mcp: {
+    toolListBytes: 16 * KiB,
+    helpBytes: 4 * KiB,
+    sessions: 256,
+    sessionIdleSeconds: 3600,
+    settleSeconds: 2,
+  },
   /** The runtime activity channel (runtime-activity.md, "Limits"). */
   activity: {
     /** Records that one Group keeps. */
@@ -146,5 +152,101 @@ export const LIMITS = {
   },
   /** The daemon's log; one older file of this size stays beside it. */
   log: { fileBytes: 4 * MiB },
+  direct: {
+    relations: 64,
+    /** Channels of approved connections. */
+    channels: 64,
+    /** Connections that haven't said an approved hello yet: in all, and from one address. */
+    unadmitted: 16,
+    unadmittedPerAddress: 4,
+    invitationMinutes: 30,
+    invitationCharacters: 8192,
+    frameBytes: 14 * MiB,
+    helloBytes: 8 * KiB,
+    /** From the first byte of a connection to the answer to its hello. */
+    handshakeSeconds: 10,
+    /** For each frame. */
+    writeSeconds: 10,
+    idleReadSeconds: 45,
+    pingSeconds: 10,
+    /** Requests under way, each way. */
+    requests: 4,
+    redialSeconds: 5,
+    /** A join that is still undecided past its deadline. */
+    overdueRedialSeconds: 60,
+    /** A status older than this says nothing. */
+    statusFreshSeconds: 10,
+    statusSeconds: 5,
+    /** Ids of removed connections that are remembered. */
+    retired: 4096,
+    nameBytes: 512,
+    titleBytes: 1024,
+    addressBytes: 262,
+  },
+  /** What goes between instances (connect-service.md, "Limits"; protocol.md, sections 5 to 7). Message text, recipients and insight: `message`. */
+  connect: {
+    idBytes: 128,
+    titleBytes: 4096,
+    nameBytes: 512,
+    originBytes: 512,
+    cursorBytes: 512,
+    clientVersionBytes: 64,
+    generationBytes: 128,
+    /** Signature headers and every proof sent as a body or a query. */
+    proofBytes: 4 * KiB,
+    proofSeconds: 60,
+    identitySeconds: 30,
+    frameSeconds: 120,
+    ticketSeconds: 24 * 3600,
+    groupCheckSeconds: 30,
+    /** How far ahead of our clock an issue or creation time may be. */
+    skewSeconds: 30,
+    registrationSkewSeconds: 120,
+    deliverSeconds: 15 * 60,
+    replySeconds: 7 * 24 * 3600,
+    identityAnswerBytes: 4 * KiB,
+    identityAnswerSeconds: 5,
+    requestSeconds: 5,
+    bodyBytes: 14 * MiB,
+    /** All attachments of a message together, and what they take as base64. */
+    blobBytes: 10 * MiB,
+    answerBytes: 8 * KiB,
+    /** A catalog page alone, and in its envelope. */
+    catalogPageBytes: 1 * MiB,
+    catalogAnswerBytes: 1 * MiB + 4 * KiB,
+    errorCharacters: 1024,
+    errorCodeCharacters: 64,
+    /** Bodies of one peer read at a time, and how long a request id is remembered. */
+    bodiesPerPeer: 2,
+    seenSeconds: 90,
+    seenIds: 8192,
+    /** After this long an unanswered POST can't be admitted any more. */
+    postEscapesSeconds: 90,
+    originalPendingSeconds: 5,
+    catalog: {
+      groups: 64,
+      scanSeconds: 2,
+      peers: 8,
+      refreshSeconds: 60,
+      refreshBudgetSeconds: 30,
+      pages: 16,
+      metadataBytes: 4 * MiB,
+      freshSeconds: 120,
+      defaultPage: 20,
+    },
+    backoffSeconds: [5, 10, 20, 40, 60],
+  },
+  outbox: {
+    records: 1024,
+    recordsPerPeer: 128,
+    blobBytes: 256 * MiB,
+    blobBytesPerPeer: 64 * MiB,
+    recordBytes: 512 * KiB,
+    jobs: 4,
+    scanSeconds: 1,
+    permitSeconds: 5,
+    retrySecondsMin: 5,
+    retrySecondsMax: 60,
+  },
   socketPathBytes: { linux: 107, darwin: 103 },
 } as const;

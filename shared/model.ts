@@ -6,6 +6,12 @@ const encoder = new TextEncoder();
 /** Characters that change how text around them is shown, or that nobody can see (protocol.md, "Display names"). */
 // oxlint-disable-next-line no-control-regex
 const INVISIBLE = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/u;
+const ALL_INVISIBLE = new RegExp(INVISIBLE, "gu");
+
+/** A name from elsewhere without what a label of ours couldn't have. */
+export function withoutInvisible(name: string): string {
+  return name.replace(ALL_INVISIBLE, "");
+}
 
 /** Text of at most `bytes` UTF-8 bytes, without lone surrogates. */
 export function text(bytes: number) {

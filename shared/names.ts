@@ -27,6 +27,8 @@ export const HEADERS = {
   /** Double-submit token of cookie sessions. */
   csrf: "svc-csrf-token",
   requestId: "svc-request-id",
+  /** A ConnectPeerAuthorization as base64url JSON, on a request of another instance. */
+  connectProof: "svc-connect-proof",
 } as const;
 
 /** Session cookie for the effective port of the origin that the browser uses. */
@@ -41,4 +43,25 @@ export const API_PREFIX = "/api/v1";
 export const SIGNING_DOMAINS = {
   /** The CSRF token of a cookie session, by the session's secret. */
   webCsrf: "svc.web.csrf.v1",
+  registration: "svc.connect.register.v1",
+  identity: "svc.connect.identity.v1",
+  frame: "svc.connect.frame.v1",
+  /** A peer request of the same account, over an external connection, over a Direct one. */
+  accountRequest: "svc.connect.peer.request.v1",
+  externalRequest: "svc.connect.peer.group.request.v1",
+  directRequest: "svc.connect.peer.direct.request.v1",
+  peerResponse: "svc.connect.peer.response.v1",
+  ticket: "svc.connect.group.ticket.v1",
+  groupCheck: "svc.connect.group.check.v1",
+  directFingerprint: "svc.direct.fingerprint.v1",
+} as const;
+
+/** What a message received from another instance says about where it came from. */
+export const CONNECT_PLATFORM = "svc_connect";
+
+export const DIRECT = {
+  defaultPort: 8847,
+  alpn: "svc-direct/1",
+  serverName: "direct.invalid",
+  invitationPrefix: "svc-direct:",
 } as const;

@@ -8,10 +8,10 @@ import type { Files } from "../platform/files.ts";
 import { readWhole, replaceFile, storageRefusal } from "./durable.ts";
 import { HomeProblem } from "./problem.ts";
 
-export interface DocumentOptions<T extends { v: number }> {
+export interface DocumentOptions<T extends object> {
   files: Files;
   path: string;
-  /** The newest format that this program reads and the one it writes. */
+  /** The newest format that this program reads and the one it writes; what carries no `v` is format 1. */
   version: number;
   schema: z.ZodType<T>;
 }
@@ -25,7 +25,7 @@ function freeze<T>(value: T): T {
   return value;
 }
 
-class DocumentFile<T extends { v: number }> implements Adapter<T> {
+class DocumentFile<T extends object> implements Adapter<T> {
   readonly #options: DocumentOptions<T>;
 
   constructor(options: DocumentOptions<T>) {
@@ -77,7 +77,7 @@ class DocumentFile<T extends { v: number }> implements Adapter<T> {
 }
 
 /** One JSON file with its last durable value in memory. Changes are applied one after the other. */
-export class JsonDocument<T extends { v: number }> {
+export class JsonDocument<T extends object> {
   readonly #schema: z.ZodType<T>;
   readonly #low: Low<T>;
   #value: T;
@@ -90,14 +90,14 @@ export class JsonDocument<T extends { v: number }> {
   }
 
   /** Opens the file; null when there is none. Throws HomeProblem for what it can't read and leaves the bytes alone. */
-  static async read<T extends { v: number }>(options: DocumentOptions<T>): Promise<JsonDocument<T> | null> {
+  static async read<T extends object>(options: DocumentOptions<T>): Promise<JsonDocument<T> | null> {
     const adapter = new DocumentFile(options);
     const value = await adapter.read();
     return value === null ? null : new JsonDocument(options.schema, new Low(adapter, value));
   }
 
   /** Writes a document over whatever is there. Throws Refusal storage_full or storage_failed. */
-  static async create<T extends { v: number }>(
+  static async create<T extends object>(
     options: DocumentOptions<T>,
     value: T,
   ): Promise<JsonDocument<T>> {

@@ -46,6 +46,9 @@ export interface HomePaths {
     log: string;
   };
   secrets: string;
+  /** Direct relations with the listener's setting; holds invitations. */
+  directConnections: string;
+  directStatus: string;
   groups: string;
   group(group_id: string): GroupPaths;
 }
@@ -94,6 +97,8 @@ export function homePaths(root: string): HomePaths {
       log: join(daemon, "log"),
     },
     secrets: join(root, "secrets"),
+    directConnections: join(root, "direct_connections.json"),
+    directStatus: join(root, "state", "connect", "direct_status.json"),
     groups,
     group: (group_id) => groupPaths(join(groups, group_id)),
   };

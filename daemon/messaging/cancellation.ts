@@ -6,6 +6,7 @@ import type { InputOf, ResultOf } from "../../shared/operations/registry.ts";
 import { remoteId } from "./cross-group.ts";
 import type { GroupRoom, Rooms } from "./group-room.ts";
 import { EVENTS } from "./kinds.ts";
+import { isRemote } from "./message-event.ts";
 
 type Cancelled = ResultOf<"reply_request_cancel">;
 
@@ -50,6 +51,12 @@ async function cancel(
   const open = room.projection.obligations.get(event.id);
   if (open === undefined) return cancelledBefore(room, event, ordinal);
   const recipients = [...open.owed.keys()];
+  if (isRemote(event)) {
+    const { remote } = room;
+    if (remote === null) throw new Refusal("shutting_down");
+    const control = await remote.cancel(room, { ordinal, event }, caller, { recipients, client_id });
+    return { event: control, cancelled: recipients, duplicate: false };
+  }
   await cancelThere(rooms, room, event, caller);
   const data: Record<string, unknown> = { source_event_id: event.id, cancelled_by: by, recipients };
   if (client_id !== undefined) data.client_id = client_id;

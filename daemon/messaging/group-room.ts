@@ -17,6 +17,7 @@ import type { BlobStore } from "./blobs.ts";
 import { MailHold } from "./mail-hold.ts";
 import type { Author } from "./message-event.ts";
 import type { MessageProjection } from "./projection.ts";
+import type { RemoteMessages } from "./remote.ts";
 
 /** Smaller ones, for tests. */
 export interface MessagingLimits {
@@ -51,6 +52,11 @@ export interface Rooms {
   workingState(group_id: string, actor: StoredActor): WorkingState;
 }
 
+/** Where the Connect room is, once there is one. */
+export interface RemoteSlot {
+  current: RemoteMessages | null;
+}
+
 export type ActorCaller = Extract<Caller, { kind: "actor" }>;
 
 export class GroupRoom {
@@ -62,12 +68,19 @@ export class GroupRoom {
   /** Why messages wait for an Actor whose process the daemon runs, in words. */
   whyWaiting: (actor_id: string) => string = () => "";
   readonly #desks = new Map<string, Desk>();
+  readonly #remote: RemoteSlot;
   #last: { ordinal: number; id: string; ts: string } | null = null;
 
-  constructor(group: OpenGroup, projection: MessageProjection, blobs: BlobStore) {
+  constructor(group: OpenGroup, projection: MessageProjection, blobs: BlobStore, remote: RemoteSlot) {
+    this.#remote = remote;
     this.group = group;
     this.projection = projection;
     this.blobs = blobs;
+  }
+
+  /** Null in a daemon without Connect. */
+  get remote(): RemoteMessages | null {
+    return this.#remote.current;
   }
 
   get ledger(): Ledger {

@@ -1,10 +1,14 @@
 /** From a validated message to its ledger event, and back to the key it is found by. */
 import { hash } from "node:crypto";
 import type { Attachment, MessageMode } from "../../shared/model.ts";
+import { CONNECT_PLATFORM } from "../../shared/names.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
+import { uuidKey } from "../../shared/wire/fields.ts";
 import type { Audience } from "../groups/recipients.ts";
 import type { EventHead, KeyRule } from "../ledger/types.ts";
 import { EVENTS } from "./kinds.ts";
+
+const REMOTE_PREFIX = "connect:";
 
 /** Who speaks, as the credential says. */
 export interface Author {
@@ -42,11 +46,48 @@ export interface Message {
     | undefined;
   /** Of a message from another local Group. */
   source?: { group_id: string; event_id: string; group_title: string } | undefined;
+  /** Of a message to another instance. */
+  outgoing?: Outgoing | undefined;
+  /** Of a message from another instance. */
+  incoming?: Incoming | undefined;
+}
+
+/** Where a Connect message goes (connect-service.md, "Received event"). */
+export interface Outgoing {
+  delivery_id: string;
+  instance_id: string;
+  /** Snapshot from the directory or relation. */
+  instance_name: string | null;
+  group_id: string;
+  group_title: string;
+  audience: Audience;
+  /** By recipient, of those that have one. */
+  actor_titles: Record<string, string>;
+  /** ConnectMessage as it goes out, and its digest. */
+  connect_message: object;
+  connect_message_sha256: string;
+}
+
+/** Where a Connect message came from. `author` of the message has the remote Actor's generation and title. */
+export interface Incoming {
+  delivery_id: string;
+  instance_id: string;
+  instance_name: string | null;
+  /** The local instance's name as the directory had it. */
+  dst_instance_name: string | null;
+  group_id: string;
+  group_title: string;
+  event_id: string;
+  /** The remote Actor's id, or `user`. */
+  user_id: string;
+  user_name: string;
+  connect_message: object;
+  connect_message_sha256: string;
 }
 
 /** `chat.message` data in the order of shared/events.ts: what projections need stands before `text`. */
 export function messageData(message: Message): Record<string, unknown> {
-  const { said, author, audience, destination, source } = message;
+  const { said, author, audience, destination, source, outgoing, incoming } = message;
   const data: Record<string, unknown> = {
     message_mode: message.mode,
     to: audience.to,
@@ -62,6 +103,18 @@ export function messageData(message: Message): Record<string, unknown> {
     data.dst_to_generations = destination.audience.to_generations;
     if (destination.reply_to !== undefined) data.dst_reply_to = destination.reply_to;
   }
+  if (outgoing !== undefined) {
+    data.delivery_id = outgoing.delivery_id;
+    data.dst_instance_id = outgoing.instance_id;
+    data.dst_group_id = outgoing.group_id;
+    data.dst_to = outgoing.audience.to;
+    data.dst_to_generations = outgoing.audience.to_generations;
+  }
+  if (incoming !== undefined) {
+    data.delivery_id = incoming.delivery_id;
+    data.src_instance_id = incoming.instance_id;
+    data.source_user_id = incoming.user_id;
+  }
   data.text = said.text;
   data.format = said.format;
   if (said.insight !== undefined) data.insight = said.insight;
@@ -75,7 +128,49 @@ export function messageData(message: Message): Record<string, unknown> {
     data.src_event_id = source.event_id;
     data.src_group_title = source.group_title;
   }
+  if (outgoing !== undefined) addOutgoing(data, outgoing);
+  if (incoming !== undefined) addIncoming(data, incoming);
   return data;
+}
+
+function addOutgoing(data: Record<string, unknown>, outgoing: Outgoing): void {
+  data.dst_group_title = outgoing.group_title;
+  if (outgoing.instance_name !== null) data.dst_instance_name = outgoing.instance_name;
+  data.dst_actor_titles = outgoing.actor_titles;
+  data.connect_message_sha256 = outgoing.connect_message_sha256;
+  data.connect_message = outgoing.connect_message;
+}
+
+function addIncoming(data: Record<string, unknown>, incoming: Incoming): void {
+  data.src_group_id = incoming.group_id;
+  data.src_event_id = incoming.event_id;
+  data.src_group_title = incoming.group_title;
+  if (incoming.instance_name !== null) data.src_instance_name = incoming.instance_name;
+  if (incoming.dst_instance_name !== null) data.dst_instance_name = incoming.dst_instance_name;
+  data.source_platform = CONNECT_PLATFORM;
+  data.source_user_name = incoming.user_name;
+  data.connect_message_sha256 = incoming.connect_message_sha256;
+  data.connect_message = incoming.connect_message;
+}
+
+/** `by` of what came from another instance (MSG-029). */
+export function remoteBy(instance_id: string): string {
+  return `${REMOTE_PREFIX}${instance_id}`;
+}
+
+/** An author across instances, unambiguous among equal Actor ids: how obligations to and from other instances are kept (RPL-013). */
+export function remoteAuthor(instance_id: string, actor_id: string): string {
+  return `${REMOTE_PREFIX}${instance_id}::${actor_id}`;
+}
+
+/** Who speaks in a message, as obligations know them; `user_id` is its `source_user_id`. */
+export function authorOf(by: string, user_id: unknown): string {
+  return by.startsWith(REMOTE_PREFIX) ? `${by}::${String(user_id)}` : by;
+}
+
+/** Whether a message went to or came from another instance. */
+export function isRemote({ data }: { data: Readonly<Record<string, unknown>> }): boolean {
+  return typeof data.dst_instance_id === "string" || typeof data.src_instance_id === "string";
 }
 
 /** People and the command line send, agents write Mail; but Mail goes to agents only, so to the person they send. */
@@ -92,6 +187,16 @@ export function messageKey(
   return `m/${author.by}/${author.generation ?? ""}/${clientId}`;
 }
 
+/** The key of a message from another instance, `by` which it is (OUT-011). The event keeps the id in the form of `uuidKey`. */
+export function deliveryKey(by: string, deliveryId: string): string {
+  return `d/${by}/${deliveryId}`;
+}
+
+/** The key of a withdrawal that came from another instance, `by` which it is; `deliveryId` is its own (CAN-031). */
+export function controlKey(by: string, deliveryId: string): string {
+  return `c/${by}/${uuidKey(deliveryId)}`;
+}
+
 /** The key under which a notice of this kind about this event comes once for this Actor. */
 export function noticeKey(
   kind: string,
@@ -104,10 +209,13 @@ export function noticeKey(
 /** The key of an event in the ledger (`LedgerOptions.keyOf`). */
 export function keyOf(event: EventHead): string | KeyRule | undefined {
   if (event.kind === EVENTS.message) {
+    if (event.by.startsWith(REMOTE_PREFIX))
+      return { prefix: deliveryKey(event.by, ""), member: "delivery_id" };
     if (event.string("client_id") === undefined) return undefined;
     const author = { by: event.by, generation: event.string("sender_generation") };
     return { prefix: messageKey(author, ""), member: "client_id" };
   }
+  if (event.kind === EVENTS.cancelled) return keyOfControl(event);
   if (event.kind !== EVENTS.notify) return undefined;
   const kind = event.string("kind");
   const about = event.string("related_event_id");
@@ -116,6 +224,12 @@ export function keyOf(event: EventHead): string | KeyRule | undefined {
   const context = event.data.context as { actor_generation?: unknown } | null | undefined;
   const generation = context?.actor_generation;
   return noticeKey(kind, about, { actor_id, generation: typeof generation === "string" ? generation : "" });
+}
+
+function keyOfControl({ by, data }: EventHead): string | undefined {
+  const control = data.connect_cancel as { delivery_id?: unknown } | null | undefined;
+  const id = control?.delivery_id;
+  return by.startsWith(REMOTE_PREFIX) && typeof id === "string" ? controlKey(by, id) : undefined;
 }
 
 /**

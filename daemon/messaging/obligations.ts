@@ -14,7 +14,7 @@ export interface Obligation {
   readonly id: string;
   readonly ordinal: number;
   readonly ts: string;
-  /** By recipient: an Actor's id, `user`, or `<group_id>::<recipient>` for a message to another Group. */
+  /** By recipient: an Actor's id, `user`, `<group_id>::<recipient>` for another Group, `connect:<instance_id>::<recipient>` for another instance. */
   readonly owed: ReadonlyMap<string, Readonly<Owed>>;
 }
 
@@ -22,9 +22,10 @@ interface Kept extends Obligation {
   owed: Map<string, Owed>;
 }
 
-/** Whether a message `by` this sender is the reply of `recipient`; the person answers from any Group. */
-export function isReplyOf(recipient: string, by: string): boolean {
-  return by === recipient || (by === "user" && recipient.endsWith("::user"));
+/** Whether a message of this author (`authorOf`) is the reply of `recipient`; the person answers from any Group of this Home. */
+export function isReplyOf(recipient: string, author: string): boolean {
+  if (author === recipient) return true;
+  return author === "user" && recipient.endsWith("::user") && !recipient.startsWith("connect:");
 }
 
 export class Obligations {

@@ -7,6 +7,7 @@ import type { EventHead, Projection } from "../ledger/types.ts";
 import { ActorQueue } from "./actor-queue.ts";
 import { Backlog } from "./backlog.ts";
 import { EVENTS, HANDED_BACK } from "./kinds.ts";
+import { authorOf, remoteAuthor } from "./message-event.ts";
 import { Obligations } from "./obligations.ts";
 import { SavedProjection } from "./saved-projection.ts";
 
@@ -179,14 +180,22 @@ export class MessageProjection implements Projection {
     const replyTo = event.string("reply_to") ?? "";
     if (replyTo !== "") {
       const generation = event.string("sender_generation") ?? "";
-      this.#closed(replyTo, this.obligations.replied(replyTo, by, generation));
+      const author = authorOf(by, event.string("source_user_id"));
+      this.#closed(replyTo, this.obligations.replied(replyTo, author, generation));
     }
-    const { mode, destination, audience } = this.#address(event);
+    const { mode, destination, instance, audience } = this.#address(event);
     if (destination !== "") {
-      this.#halfDone.set(id, ordinal);
+      // What goes to another instance is the outbox's.
+      if (instance === "") this.#halfDone.set(id, ordinal);
       if (mode !== "request_reply") return;
       const there = audienceOf(event.data.dst_to, event.data.dst_to_generations);
-      const owing = there.map((to) => [`${destination}::${to.recipient}`, to.generation] as const);
+      const owing = there.map(
+        ({ recipient, generation }) =>
+          [
+            instance === "" ? `${destination}::${recipient}` : remoteAuthor(instance, recipient),
+            generation,
+          ] as const,
+      );
       this.obligations.add(id, ordinal, event.ts, owing);
       return;
     }
@@ -221,6 +230,7 @@ export class MessageProjection implements Projection {
     const address: Address = {
       mode: data.message_mode,
       destination: string(data.dst_group_id),
+      instance: string(data.dst_instance_id),
       audience: audienceOf(data.to, data.to_generations),
     };
     if (shape) this.#addresses.set(shape, address);
@@ -336,6 +346,8 @@ interface Address {
   mode: unknown;
   /** Group that the message goes to; empty when it is for this one. */
   destination: string;
+  /** Instance of that Group; empty for this Home. */
+  instance: string;
   audience: readonly Addressee[];
 }
 

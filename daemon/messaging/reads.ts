@@ -91,11 +91,12 @@ function annotated(room: GroupRoom, events: LedgerEvent[], wanted: boolean): Led
   return events.map((event) => {
     const ordinal = event.kind === EVENTS.message ? room.ledger.ordinalOf(event.id) : undefined;
     if (ordinal === undefined) return event;
+    const statuses = new MessageStatuses(room, ordinal, event);
     return {
       ...event,
-      _obligation_status: new MessageStatuses(room, ordinal, event).obligations(),
-      _connect_delivery: null,
-      _connect_cancellation: null,
+      _obligation_status: statuses.obligations(),
+      _connect_delivery: statuses.connectDelivery(),
+      _connect_cancellation: statuses.connectCancellation(),
     };
   });
 }

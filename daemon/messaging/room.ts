@@ -21,6 +21,7 @@ import {
   type ActorCaller,
   GroupRoom,
   type MessagingDependencies,
+  type RemoteSlot,
   type Rooms,
   type WorkingState,
 } from "./group-room.ts";
@@ -31,6 +32,7 @@ import { Notices } from "./notices.ts";
 import { bootstrap, countsOf, presenceOf } from "./overview.ts";
 import { MessageProjection } from "./projection.ts";
 import { Reads } from "./reads.ts";
+import type { RemoteMessages } from "./remote.ts";
 import { Sending } from "./sending.ts";
 import { type ActorIdentity, type Lifeline, type Session, Sessions } from "./sessions.ts";
 import { UploadQuota } from "./upload-quota.ts";
@@ -85,6 +87,7 @@ export class Messaging implements Rooms {
   readonly #inbox: Inbox;
   readonly #reads: Reads;
   readonly #drafts: Drafts;
+  readonly #remote: RemoteSlot = { current: null };
   readonly #stops: (() => void)[] = [];
   #registry: GroupRegistry | null = null;
 
@@ -111,6 +114,11 @@ export class Messaging implements Rooms {
     return [projection];
   }
 
+  /** Before `start`: the room that takes replies and cancellations to other instances. */
+  useRemote(remote: RemoteMessages): void {
+    this.#remote.current = remote;
+  }
+
   /** Takes up every Group of the registry and follows its changes; completes what a crash interrupted. */
   async start(registry: GroupRegistry, launchTokens: LaunchTokens): Promise<void> {
     this.#registry = registry;
@@ -132,6 +140,7 @@ export class Messaging implements Rooms {
       ),
     );
     for (const { room } of this.#attached.values()) {
+      await this.#remote.current?.recover(room);
       await this.#settleFiles(room);
       await this.#cross.completeAll(room);
     }
@@ -272,7 +281,7 @@ export class Messaging implements Rooms {
     if (projection === undefined) throw new Error(`${group_id} was opened without its projection`);
     this.#projections.delete(group_id);
     const blobs = new BlobStore(this.#deps, group.paths.blobs, this.#quota.group());
-    const room = new GroupRoom(group, projection, blobs);
+    const room = new GroupRoom(group, projection, blobs, this.#remote);
     const notices = new Notices(room, this.#deps);
     const unfollow = group.ledger.follow((placed) => this.#appended(room, notices, placed));
     this.#attached.set(group_id, { room, notices, unfollow });

@@ -17,10 +17,12 @@ import {
   type Author,
   contentDigest,
   defaultMode,
+  isRemote,
   messageData,
   messageKey,
   type Said,
 } from "./message-event.ts";
+import type { RemoteMessages } from "./remote.ts";
 
 type Sent = ResultOf<"send">;
 
@@ -81,7 +83,13 @@ export class Sending {
     const mode = input.message_mode ?? defaultMode(caller, input.to);
     let to: readonly string[] = input.to;
     if (input.reply_to !== undefined) {
-      const { event } = room.visible(caller, input.reply_to);
+      const original = room.visible(caller, input.reply_to);
+      const { event } = original;
+      if (isRemote(event)) {
+        const mode = input.message_mode === "request_reply" ? undefined : input.message_mode;
+        remoteOf(room).checkReply(room, { original, mode, to }, author);
+        return { accepted: true, upload_limit: Math.min(uploadBytes, LIMITS.connect.blobBytes) };
+      }
       const way = to.length > 0 ? null : wayBack(room, event, author);
       if (way?.kind === "across") return { accepted: true, upload_limit: uploadBytes };
       to = way?.to ?? to;
@@ -123,12 +131,19 @@ export class Sending {
     const written = { mode, to: input.to, reply_to };
     const digest = input.client_id === undefined ? undefined : contentDigest(input, written);
     const first = (): Promise<Sent> => {
-      const { event } = room.visible(caller, reply_to);
+      const original = room.visible(caller, reply_to);
+      const { event } = original;
       if (event.kind !== EVENTS.message) {
         throw new Refusal("event_not_found", {
           specifics: "That event isn't a message.",
           details: { event_id: reply_to },
         });
+      }
+      if (isRemote(event)) {
+        const mode = input.message_mode === "request_reply" ? undefined : input.message_mode;
+        return remoteOf(room)
+          .reply(room, input, { original, mode, to: input.to }, caller, digest)
+          .then((event) => ({ ...recorded(event), duplicate: false }));
       }
       const way: Way =
         input.to.length > 0 ? { kind: "here", to: [...input.to] } : wayBack(room, event, author);
@@ -160,7 +175,7 @@ export class Sending {
       digest,
       async () => first(),
       (event, ordinal) => {
-        if (event.data.dst_group_id === undefined) return recorded(event);
+        if (event.data.dst_group_id === undefined || isRemote(event)) return recorded(event);
         return this.#cross.complete(room, event, ordinal).then(() => recorded(event));
       },
     );
@@ -221,6 +236,11 @@ function sentNow({ event, json }: Placed, message_mode: MessageMode): Sent {
 /** The answer to a retry. */
 function recorded(event: LedgerEvent): Sent {
   return { event, message_mode: event.data.message_mode as MessageMode, duplicate: true };
+}
+
+function remoteOf(room: GroupRoom): RemoteMessages {
+  if (room.remote === null) throw new Refusal("shutting_down");
+  return room.remote;
 }
 
 function senderOf(caller: Caller): Sender {

@@ -6,9 +6,11 @@ import type { LedgerEvent } from "../../shared/events.ts";
 import type { MessageStatus } from "../../shared/operations/messages.ts";
 import type { GroupRoom } from "./group-room.ts";
 import { EVENTS, HANDED_BACK } from "./kinds.ts";
+import { authorOf, isRemote, remoteAuthor } from "./message-event.ts";
 import { isReplyOf } from "./obligations.ts";
 
 type DeliveryStatus = MessageStatus["delivery_status"][string];
+type ConnectState = NonNullable<MessageStatus["connect_delivery"]>;
 type ObligationState = MessageStatus["obligation_status"][string];
 
 export class MessageStatuses {
@@ -29,9 +31,10 @@ export class MessageStatuses {
       read_status: {},
       obligation_status: this.obligations(),
       delivery_status: {},
-      connect_delivery: null,
-      connect_cancellation: null,
+      connect_delivery: this.connectDelivery(),
+      connect_cancellation: this.connectCancellation(),
     };
+    if (typeof data.dst_instance_id === "string") return status;
     if (typeof data.dst_group_id === "string") {
       status.delivery_status[data.dst_group_id] = this.#acrossStatus();
       return status;
@@ -53,17 +56,52 @@ export class MessageStatuses {
   obligations(): Record<string, ObligationState> {
     const { data } = this.#event;
     if (data.message_mode !== "request_reply") return {};
-    const destination = data.dst_group_id;
-    const recipients =
-      typeof destination === "string"
-        ? strings(data.dst_to).map((recipient) => `${destination}::${recipient}`)
-        : strings(data.to);
+    const { dst_group_id, dst_instance_id } = data;
+    let recipients = strings(data.dst_to);
+    if (typeof dst_instance_id === "string")
+      recipients = recipients.map((id) => remoteAuthor(dst_instance_id, id));
+    else if (typeof dst_group_id === "string") recipients = recipients.map((id) => `${dst_group_id}::${id}`);
+    else recipients = strings(data.to);
     const open = this.#room.projection.obligations.get(this.#event.id)?.owed;
     const states: Record<string, ObligationState> = {};
     for (const recipient of recipients) {
       states[recipient] = open?.has(recipient) === true ? { state: "open" } : this.#closing(recipient);
     }
     return states;
+  }
+
+  /** How a message to another instance fares (OUT-013, OUT-016); null for any other. */
+  connectDelivery(): ConnectState | null {
+    if (typeof this.#event.data.dst_instance_id !== "string") return null;
+    return this.#propagation(this.#event.id, this.#later());
+  }
+
+  /** How the withdrawal of a request between instances fares, issued here (CAN-010, CAN-011); null when there is none. */
+  connectCancellation(): ConnectState | null {
+    if (!isRemote(this.#event)) return null;
+    const control = this.#later().find(({ kind }) => kind === EVENTS.cancelled);
+    // One that came from the other side is recorded in both Groups already.
+    if (control === undefined) return null;
+    if (control.by.startsWith("connect:")) return { state: "sent" };
+    const { ledger } = this.#room;
+    const ordinal = ledger.ordinalOf(control.id);
+    return this.#propagation(
+      control.id,
+      ordinal === undefined ? [] : ledger.readMany(ledger.related(ordinal)),
+    );
+  }
+
+  /** The receipt decides; without one the outbox, and when that has nothing, nobody knows (MSG-059). */
+  #propagation(event_id: string, later: readonly LedgerEvent[]): ConnectState {
+    const receipt = later.findLast(({ kind }) => kind === EVENTS.receipt);
+    if (receipt === undefined) {
+      return { state: this.#room.remote?.isActive(event_id) === true ? "queued" : "unconfirmed" };
+    }
+    const { status, error, remote_event_id } = receipt.data;
+    const state: ConnectState = { state: status as ConnectState["state"] };
+    if (error !== null && error !== undefined) state.error = error as NonNullable<ConnectState["error"]>;
+    if (typeof remote_event_id === "string") state.remote_event_id = remote_event_id;
+    return state;
   }
 
   /** The latest word on a direct message. */
@@ -110,7 +148,7 @@ export class MessageStatuses {
       if (kind === EVENTS.cancelled && strings(data.recipients).includes(recipient)) {
         return { state: "cancelled", event_id: id, ts };
       }
-      if (kind !== EVENTS.message || !isReplyOf(recipient, by)) continue;
+      if (kind !== EVENTS.message || !isReplyOf(recipient, authorOf(by, data.source_user_id))) continue;
       const given = typeof data.sender_generation === "string" ? data.sender_generation : "";
       if (by === "user" || given === generation) return { state: "replied", event_id: id, ts };
     }

@@ -42,9 +42,20 @@ export interface Parcel {
   redelivered: boolean;
 }
 
+/** The sender by id and title; with Group and instance of one that is elsewhere. Whatever another instance says is in one line. */
 function senderOf({ by, data }: LedgerEvent): string {
-  const title = typeof data.sender_title === "string" ? inline(data.sender_title) : "";
-  return title === "" || title === by ? by : `${by} (${title})`;
+  const said = (name: string): string => (typeof data[name] === "string" ? inline(data[name]) : "");
+  const isElsewhere = typeof data.src_instance_id === "string";
+  const id = isElsewhere ? said("source_user_id") : by;
+  const title = said(isElsewhere ? "source_user_name" : "sender_title");
+  const group = said("src_group_title");
+  const instance = said("src_instance_name") || said("src_instance_id");
+  return [
+    id,
+    ...(title === "" || title === id ? [] : [`(${title})`]),
+    ...(group === "" ? [] : [`in ${group}`]),
+    ...(instance === "" ? [] : [`on ${instance}`]),
+  ].join(" ");
 }
 
 function howToAnswer(id: string, asked: boolean, answerWith: AnswerWith): string {

@@ -60,6 +60,12 @@ const DeliveryStatus = z.strictObject({
   reason: z.string(),
   ts: z.string().nullable(),
 });
+/** What is known of a message's or a withdrawal's way to the other instance (connect-service.md, "Outgoing delivery"). */
+const ConnectState = z.strictObject({
+  state: z.enum(["queued", "sent", "failed", "unconfirmed"]),
+  error: z.looseObject({ code: z.string(), message: z.string() }).optional(),
+  remote_event_id: EventId.optional(),
+});
 export const MessageStatus = z.strictObject({
   /** By recipient: whether it was read (Mail and messages to the person). */
   read_status: z.record(z.string(), z.boolean()),
@@ -67,9 +73,10 @@ export const MessageStatus = z.strictObject({
   obligation_status: z.record(z.string(), ObligationState),
   /** By recipient, of messages handed to an Actor or the person. */
   delivery_status: z.record(z.string(), DeliveryStatus),
-  /** Messages to other instances only. */
-  connect_delivery: z.null(),
-  connect_cancellation: z.null(),
+  /** Of messages to other instances. */
+  connect_delivery: ConnectState.nullable(),
+  /** Of a withdrawn request between instances: how its withdrawal fares. */
+  connect_cancellation: ConnectState.nullable(),
 });
 export type MessageStatus = z.infer<typeof MessageStatus>;
 

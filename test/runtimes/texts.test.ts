@@ -82,6 +82,27 @@ describe("the envelope", () => {
     );
   });
 
+  it("says where a sender is that isn't in this Group", () => {
+    const heads = [
+      event({ text: "", sender_title: "Lead", src_group_title: "Other" }, "lead"),
+      event(
+        {
+          text: "",
+          source_user_id: "lead",
+          source_user_name: "Lead",
+          src_instance_id: "there",
+          src_instance_name: "Their\nmachine",
+          src_group_title: "Theirs",
+        },
+        "connect:there",
+      ),
+    ].map((one) => parcelText({ event: one, redelivered: false }, "mcp").split("\n", 1)[0]);
+    assert.deepEqual(heads, [
+      `[svc] message ${ID} from lead (Lead) in Other`,
+      `[svc] message ${ID} from lead (Lead) in Theirs on Their machine`,
+    ]);
+  });
+
   it("is one bracketed paste and Enter", () => {
     assert.equal(asPaste(neutralised("a\u001b[201~b"), "\r"), "\u001b[200~a\u241b[201~b\u001b[201~\r");
   });
