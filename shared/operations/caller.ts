@@ -13,6 +13,8 @@ export type Caller =
       generation: string;
       /** The Actor's session as its port named it; null for a single call such as one of the command line. */
       session: string | null;
+      /** Calls of the session may overtake one another on their way here, also the one that cancels another. */
+      unordered?: true;
     }
   | { kind: "exhibit"; by: "exhibit"; token_id: string; groups: ReadonlySet<string> };
 
