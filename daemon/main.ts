@@ -170,9 +170,12 @@ async function serve(parts: Parts): Promise<RunningDaemon> {
       trouble: webTrouble,
     }),
   });
-  const lifeline = (caller: Parameters<typeof messaging.openSession>[0], end: () => void): (() => void) => {
+  const lifeline = (
+    caller: Parameters<typeof messaging.openSession>[0],
+    end: () => void,
+  ): ((isLost?: boolean) => void) => {
     const held = messaging.openSession(caller, end);
-    return () => held.release();
+    return (isLost) => held.release(isLost);
   };
 
   let loading: Promise<Api> | undefined;
@@ -219,7 +222,7 @@ async function serve(parts: Parts): Promise<RunningDaemon> {
           verify: verifyLaunchToken,
           call: async (operation, input, as, signal) =>
             dispatcher.call(operation, input, {
-              caller: { kind: "actor", by: as.actor_id, ...as },
+              caller: { kind: "actor", by: as.actor_id, unordered: true, ...as },
               signal,
               requestId: requestIds.next(),
             }),

@@ -31,8 +31,11 @@ export interface McpHttpDependencies {
     as: McpIdentity & { session: string },
     signal: AbortSignal,
   ): Promise<Envelope<unknown>>;
-  /** What is held open keeps the Actor's session alive; the result is called at its end, `ended` ends it from the daemon. */
-  lifeline(as: McpIdentity & { session: string }, ended: () => void): () => void;
+  /**
+   * What is held open keeps the Actor's session alive; the result is called at its end, `isLost` when nobody read what the session was
+   * handed; `ended` ends it from the daemon.
+   */
+  lifeline(as: McpIdentity & { session: string }, ended: () => void): (isLost?: boolean) => void;
   /** The body of a POST, strictly read. Rejects with a Refusal. */
   readBody(request: IncomingMessage): Promise<unknown>;
   /** Runs once after so many milliseconds, unless cancelled. */
@@ -203,8 +206,8 @@ export class McpHttp {
   }
 
   /**
-   * Nobody read an answer with messages: ends the Actor's session that took them and begins another. A later call of a session says that
-   * what it was handed arrived; this way the daemon hands out again what didn't.
+   * Nobody read an answer with messages: ends the Actor's session that took them and begins another, also when a later call came first:
+   * the daemon waits a while before it takes that as a sign that the answer arrived.
    */
   #lost(session: Session, tookIn: string | null): void {
     if (tookIn !== session.actorSession) return;
@@ -213,7 +216,7 @@ export class McpHttp {
     try {
       const end = this.#deps.lifeline({ ...session.identity, session: tookIn }, () => undefined);
       for (const stream of streams) stream.release();
-      end();
+      end(true);
       for (const stream of streams) stream.release = this.#lifeline(session, stream.response);
     } catch (error) {
       // The Actor is gone, or the session ends by idling.

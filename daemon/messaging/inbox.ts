@@ -1,7 +1,7 @@
 /**
  * Operations `inbox_read`, `inbox_peek` and `feed_read`, and the external runner's side of them (core-model.md, "Actor"): the direct
  * messages that an Actor is handed are claimed in the ledger first, and its Mail is held by the session, which moves the cursor later. Both
- * are acknowledged by naming the batch or by any later call of the session that got it; and handed out again, marked, when that session has
+ * are acknowledged by naming the batch or by any later call of the session that got it (`later`); and handed out again, marked, when that session has
  * ended without it. A call without a session moves the cursor at once. Paused and stopped Groups and disabled Actors are handed nothing:
  * their reads wait on and answer empty.
  */
@@ -99,15 +99,24 @@ export class Inbox {
     return { unread: projection.unread.count, attention: projection.obligations.ofPerson };
   }
 
-  /** A call of a session is evidence that the model took what it was handed before. Never throws; appends on its own. */
+  /**
+   * A call of a session is evidence that the model took what it was handed before; where calls overtake one another only when nothing has
+   * cancelled or lost that answer for a while, since the client may have given up before this call. Never throws; appends on its own.
+   */
   later(caller: ActorCaller, session: Session): void {
-    const answered = [...session.batches].filter(([, hasLeft]) => hasLeft);
-    const room = answered.length > 0 ? this.#rooms.find(caller.group_id) : undefined;
-    if (room === undefined) return;
-    for (const [batch_id] of answered) {
-      this.#accept(room, caller, batch_id, LATER_CALL).catch((error: unknown) =>
-        this.#deps.log.warn("inbox_accept", { group_id: caller.group_id, ...errorFields(error) }),
-      );
+    for (const [batch_id, state] of session.batches) {
+      if (state !== "answered") continue;
+      const room = this.#rooms.find(caller.group_id);
+      if (room === undefined) return;
+      const accept = (): Promise<void> =>
+        this.#accept(room, caller, batch_id, LATER_CALL).catch((error: unknown) => {
+          // The next call tries again.
+          if (session.batches.has(batch_id)) session.batches.set(batch_id, "answered");
+          this.#deps.log.warn("inbox_accept", { group_id: caller.group_id, ...errorFields(error) });
+        });
+      session.batches.set(batch_id, "settling");
+      if (caller.unordered === true) this.#sessions.soon(session, LIMITS.mcp.settleSeconds * 1000, accept);
+      else void accept();
     }
   }
 
@@ -235,7 +244,7 @@ export class Inbox {
       await this.#handBack(room, actor, claimed, batch_id);
       return null;
     }
-    if (isBatch) session.batches.set(batch_id, true);
+    if (isBatch) session.batches.set(batch_id, "answered");
     if (lastMail !== undefined && holdsMail) desk.mail.take({ batch_id, ...lastMail, holder: session });
     session.took = messages.length;
     session.isWaiting = false;

@@ -15,9 +15,14 @@ export interface ActorIdentity {
 
 /** Held by a connection for as long as it lasts. */
 export interface Lifeline {
-  /** The connection is gone; the session ends when this was its last lifeline. Idempotent. */
-  release(): void;
+  /**
+   * The connection is gone; the session ends when this was its last lifeline, and at once when what it was handed is `lost`. Idempotent.
+   */
+  release(isLost?: boolean): void;
 }
+
+/** Taken for an answer; that answer has left; acknowledged soon unless it turns out that nobody read it. */
+type BatchState = "taken" | "answered" | "settling";
 
 export interface Session {
   readonly identity: ActorIdentity;
@@ -26,8 +31,8 @@ export interface Session {
   /** When it began, and when it last called. */
   readonly since: string;
   lastCall: string;
-  /** Batches handed out and not acknowledged; true when the answer has left. */
-  readonly batches: Map<string, boolean>;
+  /** Batches handed out and not acknowledged. */
+  readonly batches: Map<string, BatchState>;
   /** A read waits for messages. */
   isWaiting: boolean;
   /** What the last batch held, until the session waits again. */
@@ -40,6 +45,8 @@ interface Kept extends Session {
   readonly key: string;
   readonly lifelines: Set<() => void>;
   calls: number;
+  /** Steps that `soon` will run. */
+  steps: number;
   lastCallAt: number;
   timer: Timer | null;
 }
@@ -71,8 +78,9 @@ export class Sessions {
     const lifeline = (): void => ended();
     session.lifelines.add(lifeline);
     return {
-      release: () => {
-        if (session.lifelines.delete(lifeline) && session.lifelines.size === 0) this.#end(session);
+      release: (isLost = false) => {
+        if (!session.lifelines.delete(lifeline) || session.lifelines.size > 0) return;
+        if (isLost || session.steps === 0) this.#end(session);
       },
     };
   }
@@ -95,11 +103,27 @@ export class Sessions {
     };
   }
 
+  /** Runs `step` after so many milliseconds unless the session ends before; without a lifeline it ends then. */
+  soon(session: Session, milliseconds: number, step: () => Promise<void>): void {
+    const kept = session as Kept;
+    const held = kept.lifelines.size > 0;
+    kept.steps += 1;
+    this.#clock.after(
+      milliseconds,
+      async () => {
+        if (kept.over === null) await step();
+        kept.steps -= 1;
+        if (held && kept.steps === 0 && kept.lifelines.size === 0) this.#end(kept);
+      },
+      { background: true },
+    );
+  }
+
   /** The session took a batch. False when it has ended meanwhile. */
   hold(session: Session, batch_id: string): boolean {
     const kept = session as Kept;
     if (kept.over !== null) return false;
-    kept.batches.set(batch_id, false);
+    kept.batches.set(batch_id, "taken");
     this.#byBatch.set(batchKey(kept.identity, batch_id), kept);
     return true;
   }
@@ -154,6 +178,7 @@ export class Sessions {
       over: null,
       lifelines: new Set(),
       calls: 0,
+      steps: 0,
       lastCallAt: this.#clock.monotonic(),
       timer: null,
     };

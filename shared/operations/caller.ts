@@ -15,6 +15,8 @@ export type Caller =
       session: string | null;
       /** Digest of the launch token that the call came with; absent where the port doesn't say. Hooks go by it. */
       launch?: string;
+      /** Calls of the session may overtake one another on their way here, also the one that cancels another. */
+      unordered?: true;
     }
   | { kind: "exhibit"; by: "exhibit"; token_id: string; groups: ReadonlySet<string> };
 

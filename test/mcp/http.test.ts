@@ -204,6 +204,39 @@ describe("MCP over HTTP", function () {
       assert.deepEqual(await read(), [[event, true]]);
     });
 
+    it("that a client cancels after a later call overtook the cancellation", async () => {
+      const settles = LIMITS.mcp.settleSeconds * 1000;
+      const notification = (requestId: string) =>
+        JSON.stringify({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId } });
+      const overtaken = async (round: number): Promise<boolean> => {
+        const event = await send(`overtaken ${round}`);
+        const id = `overtaken-${round}`;
+        const answer = await fetch(address, { method: "POST", headers: session, body: body(id, 5) });
+        assert.match(await answer.text(), new RegExp(event));
+        const begin = performance.now();
+        await result(client, "svc_group");
+        await fetch(address, { method: "POST", headers: session, body: notification(id) });
+        // A machine that stood still for so long proves nothing.
+        if (performance.now() - begin > settles) return false;
+        assert.deepEqual(await read(), [[event, true]]);
+        return true;
+      };
+      for (let round = 0; round < 5; round += 1) if (await overtaken(round)) return;
+      assert.fail("the machine stood still");
+    });
+
+    it("and takes a later call for an acknowledgement once no cancellation came", async () => {
+      const event = await send("read and gone on");
+      assert.deepEqual(await read(), [[event, false]]);
+      await result(client, "svc_group");
+      await until("it counts as accepted", async () => {
+        const { statuses } = await daemon
+          .client()
+          .result("ledger_statuses", { group_id, event_ids: [event] });
+        return statuses[event]?.delivery_status["eve"]?.state === "accepted";
+      });
+    });
+
     it("and takes one message at a time: batches are refused", async () => {
       const event = await send("not in a batch");
       const batch = `[${body("b1", 0)},${body("b2", 0)}]`;

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { Lifeline } from "../../daemon/messaging/sessions.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { ResultOf } from "../../shared/operations/registry.ts";
 import { refusal, TestHome, textsOf, until } from "./setting.ts";
@@ -49,6 +50,50 @@ describe("The Inbox of an external Actor", () => {
     assert.deepEqual((await peek()).cursor, sent[1]);
     assert.deepEqual((await home.read(group, "dev")).texts, ["3"]);
     assert.deepEqual((await home.read(group, "dev")).texts, []);
+  });
+
+  describe("whose session's calls may overtake one another", () => {
+    const unordered = () => ({ as: { ...home.actor(group, "dev", "s1"), unordered: true as const } });
+    const later = () => home.call("bootstrap", { group_id: group }, unordered());
+    const pass = async (part: number) => {
+      home.clock.advance(LIMITS.mcp.settleSeconds * 1000 * part);
+      await home.settled();
+    };
+    let event: string;
+    let batch_id: string | null;
+    let lifeline: Lifeline;
+    beforeEach(async () => {
+      event = (await direct("now")).event.id;
+      lifeline = home.messaging.openSession(unordered().as);
+      ({ batch_id } = await home.call("inbox_read", { group_id: group }, unordered()));
+      await later();
+      await pass(0.9);
+      assert.equal((await deliveryOf(event))?.state, "claimed");
+    });
+
+    it("takes a later call for an acknowledgement when nothing was lost for a while, also if it leaves meanwhile", async () => {
+      lifeline.release();
+      assert.deepEqual((await home.read(group, "dev", {}, "s2")).texts, []);
+      await pass(0.1);
+      assert.equal((await deliveryOf(event))?.state, "accepted");
+      assert.equal(home.messaging.presence(group, "dev").reason, "connected");
+    });
+
+    it("hands out again what was lost, although a later call came first", async () => {
+      lifeline.release(true);
+      await pass(1);
+      assert.equal((await deliveryOf(event))?.state, "claimed");
+      const { messages } = await home.read(group, "dev", {}, "s2");
+      assert.deepEqual(
+        messages.map((one) => [one.event.id, one.redelivered]),
+        [[event, true]],
+      );
+    });
+
+    it("acknowledges by name at once", async () => {
+      await home.call("inbox_read", { group_id: group, ack: batch_id ?? "" }, unordered());
+      assert.equal((await deliveryOf(event))?.state, "accepted");
+    });
   });
 
   describe("with Mail that a session holds", () => {
