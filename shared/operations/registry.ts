@@ -2,6 +2,7 @@
 import { accessOperations } from "./access.ts";
 import { actorOperations } from "./actors.ts";
 import type { OperationContract } from "./contract.ts";
+import { directOperations } from "./direct.ts";
 import { groupOperations } from "./groups.ts";
 import { ledgerOperations } from "./ledger.ts";
 import { messageOperations } from "./messages.ts";
@@ -13,6 +14,7 @@ const all = [
   ...messageOperations,
   ...ledgerOperations,
   ...accessOperations,
+  ...directOperations,
   ...systemOperations,
 ] as const;
 
