@@ -4,11 +4,16 @@
  * `SVC_HOME=... node --import tsx daemon/main.ts` runs it from the sources; `svc up` and `svc daemon run` call `runDaemon`.
  */
 import { chmodSync, existsSync, realpathSync } from "node:fs";
+import { hostname } from "node:os";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { Refusal } from "../shared/errors.ts";
 import { DEFAULT_WEB_HOST, DEFAULT_WEB_PORT, ENVIRONMENT } from "../shared/names.ts";
 import type { HandlersOf } from "../shared/operations/handlers.ts";
 import type { OperationName } from "../shared/operations/registry.ts";
 import { PRODUCT_VERSION } from "../shared/version.ts";
+import { Direct } from "./direct/direct.ts";
+import { directHandlers } from "./direct/handlers.ts";
+import { TlsLinks } from "./direct/tls-links.ts";
 import { groupHandlers } from "./groups/handlers.ts";
 import type { LaunchIdentity } from "./groups/launch-tokens.ts";
 import { currentHost } from "./home/endpoint.ts";
@@ -147,6 +152,21 @@ async function serve(parts: Parts): Promise<RunningDaemon> {
     tellEnded = resolve;
   });
 
+  const direct = await Direct.open({
+    files,
+    clock,
+    random,
+    log,
+    links: new TlsLinks({ network, clock, random, identity: home.identity }),
+    paths: home.paths,
+    identity: home.identity,
+    hostname: hostname(),
+    interfaces: () => network.interfaces(),
+    findGroup: (groupId) => registry.find(groupId)?.record ?? null,
+    receiver: () => ({ receive: () => Promise.reject(new Refusal("shutting_down")) }),
+  });
+  registry.onGone((groupId) => direct.retireGroup(groupId));
+
   const manualOrigin = (): string | null => {
     const { enabled, origin } = home.settings.value.remote_access;
     return enabled ? origin : null;
@@ -212,6 +232,7 @@ async function serve(parts: Parts): Promise<RunningDaemon> {
   };
   registry.onChange(({ group_id, what }) => {
     if (what === "created") api?.groupCreated(group_id);
+    if (what === "created" || what === "removed") direct.groupsChanged();
   });
 
   let mcp: Promise<import("../mcp-server/http.ts").McpHttp> | undefined;
@@ -270,6 +291,7 @@ async function serve(parts: Parts): Promise<RunningDaemon> {
     ...activity.handlers(),
     ...runtimes.handlers(),
     ...messaging.handlers(),
+    ...directHandlers(direct),
     ...accessHandlers({
       links,
       settings: home.settings,
@@ -329,6 +351,7 @@ async function serve(parts: Parts): Promise<RunningDaemon> {
       ];
       hub.close();
       dispatcher.close();
+      await direct.close();
       (await mcp)?.close();
       local.finish();
       await rooms.close();
@@ -365,6 +388,7 @@ async function serve(parts: Parts): Promise<RunningDaemon> {
     webTrouble = `${(error as NodeJS.ErrnoException).code ?? "error"} on ${options.host} port ${options.port}`;
     log.warn("web listener", errorFields(error));
   }
+  await direct.start();
   await restoreExhibit(exhibit, home.settings.value.exhibit, log);
   await network.listen(local.server, { path: home.lock.socket });
   if (!parts.windows) chmodSync(home.lock.socket, 0o600);

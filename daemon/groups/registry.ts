@@ -68,6 +68,7 @@ export class GroupRegistry {
   /** Being deleted or reset. */
   readonly #busy = new Set<string>();
   readonly #listeners = new Set<(change: GroupChange) => void>();
+  readonly #mourners = new Set<(group_id: string) => Promise<void>>();
 
   private constructor(deps: RegistryDependencies) {
     this.#deps = deps;
@@ -192,6 +193,7 @@ export class GroupRegistry {
       await syncDirectory(files, paths.groups);
       return false;
     });
+    await this.#mourn(group_id);
     try {
       await removeTree(files, doomed);
     } catch {
@@ -211,6 +213,7 @@ export class GroupRegistry {
       await commitReset(files, paths.group(group_id), marker);
       return true;
     });
+    await this.#mourn(group_id);
     const group = this.get(group_id);
     await group.note({ kind: "group.reset", by, data: { generation: group.record.generation } });
     return group;
@@ -220,6 +223,14 @@ export class GroupRegistry {
   onChange(listener: (change: GroupChange) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  /**
+   * Called, and waited for, when a Group was deleted or reset for good, never for one that was rolled back; a crash may come in between.
+   * What it throws is lost: the Group is gone either way.
+   */
+  onGone(listener: (group_id: string) => Promise<void>): void {
+    this.#mourners.add(listener);
   }
 
   /** Waits for the permits in use, refuses later ones with shutting_down, closes the ledgers. */
@@ -308,6 +319,10 @@ export class GroupRegistry {
       clock,
       changed: (what) => this.#tell({ group_id, what }),
     });
+  }
+
+  async #mourn(group_id: string): Promise<void> {
+    await Promise.allSettled([...this.#mourners].map((listener) => listener(group_id)));
   }
 
   #tell(change: GroupChange): void {

@@ -1,7 +1,7 @@
 /** The instance's Ed25519 key, kept for the whole life of a Home (protocol.md, section 2). */
 import { createPrivateKey, createPublicKey, type KeyObject, sign } from "node:crypto";
-import { base58 } from "@scure/base";
 import { parseDocument, stringify } from "yaml";
+import { instanceIdOf } from "../../shared/wire/fields.ts";
 import type { Files } from "../platform/files.ts";
 import type { Random } from "../platform/random.ts";
 import { readWhole, replaceFile } from "./durable.ts";
@@ -10,14 +10,6 @@ import { checkPublicKey } from "./public-key.ts";
 
 /** DER of an Ed25519 private key (RFC 8410, section 7) up to the seed. */
 const PKCS8_PREFIX = Buffer.from("302e020100300506032b657004220420", "hex");
-/** Multihash "identity", 36 bytes; protobuf field 1 = Ed25519; field 2 = 32 bytes (ID-022). */
-const PEER_ID_PREFIX = Buffer.from([0x00, 0x24, 0x08, 0x01, 0x12, 0x20]);
-
-/** ID-022: base58btc of 0x00,0x24,0x08,0x01,0x12,0x20 and the 32 bytes of the public key. */
-export function instanceIdOf(publicKey: Uint8Array): string {
-  return base58.encode(Buffer.concat([PEER_ID_PREFIX, publicKey]));
-}
-
 /** 32 bytes from canonical base64 with padding, or null. */
 function decode32(text: string): Buffer | null {
   const bytes = Buffer.from(text, "base64");

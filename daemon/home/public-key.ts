@@ -1,8 +1,13 @@
 /**
- * The door for Ed25519 public keys. node:crypto accepts forgeries under keys of small order, so every key that enters is checked here,
- * once, and signatures are verified by node:crypto afterwards (protocol.md, section 4).
+ * The door for Ed25519 public keys, and the one place where signatures are verified. node:crypto accepts forgeries under keys of small
+ * order, so every key that enters is checked here, once, and signatures are verified by node:crypto afterwards (protocol.md, section 4).
  */
+import { createPublicKey, type KeyObject, verify } from "node:crypto";
 import { ed25519 } from "@noble/curves/ed25519.js";
+import { instanceIdOf } from "../../shared/wire/fields.ts";
+
+/** DER of an Ed25519 public key (RFC 8410, section 4) up to the key. */
+const SPKI_PREFIX = Buffer.from("302a300506032b6570032100", "hex");
 
 /** Throws RangeError unless `bytes` are the canonical encoding of a point that isn't of small order. */
 export function checkPublicKey(bytes: Uint8Array): void {
@@ -14,4 +19,33 @@ export function checkPublicKey(bytes: Uint8Array): void {
     throw new RangeError("The Ed25519 public key isn't a canonical point.");
   }
   if (smallOrder) throw new RangeError("The Ed25519 public key is of small order.");
+}
+
+/** A public key that came through the door. Nothing else verifies signatures. */
+export class VerifyingKey {
+  readonly instance_id: string;
+  /** Base64 of the 32 bytes. */
+  readonly public_key: string;
+  readonly #key: KeyObject;
+
+  private constructor(bytes: Uint8Array) {
+    checkPublicKey(bytes);
+    this.public_key = Buffer.from(bytes).toString("base64");
+    this.instance_id = instanceIdOf(bytes);
+    this.#key = createPublicKey({ key: Buffer.concat([SPKI_PREFIX, bytes]), format: "der", type: "spki" });
+  }
+
+  /** From 32 bytes or their canonical base64. Throws RangeError for what may not be used as a key. */
+  static admit(key: Uint8Array | string): VerifyingKey {
+    if (typeof key !== "string") return new VerifyingKey(key);
+    const bytes = Buffer.from(key, "base64");
+    if (bytes.toString("base64") !== key)
+      throw new RangeError("The Ed25519 public key isn't canonical base64.");
+    return new VerifyingKey(bytes);
+  }
+
+  /** RFC 8032, section 5.1.7, without the cofactor: S below the group's order, R compared as bytes. */
+  verify(bytes: Uint8Array, signature: Uint8Array): boolean {
+    return signature.length === 64 && verify(null, bytes, this.#key, signature);
+  }
 }

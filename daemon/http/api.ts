@@ -15,6 +15,7 @@ import { answer } from "./answer.ts";
 import { createApp, introduce, type McpService } from "./app.ts";
 import { authenticate, exhibitCaller, type WebCredentials, webCaller } from "./authentication.ts";
 import type { BrowserSessions } from "./browser-sessions.ts";
+import { directRoute } from "./direct-route.ts";
 import { EventSockets } from "./event-socket.ts";
 import { type Exchange, newExchange, notForActors, readerOfExchange } from "./exchange.ts";
 import { failureLimit } from "./failure-limit.ts";
@@ -97,6 +98,7 @@ export function createApi(deps: ApiDependencies): Api {
       !(identifyLocal(callers, request) instanceof Refusal);
   const routesWith = (isAllowed: (exchange: Exchange) => () => boolean): Route[] => [
     ...operationRoutes(dispatcher, clock),
+    directRoute(dispatcher, clock),
     ...specialRoutes({
       health: (exchange) => answer(exchange.response, { ok: true, result: { alive: true } }, exchange.id),
       ready(exchange) {

@@ -60,7 +60,7 @@ export function queryOf(exchange: Exchange): string {
 }
 
 /** A shallow copy, so that the path's values can join. */
-function objectOf(body: unknown): Record<string, unknown> {
+export function objectOf(body: unknown): Record<string, unknown> {
   if (typeof body !== "object" || body === null || Array.isArray(body)) {
     throw new Refusal("invalid_request", { specifics: "The body isn't a JSON object." });
   }

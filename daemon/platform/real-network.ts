@@ -1,7 +1,8 @@
 /** The operating system's network behind `Network`. */
 import { once } from "node:events";
-import type { Server } from "node:net";
-import type { Address, Network } from "./network.ts";
+import { connect, type Server, type Socket } from "node:net";
+import { networkInterfaces } from "node:os";
+import type { Address, Network, NetworkInterface } from "./network.ts";
 
 export class RealNetwork implements Network {
   async listen(server: Server, address: Address): Promise<Address> {
@@ -17,5 +18,24 @@ export class RealNetwork implements Network {
       if (server.listening) server.close(() => resolve());
       else resolve();
     });
+  }
+
+  async connect({ host, port }: { host: string; port: number }, signal: AbortSignal): Promise<Socket> {
+    const socket = connect({ host, port, noDelay: true });
+    const abort = (): void => void socket.destroy(new Error("The attempt was given up."));
+    if (signal.aborted) abort();
+    signal.addEventListener("abort", abort);
+    try {
+      await once(socket, "connect");
+    } finally {
+      signal.removeEventListener("abort", abort);
+    }
+    return socket;
+  }
+
+  interfaces(): NetworkInterface[] {
+    return Object.entries(networkInterfaces()).flatMap(([name, addresses]) =>
+      (addresses ?? []).map(({ address, internal }) => ({ name, address, internal })),
+    );
   }
 }

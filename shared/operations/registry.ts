@@ -3,6 +3,7 @@ import { accessOperations } from "./access.ts";
 import { activityOperations } from "./activity.ts";
 import { actorOperations } from "./actors.ts";
 import type { OperationContract } from "./contract.ts";
+import { directOperations } from "./direct.ts";
 import { groupOperations } from "./groups.ts";
 import { ledgerOperations } from "./ledger.ts";
 import { messageOperations } from "./messages.ts";
@@ -15,6 +16,7 @@ const all = [
   ...messageOperations,
   ...ledgerOperations,
   ...accessOperations,
+  ...directOperations,
   ...systemOperations,
 ] as const;
 

@@ -1,0 +1,178 @@
+/** A link that carries frames: first one each way for the hello, then any. Each frame that is sent has a budget of time (protocol.md, section 9). */
+import { LIMITS } from "../../shared/limits.ts";
+import type { Clock, Timer } from "../platform/clock.ts";
+import { encodeFrame, FrameReader } from "./frames.ts";
+import type { Link } from "./link.ts";
+
+/** So many bytes are handed over at a time, so that a large frame lets others have a turn and a slow link is seen. */
+const SLICE_BYTES = 256 * 1024;
+export interface FrameHandler {
+  frame(value: unknown): void;
+  /** The link is at its end; called once. `reason` is null after an orderly close by the peer. */
+  ended(reason: string | null): void;
+}
+
+interface Outgoing {
+  value: unknown;
+  begin: () => boolean;
+  sent: () => void;
+  failed: (error: Error) => void;
+}
+
+export class FramedLink {
+  readonly peer_key: string;
+  readonly #link: Link;
+  readonly #clock: Clock;
+  readonly #waiting: number;
+  readonly #reader = new FrameReader(LIMITS.direct.helloBytes);
+  #handler: FrameHandler | null = null;
+  #first: { resolve: (value: unknown) => void; reject: (error: Error) => void } | null = null;
+  #queue: Outgoing[] = [];
+  #sending: Outgoing | null = null;
+  #budget: Timer | null = null;
+  /** Why it ended; undefined while it lives. */
+  #end: string | null | undefined;
+  /** `Clock.monotonic()` of the last bytes each way. */
+  heard: number;
+  said: number;
+
+  /** `waiting` bytes at most may arrive before `open`. */
+  constructor(link: Link, clock: Clock, waiting: number) {
+    this.peer_key = link.peer_key;
+    this.#link = link;
+    this.#clock = clock;
+    this.#waiting = waiting;
+    this.heard = clock.monotonic();
+    this.said = this.heard;
+    link.receive({ data: (bytes) => this.#receive(bytes), ended: (reason) => this.#finish(reason) });
+  }
+
+  get isOpen(): boolean {
+    return this.#end === undefined;
+  }
+
+  /** The first frame, of at most `helloBytes`. Rejects with an Error for people when the link ends or brings something else. */
+  first(): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      this.#first = { resolve, reject };
+      if (this.#end !== undefined) reject(endError(this.#end));
+      else this.#deliver();
+    });
+  }
+
+  /** Every later frame goes to `handler`, those that wait already at once. */
+  open(handler: FrameHandler): void {
+    this.#handler = handler;
+    this.#reader.limit = LIMITS.direct.frameBytes;
+    if (this.#end !== undefined) handler.ended(this.#end);
+    else this.#deliver();
+  }
+
+  /**
+   * Sends one frame behind those that wait. Resolves when the system has taken it; rejects with an Error for people when it is too large
+   * or the link ends. `begin` is called before its first byte leaves, and may say that it isn't wanted any more.
+   */
+  send(value: unknown, begin: () => boolean = () => true): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (this.#end !== undefined) {
+        reject(endError(this.#end));
+        return;
+      }
+      this.#queue.push({ value, begin, sent: resolve, failed: reject });
+      this.#sendNext();
+    });
+  }
+
+  /** Ends it from this side; the handler isn't told. Idempotent. */
+  close(): void {
+    this.#handler = null;
+    this.#finish("This side closed the connection.");
+  }
+
+  #receive(bytes: Uint8Array): void {
+    if (this.#end !== undefined) return;
+    this.heard = this.#clock.monotonic();
+    this.#reader.push(bytes);
+    if (this.#handler === null && this.#reader.held > this.#waiting) {
+      this.#finish("The peer sent more than was asked for.");
+      return;
+    }
+    this.#deliver();
+  }
+
+  #deliver(): void {
+    try {
+      while (this.#end === undefined && (this.#first !== null || this.#handler !== null)) {
+        const value = this.#reader.next();
+        if (value === undefined) return;
+        const first = this.#first;
+        this.#first = null;
+        if (first === null) this.#handler?.frame(value);
+        else first.resolve(value);
+      }
+    } catch {
+      this.#finish("The peer sent something that isn't a frame.");
+    }
+  }
+
+  #sendNext(): void {
+    if (this.#sending !== null) return;
+    const next = this.#queue.shift();
+    if (next === undefined) return;
+    // A frame that can't be made has not begun.
+    let frame: Buffer;
+    try {
+      frame = encodeFrame(next.value, LIMITS.direct.frameBytes);
+    } catch (error) {
+      next.failed(error instanceof Error ? error : new Error(String(error)));
+      this.#sendNext();
+      return;
+    }
+    if (!next.begin()) {
+      next.sent();
+      this.#sendNext();
+      return;
+    }
+    this.#sending = next;
+    const seconds = LIMITS.direct.writeSeconds;
+    this.#budget = this.#clock.after(seconds * 1000, () =>
+      this.#finish(
+        `The connection is too slow: ${frame.length} bytes didn't go out within ${seconds} seconds.`,
+      ),
+    );
+    this.#sendSlice(frame, 0);
+  }
+
+  #sendSlice(frame: Buffer, position: number): void {
+    const end = Math.min(position + SLICE_BYTES, frame.length);
+    this.#link.send(frame.subarray(position, end), () => {
+      if (this.#end !== undefined) return;
+      this.said = this.#clock.monotonic();
+      if (end < frame.length) {
+        this.#sendSlice(frame, end);
+        return;
+      }
+      const sent = this.#sending;
+      this.#budget?.cancel();
+      this.#sending = null;
+      sent?.sent();
+      this.#sendNext();
+    });
+  }
+
+  #finish(reason: string | null): void {
+    if (this.#end !== undefined) return;
+    this.#end = reason;
+    this.#budget?.cancel();
+    this.#link.close();
+    const error = endError(reason);
+    this.#first?.reject(error);
+    this.#sending?.failed(error);
+    for (const waiting of this.#queue.splice(0)) waiting.failed(error);
+    this.#handler?.ended(reason);
+  }
+}
+
+function endError(reason: string | null): Error {
+  return new Error(reason ?? "The peer closed the connection.");
+}

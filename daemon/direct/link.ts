@@ -1,0 +1,54 @@
+/**
+ * A connection whose other end has proven its key: what Direct runs over. TLS makes one from a socket; a simulation makes a pair in memory.
+ */
+export interface Link {
+  /** Base64 of the 32 bytes of the peer's Ed25519 key, proven by the handshake. */
+  readonly peer_key: string;
+  /**
+   * Takes over what arrives; to be called once, at once after getting the link. Bytes come in order; `ended` comes once, last, with the
+   * reason in words, or null after an orderly close by the peer.
+   */
+  receive(handler: LinkHandler): void;
+  /** Sends bytes in order; `sent` is called when the system has taken them all, never after the link has ended. */
+  send(bytes: Uint8Array, sent: () => void): void;
+  /** Ends it; what was sent still goes out if the peer takes it soon. Idempotent; `ended` isn't called any more. */
+  close(): void;
+}
+
+export interface LinkHandler {
+  data(bytes: Uint8Array): void;
+  ended(reason: string | null): void;
+}
+
+/** Where a listener binds: an address of this machine and a port. */
+export interface BindAddress {
+  host: string;
+  port: number;
+}
+
+/** A connection that was accepted and hasn't proven anything yet. */
+export interface IncomingLink {
+  /** The other end's network address, for limits and the log. */
+  readonly address: string;
+  /** Does the handshake. Rejects with an Error whose message is for people. */
+  secure(): Promise<Link>;
+  /** Ends it at once. Idempotent. */
+  destroy(): void;
+}
+
+export interface BoundListener {
+  /** Stops accepting; connections that were handed out stay. */
+  close(): Promise<void>;
+}
+
+/** The way to peers. Handshakes are bounded in time by whoever asks for them: closing ends one. */
+export interface Links {
+  /** Rejects with Node's errors (EADDRINUSE, EADDRNOTAVAIL, EACCES). */
+  listen(
+    at: BindAddress,
+    accept: (link: IncomingLink) => void,
+    failed: (error: Error) => void,
+  ): Promise<BoundListener>;
+  /** Connects and does the handshake with exactly this key at the other end. Rejects with an Error whose message is for people, also when `signal` aborts. */
+  connect(at: BindAddress, peer_key: string, signal: AbortSignal): Promise<Link>;
+}

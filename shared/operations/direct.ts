@@ -1,0 +1,176 @@
+/** Direct connections between two Groups (protocol.md, section 9). For the person only. */
+import * as z from "zod";
+import { LIMITS } from "../limits.ts";
+import { GroupId, label } from "../model.ts";
+import { DirectAddress, DirectEndpoint, DirectState } from "../wire/direct.ts";
+import { DirectId } from "../wire/fields.ts";
+import { operation } from "./contract.ts";
+
+const OCTET = "(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)";
+const IPV4 = new RegExp(`^${OCTET}(?:\\.${OCTET}){3}:[1-9]\\d{0,4}$`, "u");
+const IPV6 = /^\[([0-9A-Fa-f:.]+)\]:[1-9]\d{0,4}$/u;
+
+function isBind(value: string): boolean {
+  const six = IPV6.exec(value)?.[1];
+  if (six === undefined ? !IPV4.test(value) : !URL.canParse(`http://[${six}]`)) return false;
+  return Number(value.slice(value.lastIndexOf(":") + 1)) <= 65_535;
+}
+
+/** An address of this machine, never a name: `127.0.0.1:8847`, `[::1]:8847` (DRC-046). */
+const Bind = z.string().max(64).refine(isBind, "isn't IP:PORT");
+
+/** Where the daemon listens, and how the other side reaches that. */
+export const DirectListener = z.strictObject({ bind: Bind, address: DirectAddress });
+export type DirectListener = z.infer<typeof DirectListener>;
+
+/** The status file: what the daemon sees of its listener and channels. */
+export const DirectRuntime = z.strictObject({
+  checked_at: z.string(),
+  /** The setting that was in force. */
+  listener: DirectListener.nullable(),
+  /** Where it is bound; null when it isn't. */
+  bind: z.string().nullable(),
+  /** Why it isn't bound. */
+  error: z.string().nullable(),
+  /** Connections with a live channel. */
+  online: z.array(DirectId),
+  /** What went wrong last with a connection. */
+  errors: z.record(z.string(), z.string()),
+});
+export type DirectRuntime = z.infer<typeof DirectRuntime>;
+
+/** A relation without its secrets (DRC-069). */
+export const DirectRelation = z.strictObject({
+  id: DirectId,
+  local: DirectEndpoint,
+  remote: DirectEndpoint.nullable(),
+  state: DirectState,
+  /** This side took the invitation; the other one approves. */
+  initiated: z.boolean(),
+  /** This instance and the Group are still the ones that it was made for. */
+  current: z.boolean(),
+  /** The time for approval is over. */
+  expired: z.boolean(),
+  expires_at: z.string(),
+  online: z.boolean(),
+  error: z.string().nullable(),
+});
+export type DirectRelation = z.infer<typeof DirectRelation>;
+
+const by = z.literal("user").exactOptional();
+const connection = z.strictObject({ by, group_id: GroupId, id: DirectId });
+const updated = z.strictObject({ updated: z.literal(true) });
+const expected_listener = DirectListener.nullable().exactOptional();
+
+/** All but the status are reached by `POST /api/v1/connect/direct` with `action`. */
+export const directOperations = [
+  operation({
+    name: "connect_direct_status",
+    title: "Direct connections",
+    summary:
+      "The Direct listener, addresses to advertise, and a Group's Direct connections; of every Group without one named.",
+    input: z.strictObject({ by, group_id: GroupId.exactOptional() }),
+    output: z.strictObject({
+      listener: DirectListener.nullable(),
+      display_name: z.string(),
+      addresses: z.array(z.strictObject({ interface: z.string(), bind: z.string(), address: z.string() })),
+      /** Null when there is nothing to watch. */
+      runtime: DirectRuntime.nullable(),
+      relations: z.array(DirectRelation),
+    }),
+    callers: ["user"],
+    lock: "none",
+    effect: "read",
+    idempotent: true,
+    http: { method: "GET", path: "/connect/direct" },
+    cli: "direct status",
+  }),
+  operation({
+    name: "connect_direct_configure",
+    title: "Set the Direct listener",
+    summary:
+      "Where this instance listens for Direct connections and how others reach it; null turns it off. It is one for all Groups.",
+    input: z.strictObject({
+      by,
+      group_id: GroupId.exactOptional(),
+      listener: DirectListener.nullable(),
+      display_name: label(LIMITS.direct.nameBytes)
+        .transform((name) => name.trim())
+        .pipe(z.string().min(1))
+        .exactOptional(),
+      expected_listener,
+    }),
+    output: z.strictObject({ configured: z.literal(true) }),
+    callers: ["user"],
+    lock: "home_write",
+    effect: "write",
+    idempotent: true,
+    cli: "direct listen",
+  }),
+  operation({
+    name: "connect_direct_invite",
+    title: "Invite a Group of another instance",
+    summary:
+      "A new invitation to this Group, good for one other Group and 30 minutes. It is a secret and is shown this once.",
+    input: z.strictObject({ by, group_id: GroupId, expected_listener }),
+    output: z.strictObject({ invitation: z.string() }),
+    callers: ["user"],
+    lock: "home_write",
+    effect: "write",
+    idempotent: false,
+    cli: "direct invite",
+  }),
+  operation({
+    name: "connect_direct_join",
+    title: "Take an invitation",
+    summary:
+      "Asks the instance that sent the invitation to connect this Group with its own. It waits there for approval.",
+    input: z.strictObject({
+      by,
+      group_id: GroupId,
+      invitation: z.string().max(LIMITS.direct.invitationCharacters),
+    }),
+    output: z.strictObject({ id: DirectId }),
+    callers: ["user"],
+    lock: "home_write",
+    effect: "write",
+    idempotent: true,
+    cli: "direct join",
+  }),
+  operation({
+    name: "connect_direct_approve",
+    title: "Approve a Direct connection",
+    summary: "Lets the Group that came with the invitation write to this one, and the other way round.",
+    input: connection,
+    output: updated,
+    callers: ["user"],
+    lock: "home_write",
+    effect: "write",
+    idempotent: true,
+    cli: "direct approve",
+  }),
+  operation({
+    name: "connect_direct_revoke",
+    title: "Revoke a Direct connection",
+    summary: "Ends the connection for good; messages that arrived stay. Another one needs a new invitation.",
+    input: connection,
+    output: updated,
+    callers: ["user"],
+    lock: "home_write",
+    effect: "destroy",
+    idempotent: true,
+    cli: "direct revoke",
+  }),
+  operation({
+    name: "connect_direct_remove",
+    title: "Remove a Direct connection",
+    summary: "Forgets a connection that was revoked, or that expired without approval.",
+    input: connection,
+    output: z.strictObject({ removed: z.literal(true) }),
+    callers: ["user"],
+    lock: "home_write",
+    effect: "destroy",
+    idempotent: false,
+    cli: "direct remove",
+  }),
+] as const;

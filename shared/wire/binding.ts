@@ -1,0 +1,40 @@
+/** What has to agree within one request before anybody looks at authority (connect-service.md, rules 5, 16 and 17). */
+
+import type { ConnectMessage } from "./message.ts";
+import {
+  type ConnectBlob,
+  type ConnectPeerAuthorization,
+  type ConnectPeerOperation,
+  connectionOf,
+} from "./peer.ts";
+
+/** Null when proof and operation speak of the same connection, account, instances and devices; else what differs. */
+export function bindingProblem(
+  proof: ConnectPeerAuthorization,
+  operation: ConnectPeerOperation,
+): string | null {
+  if (proof.source_instance_id === proof.target_instance_id) return "source and target are one instance";
+  if (connectionOf(operation) !== proof.connection_id) return "the operation names another connection";
+  if (operation.op === "catalog" || operation.op === "receipt") return null;
+  const work = operation.op === "deliver" ? operation.message : operation.cancellation;
+  if (work.account_origin !== proof.account_origin || work.account_id !== proof.account_id) {
+    return "the operation names another account";
+  }
+  const { source, target } = work;
+  if (source.instance_id !== proof.source_instance_id || source.device_id !== proof.source_device_id) {
+    return "the operation comes from another instance or device";
+  }
+  if (target.instance_id !== proof.target_instance_id || target.device_id !== proof.target_device_id) {
+    return "the operation is for another instance or device";
+  }
+  return null;
+}
+
+/** Null when the blobs are those of the message's attachments, each file once. Their bytes are for who decodes them to check. */
+export function blobSetProblem(message: ConnectMessage, blobs: readonly ConnectBlob[]): string | null {
+  const wanted = new Set(message.attachments.map(({ sha256 }) => sha256));
+  const given = new Set(blobs.map(({ sha256 }) => sha256));
+  if (given.size < blobs.length) return "a file is there twice";
+  if (given.size !== wanted.size) return "the files aren't those of the attachments";
+  return blobs.every(({ sha256 }) => wanted.has(sha256)) ? null : "the files aren't those of the attachments";
+}
