@@ -248,5 +248,21 @@ export const LIMITS = {
     retrySecondsMin: 5,
     retrySecondsMax: 60,
   },
+  /** The TLS of Direct (RFC 8446). */
+  tls: {
+    /** Body of a handshake message. The largest that make sense are hellos with post-quantum shares, of some 2 KiB. */
+    handshakeMessageBytes: 16 * KiB,
+    /** Appendix D.4 has one, or two when the server asks for a second hello. */
+    changeCipherSpecs: 4,
+    /** Section 5.5: AES-GCM keys are good for 2^24.5 records. We change ours before 2^24, and take no more than those of the peer. */
+    recordsPerKey: 16_000_000,
+    recordsPerReadKey: 23_726_566,
+    /** Key updates, tickets, empty records and warnings in a row without application data between them. */
+    idleMessages: 32,
+    /** Encrypted ahead of what the peer has taken. */
+    sendAheadBytes: 256 * KiB,
+    /** How long a socket that failed stays, so that the peer reads the alert. */
+    lingerSeconds: 2,
+  },
   socketPathBytes: { linux: 107, darwin: 103 },
 } as const;

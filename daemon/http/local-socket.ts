@@ -18,6 +18,7 @@ import type { Clock } from "../platform/clock.ts";
 import { errorFields, type Log } from "../platform/log.ts";
 import { answer, refuse } from "./answer.ts";
 import { readJson } from "./body.ts";
+import { IdleSweep, type Waiting } from "./idle-sweep.ts";
 import type { LocalCallers } from "./local-caller.ts";
 import type { RequestIds } from "./request-id.ts";
 import { SocketConnection } from "./socket-connection.ts";
@@ -44,29 +45,69 @@ export interface LocalSocketDependencies {
   lifeline(caller: ActorCaller, ended: () => void): () => void;
 }
 
-/** How often node:http looks for requests whose head doesn't come to an end. */
-const CHECK_MS = 120_000;
+/** A connection that node:http serves. */
+class HandedOver {
+  readonly #socket: Socket;
+  #requests = 0;
+  #open = 0;
+  #upgraded = false;
+  /** Bytes that had come when the last request was answered. */
+  #answeredAt = -1;
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+  }
+
+  get waiting(): Waiting {
+    const requests = this.#requests;
+    const busy = this.#upgraded || this.#open > 0 || this.#socket.writableLength > 0;
+    if (busy) return { for: null, requests };
+    return { for: this.#socket.bytesRead > this.#answeredAt ? "rest" : "next", requests };
+  }
+
+  request(response: ServerResponse): void {
+    this.#requests += 1;
+    this.#open += 1;
+    response.once("close", () => {
+      this.#open -= 1;
+      this.#answeredAt = this.#socket.bytesRead;
+    });
+  }
+
+  upgrade(): void {
+    this.#upgraded = true;
+  }
+}
 
 export class LocalSocket {
   readonly server: Server;
   readonly #deps: LocalSocketDependencies;
   readonly #http: HttpServer;
-  readonly #sockets = new Map<Socket, SocketConnection | null>();
+  readonly #sockets = new Map<Socket, SocketConnection | HandedOver>();
+  readonly #sweep: IdleSweep;
   #closing = false;
 
   constructor(deps: LocalSocketDependencies) {
     this.#deps = deps;
+    this.#sweep = new IdleSweep(deps.clock);
     const http = createHttpServer({
       maxHeaderSize: LIMITS.body.headerBytes,
+      // It looks after connections of its own listener only: ours are swept.
       requestTimeout: 0,
-      headersTimeout: LIMITS.http.requestSeconds * 1000,
       keepAliveTimeout: 0,
-      connectionsCheckingInterval: CHECK_MS,
       requireHostHeader: true,
     });
     this.#http = http;
-    http.on("request", (request, response) => void this.#serve(request, response));
-    http.on("upgrade", (request, socket, head) => this.#upgrade(request, socket as Socket, head));
+    http.on("request", (request, response) => {
+      const handed = this.#sockets.get(request.socket);
+      if (handed instanceof HandedOver) handed.request(response);
+      void this.#serve(request, response);
+    });
+    http.on("upgrade", (request, socket, head) => {
+      const handed = this.#sockets.get(socket as Socket);
+      if (handed instanceof HandedOver) handed.upgrade();
+      this.#upgrade(request, socket as Socket, head);
+    });
     this.server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
       const connection = new SocketConnection(socket, {
         dispatcher: deps.dispatcher,
@@ -74,11 +115,14 @@ export class LocalSocket {
         requestIds: deps.requestIds,
         log: deps.log,
         handOver: (handed) => {
-          this.#sockets.set(handed, null);
+          const state = new HandedOver(handed);
+          this.#sockets.set(handed, state);
+          this.#sweep.watch(handed, () => state.waiting);
           http.emit("connection", handed);
         },
       });
       this.#sockets.set(socket, connection);
+      this.#sweep.watch(socket, () => connection.waiting);
       socket.once("close", () => this.#sockets.delete(socket));
     });
     this.server.maxConnections = LIMITS.http.connections;
@@ -88,7 +132,8 @@ export class LocalSocket {
   /** Ends each connection when what is under way on it has been answered; call `destroy` after a while. */
   finish(): void {
     this.#closing = true;
-    for (const connection of this.#sockets.values()) connection?.finish();
+    for (const connection of this.#sockets.values())
+      if (connection instanceof SocketConnection) connection.finish();
     this.#http.closeIdleConnections();
   }
 

@@ -10,6 +10,7 @@ import type { Log } from "../platform/log.ts";
 import { errorFields } from "../platform/log.ts";
 import { envelope } from "./answer.ts";
 import { parseJson } from "./body.ts";
+import type { Waiting } from "./idle-sweep.ts";
 import type { LocalCallers } from "./local-caller.ts";
 import type { RequestIds } from "./request-id.ts";
 import { type OperationHead, readHead } from "./request-reader.ts";
@@ -65,6 +66,13 @@ export class SocketConnection {
     this.#deps = deps;
     socket.on("data", this.#onData).on("end", this.#onGone).on("close", this.#onGone).on("error", ignore);
     socket.on("drain", this.#onDrain);
+  }
+
+  /** What it waits for; an answer that its client hasn't read yet is none of that. */
+  get waiting(): Waiting {
+    const requests = this.#firstAnswer + this.#answers.length;
+    if (this.#answers.length > 0 || this.#socket.writableLength > 0) return { for: null, requests };
+    return { for: this.#rest.length > 0 ? "rest" : "next", requests };
   }
 
   /** Ends the connection when what is under way has been answered. */

@@ -108,15 +108,12 @@ export class Sessions {
     const kept = session as Kept;
     const held = kept.lifelines.size > 0;
     kept.steps += 1;
-    this.#clock.after(
-      milliseconds,
-      async () => {
-        if (kept.over === null) await step();
-        kept.steps -= 1;
-        if (held && kept.steps === 0 && kept.lifelines.size === 0) this.#end(kept);
-      },
-      { background: true },
-    );
+    const run = async (): Promise<void> => {
+      if (kept.over === null) await step();
+      kept.steps -= 1;
+      if (held && kept.steps === 0 && kept.lifelines.size === 0) this.#end(kept);
+    };
+    this.#clock.after(milliseconds, () => void run(), { background: true });
   }
 
   /** The session took a batch. False when it has ended meanwhile. */

@@ -10,11 +10,14 @@ import { LocalCallers } from "../../daemon/http/local-caller.ts";
 import { LocalSocket } from "../../daemon/http/local-socket.ts";
 import { RequestIds } from "../../daemon/http/request-id.ts";
 import { readHead } from "../../daemon/http/request-reader.ts";
+import type { Clock } from "../../daemon/platform/clock.ts";
 import { RealClock } from "../../daemon/platform/real-clock.ts";
 import { RealNetwork } from "../../daemon/platform/real-network.ts";
 import { RealRandom } from "../../daemon/platform/real-random.ts";
+import { LIMITS } from "../../shared/limits.ts";
 import { HEADERS } from "../../shared/names.ts";
 import type { CallContext } from "../../shared/operations/caller.ts";
+import { ManualClock } from "../messaging/manual-clock.ts";
 import { fakeDispatcher, MemoryLog } from "../operations/support.ts";
 
 const KEY = "k".repeat(43);
@@ -31,7 +34,7 @@ interface Fixture {
   close(): Promise<void>;
 }
 
-async function start(): Promise<Fixture> {
+async function start(clock: Clock = new RealClock()): Promise<Fixture> {
   const directory = mkdtempSync(join(tmpdir(), "svc-socket-"));
   const path = join(directory, "s");
   const log = new MemoryLog();
@@ -72,7 +75,7 @@ async function start(): Promise<Fixture> {
         token === TOKEN ? { group_id: GROUP, actor_id: "a1", generation: "gen" } : null,
     }),
     requestIds: new RequestIds(random),
-    clock: new RealClock(),
+    clock,
     log,
     app: async () => (request, response, caller) => {
       response.setHeader("x-app", `${request.method} ${request.url} ${caller.by}`);
@@ -149,6 +152,10 @@ function split(text: string): string[] {
     found.push(rest.slice(0, end + 4 + length));
     rest = rest.slice(end + 4 + length);
   }
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
 }
 
 function statusOf(text: string | undefined): number {
@@ -338,6 +345,86 @@ describe("the local socket", () => {
     }
     // An error that nobody listens to would have failed this test as an uncaught exception.
     assert.deepEqual((await exchange(fixture.path, [frame("whoami", "{}")], 1)).map(statusOf), [200]);
+  });
+
+  describe("with clients that let it wait", () => {
+    const get = `GET /health HTTP/1.1\r\nHost: localhost\r\nSvc-Socket-Key: ${KEY}\r\n\r\n`;
+    const seconds = (count: number): void => clock.advance(count * 1000);
+    const interval = LIMITS.http.requestSeconds / 2;
+    const open: Socket[] = [];
+    let clock: ManualClock;
+    beforeEach(async () => {
+      await fixture.close();
+      clock = new ManualClock();
+      fixture = await start(clock);
+    });
+    afterEach(() => {
+      for (const socket of open.splice(0)) socket.destroy();
+    });
+
+    /** A connection after these bytes, when the daemon has them; what came back, and whether it has ended. */
+    async function client(
+      bytes: string,
+      answers: number,
+    ): Promise<{ socket: Socket; text: () => string; ended: Promise<unknown>; isOpen: () => boolean }> {
+      const socket = connect(fixture.path);
+      open.push(socket);
+      let text = "";
+      let isOpen = true;
+      const ended = once(socket, "close").then(() => (isOpen = false));
+      await once(socket, "connect");
+      socket.on("data", (chunk: Buffer) => (text += chunk.toString()));
+      socket.write(bytes);
+      while (text.split("HTTP/1.1 ").length <= answers) await once(socket, "data");
+      // A connection made later is served later: the bytes have been read.
+      assert.equal((await exchange(fixture.path, [frame("whoami", "{}")], 1)).length, 1);
+      return { socket, text: () => text, ended, isOpen: () => isOpen };
+    }
+
+    it("ends those that send nothing more, and those that stop within a request", async () => {
+      const part = frame("whoami", "{}").slice(0, -1);
+      const idle = await Promise.all([
+        client("", 0),
+        client(frame("whoami", "{}"), 1),
+        client(get, 1),
+        client(get + frame("whoami", "{}"), 2),
+      ]);
+      const halves = await Promise.all([
+        client(part, 0),
+        client(part.slice(0, 20), 0),
+        client(frame("whoami", "{}") + part, 1),
+        client(get.slice(0, 40), 0),
+        client(get + get.slice(0, 40), 1),
+      ]);
+      seconds(LIMITS.http.requestSeconds + interval);
+      await Promise.all(halves.slice(0, 4).map(({ ended }) => ended));
+      for (const { text } of halves.slice(0, 4)) assert.match(text(), /HTTP\/1\.1 408 [^]*$/);
+      assert.deepEqual(
+        idle.map(({ isOpen }) => isOpen()),
+        [true, true, true, true],
+      );
+      seconds(LIMITS.http.keepAliveSeconds);
+      await Promise.all([...idle, ...halves].map(({ ended }) => ended));
+      for (const { text } of idle) assert.doesNotMatch(text(), / 408 /);
+      await until(() => clock.timers === 0);
+    });
+
+    it("leaves those alone that wait for it, and those that go on", async () => {
+      const head = `GET /session HTTP/1.1\r\nHost: localhost\r\nSvc-Socket-Key: ${KEY}\r\n`;
+      const lifeline = await client(`${head}Svc-Launch-Token: ${TOKEN}\r\nSvc-Session: s1\r\n\r\n`, 1);
+      const waiting = await client(frame("inbox_read", `{"group_id":"${GROUP}"}`), 0);
+      const busy = await client(frame("whoami", "{}"), 1);
+      for (let round = 2; round < 12; round += 1) {
+        seconds(interval);
+        busy.socket.write(frame("whoami", "{}"));
+        while (busy.text().split("HTTP/1.1 ").length <= round) await once(busy.socket, "data");
+      }
+      assert.deepEqual(
+        [lifeline, waiting, busy].map(({ isOpen }) => isOpen()),
+        [true, true, true],
+      );
+      assert.equal(clock.timers, 1);
+    });
   });
 
   it("reads any cut of any bytes without failing, and never sees an operation where the start differs", () => {
