@@ -33,6 +33,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   group: "Groups: conversations of agents and people",
   actor: "Actors: the agents of a Group",
   ledger: "Keep a Group's ledger",
+  direct: "Direct connections to Groups of other instances",
   token: "Access tokens for browsers and scripts",
   origin: "The address under which this instance is reached from elsewhere",
   exhibit: "The read-only listener for named Groups",
