@@ -3,6 +3,7 @@
  * words come first, every value is joined to its option (`--to=0123` stays text), and positional arguments stand behind `--`.
  */
 import sade from "sade";
+import { DIRECT } from "../shared/names.ts";
 import type { Arguments } from "./arguments.ts";
 import { type Command, type Option, positionals } from "./command.ts";
 import { COMMANDS } from "./table.ts";
@@ -140,9 +141,14 @@ function unknownCommand(first: string): UsageError {
   return new UsageError(`There is no command '${first}'.${hint}`);
 }
 
+const INVITATION = new RegExp(`(^|=)${DIRECT.invitationPrefix}[\\w-]{16}`, "u");
+
 /** Throws UsageError. */
 export function parse(argv: readonly string[]): Invocation | HelpRequest {
   const first = argv[0];
+  // Also in no error message (CLI-008).
+  if (argv.some((argument) => INVITATION.test(argument)))
+    throw new UsageError("An invitation is a secret: pass it on standard input.", "direct join");
   if (first === "--version" || first === "-v") return parse(["version", ...argv.slice(1)]);
   if (first === "help") return parse([...argv.slice(1), "--help"]);
   const { words, flags, args, rest, help, command } = split(argv);

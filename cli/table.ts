@@ -3,6 +3,7 @@ import type { Command } from "./command.ts";
 import { accessCommands } from "./tables/access.ts";
 import { actorCommands } from "./tables/actors.ts";
 import { daemonCommands } from "./tables/daemon.ts";
+import { directCommands } from "./tables/direct.ts";
 import { groupCommands } from "./tables/groups.ts";
 import { messageCommands } from "./tables/messages.ts";
 
@@ -12,5 +13,6 @@ export const COMMANDS: readonly Command[] = [
   ...groupCommands,
   ...actorCommands,
   ...messageCommands,
+  ...directCommands,
   ...accessCommands,
 ];

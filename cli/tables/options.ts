@@ -34,6 +34,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   actor: "Actors: the agents of a Group",
   runtime: "The agents that svc can run",
   ledger: "Keep a Group's ledger",
+  direct: "Direct connections to Groups of other instances",
   token: "Access tokens for browsers and scripts",
   origin: "The address under which this instance is reached from elsewhere",
   exhibit: "The read-only listener for named Groups",

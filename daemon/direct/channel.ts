@@ -11,9 +11,9 @@ interface ChannelParts {
   link: FramedLink;
   clock: Clock;
   /** Answers a peer's request; a rejection ends the channel, since what isn't authentic gets no answer. */
-  receive(request: PeerRequest): Promise<ConnectPeerResponse>;
+  receive: (request: PeerRequest) => Promise<ConnectPeerResponse>;
   /** Called once, when the channel ends by itself or by the peer. */
-  ended(reason: string | null): void;
+  ended: (reason: string | null) => void;
 }
 
 type Settle = (outcome: PeerOutcome) => void;

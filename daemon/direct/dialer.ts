@@ -19,11 +19,11 @@ interface Dependencies {
   links: Links;
   channels: Channels;
   relations: Relations;
-  isCurrent(relation: Relation): boolean;
+  isCurrent: (relation: Relation) => boolean;
   /** Our end as it is called now. */
-  endpointOf(relation: Relation): DirectEndpoint;
+  endpointOf: (relation: Relation) => DirectEndpoint;
   /** What went wrong with the latest attempt; null when nothing did. */
-  report(id: string, error: string | null): void;
+  report: (id: string, error: string | null) => void;
 }
 
 /** What stands for a relation that is dialled: the attempt under way, or the wait for the next. */
@@ -103,7 +103,7 @@ export class Dialer {
   async #dial(id: string, line: Line): Promise<void> {
     const { clock, log, relations, report } = this.#deps;
     const relation = relations.find(id);
-    if (relation?.invitation == null) {
+    if (relation === undefined || relation.invitation === null) {
       this.#lines.delete(id);
       return;
     }
@@ -176,8 +176,9 @@ export class Dialer {
       return null;
     } catch (error) {
       give();
-      if (slow) throw new Error(`The other side didn't answer within ${HANDSHAKE_MS / 1000} seconds.`);
-      throw error;
+      if (!slow) throw error;
+      const seconds = LIMITS.direct.handshakeSeconds;
+      throw new Error(`The other side didn't answer within ${seconds} seconds.`, { cause: error });
     } finally {
       budget.cancel();
       abort.signal.removeEventListener("abort", give);

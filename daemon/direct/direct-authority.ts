@@ -19,9 +19,9 @@ interface Dependencies {
   relations: Relations;
   transport: PeerTransport;
   /** Whether this connection has a channel now. */
-  isOnline(id: string): boolean;
+  isOnline: (id: string) => boolean;
   /** Whether this instance is the one that the relation was made for. */
-  isOurs(relation: Relation): boolean;
+  isOurs: (relation: Relation) => boolean;
 }
 
 /** The earlier ones count before the later ones where a pair has several records. */

@@ -19,9 +19,9 @@ interface Dependencies {
   channels: Channels;
   reception: Reception;
   /** What went wrong with a relation's peer; null when nothing did. */
-  report(id: string, error: string | null): void;
+  report: (id: string, error: string | null) => void;
   /** The listener is bound, isn't any more, or couldn't be. */
-  changed(): void;
+  changed: () => void;
 }
 
 const RETRY_MS = LIMITS.direct.redialSeconds * 1000;
@@ -70,7 +70,7 @@ export class Listener {
     if (this.#bound !== null && this.#bound.bind !== wanted?.bind) {
       const { listener } = this.#bound;
       this.#bound = null;
-      for (const end of [...this.#guests.values()]) end();
+      for (const end of this.#guests.values()) end();
       for (const id of this.#received) channels.close(id, "The Direct listener was turned off.");
       this.#received.clear();
       await listener.close();

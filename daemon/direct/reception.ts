@@ -16,7 +16,7 @@ interface Dependencies {
   /** Our own key, base64. */
   public_key: string;
   /** Whether this instance and the relation's Group are those that it was made for. */
-  isCurrent(relation: Relation): boolean;
+  isCurrent: (relation: Relation) => boolean;
 }
 
 export class Reception {

@@ -13,7 +13,7 @@ interface Dependencies {
   log: Log;
   path: string;
   /** What is to be told now; null when there is nothing to watch. */
-  look(): Omit<DirectRuntime, "checked_at"> | null;
+  look: () => Omit<DirectRuntime, "checked_at"> | null;
 }
 
 const REFRESH_MS = LIMITS.direct.statusSeconds * 1000;

@@ -146,6 +146,7 @@ function connectProblem({ host, port }: BindAddress, error: unknown): string {
       return `There is no way to ${at}.`;
     case "ETIMEDOUT":
       return `${at} doesn't answer.`;
+    case undefined:
     default:
       return `Connecting to ${at} failed (${errorCode(error) ?? "given up"}).`;
   }

@@ -1,0 +1,211 @@
+/** Direct connections: the listener, invitations, and what becomes of them. */
+import { createHash } from "node:crypto";
+import { createInterface } from "node:readline/promises";
+import { directStateWords, listenerStateWords } from "../../shared/direct-words.ts";
+import { Refusal } from "../../shared/errors.ts";
+import type { DirectRelation } from "../../shared/operations/direct.ts";
+import type { ResultOf } from "../../shared/operations/registry.ts";
+import { type DirectEndpoint, type DirectInvitation, parseInvitationText } from "../../shared/wire/direct.ts";
+import { publicKeyOf } from "../../shared/wire/fields.ts";
+import { directFingerprint } from "../../shared/wire/fingerprint.ts";
+import type { CommandContext } from "../context.ts";
+import { readInput } from "../input.ts";
+import { oneLine } from "../output.ts";
+import { moment } from "../render.ts";
+
+type Status = ResultOf<"connect_direct_status">;
+
+function words(connection_id: string, host: string, joiner: string): string {
+  const sha256 = (bytes: Uint8Array): Uint8Array => createHash("sha256").update(bytes).digest();
+  const keys = { connection_id, host_public_key: host, joiner_public_key: joiner };
+  return directFingerprint(sha256, keys).join(" ");
+}
+
+/** The words of a relation that somebody has come to; null before that. */
+function wordsOf({ id, local, remote, initiated }: DirectRelation): string | null {
+  if (remote === null) return null;
+  const [host, joiner] = initiated ? [remote, local] : [local, remote];
+  return words(id, host.public_key, joiner.public_key);
+}
+
+function printPeer(context: CommandContext, end: DirectEndpoint, until: string, fingerprint: string): void {
+  const shown = [
+    ["instance", `${oneLine(end.name)}, as it calls itself`],
+    ["", end.instance_id],
+    ["group", `${oneLine(end.title)} (${oneLine(end.group_id)})`],
+    ["until", moment(until)],
+    ["words", fingerprint],
+  ] as const;
+  for (const [name, value] of shown) context.out.note(`${name.padEnd(8)}  ${value}`);
+  context.out.note(
+    "The other side sees the same six words. If they differ, somebody is in between: don't go on.",
+  );
+}
+
+/** Asks at a terminal; anywhere else, and with --yes, the command itself is the answer. */
+async function agreed(context: CommandContext, question: string): Promise<boolean> {
+  if (context.has("yes") || !process.stdin.isTTY || !process.stderr.isTTY) return true;
+  const asked = createInterface({ input: process.stdin, output: process.stderr });
+  const answer = await asked.question(`${question} [y/N] `);
+  asked.close();
+  return /^y(es)?$/i.test(answer.trim());
+}
+
+async function found(context: CommandContext, group_id: string): Promise<DirectRelation> {
+  const id = context.arg(0);
+  const { relations } = await context.client.result("connect_direct_status", { group_id });
+  const relation = relations.find((one) => one.id === id);
+  if (relation === undefined) throw new Refusal("direct_not_found", { details: { id } });
+  return relation;
+}
+
+export async function listen(context: CommandContext): Promise<number> {
+  const bind = context.text("bind");
+  const off = context.has("off");
+  if (off === (bind !== undefined)) {
+    throw context.usage("Where? Name an address of this machine with --bind IP:PORT, or give --off.");
+  }
+  const listener = bind === undefined ? null : { bind, address: context.text("address") ?? bind };
+  const name = context.text("name");
+  const input = { listener, ...(name === undefined ? {} : { display_name: name }) };
+  const answer = await context.client.call("connect_direct_configure", input);
+  const code = context.show(answer, () => undefined);
+  if (code !== 0 || context.out.json) return code;
+  const status = await context.client.result("connect_direct_status", {});
+  printListener(context, status);
+  return 0;
+}
+
+export async function invite(context: CommandContext): Promise<number> {
+  return context.print("connect_direct_invite", { group_id: await context.group() }, ({ invitation }) => {
+    context.out.note(
+      "The invitation is a secret, shown this once: whoever has it may ask to connect within 30 minutes.",
+    );
+    context.out.line(invitation);
+    context.out.note(
+      "The other side runs 'svc direct join' with it; then 'svc direct status' shows who came.",
+    );
+  });
+}
+
+export async function join(context: CommandContext): Promise<number> {
+  const group_id = await context.group();
+  const text = await readInvitation(context);
+  const invitation = parseInvitationText(text);
+  if (invitation === null) throw new Refusal("direct_invitation_invalid");
+  await printInvitation(context, invitation);
+  if (!(await agreed(context, "Ask to be connected?"))) {
+    context.out.note("Nothing was done.");
+    return 1;
+  }
+  return context.print("connect_direct_join", { group_id, invitation: text }, ({ id }) =>
+    context.out.line(`Asked as ${id}. The other side approves it with: svc direct approve ${id}`),
+  );
+}
+
+/** One line at a terminal, everything otherwise; the invitation never stands on a command line (CLI-007, CLI-008). */
+async function readInvitation(context: CommandContext): Promise<string> {
+  if (!process.stdin.isTTY) return readInput();
+  context.out.note("Paste the invitation and press Enter.");
+  const asked = createInterface({ input: process.stdin });
+  for await (const line of asked) {
+    if (line.trim() !== "") return line;
+  }
+  return "";
+}
+
+async function printInvitation(
+  context: CommandContext,
+  { id, host, expires_at }: DirectInvitation,
+): Promise<void> {
+  const { instance_id } = await context.client.result("daemon_status", {});
+  printPeer(context, host, expires_at, words(id, host.public_key, publicKeyOf(instance_id)));
+}
+
+function printListener(
+  context: CommandContext,
+  { listener, runtime, display_name, addresses }: Status,
+): void {
+  const state = listenerStateWords(listener, runtime);
+  if (listener === null) {
+    context.out.line("The Direct listener is off; this instance can still join others.");
+    const [suggested] = addresses;
+    if (suggested !== undefined) {
+      const { bind, address } = suggested;
+      context.out.line(`Turn it on with: svc direct listen --bind ${bind} --address ${address}`);
+    }
+    return;
+  }
+  context.out.fields([
+    ["listener", `${listener.bind}, ${state}`],
+    ["reached at", listener.address],
+    ["name", oneLine(display_name)],
+    ...(typeof runtime?.error === "string" ? [["error", runtime.error] as const] : []),
+  ]);
+}
+
+export async function status(context: CommandContext): Promise<number> {
+  return context.print("connect_direct_status", { group_id: await context.group() }, (result) => {
+    printListener(context, result);
+    for (const relation of result.relations) printRelation(context, relation);
+    if (result.relations.length === 0) context.out.line("This Group has no Direct connections.");
+  });
+}
+
+function printRelation(context: CommandContext, relation: DirectRelation): void {
+  const { id, remote, state, initiated, current, expires_at, error } = relation;
+  const pending = state === "invited" || state === "pending";
+  const peer =
+    remote === null
+      ? "nobody came yet"
+      : `${oneLine(remote.title)} (${oneLine(remote.group_id)}) at ${oneLine(remote.name)}`;
+  const shown: [string, string][] = [
+    ["connection", id],
+    [
+      "state",
+      current
+        ? directStateWords(relation)
+        : `${directStateWords(relation)}, but the Group or the instance was replaced`,
+    ],
+    [initiated ? "with" : "invited", peer],
+  ];
+  const fingerprint = wordsOf(relation);
+  if (pending && fingerprint !== null) shown.push(["words", fingerprint]);
+  if (pending) shown.push(["until", moment(expires_at)]);
+  if (error !== null) shown.push(["error", oneLine(error)]);
+  if (pending && !initiated && remote !== null) shown.push(["next", `svc direct approve ${id}`]);
+  context.out.line();
+  context.out.fields(shown);
+}
+
+export async function approve(context: CommandContext): Promise<number> {
+  const group_id = await context.group();
+  const relation = await found(context, group_id);
+  const fingerprint = wordsOf(relation);
+  if (relation.remote !== null && relation.state === "pending" && fingerprint !== null) {
+    printPeer(context, relation.remote, relation.expires_at, fingerprint);
+    if (
+      !(await agreed(context, "Are the words the same there, and shall both Groups write to each other?"))
+    ) {
+      context.out.note("Nothing was done.");
+      return 1;
+    }
+  }
+  return context.print("connect_direct_approve", { group_id, id: relation.id }, () =>
+    context.out.line(`Approved. ${relation.id} is online as soon as the other side connects.`),
+  );
+}
+
+export async function revoke(context: CommandContext): Promise<number> {
+  const input = { group_id: await context.group(), id: context.arg(0) };
+  return context.print("connect_direct_revoke", input, () =>
+    context.out.line(
+      "Revoked for good. Messages that arrived stay. Another connection needs a new invitation.",
+    ),
+  );
+}
+
+export async function remove(context: CommandContext): Promise<number> {
+  const input = { group_id: await context.group(), id: context.arg(0) };
+  return context.print("connect_direct_remove", input, () => context.out.line("Removed."));
+}

@@ -1,0 +1,20 @@
+/** States of Direct connections as people read them (protocol.md, section 9, "Display states"); the command line and the Workbench say the same. */
+import type { DirectRelation, DirectRuntime } from "./operations/direct.ts";
+
+export function directStateWords({
+  state,
+  initiated,
+  expired,
+  online,
+}: Pick<DirectRelation, "state" | "initiated" | "expired" | "online">): string {
+  if (state === "revoked" || state === "expired") return state;
+  if (state === "active") return online ? "online" : "active but offline";
+  // Only the other side knows whether it approved in time (DRC-032).
+  return initiated && expired ? "checking approval" : "pending approval";
+}
+
+/** Null: off. */
+export function listenerStateWords(listener: object | null, runtime: DirectRuntime | null): string | null {
+  if (listener === null) return null;
+  return typeof runtime?.bind === "string" ? "listening" : "configured";
+}
