@@ -1,0 +1,274 @@
+import assert from "node:assert/strict";
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { directStateWords } from "../../shared/direct-words.ts";
+import { LIMITS } from "../../shared/limits.ts";
+import { type DirectInvitation, invitationText, parseInvitationText } from "../../shared/wire/direct.ts";
+import { verifies } from "../requirements.ts";
+import { GROUP, LISTENER, MINUTE, rest, until, World } from "./setting.ts";
+
+const refuses = (code: string) => (error: unknown) => (error as { code?: string }).code === code;
+
+function invitationOf(text: string): DirectInvitation {
+  const invitation = parseInvitationText(text);
+  assert.ok(invitation);
+  return invitation;
+}
+
+describe("Direct relations", () => {
+  let world: World;
+  beforeEach(() => {
+    world = new World();
+  });
+  afterEach(() => world.close());
+
+  it("begin with an invitation that names exactly this Group, once and for thirty minutes", async () => {
+    verifies("DRC-007", "DRC-008", "DRC-009", "DRC-010", "DRC-011", "DRC-012", "DRC-026", "DRC-047");
+    const host = await world.instance("host");
+    await assert.rejects(host.direct.invite(GROUP, undefined), refuses("direct_listener_off"));
+    await host.direct.configure({ ...LISTENER, address: "office.example:9000" }, "Office", undefined);
+    const text = await host.direct.invite(GROUP, undefined);
+    assert.match(text, /^svc-direct:[A-Za-z0-9_-]+$/u);
+    const one = invitationOf(text);
+    const other = invitationOf(await host.direct.invite(GROUP, undefined));
+    assert.equal(one.v, 1);
+    assert.match(one.id, /^direct-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/u);
+    assert.notEqual(one.id, other.id);
+    assert.notEqual(one.secret, other.secret);
+    assert.equal(one.address, "office.example:9000");
+    assert.equal(one.host.instance_id, host.identity.instance_id);
+    assert.equal(one.host.public_key, host.identity.public_key);
+    assert.equal(one.host.generation, "generation-1");
+    assert.equal(one.host.name, "Office");
+    assert.equal(Date.parse(one.expires_at) - world.clock.now(), 30 * MINUTE);
+    assert.equal(directStateWords(host.relation(one.id)), "pending approval");
+  });
+
+  it("are refused for a text that isn't an invitation, another version's, our own, or an old one", async () => {
+    verifies("DRC-008");
+    const { host, joiner, invitation } = await world.joined();
+    for (const text of [
+      "",
+      "svc-direct:",
+      invitation.slice(0, -3),
+      invitationText({ ...invitationOf(invitation), v: 2 } as unknown as DirectInvitation),
+    ]) {
+      await assert.rejects(joiner.direct.join(GROUP, text), refuses("direct_invitation_invalid"));
+    }
+    const own = await host.direct.invite(GROUP, undefined);
+    const clone = invitationText({ ...invitationOf(own), id: `direct-${"0".repeat(32)}` });
+    await assert.rejects(host.direct.join(GROUP, clone), refuses("direct_invitation_invalid"));
+    const third = await world.instance("third");
+    world.clock.advance(30 * MINUTE);
+    await assert.rejects(third.direct.join(GROUP, own), refuses("direct_invitation_expired"));
+  });
+
+  it("keep the secret from the inviting store, from every status, and from others on the machine", async () => {
+    verifies("DRC-014", "DRC-015", "DRC-016", "DRC-017", "DRC-069");
+    const { host, joiner, invitation } = await world.joined();
+    const { secret } = invitationOf(invitation);
+    const stored = (root: string): string => readFileSync(join(root, "direct_connections.json"), "utf8");
+    assert.ok(!stored(host.root).includes(secret));
+    assert.match(stored(host.root), /"secret_sha256": "[0-9a-f]{64}"/u);
+    assert.ok(stored(joiner.root).includes(secret));
+    for (const { root, direct } of [host, joiner]) {
+      await until("the status is written", () =>
+        existsSync(join(root, "state", "connect", "direct_status.json")),
+      );
+      assert.equal(statSync(join(root, "direct_connections.json")).mode & 0o777, 0o600);
+      assert.ok(!JSON.stringify(direct.status(GROUP)).includes(secret));
+      assert.ok(!readFileSync(join(root, "state", "connect", "direct_status.json"), "utf8").includes(secret));
+    }
+  });
+
+  it("become active by the receiver's explicit approval alone, and come online", async () => {
+    verifies("DRC-024", "DRC-027", "DRC-029", "DRC-049", "DRC-091");
+    const { host, joiner, id } = await world.joined();
+    assert.equal(directStateWords(host.relation(id)), "pending approval");
+    assert.equal(directStateWords(joiner.relation(id)), "pending approval");
+    await assert.rejects(joiner.direct.approve(GROUP, id), refuses("direct_state"));
+    for (let round = 0; round < 4; round += 1) {
+      world.clock.advance(5000);
+      await rest();
+    }
+    assert.equal(joiner.relation(id).state, "pending");
+    await host.direct.approve(GROUP, id);
+    assert.equal(directStateWords(host.relation(id)), "active but offline");
+    world.clock.advance(5000);
+    await until("online", () => joiner.relation(id).online && host.relation(id).online);
+    assert.equal(directStateWords(joiner.relation(id)), "online");
+    await host.direct.approve(GROUP, id);
+    assert.equal(host.relation(id).state, "active");
+  });
+
+  it("take the same invitation again without a change, and no other use of it", async () => {
+    verifies("DRC-001", "DRC-013", "DRC-028");
+    const { host, joiner, id, invitation } = await world.joined();
+    assert.equal(await joiner.direct.join(GROUP, invitation), id);
+    assert.equal(joiner.direct.status(GROUP).relations.length, 1);
+    joiner.groups.set("g_00000000000b", { generation: "other", title: "Other" });
+    await assert.rejects(joiner.direct.join("g_00000000000b", invitation), refuses("direct_invitation_used"));
+    const thief = await world.instance("thief", { from: "192.0.2.66" });
+    await thief.direct.join(GROUP, invitation);
+    await until("the thief was turned away", () => thief.relation(id).error !== null);
+    assert.equal(thief.relation(id).state, "pending");
+    assert.equal(host.relation(id).remote?.instance_id, joiner.identity.instance_id);
+    assert.match(host.relation(id).error ?? "", /Another instance or Group/u);
+  });
+
+  it("are one for a pair of Groups", async () => {
+    const { host, joiner } = await world.joined();
+    const again = await host.direct.invite(GROUP, undefined);
+    await assert.rejects(joiner.direct.join(GROUP, again), refuses("already_exists"));
+  });
+
+  it("expire without approval when the receiver says so, and can then be removed", async () => {
+    verifies("DRC-030", "DRC-039", "DRC-041");
+    const { host, joiner, id } = await world.joined();
+    await assert.rejects(host.direct.remove(GROUP, id), refuses("direct_state"));
+    world.clock.advance(30 * MINUTE);
+    await until("the host's is expired", () => host.relation(id).state === "expired");
+    await assert.rejects(host.direct.approve(GROUP, id), refuses("direct_state"));
+    await rest();
+    world.clock.advance(60_000);
+    await until("the joiner's is expired", () => joiner.relation(id).state === "expired");
+    const { dials } = world.network;
+    world.clock.advance(10 * MINUTE);
+    await rest();
+    assert.equal(world.network.dials, dials);
+    await host.direct.remove(GROUP, id);
+    await joiner.direct.remove(GROUP, id);
+    assert.deepEqual(joiner.direct.status(GROUP).relations, []);
+  });
+
+  it("are checked every minute past the deadline until the receiver says what became of them", async () => {
+    verifies("DRC-025", "DRC-031", "DRC-032", "DRC-040");
+    const { host, joiner, id } = await world.joined();
+    world.network.cut = true;
+    await host.direct.approve(GROUP, id);
+    await rest();
+    world.clock.advance(5000);
+    await until("the attempt failed", () => joiner.relation(id).error !== null);
+    const { dials } = world.network;
+    world.clock.advance(5000);
+    await until("it is dialled every 5 seconds", () => world.network.dials === dials + 1);
+    await rest();
+    world.clock.advance(30 * MINUTE);
+    await rest();
+    assert.equal(directStateWords(joiner.relation(id)), "checking approval");
+    await assert.rejects(joiner.direct.remove(GROUP, id), refuses("direct_state"));
+    const overdue = world.network.dials;
+    world.clock.advance(55_000);
+    await rest();
+    assert.equal(world.network.dials, overdue);
+    world.network.cut = false;
+    world.clock.advance(5000);
+    await until("it learns of the approval", () => joiner.relation(id).online);
+    assert.equal(host.relation(id).state, "active");
+  });
+
+  it("end for good when either side revokes, and leave a marker when removed", async () => {
+    verifies("DRC-018", "DRC-019", "DRC-034", "DRC-035", "DRC-036", "DRC-039", "DRC-041");
+    const { host, joiner, id, invitation } = await world.connected();
+    await assert.rejects(host.direct.remove(GROUP, id), refuses("direct_state"));
+    await host.direct.revoke(GROUP, id);
+    await assert.rejects(host.direct.approve(GROUP, id), refuses("direct_state"));
+    await host.direct.remove(GROUP, id);
+    await until("the channel has ended", () => !joiner.relation(id).online);
+    world.clock.advance(5000);
+    await until("the joiner knows", () => joiner.relation(id).state === "revoked");
+    await assert.rejects(joiner.direct.join(GROUP, invitation), refuses("direct_invitation_used"));
+    await joiner.direct.remove(GROUP, id);
+    await assert.rejects(joiner.direct.join(GROUP, invitation), refuses("direct_invitation_used"));
+    const kept = readFileSync(join(joiner.root, "direct_connections.json"), "utf8");
+    assert.ok(kept.includes(id));
+    const { secret, host: end } = invitationOf(invitation);
+    assert.ok(!kept.includes(secret) && !kept.includes(end.public_key));
+  });
+
+  it("can be revoked before approval", async () => {
+    verifies("DRC-033");
+    const { host, joiner, id } = await world.joined();
+    await host.direct.revoke(GROUP, id);
+    world.clock.advance(5000);
+    await until("the joiner knows", () => joiner.relation(id).state === "revoked");
+  });
+
+  it("outlive restarts of both ends", async () => {
+    const { host, joiner, id } = await world.connected();
+    await host.restart();
+    await joiner.restart();
+    await until("online again", () => joiner.relation(id).online && host.relation(id).online);
+  });
+
+  it("are worth nothing once the Group or the key is another one", async () => {
+    verifies("DRC-037", "DRC-038", "DRC-055");
+    const { host, joiner, id } = await world.connected();
+    const remote = {
+      local_group_id: GROUP,
+      remote_instance_id: joiner.identity.instance_id,
+      remote_group_id: GROUP,
+    };
+    const devices = { local: "", remote: "" };
+    const state = (local_generation: string): string =>
+      host.direct.authority.forConnection(id, { ...remote, local_generation }, devices).state;
+    assert.equal(state("generation-1"), "granted");
+    assert.equal(state("generation-2"), "gone");
+    host.groups.set(GROUP, { generation: "generation-2", title: "Group" });
+    host.direct.groupsChanged();
+    await until("the channel has ended", () => !joiner.relation(id).online);
+    assert.equal(host.relation(id).current, false);
+    world.clock.advance(5000);
+    await rest();
+    // No answer: "revoked" would be final.
+    assert.equal(joiner.relation(id).state, "active");
+    assert.equal(joiner.relation(id).online, false);
+  });
+
+  it("go with their Group when it was deleted or reset for good, and make room", async () => {
+    verifies("DRC-074", "DRC-075");
+    const host = await world.instance("host");
+    await host.direct.configure(LISTENER, undefined, undefined);
+    for (let count = 0; count < LIMITS.direct.relations; count += 1)
+      await host.direct.invite(GROUP, undefined);
+    await assert.rejects(host.direct.invite(GROUP, undefined), refuses("limit_reached"));
+    await host.direct.retireGroup(GROUP);
+    await host.direct.invite(GROUP, undefined);
+  });
+
+  it("of a Group that is gone can be seen, revoked and removed by its id", async () => {
+    verifies("DRC-072");
+    const { host, id } = await world.connected();
+    host.groups.delete(GROUP);
+    await host.restart();
+    assert.equal(host.direct.status(GROUP).relations[0]?.current, false);
+    await host.direct.revoke(GROUP, id);
+    await host.direct.remove(GROUP, id);
+    assert.deepEqual(host.direct.status(GROUP).relations, []);
+  });
+
+  it("pin the route of their pair, offline and revoked, until they are removed", async () => {
+    verifies("DRC-061", "DRC-062", "DRC-064", "DRC-065");
+    const { host, joiner, id } = await world.connected();
+    const query = {
+      local_group_id: GROUP,
+      local_generation: "generation-1",
+      remote_instance_id: joiner.identity.instance_id,
+      remote_group_id: GROUP,
+    };
+    const route = (): unknown => {
+      const found = host.direct.authority.forPair(query);
+      return found?.state === "granted" ? found.grant.route : found?.state;
+    };
+    assert.deepEqual(route(), { via: "direct", connection_id: id, instance_id: joiner.identity.instance_id });
+    world.network.cut = true;
+    world.network.breakAll();
+    await until("offline", () => !host.relation(id).online);
+    assert.equal(route(), null);
+    await host.direct.revoke(GROUP, id);
+    assert.equal(route(), "gone");
+    await host.direct.remove(GROUP, id);
+    assert.equal(host.direct.authority.forPair(query), null);
+    assert.equal(host.direct.authority.forConnection(id, query, { local: "", remote: "" }).state, "gone");
+  });
+});

@@ -1,0 +1,234 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { wordlist } from "@scure/bip39/wordlists/english.js";
+import type * as z from "zod";
+import {
+  cancellationDigest,
+  messageDigest,
+  operationDigest,
+  requestDigest,
+  sha256Hex,
+  ticketDigest,
+} from "../../daemon/connect/digests.ts";
+import { signStatement, verifyStatement } from "../../daemon/connect/statements.ts";
+import { VerifyingKey } from "../../daemon/home/public-key.ts";
+import { DirectInvitation, invitationText, parseInvitationText } from "../../shared/wire/direct.ts";
+import { instanceIdOf } from "../../shared/wire/fields.ts";
+import { directFingerprint } from "../../shared/wire/fingerprint.ts";
+import { ConnectCancellation, ConnectMessage } from "../../shared/wire/message.ts";
+import { ConnectPeerOperation } from "../../shared/wire/peer.ts";
+import {
+  frameStatement,
+  groupCheckStatement,
+  identityStatement,
+  registrationStatement,
+  requestStatement,
+  responseStatement,
+  type Statement,
+  ticketStatement,
+} from "../../shared/wire/signing.ts";
+import { verifies } from "../requirements.ts";
+import { vectors } from "./sample.ts";
+
+type AnyStatement = Statement<{ signature: string }>;
+
+interface StatementVector {
+  name: string;
+  kind: "registration" | "identity" | "frame" | "request" | "response" | "ticket" | "groupCheck";
+  known?: { account_origin: string; device_id: string };
+  public_key: string;
+  fields: Record<string, unknown>;
+  material: string;
+  material_sha256: string;
+  json: string;
+}
+interface DigestVector {
+  name: string;
+  kind: "message" | "cancellation" | "operation";
+  value: unknown;
+  json: string;
+  sha256: string;
+}
+interface DirectVectors {
+  invitation: { value: unknown; json: string; text: string };
+  fingerprints: {
+    connection_id: string;
+    host_public_key: string;
+    joiner_public_key: string;
+    material: string;
+    words: string[];
+  }[];
+}
+
+const STATEMENTS = {
+  identity: identityStatement,
+  frame: frameStatement,
+  request: requestStatement,
+  response: responseStatement,
+  ticket: ticketStatement,
+  groupCheck: groupCheckStatement,
+};
+
+function statementOf({ kind, known }: StatementVector): AnyStatement {
+  return (kind === "registration"
+    ? registrationStatement(known!)
+    : STATEMENTS[kind]) as unknown as AnyStatement;
+}
+
+const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+
+describe("test vectors", () => {
+  it("are what their script makes of the contract", () => {
+    const folder = mkdtempSync(join(tmpdir(), "svc-vectors-"));
+    try {
+      for (const script of ["make.mjs", "make-forgeries.mjs"]) {
+        const { status, stderr } = spawnSync(process.execPath, [join("test/vectors", script), folder], {
+          encoding: "utf8",
+        });
+        assert.equal(status, 0, stderr);
+      }
+      const names = readdirSync("test/vectors").filter((name) => name.endsWith(".json"));
+      assert.deepEqual(readdirSync(folder).toSorted(), names.toSorted());
+      for (const name of names) {
+        const kept = readFileSync(join("test/vectors", name), "utf8");
+        assert.equal(kept, readFileSync(join(folder, name), "utf8"), name);
+      }
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  it("give every key its instance id", () => {
+    verifies("ID-022");
+    for (const { public_key, instance_id } of vectors<{ public_key: string; instance_id: string }[]>(
+      "identities",
+    )) {
+      assert.equal(instanceIdOf(Buffer.from(public_key, "base64")), instance_id);
+      assert.equal(VerifyingKey.admit(public_key).instance_id, instance_id);
+    }
+  });
+
+  it("have statements of every kind and domain", () => {
+    verifies("VER-002", "PROOF-015", "DRC-053", "PEER-025");
+    const domains = vectors<StatementVector[]>("statements").map(
+      ({ material }) => (JSON.parse(material) as string[])[0],
+    );
+    assert.deepEqual([...new Set(domains)].toSorted(), [
+      "svc.connect.frame.v1",
+      "svc.connect.group.check.v1",
+      "svc.connect.group.ticket.v1",
+      "svc.connect.identity.v1",
+      "svc.connect.peer.direct.request.v1",
+      "svc.connect.peer.group.request.v1",
+      "svc.connect.peer.request.v1",
+      "svc.connect.peer.response.v1",
+      "svc.connect.register.v1",
+    ]);
+  });
+
+  for (const vector of vectors<StatementVector[]>("statements")) {
+    it(`${vector.name}: the same bytes are signed, and the object is written alike`, () => {
+      verifies("PROOF-004", "PROOF-005", "PROOF-008", "PROOF-014", "PROOF-001", "PROOF-006", "PROOF-011");
+      const statement = statementOf(vector);
+      assert.equal(text(statement.material(vector.fields)), vector.material);
+      const { signature, ...fields } = statement.schema.parse(JSON.parse(vector.json));
+      assert.equal(text(statement.material(fields)), vector.material);
+      assert.equal(sha256Hex(vector.material), vector.material_sha256);
+      const signer = { sign: () => Buffer.from(signature, "base64") };
+      const made = signStatement(statement, signer, vector.fields);
+      // An answer's inner result stays in the order it came.
+      if (vector.kind !== "response") assert.equal(JSON.stringify(made), vector.json);
+      assert.equal(JSON.stringify(statement.schema.parse(JSON.parse(vector.json))), vector.json);
+    });
+
+    it(`${vector.name}: the signature holds, and for nothing else`, () => {
+      verifies("PROOF-002", "PROOF-007", "PEER-019", "PEER-020");
+      const statement = statementOf(vector);
+      const key = VerifyingKey.admit(vector.public_key);
+      const proof = statement.schema.parse(JSON.parse(vector.json)) as Record<string, unknown> & {
+        signature: string;
+      };
+      assert.ok(verifyStatement(statement, key, proof));
+      for (const [name, value] of Object.entries(proof)) {
+        if (name === "signature") continue;
+        const other = typeof value === "string" ? `${value}x` : "x";
+        assert.ok(!verifyStatement(statement, key, { ...proof, [name]: other }), `${name} isn't signed`);
+      }
+      const foreign = vectors<{ public_key: string }[]>("identities")[2]!;
+      assert.ok(!verifyStatement(statement, VerifyingKey.admit(foreign.public_key), proof));
+    });
+  }
+
+  it("a registration is signed for one account service and one device", () => {
+    const vector = vectors<StatementVector[]>("statements").find(({ kind }) => kind === "registration")!;
+    const key = VerifyingKey.admit(vector.public_key);
+    for (const known of [
+      { ...vector.known!, device_id: "another" },
+      { ...vector.known!, account_origin: "https://other.example" },
+    ]) {
+      const statement = statementOf({ ...vector, known });
+      assert.ok(!verifyStatement(statement, key, statement.schema.parse(JSON.parse(vector.json))));
+    }
+  });
+
+  it("the digests of requests and tickets are those of their signed bytes", () => {
+    for (const { kind, fields, material_sha256 } of vectors<StatementVector[]>("statements")) {
+      if (kind === "request") assert.equal(requestDigest(fields as never), material_sha256);
+      if (kind === "ticket") assert.equal(ticketDigest(fields as never), material_sha256);
+    }
+  });
+
+  const SCHEMAS: Record<DigestVector["kind"], z.ZodType> = {
+    message: ConnectMessage,
+    cancellation: ConnectCancellation,
+    operation: ConnectPeerOperation,
+  };
+  const DIGESTS: Record<DigestVector["kind"], (value: never) => string> = {
+    message: messageDigest,
+    cancellation: cancellationDigest,
+    operation: operationDigest,
+  };
+  for (const { name, kind, value, json, sha256 } of vectors<DigestVector[]>("digests")) {
+    it(`${kind}, ${name}: the same bytes and digest, whatever the order of members`, () => {
+      verifies("MSG-001", "MSG-013", "PEER-006", "PEER-025");
+      assert.notEqual(JSON.stringify(value), json);
+      assert.equal(JSON.stringify(SCHEMAS[kind].parse(value)), json);
+      assert.equal(JSON.stringify(SCHEMAS[kind].parse(JSON.parse(json))), json);
+      assert.equal(DIGESTS[kind](value as never), sha256);
+    });
+  }
+
+  it("an invitation is written and read alike", () => {
+    verifies("DRC-007", "DRC-008", "DRC-010", "DRC-011", "DRC-084");
+    const { value, json, text: written } = vectors<DirectVectors>("direct").invitation;
+    const invitation = DirectInvitation.parse(value);
+    assert.equal(JSON.stringify(invitation), json);
+    assert.equal(invitationText(invitation), written);
+    assert.deepEqual(parseInvitationText(` ${written}\n`), invitation);
+  });
+
+  it("fingerprints are six words of the BIP-39 list", () => {
+    // The digest of english.txt as BIP-39 publishes it.
+    assert.equal(
+      sha256Hex(`${wordlist.join("\n")}\n`),
+      "2f5eed53a4727b4bf8880d8f3f199efc90e58503646d9ff8eff3a2ed3b24dbda",
+    );
+    const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest();
+    const { fingerprints } = vectors<DirectVectors>("direct");
+    for (const { words, material, ...relation } of fingerprints) {
+      let hashed = "";
+      const seen = directFingerprint((bytes) => {
+        hashed = text(bytes);
+        return sha256(bytes);
+      }, relation);
+      assert.equal(hashed, material);
+      assert.deepEqual(seen, words);
+    }
+    // Who invites and who joins aren't the same.
+    assert.notDeepEqual(fingerprints[0]!.words, fingerprints[1]!.words);
+  });
+});
