@@ -8,6 +8,7 @@ import { LINE_BYTES, message, openLedger } from "./setting.ts";
 
 /** Events per second with so many writers, each of which appends again when its event is durable. */
 function appendRate(ledger: Ledger, writers: number, total: number): Promise<number> {
+  const first = ledger.count;
   return new Promise((done, failed) => {
     const started = performance.now();
     let begun = 0;
@@ -15,7 +16,7 @@ function appendRate(ledger: Ledger, writers: number, total: number): Promise<num
     const next = (): void => {
       if (begun === total) return;
       begun += 1;
-      ledger.submit(message(begun), (refusal) => {
+      ledger.submit(message(first + begun), (refusal) => {
         if (refusal !== null) return failed(refusal);
         finished += 1;
         if (finished === total) done((total / (performance.now() - started)) * 1000);

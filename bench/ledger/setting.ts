@@ -43,18 +43,25 @@ export function textOf(number: number): string {
   return text;
 }
 
+function wordsFrom(number: number, beginning: string): string {
+  let text = beginning;
+  for (let at = number; text.length < TEXT_BYTES; at += 7) text += ` ${WORDS[at % WORDS.length]!}`;
+  return text.slice(0, TEXT_BYTES);
+}
+
+const plainTexts = WORDS.map((_, number) => wordsFrom(number, ""));
+
 /** A message whose line has `LINE_BYTES` bytes. Its text begins with `beginning`. */
 export function message(number: number, beginning = ""): NewEvent {
   const clientId = `client-${String(number).padStart(9, "0")}`;
-  let text = beginning;
-  for (let at = number; text.length < TEXT_BYTES; at += 7) text += ` ${WORDS[at % WORDS.length]!}`;
+  const text = beginning === "" ? plainTexts[number % WORDS.length]! : wordsFrom(number, beginning);
   const data = {
     message_mode: "send",
     to: ["builder"],
     to_generations: { builder: "0b6cf1b5-7c0c-4b64-9c0f-3a54c0a1c0de" },
     client_id: clientId,
     sender_title: "Reviewer",
-    text: text.slice(0, TEXT_BYTES),
+    text,
     format: "plain",
     attachments: [],
     refs: [],

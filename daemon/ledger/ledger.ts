@@ -30,7 +30,11 @@ import type {
   WindowRequest,
 } from "./types.ts";
 import { type Verification, verify } from "./verify.ts";
-import { type Submission, Writer } from "./writer.ts";
+import { type Pending, type Submission, Writer } from "./writer.ts";
+
+const ID_BYTES = 16;
+/** Drawing bytes costs more than using them. */
+const IDS_AT_ONCE = 64;
 
 /** Called once: with the event's place when it is durable, or with the refusal. */
 export type AppendDone = (refusal: Refusal | null, placed?: Placed) => void;
@@ -51,6 +55,9 @@ export class Ledger {
   /** The last instant asked for and its text: a batch shares them. */
   #instant = -1;
   #timestamp = "";
+  /** Random bytes for ids, and how many of them are used. */
+  #ids = Buffer.alloc(0);
+  #idsUsed = 0;
   #closing: Promise<void> | null = null;
 
   private constructor(history: History, writer: Writer, deps: LedgerDependencies, limits: LedgerLimits) {
@@ -126,23 +133,21 @@ export class Ledger {
     });
   }
 
-  #submit(news: NewEvent[], done: Submission["done"]): void {
-    const submission: Submission = { events: [], lines: [], sizes: [], keys: [], bytes: 0, done };
-    for (const [at, fresh] of news.entries()) {
-      const event = this.#event(fresh);
-      const line = encodeLine(event) + (at + 1 < news.length ? " \n" : "\n");
-      const size = Buffer.byteLength(line);
-      submission.events.push(event);
-      submission.lines.push(line);
-      submission.sizes.push(size);
-      submission.keys.push(fresh.key);
-      submission.bytes += size;
+  #submit(news: readonly NewEvent[], done: Submission["done"]): void {
+    const pending: Pending[] = [];
+    let total = 0;
+    for (let at = 0; at < news.length; at += 1) {
+      const event = this.#event(news[at]!);
+      const json = encodeLine(event);
+      const bytes = Buffer.byteLength(json) + (at + 1 < news.length ? 2 : 1);
+      pending.push({ ordinal: -1, event, json, bytes, key: news[at]!.key });
+      total += bytes;
     }
-    this.#writer.submit(submission);
+    this.#writer.submit({ pending, bytes: total, done });
   }
 
   #event(fresh: NewEvent): LedgerEvent {
-    const id = fresh.id ?? this.#random.uuid().replaceAll("-", "");
+    const id = fresh.id ?? this.#newId();
     if (fresh.id !== undefined && !isEventId(id))
       throw new TypeError("an event id is 32 lowercase hex digits");
     const { kind, scope_key, by, data } = fresh;
@@ -156,6 +161,15 @@ export class Ledger {
       by,
       data,
     };
+  }
+
+  #newId(): string {
+    if (this.#idsUsed === this.#ids.length) {
+      this.#ids = Buffer.from(this.#random.bytes(ID_BYTES * IDS_AT_ONCE));
+      this.#idsUsed = 0;
+    }
+    this.#idsUsed += ID_BYTES;
+    return this.#ids.toString("hex", this.#idsUsed - ID_BYTES, this.#idsUsed);
   }
 
   #now(): string {

@@ -3,22 +3,26 @@
  * failed write or sync, happen between batches.
  */
 import { Refusal } from "../../shared/errors.ts";
-import type { LedgerEvent } from "../../shared/events.ts";
 import { storageRefusal, syncDirectory } from "../home/durable.ts";
 import type { Clock } from "../platform/clock.ts";
 import { ActiveFile } from "./active-file.ts";
 import type { History } from "./history.ts";
+import { LINE_FEED, SPACE } from "./line.ts";
 import { ACTIVE, type Segment, segmentName, writeManifest } from "./segments.ts";
 import { pathOf } from "./storage.ts";
 import type { LedgerLimits, Placed } from "./types.ts";
 
+/** An event on its way; its place is known when it is durable. */
+export interface Pending extends Placed {
+  json: string;
+  /** Of its line in UTF-8, the end included. */
+  bytes: number;
+  key: string | undefined;
+}
+
 /** Events that become durable together or not at all. */
 export interface Submission {
-  events: LedgerEvent[];
-  /** Each event's line with its line feed, and its bytes in UTF-8. */
-  lines: string[];
-  sizes: number[];
-  keys: (string | undefined)[];
+  pending: Pending[];
   bytes: number;
   done(refusal: Refusal | null, placed: Placed[]): void;
 }
@@ -86,18 +90,18 @@ export class Writer {
     }
     this.#queue.push(submission);
     this.#queuedBytes += submission.bytes;
-    this.#queuedLines += submission.lines.length;
+    this.#queuedLines += submission.pending.length;
     this.#schedule();
   }
 
   #refusalOf(submission: Submission): Refusal | null {
     const { lineBytes, batchBytes, batchLines, pendingBytes } = this.#limits;
     if (this.#closed) return new Refusal("shutting_down");
-    if (submission.sizes.some((size) => size > lineBytes))
+    if (submission.pending.some(({ bytes }) => bytes > lineBytes))
       return new Refusal("too_large", { details: { limit_bytes: lineBytes } });
     if (submission.bytes > batchBytes)
       return new Refusal("too_large", { details: { limit_bytes: batchBytes } });
-    if (submission.lines.length > batchLines)
+    if (submission.pending.length > batchLines)
       return new Refusal("too_large", { details: { limit_events: batchLines } });
     if (this.#queuedBytes + submission.bytes > pendingBytes) return new Refusal("overloaded");
     return null;
@@ -179,9 +183,9 @@ export class Writer {
     let lines = 0;
     let taken = 0;
     for (const submission of this.#queue) {
-      if (bytes + submission.bytes > batchBytes || lines + submission.lines.length > batchLines) break;
+      if (bytes + submission.bytes > batchBytes || lines + submission.pending.length > batchLines) break;
       bytes += submission.bytes;
-      lines += submission.lines.length;
+      lines += submission.pending.length;
       taken += 1;
     }
     const batch = this.#queue.splice(0, taken);
@@ -215,11 +219,9 @@ export class Writer {
     const active = this.#active!;
     const bytes = bytesOf(batch);
     if (scratch.length < bytes) scratch = Buffer.allocUnsafe(Math.max(bytes, 64 * 1024));
-    let at = 0;
-    for (const submission of batch)
-      for (const line of submission.lines) at += scratch.write(line, at, "utf8");
+    writeLines(batch, scratch);
     try {
-      active.file.write(scratch.subarray(0, at), active.end);
+      active.file.write(scratch.subarray(0, bytes), active.end);
       active.extendAhead();
     } catch (error) {
       void this.#fail(batch, error, done);
@@ -249,22 +251,20 @@ export class Writer {
     let position = active.end;
     active.end += bytes;
     segment.bytes = active.end;
-    const all: Placed[] = [];
-    const answers: Placed[][] = [];
-    for (const { events, lines, keys, sizes } of batch) {
-      const placed: Placed[] = [];
-      for (const [at, event] of events.entries()) {
+    let lines = 0;
+    for (const { pending } of batch) {
+      lines += pending.length;
+      for (let at = 0; at < pending.length; at += 1) {
+        const placed = pending[at]!;
         segment.count += 1;
-        const ordinal = this.#history.append(event, keys[at], position);
-        const entry = { ordinal, event, json: lines[at]!.trimEnd() };
-        position += sizes[at]!;
-        placed.push(entry);
-        all.push(entry);
+        placed.ordinal = this.#history.append(placed.event, placed.key, position);
+        position += placed.bytes;
       }
-      answers.push(placed);
     }
-    this.#expectedLines = all.length + this.#queuedLines;
-    for (const [at, submission] of batch.entries()) guarded(() => submission.done(null, answers[at]!));
+    this.#expectedLines = lines + this.#queuedLines;
+    for (let at = 0; at < batch.length; at += 1) answer(batch[at]!, null);
+    if (this.#listeners.size === 0) return;
+    const all = batch.length === 1 ? batch[0]!.pending : batch.flatMap(({ pending }) => pending);
     for (const listener of this.#listeners) guarded(() => listener(all));
   }
 
@@ -369,17 +369,46 @@ function bytesOf(batch: Submission[]): number {
   return bytes;
 }
 
-function refuse(batch: Submission[], refusal: Refusal): void {
-  for (const submission of batch) guarded(() => submission.done(refusal, []));
+/** A line of an atomic batch that isn't its last one ends in a space (`line.ts`). */
+function writeLines(batch: Submission[], target: Buffer): void {
+  let at = 0;
+  for (const { pending } of batch) {
+    const last = pending.length - 1;
+    for (let index = 0; index <= last; index += 1) {
+      const { json, bytes } = pending[index]!;
+      const end = index < last ? 2 : 1;
+      // Text in ASCII needs no look at each character.
+      target.write(json, at, json.length + end === bytes ? "latin1" : "utf8");
+      at += bytes;
+      if (end === 2) target[at - 2] = SPACE;
+      target[at - 1] = LINE_FEED;
+    }
+  }
 }
 
-/** A listener's own mistake must not stop the others, nor pass unseen. */
+function refuse(batch: Submission[], refusal: Refusal): void {
+  for (const submission of batch) answer(submission, refusal);
+}
+
+function answer(submission: Submission, refusal: Refusal | null): void {
+  try {
+    submission.done(refusal, refusal === null ? submission.pending : []);
+  } catch (error) {
+    unseen(error);
+  }
+}
+
 function guarded(call: () => void): void {
   try {
     call();
   } catch (error) {
-    queueMicrotask(() => {
-      throw error;
-    });
+    unseen(error);
   }
+}
+
+/** A listener's own mistake must not stop the others, nor pass unseen. */
+function unseen(error: unknown): void {
+  queueMicrotask(() => {
+    throw error;
+  });
 }

@@ -73,7 +73,7 @@ const story: Story<Witness> = {
 
   async check(files, witness) {
     const { open } = setting(files, "/ledger", LIMITS, {
-      bytes: (count) => new Uint8Array(count),
+      bytes: (count) => new Uint8Array(count).fill(255),
       uuid: () => "ffffffff-ffff-4fff-8fff-ffffffffffff",
     });
     const before = await open();
