@@ -16,7 +16,7 @@ interface Peer {
 
 const { bodiesPerPeer, seenIds, seenSeconds } = LIMITS.connect;
 /** As many as a channel may have in flight beyond those that are worked on. */
-const WAITING_MAX = LIMITS.direct.requestsInFlight;
+const WAITING_MAX = LIMITS.direct.requests;
 
 export class ReceiverBounds {
   readonly #clock: Clock;
@@ -37,7 +37,7 @@ export class ReceiverBounds {
    */
   async enter(instance_id: string, request_id: string): Promise<() => void> {
     this.#forget();
-    const peer = this.#peers.get(instance_id) ?? { seen: new Map(), working: 0, waiting: [] };
+    const peer: Peer = this.#peers.get(instance_id) ?? { seen: new Map(), working: 0, waiting: [] };
     const id = uuidKey(request_id);
     if (peer.seen.has(id)) throw new Refusal("connect_replayed");
     if (peer.working >= bodiesPerPeer && peer.waiting.length >= WAITING_MAX) throw new Refusal("overloaded");

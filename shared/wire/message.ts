@@ -109,9 +109,10 @@ function checkEnvelope(value: Envelope, report: Report): void {
   }
 }
 
-/** Calls `check` with a way to report a problem of a field. */
+/** Calls `check` with a way to report a problem of a field, once every field is what it has to be. */
 function checked<Value>(check: (value: Value, report: Report) => void) {
   return (context: z.core.ParsePayload<Value>): void => {
+    if (context.issues.length > 0) return;
     check(context.value, (path, problem) =>
       context.issues.push({ code: "custom", input: context.value, path, message: problem }),
     );

@@ -1,0 +1,124 @@
+/** The authorities of this instance, asked in the order that pins allow: Direct, external, same account (connect-service.md, rule 17). */
+import type { GroupRegistry } from "../groups/registry.ts";
+import type { AuthorityKind, ConnectAuthority, Grant, GrantState, PairQuery } from "./authority.ts";
+
+const ORDER: readonly AuthorityKind[] = ["direct", "external", "account"];
+
+/** What outbox work and requests that come in say about their way. */
+export interface Binding {
+  connection_id: string | null;
+  local_group_id: string;
+  remote_group_id: string;
+  remote_instance_id: string;
+  local_device_id: string;
+  remote_device_id: string;
+}
+
+export class Authorities {
+  readonly #registry: Pick<GroupRegistry, "find">;
+  readonly #all: ConnectAuthority[] = [];
+  readonly #listeners = new Set<() => void>();
+  readonly #reachable = new Set<(instance_id: string) => void>();
+  readonly #stops: (() => void)[] = [];
+
+  constructor(registry: Pick<GroupRegistry, "find">) {
+    this.#registry = registry;
+  }
+
+  /** One per kind; later kinds join as their rooms open. `transports` tell when a way to a peer opens. */
+  add(authority: ConnectAuthority, transport: Grant["transport"]): void {
+    this.#all.push(authority);
+    this.#all.sort((one, other) => ORDER.indexOf(one.kind) - ORDER.indexOf(other.kind));
+    this.#stops.push(
+      authority.onChange(() => {
+        for (const listener of this.#listeners) listener();
+      }),
+      transport.onReachable((instance_id) => {
+        for (const listener of this.#reachable) listener(instance_id);
+      }),
+    );
+  }
+
+  of(kind: AuthorityKind): ConnectAuthority | undefined {
+    return this.#all.find((authority) => authority.kind === kind);
+  }
+
+  /** For new work: the first authority that knows the pair decides, a refusal included. Null when none does. */
+  forPair(local_group_id: string, remote_instance_id: string, remote_group_id: string): GrantState | null {
+    const query = this.#query(local_group_id, remote_instance_id, remote_group_id);
+    for (const authority of this.#all) {
+      const state = authority.forPair(query);
+      if (state !== null) return state;
+    }
+    return null;
+  }
+
+  /** For queued work and requests that come in. Without its authority in this daemon work waits: that is no revocation. */
+  forBinding(binding: Binding): GrantState {
+    const { connection_id } = binding;
+    const kind = kindOf(connection_id);
+    const authority = this.of(kind);
+    if (authority === undefined) return unavailable("This kind of connection isn't set up.");
+    // Of a pair nothing can be said without the generation; whether the Group is gone for good is the registry's to tell.
+    const isPair = kind !== "account";
+    if (isPair && this.#registry.find(binding.local_group_id) === undefined) {
+      return unavailable("The Group isn't open.");
+    }
+    const query = this.#query(binding.local_group_id, binding.remote_instance_id, binding.remote_group_id);
+    return authority.forConnection(connection_id, query, {
+      local: binding.local_device_id,
+      remote: binding.remote_device_id,
+    });
+  }
+
+  /** Grants for one Group pair that this local Group may discover. */
+  external(local_group_id: string): Grant[] {
+    const group = this.#registry.find(local_group_id);
+    if (group === undefined) return [];
+    const local = { group_id: local_group_id, generation: group.record.generation };
+    return this.#all
+      .filter(({ kind }) => kind !== "account")
+      .flatMap((authority) => authority.discover(local))
+      .filter(({ pair }) => pair !== null);
+  }
+
+  /** Grants to instances of the same account. */
+  account(): Grant[] {
+    return this.of("account")?.discover(null) ?? [];
+  }
+
+  /** Every grant, for the catalog's refresh. */
+  all(): Grant[] {
+    return this.#all.flatMap((authority) => authority.discover(null));
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  onReachable(listener: (instance_id: string) => void): () => void {
+    this.#reachable.add(listener);
+    return () => this.#reachable.delete(listener);
+  }
+
+  close(): void {
+    for (const stop of this.#stops.splice(0)) stop();
+  }
+
+  /** A Group that isn't there now has no generation, so that no pair fits it. */
+  #query(local_group_id: string, remote_instance_id: string, remote_group_id: string): PairQuery {
+    const local_generation = this.#registry.find(local_group_id)?.record.generation ?? "";
+    return { local_group_id, local_generation, remote_instance_id, remote_group_id };
+  }
+}
+
+function unavailable(reason: string): GrantState {
+  return { state: "unavailable", reason };
+}
+
+/** Which authority a connection id belongs to; null is the same account. */
+export function kindOf(connection_id: string | null): AuthorityKind {
+  if (connection_id === null) return "account";
+  return connection_id.startsWith("direct-") ? "direct" : "external";
+}

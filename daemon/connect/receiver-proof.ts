@@ -1,0 +1,137 @@
+/** Whether a request is authentic: everything that is asked before a peer gets a signed answer (connect-service.md, rules 5, 16 and 17). */
+import { createHash } from "node:crypto";
+import { Refusal } from "../../shared/errors.ts";
+import { bindingProblem } from "../../shared/wire/binding.ts";
+import { isDirect } from "../../shared/wire/fields.ts";
+import {
+  type ConnectPeerAuthorization,
+  type ConnectPeerOperation,
+  groupsOf,
+} from "../../shared/wire/peer.ts";
+import { requestStatement } from "../../shared/wire/signing.ts";
+import { untimelyRequest } from "../../shared/wire/timely.ts";
+import { VerifyingKey } from "../home/public-key.ts";
+import type { Authorities } from "./authorities.ts";
+import type { Grant } from "./authority.ts";
+import { sha256Hex } from "./digests.ts";
+import { verifyStatement } from "./statements.ts";
+import type { PeerArrival, PeerRequest } from "./transport.ts";
+
+/** Keys that were admitted; more of them begin anew. */
+const KEYS_MAX = 256;
+/** So many characters of base64 are hashed before others have a turn. */
+const SLICE_CHARACTERS = 512 * 1024;
+
+export class ReceiverProof {
+  readonly #instance_id: string;
+  readonly #authorities: Pick<Authorities, "forBinding">;
+  readonly #keys = new Map<string, VerifyingKey>();
+
+  constructor(instance_id: string, authorities: Pick<Authorities, "forBinding">) {
+    this.#instance_id = instance_id;
+    this.#authorities = authorities;
+  }
+
+  /**
+   * The grant that the request's signer has now. The operation's digest is left for `checkDigest`. Throws connect_peer_denied, saying to
+   * nobody why: that is for `why`, in the log.
+   */
+  check({ proof, operation }: PeerRequest, arrival: PeerArrival, now: number): Grant {
+    if (proof.target_instance_id !== this.#instance_id) throw denied("is for another instance");
+    const { connection_id } = proof;
+    if (arrival.via === "web" && isDirect(connection_id)) throw denied("is Direct's, but came over the Web");
+    if (
+      arrival.via === "direct" &&
+      (connection_id !== arrival.connection_id || proof.source_instance_id !== arrival.instance_id)
+    ) {
+      throw denied("isn't of its channel");
+    }
+    const untimely = untimelyRequest(proof, now);
+    if (untimely !== null) throw denied(untimely);
+    const problem = bindingProblem(proof, operation);
+    if (problem !== null) throw denied(problem);
+    const grant = this.grantOf(proof, operation);
+    if (grant === null) throw denied("has no grant");
+    if (!isSigner(grant, proof) || grant.local.instance_id !== this.#instance_id)
+      throw denied("isn't its grant's");
+    const key = this.#key(grant.remote.public_key);
+    if (key?.instance_id !== proof.source_instance_id) throw denied("has no usable key");
+    if (!verifyStatement(requestStatement, key, proof)) throw denied("has a wrong signature");
+    return grant;
+  }
+
+  /** The grant that is in force for the request at this moment, or null. */
+  grantOf(proof: ConnectPeerAuthorization, operation: ConnectPeerOperation): Grant | null {
+    const { source, target } = groupsOf(operation);
+    const state = this.#authorities.forBinding({
+      connection_id: proof.connection_id ?? null,
+      local_group_id: target ?? "",
+      remote_group_id: source,
+      remote_instance_id: proof.source_instance_id,
+      local_device_id: proof.target_device_id ?? "",
+      remote_device_id: proof.source_device_id ?? "",
+    });
+    if (state.state !== "granted") return null;
+    const { pair } = state.grant;
+    if (pair !== null && (pair.local_group_id !== target || pair.remote_group_id !== source)) return null;
+    return state.grant;
+  }
+
+  #key(public_key: string): VerifyingKey | null {
+    let key = this.#keys.get(public_key);
+    if (key !== undefined) return key;
+    try {
+      key = VerifyingKey.admit(public_key);
+    } catch {
+      return null;
+    }
+    if (this.#keys.size >= KEYS_MAX) this.#keys.clear();
+    this.#keys.set(public_key, key);
+    return key;
+  }
+}
+
+/** Throws connect_peer_denied unless the proof covers this operation. */
+export async function checkDigest({ proof, operation }: PeerRequest): Promise<void> {
+  const digest =
+    operation.op === "deliver" ? await deliveryDigest(operation) : sha256Hex(JSON.stringify(operation));
+  if (digest !== proof.operation_sha256) throw denied("covers another operation");
+}
+
+/** The digest of the operation as it is serialised; files in pieces, so that 14 MiB stop nobody. */
+async function deliveryDigest({
+  op,
+  message,
+  blobs,
+}: Extract<ConnectPeerOperation, { op: "deliver" }>): Promise<string> {
+  const hash = createHash("sha256");
+  hash.update(`{"op":"${op}","message":${JSON.stringify(message)},"blobs":[`);
+  for (const [at, { sha256, base64 }] of blobs.entries()) {
+    hash.update(`${at === 0 ? "" : ","}{"sha256":"${sha256}","base64":"`);
+    for (let from = 0; from < base64.length; from += SLICE_CHARACTERS) {
+      hash.update(JSON.stringify(base64.slice(from, from + SLICE_CHARACTERS)).slice(1, -1));
+      if (from + SLICE_CHARACTERS < base64.length) await new Promise((resolve) => setImmediate(resolve));
+    }
+    hash.update('"}');
+  }
+  return hash.update("]}").digest("hex");
+}
+
+function isSigner(
+  { remote, local, account_origin, account_id, connection_id }: Grant,
+  proof: ConnectPeerAuthorization,
+) {
+  return (
+    remote.instance_id === proof.source_instance_id &&
+    remote.device_id === (proof.source_device_id ?? "") &&
+    local.device_id === (proof.target_device_id ?? "") &&
+    account_origin === (proof.account_origin ?? "") &&
+    account_id === (proof.account_id ?? "") &&
+    connection_id === (proof.connection_id ?? null)
+  );
+}
+
+/** The peer, whoever it is, learns no more than the catalogue's sentence; the cause is for the log. */
+function denied(why: string): Refusal {
+  return new Refusal("connect_peer_denied", { cause: why });
+}

@@ -1,0 +1,192 @@
+/**
+ * The receiving half of the peer protocol (connect-service.md, rules 5, 6, 8, 9, 16, 17; protocol.md, section 5): an authentic request
+ * becomes a signed answer, whichever transport brought it. What isn't authentic is refused without a signature.
+ */
+import { Refusal } from "../../shared/errors.ts";
+import type {
+  ConnectPeerAuthorization,
+  ConnectPeerOperation,
+  ConnectPeerResponse,
+} from "../../shared/wire/peer.ts";
+import { responseStatement } from "../../shared/wire/signing.ts";
+import type { GroupRegistry } from "../groups/registry.ts";
+import type { InstanceIdentity } from "../home/identity.ts";
+import type { GroupRoom, Rooms } from "../messaging/group-room.ts";
+import type { Clock } from "../platform/clock.ts";
+import { errorFields, type Log } from "../platform/log.ts";
+import { type Authorities, isSameConnection } from "./authorities.ts";
+import type { Grant } from "./authority.ts";
+import { requestDigest, sha256Hex } from "./digests.ts";
+import { PeerRefusal, peerRefusalOf } from "./peer-refusal.ts";
+import { ReceiverBounds } from "./receiver-bounds.ts";
+import { cancel } from "./receiver-cancel.ts";
+import { catalogPage } from "./receiver-catalog.ts";
+import { deliver } from "./receiver-deliver.ts";
+import { ReceiverGroups } from "./receiver-groups.ts";
+import { checkDigest, ReceiverProof } from "./receiver-proof.ts";
+import { receiptOf, receivedMessage } from "./receiver-receipt.ts";
+import { signStatement } from "./statements.ts";
+import type { PeerArrival, PeerReceiver, PeerRequest } from "./transport.ts";
+
+export interface ReceiverDependencies {
+  clock: Clock;
+  log: Log;
+  identity: Pick<InstanceIdentity, "instance_id" | "sign">;
+  registry: Pick<GroupRegistry, "find" | "get" | "list">;
+  rooms: Rooms;
+  authorities: Pick<Authorities, "forBinding">;
+}
+
+type OperationOf<Op extends ConnectPeerOperation["op"]> = Extract<ConnectPeerOperation, { op: Op }>;
+
+export class Receiver implements PeerReceiver {
+  readonly #deps: ReceiverDependencies;
+  readonly #proof: ReceiverProof;
+  readonly #bounds: ReceiverBounds;
+  readonly #groups: ReceiverGroups;
+  readonly #working = new Set<Promise<unknown>>();
+  #isClosed = false;
+
+  constructor(deps: ReceiverDependencies) {
+    this.#deps = deps;
+    this.#proof = new ReceiverProof(deps.identity.instance_id, deps.authorities);
+    this.#bounds = new ReceiverBounds(deps.clock);
+    this.#groups = new ReceiverGroups(deps.registry, deps.rooms, deps.clock);
+  }
+
+  /** Throws Refusal connect_peer_denied, connect_replayed, overloaded or shutting_down, which are never signed. */
+  receive(request: PeerRequest, arrival: PeerArrival): Promise<ConnectPeerResponse> {
+    const done = this.#receive(request, arrival);
+    this.#working.add(done);
+    const ended = (): void => void this.#working.delete(done);
+    done.then(ended, ended);
+    return done;
+  }
+
+  /** Later requests are refused; resolves when those under way have their answers. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.allSettled(this.#working);
+  }
+
+  async #receive(request: PeerRequest, arrival: PeerArrival): Promise<ConnectPeerResponse> {
+    const { proof, operation } = request;
+    if (this.#isClosed) throw new Refusal("shutting_down");
+    const grant = this.#authenticate(request, arrival);
+    const leave = await this.#bounds.enter(proof.source_instance_id, proof.request_id);
+    try {
+      await checkDigest(request);
+      return this.#sign(proof, { ok: true, result: await this.#run(proof, operation, grant) });
+    } catch (error) {
+      // Only what happened behind the digest is a business error.
+      if (error instanceof Refusal && error.code === "connect_peer_denied") throw error;
+      const refusal = this.#refusalOf(error, operation);
+      return this.#sign(proof, { ok: false, error: { code: refusal.code, message: refusal.message } });
+    } finally {
+      leave();
+    }
+  }
+
+  #authenticate(request: PeerRequest, arrival: PeerArrival): Grant {
+    try {
+      return this.#proof.check(request, arrival, this.#deps.clock.now());
+    } catch (error) {
+      if (error instanceof Refusal) {
+        const why = typeof error.cause === "string" ? error.cause : error.code;
+        this.#deps.log.warn("peer_denied", { via: arrival.via, operation: request.operation.op, why });
+      }
+      throw error;
+    }
+  }
+
+  async #run(
+    proof: ConnectPeerAuthorization,
+    operation: ConnectPeerOperation,
+    grant: Grant,
+  ): Promise<unknown> {
+    switch (operation.op) {
+      case "catalog":
+        return this.#catalog(operation, grant);
+      case "receipt":
+        return this.#receipt(proof, operation);
+      case "deliver": {
+        const { message, blobs } = operation;
+        const sha256 = sha256Hex(JSON.stringify(message));
+        return this.#write(proof, operation, message.target.group_id, (room, current, now) =>
+          deliver(room, { message, sha256, blobs }, current, now),
+        );
+      }
+      case "cancel": {
+        const { cancellation } = operation;
+        const sha256 = sha256Hex(JSON.stringify(cancellation));
+        return this.#write(proof, operation, cancellation.target.group_id, (room, _grant, now) =>
+          cancel(room, { cancellation, sha256 }, now),
+        );
+      }
+    }
+  }
+
+  /** Over a pair only its own Group; within the account the one that is named, or all (PEER-016, PEER-017). */
+  #catalog({ target_group_id, after }: OperationOf<"catalog">, grant: Grant): unknown {
+    const named = grant.pair?.local_group_id ?? target_group_id;
+    if (named === null) return catalogPage(this.#groups.ordered(), after);
+    return catalogPage([this.#groups.read(named).group], after);
+  }
+
+  async #receipt(proof: ConnectPeerAuthorization, operation: OperationOf<"receipt">): Promise<unknown> {
+    const { delivery_id, message_sha256, source_group_id, target_group_id } = operation;
+    await this.#groups.settled(target_group_id);
+    this.#stillGranted(proof, operation);
+    const room = this.#groups.read(target_group_id);
+    const event = receivedMessage(room, proof.source_instance_id, delivery_id);
+    if (event === null) return { receipt: null };
+    const { connection_id } = event.data.connect_message as { connection_id?: string };
+    if (
+      event.data.connect_message_sha256 !== message_sha256 ||
+      event.data.src_group_id !== source_group_id ||
+      !isSameConnection(connection_id ?? null, proof.connection_id ?? null)
+    ) {
+      throw new PeerRefusal("connect_content_conflict");
+    }
+    return { receipt: receiptOf(event, { delivery_id, sha256: message_sha256 }) };
+  }
+
+  /** Under the exclusive lock, with the grant that is in force then. */
+  #write<Result>(
+    proof: ConnectPeerAuthorization,
+    operation: ConnectPeerOperation,
+    group_id: string,
+    step: (room: GroupRoom, grant: Grant, now: number) => Promise<Result>,
+  ): Promise<Result> {
+    return this.#groups.write(group_id, (room) =>
+      step(room, this.#stillGranted(proof, operation), this.#deps.clock.now()),
+    );
+  }
+
+  /** A grant may have ended while the request waited: a live channel is no continuing authorization (DRC-060). */
+  #stillGranted(proof: ConnectPeerAuthorization, operation: ConnectPeerOperation): Grant {
+    const grant = this.#proof.grantOf(proof, operation);
+    if (grant === null) throw new PeerRefusal("connect_peer_denied");
+    return grant;
+  }
+
+  #refusalOf(error: unknown, operation: ConnectPeerOperation): PeerRefusal {
+    const refusal = peerRefusalOf(error);
+    if (refusal === null) {
+      this.#deps.log.error("receive", { operation: operation.op, ...errorFields(error) });
+      return new PeerRefusal("io_error");
+    }
+    if (refusal.code === "io_error") {
+      this.#deps.log.warn("receive", { operation: operation.op, ...errorFields(error) });
+    }
+    return refusal;
+  }
+
+  #sign(proof: ConnectPeerAuthorization, result: ConnectPeerResponse["result"]): ConnectPeerResponse {
+    return signStatement(responseStatement, this.#deps.identity, {
+      request_id: proof.request_id,
+      request_sha256: requestDigest(proof),
+      result,
+    });
+  }
+}
