@@ -24,6 +24,8 @@ class MemoryLink implements Link {
   sent = 0;
   /** While true nothing that is sent arrives or counts as taken. */
   stalled = false;
+  /** While true what is sent counts as taken and arrives nowhere. */
+  lost = false;
 
   constructor(peer_key: string) {
     this.peer_key = peer_key;
@@ -40,14 +42,14 @@ class MemoryLink implements Link {
     if (this.stalled) return;
     const copy = Buffer.from(bytes);
     setImmediate(() => {
-      this.other?.arrive(copy);
+      if (!this.lost) this.other?.arrive(copy);
       sent();
     });
   }
 
   close(): void {
     this.#handler = null;
-    setImmediate(() => this.other?.arriveEnd(null));
+    if (!this.lost) setImmediate(() => this.other?.arriveEnd(null));
   }
 
   arrive(bytes: Uint8Array): void {

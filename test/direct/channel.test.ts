@@ -1,0 +1,359 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import type { PeerOutcome, PeerRequest, PeerRoute } from "../../daemon/connect/transport.ts";
+import { encodeFrame, FrameReader } from "../../daemon/direct/frames.ts";
+import type { Link } from "../../daemon/direct/link.ts";
+import { parseInvitationText } from "../../shared/wire/direct.ts";
+import type { ConnectPeerResponse } from "../../shared/wire/peer.ts";
+import { verifies } from "../requirements.ts";
+import { GROUP, type Instance, LISTENER, responseTo, rest, until, World } from "./setting.ts";
+
+const SECOND = 1000;
+
+function requestFrom(source: Instance, target: Instance, id: string): PeerRequest {
+  const now = Date.UTC(2026, 0, 1);
+  return {
+    proof: {
+      connection_id: id,
+      source_instance_id: source.identity.instance_id,
+      target_instance_id: target.identity.instance_id,
+      request_id: randomUUID(),
+      issued_at: new Date(now).toISOString(),
+      expires_at: new Date(now + 60 * SECOND).toISOString(),
+      operation_sha256: "0".repeat(64),
+      signature: Buffer.alloc(64).toString("base64"),
+    },
+    operation: {
+      op: "catalog",
+      connection_id: id,
+      source_group_id: GROUP,
+      target_group_id: GROUP,
+      after: null,
+    },
+  };
+}
+
+describe("frames", () => {
+  it("come whole out of any pieces, and never longer than allowed", () => {
+    const values = [{ a: 1 }, "x".repeat(1000), [], null, { text: "ä€😀" }];
+    const bytes = Buffer.concat(values.map((value) => encodeFrame(value, 4096)));
+    for (const size of [1, 2, 3, 7, 100, bytes.length]) {
+      const reader = new FrameReader(4096);
+      const found: unknown[] = [];
+      for (let at = 0; at < bytes.length; at += size) {
+        reader.push(bytes.subarray(at, at + size));
+        for (let value = reader.next(); value !== undefined; value = reader.next()) found.push(value);
+      }
+      assert.deepEqual(found, values);
+    }
+    const reader = new FrameReader(10);
+    reader.push(Buffer.from([0, 0, 0, 11]));
+    assert.throws(() => reader.next(), RangeError);
+    assert.throws(() => encodeFrame("x".repeat(20), 10), RangeError);
+    const broken = new FrameReader(10);
+    broken.push(Buffer.from([0, 0, 0, 2, 0x7b, 0x7b]));
+    assert.throws(() => broken.next(), /JSON/u);
+  });
+});
+
+describe("a Direct channel", () => {
+  let world: World;
+  let host: Instance;
+  let joiner: Instance;
+  let id: string;
+  const never = new AbortController().signal;
+
+  beforeEach(async () => {
+    world = new World();
+    ({ host, joiner, id } = await world.connected());
+  });
+  afterEach(() => world.close());
+
+  const route = (to: Instance): PeerRoute => ({
+    via: "direct",
+    connection_id: id,
+    instance_id: to.identity.instance_id,
+  });
+  const ask = (from: Instance, to: Instance, patience = 60 * SECOND, signal = never): Promise<PeerOutcome> =>
+    from.direct.transport.request(
+      route(to),
+      requestFrom(from, to, id),
+      world.clock.monotonic() + patience,
+      signal,
+    );
+
+  it("carries requests and their answers both ways over the joiner's one connection", async () => {
+    verifies("DRC-048", "DRC-049");
+    const dials = world.network.dials;
+    assert.equal((await ask(host, joiner)).kind, "answered");
+    assert.equal((await ask(joiner, host)).kind, "answered");
+    assert.equal(joiner.received[0]?.proof.source_instance_id, host.identity.instance_id);
+    assert.equal(world.network.dials, dials);
+  });
+
+  it("ignores an answer that nobody asked for", async () => {
+    verifies("DRC-059");
+    joiner.answer = async (request) => responseTo(request);
+    const [, dialler] = world.network.ends.slice(-2);
+    assert.ok(dialler);
+    const foreign = {
+      kind: "response",
+      id: randomUUID(),
+      response: responseTo(requestFrom(joiner, host, id)),
+    };
+    dialler.other?.arrive(encodeFrame(foreign, 4096));
+    dialler.arrive(encodeFrame(foreign, 4096));
+    await rest();
+    assert.ok(host.relation(id).online && joiner.relation(id).online);
+    assert.equal((await ask(host, joiner)).kind, "answered");
+  });
+
+  it("has four requests under way, and one that timed out keeps its place until it is answered", async () => {
+    const open: (() => void)[] = [];
+    joiner.answer = (request) =>
+      new Promise<ConnectPeerResponse>((resolve) => open.push(() => resolve(responseTo(request))));
+    const asked = Array.from({ length: 4 }, () => ask(host, joiner, 5 * SECOND));
+    await until("four are there", () => joiner.received.length === 4);
+    const { kind } = await ask(host, joiner);
+    assert.equal(kind, "refused");
+    world.clock.advance(5 * SECOND);
+    assert.deepEqual(
+      new Set((await Promise.all(asked)).map((outcome) => outcome.kind)),
+      new Set(["timed_out"]),
+    );
+    assert.equal((await ask(host, joiner)).kind, "refused");
+    assert.equal(joiner.received.length, 4);
+    open[0]?.();
+    await rest();
+    joiner.answer = async (request) => responseTo(request);
+    assert.equal((await ask(host, joiner)).kind, "answered");
+  });
+
+  it("tells a request that may have left from one that can't have", async () => {
+    joiner.answer = () => new Promise(() => {});
+    const asked = ask(host, joiner);
+    await until("it is there", () => joiner.received.length === 1);
+    world.network.breakAll();
+    assert.equal((await asked).kind, "uncertain");
+    assert.equal((await ask(host, joiner)).kind, "refused");
+    const stopped = new AbortController();
+    stopped.abort();
+    assert.equal((await ask(joiner, host, SECOND, stopped.signal)).kind, "refused");
+  });
+
+  it("pings when nothing was said for ten seconds, and ends when nothing came for 45", async () => {
+    verifies("DRC-071");
+    const ends = world.network.ends.slice(-2);
+    const said = ends.map((end) => end.sent);
+    const pass = async (seconds: number): Promise<void> => {
+      for (let passed = 0; passed < seconds; passed += 1) {
+        world.clock.advance(SECOND);
+        await rest(5);
+      }
+    };
+    await pass(120);
+    for (const [index, end] of ends.entries()) {
+      const pings = (end.sent - said[index]!) / encodeFrame({ kind: "ping" }, 100).length;
+      assert.ok(pings >= 10 && pings <= 12, `${pings} pings in two minutes`);
+    }
+    assert.ok(host.relation(id).online, host.relation(id).error ?? "");
+    world.network.cut = true;
+    for (const end of ends) end.lost = true;
+    await pass(34);
+    assert.ok(host.relation(id).online, host.relation(id).error ?? "");
+    await pass(12);
+    await until("both have noticed", () => !host.relation(id).online && !joiner.relation(id).online);
+    assert.match(host.relation(id).error ?? "", /45 seconds/u);
+  });
+
+  it("ends when a frame doesn't go out within ten seconds, and says that the link is too slow", async () => {
+    for (const end of world.network.ends.slice(-2)) end.stalled = true;
+    const asked = ask(host, joiner);
+    await rest();
+    world.clock.advance(10 * SECOND);
+    assert.equal((await asked).kind, "uncertain");
+    assert.match(host.relation(id).error ?? "", /too slow/u);
+  });
+
+  it("ends with the peer's request that isn't authentic, which gets no answer", async () => {
+    verifies("DRC-092");
+    joiner.answer = () => Promise.reject(new Error("The proof isn't valid."));
+    const outcome = await ask(host, joiner);
+    assert.equal(outcome.kind, "uncertain");
+    await until("offline", () => !joiner.relation(id).online);
+    assert.match(joiner.relation(id).error ?? "", /The proof isn't valid/u);
+  });
+
+  it("ends with a frame that isn't one of the three", async () => {
+    verifies("DRC-078", "DRC-079", "DRC-080");
+    const [, there] = world.network.ends.slice(-2);
+    const operation = { op: "terminal_open", group_id: GROUP };
+    const { proof } = requestFrom(joiner, host, id);
+    there?.arrive(encodeFrame({ kind: "request", request: { proof, operation } }, 4096));
+    await until("offline", () => !host.relation(id).online);
+    assert.equal(host.received.length, 0);
+  });
+
+  it("is no authority: it ends with the grant", async () => {
+    verifies("DRC-060");
+    joiner.answer = () => new Promise(() => {});
+    const asked = ask(host, joiner);
+    await until("it is there", () => joiner.received.length === 1);
+    await host.direct.revoke(GROUP, id);
+    assert.equal((await asked).kind, "uncertain");
+    assert.equal((await ask(host, joiner)).kind, "refused");
+  });
+
+  it("gives way to a newer one of the same connection", async () => {
+    const [, first] = world.network.ends.slice(-2);
+    // Half-open: the joiner has lost it, the host doesn't know.
+    first?.other?.arriveEnd("The connection was reset.");
+    await until("the joiner noticed", () => !joiner.relation(id).online);
+    assert.ok(host.relation(id).online);
+    world.clock.advance(5 * SECOND);
+    await until("online again", () => joiner.relation(id).online);
+    assert.equal((await ask(host, joiner)).kind, "answered");
+  });
+
+  it("ends with the listener that received it; dialling out goes on", async () => {
+    verifies("DRC-045", "DRC-050", "DRC-051", "DRC-052");
+    await joiner.direct.configure(
+      { bind: "192.0.2.11:8847", address: "192.0.2.11:8847" },
+      undefined,
+      undefined,
+    );
+    await joiner.direct.configure(null, undefined, undefined);
+    assert.ok(!world.network.isBound("192.0.2.11:8847"));
+    assert.ok(joiner.relation(id).online);
+    await host.direct.configure(null, undefined, undefined);
+    await until("offline", () => !joiner.relation(id).online);
+    assert.ok(!host.relation(id).online);
+    assert.ok(!world.network.isBound(LISTENER.bind));
+  });
+});
+
+describe("a Direct listener", () => {
+  let world: World;
+  let host: Instance;
+  beforeEach(async () => {
+    world = new World();
+    host = await world.instance("host");
+  });
+  afterEach(() => world.close());
+
+  /** A connection as somebody without manners makes one. */
+  async function knock(from = "192.0.2.99"): Promise<Link> {
+    const guest = await world.instance("guest", { from });
+    return guest.links.connect(
+      { host: "192.0.2.10", port: 8847 },
+      host.identity.public_key,
+      new AbortController().signal,
+    );
+  }
+
+  function isEnded(link: Link): () => boolean {
+    let ended = false;
+    link.receive({
+      data: () => {},
+      ended: () => {
+        ended = true;
+      },
+    });
+    return () => ended;
+  }
+
+  it("is off until it is set, and says why it isn't bound apart from what is wrong with connections", async () => {
+    verifies("DRC-067", "DRC-070");
+    assert.equal(host.direct.status(undefined).runtime, null);
+    assert.ok(!world.network.isBound(LISTENER.bind));
+    world.network.unbindable.set(LISTENER.bind, "EADDRINUSE");
+    await host.direct.configure(LISTENER, undefined, undefined);
+    const guest = await world.instance("guest");
+    const id = await guest.direct.join(GROUP, await host.direct.invite(GROUP, undefined));
+    await until("the attempt failed", () => guest.relation(id).error !== null);
+    assert.match(host.direct.status(undefined).runtime?.error ?? "", /used by another program/u);
+    assert.equal(host.relation(id).error, null);
+    assert.match(guest.relation(id).error ?? "", /Nobody listens/u);
+    assert.equal(guest.direct.status(undefined).runtime?.error, null);
+    world.network.unbindable.clear();
+    world.clock.advance(5 * SECOND);
+    await until("it is bound", () => world.network.isBound(LISTENER.bind));
+    assert.equal(host.direct.status(undefined).runtime?.bind, LISTENER.bind);
+  });
+
+  it("isn't overwritten by a form that knows an older setting", async () => {
+    await host.direct.configure(LISTENER, undefined, null);
+    const other = { ...LISTENER, address: "other.example:1" };
+    await assert.rejects(host.direct.configure(other, undefined, null), { code: "conflict" });
+    await assert.rejects(host.direct.invite(GROUP, other), { code: "conflict" });
+    await host.direct.configure(other, undefined, LISTENER);
+  });
+
+  it("holds sixteen connections that haven't said an approved hello, four of an address, for ten seconds", async () => {
+    await host.direct.configure(LISTENER, undefined, undefined);
+    const sameAddress: (() => boolean)[] = [];
+    for (let count = 0; count < 5; count += 1) sameAddress.push(isEnded(await knock("192.0.2.50")));
+    await until("the fifth is turned away", () => sameAddress[4]!());
+    assert.equal(sameAddress.filter((ended) => ended()).length, 1);
+    const others: (() => boolean)[] = [];
+    for (let count = 0; count < 13; count += 1) others.push(isEnded(await knock(`192.0.2.${100 + count}`)));
+    await until("the seventeenth is turned away", () => others[12]!());
+    assert.equal(others.filter((ended) => ended()).length, 1);
+    world.clock.advance(10 * SECOND);
+    await until("the rest is gone", () => [...sameAddress, ...others].every((ended) => ended()));
+    const late = isEnded(await knock());
+    await rest();
+    assert.ok(!late());
+  });
+
+  it("closes without an answer on a wrong secret, another's key, too long a hello, and anything else", async () => {
+    verifies("DRC-091", "DRC-092");
+    await host.direct.configure(LISTENER, undefined, undefined);
+    const invitation = parseInvitationText(await host.direct.invite(GROUP, undefined));
+    assert.ok(invitation);
+    const other = await world.instance("other");
+    const endpoint = { ...invitation.host, ...keysOf(other) };
+    const { id, secret } = invitation;
+    const hellos: unknown[] = [
+      { id, secret: "0".repeat(64), endpoint },
+      { id, secret, endpoint: { ...endpoint, ...keysOf(host) } },
+      { id, secret, endpoint, more: "x".repeat(8192) },
+      { id, secret },
+      "hello",
+    ];
+    for (const hello of hellos) {
+      const link = await other.links.connect(
+        { host: "192.0.2.10", port: 8847 },
+        host.identity.public_key,
+        new AbortController().signal,
+      );
+      const arrived: Uint8Array[] = [];
+      let ended = false;
+      link.receive({
+        data: (bytes) => arrived.push(bytes),
+        ended: () => {
+          ended = true;
+        },
+      });
+      link.send(encodeFrame(hello, 65_536), () => {});
+      await until("it is turned away", () => ended);
+      assert.deepEqual(arrived, []);
+    }
+    assert.equal(host.relation(id).remote, null);
+    const unknown = { id: `direct-${randomUUID()}`, secret, endpoint };
+    const link = await other.links.connect(
+      { host: "192.0.2.10", port: 8847 },
+      host.identity.public_key,
+      new AbortController().signal,
+    );
+    const reader = new FrameReader(100);
+    link.receive({ data: (bytes) => reader.push(bytes), ended: () => {} });
+    link.send(encodeFrame(unknown, 65_536), () => {});
+    await until("an unknown id is answered", () => reader.held > 0);
+    assert.equal(reader.next(), "revoked");
+  });
+});
+
+function keysOf({ identity }: Instance): { instance_id: string; public_key: string } {
+  return { instance_id: identity.instance_id, public_key: identity.public_key };
+}
