@@ -54,6 +54,8 @@ export class GroupRoom {
   readonly blobs: BlobStore;
   /** Keyed calls that aren't recorded yet. */
   readonly underWay = new Map<string, { digest: string; done: Promise<unknown> }>();
+  /** Whether a living session of the Actor holds the batch. */
+  isHeld: (actor_id: string, batch_id: string) => boolean = () => false;
   readonly #desks = new Map<string, Desk>();
   readonly #remote: RemoteSlot;
   #last: { ordinal: number; id: string; ts: string } | null = null;
@@ -158,6 +160,8 @@ export class Desk {
   readonly mail = new MailHold();
   readonly #waiting = new Set<() => void>();
   #last: Promise<unknown> = Promise.resolve();
+  /** When its last session ended, as far as this run knows. */
+  leftAt: string | null = null;
   /** Monotonic time of the last hand-out of direct messages. */
   handedOutAt = Number.NEGATIVE_INFINITY;
 
