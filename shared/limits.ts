@@ -46,7 +46,12 @@ export const LIMITS = {
   history: { scanBytes: 64 * MiB },
   inbox: { waitSecondsMax: 50, waitSecondsDefault: 25, progressSeconds: 15, waitersPerActor: 16 },
   /** An Actor's session without an open connection ends this long after its last call. */
-  actorSession: { idleSeconds: 90, perActor: 32 },
+  actorSession: {
+    idleSeconds: 90,
+    perActor: 32,
+    /** One that took messages and says nothing for so long is stalled, if anything of it is still open. */
+    quietSeconds: 900,
+  },
   ledger: {
     /** The active file is extended ahead in steps of this many bytes of line feeds. */
     extendBytes: 1 * MiB,

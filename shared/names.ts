@@ -65,3 +65,6 @@ export const DIRECT = {
   serverName: "direct.invalid",
   invitationPrefix: "svc-direct:",
 } as const;
+
+/** How the reason begins for an Actor whose process others start and that has no session: it is neither broken nor stopped. */
+export const NOT_CONNECTED = "not connected";

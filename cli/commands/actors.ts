@@ -1,5 +1,6 @@
 /** The Actors of a Group. */
 import type { Actor } from "../../shared/model.ts";
+import { NOT_CONNECTED } from "../../shared/names.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { InputOf } from "../../shared/operations/registry.ts";
 import type { CommandContext } from "../context.ts";
@@ -77,7 +78,7 @@ export async function list(context: CommandContext): Promise<number> {
         id,
         role,
         runtime,
-        presence.state,
+        stateOf(presence),
         String(presence.unread_mail),
         String(presence.pending),
         oneLine(title),
@@ -86,13 +87,24 @@ export async function list(context: CommandContext): Promise<number> {
   });
 }
 
+type Presence = ActorWithPresence["presence"];
+
+function stateOf({ state, reason }: Presence): string {
+  return reason.startsWith(NOT_CONNECTED) ? NOT_CONNECTED : state;
+}
+
+function stateAndReason(presence: Presence): string {
+  const reason = oneLine(presence.reason);
+  return stateOf(presence) === NOT_CONNECTED ? reason : `${presence.state}: ${reason}`;
+}
+
 function printActor(context: CommandContext, actor: ActorWithPresence): void {
   const { out } = context;
   const { presence } = actor;
   out.line(`${out.style("bold", actor.id)}  ${oneLine(actor.title)}`);
   out.fields([
     ["role", actor.role],
-    ["state", `${presence.state}: ${oneLine(presence.reason)}`],
+    ["state", stateAndReason(presence)],
     ["runtime", `${actor.runtime} (${actor.runner})`],
     ["enabled", actor.enabled ? "yes" : "no"],
     ["unread mail", String(presence.unread_mail)],

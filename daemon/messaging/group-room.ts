@@ -67,6 +67,8 @@ export class GroupRoom {
   readonly underWay = new Map<string, { digest: string; done: Promise<unknown> }>();
   /** Why messages wait for an Actor whose process the daemon runs, in words. */
   whyWaiting: (actor_id: string) => string = () => "";
+  /** Whether a living session of the Actor holds the batch. */
+  isHeld: (actor_id: string, batch_id: string) => boolean = () => false;
   readonly #desks = new Map<string, Desk>();
   readonly #remote: RemoteSlot;
   #last: { ordinal: number; id: string; ts: string } | null = null;
@@ -171,6 +173,8 @@ export class Desk {
   readonly mail = new MailHold();
   readonly #waiting = new Set<() => void>();
   #last: Promise<unknown> = Promise.resolve();
+  /** When its last session ended, as far as this run knows. */
+  leftAt: string | null = null;
   /** Monotonic time of the last hand-out of direct messages. */
   handedOutAt = Number.NEGATIVE_INFINITY;
 

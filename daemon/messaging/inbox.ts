@@ -12,10 +12,12 @@ import type { StoredActor } from "../../shared/model.ts";
 import type { CallContext } from "../../shared/operations/caller.ts";
 import type { InputOf, ResultOf } from "../../shared/operations/registry.ts";
 import type { NewEvent } from "../ledger/types.ts";
+import { timestamp } from "../platform/clock.ts";
 import { errorFields } from "../platform/log.ts";
 import type { ActorQueue } from "./actor-queue.ts";
 import type { ActorCaller, GroupRoom, MessagingDependencies, Rooms } from "./group-room.ts";
 import { EVENTS, HANDED_BACK } from "./kinds.ts";
+import { readMailMark, writeMailMark } from "./mail-mark.ts";
 import type { Session, Sessions } from "./sessions.ts";
 
 type Reading = ResultOf<"inbox_read">;
@@ -245,8 +247,12 @@ export class Inbox {
       return null;
     }
     if (isBatch) session.batches.set(batch_id, "answered");
-    if (lastMail !== undefined && holdsMail) desk.mail.take({ batch_id, ...lastMail, holder: session });
+    if (lastMail !== undefined && holdsMail) {
+      const isNew = desk.mail.take({ batch_id, ...lastMail, holder: session });
+      if (isNew) this.#remember(room, actor, lastMail.event_id);
+    }
     session.took = messages.length;
+    session.tookAt = timestamp(this.#deps.clock);
     session.isWaiting = false;
     this.#changed(room.group.group_id, actor.id);
     return {
@@ -257,6 +263,21 @@ export class Inbox {
     };
   }
 
+  /** Only a mark hangs on it: a disk that fails now is worth a line in the log. */
+  #remember(room: GroupRoom, actor: StoredActor, event_id: string): void {
+    try {
+      writeMailMark(this.#deps.files, room.group.paths.cursors, actor, event_id);
+    } catch (error) {
+      this.#deps.log.warn("mail_mark", { group_id: room.group.group_id, ...errorFields(error) });
+    }
+  }
+
+  #handedOut(room: GroupRoom, { actor_id, generation }: ActorQueue): number {
+    const directory = room.group.paths.cursors;
+    const event_id = readMailMark(this.#deps.files, directory, { id: actor_id, generation });
+    return event_id === null ? -1 : (room.ledger.ordinalOf(event_id) ?? -1);
+  }
+
   /**
    * The oldest of everything that waits; direct messages only for those that take them themselves (a terminal is prompted), when the Group's
    * minimum interval is over.
@@ -264,6 +285,7 @@ export class Inbox {
   #select(room: GroupRoom, queue: ActorQueue, limit: number, takesDirect: boolean): Selection {
     const selection: Selection = { ordinals: [], mail: new Set(), redelivered: new Set() };
     const hold = room.desk(queue.actor_id).mail;
+    if (queue.mail.count > 0) hold.recall(() => this.#handedOut(room, queue));
     const mailCount = hold.through > queue.cursorOrdinal ? 0 : Math.min(limit, queue.mail.count);
     for (let at = 0; at < mailCount; at += 1) {
       const ordinal = queue.mail.at(at);

@@ -20,3 +20,6 @@ export const EVENTS = {
  * cancelled or its caller went away. The message is pending again; nobody is told of a failure.
  */
 export const HANDED_BACK = "handed_back";
+
+/** `reason` of a claim in statuses whose session has ended without an acknowledgement: the next one is handed the message again. */
+export const SESSION_ENDED = "session_ended";

@@ -1,6 +1,7 @@
 /**
  * Mail that a session of an Actor was handed and hasn't acknowledged. It stays unread until then, and nobody else gets any meanwhile, so
- * that the cursor goes forward in ledger order. In memory: after a restart it is unread Mail like any other.
+ * that the cursor goes forward in ledger order. In memory: after a restart it is unread Mail like any other, but for the mark that it was
+ * handed out before (`mail-mark.ts`).
  */
 import type { Session } from "./sessions.ts";
 
@@ -16,6 +17,7 @@ interface Taken {
 export class MailHold {
   #taken: Taken | null = null;
   #handedOut = -1;
+  #isRecalled = false;
 
   /** Ordinal of the last Mail that a living session holds, -1 for none. */
   get through(): number {
@@ -27,9 +29,19 @@ export class MailHold {
     return ordinal <= this.#handedOut;
   }
 
-  take(taken: Taken): void {
+  /** Takes over, once, what an earlier run handed out last. */
+  recall(handedOut: () => number): void {
+    if (this.#isRecalled) return;
+    this.#isRecalled = true;
+    this.#handedOut = Math.max(this.#handedOut, handedOut());
+  }
+
+  /** Says whether it goes beyond everything that was handed out before. */
+  take(taken: Taken): boolean {
     this.#taken = taken;
-    this.#handedOut = Math.max(this.#handedOut, taken.ordinal);
+    if (taken.ordinal <= this.#handedOut) return false;
+    this.#handedOut = taken.ordinal;
+    return true;
   }
 
   /** The session is over. Says whether it held any. */

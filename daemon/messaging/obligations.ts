@@ -10,10 +10,17 @@ interface Owed {
   noticed: boolean;
 }
 
+/** Who asked: the message's author (`authorOf`) in its generation; that of people is empty. */
+export interface Asker {
+  author: string;
+  generation: string;
+}
+
 export interface Obligation {
   readonly id: string;
   readonly ordinal: number;
   readonly ts: string;
+  readonly asker: Asker;
   /** By recipient: an Actor's id, `user`, `<group_id>::<recipient>` for another Group, `connect:<instance_id>::<recipient>` for another instance. */
   readonly owed: ReadonlyMap<string, Readonly<Owed>>;
 }
@@ -25,11 +32,18 @@ interface Kept extends Obligation {
 /** Whether a message of this author (`authorOf`) is the reply of `recipient`; the person answers from any Group of this Home. */
 export function isReplyOf(recipient: string, author: string): boolean {
   if (author === recipient) return true;
-  return author === "user" && recipient.endsWith("::user") && !recipient.startsWith("connect:");
+  return author === "user" && isPerson(recipient);
+}
+
+/** The person of this Home, in whichever Group. */
+function isPerson(recipient: string): boolean {
+  return recipient === "user" || (recipient.endsWith("::user") && !recipient.startsWith("connect:"));
 }
 
 export class Obligations {
   readonly #open = new Map<string, Kept>();
+  /** Requests to the person by who asked, oldest first. */
+  readonly #questions = new Map<string, Set<Obligation>>();
   #person = 0;
 
   /** Requests to the person. */
@@ -44,6 +58,19 @@ export class Obligations {
     return this.#open.get(id);
   }
 
+  /** The last request of this Actor that the person hasn't answered. */
+  questionOf(author: string, generation: string): Obligation | undefined {
+    return [...(this.#questions.get(askerKey({ author, generation })) ?? [])].at(-1);
+  }
+
+  /** Whether this Actor owes any reply. */
+  owes(recipient: string, generation: string): boolean {
+    for (const { owed } of this.#open.values()) {
+      if (owed.get(recipient)?.generation === generation) return true;
+    }
+    return false;
+  }
+
   all(): IterableIterator<Obligation> {
     return this.#open.values();
   }
@@ -52,13 +79,20 @@ export class Obligations {
     id: string,
     ordinal: number,
     ts: string,
+    asker: Asker,
     recipients: readonly (readonly [recipient: string, generation: string, ...unknown[]])[],
   ): void {
     const owed = new Map<string, Owed>();
     for (const [recipient, generation] of recipients) owed.set(recipient, { generation, noticed: false });
     if (owed.size === 0) return;
-    this.#open.set(id, { id, ordinal, ts, owed });
+    const obligation = { id, ordinal, ts, asker, owed };
+    this.#open.set(id, obligation);
     if (owed.has("user")) this.#person += 1;
+    if (![...owed.keys()].some(isPerson)) return;
+    const key = askerKey(asker);
+    const questions = this.#questions.get(key);
+    if (questions === undefined) this.#questions.set(key, new Set([obligation]));
+    else questions.add(obligation);
   }
 
   /** A reply; says who owes nothing for this message any more. */
@@ -88,21 +122,24 @@ export class Obligations {
 
   clear(): void {
     this.#open.clear();
+    this.#questions.clear();
     this.#person = 0;
   }
 
   encode(): unknown[] {
-    return [...this.#open.values()].map(({ id, ordinal, ts, owed }) => [
+    return [...this.#open.values()].map(({ id, ordinal, ts, asker, owed }) => [
       id,
       ordinal,
       ts,
+      asker.author,
+      asker.generation,
       [...owed].map(([recipient, { generation, noticed }]) => [recipient, generation, noticed]),
     ]);
   }
 
   decode(encoded: readonly SavedObligation[]): void {
-    for (const [id, ordinal, ts, owed] of encoded) {
-      this.add(id, ordinal, ts, owed);
+    for (const [id, ordinal, ts, author, generation, owed] of encoded) {
+      this.add(id, ordinal, ts, { author, generation }, owed);
       for (const [recipient, , noticed] of owed) if (noticed) this.noticed(id, recipient);
     }
   }
@@ -112,5 +149,13 @@ export class Obligations {
       if (obligation.owed.delete(recipient) && recipient === "user") this.#person -= 1;
     }
     if (obligation.owed.size === 0) this.#open.delete(obligation.id);
+    if ([...obligation.owed.keys()].some(isPerson)) return;
+    const key = askerKey(obligation.asker);
+    const questions = this.#questions.get(key);
+    if (questions?.delete(obligation) === true && questions.size === 0) this.#questions.delete(key);
   }
+}
+
+function askerKey({ author, generation }: Asker): string {
+  return `${author}/${generation}`;
 }

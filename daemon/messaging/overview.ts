@@ -3,6 +3,7 @@
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { StoredActor } from "../../shared/model.ts";
+import { NOT_CONNECTED } from "../../shared/names.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { CallContext } from "../../shared/operations/caller.ts";
 import type { InputOf, ResultOf } from "../../shared/operations/registry.ts";
@@ -34,33 +35,62 @@ export function presenceOf(rooms: Rooms, room: GroupRoom, sessions: Sessions, ac
     (latest, { lastCall }) => (latest === null || lastCall > latest ? lastCall : latest),
     null,
   );
+  const now = doing(room, actor, living);
   return {
-    ...doing(room, actor, living),
+    ...now,
     last_activity: lastActivity,
-    attention: false,
+    attention: now.state === "waiting",
     ...counts,
   };
 }
 
-function doing(
-  room: GroupRoom,
-  actor: StoredActor,
-  sessions: Session[],
-): Pick<Presence, "state" | "reason" | "since"> {
+type Doing = Pick<Presence, "state" | "reason" | "since">;
+
+/**
+ * A request of it that the person hasn't answered, made since it last took something, makes it wait for them, also when its process has
+ * gone. What it took is worked on until it waits for more; when it says nothing for long and something of that is still open, it stalls.
+ */
+function doing(room: GroupRoom, actor: StoredActor, sessions: Session[]): Doing {
   if (!actor.enabled) return { state: "stopped", reason: "disabled", since: null };
   const { state } = room.group.record;
   if (!room.handsOut) return { state: "stopped", reason: `the Group is ${state}`, since: null };
   const [newest] = sessions.sort((a, b) => (a.lastCall < b.lastCall ? 1 : -1));
-  if (newest === undefined) return { state: "stopped", reason: "no session", since: null };
+  const question = room.projection.obligations.questionOf(actor.id, actor.generation);
+  const tookSince = sessions.some(({ took, tookAt }) => took > 0 && (tookAt ?? "") > (question?.ts ?? ""));
+  if (question !== undefined && !tookSince) {
+    const reason = newest === undefined ? `asks you for a reply; ${NOT_CONNECTED}` : "asks you for a reply";
+    return { state: "waiting", reason, since: question.ts };
+  }
+  if (newest === undefined) return absent(room, actor);
   const took = sessions.reduce((sum, session) => sum + session.took, 0);
-  if (took > 0) {
-    const reason = took === 1 ? "took 1 message" : `took ${took} messages`;
-    return { state: "working", reason, since: newest.lastCall };
+  if (took === 0 || sessions.every(({ took: taken, isQuiet }) => taken === 0 || isQuiet)) {
+    if (took > 0 && isOpen(room, actor, sessions)) {
+      return { state: "stalled", reason: `took ${messages(took)}, then silence`, since: newest.lastCall };
+    }
+    if (sessions.some(({ isWaiting }) => isWaiting)) {
+      return { state: "idle", reason: "waits for messages", since: newest.lastCall };
+    }
+    return { state: "idle", reason: "connected", since: newest.since };
   }
-  if (sessions.some(({ isWaiting }) => isWaiting)) {
-    return { state: "idle", reason: "waits for messages", since: newest.lastCall };
-  }
-  return { state: "idle", reason: "connected", since: newest.since };
+  return { state: "working", reason: `took ${messages(took)}`, since: newest.lastCall };
+}
+
+/** Something that it took isn't acknowledged, or somebody waits for its reply. */
+function isOpen(room: GroupRoom, actor: StoredActor, sessions: readonly Session[]): boolean {
+  return (
+    sessions.some(({ batches }) => batches.size > 0) ||
+    room.projection.obligations.owes(actor.id, actor.generation)
+  );
+}
+
+function absent(room: GroupRoom, actor: StoredActor): Doing {
+  const again = room.queueOf(actor)?.claimed.size ?? 0;
+  const reason = again === 0 ? "" : `; ${messages(again)} will be handed out again`;
+  return { state: "unavailable", reason: `${NOT_CONNECTED}${reason}`, since: room.desk(actor.id).leftAt };
+}
+
+function messages(count: number): string {
+  return count === 1 ? "1 message" : `${count} messages`;
 }
 
 export function bootstrap(

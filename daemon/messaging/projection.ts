@@ -30,7 +30,7 @@ function record(value: unknown): Data {
 
 export class MessageProjection implements Projection {
   readonly name = "messages";
-  readonly version = 1;
+  readonly version = 2;
   readonly obligations = new Obligations();
   readonly #queues = new Map<string, ActorQueue>();
   /** Cursors of generations that ended. */
@@ -181,6 +181,7 @@ export class MessageProjection implements Projection {
     if (replyTo !== "") {
       const generation = event.string("sender_generation") ?? "";
       const author = authorOf(by, event.string("source_user_id"));
+      this.#askedBy(replyTo);
       this.#closed(replyTo, this.obligations.replied(replyTo, author, generation));
     }
     const { mode, destination, instance, audience } = this.#address(event);
@@ -196,7 +197,7 @@ export class MessageProjection implements Projection {
             generation,
           ] as const,
       );
-      this.obligations.add(id, ordinal, event.ts, owing);
+      this.#asked(event, ordinal, owing);
       return;
     }
     for (const { recipient, generation, name } of audience) {
@@ -217,8 +218,19 @@ export class MessageProjection implements Projection {
     }
     if (mode === "request_reply") {
       const owing = audience.map(({ recipient, generation }) => [recipient, generation] as const);
-      this.obligations.add(id, ordinal, event.ts, owing);
+      this.#asked(event, ordinal, owing);
     }
+  }
+
+  #asked(
+    event: EventHead,
+    ordinal: number,
+    owing: readonly (readonly [recipient: string, generation: string])[],
+  ): void {
+    const author = authorOf(event.by, event.string("source_user_id"));
+    const generation = event.string("sender_generation") ?? "";
+    this.obligations.add(event.id, ordinal, event.ts, { author, generation }, owing);
+    if (generation !== "") this.#touched.add(author);
   }
 
   /** A Group has few different ones: a rebuild parses each once. */
@@ -287,6 +299,7 @@ export class MessageProjection implements Projection {
 
   #cancelled(data: Data): void {
     const source = string(data.source_event_id);
+    this.#askedBy(source);
     this.#closed(source, this.obligations.cancelled(source, strings(data.recipients)));
   }
 
@@ -313,6 +326,12 @@ export class MessageProjection implements Projection {
       this.#ended.set(name, queue.cursorOrdinal);
     }
     this.#touched.add(actor);
+  }
+
+  /** Something changes for whoever asked with this message. */
+  #askedBy(source: string): void {
+    const asker = this.obligations.get(source)?.asker;
+    if (asker !== undefined && asker.generation !== "") this.#touched.add(asker.author);
   }
 
   #closed(source: string, recipients: readonly string[]): void {

@@ -8,6 +8,7 @@ import type { GroupCounts } from "../groups/handlers.ts";
 import type { LaunchTokens } from "../groups/launch-tokens.ts";
 import type { GroupRegistry } from "../groups/registry.ts";
 import type { Placed, Projection } from "../ledger/types.ts";
+import { timestamp } from "../platform/clock.ts";
 import { errorFields } from "../platform/log.ts";
 import { type BlobReading, BlobStore, describeAttachment } from "./blobs.ts";
 import { cancelReplyRequest } from "./cancellation.ts";
@@ -97,6 +98,7 @@ export class Messaging implements Rooms {
     this.#sessions = new Sessions({
       clock: deps.clock,
       ended: (session) => this.#sessionEnded(session),
+      quiet: ({ identity }) => this.#tellPresence(identity.group_id, identity.actor_id),
     });
     this.#cross = new CrossGroup(this, deps);
     this.#sending = new Sending(this, deps, this.#cross);
@@ -282,6 +284,7 @@ export class Messaging implements Rooms {
     this.#projections.delete(group_id);
     const blobs = new BlobStore(this.#deps, group.paths.blobs, this.#quota.group());
     const room = new GroupRoom(group, projection, blobs, this.#remote);
+    room.isHeld = (actor_id, batch_id) => this.#sessions.isHeld({ group_id, actor_id }, batch_id);
     const notices = new Notices(room, this.#deps);
     const unfollow = group.ledger.follow((placed) => this.#appended(room, notices, placed));
     this.#attached.set(group_id, { room, notices, unfollow });
@@ -338,7 +341,11 @@ export class Messaging implements Rooms {
   #sessionEnded(session: Session): void {
     const { group_id, actor_id } = session.identity;
     const attached = this.#attached.get(group_id);
-    if (attached?.room.desk(actor_id).mail.release(session) === true) attached.notices.reconsider();
+    if (attached !== undefined) {
+      const desk = attached.room.desk(actor_id);
+      desk.leftAt = timestamp(this.#deps.clock);
+      if (desk.mail.release(session)) attached.notices.reconsider();
+    }
     attached?.room.wake(actor_id);
     this.#tellPresence(group_id, actor_id);
   }

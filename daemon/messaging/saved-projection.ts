@@ -22,7 +22,15 @@ const SavedQueue = z.tuple([
 ]);
 export type SavedQueue = z.infer<typeof SavedQueue>;
 
-const SavedObligation = z.tuple([z.string(), Ordinal, z.string(), z.array(Owed)]);
+const SavedObligation = z.tuple([
+  z.string(),
+  Ordinal,
+  z.string(),
+  /** Who asked, in its generation. */
+  z.string(),
+  z.string(),
+  z.array(Owed),
+]);
 export type SavedObligation = z.infer<typeof SavedObligation>;
 
 export const SavedProjection = z.strictObject({

@@ -35,8 +35,11 @@ export interface Session {
   readonly batches: Map<string, BatchState>;
   /** A read waits for messages. */
   isWaiting: boolean;
-  /** What the last batch held, until the session waits again. */
+  /** What the last batch held, until the session waits again, and when it was taken. */
   took: number;
+  tookAt: string | null;
+  /** It took something and hasn't called for long. */
+  isQuiet: boolean;
   /** Why the session is over; null while it lives. Calls under way end with the refusal, or empty without one. */
   over: { refusal: Refusal | null } | null;
 }
@@ -55,13 +58,17 @@ export interface SessionsOptions {
   clock: Clock;
   /** The session is over and holds nothing any more. */
   ended: (session: Session) => void;
+  /** `isQuiet` changed. */
+  quiet: (session: Session) => void;
 }
 
 const IDLE_MS = LIMITS.actorSession.idleSeconds * 1000;
+const QUIET_MS = LIMITS.actorSession.quietSeconds * 1000;
 
 export class Sessions {
   readonly #clock: Clock;
   readonly #ended: SessionsOptions["ended"];
+  readonly #quiet: SessionsOptions["quiet"];
   readonly #byKey = new Map<string, Kept>();
   readonly #byActor = new Map<string, Set<Kept>>();
   readonly #byBatch = new Map<string, Kept>();
@@ -69,6 +76,7 @@ export class Sessions {
   constructor(options: SessionsOptions) {
     this.#clock = options.clock;
     this.#ended = options.ended;
+    this.#quiet = options.quiet;
   }
 
   /** A connection holds the session; `ended` is called when it is ended from here. Throws limit_reached. */
@@ -90,6 +98,7 @@ export class Sessions {
     const session = this.#session(identity, name);
     session.lastCallAt = this.#clock.monotonic();
     session.lastCall = timestamp(this.#clock);
+    this.#hush(session, false);
     return session;
   }
 
@@ -172,6 +181,8 @@ export class Sessions {
       batches: new Map(),
       isWaiting: false,
       took: 0,
+      tookAt: null,
+      isQuiet: false,
       over: null,
       lifelines: new Set(),
       calls: 0,
@@ -190,13 +201,21 @@ export class Sessions {
     session.timer = this.#clock.after(
       milliseconds,
       () => {
-        const left = session.lastCallAt + IDLE_MS - this.#clock.monotonic();
+        const since = this.#clock.monotonic() - session.lastCallAt;
+        const left = IDLE_MS - since;
+        this.#hush(session, session.took > 0 && session.calls === 0 && since >= QUIET_MS);
         if (session.lifelines.size > 0 || session.calls > 0) this.#watch(session, IDLE_MS);
         else if (left > 0) this.#watch(session, left);
         else this.#end(session);
       },
       { background: true },
     );
+  }
+
+  #hush(session: Kept, isQuiet: boolean): void {
+    if (session.isQuiet === isQuiet) return;
+    session.isQuiet = isQuiet;
+    this.#quiet(session);
   }
 
   #end(session: Kept, refusal: Refusal | null = null): void {

@@ -5,7 +5,7 @@
 import type { LedgerEvent } from "../../shared/events.ts";
 import type { MessageStatus } from "../../shared/operations/messages.ts";
 import type { GroupRoom } from "./group-room.ts";
-import { EVENTS, HANDED_BACK } from "./kinds.ts";
+import { EVENTS, HANDED_BACK, SESSION_ENDED } from "./kinds.ts";
 import { authorOf, isRemote, remoteAuthor } from "./message-event.ts";
 import { isReplyOf } from "./obligations.ts";
 
@@ -124,6 +124,10 @@ export class MessageStatuses {
     const state = last.data.state as DeliveryStatus["state"];
     const { ts } = last;
     if (ended && state === "claimed") return { state: "ambiguous", reason: "actor_removed", ts };
+    const { transport, batch_id } = last.data;
+    if (state === "claimed" && transport === "external" && !this.#room.isHeld(recipient, String(batch_id))) {
+      return { state, reason: SESSION_ENDED, ts };
+    }
     return { state, reason: typeof last.data.reason === "string" ? last.data.reason : "", ts };
   }
 

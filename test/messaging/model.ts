@@ -193,12 +193,12 @@ export class MessagingModel {
     for (const key of this.#held.keys()) if (key.startsWith(`${actor}/`)) this.#held.delete(key);
   }
 
-  /** Which Mail was handed out is forgotten. */
+  /** Which session had which Mail is forgotten, not that it was handed out. */
   restarted(): void {
     this.#held.clear();
     for (const { recipients } of this.messages) {
       for (const one of recipients) {
-        if (one.state === "unread") Object.assign(one, { batch: null, handedOut: false });
+        if (one.state === "unread") one.batch = null;
       }
     }
   }

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import type { LedgerEvent } from "../../shared/events.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { MessageStatus } from "../../shared/operations/messages.ts";
+import { actorReason, actorWords } from "../../webview/state/actor-words.ts";
 import { alike, deliveries } from "../../webview/state/delivery-words.ts";
 import { eventWords } from "../../webview/state/event-words.ts";
 import { excerpt, flatten } from "../../webview/state/excerpt.ts";
@@ -69,6 +70,14 @@ describe("delivery in words", () => {
   });
 
   it("offers another delivery only where one failed or wasn't confirmed, and somebody is there to take it", () => {
+    const left = {
+      ...NOTHING,
+      delivery_status: { a: { state: "claimed" as const, reason: "session_ended", ts } },
+    };
+    assert.deepEqual(
+      deliveries(left, sent, upper)[0]?.words.map(({ word, fact }) => [word, fact]),
+      [["claimed, comes again", "Handed to A, who left without confirming it. It will be handed out again."]],
+    );
     const again = (state: "accepted" | "claimed" | "failed" | "ambiguous", reason = "") =>
       deliveries({ ...NOTHING, delivery_status: { a: { state, reason, ts } } }, sent, upper)[0]?.again;
     assert.deepEqual([again("accepted"), again("failed"), again("ambiguous")], ["no", "failed", "ambiguous"]);
@@ -205,6 +214,22 @@ describe("events in words", () => {
     assert.equal(say("system.notify", { ...notice, target_actor_id: "user" }), "Reply owed: Answer it.");
     assert.equal(say("system.notify", { ...notice, target_actor_id: null }), "Reply owed: Answer it.");
     assert.equal(say("something.new_kind", {}, "lead"), "lead: something new kind");
+  });
+});
+
+describe("an Actor's state", () => {
+  const say = (state: ActorWithPresence["presence"]["state"], reason: string) =>
+    `${actorWords({ state, reason }).word} · ${actorReason({ state, reason })}`;
+
+  it("is a word and, where it leaves a question, the reason", () => {
+    assert.equal(say("idle", "connected"), "idle · ");
+    assert.equal(say("waiting", "asks you for a reply"), "waiting for you · asks you for a reply");
+    assert.equal(say("unavailable", "not connected"), "not connected · ");
+    assert.equal(
+      say("unavailable", "not connected; 1 message will be handed out again"),
+      "not connected · 1 message will be handed out again",
+    );
+    assert.equal(say("unavailable", "no terminal"), "unavailable · no terminal");
   });
 });
 

@@ -59,7 +59,7 @@ class ActorsElement extends View {
   }
 
   #row(actor: ActorWithPresence) {
-    const words = actorWords(actor.presence.state);
+    const words = actorWords(actor.presence);
     const { presence } = actor;
     const waiting = [
       presence.pending > 0 ? `${presence.pending} pending` : "",

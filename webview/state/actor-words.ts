@@ -1,4 +1,6 @@
 /** An Actor's state as its row says it. The daemon decides the state; this only finds the words. */
+
+import { NOT_CONNECTED } from "../../shared/names.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { IconName } from "../icons.ts";
 import type { Tone } from "./delivery-words.ts";
@@ -16,16 +18,25 @@ const WORDS: Record<State, { icon: IconName; word: string; tone: Tone }> = {
   unavailable: { icon: "circle-slash", word: "unavailable", tone: "quiet" },
 };
 
-export function actorWords(state: State): { icon: IconName; word: string; tone: Tone } {
-  return WORDS[state];
+interface Presence {
+  state: State;
+  reason: string;
+}
+
+export function actorWords({ state, reason }: Presence): { icon: IconName; word: string; tone: Tone } {
+  const isAbsent = state === "unavailable" && reason.startsWith(NOT_CONNECTED);
+  return isAbsent ? { ...WORDS.unavailable, word: NOT_CONNECTED } : WORDS[state];
 }
 
 /** Reasons that the word itself says already. */
-const SAID = new Set(["", "connected", "disabled", "works", "working"]);
+const SAID = new Set(["", "connected", "disabled", "works", "working", NOT_CONNECTED]);
 
 /** Why it is in that state, where the word alone leaves a question. */
-export function actorReason(presence: { reason: string }): string {
-  return SAID.has(presence.reason) ? "" : presence.reason;
+export function actorReason({ state, reason }: Presence): string {
+  if (SAID.has(reason)) return "";
+  return state === "unavailable" && reason.startsWith(`${NOT_CONNECTED}; `)
+    ? reason.slice(NOT_CONNECTED.length + 2)
+    : reason;
 }
 
 /** The name people see: the title where there is one, else the id. */

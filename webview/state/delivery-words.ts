@@ -46,9 +46,12 @@ function deliveryWord(who: string, status: Delivery, mail: boolean): DeliveryWor
     case "claimed":
       return {
         icon: "sync",
-        word: "claimed",
+        word: status.reason === "session_ended" ? "claimed, comes again" : "claimed",
         tone: "quiet",
-        fact: `Handed to ${who}, who hasn't confirmed it yet.`,
+        fact:
+          status.reason === "session_ended"
+            ? `Handed to ${who}, who left without confirming it. It will be handed out again.`
+            : `Handed to ${who}, who hasn't confirmed it yet.`,
         ts,
       };
     case "accepted":
