@@ -107,6 +107,54 @@ export const LIMITS = {
     sessionIdleSeconds: 3600,
     settleSeconds: 2,
   },
+  /** The runtime activity channel (runtime-activity.md, "Limits"). */
+  activity: {
+    /** Records that one Group keeps. */
+    records: 256,
+    recordSeconds: 300,
+    /** Ended activities that a fresh snapshot shows. */
+    snapshotSeconds: 15,
+    browser: { activeSeconds: 300, completedSeconds: 8, stuckSeconds: 60, records: 256 },
+    hook: {
+      payloadBytes: 1 * MiB,
+      waitSeconds: 3,
+      /** Events of one Actor that may wait for the disk. */
+      pending: 256,
+    },
+    /** Ids that each fence remembers per Actor: used operations, seen turns, ended sessions, subagents. */
+    remembered: { operations: 4096, turns: 256, sessions: 32, subagents: 256 },
+    /** A working Actor whose terminal and hooks are silent this long isn't called working any more. */
+    silenceSeconds: 120,
+  },
+  /** Terminals of Actors that the daemon runs. */
+  terminal: {
+    columns: 120,
+    rows: 32,
+    columnsMax: 500,
+    rowsMax: 300,
+    scrollbackLines: 5000,
+    /** Output that may wait to be drawn on the daemon's own screen before the process waits. */
+    backlogBytes: 8 * MiB,
+    /** Output that a viewer may not have acknowledged; beyond it the viewer gets a fresh screen instead. */
+    windowBytes: 512 * KiB,
+    inputBytes: 64 * KiB,
+    viewers: 32,
+    /** A process that was told to end has this long before it is killed. */
+    stopSeconds: 5,
+  },
+  prompt: {
+    /** Messages of one prompt, and the bytes at which a batch ends. */
+    messages: 20,
+    batchBytes: 96 * KiB,
+    /** After it was handed over, an idle runtime has this long to prove that it took a prompt. */
+    evidenceSeconds: 20,
+    /** A busy one queues it; after this long nothing is expected any more. */
+    busySeconds: 3600,
+    /** From then on a start without a sign of reading is called one. */
+    readySeconds: 30,
+    /** After a key of a person, nothing is put into what they may be writing. */
+    typingSeconds: 3,
+  },
   /** The daemon's log; one older file of this size stays beside it. */
   log: { fileBytes: 4 * MiB },
   direct: {
