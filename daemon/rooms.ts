@@ -1,5 +1,6 @@
 /** The rooms of an open Home, built in order and closed in the opposite one. */
 
+import { Connect } from "./connect/room.ts";
 import { AccessTokens } from "./groups/access-tokens.ts";
 import { summaryOf } from "./groups/group-view.ts";
 import { LaunchTokens } from "./groups/launch-tokens.ts";
@@ -27,6 +28,7 @@ export interface Rooms {
   launchTokens: LaunchTokens;
   accessTokens: AccessTokens;
   messaging: Messaging;
+  connect: Connect;
   sessions: BrowserSessions;
   hub: StreamHub;
   /** Finishes what was acknowledged and closes everything. */
@@ -54,6 +56,9 @@ export async function openRooms(platform: Platform, home: Home): Promise<Rooms> 
     path: paths.webSessions,
     tokens: accessTokens,
   });
+  const { identity } = home;
+  const connect = await Connect.open({ ...platform, paths, identity, registry, rooms: messaging });
+  messaging.useRemote(connect.remote);
   await messaging.start(registry, launchTokens);
   const hub = new StreamHub({
     clock,
@@ -79,9 +84,11 @@ export async function openRooms(platform: Platform, home: Home): Promise<Rooms> 
     launchTokens,
     accessTokens,
     messaging,
+    connect,
     sessions,
     hub,
     async close() {
+      await connect.close();
       messaging.close();
       await registry.close();
       await accessTokens.close();

@@ -1,6 +1,7 @@
 /** All operations by name. Rooms provide the handlers; this table is what ports, docs and tests go by. */
 import { accessOperations } from "./access.ts";
 import { actorOperations } from "./actors.ts";
+import { connectOperations } from "./connect.ts";
 import type { OperationContract } from "./contract.ts";
 import { directOperations } from "./direct.ts";
 import { groupOperations } from "./groups.ts";
@@ -14,6 +15,7 @@ const all = [
   ...messageOperations,
   ...ledgerOperations,
   ...accessOperations,
+  ...connectOperations,
   ...directOperations,
   ...systemOperations,
 ] as const;
