@@ -6,11 +6,11 @@
 import { chmodSync, existsSync, realpathSync } from "node:fs";
 import { hostname } from "node:os";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { Refusal } from "../shared/errors.ts";
 import { DEFAULT_WEB_HOST, DEFAULT_WEB_PORT, ENVIRONMENT } from "../shared/names.ts";
 import type { HandlersOf } from "../shared/operations/handlers.ts";
 import type { OperationName } from "../shared/operations/registry.ts";
 import { PRODUCT_VERSION } from "../shared/version.ts";
+import { Receiver } from "./connect/receiver.ts";
 import { Direct } from "./direct/direct.ts";
 import { directHandlers } from "./direct/handlers.ts";
 import { TlsLinks } from "./direct/tls-links.ts";
@@ -131,7 +131,8 @@ interface Parts {
 
 async function serve(parts: Parts): Promise<RunningDaemon> {
   const { options, files, clock, random, network, projects, home, log, rooms } = parts;
-  const { registry, launchTokens, accessTokens, activity, messaging, runtimes, sessions, hub } = rooms;
+  const { registry, launchTokens, accessTokens, activity, messaging, runtimes, connect, sessions, hub } =
+    rooms;
   const requestIds = new RequestIds(random);
   const links = new LoginLinks({ clock, random });
   /** A token of a process that this daemon runs counts while that process lives. */
@@ -152,6 +153,14 @@ async function serve(parts: Parts): Promise<RunningDaemon> {
     tellEnded = resolve;
   });
 
+  const receiver = new Receiver({
+    clock,
+    log,
+    identity: home.identity,
+    registry,
+    rooms: messaging,
+    authorities: connect.authorities,
+  });
   const direct = await Direct.open({
     files,
     clock,
@@ -163,8 +172,9 @@ async function serve(parts: Parts): Promise<RunningDaemon> {
     hostname: hostname(),
     interfaces: () => network.interfaces(),
     findGroup: (groupId) => registry.find(groupId)?.record ?? null,
-    receiver: () => ({ receive: () => Promise.reject(new Refusal("shutting_down")) }),
+    receiver,
   });
+  connect.add(direct.authority, direct.transport);
   registry.onGone((groupId) => direct.retireGroup(groupId));
 
   const manualOrigin = (): string | null => {
@@ -291,6 +301,7 @@ async function serve(parts: Parts): Promise<RunningDaemon> {
     ...activity.handlers(),
     ...runtimes.handlers(),
     ...messaging.handlers(),
+    ...connect.handlers(),
     ...directHandlers(direct),
     ...accessHandlers({
       links,
@@ -351,6 +362,7 @@ async function serve(parts: Parts): Promise<RunningDaemon> {
       ];
       hub.close();
       dispatcher.close();
+      await receiver.close();
       await direct.close();
       (await mcp)?.close();
       local.finish();
@@ -389,6 +401,7 @@ async function serve(parts: Parts): Promise<RunningDaemon> {
     log.warn("web listener", errorFields(error));
   }
   await direct.start();
+  connect.start();
   await restoreExhibit(exhibit, home.settings.value.exhibit, log);
   await network.listen(local.server, { path: home.lock.socket });
   if (!parts.windows) chmodSync(home.lock.socket, 0o600);

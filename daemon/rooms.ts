@@ -1,6 +1,7 @@
 /** The rooms of an open Home, built in order and closed in the opposite one. */
 
 import { Activity } from "./activity/activity.ts";
+import { Connect } from "./connect/room.ts";
 import { AccessTokens } from "./groups/access-tokens.ts";
 import { summaryOf } from "./groups/group-view.ts";
 import { LaunchTokens } from "./groups/launch-tokens.ts";
@@ -44,6 +45,7 @@ export interface Rooms {
   activity: Activity;
   messaging: Messaging;
   runtimes: Runtimes;
+  connect: Connect;
   sessions: BrowserSessions;
   hub: StreamHub;
   /** Finishes what was acknowledged and closes everything. */
@@ -87,6 +89,9 @@ export async function openRooms(platform: Platform, home: Home, surroundings: Su
     reports: activity,
   });
   activity.start(registry, runtimes);
+  const { identity } = home;
+  const connect = await Connect.open({ ...platform, paths, identity, registry, rooms: messaging });
+  messaging.useRemote(connect.remote);
   await messaging.start(registry, launchTokens);
   await runtimes.open();
   const hub = new StreamHub({
@@ -120,10 +125,12 @@ export async function openRooms(platform: Platform, home: Home, surroundings: Su
     activity,
     messaging,
     runtimes,
+    connect,
     sessions,
     hub,
     async close() {
       await runtimes.close();
+      await connect.close();
       await activity.close();
       messaging.close();
       await registry.close();

@@ -21,6 +21,16 @@ const entries = {
     sentence: "The arguments don't fit the operation.",
     remedy: "Correct it and send it again.",
   },
+  connect_instance_required: {
+    status: 400,
+    sentence: "A Group of another instance was named without its instance.",
+    remedy: "Name the instance, too; 'svc connect' lists both.",
+  },
+  connect_target_group_required: {
+    status: 400,
+    sentence: "The instance was named without one of its Groups.",
+    remedy: "Choose one of the Groups in details.external_groups, or one that 'svc connect' lists.",
+  },
   invalid_message_mode: {
     status: 400,
     sentence: "The message mode isn't one of send, request_reply and mail, or isn't allowed here.",
@@ -121,6 +131,11 @@ const entries = {
     sentence: "The request isn't one of a connection that is in force now.",
     remedy: "Check on both sides that the connection is approved and the clocks are right.",
   },
+  connect_not_granted: {
+    status: 403,
+    sentence: "There is no connection in force to that Group.",
+    remedy: "Look at 'svc connect' for the Groups that this one may write to.",
+  },
   csrf_denied: {
     status: 403,
     sentence: "The request lacks the session's CSRF token.",
@@ -195,6 +210,21 @@ const entries = {
     status: 409,
     sentence: "This request was received before.",
     remedy: "Send a new one with an id of its own.",
+  },
+  outbox_full: {
+    status: 409,
+    sentence: "Too much waits for other instances already.",
+    remedy: "Wait until some of it has arrived; details name the limit.",
+  },
+  connect_receipt_required: {
+    status: 409,
+    sentence: "The message hasn't arrived on the other instance, so nothing can follow it there.",
+    remedy: "Wait until it is sent, or send a new message.",
+  },
+  connect_reply_expired: {
+    status: 409,
+    sentence: "The time for replies to that message is over.",
+    remedy: "Send a new message.",
   },
   already_exists: {
     status: 409,
@@ -315,6 +345,16 @@ const entries = {
   },
   group_unavailable: { status: 503, sentence: "The Group can't be opened.", remedy: "Follow 'svc doctor'." },
   shutting_down: { status: 503, sentence: "The daemon is shutting down.", remedy: "Try again in a moment." },
+  connect_unavailable: {
+    status: 503,
+    sentence: "The connection to that Group can't be confirmed at present.",
+    remedy: "Try again when it is confirmed; 'svc connect' shows its state.",
+  },
+  connect_catalog_unavailable: {
+    status: 503,
+    sentence: "The other Group's Actors aren't known yet.",
+    remedy: "Try again when the other instance was reachable once.",
+  },
   overloaded: { status: 503, sentence: "Too much is waiting already.", remedy: "Try again in a moment." },
   storage_full: {
     status: 507,

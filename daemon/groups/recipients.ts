@@ -8,10 +8,19 @@
  */
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
-import type { MessageMode, StoredActor, StoredGroup } from "../../shared/model.ts";
+import type { GroupSettings, MessageMode, StoredActor } from "../../shared/model.ts";
 
 /** `remote` stands for a sender that is no Actor of this Group. */
 export type Sender = { kind: "user" } | { kind: "actor"; actor_id: string } | { kind: "remote" };
+
+/** What matters of an Actor: those of other instances are known by this alone. */
+type Addressable = Pick<StoredActor, "id" | "title" | "enabled" | "generation">;
+
+/** A Group as its recipients are found; the foreman stands first. */
+export interface RecipientGroup {
+  actors: readonly Addressable[];
+  settings: Pick<GroupSettings, "default_send_to">;
+}
 
 export interface Audience {
   /** `["user"]`, or Actor ids in order of mention. */
@@ -27,7 +36,7 @@ export interface RecipientRequest {
   sender: Sender;
 }
 
-const ALIASES: Record<string, (actor: StoredActor, place: number) => boolean> = {
+const ALIASES: Record<string, (actor: Addressable, place: number) => boolean> = {
   "@all": () => true,
   "@peers": (_actor, place) => place > 0,
   "@foreman": (_actor, place) => place === 0,
@@ -38,7 +47,7 @@ function fold(title: string): string {
   return title.normalize("NFC").trim().toLowerCase();
 }
 
-function named(actors: readonly StoredActor[], recipient: string): StoredActor {
+function named(actors: readonly Addressable[], recipient: string): Addressable {
   const byId = actors.find((actor) => actor.id === recipient);
   if (byId !== undefined) return byId;
   const folded = fold(recipient);
@@ -56,12 +65,12 @@ function named(actors: readonly StoredActor[], recipient: string): StoredActor {
 
 /** Everybody the written recipients mean, each once, in order of mention. */
 function collect(
-  record: StoredGroup,
+  record: RecipientGroup,
   recipients: readonly string[],
   { mode, sender }: RecipientRequest,
-): Set<StoredActor> {
+): Set<Addressable> {
   const { actors } = record;
-  const found = new Set<StoredActor>();
+  const found = new Set<Addressable>();
   let disabled = 0;
   for (const recipient of recipients) {
     const alias = Object.hasOwn(ALIASES, recipient) ? ALIASES[recipient] : undefined;
@@ -90,7 +99,7 @@ function collect(
  * The concrete audience. Throws Refusal mixed_recipient_kinds, mail_requires_actor_recipient, invalid_recipient,
  * concrete_recipients_required or no_enabled_recipients (MSG-053, MSG-054, MSG-055, LIM-030).
  */
-export function resolveRecipients(record: StoredGroup, request: RecipientRequest): Audience {
+export function resolveRecipients(record: RecipientGroup, request: RecipientRequest): Audience {
   const { to, mode } = request;
   const written = to.length > 0 ? to : [record.settings.default_send_to === "foreman" ? "@foreman" : "@all"];
   if (written.includes("user")) {

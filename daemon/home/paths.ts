@@ -49,6 +49,11 @@ export interface HomePaths {
   /** Direct relations with the listener's setting; holds invitations. */
   directConnections: string;
   directStatus: string;
+  connect: {
+    /** Active records, one directory per target instance. */
+    outbox: string;
+    catalog: string;
+  };
   groups: string;
   group(group_id: string): GroupPaths;
 }
@@ -99,6 +104,10 @@ export function homePaths(root: string): HomePaths {
     secrets: join(root, "secrets"),
     directConnections: join(root, "direct_connections.json"),
     directStatus: join(root, "state", "connect", "direct_status.json"),
+    connect: {
+      outbox: join(root, "state", "connect", "outbox"),
+      catalog: join(root, "state", "connect", "catalog"),
+    },
     groups,
     group: (group_id) => groupPaths(join(groups, group_id)),
   };

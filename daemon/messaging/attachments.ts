@@ -35,6 +35,14 @@ export function checkBody(said: Said): void {
   }
 }
 
+/** What a way of sending demands of its files. */
+export interface FileRules {
+  /** All files together; no more than one byte beyond is ever read. */
+  totalBytes?: number;
+  /** Paths lie in the attached scopes, whoever calls. */
+  scopesOnly?: boolean;
+}
+
 /**
  * Uploads that are here and files at paths, streamed in, for the message that `append` writes. Throws invalid_attachments, invalid_path,
  * scope_not_attached, too_large, storage_full or storage_failed, or what `append` throws; the files wait then, and go with other orphans.
@@ -45,10 +53,11 @@ export async function withAttachments<Result>(
   said: Said,
   caller: Caller,
   append: (attachments: Attachment[]) => Promise<Result>,
+  rules: FileRules = {},
 ): Promise<Result> {
   if (!carriesFiles(said)) return append([]);
   const { count } = room.ledger;
-  const attachments = await gather(room, projects, said, caller, count);
+  const attachments = await gather(room, projects, said, caller, count, rules);
   const digests = attachments.map(({ sha256 }) => sha256);
   return room.blobs.send(digests, count, () => append(attachments));
 }
@@ -59,6 +68,7 @@ async function gather(
   said: Said,
   caller: Caller,
   sent_from: number,
+  { totalBytes = Number.POSITIVE_INFINITY, scopesOnly = false }: FileRules,
 ): Promise<Attachment[]> {
   const { attachments: limit } = LIMITS.message;
   if (said.attachments.length + said.paths.length > limit) {
@@ -69,16 +79,26 @@ async function gather(
     if (bytes === null) throw missing(upload.sha256);
     return describeAttachment({ sha256: upload.sha256, bytes }, upload);
   });
+  let left = totalBytes - gathered.reduce((sum, { bytes }) => sum + bytes, 0);
+  const check = (bytes: number): void => {
+    if (bytes > left) throw new Refusal("invalid_attachments", { details: { limit: totalBytes } });
+  };
+  check(0);
   const opened: { file: OpenFile; name: string }[] = [];
   try {
-    for (const path of said.paths) opened.push(openPath(room, projects, path, caller));
+    for (const path of said.paths) opened.push(openPath(room, projects, path, caller, scopesOnly));
+    check(opened.reduce((sum, { file }) => sum + file.size(), 0));
     for (const { file } of opened) {
       if (file.size() > LIMITS.attachment.uploadBytes) {
         throw new Refusal("invalid_attachments", { details: { limit: LIMITS.attachment.uploadBytes } });
       }
     }
     for (const { file, name } of opened) {
-      const blob = await room.blobs.take(fileChunks(file), sent_from);
+      // A file may grow meanwhile.
+      const end = Number.isFinite(left) ? left + 1 : undefined;
+      const blob = await room.blobs.take(fileChunks(file, 0, end), sent_from);
+      check(blob.bytes);
+      left -= blob.bytes;
       gathered.push(describeAttachment(blob, { name: shownName(name), mime_type: mimeType(name) }));
     }
   } finally {
@@ -93,8 +113,9 @@ function openPath(
   projects: ProjectFiles,
   path: string,
   caller: Caller,
+  scopesOnly: boolean,
 ): { file: OpenFile; name: string } {
-  if (caller.kind === "actor") return openInScope(projects, room.group.record.scopes, path);
+  if (caller.kind === "actor" || scopesOnly) return openInScope(projects, room.group.record.scopes, path);
   if (caller.kind !== "user" || caller.via !== "socket") {
     throw new Refusal("invalid_path", {
       specifics: "Files on the daemon's machine can't be named from a browser.",

@@ -15,9 +15,8 @@ import type { Random } from "../platform/random.ts";
 import type { ActorQueue } from "./actor-queue.ts";
 import type { BlobStore } from "./blobs.ts";
 import { MailHold } from "./mail-hold.ts";
-import type { Author } from "./message-event.ts";
+import type { Author, Said } from "./message-event.ts";
 import type { MessageProjection } from "./projection.ts";
-import type { RemoteMessages } from "./remote.ts";
 
 /** Smaller ones, for tests. */
 export interface MessagingLimits {
@@ -50,6 +49,49 @@ export interface Rooms {
   find(group_id: string): GroupRoom | undefined;
   /** Of an Actor that runs in a terminal. */
   workingState(group_id: string, actor: StoredActor): WorkingState;
+}
+
+/** An event with its place in the Group's ledger. */
+export interface Located {
+  ordinal: number;
+  event: LedgerEvent;
+}
+
+/** A reply to a message that came from or went to another instance. */
+export interface RemoteReply {
+  /** The message that is answered, as it stands here. */
+  original: Located;
+  mode: "send" | "mail" | undefined;
+  /** As written; empty for all that the original allows (RPL-010). */
+  to: readonly string[];
+}
+
+/** What messaging asks of the Connect room, which stands above it: replies and cancellations that leave this instance. */
+export interface RemoteMessages {
+  /** Whether the outbox has active work for this message or cancellation. */
+  isActive(source_event_id: string): boolean;
+  /**
+   * Queues a reply and records it here; answers its source event. Throws what sending throws, invalid_recipient for an audience that the
+   * original doesn't allow, permission_denied, or connect_receipt_required for a follow-up before the original's receipt (RPL-004).
+   */
+  reply(
+    room: GroupRoom,
+    said: Said,
+    reply: RemoteReply,
+    caller: Caller,
+    digest: string | undefined,
+  ): Promise<LedgerEvent>;
+  /** The same checks without doing anything (MSG-048). */
+  checkReply(room: GroupRoom, reply: RemoteReply, author: Author): void;
+  /** Reserves the control, then records the withdrawal here; answers its event (CAN-013). */
+  cancel(
+    room: GroupRoom,
+    original: Located,
+    caller: Caller,
+    withdrawal: { recipients: string[]; client_id: string | undefined },
+  ): Promise<LedgerEvent>;
+  /** At the start, before files are settled: records accepted messages that a crash kept out of the ledger (OUT-021). */
+  recover(room: GroupRoom): Promise<void>;
 }
 
 /** Where the Connect room is, once there is one. */

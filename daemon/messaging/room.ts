@@ -22,6 +22,7 @@ import {
   type ActorCaller,
   GroupRoom,
   type MessagingDependencies,
+  type RemoteMessages,
   type RemoteSlot,
   type Rooms,
   type WorkingState,
@@ -33,7 +34,6 @@ import { Notices } from "./notices.ts";
 import { bootstrap, countsOf, presenceOf } from "./overview.ts";
 import { MessageProjection } from "./projection.ts";
 import { Reads } from "./reads.ts";
-import type { RemoteMessages } from "./remote.ts";
 import { Sending } from "./sending.ts";
 import { type ActorIdentity, type Lifeline, type Session, Sessions } from "./sessions.ts";
 import { UploadQuota } from "./upload-quota.ts";

@@ -10,7 +10,13 @@ import { type Audience, resolveRecipients, type Sender } from "../groups/recipie
 import type { Placed } from "../ledger/types.ts";
 import { carriesFiles, checkBody, withAttachments } from "./attachments.ts";
 import { type CrossGroup, remoteId } from "./cross-group.ts";
-import { type GroupRoom, type MessagingDependencies, type Rooms, wakeGroup } from "./group-room.ts";
+import {
+  type GroupRoom,
+  type MessagingDependencies,
+  type RemoteMessages,
+  type Rooms,
+  wakeGroup,
+} from "./group-room.ts";
 import { once } from "./idempotency.ts";
 import { EVENTS } from "./kinds.ts";
 import {
@@ -22,7 +28,6 @@ import {
   messageKey,
   type Said,
 } from "./message-event.ts";
-import type { RemoteMessages } from "./remote.ts";
 
 type Sent = ResultOf<"send">;
 

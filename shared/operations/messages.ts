@@ -20,7 +20,7 @@ const Text = text(LIMITS.message.textBytes);
 const Recipient = z.string().min(1).max(LIMITS.actor.titleBytes);
 const Recipients = z.array(Recipient).max(LIMITS.message.recipients);
 /** A file that was uploaded to the Group before (`POST G/uploads` or `upload`), named by its digest. */
-const UploadReference = z.strictObject({
+export const UploadReference = z.strictObject({
   sha256: Sha256,
   name: text(LIMITS.attachment.nameBytes).min(1),
   mime_type: text(LIMITS.attachment.mimeBytes).default("application/octet-stream"),

@@ -2,6 +2,7 @@
 import { accessOperations } from "./access.ts";
 import { activityOperations } from "./activity.ts";
 import { actorOperations } from "./actors.ts";
+import { connectOperations } from "./connect.ts";
 import type { OperationContract } from "./contract.ts";
 import { directOperations } from "./direct.ts";
 import { groupOperations } from "./groups.ts";
@@ -16,6 +17,7 @@ const all = [
   ...messageOperations,
   ...ledgerOperations,
   ...accessOperations,
+  ...connectOperations,
   ...directOperations,
   ...systemOperations,
 ] as const;

@@ -7,8 +7,8 @@ import type { ConnectPeerAuthorization, ConnectPeerOperation } from "../../share
 import type { Unsigned } from "../../shared/wire/signing.ts";
 
 /** The vectors of one file in test/vectors. */
-export function vectors<Shape>(name: string): Shape {
-  return JSON.parse(readFileSync(`test/vectors/${name}.json`, "utf8")) as Shape;
+export function vectors(name: string): unknown {
+  return JSON.parse(readFileSync(`test/vectors/${name}.json`, "utf8")) as unknown;
 }
 
 class TestInstance {
@@ -30,7 +30,7 @@ class TestInstance {
   }
 }
 
-export const [ada, bob] = vectors<{ seed: string }[]>("identities").map(
+export const [ada, bob] = (vectors("identities") as { seed: string }[]).map(
   ({ seed }) => new TestInstance(Buffer.from(seed, "hex")),
 ) as [TestInstance, TestInstance];
 
@@ -38,7 +38,7 @@ export const DIRECT_ID = "direct-0b7e6a52-5d4c-4c6e-9a51-d0c5b1f1a001";
 export const EXTERNAL_ID = "0b7e6a52-5d4c-4c6e-9a51-d0c5b1f1a002";
 export type Kind = "account" | "external" | "direct";
 
-function envelope(kind: Kind) {
+function envelope(kind: Kind, delivery_id: string) {
   const end = (instance_id: string, device_id: string, group_id: string) => ({
     instance_id,
     ...(kind === "direct" ? {} : { device_id }),
@@ -47,6 +47,7 @@ function envelope(kind: Kind) {
   });
   return {
     ...(kind === "account" ? {} : { connection_id: kind === "direct" ? DIRECT_ID : EXTERNAL_ID }),
+    delivery_id,
     ...(kind === "direct" ? {} : { account_origin: "https://account.example", account_id: "acct_7" }),
     source: end(ada.instance_id, "dev_ada", "g_0123456789ab"),
     sender: { id: "claude-1", title: "", generation: "one", enabled: true, role: "foreman" as const },
@@ -57,8 +58,7 @@ function envelope(kind: Kind) {
 
 export function message(kind: Kind = "account"): ConnectMessage {
   return {
-    ...envelope(kind),
-    delivery_id: "0b7e6a52-5d4c-4c6e-9a51-d0c5b1f1a004",
+    ...envelope(kind, "0b7e6a52-5d4c-4c6e-9a51-d0c5b1f1a004"),
     recipients: [{ id: "codex", title: "", generation: "two", enabled: true, role: "peer" }],
     text: "Hello",
     format: "plain",
@@ -74,8 +74,7 @@ export function message(kind: Kind = "account"): ConnectMessage {
 
 export function cancellation(kind: Kind = "account"): ConnectCancellation {
   return {
-    ...envelope(kind),
-    delivery_id: "0b7e6a52-5d4c-4c6e-9a51-d0c5b1f1a005",
+    ...envelope(kind, "0b7e6a52-5d4c-4c6e-9a51-d0c5b1f1a005"),
     original_delivery_id: "0b7e6a52-5d4c-4c6e-9a51-d0c5b1f1a004",
     original_message_sha256: createHash("sha256").update("message").digest("hex"),
     original_source_event_id: "0b7e6a525d4c4c6e9a51d0c5b1f1a003",

@@ -1,6 +1,5 @@
 /** Ed25519 raw public keys: Certificate and CertificateVerify (RFC 7250; RFC 8446, sections 4.4.2 and 4.4.3; RFC 8410, section 4). */
-import { createPublicKey, verify } from "node:crypto";
-import { checkPublicKey } from "../../home/public-key.ts";
+import { VerifyingKey } from "../../home/public-key.ts";
 import { refusal } from "./alert.ts";
 import { decode, u16, vector } from "./codec.ts";
 import { checkAnswer, readBlock } from "./extensions.ts";
@@ -10,7 +9,6 @@ import { HANDSHAKE_TYPES, handshakeMessage } from "./messages.ts";
 /** SubjectPublicKeyInfo of an Ed25519 key up to the key: the only form there is, so it is compared byte for byte and never parsed. */
 const SPKI_PREFIX = Buffer.from("302a300506032b6570032100", "hex");
 const SPKI_BYTES = 44;
-const SIGNATURE_BYTES = 64;
 
 const CONTEXTS = {
   client: "TLS 1.3, client CertificateVerify",
@@ -88,19 +86,12 @@ export function checkCertificateVerify(
   }));
   if (scheme !== ED25519)
     throw refusal("illegal_parameter", "The peer signed by a scheme that nobody offered.");
+  let key: VerifyingKey;
   try {
-    // node:crypto accepts forgeries under keys of small order.
-    checkPublicKey(publicKey);
+    key = VerifyingKey.admit(publicKey);
   } catch {
     throw refusal("bad_certificate", "The peer's Ed25519 key is of small order or no point.");
   }
-  const key = createPublicKey({
-    key: { kty: "OKP", crv: "Ed25519", x: publicKey.toString("base64url") },
-    format: "jwk",
-  });
-  if (
-    signature.length !== SIGNATURE_BYTES ||
-    !verify(null, signedContent(signer, transcriptHash), key, signature)
-  )
+  if (!key.verify(signedContent(signer, transcriptHash), signature))
     throw refusal("decrypt_error", "The peer didn't prove that it holds its key.");
 }

@@ -1,0 +1,337 @@
+/**
+ * The outbox on disk: one owner-only file per accepted message or cancellation, replaced atomically (connect-service.md, "Active outbox
+ * record"). In memory stands what the scheduler needs; texts are read again when a job runs.
+ */
+import { join } from "node:path";
+import { Refusal } from "../../shared/errors.ts";
+import type { LedgerEvent } from "../../shared/events.ts";
+import { LIMITS } from "../../shared/limits.ts";
+import { uuidKey } from "../../shared/wire/fields.ts";
+import { type OutboxProgress, OutboxRecord, type OutboxWork } from "../../shared/wire/outbox.ts";
+import { milliseconds } from "../../shared/wire/time.ts";
+import {
+  ensureDirectory,
+  isTemporary,
+  readWhole,
+  replaceFile,
+  storageRefusal,
+  unlinkIfThere,
+} from "../home/durable.ts";
+import type { Files } from "../platform/files.ts";
+import { errorFields, type Log } from "../platform/log.ts";
+
+const SUFFIX = ".json";
+
+export interface OutboxDependencies {
+  files: Files;
+  log: Log;
+  /** `state/connect/outbox` in the Home; its parents exist. */
+  directory: string;
+}
+
+/** Active work as it stands in memory. Identity never changes; progress does, by `Outbox.update` alone. */
+export interface OutboxEntry {
+  readonly kind: OutboxWork["kind"];
+  /** Order of acceptance in this run; what an earlier run left comes first, by creation time. */
+  readonly sequence: number;
+  /** The target instance; names the record's directory. */
+  readonly peer: string;
+  readonly delivery_id: string;
+  /** Null for the same account. */
+  readonly connection_id: string | null;
+  readonly source: { readonly group_id: string; readonly device_id: string };
+  readonly target: { readonly group_id: string; readonly device_id: string };
+  readonly source_event_id: string;
+  readonly source_event_ts: string;
+  /** Milliseconds since 1970. */
+  readonly deliver_before: number;
+  /** Of a cancellation: when the original can't be admitted any more. */
+  readonly original_deliver_before: number | null;
+  /** Bytes of the source Group's blobs that it refers to. */
+  readonly blobBytes: number;
+  /** The sender's key in the source Group and the digest of what it gave; null without a `client_id`. */
+  readonly client: { readonly key: string; readonly sha256: string } | null;
+  /** An earlier run may have sent it, nobody knows when. */
+  readonly leftOver: boolean;
+  progress: Readonly<OutboxProgress>;
+}
+
+interface Usage {
+  records: number;
+  blobBytes: number;
+}
+
+/** What names a sender's retry; from the source event. */
+export type ClientKeyOf = (event: LedgerEvent) => string | null;
+
+export class Outbox {
+  readonly #deps: OutboxDependencies;
+  readonly #clientKeyOf: ClientKeyOf;
+  readonly #entries = new Map<string, OutboxEntry>();
+  readonly #bySource = new Map<string, OutboxEntry>();
+  readonly #byClient = new Map<string, OutboxEntry>();
+  readonly #usage = new Map<string, Usage>();
+  readonly #total: Usage = { records: 0, blobBytes: 0 };
+  readonly #unreadable: string[] = [];
+  #sequence = 0;
+
+  private constructor(deps: OutboxDependencies, clientKeyOf: ClientKeyOf) {
+    this.#deps = deps;
+    this.#clientKeyOf = clientKeyOf;
+  }
+
+  /**
+   * Reads every record. What can't be read stays on disk and counts as a full message (OUT-041, OUT-042). `clientKeyOf` gives the
+   * idempotency key of a source event.
+   */
+  static async open(deps: OutboxDependencies, clientKeyOf: ClientKeyOf): Promise<Outbox> {
+    const outbox = new Outbox(deps, clientKeyOf);
+    await ensureDirectory(deps.files, deps.directory);
+    const found: OutboxRecord[] = [];
+    for (const peer of deps.files.list(deps.directory).sort()) {
+      const directory = join(deps.directory, peer);
+      if (deps.files.stat(directory)?.kind !== "directory") continue;
+      for (const name of deps.files.list(directory)) {
+        if (isTemporary(name)) unlinkIfThere(deps.files, join(directory, name));
+        else if (name.endsWith(SUFFIX)) {
+          const record = outbox.#load(peer, name);
+          if (record !== null) found.push(record);
+        }
+      }
+    }
+    const createdAt = ({ work }: OutboxRecord) => milliseconds(work.data.created_at);
+    found.sort((one, other) => createdAt(one) - createdAt(other));
+    for (const record of found) outbox.#enter(record);
+    return outbox;
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** Paths of records that can't be read. */
+  get unreadable(): readonly string[] {
+    return this.#unreadable;
+  }
+
+  entries(): IterableIterator<OutboxEntry> {
+    return this.#entries.values();
+  }
+
+  bySource(source_event_id: string): OutboxEntry | undefined {
+    return this.#bySource.get(source_event_id);
+  }
+
+  /** Work that the same sender gave the same key. */
+  byClient(group_id: string, key: string): OutboxEntry | undefined {
+    return this.#byClient.get(`${group_id} ${key}`);
+  }
+
+  byDelivery(delivery_id: string): OutboxEntry | undefined {
+    return this.#entries.get(uuidKey(delivery_id));
+  }
+
+  has(entry: OutboxEntry): boolean {
+    return this.#entries.get(uuidKey(entry.delivery_id)) === entry;
+  }
+
+  /**
+   * Takes work in; durable when resolved. Throws limit_reached (details name the limit), too_large for a record over its size, storage_full
+   * or storage_failed; nothing is queued then.
+   */
+  async accept(work: OutboxWork, source_event: LedgerEvent): Promise<OutboxEntry> {
+    const record: OutboxRecord = {
+      work,
+      source_event,
+      progress: {
+        source_projected: false,
+        attempts: 0,
+        needs_receipt: false,
+        next_attempt_at: null,
+        last_error: null,
+      },
+    };
+    const bytes = this.#encode(record);
+    const peer = work.data.target.instance_id;
+    const blobBytes = blobBytesOf(work);
+    this.#check(peer, blobBytes);
+    this.#charge(peer, 1, blobBytes);
+    try {
+      await this.#write(peer, work.data.delivery_id, bytes);
+    } catch (error) {
+      this.#charge(peer, -1, -blobBytes);
+      this.#withdraw(peer, work.data.delivery_id);
+      throw storageRefusal(error);
+    }
+    return this.#enter(record, true);
+  }
+
+  /** The whole record. Throws Node's errors, or what is wrong with the file. */
+  read(entry: OutboxEntry): OutboxRecord {
+    const bytes = readWhole(this.#deps.files, this.#path(entry.peer, entry.delivery_id));
+    if (bytes === null) throw new Error("the outbox record is gone");
+    return parse(bytes);
+  }
+
+  /** Notes progress, durable when resolved; `record` is what `read` gave. Throws storage_full or storage_failed; the old progress counts then. */
+  async update(entry: OutboxEntry, record: OutboxRecord, change: Partial<OutboxProgress>): Promise<void> {
+    if (!this.has(entry)) throw new Error("the outbox record is gone");
+    const progress = { ...entry.progress, ...change };
+    try {
+      const bytes = this.#encode({ ...record, progress });
+      await this.#write(entry.peer, entry.delivery_id, bytes);
+    } catch (error) {
+      throw storageRefusal(error);
+    }
+    // It was retired meanwhile, and must not come back.
+    if (!this.has(entry)) this.#withdraw(entry.peer, entry.delivery_id);
+    entry.progress = progress;
+  }
+
+  /** Notes when to try again. A disk that fails now changes nothing for this run. */
+  async postpone(
+    entry: OutboxEntry,
+    change: Pick<OutboxProgress, "next_attempt_at" | "last_error">,
+  ): Promise<void> {
+    if (!this.has(entry)) return;
+    const later = { ...change, attempts: entry.progress.attempts + 1 };
+    try {
+      await this.update(entry, this.read(entry), later);
+    } catch (error) {
+      entry.progress = { ...entry.progress, ...later };
+      this.#deps.log.warn("outbox_postpone", { delivery_id: entry.delivery_id, ...errorFields(error) });
+    }
+  }
+
+  /**
+   * Ends work whose end is recorded elsewhere. Not synced: a record that a crash brings back finds its receipt, or no Group. Throws
+   * storage_failed when the file can't be removed; the work stays then.
+   */
+  remove(entry: OutboxEntry): void {
+    if (!this.has(entry)) return;
+    try {
+      unlinkIfThere(this.#deps.files, this.#path(entry.peer, entry.delivery_id));
+    } catch (error) {
+      throw storageRefusal(error);
+    }
+    this.#entries.delete(uuidKey(entry.delivery_id));
+    this.#bySource.delete(entry.source_event_id);
+    if (entry.client !== null) this.#byClient.delete(`${entry.source.group_id} ${entry.client.key}`);
+    this.#charge(entry.peer, -1, -entry.blobBytes);
+  }
+
+  #path(peer: string, delivery_id: string): string {
+    return join(this.#deps.directory, peer, `${delivery_id}${SUFFIX}`);
+  }
+
+  /** What was refused or retired must not go out after a restart. */
+  #withdraw(peer: string, delivery_id: string): void {
+    try {
+      unlinkIfThere(this.#deps.files, this.#path(peer, delivery_id));
+    } catch (error) {
+      this.#deps.log.error("outbox_withdraw", { delivery_id, ...errorFields(error) });
+    }
+  }
+
+  async #write(peer: string, delivery_id: string, bytes: Uint8Array): Promise<void> {
+    const { files, directory } = this.#deps;
+    await ensureDirectory(files, join(directory, peer));
+    await replaceFile(files, this.#path(peer, delivery_id), bytes);
+  }
+
+  #encode(record: OutboxRecord): Uint8Array {
+    const bytes = Buffer.from(JSON.stringify(record));
+    const limit = LIMITS.outbox.recordBytes;
+    if (bytes.length <= limit) return bytes;
+    const specifics = "The message is too large to be queued for another instance.";
+    throw new Refusal("too_large", { specifics, details: { limit, bytes: bytes.length } });
+  }
+
+  /** The record, or null when it isn't one; it is charged then, and stays. */
+  #load(peer: string, name: string): OutboxRecord | null {
+    const { files, directory, log } = this.#deps;
+    const path = join(directory, peer, name);
+    try {
+      const status = files.stat(path);
+      if (status?.kind !== "file" || status.bytes > LIMITS.outbox.recordBytes) throw new Error("no record");
+      const record = parse(readWhole(files, path)!);
+      const { delivery_id, target } = record.work.data;
+      const isAtItsPlace = target.instance_id === peer && `${delivery_id}${SUFFIX}` === name;
+      if (isAtItsPlace && !this.#entries.has(uuidKey(delivery_id))) return record;
+    } catch (error) {
+      log.error("outbox_record", { path: name, ...errorFields(error) });
+    }
+    this.#unreadable.push(path);
+    this.#charge(peer, 1, LIMITS.connect.blobBytes);
+    return null;
+  }
+
+  #enter(record: OutboxRecord, isCharged = false): OutboxEntry {
+    const { work, source_event, progress } = record;
+    const { data } = work;
+    const key = this.#clientKeyOf(source_event);
+    const entry: OutboxEntry = {
+      kind: work.kind,
+      sequence: this.#sequence,
+      peer: data.target.instance_id,
+      delivery_id: data.delivery_id,
+      connection_id: data.connection_id ?? null,
+      source: { group_id: data.source.group_id, device_id: data.source.device_id ?? "" },
+      target: { group_id: data.target.group_id, device_id: data.target.device_id ?? "" },
+      source_event_id: source_event.id,
+      source_event_ts: source_event.ts,
+      deliver_before: milliseconds(data.deliver_before),
+      original_deliver_before:
+        work.kind === "cancel" ? milliseconds(work.data.original_deliver_before) : null,
+      blobBytes: blobBytesOf(work),
+      client: key === null ? null : { key, sha256: String(source_event.data.client_sha256) },
+      leftOver: progress.needs_receipt,
+      progress,
+    };
+    this.#sequence += 1;
+    this.#entries.set(uuidKey(entry.delivery_id), entry);
+    this.#bySource.set(entry.source_event_id, entry);
+    if (entry.client !== null) this.#byClient.set(`${entry.source.group_id} ${entry.client.key}`, entry);
+    if (!isCharged) this.#charge(entry.peer, 1, entry.blobBytes);
+    return entry;
+  }
+
+  #usageOf(peer: string): Usage {
+    return this.#usage.get(peer) ?? { records: 0, blobBytes: 0 };
+  }
+
+  /** LIM-035 to LIM-038: exhaustion refuses new work and says which limit it was. */
+  #check(peer: string, blobBytes: number): void {
+    const { outbox } = LIMITS;
+    const mine = this.#usageOf(peer);
+    const limits: [taken: number, limit: number, what: string][] = [
+      [this.#total.records + 1, outbox.records, "messages wait for other instances"],
+      [mine.records + 1, outbox.recordsPerPeer, "messages wait for this instance"],
+      [this.#total.blobBytes + blobBytes, outbox.blobBytes, "bytes of files wait for other instances"],
+      [mine.blobBytes + blobBytes, outbox.blobBytesPerPeer, "bytes of files wait for this instance"],
+    ];
+    for (const [taken, limit, what] of limits) {
+      if (taken <= limit) continue;
+      const specifics = `No more than ${limit} ${what}.`;
+      throw new Refusal("outbox_full", { specifics, details: { limit, instance_id: peer } });
+    }
+  }
+
+  #charge(peer: string, records: number, blobBytes: number): void {
+    const mine = this.#usageOf(peer);
+    const usage = { records: mine.records + records, blobBytes: mine.blobBytes + blobBytes };
+    if (usage.records > 0) this.#usage.set(peer, usage);
+    else this.#usage.delete(peer);
+    this.#total.records += records;
+    this.#total.blobBytes += blobBytes;
+  }
+}
+
+function parse(bytes: Uint8Array): OutboxRecord {
+  return OutboxRecord.parse(JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)));
+}
+
+function blobBytesOf(work: OutboxWork): number {
+  if (work.kind === "cancel") return 0;
+  return work.data.attachments.reduce((sum, { bytes }) => sum + bytes, 0);
+}

@@ -1,0 +1,123 @@
+/** One signed request to a peer and its verified answer (protocol.md, sections 4 and 5). */
+import { LIMITS } from "../../shared/limits.ts";
+import type { ConnectPeerOperation, ConnectPeerResponse } from "../../shared/wire/peer.ts";
+import { requestStatement, responseStatement } from "../../shared/wire/signing.ts";
+import { VerifyingKey } from "../home/public-key.ts";
+import type { Clock } from "../platform/clock.ts";
+import { errorFields, type Log } from "../platform/log.ts";
+import type { Random } from "../platform/random.ts";
+import type { Grant } from "./authority.ts";
+import { operationDigest, requestDigest } from "./digests.ts";
+import { type Signer, signStatement, verifyStatement } from "./statements.ts";
+
+/**
+ * What is known after a request:
+ * - `result` and `error` are the target's own signed words.
+ * - `not_sent`: the target can't have got it.
+ * - `unknown`: it may have; `reason` is for people. An answer that isn't signed by the target, or is to another request, is as good as none.
+ */
+export type Answer =
+  | { kind: "result"; result: unknown }
+  | { kind: "error"; code: string; message: string }
+  | { kind: "not_sent"; reason: string }
+  | { kind: "unknown"; reason: string };
+
+interface Dependencies {
+  clock: Clock;
+  random: Random;
+  log: Log;
+  identity: Signer;
+}
+
+/** A slow line gets this much more time for each of these bytes of a Direct request. */
+const BYTES_PER_SECOND = 256 * 1024;
+
+/** Keys are few: one per peer. */
+const KEYS_MAX = 256;
+
+export class PeerSender {
+  readonly #deps: Dependencies;
+  readonly #keys = new Map<string, VerifyingKey>();
+
+  constructor(deps: Dependencies) {
+    this.#deps = deps;
+  }
+
+  /** Never rejects. `signal` ends the wait at shutdown. */
+  async ask(
+    grant: Grant,
+    operation: ConnectPeerOperation,
+    signal: AbortSignal,
+    { bytes = 0, isStillGranted }: { bytes?: number; isStillGranted: () => boolean },
+  ): Promise<Answer> {
+    const { route, transport } = grant;
+    if (route === null) return { kind: "not_sent", reason: "There is no way to the other instance now." };
+    const { clock, log } = this.#deps;
+    try {
+      const proof = this.#prove(grant, operation);
+      const seconds = LIMITS.connect.requestSeconds;
+      const slow = route.via === "direct" ? bytes / BYTES_PER_SECOND : 0;
+      const wait = Math.min(seconds + slow, LIMITS.connect.proofSeconds) * 1000;
+      const outcome = await transport.request(route, { proof, operation }, clock.monotonic() + wait, signal);
+      if (outcome.kind === "refused") return { kind: "not_sent", reason: outcome.reason };
+      if (outcome.kind !== "answered") return { kind: "unknown", reason: outcome.reason };
+      const { response } = outcome;
+      const problem = this.#problemOf(response, grant, proof);
+      if (problem !== null) return { kind: "unknown", reason: problem };
+      if (!isStillGranted()) {
+        return { kind: "unknown", reason: "The connection ended before the answer came." };
+      }
+      const { result } = response;
+      if (result.ok) return { kind: "result", result: result.result };
+      return { kind: "error", ...result.error };
+    } catch (error) {
+      log.error("peer_request", { op: operation.op, ...errorFields(error) });
+      return { kind: "unknown", reason: "The request couldn't be made." };
+    }
+  }
+
+  #prove(grant: Grant, operation: ConnectPeerOperation) {
+    const { clock, random, identity } = this.#deps;
+    const now = clock.now();
+    const isDirect = grant.authority === "direct";
+    return signStatement(requestStatement, identity, {
+      ...(grant.connection_id === null ? {} : { connection_id: grant.connection_id }),
+      ...(isDirect ? {} : { account_origin: grant.account_origin, account_id: grant.account_id }),
+      source_instance_id: grant.local.instance_id,
+      ...(isDirect ? {} : { source_device_id: grant.local.device_id }),
+      target_instance_id: grant.remote.instance_id,
+      ...(isDirect ? {} : { target_device_id: grant.remote.device_id }),
+      request_id: random.uuid(),
+      issued_at: new Date(now).toISOString(),
+      expires_at: new Date(now + LIMITS.connect.proofSeconds * 1000).toISOString(),
+      operation_sha256: operationDigest(operation),
+    });
+  }
+
+  /** What is wrong with an answer; null when it is the target's, to this request. */
+  #problemOf(
+    response: ConnectPeerResponse,
+    { remote }: Grant,
+    proof: Parameters<typeof requestDigest>[0],
+  ): string | null {
+    if (response.request_id !== proof.request_id || response.request_sha256 !== requestDigest(proof)) {
+      return "The answer is to another request.";
+    }
+    const key = this.#keyOf(remote.public_key);
+    if (key.instance_id !== remote.instance_id || !verifyStatement(responseStatement, key, response)) {
+      return "The answer isn't signed by the other instance.";
+    }
+    return null;
+  }
+
+  /** Its check takes far longer than a look into a table. */
+  #keyOf(public_key: string): VerifyingKey {
+    let key = this.#keys.get(public_key);
+    if (key === undefined) {
+      key = VerifyingKey.admit(public_key);
+      if (this.#keys.size >= KEYS_MAX) this.#keys.clear();
+      this.#keys.set(public_key, key);
+    }
+    return key;
+  }
+}

@@ -1,0 +1,148 @@
+/** Messages to other instances and the directory of them (connect-service.md, "Daemon operations"). */
+import * as z from "zod";
+import { LedgerEventSchema } from "../events.ts";
+import { LIMITS } from "../limits.ts";
+import { ClientId, GroupId, MessageFormat, MessageMode, text } from "../model.ts";
+import { CatalogActor } from "../wire/message.ts";
+import { operation } from "./contract.ts";
+import { UploadReference } from "./messages.ts";
+
+/** Checked against the credential, which says who speaks. */
+const By = z.string().min(1).max(64).optional();
+/** What isn't an instance's or a Group's id is refused with a sentence of its own: it must never become a local message (MCP-010). */
+const Address = z.string().max(LIMITS.connect.idBytes);
+const Recipients = z
+  .array(z.string().min(1).max(LIMITS.connect.titleBytes))
+  .max(LIMITS.message.recipients)
+  .default([]);
+const Paths = z.array(z.string().min(1).max(4096)).max(LIMITS.message.attachments);
+
+const message = {
+  group_id: GroupId,
+  instance_id: Address.default(""),
+  target_group_id: Address.default(""),
+  client_id: ClientId,
+  by: By,
+  text: text(LIMITS.message.textBytes).default(""),
+  message_mode: MessageMode.default("send"),
+  /** `@foreman` when empty. */
+  to: Recipients,
+  format: MessageFormat.default("markdown"),
+  insight: text(LIMITS.message.insightBytes).optional(),
+};
+
+const Queued = z.strictObject({
+  accepted: z.literal(true),
+  /** It waits in the outbox. */
+  queued: z.boolean(),
+  delivery_state: z.enum(["queued", "sent", "failed", "unconfirmed"]),
+  delivery_id: z.string(),
+  source_event: LedgerEventSchema,
+});
+
+/** What anybody may know of an instance. */
+const RemoteInstance = z.strictObject({
+  instance_id: z.string(),
+  /** Empty for Direct. */
+  device_id: z.string(),
+  client_version: z.string(),
+  public_origin: z.string().nullable(),
+  display_name: z.string().nullable(),
+});
+
+const CatalogGroup = z.strictObject({
+  group_id: z.string(),
+  title: z.string(),
+  actors: z.array(z.strictObject(CatalogActor.shape)),
+});
+
+const Discovery = z.strictObject({
+  self_instance_id: z.string(),
+  /** Of the same account. */
+  instances: z.array(RemoteInstance),
+  /** Groups that this one is connected with by itself. */
+  external_groups: z.array(
+    z.strictObject({
+      connection_id: z.string(),
+      instance: RemoteInstance,
+      group_id: z.string(),
+      title: z.string(),
+      transport: z.enum(["account", "direct"]),
+    }),
+  ),
+  status: z.enum(["ready", "unavailable", "not_linked"]),
+  account_error: z.string().nullable(),
+  checked_at: z.string().nullable(),
+  expires_at: z.string().nullable(),
+});
+
+const Details = z.strictObject({
+  instance: RemoteInstance,
+  /** Null before the other side was reached once. */
+  catalog: z.strictObject({ checked_at: z.string(), groups: z.array(CatalogGroup) }).nullable(),
+  /** Not older than two minutes. */
+  fresh: z.boolean(),
+  /** `after` of the next page. */
+  next: z.string().nullable(),
+});
+
+export type RemoteInstance = z.infer<typeof RemoteInstance>;
+
+export const connectOperations = [
+  operation({
+    name: "connect_send",
+    title: "Send to another instance",
+    summary:
+      "Queues a message for a Group of another instance and records it in the own Group. The answer says that it is kept, not that it has arrived.",
+    input: z.strictObject({
+      ...message,
+      attachments: z.array(UploadReference).max(LIMITS.message.attachments).default([]),
+      paths: Paths.default([]),
+    }),
+    output: Queued,
+    callers: ["user", "actor"],
+    lock: "group_read",
+    effect: "write",
+    idempotent: true,
+    http: { method: "POST", path: "/groups/{group_id}/connect/send" },
+    mcp: "svc_message_send",
+    cli: "send",
+  }),
+  operation({
+    name: "connect_send_files",
+    title: "Send files to another instance",
+    summary: "Queues 1-16 files of the attached scope, 10 MiB together, for a Group of another instance.",
+    input: z.strictObject({ ...message, paths: Paths.min(1) }),
+    output: Queued,
+    callers: ["user", "actor"],
+    lock: "group_read",
+    effect: "write",
+    idempotent: true,
+    mcp: "svc_file_send",
+    cli: "send",
+  }),
+  operation({
+    name: "connect_catalog",
+    title: "Other instances",
+    summary:
+      "Instances of the same account and Groups that this one is connected with; with instance and Group, that Group's Actors. It asks nobody: what is shown was learned before.",
+    input: z.strictObject({
+      group_id: GroupId,
+      instance_id: Address.optional(),
+      target_group_id: Address.optional(),
+      by: By,
+      /** A Group id: the page behind it. */
+      after: z.string().max(LIMITS.connect.cursorBytes).optional(),
+      /** Taken as 1 to 64. */
+      limit: z.int().default(LIMITS.connect.catalog.defaultPage),
+    }),
+    output: z.union([Discovery, Details]),
+    callers: ["user", "actor"],
+    lock: "none",
+    effect: "read",
+    idempotent: true,
+    http: { method: "GET", path: "/groups/{group_id}/connect/catalog" },
+    mcp: "svc_connect",
+    cli: "connect",
+  }),
+] as const;
