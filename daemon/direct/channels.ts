@@ -18,12 +18,12 @@ interface Entry {
 
 export class Channels implements PeerTransport {
   readonly #clock: Clock;
-  readonly #receiver: () => PeerReceiver;
+  readonly #receiver: PeerReceiver;
   readonly #open = new Map<string, Entry>();
   readonly #reachable = new Set<(instance_id: string) => void>();
   readonly #changes = new Set<(id: string, reason: string | null) => void>();
 
-  constructor(clock: Clock, receiver: () => PeerReceiver) {
+  constructor(clock: Clock, receiver: PeerReceiver) {
     this.#clock = clock;
     this.#receiver = receiver;
   }
@@ -56,7 +56,7 @@ export class Channels implements PeerTransport {
       link,
       clock: this.#clock,
       receive: (request) =>
-        this.#receiver().receive(request, { via: "direct", connection_id: id, instance_id }),
+        this.#receiver.receive(request, { via: "direct", connection_id: id, instance_id }),
       ended: (reason) => {
         if (this.#open.get(id)?.channel !== channel) return;
         this.#open.delete(id);

@@ -41,8 +41,8 @@ export interface DirectDependencies {
   interfaces(): NetworkInterface[];
   /** The Group when it is open. */
   findGroup(group_id: string): { generation: string; title: string } | null;
-  /** Answers requests; asked for with the first one. */
-  receiver(): PeerReceiver;
+  /** Answers requests. */
+  receiver: PeerReceiver;
 }
 
 export class Direct {
@@ -64,7 +64,7 @@ export class Direct {
     this.#relations = relations;
     const isCurrent = (relation: Relation): boolean => this.#isCurrent(relation);
     const report = (id: string, error: string | null): void => this.#report(id, error);
-    const channels = new Channels(clock, () => deps.receiver());
+    const channels = new Channels(clock, deps.receiver);
     this.#channels = channels;
     this.transport = channels;
     this.authority = new DirectAuthority({

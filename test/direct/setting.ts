@@ -122,7 +122,7 @@ export class Instance {
       hostname: this.#name,
       interfaces: () => [{ name: "eth0", address: "192.0.2.10", internal: false }],
       findGroup: (group_id) => this.groups.get(group_id) ?? null,
-      receiver: () => receiver,
+      receiver,
     });
     await this.direct.start();
   }
