@@ -43,6 +43,16 @@ export const ChatMessage = z.looseObject({
   client_id: z.string().optional(),
   sender_generation: z.string().optional(),
   sender_title: z.string(),
+  /** Between instances: the id of the delivery without dashes, and where the message goes or whose it is there. */
+  delivery_id: z.string().optional(),
+  dst_instance_id: z.string().optional(),
+  /** Of a message to another Group: recipients there, and the message there that it answers. */
+  dst_group_id: z.string().optional(),
+  dst_to: z.array(z.string()).optional(),
+  dst_to_generations: z.record(z.string(), z.string()).optional(),
+  dst_reply_to: z.string().optional(),
+  src_instance_id: z.string().optional(),
+  source_user_id: z.string().optional(),
   text: z.string(),
   format: MessageFormat,
   insight: z.string().optional(),

@@ -14,7 +14,7 @@ import type { InstanceIdentity } from "../home/identity.ts";
 import type { GroupRoom, Rooms } from "../messaging/group-room.ts";
 import type { Clock } from "../platform/clock.ts";
 import { errorFields, type Log } from "../platform/log.ts";
-import { type Authorities, isSameConnection } from "./authorities.ts";
+import type { Authorities } from "./authorities.ts";
 import type { Grant } from "./authority.ts";
 import { requestDigest, sha256Hex } from "./digests.ts";
 import { PeerRefusal, peerRefusalOf } from "./peer-refusal.ts";
@@ -144,7 +144,7 @@ export class Receiver implements PeerReceiver {
     if (
       event.data.connect_message_sha256 !== message_sha256 ||
       event.data.src_group_id !== source_group_id ||
-      !isSameConnection(connection_id ?? null, proof.connection_id ?? null)
+      connection_id !== proof.connection_id
     ) {
       throw new PeerRefusal("connect_content_conflict");
     }

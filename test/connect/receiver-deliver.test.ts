@@ -151,7 +151,8 @@ describe("Receiver: deliver", () => {
     target = new Target({ home, identity, peer, way, group_id });
     assert.deepEqual(await target.receipt(message), { receipt });
     assert.deepEqual(await target.deliver(message), { receipt, duplicate: true });
-    await home.call("ledger_verify", { group_id });
+    const { problems } = await home.call("ledger_verify", { group_id });
+    assert.deepEqual(problems, []);
   });
 
   it("refuses other content under a known delivery id, in whatever form the id comes", async () => {

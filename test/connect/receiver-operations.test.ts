@@ -497,7 +497,7 @@ describe("Receiver: catalog", () => {
     verifies("CAT-001");
     target = await Target.open("account");
     const { registry } = target.home;
-    const title = `${"\\".repeat(1000)}`;
+    const title = "\\".repeat(1000);
     for (let count = 0; count < 4; count += 1) {
       const group_id = await target.home.group();
       await registry.get(group_id).update(

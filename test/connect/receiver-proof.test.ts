@@ -1,7 +1,7 @@
 /** Which requests are authentic, what one peer may cost, and what everybody else learns. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { ConnectPeerEnvelope, type ConnectPeerOperation } from "../../shared/wire/peer.ts";

@@ -3,12 +3,7 @@ import assert from "node:assert/strict";
 import { createHash, randomUUID } from "node:crypto";
 import { Authorities } from "../../daemon/connect/authorities.ts";
 import type { ConnectAuthority, Grant, GrantState, PairQuery } from "../../daemon/connect/authority.ts";
-import {
-  cancellationDigest,
-  messageDigest,
-  operationDigest,
-  requestDigest,
-} from "../../daemon/connect/digests.ts";
+import { cancellationDigest, messageDigest, requestDigest, sha256Hex } from "../../daemon/connect/digests.ts";
 import { Receiver } from "../../daemon/connect/receiver.ts";
 import { signStatement, verifyStatement } from "../../daemon/connect/statements.ts";
 import type { PeerArrival, PeerRequest, PeerTransport } from "../../daemon/connect/transport.ts";
@@ -292,7 +287,8 @@ export class Target {
       request_id: changes.request_id ?? randomUUID(),
       issued_at: new Date(issued).toISOString(),
       expires_at: new Date(issued + lifetime).toISOString(),
-      operation_sha256: changes.operation_sha256 ?? operationDigest(operation),
+      operation_sha256:
+        changes.operation_sha256 ?? sha256Hex(JSON.stringify(ConnectPeerOperation.parse(operation))),
     });
     return signStatement(requestStatement, changes.signer ?? this.peer, fields);
   }

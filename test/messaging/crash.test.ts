@@ -6,7 +6,7 @@ import type { Files } from "../../daemon/platform/files.ts";
 import type { ProjectFiles } from "../../daemon/platform/project-files.ts";
 import { Refusal } from "../../shared/errors.ts";
 import type { Attachment } from "../../shared/model.ts";
-import { enumerateCrashes, enumerateFaults, type Story } from "../simulation/crash.ts";
+import { enumerateCrashes, enumerateFaults, type Story, without } from "../simulation/crash.ts";
 import { SimulatedFiles, type Tree } from "../simulation/files.ts";
 import { ManualClock } from "./manual-clock.ts";
 import { TestHome } from "./setting.ts";
@@ -253,21 +253,6 @@ function transferStory(group: string, other: string): Story<TransferWitness> {
       await home.close();
     },
   };
-}
-
-/** A disk that says that something is synced without doing it. */
-function without(sync: "files" | "directories"): (files: Files) => Files {
-  const lie = (done: (error: null) => void): void => void setImmediate(done, null);
-  return (files) =>
-    new Proxy(files, {
-      get(target, name: keyof Files) {
-        if (name === "syncDir" && sync === "directories") {
-          return (_path: string, done: (error: null) => void) => lie(done);
-        }
-        if (name !== "open" || sync !== "files") return target[name].bind(target);
-        return (...args: Parameters<Files["open"]>) => ({ ...target.open(...args), sync: lie });
-      },
-    });
 }
 
 describe("Messaging when the power fails or the disk does", function () {

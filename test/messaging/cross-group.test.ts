@@ -59,6 +59,15 @@ describe("A message between two Groups", () => {
     });
   }
 
+  it("is known as half done to a rebuild as well", async () => {
+    const reached = breakAt(to, "chat.message", "hangs");
+    void send().catch(() => {});
+    await reached;
+    assert.equal(home.messaging.get(from).projection.halfDone.size, 1);
+    const { problems } = await home.call("ledger_verify", { group_id: from });
+    assert.deepEqual(problems, []);
+  });
+
   it("says that it failed when it can't be recorded there, and a retry brings it", async () => {
     void breakAt(to, "chat.message", "fails");
     await assert.rejects(send("k"), /internal error/);

@@ -115,6 +115,21 @@ async function withFault<Witness>(
   return collector.check(story, options.violationsMax ?? 10);
 }
 
+/** For `wrap`: a disk that says that something is synced without doing it. */
+export function without(sync: "files" | "directories"): (files: Files) => Files {
+  const lie = (done: (error: null) => void): void => void setImmediate(done, null);
+  return (files) =>
+    new Proxy(files, {
+      get(target, name: keyof Files) {
+        if (name === "syncDir" && sync === "directories") {
+          return (_path: string, done: (error: null) => void) => lie(done);
+        }
+        if (name !== "open" || sync !== "files") return target[name].bind(target);
+        return (...args: Parameters<Files["open"]>) => ({ ...target.open(...args), sync: lie });
+      },
+    });
+}
+
 function describe(call: Call, index: number): string {
   return `call ${index} (${call.name} ${call.path})`;
 }
