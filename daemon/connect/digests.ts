@@ -19,9 +19,26 @@ export function cancellationDigest(cancellation: ConnectCancellation): string {
   return sha256Hex(JSON.stringify(ConnectCancellation.parse(cancellation)));
 }
 
-/** `operation_sha256`, whatever order the operation's members are in. */
-export function operationDigest(operation: ConnectPeerOperation): string {
-  return sha256Hex(JSON.stringify(ConnectPeerOperation.parse(operation)));
+/** So many characters of a file's base64 are hashed before others have a turn. */
+const SLICE_CHARACTERS = 512 * 1024;
+
+/** `operation_sha256`, whatever order the operation's members are in. Files are hashed in pieces, so that 14 MiB stop nobody. */
+export async function operationDigest(operation: ConnectPeerOperation): Promise<string> {
+  if (operation.op !== "deliver") return sha256Hex(JSON.stringify(ConnectPeerOperation.parse(operation)));
+  const hash = createHash("sha256");
+  hash.update(
+    `{"op":"deliver","message":${JSON.stringify(ConnectMessage.parse(operation.message))},"blobs":[`,
+  );
+  for (const [at, { sha256, base64 }] of operation.blobs.entries()) {
+    hash.update(`${at === 0 ? "" : ","}{"sha256":${JSON.stringify(sha256)},"base64":"`);
+    for (let from = 0; from < base64.length; from += SLICE_CHARACTERS) {
+      // What isn't base64 is escaped as it is in the whole.
+      hash.update(JSON.stringify(base64.slice(from, from + SLICE_CHARACTERS)).slice(1, -1));
+      if (from + SLICE_CHARACTERS < base64.length) await new Promise((resolve) => setImmediate(resolve));
+    }
+    hash.update('"}');
+  }
+  return hash.update("]}").digest("hex");
 }
 
 /** `request_sha256`: of the bytes that the request's signature covers. */

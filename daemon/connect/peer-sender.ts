@@ -54,7 +54,7 @@ export class PeerSender {
     if (route === null) return { kind: "not_sent", reason: "There is no way to the other instance now." };
     const { clock, log } = this.#deps;
     try {
-      const proof = this.#prove(grant, operation);
+      const proof = await this.#prove(grant, operation);
       const seconds = LIMITS.connect.requestSeconds;
       const slow = route.via === "direct" ? bytes / BYTES_PER_SECOND : 0;
       const wait = Math.min(seconds + slow, LIMITS.connect.proofSeconds) * 1000;
@@ -76,8 +76,9 @@ export class PeerSender {
     }
   }
 
-  #prove(grant: Grant, operation: ConnectPeerOperation) {
+  async #prove(grant: Grant, operation: ConnectPeerOperation) {
     const { clock, random, identity } = this.#deps;
+    const operation_sha256 = await operationDigest(operation);
     const now = clock.now();
     const isDirect = grant.authority === "direct";
     return signStatement(requestStatement, identity, {
@@ -90,7 +91,7 @@ export class PeerSender {
       request_id: random.uuid(),
       issued_at: new Date(now).toISOString(),
       expires_at: new Date(now + LIMITS.connect.proofSeconds * 1000).toISOString(),
-      operation_sha256: operationDigest(operation),
+      operation_sha256,
     });
   }
 

@@ -1,5 +1,4 @@
 /** Whether a request is authentic: everything that is asked before a peer gets a signed answer (connect-service.md, rules 5, 16 and 17). */
-import { createHash } from "node:crypto";
 import { Refusal } from "../../shared/errors.ts";
 import { bindingProblem } from "../../shared/wire/binding.ts";
 import { isDirect } from "../../shared/wire/fields.ts";
@@ -13,14 +12,12 @@ import { untimelyRequest } from "../../shared/wire/timely.ts";
 import { VerifyingKey } from "../home/public-key.ts";
 import type { Authorities } from "./authorities.ts";
 import type { Grant } from "./authority.ts";
-import { sha256Hex } from "./digests.ts";
+import { operationDigest } from "./digests.ts";
 import { verifyStatement } from "./statements.ts";
 import type { PeerArrival, PeerRequest } from "./transport.ts";
 
 /** Keys that were admitted; more of them begin anew. */
 const KEYS_MAX = 256;
-/** So many characters of base64 are hashed before others have a turn. */
-const SLICE_CHARACTERS = 512 * 1024;
 
 export class ReceiverProof {
   readonly #instance_id: string;
@@ -93,28 +90,7 @@ export class ReceiverProof {
 
 /** Throws connect_peer_denied unless the proof covers this operation. */
 export async function checkDigest({ proof, operation }: PeerRequest): Promise<void> {
-  const digest =
-    operation.op === "deliver" ? await deliveryDigest(operation) : sha256Hex(JSON.stringify(operation));
-  if (digest !== proof.operation_sha256) throw denied("covers another operation");
-}
-
-/** The digest of the operation as it is serialised; files in pieces, so that 14 MiB stop nobody. */
-async function deliveryDigest({
-  op,
-  message,
-  blobs,
-}: Extract<ConnectPeerOperation, { op: "deliver" }>): Promise<string> {
-  const hash = createHash("sha256");
-  hash.update(`{"op":"${op}","message":${JSON.stringify(message)},"blobs":[`);
-  for (const [at, { sha256, base64 }] of blobs.entries()) {
-    hash.update(`${at === 0 ? "" : ","}{"sha256":"${sha256}","base64":"`);
-    for (let from = 0; from < base64.length; from += SLICE_CHARACTERS) {
-      hash.update(JSON.stringify(base64.slice(from, from + SLICE_CHARACTERS)).slice(1, -1));
-      if (from + SLICE_CHARACTERS < base64.length) await new Promise((resolve) => setImmediate(resolve));
-    }
-    hash.update('"}');
-  }
-  return hash.update("]}").digest("hex");
+  if ((await operationDigest(operation)) !== proof.operation_sha256) throw denied("covers another operation");
 }
 
 function isSigner(

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { operationDigest, sha256Hex } from "../../daemon/connect/digests.ts";
 import { signStatement } from "../../daemon/connect/statements.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { parseStrictJson } from "../../shared/strict-json.ts";
@@ -84,6 +85,29 @@ describe("ConnectPeerOperation", () => {
     const longest = Buffer.alloc(LIMITS.connect.blobBytes).toString("base64");
     assert.ok(deliver([{ ...blob, base64: longest }]));
     assert.ok(!deliver([{ ...blob, base64: `${longest}AAAA` }]));
+  });
+
+  it("deliver: has the digest of its JSON, however large its files are, and lets others have their turn meanwhile", async () => {
+    verifies("PROOF-011", "PROOF-020");
+    const base64 = Buffer.alloc(3 * 1024 * 1024, "svc").toString("base64");
+    const blobs = [
+      { sha256: "0".repeat(64), base64 },
+      { sha256: "1".repeat(64), base64: "" },
+      { sha256: "2".repeat(64), base64: 'not "base64" \u0001 at é all' },
+      { sha256: "3".repeat(64), base64: "AA==" },
+    ];
+    const deliver: ConnectPeerOperation = { op: "deliver", message: message(), blobs };
+    let turns = 0;
+    const count = (): void => {
+      turns++;
+      turn = setImmediate(count);
+    };
+    let turn = setImmediate(count);
+    const digest = await operationDigest(deliver);
+    clearImmediate(turn);
+    assert.equal(digest, sha256Hex(JSON.stringify(deliver)));
+    assert.ok(turns > 0);
+    assert.notEqual(await operationDigest({ ...deliver, blobs: blobs.toReversed() }), digest);
   });
 
   it("says which connection and which Groups it is for", () => {
