@@ -73,14 +73,19 @@ export class TrafficKey {
     return { type: inner[last]!, content: inner.subarray(0, last) };
   }
 
-  /** The iv XOR the sequence number, padded to its left; then counts. */
   #nextNonce(): Buffer {
-    const at = this.#iv.length - 6;
-    const low = this.#sequence % 2 ** 24;
-    const high = (this.#sequence - low) / 2 ** 24;
-    this.#nonce.writeUIntBE((this.#iv.readUIntBE(at, 3) ^ high) >>> 0, at, 3);
-    this.#nonce.writeUIntBE((this.#iv.readUIntBE(at + 3, 3) ^ low) >>> 0, at + 3, 3);
+    const nonce = recordNonce(this.#iv, this.#sequence, this.#nonce);
     this.#sequence += 1;
-    return this.#nonce;
+    return nonce;
   }
+}
+
+/** The iv XOR the sequence number, padded to its left (section 5.3), written into `nonce`, which begins as a copy of the iv. Below 2^48. */
+export function recordNonce(iv: Buffer, sequence: number, nonce: Buffer): Buffer {
+  const at = iv.length - 6;
+  const low = sequence % 2 ** 24;
+  const high = (sequence - low) / 2 ** 24;
+  nonce.writeUIntBE((iv.readUIntBE(at, 3) ^ high) >>> 0, at, 3);
+  nonce.writeUIntBE((iv.readUIntBE(at + 3, 3) ^ low) >>> 0, at + 3, 3);
+  return nonce;
 }

@@ -97,8 +97,9 @@ export class ServerHandshake implements Handshake {
   #clientHello(message: HandshakeMessage): ServerState {
     const hello = readClientHello(message.body);
     const suite = this.#negotiate(hello);
-    if (this.#retried !== null) requireSameHello(this.#retried.hello, hello);
-    const share = readShares(hello.extensions).get(X25519);
+    const shares = readShares(hello.extensions);
+    if (this.#retried !== null) requireRetried(this.#retried.hello, hello, shares);
+    const share = shares.get(X25519);
     // Whatever we answer, it is our turn: nothing may be there behind the hello.
     this.#wire.requireBoundary();
     if (share === undefined) return this.#askAgain(hello, suite, message);
@@ -146,8 +147,6 @@ export class ServerHandshake implements Handshake {
 
   /** HelloRetryRequest (section 4.1.4): the client does X25519 and sent no share for it. */
   #askAgain(hello: ClientHello, suite: Suite, message: HandshakeMessage): ServerState {
-    if (this.#retried !== null)
-      throw refusal("illegal_parameter", "The peer's second ClientHello has no key share for X25519.");
     const helloRetryRequest = writeServerHello({
       random: null,
       sessionId: hello.sessionId,
@@ -290,8 +289,8 @@ function readShares(extensions: Extensions): Map<number, Buffer> {
   return shares;
 }
 
-/** Section 4.1.2: a second ClientHello is the first one but for what it was asked to change. */
-function requireSameHello(first: ClientHello, second: ClientHello): void {
+/** Section 4.1.2: a second ClientHello is the first one but for what it was asked to change, and has the one share it was asked for. */
+function requireRetried(first: ClientHello, second: ClientHello, shares: ReadonlyMap<number, Buffer>): void {
   const fixed = ({ extensions }: ClientHello) => [...extensions].filter(([type]) => !CHANGEABLE.has(type));
   const same =
     first.random.equals(second.random) &&
@@ -300,10 +299,7 @@ function requireSameHello(first: ClientHello, second: ClientHello): void {
     fixed(first).length === fixed(second).length &&
     fixed(first).every(([type, data]) => second.extensions.get(type)?.equals(data) === true);
   if (!same) throw refusal("illegal_parameter", "The peer's second ClientHello differs from its first.");
-  const list = new Reader(decode(required(second.extensions, "key_share"), (reader) => reader.vector(2)));
-  const group = list.u16();
-  list.vector(2, 1);
-  if (group !== X25519 || list.left > 0)
+  if (shares.size !== 1 || !shares.has(X25519))
     throw refusal(
       "illegal_parameter",
       "The peer's second ClientHello has other key shares than the one asked for.",
