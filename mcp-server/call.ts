@@ -60,7 +60,11 @@ function wrongArgument(field: string, problem: string): ToolResult {
 
 function argumentOf(tool: Tool, field: string): string {
   const [first = "", ...rest] = field.split(/(?=[.[])/);
-  const fields = { ...tool.fields, ...(tool.switch ? { [tool.switch.argument]: tool.switch.field } : {}) };
+  const fields = Object.assign(
+    {},
+    tool.fields,
+    ...(tool.switches ?? []).map((one) => one.arguments),
+  ) as Record<string, string>;
   const renamed = Object.entries(fields).find(([, name]) => name === first)?.[0] ?? first;
   return renamed + rest.join("");
 }
@@ -133,13 +137,18 @@ export class ToolCaller {
     for (const argument of plan.needs)
       if (given[argument] === undefined) return wrongArgument(argument, "is missing");
 
+    const chosenWays = (tool.switches ?? []).filter((one) =>
+      Object.keys(one.arguments).some((argument) => given[argument] !== undefined),
+    );
+    const [way, otherWay] = chosenWays;
+    if (otherWay)
+      return wrongArgument(Object.keys(otherWay.arguments)[0]!, "doesn't go with the other destination");
     const input: Arguments = {};
     for (const [argument, value] of Object.entries({ ...tool.defaults, ...(named ? rest : given) }))
-      input[tool.fields?.[argument] ?? (argument === tool.switch?.argument ? tool.switch.field : argument)] =
-        value;
+      input[tool.fields?.[argument] ?? way?.arguments[argument] ?? argument] = value;
     if (tool.fields?.["idempotency_key"] && input["client_id"] === undefined)
       input["client_id"] = randomUUID();
-    const operation = tool.switch && tool.switch.field in input ? tool.switch.operation : plan.operation;
+    const operation = way?.operation ?? plan.operation;
     const stop = operation === "inbox_read" ? reportProgress(progress) : undefined;
     try {
       const group = plan.inGroup ? { group_id: await this.#port.group() } : {};
@@ -159,7 +168,6 @@ export class ToolCaller {
   }
 }
 
-/** Remote addresses come with Connect; until then they are refused rather than taken for a local message (MCP-010). */
 function unknownArgument(tool: Tool, action: string): string {
   return action === ""
     ? "isn't an argument of this tool"

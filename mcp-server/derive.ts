@@ -106,12 +106,9 @@ function derive(tool: Tool): DerivedTool {
         ...(text === undefined ? {} : { description: text }),
       };
     }
-    if (tool.switch) {
-      takes.push(tool.switch.argument);
-      properties[tool.switch.argument] = {
-        type: "string",
-        description: tool.arguments?.[tool.switch.argument] ?? "",
-      };
+    for (const argument of (tool.switches ?? []).flatMap((one) => Object.keys(one.arguments))) {
+      takes.push(argument);
+      properties[argument] = { type: "string", description: tool.arguments?.[argument] ?? "" };
     }
     const needs = (input.required ?? [])
       .filter((field) => !hidden.includes(field))

@@ -29,6 +29,11 @@ Withdraw your own requests with svc_reply_request_cancel. Running work isn't sto
 An Actor's id, its unique title, @all (all other Actors), @peers, @foreman, or user (the person). One message goes to agents or to the person,
 never both; the person gets no mail, use send. Without \`to\` the Group's default is taken. The first Actor is the foreman; the others are peers.
 
+## Other instances
+
+svc_connect lists Groups elsewhere that your Group is connected with. Write there with dst_instance_id and dst_group_id; without \`to\` it goes to
+the foreman there. The answer queued means kept, not arrived: a notice tells you when it couldn't be delivered. Replies work as ever.
+
 ## Sending safely
 
 Pass idempotency_key when you might send the same thing twice (a retry after an error): the same key with the same content is one message and

@@ -24,8 +24,8 @@ export interface Tool {
   arguments?: Readonly<Record<string, string>>;
   /** Values taken where the agent gives none. */
   defaults?: Readonly<Record<string, unknown>>;
-  /** Sent to another operation when this argument is there. */
-  switch?: { argument: string; field: string; operation: OperationName };
+  /** Sent to another operation when one of these arguments is there; the value is the field of that operation. */
+  switches?: readonly { arguments: Readonly<Record<string, string>>; operation: OperationName }[];
   annotations: {
     readOnlyHint: boolean;
     destructiveHint: boolean;
@@ -43,6 +43,12 @@ const MESSAGE_HIDDEN = ["attachments", "refs", "quote_text"];
 const TO = "Actor ids, unique titles, @all, @peers, @foreman, or user. Left out: the Group's default.";
 const KEY = "The same key with the same content is one message. Left out: a new message.";
 const PATHS = "Files of your project to attach.";
+
+const REMOTE_FIELDS = { dst_instance_id: "instance_id", dst_group_id: "target_group_id" };
+const REMOTE_ARGUMENTS = {
+  dst_instance_id: "Another instance (svc_connect). It is queued; svc_message_history shows how it fares.",
+  dst_group_id: "The Group of that instance.",
+};
 
 /** In the order of tools/list. */
 export const TOOLS: readonly Tool[] = [
@@ -62,6 +68,16 @@ export const TOOLS: readonly Tool[] = [
     annotations: READS,
   },
   {
+    name: "svc_connect",
+    title: "Other instances",
+    description:
+      "Instances and their Groups that you can write to; with instance_id and target_group_id, that Group's Actors.",
+    operations: { "": "connect_catalog" },
+    hidden: ["by"],
+    arguments: { after: "next of the page before." },
+    annotations: READS,
+  },
+  {
     name: "svc_message_send",
     title: "Send a message",
     description:
@@ -77,9 +93,13 @@ export const TOOLS: readonly Tool[] = [
       insight: "What the reader should take from it, in a sentence.",
       reply_to: "Message that this follows, without answering a request.",
       local_group_id: "Another Group of this machine to send to.",
+      ...REMOTE_ARGUMENTS,
     },
     defaults: { message_mode: "mail" },
-    switch: { argument: "local_group_id", field: "dst_group_id", operation: "send_cross_group" },
+    switches: [
+      { arguments: { local_group_id: "dst_group_id" }, operation: "send_cross_group" },
+      { arguments: REMOTE_FIELDS, operation: "connect_send" },
+    ],
     annotations: WRITES,
   },
   {
@@ -157,8 +177,9 @@ export const TOOLS: readonly Tool[] = [
     operations: { "": "send_files" },
     fields: MESSAGE_FIELDS,
     hidden: MESSAGE_HIDDEN,
-    arguments: { to: TO, idempotency_key: KEY },
+    arguments: { to: TO, idempotency_key: KEY, ...REMOTE_ARGUMENTS },
     defaults: { message_mode: "mail" },
+    switches: [{ arguments: REMOTE_FIELDS, operation: "connect_send_files" }],
     annotations: WRITES,
   },
   {

@@ -33,6 +33,21 @@ function printSent(
   context.out.line(`${duplicate ? "Sent before" : "Sent"} to ${to.map(oneLine).join(", ")}: ${event.id}`);
 }
 
+const DELIVERY_WORDS = {
+  queued: "Kept for the other instance, on its way",
+  sent: "Received by the other Group",
+  failed: "Not delivered",
+  unconfirmed: "Perhaps delivered, not confirmed",
+};
+
+/** What isn't a whole address is the daemon's to refuse: it never becomes a local message. */
+function remoteAddress(context: CommandContext): { instance_id: string; target_group_id: string } | null {
+  const instance_id = context.text("dst-instance");
+  const target_group_id = context.text("dst-group");
+  if (instance_id === undefined && target_group_id === undefined) return null;
+  return { instance_id: instance_id ?? "", target_group_id: target_group_id ?? "" };
+}
+
 export async function send(context: CommandContext): Promise<number> {
   const group_id = await context.group();
   const mode = context.text("mode")?.replace("-", "_") as MessageMode | undefined;
@@ -44,6 +59,16 @@ export async function send(context: CommandContext): Promise<number> {
   };
   const dst_group_id = context.text("local-group");
   const reply_to = context.text("reply-to");
+  const remote = remoteAddress(context);
+  if (remote !== null) {
+    if (dst_group_id !== undefined || reply_to !== undefined)
+      throw context.usage(
+        "--dst-instance goes with neither --local-group nor --reply-to; answer with 'svc reply'.",
+      );
+    return context.print("connect_send", { ...message, ...remote }, ({ delivery_state, source_event }) =>
+      context.out.line(`${DELIVERY_WORDS[delivery_state]}: ${source_event.id}`),
+    );
+  }
   if (dst_group_id === undefined)
     return context.print("send", { ...message, ...(reply_to === undefined ? {} : { reply_to }) }, (sent) =>
       printSent(context, sent),

@@ -5,6 +5,7 @@ import { GROUP, LIMIT } from "./options.ts";
 
 const messages = () => import("../commands/messages.ts");
 const ledger = () => import("../commands/ledger.ts");
+const other = () => import("../commands/connect.ts");
 const inbox = () => import("../commands/inbox.ts");
 
 const TO: Option = {
@@ -43,7 +44,7 @@ export const messageCommands: readonly Command[] = [
   {
     words: "send",
     args: "<text>",
-    operations: ["send", "send_cross_group"],
+    operations: ["send", "send_cross_group", "connect_send"],
     summary: "Send a message; - reads the text from standard input.",
     options: [
       GROUP,
@@ -61,12 +62,31 @@ export const messageCommands: readonly Command[] = [
       FORMAT,
       { name: "reply-to", value: "EVENT", text: "The message that it follows, without answering a request" },
       { name: "local-group", value: "GROUP", text: "Send to this other Group of the Home" },
+      {
+        name: "dst-instance",
+        value: "INSTANCE",
+        text: "Send to this other instance ('svc connect' lists them)",
+      },
+      { name: "dst-group", value: "GROUP", text: "With --dst-instance: the Group there" },
     ],
     examples: [
       "svc send 'Please look at the tests' --to coder --mode request-reply",
       "git diff | svc send - --to @all",
+      "svc send 'The build is green' --dst-instance 12D3KooW... --dst-group g_0123456789ab",
     ],
     run: async (context) => (await messages()).send(context),
+  },
+  {
+    words: "connect",
+    operations: ["connect_catalog"],
+    options: [
+      GROUP,
+      { name: "instance", value: "INSTANCE", text: "Its Groups" },
+      { name: "target-group", value: "GROUP", text: "With --instance: that Group's Actors" },
+      { name: "after", value: "GROUP", text: "The page behind this Group" },
+      { name: "limit", value: "N", integer: [1, LIMITS.connect.catalog.groups], text: "At most N Groups" },
+    ],
+    run: async (context) => (await other()).connect(context),
   },
   {
     words: "reply",

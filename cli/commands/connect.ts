@@ -1,0 +1,46 @@
+/** Other instances and their Groups, as this daemon knows them. */
+import type { CommandContext } from "../context.ts";
+import { oneLine } from "../output.ts";
+import { moment } from "../render.ts";
+
+export async function connect(context: CommandContext): Promise<number> {
+  const limit = context.number("limit");
+  const instance_id = context.text("instance");
+  const input = {
+    group_id: await context.group(),
+    ...(instance_id === undefined ? {} : { instance_id }),
+    ...context.given("after"),
+    ...renamed(context.given("target_group")),
+    ...(limit === undefined ? {} : { limit }),
+  };
+  return context.print("connect_catalog", input, (found) => {
+    const { out } = context;
+    if ("instance" in found) {
+      const { catalog, fresh, next } = found;
+      if (catalog === null) return out.line("The other side wasn't reached yet, so nothing is known of it.");
+      out.note(`as of ${moment(catalog.checked_at)}${fresh ? "" : ", which is a while ago"}`);
+      for (const group of catalog.groups) {
+        out.line(`${oneLine(group.group_id)}  ${oneLine(group.title)}`);
+        for (const { id, title, role, enabled } of group.actors) {
+          out.line(`  ${oneLine(id)}  ${oneLine(title)}  ${role ?? ""}${enabled ? "" : ", disabled"}`);
+        }
+      }
+      if (next !== null) out.note(`More behind --after ${oneLine(next)}.`);
+      return;
+    }
+    for (const { instance_id, display_name } of found.instances) {
+      out.line(`${instance_id}  ${oneLine(display_name ?? "")}`);
+    }
+    for (const { instance, group_id, title, transport } of found.external_groups) {
+      out.line(`${instance.instance_id} ${oneLine(group_id)}  ${oneLine(title)}  ${transport}`);
+    }
+    if (found.instances.length + found.external_groups.length === 0) {
+      out.note("This Group is connected with none. 'svc direct' makes a connection.");
+    }
+    if (found.account_error !== null) out.note(oneLine(found.account_error));
+  });
+}
+
+function renamed({ target_group }: { target_group?: string }): { target_group_id?: string } {
+  return target_group === undefined ? {} : { target_group_id: target_group };
+}
