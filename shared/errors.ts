@@ -373,10 +373,9 @@ export interface ErrorBody {
   details: Record<string, unknown>;
 }
 
-/** What is wrong with one field of the arguments, as a sentence. Our own problems are verbs ("isn't an Actor id"), the schema library's sentences. */
+/** What is wrong with one field of the arguments, as a sentence; the problem is a verb and what follows it ("isn't an Actor id"). */
 export function fieldSentence(field: string, problem: string): string {
-  const subject = field === "" ? "The arguments" : `'${field}'`;
-  return `${subject}${/^[a-z]/.test(problem) ? "" : ":"} ${problem}.`;
+  return `${field === "" ? "The input" : `'${field}'`} ${problem}.`;
 }
 
 /** A refusal that a caller sees. Nothing in it may be secret. */

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { DaemonUnreachable } from "../../daemon/client/failures.ts";
+import { isAlive } from "../../daemon/home/endpoint.ts";
 import { homePaths } from "../../daemon/home/paths.ts";
 import { DEFAULT_WEB_HOST, DEFAULT_WEB_PORT, ENVIRONMENT } from "../../shared/names.ts";
 import type { ResultOf } from "../../shared/operations/registry.ts";
@@ -144,15 +145,6 @@ export async function stop(context: CommandContext): Promise<number> {
     while (Date.now() < deadline && isAlive(envelope.result.pid)) await delay(PROBE_MS);
   }
   return context.show(envelope, ({ pid }) => context.out.line(`The daemon (process ${pid}) has ended.`));
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Runs until a signal or `svc daemon stop` ends it; for service managers. */

@@ -8,11 +8,21 @@ export function errorCode(error: unknown): string | undefined {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 }
 
+/** How Node names a disk that is full, and one that fails. */
+const FULL: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
+const FAILED: ReadonlySet<string> = new Set(["EIO", "EROFS"]);
+
+/** Whether an error is the disk's, wherever it comes from. */
+export function isStorageError(error: unknown): boolean {
+  const code = errorCode(error) ?? "";
+  return FULL.has(code) || FAILED.has(code);
+}
+
 /** What a caller is told when the disk fails: storage_full or storage_failed. A Refusal passes as it is. */
 export function storageRefusal(error: unknown): Refusal {
   if (error instanceof Refusal) return error;
   const code = errorCode(error);
-  const isFull = code === "ENOSPC" || code === "EDQUOT" || code === "EFBIG";
+  const isFull = code !== undefined && FULL.has(code);
   const details = code === undefined ? {} : { cause: code };
   return new Refusal(isFull ? "storage_full" : "storage_failed", { details, cause: error });
 }

@@ -13,6 +13,7 @@ import { errorCode, unlinkIfThere } from "./durable.ts";
 import {
   type Address,
   type Host,
+  isAlive,
   prepareSocket,
   readAddress,
   removeSocket,
@@ -70,15 +71,6 @@ function tryLock(files: Files, path: string): Database.Database | null {
     database.close();
     if (errorCode(error)?.startsWith("SQLITE_BUSY") === true) return null;
     throw new HomeProblem("corrupt", path, "The lock can't be taken.", "Remove it and start again.", error);
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return errorCode(error) === "EPERM";
   }
 }
 

@@ -4,6 +4,8 @@
  */
 const SMALLEST = 16;
 const ENTRY_BYTES = 12;
+/** Fewer entries are looked through. */
+const INDEXED_FROM = 64;
 
 export class Backlog {
   #ordinals = new Uint32Array(SMALLEST);
@@ -11,6 +13,12 @@ export class Backlog {
   #low = new Uint32Array(SMALLEST);
   #start = 0;
   #end = 0;
+  /**
+   * Where entries stand, by the second half of what is kept of their ids: open addressing, 0 is free, else 1 more than the place. Made when
+   * a search needs it; entries that were dropped stay in it and are passed over.
+   */
+  #places: Uint32Array | null = null;
+  #placed = 0;
 
   get count(): number {
     return this.#end - this.#start;
@@ -22,6 +30,7 @@ export class Backlog {
     this.#ordinals[this.#end] = ordinal;
     this.#high[this.#end] = hexWord(id, 0);
     this.#low[this.#end] = hexWord(id, 8);
+    if (this.#places !== null) this.#place(this.#places, this.#end);
     this.#end += 1;
   }
 
@@ -30,10 +39,11 @@ export class Backlog {
     return this.#ordinals[this.#start + place]!;
   }
 
-  /** Place of the event with this id, -1 when it doesn't wait here. Looks from the oldest on. */
+  /** Place of the event with this id, the oldest of several; -1 when it doesn't wait here. */
   find(id: string): number {
     const high = hexWord(id, 0);
     const low = hexWord(id, 8);
+    if (this.count >= INDEXED_FROM) return this.#lookUp(high, low);
     for (let at = this.#start; at < this.#end; at += 1) {
       if (this.#high[at] === high && this.#low[at] === low) return at - this.#start;
     }
@@ -70,11 +80,13 @@ export class Backlog {
     const at = this.#start + place;
     for (const column of [this.#ordinals, this.#high, this.#low]) column.copyWithin(at, at + 1, this.#end);
     this.#end -= 1;
+    this.#places = null;
   }
 
   clear(): void {
     this.#start = 0;
     this.#end = 0;
+    this.#places = null;
     if (this.#ordinals.length > SMALLEST) this.#resize(SMALLEST);
   }
 
@@ -108,6 +120,39 @@ export class Backlog {
     return backlog;
   }
 
+  #lookUp(high: number, low: number): number {
+    const places = this.#places ?? this.#index();
+    const mask = places.length - 1;
+    for (let slot = low & mask; places[slot] !== 0; slot = (slot + 1) & mask) {
+      const at = places[slot]! - 1;
+      if (at >= this.#start && this.#low[at] === low && this.#high[at] === high) return at - this.#start;
+    }
+    return -1;
+  }
+
+  #index(): Uint32Array {
+    let slots = 4 * INDEXED_FROM;
+    while (slots < 4 * this.count) slots *= 2;
+    const places = new Uint32Array(slots);
+    this.#places = places;
+    this.#placed = 0;
+    for (let at = this.#start; at < this.#end; at += 1) this.#place(places, at);
+    return places;
+  }
+
+  /** A table that is half full is made anew by the next search. */
+  #place(places: Uint32Array, at: number): void {
+    this.#placed += 1;
+    if (this.#placed * 2 > places.length) {
+      this.#places = null;
+      return;
+    }
+    const mask = places.length - 1;
+    let slot = this.#low[at]! & mask;
+    while (places[slot] !== 0) slot = (slot + 1) & mask;
+    places[slot] = at + 1;
+  }
+
   #makeRoom(): void {
     this.#resize(Math.max(SMALLEST, 2 * this.count));
   }
@@ -121,6 +166,7 @@ export class Backlog {
     this.#ordinals = move(this.#ordinals);
     this.#high = move(this.#high);
     this.#low = move(this.#low);
+    if (this.#start > 0) this.#places = null;
     this.#end -= this.#start;
     this.#start = 0;
   }

@@ -1,31 +1,29 @@
 /** Turns whatever a handler throws into the failing half of an envelope (protocol.md, section 3). */
-import type { ZodError } from "zod";
-import { type ErrorCode, fieldSentence, Refusal } from "../../shared/errors.ts";
+import * as z from "zod";
+import { fieldSentence, Refusal } from "../../shared/errors.ts";
+import { isStorageError, storageRefusal } from "../home/durable.ts";
 import { errorFields, type Log } from "../platform/log.ts";
+import { problemOf } from "./problems.ts";
 
-const STORAGE_CODES: Readonly<Record<string, ErrorCode>> = {
-  ENOSPC: "storage_full",
-  EDQUOT: "storage_full",
-  EIO: "storage_failed",
-  EROFS: "storage_failed",
-};
+// For the whole process: every port tells of wrong values in the same words.
+z.config({ customError: problemOf });
+
 const PROBLEMS_SHOWN = 8;
 const NAME_SHOWN = 128;
 
 /** A Refusal as it is, a storage error as one, anything else as `internal_error` whose details carry only the request id. */
 export function refusalOf(error: unknown, log: Log, request: { operation: string; id: string }): Refusal {
   if (error instanceof Refusal) return error;
-  const code = STORAGE_CODES[(error as NodeJS.ErrnoException | null)?.code ?? ""];
-  if (code !== undefined) {
+  if (isStorageError(error)) {
     log.error("storage", { operation: request.operation, request: request.id, ...errorFields(error) });
-    return new Refusal(code, { cause: error });
+    return storageRefusal(error);
   }
   log.error("unexpected", { operation: request.operation, request: request.id, ...errorFields(error) });
   return new Refusal("internal_error", { details: { request_id: request.id }, cause: error });
 }
 
 /** `invalid_args` whose details name the first wrong field and up to eight problems; values are never quoted. */
-export function invalidArguments(error: ZodError): Refusal {
+export function invalidArguments(error: z.ZodError): Refusal {
   const problems = error.issues
     .flatMap((issue) =>
       issue.code === "unrecognized_keys"

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Call } from "../../daemon/operations/dispatcher.ts";
 import { Mutex } from "../../daemon/platform/mutex.ts";
-import { Refusal } from "../../shared/errors.ts";
+import { fieldSentence, Refusal } from "../../shared/errors.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
 import { OPERATIONS } from "../../shared/operations/registry.ts";
 import { fakeDispatcher, MemoryLog } from "./support.ts";
@@ -107,6 +107,57 @@ describe("the dispatcher", () => {
     assert.ok(JSON.stringify(long).length < 1500);
   });
 
+  it("says in our own words what is wrong with any field of any operation", async () => {
+    const dispatcher = fakeDispatcher();
+    const values = [
+      null,
+      "",
+      "x",
+      "x".repeat(300_000),
+      -1,
+      1.5,
+      1e9,
+      true,
+      ["x"],
+      [[]],
+      { x: 1 },
+      [{ x: 1 }],
+    ];
+    const ours = /^(?:'[^']*'|The input) (?:is|isn't|has|hasn't|may|doesn't|must|can't|needs) [^A-Z]*/;
+    const foreign =
+      /invalid input|invalid option|invalid string|expected|received \w|too (?:big|small)|unrecognized/i;
+    let seen = 0;
+    for (const { name, input } of OPERATIONS.values()) {
+      const fields = Object.keys((input as { shape?: object }).shape ?? {});
+      const whole = [null, [], "x", 1, {}];
+      const wrong = [...whole, ...fields.flatMap((field) => values.map((value) => ({ [field]: value })))];
+      for (const given of wrong) {
+        const outcome = await dispatcher.call(name, given, by(USER));
+        if (outcome.ok || outcome.error.code !== "invalid_args") continue;
+        const { problems } = outcome.error.details as { problems?: { field: string; problem: string }[] };
+        for (const { field, problem } of problems ?? []) {
+          const sentence = fieldSentence(field, problem);
+          assert.match(sentence, ours, `${name}: ${sentence}`);
+          assert.doesNotMatch(sentence, foreign, `${name}: ${sentence}`);
+          seen += 1;
+        }
+      }
+    }
+    assert.ok(seen > 500, String(seen));
+    const told = async (name: string, given: object) => {
+      const outcome = await dispatcher.call(name, given, by(USER));
+      assert.ok(!outcome.ok);
+      return outcome.error.message.split(". ")[0];
+    };
+    assert.equal(await told("ledger_tail", { group_id: GROUP, limit: "9" }), "'limit' has to be a number");
+    assert.equal(await told("ledger_tail", { group_id: GROUP, limit: 500 }), "'limit' has to be at most 200");
+    assert.equal(await told("send", { group_id: GROUP }), "'text' is missing");
+    assert.equal(
+      await told("group_set_state", { group_id: GROUP, state: "dead" }),
+      "'state' has to be one of active, idle, paused, stopped",
+    );
+  });
+
   it("turns storage errors into refusals, anything else into internal_error without a trace of it", async () => {
     const log = new MemoryLog();
     const failing = (error: unknown) => async () => {
@@ -118,6 +169,7 @@ describe("the dispatcher", () => {
         group_list: failing(system("ENOSPC")),
         daemon_status: failing(system("EIO")),
         health: failing(new Error("secret words")),
+        whoami: failing(system("EFBIG")),
         access_token_list: () => {
           throw new TypeError("secret words");
         },
@@ -133,11 +185,12 @@ describe("the dispatcher", () => {
     };
     assert.equal(await code("group_list"), "storage_full");
     assert.equal(await code("daemon_status"), "storage_failed");
+    assert.equal(await code("whoami"), "storage_full");
     assert.equal(await code("health"), "internal_error");
     assert.equal(await code("access_token_list"), "internal_error");
     assert.equal(await code("remote_access_show"), "conflict");
     assert.ok(!JSON.stringify(log.lines).includes("secret"), "nothing of a message reaches the log");
-    assert.equal(log.lines.filter(({ fields }) => fields["request"] === "r-1").length, 4);
+    assert.equal(log.lines.filter(({ fields }) => fields["request"] === "r-1").length, 5);
     assert.deepEqual(await dispatcher.call("no_such", {}, by(USER)), {
       ...(await dispatcher.call("toString", {}, by(USER))),
     });
