@@ -83,7 +83,8 @@ export function problemOf(issue: Issue): string {
       return issue.input === undefined ? "is missing" : union(issue);
     case "invalid_key":
       return issue.issues[0]?.message ?? "isn't a name that fits there";
-    default:
+    case "invalid_element":
+    case "custom":
       return "is wrong";
   }
 }
