@@ -11,6 +11,7 @@ import { GLOBAL_OPTIONS, GROUPS } from "../cli/tables/options.ts";
 import { ERRORS } from "../shared/errors.ts";
 import type { OperationContract } from "../shared/operations/contract.ts";
 import { OPERATIONS } from "../shared/operations/registry.ts";
+import { PEER_REFUSALS } from "../shared/wire/refusals.ts";
 
 interface JsonSchema {
   type?: string | string[];
@@ -89,6 +90,17 @@ export function errorsPage(): string {
     "| Code | HTTP | What is wrong | What to do |",
     "|---|---|---|---|",
     ...rows,
+    "",
+    "## Between instances",
+    "",
+    "What another instance answers to an authenticated request, signed: `{ok: false, error: {code, message}}`. These never come from an operation; `connect_delivery` and",
+    "`chat.cross_group_receipt` show them. A code that isn't here is from another implementation, and the sender gives up.",
+    "",
+    "| Code | What is wrong | The sender then |",
+    "|---|---|---|",
+    ...Object.entries(PEER_REFUSALS).map(
+      ([code, { sentence, sender }]) => `| \`${code}\` | ${cell(sentence)} | ${sender} |`,
+    ),
     "",
   ].join("\n");
 }

@@ -7,6 +7,7 @@ import { LIMITS } from "../../shared/limits.ts";
 import { uuidKey } from "../../shared/wire/fields.ts";
 import type { OutboxRecord } from "../../shared/wire/outbox.ts";
 import { type ConnectPeerOperation, ReceiptResult } from "../../shared/wire/peer.ts";
+import { isPassing } from "../../shared/wire/refusals.ts";
 import type { NewEvent } from "../ledger/types.ts";
 import type { GroupRoom, Rooms } from "../messaging/group-room.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -59,8 +60,6 @@ interface Dependencies {
   source: SourceEvents;
 }
 
-/** Signed refusals that pass (protocol.md, section 5, "Refusals"). */
-const PASSING = new Set(["io_error", "connect_peer_denied"]);
 const UNREACHABLE = "connect_unreachable";
 const EXPIRED = "connect_delivery_expired";
 
@@ -149,7 +148,7 @@ export class OutboxWorker {
       case "error":
         // A denial comes before anything is admitted: the POST is as if it hadn't been.
         if (answer.code === "connect_peer_denied" && !before) await this.#note(task, false);
-        if (PASSING.has(answer.code)) return job(answer.code, answer.message);
+        if (isPassing(answer.code)) return job(answer.code, answer.message);
         return this.#refuse(task, answer);
     }
   }
@@ -201,7 +200,7 @@ export class OutboxWorker {
         if (answer.code === "connect_original_pending") {
           return { kind: "job", seconds: this.#pendingSeconds(entry), error: errorOf(answer) };
         }
-        if (PASSING.has(answer.code)) return job(answer.code, answer.message);
+        if (isPassing(answer.code)) return job(answer.code, answer.message);
         return this.#refuse(task, answer);
     }
   }

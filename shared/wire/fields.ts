@@ -3,7 +3,7 @@ import { base58 } from "@scure/base";
 import * as z from "zod";
 import { LIMITS } from "../limits.ts";
 import { Sha256, text } from "../model.ts";
-import { fromBase64, toBase64 } from "./base64.ts";
+import { fromBase64 } from "./base64.ts";
 
 const { connect } = LIMITS;
 const UUID = "(?:[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}|[0-9A-Fa-f]{32})";
@@ -29,11 +29,6 @@ const PEER_ID_PREFIX = [0x00, 0x24, 0x08, 0x01, 0x12, 0x20];
 /** ID-022: base58btc of 0x00,0x24,0x08,0x01,0x12,0x20 and the 32 bytes of the public key. */
 export function instanceIdOf(publicKey: Uint8Array): string {
   return base58.encode(Uint8Array.of(...PEER_ID_PREFIX, ...publicKey));
-}
-
-/** Base64 of the key that an instance id carries. Throws for what `InstanceId` refuses. */
-export function publicKeyOf(instance_id: string): string {
-  return toBase64(base58.decode(instance_id).subarray(PEER_ID_PREFIX.length));
 }
 
 function isInstanceId(value: string): boolean {

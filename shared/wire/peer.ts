@@ -48,7 +48,7 @@ export const ConnectPeerAuthorization = z
       ];
       return account.every((field) => (field === undefined) === isDirect(proof.connection_id));
     },
-    { error: "has account and device fields except over a Direct connection" },
+    { error: "lacks account or device fields, or has them over a Direct connection" },
   );
 
 /** 10 MiB as base64. */
@@ -72,7 +72,7 @@ const CatalogOperation = z
   .refine(
     ({ connection_id, source_group_id, target_group_id }) =>
       connection_id === undefined || (source_group_id !== "" && target_group_id !== null),
-    { error: "names both Groups over a connection" },
+    { error: "doesn't name both Groups, as over a connection it must" },
   );
 
 const DeliverOperation = z.strictObject({

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { commandsPage, errorsPage, operationsPage } from "../../build/reference-docs.ts";
 import { ERRORS } from "../../shared/errors.ts";
+import { PEER_REFUSALS } from "../../shared/wire/refusals.ts";
 import { verifies } from "../requirements.ts";
 
 const REGENERATE = "regenerate with: node --import=tsx build/reference-docs.ts";
@@ -26,5 +27,7 @@ describe("reference documents", () => {
       assert.match(sentence, /^[A-Z].*\.$/u, code);
       assert.match(remedy, /^[A-Z].*\.$/u, code);
     }
+    for (const [code, { sentence }] of Object.entries(PEER_REFUSALS))
+      assert.match(sentence, /^[A-Z].*\.$/u, code);
   });
 });

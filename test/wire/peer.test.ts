@@ -14,6 +14,7 @@ import {
   groupsOf,
   ReceiptResult,
 } from "../../shared/wire/peer.ts";
+import { isPassing, PEER_REFUSALS } from "../../shared/wire/refusals.ts";
 import { requestStatement, responseStatement, type Unsigned } from "../../shared/wire/signing.ts";
 import {
   untimelyFrame,
@@ -310,5 +311,35 @@ describe("proofs in time", () => {
     const judge = (issued: number) => untimelyRegistration({ issued_at: at(issued) } as never, now);
     for (const issued of [-120_000, 0, 120_000]) assert.equal(judge(issued), null);
     for (const issued of [-120_001, 120_001]) assert.match(judge(issued) ?? "", /now/u);
+  });
+});
+
+describe("refusals between instances", () => {
+  it("are another family than those of operations: two pass, one waits, every other is final", () => {
+    verifies("ERR-013");
+    const bySender = (sender: string) =>
+      Object.entries(PEER_REFUSALS)
+        .filter(([, entry]) => entry.sender === sender)
+        .map(([code]) => code);
+    assert.deepEqual(bySender("retries"), ["io_error", "connect_peer_denied"]);
+    assert.deepEqual(bySender("waits"), ["connect_original_pending"]);
+    for (const code of ["io_error", "connect_peer_denied"]) assert.ok(isPassing(code));
+    for (const code of [
+      ...bySender("waits"),
+      ...bySender("gives up"),
+      "of_another_kind",
+      "toString",
+      "__proto__",
+    ])
+      assert.ok(!isPassing(code), code);
+    for (const [code, { sentence }] of Object.entries(PEER_REFUSALS)) {
+      const error = { code, message: sentence };
+      const response = {
+        request_id: EXTERNAL_ID,
+        request_sha256: "0".repeat(64),
+        result: { ok: false as const, error },
+      };
+      assert.doesNotThrow(() => signStatement(responseStatement, bob, response), code);
+    }
   });
 });
