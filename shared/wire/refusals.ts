@@ -1,0 +1,61 @@
+/**
+ * Why an authenticated request is refused: signed, and sent to the other instance (architecture.md, rule 9: this family crosses the wire,
+ * `ERRORS` never does). `docs/errors.md` lists them. Another implementation may have more: what isn't here is final.
+ */
+interface PeerRefusalEntry {
+  sentence: string;
+  /** What the sender of a deliver or cancel does then (protocol.md, section 5, "Refusals"). */
+  sender: "retries" | "waits" | "gives up";
+}
+
+const entries = {
+  io_error: { sentence: "It couldn't be done just now. Try again.", sender: "retries" },
+  connect_peer_denied: {
+    sentence: "The connection between these Groups isn't confirmed at present.",
+    sender: "retries",
+  },
+  connect_original_pending: {
+    sentence: "The message to withdraw may still arrive. Try again in 5 seconds.",
+    sender: "waits",
+  },
+  connect_group_not_found: { sentence: "There is no such Group here.", sender: "gives up" },
+  connect_scope_denied: {
+    sentence: "The request names other instances, devices, accounts or Groups than its connection.",
+    sender: "gives up",
+  },
+  connect_content_conflict: {
+    sentence: "Something else was received under this id before.",
+    sender: "gives up",
+  },
+  connect_message_expired: { sentence: "The message's time to arrive is over.", sender: "gives up" },
+  connect_message_early: {
+    sentence: "The message's creation lies in the future of this clock. Correct the clocks.",
+    sender: "gives up",
+  },
+  connect_message_invalid: { sentence: "The message can't be taken as it is.", sender: "gives up" },
+  connect_files_invalid: { sentence: "The files aren't those that the message names.", sender: "gives up" },
+  connect_recipient_replaced: {
+    sentence: "A recipient isn't in this Group, or isn't the one it was.",
+    sender: "gives up",
+  },
+  connect_message_withdrawn: {
+    sentence: "The message was withdrawn before it arrived.",
+    sender: "gives up",
+  },
+  connect_reply_denied: {
+    sentence: "The reply doesn't fit the message that it answers.",
+    sender: "gives up",
+  },
+  connect_cancellation_denied: {
+    sentence: "The withdrawal doesn't fit the message that it names.",
+    sender: "gives up",
+  },
+} as const satisfies Record<string, PeerRefusalEntry>;
+
+export type PeerRefusalCode = keyof typeof entries;
+export const PEER_REFUSALS: Readonly<Record<PeerRefusalCode, PeerRefusalEntry>> = entries;
+
+/** Whether the same request may be taken at another time. */
+export function isPassing(code: string): boolean {
+  return Object.hasOwn(entries, code) && PEER_REFUSALS[code as PeerRefusalCode].sender === "retries";
+}
