@@ -148,7 +148,7 @@ describe("test vectors", () => {
     });
 
     it(`${vector.name}: the signature holds, and for nothing else`, () => {
-      verifies("PROOF-002", "PROOF-007", "PEER-019", "PEER-020");
+      verifies("PROOF-002");
       const statement = statementOf(vector);
       const key = VerifyingKey.admit(vector.public_key);
       const proof = statement.schema.parse(JSON.parse(vector.json)) as Record<string, unknown> & {
@@ -196,7 +196,7 @@ describe("test vectors", () => {
   };
   for (const { name, kind, value, json, sha256 } of vectors("digests") as DigestVector[]) {
     it(`${kind}, ${name}: the same bytes and digest, whatever the order of members`, async () => {
-      verifies("MSG-001", "MSG-013", "PEER-006", "PEER-025");
+      verifies("MSG-013", "PEER-006", "PEER-025");
       assert.notEqual(JSON.stringify(value), json);
       assert.equal(JSON.stringify(SCHEMAS[kind].parse(value)), json);
       assert.equal(JSON.stringify(SCHEMAS[kind].parse(JSON.parse(json))), json);
@@ -205,7 +205,7 @@ describe("test vectors", () => {
   }
 
   it("an invitation is written and read alike", () => {
-    verifies("DRC-007", "DRC-008", "DRC-010", "DRC-011", "DRC-084");
+    verifies("DRC-007", "DRC-008", "DRC-084");
     const { value, json, text: written } = (vectors("direct") as DirectVectors).invitation;
     const invitation = DirectInvitation.parse(value);
     assert.equal(JSON.stringify(invitation), json);
