@@ -1,0 +1,208 @@
+import assert from "node:assert/strict";
+import { createHash, randomBytes } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { run } from "../cli/svc.ts";
+import { verifies } from "../requirements.ts";
+import { connect, freePort, online, Side } from "./two-homes.ts";
+
+interface Attached {
+  attachments: { name: string; sha256: string; bytes: number }[];
+}
+
+describe("two daemons with a Direct connection", function () {
+  this.timeout(180_000);
+  let host: Side;
+  let joiner: Side;
+  let id: string;
+
+  before(async () => {
+    [host, joiner] = await Promise.all([Side.started("Host"), Side.started("Joiner")]);
+    id = await connect(host, joiner);
+  });
+  after(async () => {
+    await Promise.all([host?.dispose(), joiner?.dispose()]);
+  });
+
+  it("exchange messages, files and replies both ways, without account, directory, domain or Web token", async () => {
+    verifies("DRC-001", "DRC-002", "DRC-003", "DRC-004", "DRC-006", "DRC-049", "DRC-058", "CLI-007");
+    const there = await joiner.send(host, "first", "Hello over there");
+    const { state, remote_event_id } = await joiner.delivered(there.source_event.id);
+    assert.equal(state, "sent");
+    const received = (await host.messages()).find((event) => event.id === remote_event_id);
+    assert.equal(received?.data["text"], "Hello over there");
+    assert.equal(received?.by, `connect:${joiner.instance_id}`);
+    assert.deepEqual(received?.data["to"], ["lead"]);
+
+    const bytes = randomBytes(3 * 1024 * 1024);
+    writeFileSync(join(host.project, "picture.bin"), bytes);
+    const files = await host.client.result("connect_send_files", {
+      group_id: host.group_id,
+      instance_id: joiner.instance_id,
+      target_group_id: joiner.group_id,
+      client_id: "file",
+      text: "A picture",
+      to: ["lead"],
+      paths: [join(host.project, "picture.bin")],
+    });
+    const file = await host.delivered(files.source_event.id);
+    assert.equal(file.state, "sent");
+    const event = (await joiner.messages()).find((one) => one.id === file.remote_event_id);
+    assert.ok(event);
+    const [attachment] = (event.data as unknown as Attached).attachments;
+    const sha256 = createHash("sha256").update(bytes).digest("hex");
+    assert.equal(attachment?.sha256, sha256);
+    const saved = join(joiner.project, "saved.bin");
+    await joiner.svc(["file", file.remote_event_id ?? "", "--save-to", saved]);
+    assert.ok(readFileSync(saved).equals(bytes));
+
+    assert.ok(received);
+    const lead = host.daemon.actorClient(host.tokenFile);
+    const reply = await lead.result("reply", {
+      group_id: host.group_id,
+      event_id: received.id,
+      text: "Hello back",
+      client_id: "reply",
+    });
+    const back = await host.delivered(reply.event.id);
+    assert.equal(back.state, "sent");
+    const answer = (await joiner.messages()).find((one) => one.id === back.remote_event_id);
+    assert.equal(answer?.data["text"], "Hello back");
+    assert.equal(answer?.data["reply_to"], there.source_event.id);
+  });
+
+  it("keep a message for a peer that is offline, and deliver it once when it is back", async () => {
+    verifies("DRC-061", "DRC-063");
+    await host.daemon.stop();
+    await joiner.sees("offline", id, (relation) => !relation.online && relation.error !== null);
+    const { source_event } = await joiner.send(host, "offline", "While you were away");
+    assert.equal((await joiner.delivery(source_event.id))?.state, "queued");
+    await host.daemon.start();
+    assert.equal((await joiner.delivered(source_event.id)).state, "sent");
+    const texts = (await host.messages()).map((event) => event.data["text"]);
+    assert.equal(texts.filter((text) => text === "While you were away").length, 1);
+  });
+
+  for (const victim of ["sender", "receiver"] as const) {
+    it(`lose nothing and double nothing when the ${victim} is killed in the middle of sending`, async () => {
+      const rounds = 3;
+      const count = 12;
+      const sent: string[] = [];
+      for (let round = 0; round < rounds; round += 1) {
+        await online(host, joiner, id);
+        for (let index = 0; index < count; index += 1) {
+          const text = `${victim} ${round} ${index}`;
+          const { source_event } = await joiner.send(host, text, text);
+          sent.push(source_event.id);
+        }
+        const killed = victim === "sender" ? joiner : host;
+        await killed.daemon.kill();
+        await killed.daemon.start();
+      }
+      for (const event_id of sent) assert.equal((await joiner.delivered(event_id)).state, "sent");
+      const texts = (await host.messages())
+        .map((event) => String(event.data["text"]))
+        .filter((text) => text.startsWith(`${victim} `));
+      assert.equal(texts.length, rounds * count);
+      assert.equal(new Set(texts).size, rounds * count);
+    });
+  }
+
+  it("say nothing to each other after a revocation, and know it on both sides", async () => {
+    verifies("DRC-034", "DRC-036", "DRC-060", "DRC-062");
+    await online(host, joiner, id);
+    await host.svc(["direct", "revoke", id]);
+    await assert.rejects(host.send(joiner, "late", "Too late"));
+    await joiner.sees("revoked", id, ({ state }) => state === "revoked");
+    assert.equal((await joiner.messages()).filter((event) => event.data["text"] === "Too late").length, 0);
+    await host.svc(["direct", "remove", id]);
+    await joiner.svc(["direct", "remove", id]);
+    assert.equal(await host.relation(id), undefined);
+  });
+
+  it("can connect anew with a new invitation, and part when a Group is deleted", async () => {
+    verifies("DRC-035", "DRC-074");
+    const again = await connect(host, joiner);
+    assert.notEqual(again, id);
+    const { source_event } = await host.send(joiner, "again", "Hello again");
+    assert.equal((await host.delivered(source_event.id)).state, "sent");
+    await host.svc(["group", "delete", "--group", host.group_id, "--confirm", host.group_id]);
+    await joiner.sees("revoked", again, ({ state }) => state === "revoked");
+    const stored = readFileSync(join(host.daemon.home, "direct_connections.json"), "utf8");
+    assert.deepEqual((JSON.parse(stored) as { relations: unknown[] }).relations, []);
+  });
+});
+
+describe("svc direct", function () {
+  this.timeout(120_000);
+  let host: Side;
+  let joiner: Side;
+  before(async () => {
+    [host, joiner] = await Promise.all([Side.started("Host"), Side.started("Joiner")]);
+  });
+  after(async () => {
+    await Promise.all([host?.dispose(), joiner?.dispose()]);
+  });
+
+  it("shows both people who it is, which Group, until when, and the same six words", async () => {
+    const at = `127.0.0.1:${await freePort()}`;
+    const here = { home: host.daemon.home };
+    const listening = await run(["direct", "listen", "--bind", at, "--name", "Office"], here);
+    assert.match(listening.out, /listening/u);
+    const invited = await run(["direct", "invite"], here);
+    assert.match(invited.out, /^svc-direct:[\w-]+\n$/u);
+    const joined = await run(["direct", "join"], { home: joiner.daemon.home, input: invited.out });
+    assert.equal(joined.code, 0);
+    const WORDS = /words +((?:[a-z]+ ){5}[a-z]+)/u;
+    const words = WORDS.exec(joined.err)?.[1];
+    assert.ok(words, joined.err);
+    assert.match(joined.err, /Office/u);
+    assert.match(joined.err, /Host \(g_[0-9a-f]{12}\)/u);
+    assert.match(joined.err, /until +\d{4}-/u);
+    const id = /direct-[0-9a-f-]{36}/u.exec(joined.out)?.[0] ?? "";
+    await host.sees("pending", id, ({ state }) => state === "pending");
+    const status = await run(["direct", "status"], here);
+    assert.equal(WORDS.exec(status.out)?.[1], words);
+    assert.match(status.out, /pending approval/u);
+    const approved = await run(["direct", "approve", id], here);
+    assert.equal(WORDS.exec(approved.err)?.[1], words);
+    assert.match(approved.err, /Joiner \(g_/u);
+    await online(host, joiner, id);
+    assert.match((await run(["direct", "status"], here)).out, /online/u);
+  });
+
+  it("never takes an invitation as an argument, and repeats none in an error", async () => {
+    verifies("CLI-008");
+    const invitation = `svc-direct:${"A".repeat(600)}`;
+    for (const args of [
+      ["direct", "join", invitation],
+      ["direct", invitation],
+      ["direct", "join", `--invitation=${invitation}`],
+      ["direct", "approve", invitation],
+    ]) {
+      const ran = await run(args, { home: joiner.daemon.home });
+      assert.equal(ran.code, 2);
+      assert.ok(!`${ran.out}${ran.err}`.includes("AAAA"), ran.err);
+    }
+    const wrong = await run(["direct", "join"], { home: joiner.daemon.home, input: invitation });
+    assert.equal(wrong.code, 1);
+    assert.ok(!`${wrong.out}${wrong.err}`.includes("AAAA"));
+  });
+
+  it("is the person's: no Actor may call any of it", async () => {
+    verifies("DRC-043", "DRC-044");
+    const lead = host.daemon.actorClient(host.tokenFile);
+    const { group_id } = host;
+    const id = "direct-00000000-0000-4000-8000-000000000001";
+    const answers = await Promise.all([
+      lead.call("connect_direct_status", { group_id }),
+      lead.call("connect_direct_configure", { listener: null }),
+      lead.call("connect_direct_invite", { group_id }),
+      lead.call("connect_direct_join", { group_id, invitation: "x" }),
+      lead.call("connect_direct_approve", { group_id, id }),
+      lead.call("connect_direct_revoke", { group_id, id }),
+      lead.call("connect_direct_remove", { group_id, id }),
+    ]);
+    for (const answer of answers) assert.equal(!answer.ok && answer.error.code, "permission_denied");
+  });
+});
