@@ -1,6 +1,6 @@
 /** Server-sent events as text. JSON has no line breaks, so one `data` line is enough. */
 import type { Placed } from "../ledger/types.ts";
-import type { Ascii, Batch } from "./ledger-subscription.ts";
+import type { Batch } from "./ledger-subscription.ts";
 
 export const HEARTBEAT = Buffer.from(":\n\n");
 
@@ -15,16 +15,10 @@ export function eventText(name: string, data: unknown): string {
 /** An empty id makes a browser forget the one that isn't known here, so that it doesn't ask for it again and again. */
 export const RELOAD = "id:\nevent: reload\ndata: {}\n\n";
 
-/** For writing to many sockets. */
-function encoded(text: string): Buffer | Ascii {
-  const bytes = Buffer.from(text);
-  return bytes.length === text.length ? { ascii: text } : bytes;
-}
-
 /** Encodes on first use, once for all clients. */
 export function batchOf(placed: readonly Placed[]): Batch {
   let all: string[] | undefined;
-  let sse: Buffer | Ascii | undefined;
+  let sse: Buffer | undefined;
   const texts = (): string[] => (all ??= placed.map(({ event, json }) => json ?? JSON.stringify(event)));
   return {
     first: placed[0]!.ordinal,
@@ -32,7 +26,7 @@ export function batchOf(placed: readonly Placed[]): Batch {
     placed,
     json: texts,
     sse: () =>
-      (sse ??= encoded(
+      (sse ??= Buffer.from(
         texts()
           .map((text, index) => ledgerText(placed[index]!.event.id, text))
           .join(""),

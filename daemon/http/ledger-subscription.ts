@@ -14,18 +14,13 @@ export interface FollowedLedger {
   follow(listener: (placed: readonly Placed[]) => void): () => void;
 }
 
-/** Text of ASCII alone: written as latin1 it costs a socket less than a Buffer does. */
-export interface Ascii {
-  ascii: string;
-}
-
 /** Events that were appended together, encoded once for all clients. */
 export interface Batch {
   first: Ordinal;
   last: Ordinal;
   placed: readonly Placed[];
   /** The whole batch as server-sent events. */
-  sse(): Buffer | Ascii;
+  sse(): Buffer;
   /** Each event as JSON. */
   json(): readonly string[];
 }

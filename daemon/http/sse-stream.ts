@@ -4,18 +4,20 @@
  */
 import type { Socket } from "node:net";
 import { LIMITS } from "../../shared/limits.ts";
+import { QuickWriter } from "../platform/quick-write.ts";
 import { eventText, HEARTBEAT } from "./event-text.ts";
 import type { Exchange } from "./exchange.ts";
-import type { Ascii } from "./ledger-subscription.ts";
 
 export class SseStream {
   readonly #socket: Socket;
+  readonly #quick: QuickWriter;
   #ended = false;
   #drained: (() => void) | null = null;
 
   constructor(exchange: Exchange, closed: () => void) {
     const { response } = exchange;
     this.#socket = response.socket!;
+    this.#quick = new QuickWriter(this.#socket);
     response.removeHeader("Transfer-Encoding");
     response.shouldKeepAlive = false;
     response.writeHead(200, {
@@ -52,14 +54,16 @@ export class SseStream {
   }
 
   /** False when the client is too slow: nothing was written then. Whoever has read everything isn't, however much comes at once. */
-  write(content: Buffer | Ascii | string): boolean {
+  write(content: Buffer | string): boolean {
     if (this.#ended) return true;
-    const isAscii = typeof content === "object" && "ascii" in content;
-    const bytes = isAscii ? content.ascii : content;
     const waiting = this.#socket.writableLength;
-    if (waiting > 0 && waiting + bytes.length > LIMITS.stream.bufferBytes) return false;
-    if (isAscii) this.#socket.write(bytes, "latin1");
-    else this.#socket.write(bytes);
+    if (waiting > 0 && waiting + content.length > LIMITS.stream.bufferBytes) return false;
+    if (waiting > 0 || typeof content === "string") {
+      this.#socket.write(content);
+      return true;
+    }
+    const taken = this.#quick.write(content);
+    if (taken < content.length) this.#socket.write(taken === 0 ? content : content.subarray(taken));
     return true;
   }
 
