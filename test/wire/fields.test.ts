@@ -31,7 +31,6 @@ function refuses(schema: z.ZodType, values: readonly unknown[]): void {
 
 describe("base64 of the wire", () => {
   it("has one text for every value", () => {
-    verifies("PROOF-016");
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 100 }), (bytes) => {
         assert.equal(toBase64(bytes), Buffer.from(bytes).toString("base64"));
@@ -57,7 +56,6 @@ describe("base64 of the wire", () => {
   });
 
   it("refuses padding and alphabet of the other form, white space and surplus bits", () => {
-    verifies("PROOF-016");
     for (const text of ["Zg", "Zg=", "Zh==", "Z", "Zg==\n", " Zg==", "Zg===", "_-8=", "Zgé="])
       assert.equal(fromBase64(text), null, text);
     for (const text of ["Zg==", "Zh", "Z", "Zg ", "+/8", "Zgé"])

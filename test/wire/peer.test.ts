@@ -222,6 +222,7 @@ describe("ConnectPeerResponse", () => {
     assert.ok(!accepted({ ok: true, error: { code: "io_error", message: "x" } }));
     assert.ok(!accepted({ ok: true, result: null, extra: 1 }));
     assert.ok(!accepted({ ok: false }));
+    assert.ok(!accepted({ ok: true }));
     assert.ok(!ConnectPeerResponse.safeParse({ ...signed, extra: 1 }).success);
   });
 
