@@ -383,13 +383,13 @@ export class Refusal extends Error {
   readonly code: ErrorCode;
   readonly details: Record<string, unknown>;
 
-  /** `specifics` replaces the catalogue's sentence when it can say more; the remedy always follows. */
+  /** `specifics` and `remedy` replace the catalogue's where they can say more to this caller; both are always told. */
   constructor(
     code: ErrorCode,
-    options: { specifics?: string; details?: Record<string, unknown>; cause?: unknown } = {},
+    options: { specifics?: string; remedy?: string; details?: Record<string, unknown>; cause?: unknown } = {},
   ) {
     super(
-      `${options.specifics ?? entries[code].sentence} ${entries[code].remedy}`,
+      `${options.specifics ?? entries[code].sentence} ${options.remedy ?? entries[code].remedy}`,
       options.cause === undefined ? undefined : { cause: options.cause },
     );
     this.name = "Refusal";

@@ -20,8 +20,8 @@ export const LIMITS = {
     mimeBytes: 256,
     /** Uploads that no message refers to are removed after this time. */
     orphanHours: 24,
-    /** What such uploads may take together. */
-    waitingBytes: 1024 * MiB,
+    /** What such uploads may take together; a message with all the files it may have fits. */
+    waitingBytes: 2048 * MiB,
     waitingBytesPerHome: 4096 * MiB,
     /** Bytes a caller may send before a pause of this length ends the upload. */
     stallSeconds: 60,

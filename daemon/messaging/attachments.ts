@@ -2,7 +2,7 @@
 import { isAbsolute, parse, sep } from "node:path";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
-import type { Attachment } from "../../shared/model.ts";
+import { type Attachment, withoutInvisible } from "../../shared/model.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
 import { openInScope } from "../groups/scopes.ts";
 import type { OpenFile } from "../platform/files.ts";
@@ -11,6 +11,8 @@ import { describeAttachment, missing } from "./blobs.ts";
 import { fileChunks } from "./file-streams.ts";
 import type { GroupRoom } from "./group-room.ts";
 import type { Said } from "./message-event.ts";
+
+const PATH_SHOWN = 256;
 
 /** Whether attachments have to be looked at before the message can be appended. */
 export function carriesFiles(said: Said): boolean {
@@ -122,17 +124,31 @@ function openPath(
     });
   }
   const canonical = isAbsolute(path) ? projects.canonical(path) : null;
-  if (canonical === null) throw new Refusal("invalid_path", { specifics: "There is no such file." });
+  if (canonical === null) throw notThere(path);
   const { root } = parse(canonical);
   const components = canonical.slice(root.length).split(sep);
   try {
     return { file: projects.openBelow(root, components, "read"), name: components.at(-1) ?? "" };
   } catch (error) {
     throw new Refusal("invalid_path", {
-      specifics: "It isn't a regular file that can be read.",
+      specifics: `'${shownPath(path)}' isn't a regular file that can be read.`,
+      remedy: "Name a file, not a directory, that you may read.",
       cause: error,
     });
   }
+}
+
+/** For the person, whose files may lie anywhere. */
+function notThere(path: string): Refusal {
+  return new Refusal("invalid_path", {
+    specifics: `There is no file '${shownPath(path)}'.`,
+    remedy: isAbsolute(path) ? "Check its name." : "Give its whole path.",
+  });
+}
+
+function shownPath(path: string): string {
+  const shown = withoutInvisible(path).toWellFormed();
+  return shown.length > PATH_SHOWN ? `…${shown.slice(-PATH_SHOWN)}`.toWellFormed() : shown;
 }
 
 /** A name as stored: well-formed and within its limit. */

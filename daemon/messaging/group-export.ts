@@ -1,14 +1,15 @@
 /** Operation `group_export`: ledger, Actors and files of a Group in one new file, without secrets. Appends go on meanwhile. */
 import { createHash } from "node:crypto";
-import { dirname, isAbsolute } from "node:path";
+import { basename, dirname, isAbsolute, join } from "node:path";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { CallContext } from "../../shared/operations/caller.ts";
 import type { InputOf, ResultOf } from "../../shared/operations/registry.ts";
 import { PRODUCT_VERSION } from "../../shared/version.ts";
-import { errorCode, storageRefusal, syncDirectory } from "../home/durable.ts";
+import { errorCode, isStorageError, storageRefusal, syncDirectory, unlinkIfThere } from "../home/durable.ts";
 import { type Clock, timestamp } from "../platform/clock.ts";
-import { writeNew } from "./file-streams.ts";
+import type { Files } from "../platform/files.ts";
+import { type Chunks, type Written, writeNew } from "./file-streams.ts";
 import type { GroupRoom, MessagingDependencies, Rooms } from "./group-room.ts";
 import { EXPORT_CHUNK_BYTES, EXPORT_FORMAT, EXPORT_VERSION, type ExportHeader } from "./transfer-format.ts";
 
@@ -27,6 +28,7 @@ export async function exportGroup(
   if (!isAbsolute(path)) {
     throw new Refusal("invalid_path", {
       specifics: "The path must be absolute.",
+      remedy: "Give the whole path of a new file.",
       details: { field: "path" },
     });
   }
@@ -34,17 +36,32 @@ export async function exportGroup(
   const counts = { events: room.ledger.count, blobs: 0 };
   try {
     const lines = encoded(room, deps.clock, counts);
-    const { bytes } = await writeNew(deps.files, path, lines, LIMITS.body.importBytes);
-    await syncDirectory(deps.files, dirname(path));
+    const { bytes } = await writeWhole(deps.files, path, lines);
     return { path, bytes, ...counts };
   } catch (error) {
     if (error instanceof Refusal) throw error;
-    const code = errorCode(error);
-    if (code === "EEXIST") throw new Refusal("already_exists", { details: { path } });
-    if (code === "ENOSPC" || code === "EIO" || code === "EDQUOT") throw storageRefusal(error);
-    if (code === undefined) throw error;
-    throw new Refusal("invalid_path", { specifics: "The file can't be written there.", cause: error });
+    if (isStorageError(error)) throw storageRefusal(error);
+    if (errorCode(error) === undefined) throw error;
+    throw new Refusal("invalid_path", {
+      specifics: "The file can't be written there.",
+      remedy: "Name a new file in a directory that is there and that you may write to.",
+      cause: error,
+    });
   }
+}
+
+/** The file has its name once it is whole; what a crash left of an earlier try under the other name goes. */
+async function writeWhole(files: Files, path: string, chunks: Chunks): Promise<Written> {
+  const unfinished = join(dirname(path), `.${basename(path)}.svc-export`);
+  unlinkIfThere(files, unfinished);
+  const written = await writeNew(files, unfinished, chunks, LIMITS.body.importBytes);
+  if (files.stat(path) !== null) {
+    files.unlink(unfinished);
+    throw new Refusal("already_exists", { details: { path } });
+  }
+  files.rename(unfinished, path);
+  await syncDirectory(files, dirname(path));
+  return written;
 }
 
 async function* encoded(

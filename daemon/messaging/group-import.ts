@@ -122,12 +122,20 @@ function openExport(deps: MessagingDependencies, path: string): OpenFile {
   const canonical = isAbsolute(path) ? deps.projects.canonical(path) : null;
   const status = canonical === null ? null : deps.files.stat(canonical);
   if (canonical === null || status?.kind !== "file") {
-    throw new Refusal("invalid_path", { specifics: "There is no such file.", details: { field: "path" } });
+    throw new Refusal("invalid_path", {
+      specifics: "There is no such file.",
+      remedy: "Give the whole path of a file that 'svc group export' wrote.",
+      details: { field: "path" },
+    });
   }
   try {
     return deps.files.open(canonical, "read");
   } catch (error) {
-    throw new Refusal("invalid_path", { specifics: "The file can't be read.", cause: error });
+    throw new Refusal("invalid_path", {
+      specifics: "The file can't be read.",
+      remedy: "Check whose it is and who may read it.",
+      cause: error,
+    });
   }
 }
 

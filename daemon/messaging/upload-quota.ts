@@ -12,6 +12,7 @@ export interface Reservation {
   release(): void;
 }
 
+const MiB = 1024 * 1024;
 /** An empty file takes room as well. */
 const SMALLEST = 4096;
 
@@ -80,7 +81,8 @@ export class GroupQuota {
 
 function full(limit: number): Refusal {
   return new Refusal("limit_reached", {
-    specifics: "Too many uploaded files wait for a message.",
+    specifics: `Uploads that wait for a message may take ${Math.floor(limit / MiB)} MiB together, and this one would take more.`,
+    remedy: `Send the message that the others are for first; uploads that no message takes go after ${LIMITS.attachment.orphanHours} hours.`,
     details: { limit_bytes: limit },
   });
 }

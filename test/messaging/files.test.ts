@@ -279,10 +279,26 @@ describe("Attached files", () => {
     await home.send(group, "x", { paths: [join(outside, "link")] });
     await assert.rejects(home.send(group, "x", { paths: [outside] }), refusal("invalid_path"));
     await assert.rejects(home.send(group, "x", { paths: ["/dev/null"] }), refusal("invalid_path"));
+    const said = async (path: string) => {
+      const error = await home
+        .send(group, "x", { paths: [path] })
+        .then(assert.fail, (refused: Error) => refused);
+      assert.doesNotMatch(error.message, /scope|Actor/, "scopes are for Actors");
+      return error.message;
+    };
+    assert.match(await said(join(outside, "nofile")), /^There is no file '.*nofile'\. Check its name\.$/);
+    assert.match(await said("nofile"), /^There is no file 'nofile'\. Give its whole path\.$/);
+    assert.match(await said(outside), /isn't a regular file that can be read/);
     await assert.rejects(
       home.send(group, "x", { paths: [join(outside, "any.txt")] }, BROWSER),
       refusal("invalid_path"),
     );
+  });
+
+  it("wait within a quota that the largest message fits in", () => {
+    const { uploadBytes, waitingBytes, waitingBytesPerHome } = LIMITS.attachment;
+    assert.ok(LIMITS.message.attachments * uploadBytes <= waitingBytes);
+    assert.ok(waitingBytes <= waitingBytesPerHome);
   });
 
   it("are at most 16 in a message, and a retry answers although the file is gone", async () => {

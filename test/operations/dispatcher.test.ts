@@ -151,7 +151,7 @@ describe("the dispatcher", () => {
     };
     assert.equal(await told("ledger_tail", { group_id: GROUP, limit: "9" }), "'limit' has to be a number");
     assert.equal(await told("ledger_tail", { group_id: GROUP, limit: 500 }), "'limit' has to be at most 200");
-    assert.equal(await told("send", { group_id: GROUP }), "'text' is missing");
+    assert.equal(await told("reply", { group_id: GROUP, text: "x" }), "'event_id' is missing");
     assert.equal(
       await told("group_set_state", { group_id: GROUP, state: "dead" }),
       "'state' has to be one of active, idle, paused, stopped",
