@@ -67,6 +67,8 @@ export class GroupRegistry {
   readonly #unavailable = new Map<string, string>();
   /** Being deleted or reset. */
   readonly #busy = new Set<string>();
+  /** Deleted, but it isn't sure yet that the disk knows: their files stay until it does. */
+  readonly #unsure = new Set<string>();
   readonly #listeners = new Set<(change: GroupChange) => void>();
   readonly #mourners = new Set<(group_id: string) => Promise<void>>();
 
@@ -149,6 +151,7 @@ export class GroupRegistry {
       await syncDirectory(files, making.root);
       files.rename(making.root, paths.group(group_id).root);
       await syncDirectory(files, paths.groups);
+      void this.#clear();
     } catch (error) {
       try {
         await removeTree(files, making.root);
@@ -183,21 +186,41 @@ export class GroupRegistry {
 
   /**
    * Removes a Group, available or not. Takes its write permit itself. Throws confirmation_required unless `confirm` is the id,
-   * group_not_found, group_busy, storage_full or storage_failed.
+   * group_not_found, group_busy, storage_full or storage_failed. When only the last sync failed, the Group is gone and its files stay until
+   * one succeeds: this call again, any other that makes or removes a Group, or the next start.
    */
   async delete(group_id: string, confirm: string): Promise<void> {
     const { files, paths } = this.#deps;
-    const doomed = join(paths.groups, `${DOOMED}${group_id}`);
-    await this.#exclusively(group_id, confirm, async () => {
-      files.rename(paths.group(group_id).root, doomed);
-      await syncDirectory(files, paths.groups);
-      return false;
-    });
-    await this.#mourn(group_id);
-    try {
-      await removeTree(files, doomed);
-    } catch {
-      // The Group is gone; the next start removes the rest.
+    if (confirm === group_id && this.#unsure.has(group_id)) {
+      await syncDirectory(files, paths.groups).catch((error: unknown) => {
+        throw storageRefusal(error);
+      });
+    } else {
+      await this.#exclusively(group_id, confirm, async () => {
+        files.rename(paths.group(group_id).root, this.#doomed(group_id));
+        this.#unsure.add(group_id);
+        await syncDirectory(files, paths.groups);
+        return false;
+      });
+    }
+    await this.#clear();
+  }
+
+  #doomed(group_id: string): string {
+    return join(this.#deps.paths.groups, `${DOOMED}${group_id}`);
+  }
+
+  /** The directory of all Groups is synced: those that were deleted are gone for good, and their files go. */
+  async #clear(): Promise<void> {
+    const gone = [...this.#unsure];
+    this.#unsure.clear();
+    for (const group_id of gone) {
+      await this.#mourn(group_id);
+      try {
+        await removeTree(this.#deps.files, this.#doomed(group_id));
+      } catch {
+        // The Group is gone; the next start removes the rest.
+      }
     }
   }
 

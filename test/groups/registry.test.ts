@@ -260,6 +260,33 @@ describe("GroupRegistry", () => {
     await again.close();
   });
 
+  it("removes the files of such a Group as soon as the disk works again: at another try, or with the next Group", async () => {
+    const root = emptyHome();
+    const { groups } = homePaths(root);
+    const files = new RealFiles();
+    const registry = await openRegistry(root, () => [], files);
+    const works = files.syncDir.bind(files);
+    const doomed = async (): Promise<string> => {
+      const { group_id } = await registry.create(seed);
+      files.syncDir = (_path, done) => setImmediate(done, Object.assign(new Error("I/O"), { code: "EIO" }));
+      await assert.rejects(registry.delete(group_id, group_id), code("storage_failed"));
+      await assert.rejects(registry.delete(group_id, group_id), code("storage_failed"));
+      files.syncDir = works;
+      assert.equal(readdirSync(groups).length, 1);
+      return group_id;
+    };
+    const first = await doomed();
+    await assert.rejects(registry.delete(first, "g_000000000000"), code("confirmation_required"));
+    await registry.delete(first, first);
+    assert.deepEqual(readdirSync(groups), []);
+    await assert.rejects(registry.delete(first, first), code("group_not_found"));
+    await doomed();
+    const { group_id } = await registry.create(seed);
+    while (readdirSync(groups).length > 1) await new Promise((resolve) => setImmediate(resolve));
+    assert.deepEqual(readdirSync(groups), [group_id]);
+    await registry.close();
+  });
+
   it("takes a new Group back when its first event finds the disk full", async () => {
     const root = emptyHome();
     const files = new RealFiles();

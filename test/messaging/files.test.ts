@@ -280,9 +280,11 @@ describe("Attached files", () => {
     await assert.rejects(home.send(group, "x", { paths: [outside] }), refusal("invalid_path"));
     await assert.rejects(home.send(group, "x", { paths: ["/dev/null"] }), refusal("invalid_path"));
     const said = async (path: string) => {
-      const error = await home
-        .send(group, "x", { paths: [path] })
-        .then(assert.fail, (refused: Error) => refused);
+      const error: Error | null = await home.send(group, "x", { paths: [path] }).then(
+        () => null,
+        (refused: Error) => refused,
+      );
+      assert.ok(error !== null);
       assert.doesNotMatch(error.message, /scope|Actor/, "scopes are for Actors");
       return error.message;
     };
