@@ -228,6 +228,8 @@ export const LIMITS = {
     /** After this long an unanswered POST can't be admitted any more. */
     postEscapesSeconds: 90,
     originalPendingSeconds: 5,
+    /** Keys of peers kept ready for verifying. */
+    admittedKeys: 256,
     catalog: {
       groups: 64,
       scanSeconds: 2,

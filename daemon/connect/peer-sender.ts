@@ -2,7 +2,7 @@
 import { LIMITS } from "../../shared/limits.ts";
 import type { ConnectPeerOperation, ConnectPeerResponse } from "../../shared/wire/peer.ts";
 import { requestStatement, responseStatement } from "../../shared/wire/signing.ts";
-import { VerifyingKey } from "../home/public-key.ts";
+import { VerifyingKeys } from "../home/public-key.ts";
 import type { Clock } from "../platform/clock.ts";
 import { errorFields, type Log } from "../platform/log.ts";
 import type { Random } from "../platform/random.ts";
@@ -32,12 +32,9 @@ interface Dependencies {
 /** A slow line gets this much more time for each of these bytes of a Direct request. */
 const BYTES_PER_SECOND = 256 * 1024;
 
-/** Keys are few: one per peer. */
-const KEYS_MAX = 256;
-
 export class PeerSender {
   readonly #deps: Dependencies;
-  readonly #keys = new Map<string, VerifyingKey>();
+  readonly #keys = new VerifyingKeys();
 
   constructor(deps: Dependencies) {
     this.#deps = deps;
@@ -104,21 +101,10 @@ export class PeerSender {
     if (response.request_id !== proof.request_id || response.request_sha256 !== requestDigest(proof)) {
       return "The answer is to another request.";
     }
-    const key = this.#keyOf(remote.public_key);
+    const key = this.#keys.of(remote.public_key);
     if (key.instance_id !== remote.instance_id || !verifyStatement(responseStatement, key, response)) {
       return "The answer isn't signed by the other instance.";
     }
     return null;
-  }
-
-  /** Its check takes far longer than a look into a table. */
-  #keyOf(public_key: string): VerifyingKey {
-    let key = this.#keys.get(public_key);
-    if (key === undefined) {
-      key = VerifyingKey.admit(public_key);
-      if (this.#keys.size >= KEYS_MAX) this.#keys.clear();
-      this.#keys.set(public_key, key);
-    }
-    return key;
   }
 }

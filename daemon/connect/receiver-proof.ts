@@ -9,20 +9,17 @@ import {
 } from "../../shared/wire/peer.ts";
 import { requestStatement } from "../../shared/wire/signing.ts";
 import { untimelyRequest } from "../../shared/wire/timely.ts";
-import { VerifyingKey } from "../home/public-key.ts";
+import { type VerifyingKey, VerifyingKeys } from "../home/public-key.ts";
 import type { Authorities } from "./authorities.ts";
 import type { Grant } from "./authority.ts";
 import { operationDigest } from "./digests.ts";
 import { verifyStatement } from "./statements.ts";
 import type { PeerArrival, PeerRequest } from "./transport.ts";
 
-/** Keys that were admitted; more of them begin anew. */
-const KEYS_MAX = 256;
-
 export class ReceiverProof {
   readonly #instance_id: string;
   readonly #authorities: Pick<Authorities, "forBinding">;
-  readonly #keys = new Map<string, VerifyingKey>();
+  readonly #keys = new VerifyingKeys();
 
   constructor(instance_id: string, authorities: Pick<Authorities, "forBinding">) {
     this.#instance_id = instance_id;
@@ -75,16 +72,11 @@ export class ReceiverProof {
   }
 
   #key(public_key: string): VerifyingKey | null {
-    let key = this.#keys.get(public_key);
-    if (key !== undefined) return key;
     try {
-      key = VerifyingKey.admit(public_key);
+      return this.#keys.of(public_key);
     } catch {
       return null;
     }
-    if (this.#keys.size >= KEYS_MAX) this.#keys.clear();
-    this.#keys.set(public_key, key);
-    return key;
   }
 }
 

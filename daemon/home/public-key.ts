@@ -4,6 +4,7 @@
  */
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
 import { ed25519 } from "@noble/curves/ed25519.js";
+import { LIMITS } from "../../shared/limits.ts";
 import { instanceIdOf } from "../../shared/wire/fields.ts";
 
 /** DER of an Ed25519 public key (RFC 8410, section 4) up to the key. */
@@ -47,5 +48,21 @@ export class VerifyingKey {
   /** RFC 8032, section 5.1.7, without the cofactor: S below the group's order, R compared as bytes. */
   verify(bytes: Uint8Array, signature: Uint8Array): boolean {
     return signature.length === 64 && verify(null, bytes, this.#key, signature);
+  }
+}
+
+/** Admitted keys by their base64: taking one in costs more than verifying with it. Forgets all of them when there are too many. */
+export class VerifyingKeys {
+  readonly #keys = new Map<string, VerifyingKey>();
+
+  /** Throws RangeError for what may not be used as a key. */
+  of(public_key: string): VerifyingKey {
+    let key = this.#keys.get(public_key);
+    if (key === undefined) {
+      key = VerifyingKey.admit(public_key);
+      if (this.#keys.size >= LIMITS.connect.admittedKeys) this.#keys.clear();
+      this.#keys.set(public_key, key);
+    }
+    return key;
   }
 }

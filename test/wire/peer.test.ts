@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
+import * as fc from "fast-check";
 import { operationDigest, sha256Hex } from "../../daemon/connect/digests.ts";
 import { signStatement } from "../../daemon/connect/statements.ts";
 import { LIMITS } from "../../shared/limits.ts";
-import { parseStrictJson } from "../../shared/strict-json.ts";
+import { parseStrictJson, StrictJsonError } from "../../shared/strict-json.ts";
 import { bindingProblem, blobSetProblem } from "../../shared/wire/binding.ts";
 import {
   CatalogPage,
@@ -338,5 +339,84 @@ describe("refusals between instances", () => {
       };
       assert.doesNotThrow(() => signStatement(responseStatement, bob, response), code);
     }
+  });
+});
+
+describe("any text a peer may send", () => {
+  it("is refused in order, or taken and written the same way for ever", () => {
+    const texts = KINDS.flatMap((kind) =>
+      Object.values(operations(kind)).map((operation) => JSON.stringify(operation)),
+    );
+    const piece = fc.oneof(
+      fc.constantFrom(
+        "null",
+        '""',
+        "0",
+        "-1",
+        "1e400",
+        "{}",
+        "[]",
+        '"user"',
+        '"\\ud800"',
+        '"__proto__":1,',
+        ",",
+        "}",
+        "direct-",
+      ),
+      fc.string({ maxLength: 5 }),
+    );
+    const edit = fc.record({ at: fc.nat(), cut: fc.nat(30), piece });
+    fc.assert(
+      fc.property(fc.constantFrom(...texts), fc.array(edit, { maxLength: 3 }), (text, edits) => {
+        let changed = text;
+        for (const { at, cut, piece: put } of edits) {
+          const from = at % changed.length;
+          changed = (changed.slice(0, from) + put + changed.slice(from + cut)).slice(0, 10_000) || "0";
+        }
+        let value: unknown;
+        try {
+          value = parseStrictJson(changed);
+        } catch (error) {
+          assert.ok(error instanceof StrictJsonError);
+          return;
+        }
+        const parsed = ConnectPeerOperation.safeParse(value);
+        if (!parsed.success) return;
+        const written = JSON.stringify(parsed.data);
+        assert.equal(JSON.stringify(ConnectPeerOperation.parse(parseStrictJson(written))), written);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it("or values of any kind in any place, never more than refused", () => {
+    const places = (value: unknown): string[][] =>
+      typeof value === "object" && value !== null
+        ? Object.entries(value).flatMap(([name, member]) => [
+            [name],
+            ...places(member).map((rest) => [name, ...rest]),
+          ])
+        : [];
+    const put = (value: unknown, [name, ...rest]: string[], member: unknown): unknown => {
+      if (name === undefined) return member;
+      const copy = (Array.isArray(value) ? [...(value as unknown[])] : { ...(value as object) }) as Record<
+        string,
+        unknown
+      >;
+      copy[name] = put(copy[name], rest, member);
+      return copy;
+    };
+    const proof = { ...authorization("direct"), signature: Buffer.alloc(64).toString("base64") };
+    const whole = { proof, operation: operations("direct").deliver };
+    const place = fc.constantFrom(...places(whole));
+    fc.assert(
+      fc.property(place, fc.jsonValue(), (path, member) => {
+        const changed = JSON.parse(JSON.stringify(put(whole, path, member))) as unknown;
+        const parsed = ConnectPeerEnvelope.safeParse(changed);
+        if (parsed.success) assert.deepEqual(parsed.data, changed);
+        else assert.ok(parsed.error.issues.length > 0);
+      }),
+      { numRuns: 1000 },
+    );
   });
 });
