@@ -8,7 +8,7 @@ import { groupHandlers } from "../../daemon/groups/handlers.ts";
 import { LaunchTokens } from "../../daemon/groups/launch-tokens.ts";
 import { GroupRegistry } from "../../daemon/groups/registry.ts";
 import { JsonDocument } from "../../daemon/home/documents.ts";
-import { homePaths } from "../../daemon/home/paths.ts";
+import { type HomePaths, homePaths } from "../../daemon/home/paths.ts";
 import { defaultSettings, Settings } from "../../daemon/home/settings.ts";
 import type { LedgerLimits } from "../../daemon/ledger/types.ts";
 import type { MessagingLimits } from "../../daemon/messaging/group-room.ts";
@@ -17,6 +17,7 @@ import { Dispatcher } from "../../daemon/operations/dispatcher.ts";
 import type { Files } from "../../daemon/platform/files.ts";
 import type { Log } from "../../daemon/platform/log.ts";
 import type { ProjectFiles } from "../../daemon/platform/project-files.ts";
+import type { Random } from "../../daemon/platform/random.ts";
 import { RealFiles } from "../../daemon/platform/real-files.ts";
 import { RealProjectFiles } from "../../daemon/platform/real-project-files.ts";
 import { RealRandom } from "../../daemon/platform/real-random.ts";
@@ -39,6 +40,18 @@ interface CallOptions {
   as?: Caller;
   signal?: AbortSignal;
   progress?: (text: string) => void;
+}
+
+/** What a room above messaging is made from. */
+export interface Joining {
+  files: Files;
+  clock: ManualClock;
+  random: Random;
+  projects: ProjectFiles;
+  log: Log;
+  paths: HomePaths;
+  registry: GroupRegistry;
+  messaging: Messaging;
 }
 
 /** A daemon's rooms over one Home. `kill` forgets it as a crash would; `TestHome.open` on the same root starts again. */
@@ -77,6 +90,8 @@ export class TestHome {
       limits?: Partial<MessagingLimits>;
       files?: Files;
       projects?: ProjectFiles;
+      /** Rooms above messaging: called before it starts, answers their operations. */
+      join?: (parts: Joining) => Promise<Partial<HandlersOf<OperationName>>>;
     } = {},
   ): Promise<TestHome> {
     const root = options.root ?? fs.mkdtempSync(join(tmpdir(), "svc-messaging-"));
@@ -104,6 +119,8 @@ export class TestHome {
       ledgerLimits: { extendBytes: 64 * 1024, ...options.ledgerLimits },
     });
     const launchTokens = await LaunchTokens.open({ files, random, home: root, registry });
+    const parts = { files, clock, random, projects, log, paths, registry, messaging };
+    const joined = (await options.join?.(parts)) ?? {};
     await messaging.start(registry, launchTokens);
     const document = { files, path: paths.settings, version: 1, schema: Settings };
     const settings =
@@ -134,6 +151,7 @@ export class TestHome {
         presence: (group_id, actor_id) => messaging.presence(group_id, actor_id),
       }),
       ...messaging.handlers(),
+      ...joined,
     };
     const table = new Proxy(handlers, {
       get: (target, name: string) => (target as Record<string, unknown>)[name] ?? refused,
