@@ -131,6 +131,11 @@ const entries = {
     sentence: "The request isn't one of a connection that is in force now.",
     remedy: "Check on both sides that the connection is approved and the clocks are right.",
   },
+  connect_group_denied: {
+    status: 403,
+    sentence: "The selected Group is gone or isn't the one it was.",
+    remedy: "Select a Group again, or ask for a fresh invitation if the other side's Group changed.",
+  },
   connect_not_granted: {
     status: 403,
     sentence: "There is no connection in force to that Group.",
@@ -345,6 +350,11 @@ const entries = {
   },
   group_unavailable: { status: 503, sentence: "The Group can't be opened.", remedy: "Follow 'svc doctor'." },
   shutting_down: { status: 503, sentence: "The daemon is shutting down.", remedy: "Try again in a moment." },
+  connect_group_unavailable: {
+    status: 503,
+    sentence: "The selected Group can't be confirmed at present.",
+    remedy: "Try the same selection again in a moment.",
+  },
   connect_unavailable: {
     status: 503,
     sentence: "The connection to that Group can't be confirmed at present.",
