@@ -1,11 +1,9 @@
 /** A link that carries frames: first one each way for the hello, then any. Each frame that is sent has a budget of time (protocol.md, section 9). */
 import { LIMITS } from "../../shared/limits.ts";
 import type { Clock, Timer } from "../platform/clock.ts";
-import { encodeFrame, FrameReader } from "./frames.ts";
+import { encodeFrame, type Frame, FrameReader } from "./frames.ts";
 import type { Link } from "./link.ts";
 
-/** So many bytes are handed over at a time, so that a large frame lets others have a turn and a slow link is seen. */
-const SLICE_BYTES = 256 * 1024;
 export interface FrameHandler {
   frame(value: unknown): void;
   /** The link is at its end; called once. `reason` is null after an orderly close by the peer. */
@@ -120,7 +118,7 @@ export class FramedLink {
     const next = this.#queue.shift();
     if (next === undefined) return;
     // A frame that can't be made has not begun.
-    let frame: Buffer;
+    let frame: Frame;
     try {
       frame = encodeFrame(next.value, LIMITS.direct.frameBytes);
     } catch (error) {
@@ -137,27 +135,28 @@ export class FramedLink {
     const seconds = LIMITS.direct.writeSeconds;
     this.#budget = this.#clock.after(seconds * 1000, () =>
       this.#finish(
-        `The connection is too slow: ${frame.length} bytes didn't go out within ${seconds} seconds.`,
+        `The connection is too slow: ${frame.bytes} bytes didn't go out within ${seconds} seconds.`,
       ),
     );
-    this.#sendSlice(frame, 0);
+    this.#sendPart(frame.parts);
   }
 
-  #sendSlice(frame: Buffer, position: number): void {
-    const end = Math.min(position + SLICE_BYTES, frame.length);
-    this.#link.send(frame.subarray(position, end), () => {
-      if (this.#end !== undefined) return;
-      this.said = this.#clock.monotonic();
-      if (end < frame.length) {
-        this.#sendSlice(frame, end);
-        return;
-      }
-      const sent = this.#sending;
-      this.#budget?.cancel();
-      this.#sending = null;
-      sent?.sent();
-      this.#sendNext();
-    });
+  /** One part when the one before it was taken: a large frame lets others have a turn. */
+  #sendPart(parts: Frame["parts"]): void {
+    const part = parts.next();
+    if (part.done !== true) {
+      this.#link.send(part.value, () => {
+        if (this.#end !== undefined) return;
+        this.said = this.#clock.monotonic();
+        this.#sendPart(parts);
+      });
+      return;
+    }
+    const sent = this.#sending;
+    this.#budget?.cancel();
+    this.#sending = null;
+    sent?.sent();
+    this.#sendNext();
   }
 
   #finish(reason: string | null): void {

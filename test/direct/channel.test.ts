@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { randomUUID } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import type { PeerOutcome, PeerRequest, PeerRoute } from "../../daemon/connect/transport.ts";
-import { encodeFrame, FrameReader } from "../../daemon/direct/frames.ts";
+import { FrameReader, encodeFrame as frameOf } from "../../daemon/direct/frames.ts";
 import type { Link } from "../../daemon/direct/link.ts";
+import { LIMITS } from "../../shared/limits.ts";
 import { parseInvitationText } from "../../shared/wire/direct.ts";
 import type { ConnectPeerResponse } from "../../shared/wire/peer.ts";
 import { verifies } from "../requirements.ts";
@@ -33,6 +34,13 @@ function requestFrom(source: Instance, target: Instance, id: string): PeerReques
   };
 }
 
+function encodeFrame(value: unknown, limit: number): Buffer {
+  const { parts } = frameOf(value, limit);
+  const all: Uint8Array[] = [];
+  for (let part = parts.next(); part.done !== true; part = parts.next()) all.push(part.value);
+  return Buffer.concat(all);
+}
+
 describe("frames", () => {
   it("come whole out of any pieces, and never longer than allowed", () => {
     const values = [{ a: 1 }, "x".repeat(1000), [], null, { text: "ä€😀" }];
@@ -53,6 +61,53 @@ describe("frames", () => {
     const broken = new FrameReader(10);
     broken.push(Buffer.from([0, 0, 0, 2, 0x7b, 0x7b]));
     assert.throws(() => broken.next(), /JSON/u);
+  });
+});
+
+describe("frames with files", () => {
+  const blob = (characters: number) => ({
+    sha256: "0".repeat(64),
+    base64: randomBytes(characters).toString("base64").slice(0, characters),
+  });
+  const deliver = (text: string, ...blobs: unknown[]) => ({
+    kind: "request",
+    request: { proof: { request_id: "1" }, operation: { op: "deliver", message: { text }, blobs } },
+  });
+  const read = (bytes: Uint8Array): unknown => {
+    const reader = new FrameReader(LIMITS.direct.frameBytes);
+    for (let at = 0; at < bytes.length; at += 50_000) reader.push(bytes.subarray(at, at + 50_000));
+    return reader.next();
+  };
+
+  it("are the same bytes as JSON, and the same value again, whatever the sizes", () => {
+    for (const sizes of [[], [10], [70_000], [65_536, 3, 300_000], [1_000_000, 500_000]]) {
+      const value = deliver('A "base64":" in a text', ...sizes.map(blob));
+      const bytes = encodeFrame(value, LIMITS.direct.frameBytes);
+      assert.equal(bytes.subarray(4).toString(), JSON.stringify(value));
+      assert.deepEqual(read(bytes), value);
+    }
+  });
+
+  it("are read as JSON is, escapes, spaces and strange places included", () => {
+    const frame = (text: string): Buffer => {
+      const head = Buffer.alloc(4);
+      head.writeUInt32BE(Buffer.byteLength(text));
+      return Buffer.concat([head, Buffer.from(text)]);
+    };
+    const long = "A".repeat(70_000);
+    const { base64 } = blob(90_000);
+    const value = deliver("x", { sha256: "1", base64 }, { sha256: "2", base64: `${long}//` });
+    const escaped = JSON.stringify(value).replaceAll("//", "\\/\\/");
+    assert.deepEqual(read(frame(escaped)), value);
+    assert.deepEqual(read(frame(JSON.stringify(value, null, 1))), value);
+    for (const text of [
+      JSON.stringify({ base64: long }),
+      JSON.stringify(deliver("x", { base64: long, sha256: "1" })).replace('"1"', `"1","base64":"${long}"`),
+      JSON.stringify(deliver("x", { base64: long })).slice(0, -1),
+      `"${long}"base64":"${long}"`,
+    ]) {
+      assert.throws(() => read(frame(text)));
+    }
   });
 });
 
