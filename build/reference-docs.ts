@@ -11,7 +11,7 @@ import { GLOBAL_OPTIONS, GROUPS } from "../cli/tables/options.ts";
 import { ERRORS } from "../shared/errors.ts";
 import type { OperationContract } from "../shared/operations/contract.ts";
 import { OPERATIONS } from "../shared/operations/registry.ts";
-import { PEER_REFUSALS } from "../shared/wire/refusals.ts";
+import { DELIVERY_NOTES, PEER_REFUSALS } from "../shared/wire/refusals.ts";
 
 interface JsonSchema {
   type?: string | string[];
@@ -101,6 +101,12 @@ export function errorsPage(): string {
     ...Object.entries(PEER_REFUSALS).map(
       ([code, { sentence, sender }]) => `| \`${code}\` | ${cell(sentence)} | ${sender} |`,
     ),
+    "",
+    "What this instance notes itself, where no signed answer says why:",
+    "",
+    "| Code | What is wrong |",
+    "|---|---|",
+    ...Object.values(DELIVERY_NOTES).map(({ code, sentence }) => `| \`${code}\` | ${cell(sentence)} |`),
     "",
   ].join("\n");
 }

@@ -4,6 +4,7 @@
  * while there are records.
  */
 import { LIMITS } from "../../shared/limits.ts";
+import { DELIVERY_NOTES } from "../../shared/wire/refusals.ts";
 import type { GroupRegistry } from "../groups/registry.ts";
 import type { Clock, Timer } from "../platform/clock.ts";
 import { errorFields, type Log } from "../platform/log.ts";
@@ -43,7 +44,6 @@ interface Peer {
 }
 
 const { outbox: limits } = LIMITS;
-const UNREACHABLE = "connect_unreachable";
 
 export class Scheduler {
   readonly #deps: Dependencies;
@@ -250,7 +250,7 @@ export class Scheduler {
     const { clock } = this.#deps;
     const left = Math.min(Date.parse(next_attempt_at) - clock.now(), limits.retrySecondsMax * 1000);
     const until = clock.monotonic() + Math.max(0, left);
-    const forPeer = last_error?.code === UNREACHABLE;
+    const forPeer = last_error?.code === DELIVERY_NOTES.unreachable.code;
     this.#waits.set(entry, { notBefore: until, forPeer, strikes: needs_receipt ? 1 : 0, isUrgent: false });
     if (!forPeer) return;
     const peer = this.#peerOf(entry.peer);

@@ -7,7 +7,7 @@ import { LIMITS } from "../../shared/limits.ts";
 import { uuidKey } from "../../shared/wire/fields.ts";
 import type { OutboxRecord } from "../../shared/wire/outbox.ts";
 import { type ConnectPeerOperation, ReceiptResult } from "../../shared/wire/peer.ts";
-import { isPassing } from "../../shared/wire/refusals.ts";
+import { DELIVERY_NOTES, isPassing } from "../../shared/wire/refusals.ts";
 import type { NewEvent } from "../ledger/types.ts";
 import type { GroupRoom, Rooms } from "../messaging/group-room.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -60,9 +60,6 @@ interface Dependencies {
   source: SourceEvents;
 }
 
-const UNREACHABLE = "connect_unreachable";
-const EXPIRED = "connect_delivery_expired";
-
 export class OutboxWorker {
   readonly #deps: Dependencies;
   /** Monotonic time of the last POST of a record that nobody answered. */
@@ -109,11 +106,11 @@ export class OutboxWorker {
     }
     const state = this.#deps.authorities.forBinding(bindingOf(entry));
     if (state.state === "gone")
-      return this.#lose(task, { code: "connect_grant_gone", message: state.reason });
+      return this.#lose(task, { code: DELIVERY_NOTES.gone.code, message: state.reason });
     const isOver = this.#isOver(entry);
     if (isOver && (entry.kind === "cancel" || !entry.progress.needs_receipt)) return this.#expire(task);
     if (state.state === "unavailable") {
-      return isOver ? this.#expire(task) : job("connect_unavailable", state.reason);
+      return isOver ? this.#expire(task) : job(DELIVERY_NOTES.unconfirmed.code, state.reason);
     }
     return entry.kind === "message"
       ? this.#message(task, state.grant, isOver)
@@ -262,7 +259,7 @@ export class OutboxWorker {
     const message = "It couldn't be delivered within 15 minutes.";
     const last = task.entry.progress.last_error;
     return this.#lose(task, {
-      code: EXPIRED,
+      code: DELIVERY_NOTES.expired.code,
       message: last === null ? message : `${message} ${last.message}`,
     });
   }
@@ -313,7 +310,7 @@ function errorOf({ code, message }: StepError): StepError {
 }
 
 function unreachable(message: string, escaped: boolean): Progress {
-  return { kind: "peer", escaped, error: { code: UNREACHABLE, message } };
+  return { kind: "peer", escaped, error: { code: DELIVERY_NOTES.unreachable.code, message } };
 }
 
 function job(code: string, message: string): Progress {

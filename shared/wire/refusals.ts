@@ -55,6 +55,20 @@ const entries = {
 export type PeerRefusalCode = keyof typeof entries;
 export const PEER_REFUSALS: Readonly<Record<PeerRefusalCode, PeerRefusalEntry>> = entries;
 
+/** Why a delivery waits or has ended, as this instance found out by itself; in `connect_delivery` and receipts beside the codes above. */
+export const DELIVERY_NOTES = {
+  unreachable: {
+    code: "connect_unreachable",
+    sentence: "The other instance couldn't be reached, or gave no valid answer.",
+  },
+  unconfirmed: {
+    code: "connect_unavailable",
+    sentence: "The connection can't be confirmed at present.",
+  },
+  gone: { code: "connect_grant_gone", sentence: "The connection was ended or replaced." },
+  expired: { code: "connect_delivery_expired", sentence: "The time for delivery is over." },
+} as const;
+
 /** Whether the same request may be taken at another time. */
 export function isPassing(code: string): boolean {
   return Object.hasOwn(entries, code) && PEER_REFUSALS[code as PeerRefusalCode].sender === "retries";
