@@ -101,10 +101,11 @@ function checkTimes(room: GroupRoom, message: ConnectMessage, now: number): void
     const isOver = milliseconds(message.deliver_before) <= now;
     throw new PeerRefusal(isOver ? "connect_message_expired" : "connect_message_early");
   }
-  // A reset leaves Actors as they are, but not the Group: what was meant for it before isn't for it now (MSG-023).
+  // A reset leaves Actors as they are, but not the Group: what was meant for it before isn't for it now (MSG-023). It took the memory of
+  // what had arrived before, so this says nothing final: who sent nothing yet is sure to have failed in the end, everybody else can't know.
   const begun = resetAt(room);
   if (begun !== null && milliseconds(message.created_at) <= begun + LIMITS.connect.skewSeconds * 1000) {
-    throw new PeerRefusal("connect_recipient_replaced", "The Group was reset since the message was written.");
+    throw new PeerRefusal("connect_peer_denied", "The Group was reset since the message was written.");
   }
 }
 

@@ -114,7 +114,7 @@ describe("Receiver: deliver", () => {
     target.home.clock.advance(MINUTE);
     await target.home.call("group_reset", { group_id: target.group_id, confirm: target.group_id });
     for (const message of [sent, waiting]) {
-      assert.equal(refused(await target.ask(deliverOperation(message))), "connect_recipient_replaced");
+      assert.equal(refused(await target.ask(deliverOperation(message))), "connect_peer_denied");
     }
     target.home.clock.advance(MINUTE);
     await target.deliver(target.message());
