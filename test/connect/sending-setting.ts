@@ -4,8 +4,6 @@
  */
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { stat } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ConnectAuthority, Grant, GrantState, PairQuery } from "../../daemon/connect/authority.ts";
 import { requestDigest } from "../../daemon/connect/digests.ts";
@@ -14,7 +12,8 @@ import { Connect } from "../../daemon/connect/room.ts";
 import { signStatement } from "../../daemon/connect/statements.ts";
 import type { PeerOutcome, PeerRequest, PeerRoute, PeerTransport } from "../../daemon/connect/transport.ts";
 import { InstanceIdentity } from "../../daemon/home/identity.ts";
-import type { Files } from "../../daemon/platform/files.ts";
+import type { Files, OpenFile, OpenMode, SyncDone } from "../../daemon/platform/files.ts";
+import { RealFiles } from "../../daemon/platform/real-files.ts";
 import { RealRandom } from "../../daemon/platform/real-random.ts";
 import type { LedgerEvent } from "../../shared/events.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
@@ -27,7 +26,7 @@ import {
 } from "../../shared/wire/peer.ts";
 import { responseStatement } from "../../shared/wire/signing.ts";
 import { ManualClock } from "../messaging/manual-clock.ts";
-import { TestHome, USER, until } from "../messaging/setting.ts";
+import { TestHome, USER } from "../messaging/setting.ts";
 import { SimulatedFiles } from "../simulation/files.ts";
 
 export type Way = "account" | "external" | "direct";
@@ -246,7 +245,7 @@ export class Side {
     this.home = await TestHome.open({
       clock: this.#clock,
       ...(root === undefined ? {} : { root }),
-      ...(files === undefined ? {} : { files }),
+      files: files ?? new WatchedFiles(),
       join: async (parts) => {
         const { messaging, registry, log, clock } = parts;
         const { identity } = this;
@@ -442,17 +441,36 @@ export class Pair {
   }
 }
 
-/** Everything that is ready has run, and what the disk was asked before is done. */
-export async function rest(): Promise<void> {
-  for (let turn = 0; turn < 3; turn += 1) {
-    await settled();
-    for (let quiet = 0; quiet < 8; quiet += 1) await new Promise((resolve) => setImmediate(resolve));
+/** The disk, and how much of it somebody waits for. */
+class WatchedFiles extends RealFiles {
+  static waiting = 0;
+
+  override open(path: string, mode: OpenMode): OpenFile {
+    const file = super.open(path, mode);
+    const sync = file.sync.bind(file);
+    file.sync = (done, alone) => sync(watched(done), alone);
+    return file;
+  }
+
+  override syncDir(path: string, done: SyncDone): void {
+    super.syncDir(path, watched(done));
   }
 }
 
-/** Waits behind what the disk's queue holds now: as many looks as it has hands. */
-async function settled(): Promise<void> {
-  await Promise.all(Array.from({ length: 4 }, () => stat(tmpdir())));
+function watched(done: SyncDone): SyncDone {
+  WatchedFiles.waiting += 1;
+  return (error) => {
+    WatchedFiles.waiting -= 1;
+    done(error);
+  };
+}
+
+/** Everything that is ready has run, and nobody waits for the disk: only time and the wire's answers are left. */
+export async function rest(): Promise<void> {
+  for (let quiet = 0; quiet < 10; quiet += 1) {
+    await new Promise((resolve) => setImmediate(resolve));
+    if (WatchedFiles.waiting > 0) quiet = -1;
+  }
 }
 
 /** Until something that needs no time becomes true. */
