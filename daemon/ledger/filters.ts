@@ -1,5 +1,5 @@
 /** The filters of a ledger's segments: found when a search first needs them, made beside everything else. */
-import type { Clock } from "../platform/clock.ts";
+import type { Clock, Timer } from "../platform/clock.ts";
 import {
   BLOCK_BYTES,
   type Candidates,
@@ -17,6 +17,8 @@ import { Pace } from "./pace.ts";
 import type { Segment } from "./segments.ts";
 import { foldedTexts } from "./text-match.ts";
 
+const QUIET_MS = 30_000;
+
 /** One filter is made at a time in the whole process: its rows take some megabytes meanwhile. */
 let turn: Promise<void> = Promise.resolve();
 
@@ -30,6 +32,7 @@ export class Filters {
   readonly #failed = new WeakSet<Segment>();
   #work: Promise<void> | null = null;
   #running: Promise<void> | null = null;
+  #timer: Timer | null = null;
   #isClosed = false;
 
   /** A filter is made for `leastBytes` or more that have none. */
@@ -52,6 +55,16 @@ export class Filters {
     }
   }
 
+  /** Makes what sealed segments lack when none was sealed for a while: whoever fills segment after segment isn't slowed down by it. */
+  completeSoon(): void {
+    this.#timer?.cancel();
+    const make = (): void => {
+      this.#timer = null;
+      void this.complete();
+    };
+    this.#timer = this.#isClosed ? null : this.#clock.after(QUIET_MS, make, { background: true });
+  }
+
   /** Makes what sealed segments lack. */
   async complete(): Promise<void> {
     const pace = new Pace(this.#clock);
@@ -69,6 +82,7 @@ export class Filters {
   /** Stops what is being made. */
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#timer?.cancel();
     await this.#running;
   }
 

@@ -60,10 +60,16 @@ export class Ledger {
   #idsUsed = 0;
   #closing: Promise<void> | null = null;
 
-  private constructor(history: History, writer: Writer, deps: LedgerDependencies, limits: LedgerLimits) {
+  private constructor(
+    history: History,
+    writer: Writer,
+    filters: Filters,
+    deps: LedgerDependencies,
+    limits: LedgerLimits,
+  ) {
     this.#history = history;
     this.#writer = writer;
-    this.#filters = new Filters(history, deps.clock, limits.searchFilterBytes);
+    this.#filters = filters;
     this.#clock = deps.clock;
     this.#random = deps.random;
     this.#limits = limits;
@@ -83,11 +89,13 @@ export class Ledger {
         limits,
         deps.clock,
       );
-      const writer = new Writer(history, active, deps.clock, limits, (segment) =>
-        keepIndexes(history, [segment]),
-      );
+      const filters = new Filters(history, deps.clock, limits.searchFilterBytes);
+      const writer = new Writer(history, active, deps.clock, limits, (segment) => {
+        filters.completeSoon();
+        return keepIndexes(history, [segment]);
+      });
       if (unindexed.length > 0) void writer.exclusively(() => keepIndexes(history, unindexed));
-      return new Ledger(history, writer, deps, limits);
+      return new Ledger(history, writer, filters, deps, limits);
     } catch (error) {
       throw storageRefusal(error);
     }

@@ -7,6 +7,7 @@ import { BlockGrams, querySlots, SLOTS } from "../../daemon/ledger/grams.ts";
 import { Ledger } from "../../daemon/ledger/ledger.ts";
 import { AsciiFinder, folded } from "../../daemon/ledger/text-match.ts";
 import type { SearchPage } from "../../daemon/ledger/types.ts";
+import type { Timer } from "../../daemon/platform/clock.ts";
 import { RealFiles } from "../../daemon/platform/real-files.ts";
 import { RealRandom } from "../../daemon/platform/real-random.ts";
 import type { Refusal } from "../../shared/errors.ts";
@@ -145,6 +146,28 @@ describe("Search", () => {
     await agree();
     await ledger.compact();
     await agree();
+  }).timeout(30_000);
+
+  it("gets filters for segments that were sealed by themselves, once no more are", async () => {
+    const timers = new Set<() => void>();
+    const clock = new (class extends HastyClock {
+      override after(_milliseconds: number, task: () => void): Timer {
+        timers.add(task);
+        return { cancel: () => void timers.delete(task) };
+      }
+    })();
+    await ledger.close();
+    const deps = { files: new RealFiles(), clock, random: new RealRandom() };
+    const limits = { searchFilterBytes: 1, segmentBytes: 64 * 1024 };
+    ledger = await Ledger.open(deps, root, { group_id: GROUP, projections: [], keyOf, limits });
+    await fill(0, 600);
+    assert.ok(ledger.segments >= 3);
+    assert.equal(timers.size, 1, "one timer for all of them");
+    assert.deepEqual(filters(), []);
+    for (const fire of timers) fire();
+    while (filters().length < ledger.segments) await new Promise((done) => setImmediate(done));
+    await ledger.close();
+    assert.equal(filters().length, ledger.segments);
   }).timeout(30_000);
 
   it("gets a filter for the active file too, which grows with it", async () => {
