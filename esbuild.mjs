@@ -10,6 +10,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   renameSync,
   rmSync,
   statSync,
@@ -59,6 +60,17 @@ const withoutAjv = {
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /^ajv(-formats)?$/ }, ({ path }) => ({ path, namespace: "without-ajv" }));
     onLoad({ filter: /.*/, namespace: "without-ajv" }, () => ({ contents: "module.exports = {};" }));
+  },
+};
+
+/** The terminal sees the document as the page's policy has it: what it makes as text becomes what the policy allows (webview/terminal/strict-document.ts). */
+const strictTerminal = {
+  name: "strict terminal",
+  setup({ onLoad }) {
+    onLoad({ filter: /@xterm[\\/]xterm[\\/]lib[\\/]xterm\.mjs$/ }, ({ path }) => ({
+      contents: `import { strictDocument as document } from "./webview/terminal/strict-document.ts";\n${readFileSync(path, "utf8").replaceAll("window.document", "document")}`,
+      resolveDir: import.meta.dirname,
+    }));
   },
 };
 
@@ -130,6 +142,7 @@ async function buildForBrowsers() {
       splitting: true,
       chunkNames: "chunk-[hash]",
       assetNames: "[name]-[hash]",
+      plugins: [strictTerminal],
       loader: { ".ttf": "file", ".woff2": "file", ".svg": "text" },
       minify: true,
       legalComments: "none",

@@ -2,10 +2,12 @@
  * What the interface needs from where it runs. The same elements work in a browser (`http/http-host.ts`) and in a VS Code webview, which
  * has its own version. Nothing above this file knows about HTTP, cookies or `postMessage`.
  */
+import type { RuntimeActivityEvent } from "../shared/activity/event.ts";
 import type { LedgerEvent } from "../shared/events.ts";
 import type { Attachment } from "../shared/model.ts";
 import type { GroupSummary } from "../shared/operations/groups.ts";
 import type { ArgumentsOf, OperationName, ResultOf } from "../shared/operations/registry.ts";
+import type { TerminalMessage, TerminalRequest } from "../shared/terminal.ts";
 
 export type Release = () => void;
 
@@ -47,6 +49,27 @@ export interface LedgerListener {
   reload(): void;
 }
 
+export interface ActivityListener {
+  /** The present view, at the beginning and after each break. */
+  restored(events: readonly RuntimeActivityEvent[]): void;
+  /** Accepted just now. */
+  event(event: RuntimeActivityEvent): void;
+}
+
+export interface TerminalListener {
+  output(bytes: Uint8Array): void;
+  message(message: TerminalMessage): void;
+  /** The connection broke; it is made again, beginning with the whole screen. */
+  lost(): void;
+}
+
+/** An attached terminal (shared/terminal.ts). */
+export interface TerminalLink {
+  /** Nothing is sent while the connection is broken. */
+  send(request: TerminalRequest): void;
+  close(): void;
+}
+
 export interface UploadOptions {
   signal: AbortSignal;
   /** Bytes sent so far. */
@@ -77,6 +100,10 @@ export interface Host {
   watchGroups(listener: GroupsListener): Release;
   /** Events after `after` (null: those to come) without gap or duplicate, over reconnects too, until released. */
   watchLedger(groupId: string, after: string | null, listener: LedgerListener): Release;
+  /** What the Group's Actors do with their tools, until released. */
+  watchActivity(groupId: string, listener: ActivityListener): Release;
+  /** Looks at an Actor's terminal until closed. */
+  terminal(groupId: string, actorId: string, listener: TerminalListener): TerminalLink;
   upload(groupId: string, file: File, options: UploadOptions): Promise<Uploaded>;
   /** A local address of an attachment's bytes; release it when it isn't shown any more. */
   blob(groupId: string, sha256: string): Promise<BlobAddress>;

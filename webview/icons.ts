@@ -15,6 +15,7 @@ export const ICONS = {
   "chevron-down": 0xeab4,
   "chevron-left": 0xeab5,
   "chevron-right": 0xeab6,
+  "chevron-up": 0xeab7,
   "circle-filled": 0xea71,
   "circle-large-filled": 0xebb4,
   "circle-outline": 0xeabc,
@@ -76,7 +77,9 @@ export const ICONS = {
   "symbol-color": 0xeb5c,
   sync: 0xea77,
   tag: 0xea66,
+  terminal: 0xea85,
   trash: 0xea81,
+  unlock: 0xeb74,
   warning: 0xea6c,
 } as const;
 export type IconName = keyof typeof ICONS;

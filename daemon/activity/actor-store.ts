@@ -3,7 +3,8 @@
  * the order of arrival; changes that wait for the disk together are written together; whoever submitted one is told when it is durable. When
  * the disk fails, state and records go back to the last durable ones together.
  */
-import { isTerminal, type RuntimeActivityEvent } from "../../shared/activity/event.ts";
+import type { RuntimeActivityEvent } from "../../shared/activity/event.ts";
+import { isTerminal } from "../../shared/activity/status.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { HookState, Memory } from "./hook-state.ts";

@@ -1,5 +1,6 @@
 /** One Group's channel: the stores of its Actors, the limit that they share, the view for whoever looks, and who follows it. */
-import { isTerminal, type RuntimeActivityEvent } from "../../shared/activity/event.ts";
+import type { RuntimeActivityEvent } from "../../shared/activity/event.ts";
+import { isTerminal } from "../../shared/activity/status.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { StoredActor } from "../../shared/model.ts";

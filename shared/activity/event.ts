@@ -46,7 +46,3 @@ export type RuntimeActivityEvent = z.infer<typeof RuntimeActivityEvent>;
 export function toolLabel(name: string): string {
   return name.replaceAll(/[^A-Za-z0-9_.:/-]/g, "").slice(0, 64);
 }
-
-export function isTerminal(status: ActivityStatus | "stuck"): boolean {
-  return status === "completed" || status === "failed";
-}

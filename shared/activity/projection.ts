@@ -4,7 +4,8 @@
  * again.
  */
 import { LIMITS } from "../limits.ts";
-import { isTerminal, type RuntimeActivityEvent } from "./event.ts";
+import type { RuntimeActivityEvent } from "./event.ts";
+import { isTerminal } from "./status.ts";
 
 const { activeSeconds, completedSeconds, stuckSeconds, records: MOST_RECORDS } = LIMITS.activity.browser;
 const ACTIVE_MS = activeSeconds * 1000;

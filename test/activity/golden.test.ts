@@ -3,8 +3,9 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as fc from "fast-check";
-import { isTerminal, type RuntimeActivityEvent } from "../../shared/activity/event.ts";
+import type { RuntimeActivityEvent } from "../../shared/activity/event.ts";
 import { Ticker } from "../../shared/activity/projection.ts";
+import { isTerminal } from "../../shared/activity/status.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { fixtures, openSetting, type Payload, type Setting } from "./setting.ts";
 

@@ -10,6 +10,8 @@ const {
   silent = false,
   /** A prompt with this word opens a turn that ends when the file `log`.done exists. */
   workWord = "WORK",
+  /** A prompt with this word uses a tool until the file `log`.tool exists. */
+  toolWord = "TOOL",
   ignoreTerm = false,
 } = JSON.parse(process.env.FAKE_AGENT ?? "{}");
 
@@ -43,6 +45,17 @@ async function turn(prompt) {
   const prompt_id = `prompt-${++turns}`;
   note({ prompt });
   if (!silent) await hook("UserPromptSubmit", { prompt, prompt_id });
+  if (prompt.includes(toolWord)) {
+    const use = {
+      tool_name: "Bash",
+      tool_use_id: `toolu_${turns}`,
+      tool_input: { command: "true" },
+      prompt_id,
+    };
+    await hook("PreToolUse", use);
+    await until(() => existsSync(`${log}.tool`));
+    await hook("PostToolUse", { ...use, tool_response: { stdout: "" } });
+  }
   if (prompt.includes(workWord)) await until(() => existsSync(`${log}.done`));
   if (!silent) await hook("Stop", { prompt_id });
   busy = false;

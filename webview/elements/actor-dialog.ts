@@ -1,8 +1,13 @@
-/** `<svc-add-actor-dialog>` and `<svc-edit-actor-dialog>`: an Actor's fields. Adding ends with how an agent becomes this Actor. */
-import { html } from "lit";
+/**
+ * `<svc-add-actor-dialog>` and `<svc-edit-actor-dialog>`: an Actor's fields. Adding ends with the Actor's terminal, or with how an agent
+ * becomes this Actor.
+ */
+import { html, nothing } from "lit";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
+import type { ResultOf } from "../../shared/operations/registry.ts";
 import type { Host } from "../host.ts";
 import { actorName } from "../state/actor-words.ts";
+import { splitCommand } from "../state/command-words.ts";
 import type { Conversation } from "../state/conversation.ts";
 import { button, checkbox, select, textField } from "../toolkit.ts";
 import { DialogView } from "./dialog.ts";
@@ -10,6 +15,8 @@ import "./private-environment.ts";
 import type { PrivateEnvironmentElement } from "./private-environment.ts";
 
 type Runtime = ActorWithPresence["runtime"];
+type Runner = ActorWithPresence["runner"];
+type Found = ResultOf<"runtime_list">["runtimes"][number];
 const RUNTIMES: readonly { value: Runtime; label: string }[] = [
   { value: "claude", label: "Claude Code" },
   { value: "codex", label: "Codex" },
@@ -41,6 +48,11 @@ abstract class ActorDialog extends DialogView {
     this.enabled = true;
   }
 
+  /** What stands behind a runtime's name. */
+  protected runtimeNote(_runtime: Runtime): string {
+    return "";
+  }
+
   protected fields() {
     return html`${textField({
       label: "Title",
@@ -53,7 +65,7 @@ abstract class ActorDialog extends DialogView {
     ${select<Runtime>({
       label: "Runtime",
       value: this.runtime,
-      choices: RUNTIMES,
+      choices: RUNTIMES.map(({ value, label }) => ({ value, label: label + this.runtimeNote(value) })),
       onChange: (runtime) => {
         this.runtime = runtime;
       },
@@ -69,12 +81,61 @@ abstract class ActorDialog extends DialogView {
 }
 
 class AddActorDialog extends ActorDialog {
-  static override readonly properties = { ...ActorDialog.properties, actorId: { state: true } };
+  static override readonly properties = {
+    ...ActorDialog.properties,
+    actorId: { state: true },
+    runner: { state: true },
+    command: { state: true },
+    found: { state: true },
+  };
   declare actorId: string;
+  declare runner: Runner;
+  declare command: string;
+  /** What this machine has; null until it is known. */
+  declare found: readonly Found[] | null;
 
   constructor() {
     super();
     this.actorId = "";
+    this.runner = "pty";
+    this.command = "";
+    this.found = null;
+  }
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    void this.#look();
+  }
+
+  async #look(): Promise<void> {
+    try {
+      const { runtimes } = await this.host.call("runtime_list", {});
+      this.found = runtimes;
+      const installed = (runtime: Runtime) => this.#find(runtime)?.installed === true;
+      // Nothing is found: most likely an agent that runs elsewhere is to be connected.
+      const first = RUNTIMES.find(({ value }) => value !== "custom" && installed(value));
+      if (first === undefined) this.runner = "external";
+      else if (!installed(this.runtime)) this.runtime = first.value;
+    } catch {
+      // The list of names is enough; adding says what is wrong.
+    }
+  }
+
+  #find(runtime: Runtime): Found | undefined {
+    return this.found?.find((entry) => entry.runtime === runtime);
+  }
+
+  protected override runtimeNote(runtime: Runtime): string {
+    if (this.runner === "external" || runtime === "custom") return "";
+    const found = this.#find(runtime);
+    if (found === undefined) return "";
+    if (!found.installed) return " (not found here)";
+    return found.version === null ? "" : ` ${found.version}`;
+  }
+
+  get #ready(): boolean {
+    if (!ID.test(this.actorId)) return false;
+    return this.runner === "external" || this.runtime !== "custom" || splitCommand(this.command).length > 0;
   }
 
   protected override heading(): string {
@@ -96,16 +157,47 @@ class AddActorDialog extends ActorDialog {
           this.actorId = id.trim();
         },
       })}
-      ${this.fields()}`;
+      ${select<Runner>({
+        label: "Runs",
+        value: this.runner,
+        choices: [
+          { value: "pty", label: "here, in a terminal that svc starts" },
+          { value: "external", label: "elsewhere: I connect it myself" },
+        ],
+        onChange: (runner) => {
+          this.runner = runner;
+        },
+      })}
+      ${this.fields()}
+      ${
+        this.runner === "pty"
+          ? textField({
+              label: "Command",
+              value: this.command,
+              placeholder:
+                this.runtime === "custom"
+                  ? "program and arguments"
+                  : (this.#find(this.runtime)?.command ?? ""),
+              hint:
+                this.runtime === "custom"
+                  ? "Needed: the program that runs in the terminal."
+                  : "Optional; without it the runtime’s own command runs.",
+              onInput: (command) => {
+                this.command = command;
+              },
+            })
+          : nothing
+      }`;
   }
 
   protected override footer() {
+    const label = this.runner === "pty" ? "Add and start" : "Add and connect";
     return html`${button({ label: "Cancel", onClick: () => this.close() })}
-    ${button({ label: this.busy ? "Adding…" : "Add and connect", primary: true, disabled: this.busy || !ID.test(this.actorId), onClick: () => this.submit() })}`;
+    ${button({ label: this.busy ? "Adding…" : label, primary: true, disabled: this.busy || !this.#ready, onClick: () => this.submit() })}`;
   }
 
   protected override submit(): void {
-    if (!ID.test(this.actorId)) return;
+    if (!this.#ready) return;
     void this.act(() => this.#add()).then((added) => {
       if (added) this.close();
     });
@@ -117,10 +209,19 @@ class AddActorDialog extends ActorDialog {
       actor_id: this.actorId,
       title: this.actorTitle.trim(),
       runtime: this.runtime,
+      runner: this.runner,
+      ...(this.runner === "pty" && this.command.trim() !== "" ? { command: splitCommand(this.command) } : {}),
       enabled: this.enabled,
     });
     await this.conversation.group.refresh();
-    this.tell("open-dialog", { name: "connect-actor", actor, tokenFile: token_file });
+    if (this.runner === "external") {
+      this.tell("open-dialog", { name: "connect-actor", actor, tokenFile: token_file });
+      return;
+    }
+    this.conversation.terminals.show(actor.id);
+    if (!this.enabled) return;
+    await this.host.call("actor_start", { group_id: this.conversation.groupId, actor_id: actor.id });
+    await this.conversation.group.refresh();
   }
 }
 

@@ -3,7 +3,7 @@ import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import { icon } from "../icons.ts";
-import { actorName, actorReason, actorWords } from "../state/actor-words.ts";
+import { actorName, actorReason, actorWords, hasTerminal } from "../state/actor-words.ts";
 import type { Conversation } from "../state/conversation.ts";
 import { exact } from "../state/time-words.ts";
 import { button } from "../toolkit.ts";
@@ -12,6 +12,22 @@ import { copy } from "./copy.ts";
 import type { MenuItem } from "./menu.ts";
 import { roving } from "./roving.ts";
 import { follow, View } from "./view.ts";
+
+const TICKER_ROWS = 3;
+const TICKER_ICONS = {
+  started: "loading",
+  waiting: "bell-dot",
+  completed: "check",
+  failed: "error",
+  stuck: "warning",
+} as const;
+/** States of an Actor whose process doesn't run. */
+const ENDED: ReadonlySet<ActorWithPresence["presence"]["state"]> = new Set(["stopped", "failed"]);
+
+export interface ActorOperation {
+  actor: ActorWithPresence;
+  operation: "actor_start" | "actor_stop" | "actor_restart" | "actor_interrupt";
+}
 
 class ActorsElement extends View {
   static override readonly properties = {
@@ -23,7 +39,7 @@ class ActorsElement extends View {
 
   constructor() {
     super();
-    follow(this, () => [this.conversation?.group]);
+    follow(this, () => [this.conversation?.group, this.conversation?.activity]);
     roving(this, { selector: ".actor-row" });
   }
 
@@ -71,25 +87,39 @@ class ActorsElement extends View {
       presence.last_activity === null ? "" : `Last heard ${exact(presence.last_activity)}`,
     ].filter((part) => part !== "");
     return html`<li class="actor-row" aria-label="${actorName(actor)}, ${words.word}" data-actor=${actor.id} @keydown=${(event: KeyboardEvent) => this.#onKey(event, actor)}>
+      ${this.#ticker(actor)}
       <span class="actor-icon tone-${words.tone}" title=${words.word}>${icon(words.icon, presence.state === "working" || presence.state === "starting" ? "turning" : "")}</span>
       <span class="actor-name"><bdi>${actorName(actor)}</bdi>${actor.role === "foreman" && actorName(actor) !== "foreman" ? html`<span class="role">foreman</span>` : nothing}</span>
       <span class="actor-runtime">${actor.runtime}</span>
       <span class="actor-state" title=${facts.join("\n")}>
-        <span class="tone-${words.tone}">${words.word}</span>${
-          actorReason(presence) === ""
-            ? nothing
-            : html`<span class="reason">· ${actorReason(presence)}</span>`
-        }${
+        <span class="actor-word"><span class="tone-${words.tone}">${words.word}</span>${
+          actorReason(presence) === "" ? nothing : html` · ${actorReason(presence)}`
+        }</span>${
           presence.since === null
             ? nothing
             : html`<svc-time class="since" manner="lasting" value=${presence.since}></svc-time>`
         }${waiting.length === 0 ? nothing : html`<span class="waiting">${waiting.join(" · ")}</span>`}
       </span>
       <span class="actor-actions">
+        ${this.administrator && hasTerminal(actor) ? iconButton({ icon: "terminal", label: `Terminal of ${actorName(actor)}`, onClick: () => this.tell("open-terminal", actor.id) }) : nothing}
         ${iconButton({ icon: "mention", label: `Write to ${actorName(actor)}`, onClick: () => this.tell("write-to", actor.id) })}
         <svc-menu label="Actions for ${actorName(actor)}" .items=${() => this.#menu(actor)}></svc-menu>
       </span>
     </li>`;
+  }
+
+  /** Tools only, the newest last; pictures of a moment, which a screen reader finds here and isn't told. */
+  #ticker(actor: ActorWithPresence) {
+    const items = this.conversation.activity.of(actor.id);
+    if (items.length === 0) return nothing;
+    return html`<ul class="ticker" aria-label="What ${actorName(actor)} does" aria-live="off">
+      ${repeat(
+        items.slice(-TICKER_ROWS),
+        ({ activity }) => activity.activity_id,
+        ({ activity, text }) =>
+          html`<li class="ticker-item ${activity.status}" title=${text}>${icon(TICKER_ICONS[activity.status])}<span>${text}</span></li>`,
+      )}
+    </ul>`;
   }
 
   #onKey(event: KeyboardEvent, actor: ActorWithPresence): void {
@@ -106,9 +136,20 @@ class ActorsElement extends View {
     };
     const id: MenuItem = { label: "Copy Actor id", icon: "key", onSelect: () => void copy(actor.id) };
     if (!this.administrator) return [write, id];
+    const inTerminal = hasTerminal(actor);
+    const running = inTerminal && !ENDED.has(actor.presence.state);
     return [
       write,
-      { label: "Connect an agent…", icon: "plug", onSelect: () => this.#dialog("connect-actor", actor) },
+      ...(inTerminal ? this.#terminalItems(actor, running) : []),
+      ...(inTerminal
+        ? []
+        : [
+            {
+              label: "Connect an agent…",
+              icon: "plug" as const,
+              onSelect: () => this.#dialog("connect-actor", actor),
+            },
+          ]),
       { label: "Edit…", icon: "edit", onSelect: () => this.#dialog("edit-actor", actor) },
       actor.enabled
         ? {
@@ -117,7 +158,11 @@ class ActorsElement extends View {
             detail: "messages wait",
             onSelect: () => this.#act(actor, "actor_stop"),
           }
-        : { label: "Enable", icon: "play", onSelect: () => this.#act(actor, "actor_start") },
+        : {
+            label: inTerminal ? "Start" : "Enable",
+            icon: "play",
+            onSelect: () => this.#act(actor, "actor_start"),
+          },
       id,
       {
         label: "Remove…",
@@ -128,8 +173,34 @@ class ActorsElement extends View {
     ];
   }
 
-  #act(actor: ActorWithPresence, operation: "actor_stop" | "actor_start"): void {
-    this.tell("actor-operation", { actor, operation });
+  #terminalItems(actor: ActorWithPresence, running: boolean): MenuItem[] {
+    const items: MenuItem[] = [
+      { label: "Open terminal", icon: "terminal", onSelect: () => this.tell("open-terminal", actor.id) },
+    ];
+    if (running) {
+      items.push({
+        label: "Interrupt",
+        icon: "debug-pause",
+        detail: "as Escape does",
+        onSelect: () => this.#act(actor, "actor_interrupt"),
+      });
+    }
+    if (actor.enabled) {
+      items.push(
+        running
+          ? {
+              label: "Restart",
+              icon: "debug-restart",
+              onSelect: () => this.#act(actor, "actor_restart"),
+            }
+          : { label: "Start", icon: "play", onSelect: () => this.#act(actor, "actor_start") },
+      );
+    }
+    return items;
+  }
+
+  #act(actor: ActorWithPresence, operation: ActorOperation["operation"]): void {
+    this.tell("actor-operation", { actor, operation } satisfies ActorOperation);
   }
 
   #empty() {

@@ -2,35 +2,41 @@
 import { API_PREFIX } from "../../shared/names.ts";
 import type { ArgumentsOf, OperationName, ResultOf } from "../../shared/operations/registry.ts";
 import type {
+  ActivityListener,
   BlobAddress,
   Connection,
   GroupsListener,
   Host,
   LedgerListener,
   Release,
+  TerminalLink,
+  TerminalListener,
   Uploaded,
   UploadOptions,
 } from "../host.ts";
 import { fileName } from "../state/file-name.ts";
+import { ActivitySource } from "./activity-source.ts";
 import { EventSocket } from "./event-socket.ts";
 import type { Requests } from "./requests.ts";
 import { prepare } from "./routes.ts";
+import { TerminalSocket } from "./terminal-socket.ts";
 import { upload } from "./upload.ts";
 
 const MEMORY_PREFIX = "svc/";
+const WS_ORIGIN = location.origin.replace(/^http/, "ws");
 
 export class HttpHost implements Host {
   readonly home = "browser";
   readonly #requests: Requests;
   readonly #socket: EventSocket;
   readonly #stopped = new AbortController();
+  readonly #terminals = new Set<TerminalSocket>();
   /** What the browser's storage wouldn't take. */
   readonly #memory = new Map<string, unknown>();
 
   constructor(requests: Requests) {
     this.#requests = requests;
-    const origin = location.origin.replace(/^http/, "ws");
-    this.#socket = new EventSocket(`${origin}${API_PREFIX}/events/ws`, () => void this.#probe());
+    this.#socket = new EventSocket(`${WS_ORIGIN}${API_PREFIX}/events/ws`, () => void this.#probe());
     requests.heard = () => this.#socket.heard();
     requests.silent = () => this.#socket.doubt();
   }
@@ -45,6 +51,7 @@ export class HttpHost implements Host {
   /** Ends it for good. */
   stop(): void {
     this.#stopped.abort();
+    for (const terminal of this.#terminals) terminal.close();
     this.#socket.stop();
   }
 
@@ -74,6 +81,29 @@ export class HttpHost implements Host {
     return this.#socket.ledger(groupId, after, listener);
   }
 
+  watchActivity(groupId: string, listener: ActivityListener): Release {
+    const snapshot = async () => {
+      const { events } = await this.call("runtime_activity_snapshot", { group_id: groupId });
+      return events;
+    };
+    const url = `${API_PREFIX}/groups/${groupId}/runtime-activity/stream?replay=true`;
+    const source = new ActivitySource(url, snapshot, listener);
+    return () => source.close();
+  }
+
+  terminal(groupId: string, actorId: string, listener: TerminalListener): TerminalLink {
+    const url = `${WS_ORIGIN}${API_PREFIX}/groups/${groupId}/actors/${actorId}/term`;
+    const socket = new TerminalSocket(url, listener, () => void this.#probe());
+    this.#terminals.add(socket);
+    return {
+      send: (request) => socket.send(request),
+      close: () => {
+        this.#terminals.delete(socket);
+        socket.close();
+      },
+    };
+  }
+
   upload(groupId: string, file: File, options: UploadOptions): Promise<Uploaded> {
     const name = new URLSearchParams({ name: fileName(file) });
     return upload(this.#requests, `${API_PREFIX}/groups/${groupId}/uploads?${name}`, file, options);
@@ -91,6 +121,7 @@ export class HttpHost implements Host {
 
   retry(): void {
     this.#socket.retry();
+    for (const terminal of this.#terminals) terminal.retry();
   }
 
   remember(key: string, value: unknown): void {

@@ -39,6 +39,11 @@ export function actorReason({ state, reason }: Presence): string {
     : reason;
 }
 
+/** The daemon runs it, in a terminal. */
+export function hasTerminal(actor: { runner: ActorWithPresence["runner"] }): boolean {
+  return actor.runner === "pty";
+}
+
 /** The name people see: the title where there is one, else the id. */
 export function actorName(actor: { id: string; title: string }): string {
   return actor.title === "" ? actor.id : actor.title;

@@ -1,10 +1,13 @@
 /** Everything that belongs to the Group that is open; opened and closed as one. */
 import type { Host } from "../host.ts";
+import { Activity } from "./activity.ts";
+import { hasTerminal } from "./actor-words.ts";
 import { DraftKeeper } from "./draft.ts";
 import { Feed, type Place } from "./feed.ts";
 import { OpenGroup } from "./open-group.ts";
 import { Outgoing } from "./outgoing.ts";
 import { ReadMarks } from "./read-marks.ts";
+import { Terminals } from "./terminals.ts";
 import { Uploads } from "./uploads.ts";
 
 export class Conversation {
@@ -15,6 +18,8 @@ export class Conversation {
   readonly uploads: Uploads;
   readonly outgoing: Outgoing;
   readonly marks: ReadMarks;
+  readonly activity = new Activity();
+  readonly terminals: Terminals;
   readonly #host: Host;
 
   constructor(host: Host, groupId: string, looking: () => boolean) {
@@ -29,6 +34,11 @@ export class Conversation {
     this.outgoing = new Outgoing(host, this.draft);
     this.feed.subscribe(() => this.#settleAttempt());
     this.marks = new ReadMarks(host, groupId, looking);
+    this.terminals = new Terminals(host, groupId);
+    this.group.subscribe(() => {
+      if (this.group.loaded)
+        this.terminals.retain(new Set(this.group.actors.filter(hasTerminal).map((actor) => actor.id)));
+    });
   }
 
   /** Where the person was here; null is the end. */
@@ -58,11 +68,13 @@ export class Conversation {
 
   open(): void {
     void this.group.refresh();
+    this.activity.open(this.#host, this.groupId);
     void this.feed.open(this.place);
     void this.draft.load().then(() => this.#settleAttempt());
   }
 
   close(): void {
+    this.activity.close();
     this.feed.close();
     this.draft.close();
     this.uploads.close();

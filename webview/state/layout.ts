@@ -4,7 +4,7 @@ import { Store } from "./store.ts";
 
 /** `wide` has three columns from 1,100 px, `medium` two from 700, `narrow` one with a bar below. */
 export type Breadth = "wide" | "medium" | "narrow";
-export type Page = "groups" | "feed" | "actors";
+export type Page = "groups" | "feed" | "actors" | "terminals";
 export type Side = "groups" | "actors";
 
 export const COLUMN = { least: 180, most: 480, groups: 240, actors: 280 } as const;
@@ -69,7 +69,7 @@ export class Layout extends Store {
 
   show(page: Page): void {
     this.page = page;
-    if (page !== "feed") this.side = page;
+    if (page === "groups" || page === "actors") this.side = page;
     this.changed();
   }
 

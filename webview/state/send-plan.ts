@@ -1,7 +1,7 @@
 /** What will happen when the person presses Send, said before they do (interface.md, "The composer never loses a letter"). Pure. */
 import type { Group, MessageMode } from "../../shared/model.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
-import { actorName } from "./actor-words.ts";
+import { actorName, hasTerminal } from "./actor-words.ts";
 
 export interface Plan {
   sentence: string;
@@ -36,6 +36,12 @@ function addressed(input: PlanInput): ActorWithPresence[] {
         (to === "@peers" && actor.role === "peer" && actor.enabled),
     ),
   );
+}
+
+/** Nobody is there to take a message now. What runs in a terminal may be unavailable only in that it doesn't tell what it does. */
+function isAbsent(actor: ActorWithPresence): boolean {
+  const { state } = actor.presence;
+  return state === "stopped" || state === "failed" || (state === "unavailable" && !hasTerminal(actor));
 }
 
 /** "foreman", "foreman and docs", "foreman, docs and 3 more". */
@@ -73,11 +79,9 @@ export function plan(input: PlanInput): Plan {
       tone: "attention",
     };
   }
-  const absent = enabled.filter(
-    ({ presence }) => presence.state === "unavailable" || presence.state === "stopped",
-  );
-  if (absent.length === enabled.length) {
-    return quiet(`${who} ${several ? "aren’t" : "isn’t"} connected: it waits until then${asks}.`);
+  if (enabled.every(isAbsent)) {
+    const here = enabled.every(hasTerminal) ? "running" : "connected";
+    return quiet(`${who} ${several ? "aren’t" : "isn’t"} ${here}: it waits until then${asks}.`);
   }
   const verb = several ? "get" : "gets";
   const interrupted = enabled.some((actor) => actor.presence.state === "working");

@@ -9,12 +9,13 @@ const PAGES: readonly { page: Page; icon: IconName; label: string }[] = [
   { page: "groups", icon: "layers", label: "Groups" },
   { page: "feed", icon: "comment-discussion", label: "Feed" },
   { page: "actors", icon: "hubot", label: "Actors" },
+  { page: "terminals", icon: "terminal", label: "Terminals" },
 ];
 
 /** What the one side of a medium window shows. */
 export function sideTabs(layout: Layout): TemplateResult {
   return html`<div class="tabs" role="group" aria-label="Side">
-    ${PAGES.filter((entry) => entry.page !== "feed").map(
+    ${PAGES.filter((entry) => entry.page === "groups" || entry.page === "actors").map(
       (entry) =>
         html`<button
           type="button"
@@ -41,10 +42,10 @@ export function rail(layout: Layout, side: Side, attention: number): TemplateRes
   </aside>`;
 }
 
-/** The pages of a narrow window. */
-export function bottomBar(layout: Layout, attention: number): TemplateResult {
+/** The pages of a narrow window; the terminals' one while any is open. */
+export function bottomBar(layout: Layout, attention: number, terminals: boolean): TemplateResult {
   return html`<nav class="bottom-bar" aria-label="Pages">
-    ${PAGES.map(
+    ${PAGES.filter((entry) => terminals || entry.page !== "terminals").map(
       (entry) => html`<button
         type="button"
         class="bottom-tab"

@@ -13,8 +13,9 @@ import "../elements/offline-banner.ts";
 import "../elements/search.ts";
 import "../elements/settings-menu.ts";
 import "../elements/splitter.ts";
+import "../elements/terminals.ts";
 import "../elements/time.ts";
-import type { ActorWithPresence } from "../../shared/operations/actors.ts";
+import type { ActorOperation } from "../elements/actors-panel.ts";
 import { announce } from "../elements/announce.ts";
 import type { ComposerElement } from "../elements/composer.ts";
 import { failure, iconButton } from "../elements/controls.ts";
@@ -69,7 +70,7 @@ class WorkbenchElement extends View {
     this.searching = false;
     this.stale = false;
     this.problem = null;
-    follow(this, () => [this.#groups, this.#layout]);
+    follow(this, () => [this.#groups, this.#layout, this.conversation?.terminals]);
   }
 
   override connectedCallback(): void {
@@ -150,7 +151,7 @@ class WorkbenchElement extends View {
         }}
       ></svc-offline>
       <div class="columns-of-workbench">${breadth === "wide" ? this.#wide() : breadth === "medium" ? this.#medium() : this.#narrow()}</div>
-      ${breadth === "narrow" ? bottomBar(this.#layout, this.#groups.attention) : nothing}
+      ${breadth === "narrow" ? bottomBar(this.#layout, this.#groups.attention, this.#hasTerminals) : nothing}
     </div>`;
   }
 
@@ -179,7 +180,9 @@ class WorkbenchElement extends View {
 
   #narrow() {
     const { page } = this.#layout;
-    if (page === "feed") return this.#center();
+    if (page === "terminals" && this.#hasTerminals)
+      return html`<main class="column center">${this.#terminals(true)}</main>`;
+    if (page === "feed" || page === "terminals") return this.#center();
     return html`<main class="column side full">
       <h1 class="only-heard">${page === "groups" ? "Groups" : "Actors"}</h1>
       ${page === "groups" ? this.#groupsColumn() : this.#actorsColumn()}
@@ -224,6 +227,7 @@ class WorkbenchElement extends View {
         ?administrator=${this.#administrator}
         @write-to=${this.#onWriteTo}
         @actor-operation=${this.#onActorOperation}
+        @open-terminal=${this.#onOpenTerminal}
       ></svc-actors>
       ${
         this.#layout.breadth === "wide"
@@ -242,6 +246,10 @@ class WorkbenchElement extends View {
   #center() {
     const { conversation } = this;
     if (conversation === null) return html`<main class="column center">${this.#welcome()}</main>`;
+    const drawer = this.#hasTerminals && this.#layout.breadth !== "narrow";
+    if (drawer && conversation.terminals.full) {
+      return html`<main class="column center">${this.#terminals(false)}</main>`;
+    }
     return html`<main class="column center" @sent=${() => void this.#feed.value?.toEnd()}>
       <svc-group-header
         .conversation=${conversation}
@@ -279,8 +287,29 @@ class WorkbenchElement extends View {
         .groups=${this.#groups}
         ?administrator=${this.#administrator}
       ></svc-composer>
+      ${drawer ? this.#terminals(false) : nothing}
     </main>`;
   }
+
+  get #hasTerminals(): boolean {
+    const { conversation } = this;
+    return conversation !== null && conversation.group.loaded && conversation.terminals.open.length > 0;
+  }
+
+  #terminals(page: boolean) {
+    return html`<svc-terminals
+      class=${page || this.conversation?.terminals.full === true ? "filling" : "drawer"}
+      .host=${this.host}
+      .conversation=${this.conversation}
+      ?administrator=${this.#administrator}
+      ?page=${page}
+    ></svc-terminals>`;
+  }
+
+  readonly #onOpenTerminal = (event: Event): void => {
+    this.conversation?.terminals.show((event as CustomEvent<string>).detail);
+    if (this.#layout.breadth === "narrow") this.#layout.show("terminals");
+  };
 
   #welcome() {
     if (!this.#groups.loaded) return nothing;
@@ -319,9 +348,7 @@ class WorkbenchElement extends View {
   }
 
   readonly #onActorOperation = (event: Event): void => {
-    const { actor, operation } = (
-      event as CustomEvent<{ actor: ActorWithPresence; operation: "actor_stop" | "actor_start" }>
-    ).detail;
+    const { actor, operation } = (event as CustomEvent<ActorOperation>).detail;
     void this.#act(async (conversation) => {
       await this.host.call(operation, { group_id: conversation.groupId, actor_id: actor.id });
       await conversation.group.refresh();

@@ -1,0 +1,241 @@
+/** Terminals and the ticker in the Workbench, with real processes in real terminals. */
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Browser, Page } from "playwright-core";
+import { verifies } from "../requirements.ts";
+import { launchBrowser, openGroup, Setting, until } from "./setting.ts";
+
+const AGENT = join(import.meta.dirname, "../runtimes/fake-agent.mjs");
+
+describe("Workbench: terminals", () => {
+  let browser: Browser;
+  let setting: Setting;
+  let groups = 0;
+
+  before(async function () {
+    this.timeout(60_000);
+    browser = await launchBrowser();
+    setting = await Setting.open(browser);
+  });
+  after(async () => {
+    await setting?.close();
+    await browser?.close();
+  });
+  afterEach(() => setting.check());
+
+  /** A Group with a folder of its own, in which its Actors run. */
+  async function project(kind: string): Promise<{ group_id: string; title: string }> {
+    const title = `${kind}-${++groups}`;
+    const path = join(setting.daemon.home, "..", `${setting.daemon.home.split("/").at(-1)}-projects`, title);
+    mkdirSync(path, { recursive: true });
+    const { group_id } = await setting.owner.result("attach", { path });
+    return { group_id, title };
+  }
+
+  /** A Group with shells in terminals, started. */
+  async function shells(...ids: string[]): Promise<{ group_id: string; title: string }> {
+    const { group_id, title } = await project("shells");
+    for (const actor_id of ids) {
+      await setting.owner.result("actor_add", {
+        group_id,
+        actor_id,
+        runner: "pty",
+        command: ["sh", "-c", "PS1='$ ' exec sh -i"],
+      });
+      await setting.owner.result("actor_start", { group_id, actor_id });
+    }
+    return { group_id, title };
+  }
+  const openTerminal = async (page: Page, actorId: string) => {
+    await page.locator(`[data-actor=${actorId}]`).hover();
+    await page.locator(`[data-actor=${actorId}] [aria-label="Terminal of ${actorId}"]`).click();
+    await page.locator(`section[aria-label="Terminal of ${actorId}"] .xterm-screen`).waitFor();
+  };
+  const pane = (page: Page, actorId: string) => page.locator(`section[aria-label="Terminal of ${actorId}"]`);
+  const shows = (page: Page, actorId: string, text: string) =>
+    pane(page, actorId).locator(".xterm-rows > div", { hasText: text }).first().waitFor();
+  const write = async (page: Page, actorId: string, line: string) => {
+    if ((await pane(page, actorId).locator(".terminal-state", { hasText: "you write" }).count()) === 0)
+      await pane(page, actorId).locator("vscode-button").click();
+    await pane(page, actorId).locator(".terminal-state", { hasText: "you write" }).waitFor();
+    await pane(page, actorId).locator(".xterm-helper-textarea").focus();
+    await page.keyboard.type(`${line}\n`);
+  };
+
+  it("show the screen, take keys from who writes, and are taken over visibly", async () => {
+    const { title } = await shells("ann");
+    const { page } = await setting.window();
+    await openGroup(page, title);
+    await openTerminal(page, "ann");
+    await pane(page, "ann").locator(".terminal-state", { hasText: "view only" }).waitFor();
+    await write(page, "ann", "echo $((20+3))-$((4*2)); printf '\\033[38;2;10;200;30mgreen\\033[0m\\n'");
+    await shows(page, "ann", "23-8");
+    // Colours outlive the page's strict policy.
+    const color = await pane(page, "ann")
+      .locator(".xterm-rows span", { hasText: /^green$/ })
+      .first()
+      .evaluate((element) => getComputedStyle(element).color);
+    assert.equal(color, "rgb(10, 200, 30)");
+
+    const { page: other } = await setting.window();
+    await openGroup(other, title);
+    await openTerminal(other, "ann");
+    await shows(other, "ann", "23-8");
+    await pane(other, "ann").locator(".terminal-state", { hasText: "somebody else writes" }).waitFor();
+    await pane(other, "ann").locator("vscode-button", { hasText: "Take over" }).click();
+    await pane(page, "ann").locator(".terminal-state", { hasText: "somebody else writes" }).waitFor();
+    await write(other, "ann", "echo taken-$((1+1))");
+    await shows(page, "ann", "taken-2");
+  });
+
+  it("follow the writer's size, find text and copy it", async () => {
+    const { title } = await shells("ann");
+    const { page, context } = await setting.window({ width: 1400 });
+    await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+    await openGroup(page, title);
+    await openTerminal(page, "ann");
+    await write(page, "ann", "stty size; for i in 1 2 3 4 5 6 7 8 9; do echo line-$i; done");
+    await shows(page, "ann", "line-9");
+    const size = async () => (await pane(page, "ann").locator(".xterm-rows > div").count()) > 0;
+    assert.ok(await size());
+    const before = await pane(page, "ann").locator(".xterm-rows > div").count();
+    const edge = page.locator(".drawer-edge");
+    await edge.focus();
+    for (let step = 0; step < 6; step++) await page.keyboard.press("ArrowUp");
+    await until(
+      "more rows in a higher drawer",
+      async () => (await pane(page, "ann").locator(".xterm-rows > div").count()) > before,
+    );
+    await pane(page, "ann").locator('[aria-label^="Search"]').first().click();
+    await page.locator('[aria-label="Search in the terminal of ann"]').fill("line-4");
+    await page.keyboard.press("Enter");
+    await pane(page, "ann").locator('[aria-label^="Copy"]').click();
+    await until(
+      "the copy",
+      async () => (await page.evaluate(() => navigator.clipboard.readText())) === "line-4",
+    );
+    await page.locator('[aria-label="Search in the terminal of ann"]').fill("nowhere");
+    await pane(page, "ann").locator("[role=status]", { hasText: "not found" }).waitFor();
+  });
+
+  it("stand side by side where there is room, and are a page of their own on a phone", async () => {
+    const { title } = await shells("ann", "bob", "cleo");
+    const { page } = await setting.window({ width: 1500 });
+    await openGroup(page, title);
+    for (const id of ["ann", "bob", "cleo"]) await openTerminal(page, id);
+    assert.equal(await page.locator("svc-terminal").count(), 2);
+    await page.locator("svc-terminals .tab", { hasText: "ann" }).click();
+    await pane(page, "ann").waitFor();
+    await page.locator('[aria-label="Terminals on the whole page"]').click();
+    await page.locator("svc-feed").waitFor({ state: "detached" });
+    await page.locator('[aria-label="Show the feed again"]').click();
+    await page.locator("svc-feed").waitFor();
+    await page.reload();
+    await pane(page, "ann").waitFor();
+
+    const phone = await setting.window({ width: 390, height: 780, touch: true });
+    await phone.page.locator(".bottom-tab", { hasText: "Groups" }).click();
+    await openGroup(phone.page, title);
+    await phone.page.locator(".bottom-tab", { hasText: "Actors" }).click();
+    await openTerminal(phone.page, "bob");
+    await write(phone.page, "bob", "echo on-the-$((3-3))-phone");
+    await shows(phone.page, "bob", "on-the-0-phone");
+    const wide = await phone.page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
+    assert.equal(wide, false, "the page is wider than the phone");
+  });
+
+  it("are started, restarted and stopped from the Actor list, and say how a process ended", async () => {
+    const { title, group_id } = await shells("ann");
+    const { page } = await setting.window();
+    await openGroup(page, title);
+    await openTerminal(page, "ann");
+    const choose = async (item: string) => {
+      await page.locator("[data-actor=ann]").hover();
+      await page.locator("[data-actor=ann] button[aria-haspopup=menu]").click();
+      await page.locator(".menu-item", { hasText: item }).click();
+    };
+    await write(page, "ann", "exit 3");
+    await pane(page, "ann").locator(".terminal-state", { hasText: "3" }).waitFor();
+    await choose("Start");
+    await pane(page, "ann").locator(".terminal-state", { hasText: "you write" }).waitFor();
+    await write(page, "ann", "echo second-$((2+2))");
+    await shows(page, "ann", "second-4");
+    await choose("Restart");
+    await pane(page, "ann").locator(".xterm-rows", { hasNotText: "second-4" }).waitFor();
+    await choose("Stop");
+    await until("the Actor to stop", async () => {
+      const { actor } = await setting.owner.result("actor_show", { group_id, actor_id: "ann" });
+      return !actor.enabled && actor.presence.state === "stopped";
+    });
+    await page.locator("[data-actor=ann] .actor-state", { hasText: "stopped" }).waitFor();
+  });
+
+  it("lose nothing over a broken connection", async () => {
+    const { title } = await shells("ann");
+    const window = await setting.window({ expected: /WebSocket|ERR_|Failed to (?:fetch|load)/ });
+    const { page } = window;
+    await openGroup(page, title);
+    await openTerminal(page, "ann");
+    await write(page, "ann", "echo before-$((5+5))");
+    await shows(page, "ann", "before-10");
+    const { page: other } = await setting.window();
+    await openGroup(other, title);
+    await openTerminal(other, "ann");
+    await window.context.setOffline(true);
+    await page.evaluate(() => dispatchEvent(new Event("offline")));
+    await write(other, "ann", "echo meanwhile-$((6+6))");
+    await shows(other, "ann", "meanwhile-12");
+    await window.context.setOffline(false);
+    await shows(page, "ann", "meanwhile-12");
+  });
+
+  it("tick above an Actor while it uses a tool, and write nothing into the conversation", async () => {
+    verifies("TICK-001", "TICK-002", "TICK-003", "TICK-013", "TICK-015", "TICK-017", "TICK-018", "TICK-019");
+    const { group_id, title } = await project("tools");
+    const elsewhere = await project("elsewhere");
+    const log = join(setting.daemon.home, "..", `${group_id}.log`);
+    // Hooks are handed to a command of the runtime's own name.
+    const claude = join(mkdtempSync(join(tmpdir(), "svc-agent-")), "claude");
+    writeFileSync(claude, `#!/bin/sh\nexec '${process.execPath}' '${AGENT}' "$@"\n`, { mode: 0o755 });
+    await setting.owner.result("actor_add", {
+      group_id,
+      actor_id: "ann",
+      runtime: "claude",
+      runner: "pty",
+      command: [claude],
+      env: { FAKE_AGENT: JSON.stringify({ log }) },
+    });
+    await setting.owner.result("actor_start", { group_id, actor_id: "ann" });
+    const { page } = await setting.window();
+    const asked: string[] = [];
+    page.on("request", (request) => {
+      if (request.url().includes("runtime-activity"))
+        asked.push(request.url().replace(/.*runtime-activity/, ""));
+    });
+    await openGroup(page, title);
+    await page.locator("[data-actor=ann]").waitFor();
+    await setting.owner.result("send", { group_id, text: "use a TOOL", to: ["ann"] });
+    const item = page.locator("[data-actor=ann] .ticker-item");
+    await item.filter({ hasText: "Bash is running" }).waitFor({ timeout: 20_000 });
+    assert.equal(await item.count(), 1, "only the tool is told, no session and no turn");
+    await page.locator("[data-actor=ann] .actor-state", { hasText: "working" }).waitFor();
+
+    // Leaving the Group ends its ticker; coming back restores it.
+    await openGroup(page, elsewhere.title);
+    assert.equal(await page.locator(".ticker-item").count(), 0);
+    asked.length = 0;
+    await openGroup(page, title);
+    await item.filter({ hasText: "Bash is running" }).waitFor();
+    assert.deepEqual([...asked].sort(), ["/snapshot", "/stream?replay=true"]);
+
+    writeFileSync(`${log}.tool`, "");
+    await item.filter({ hasText: "Bash is done" }).waitFor();
+    await page.locator("[data-actor=ann] .actor-state", { hasText: "idle" }).waitFor();
+    await item.first().waitFor({ state: "detached", timeout: 20_000 });
+    const { events } = await setting.owner.result("ledger_tail", { group_id, limit: 100 });
+    assert.equal(events.filter(({ kind }) => kind === "chat.message").length, 1);
+    assert.equal(await page.locator("svc-feed svc-message").count(), 1);
+  });
+});

@@ -1,0 +1,224 @@
+/** `<svc-terminal>`: one Actor's terminal: who writes, taking over, search, copy. What draws it is loaded with the first one. */
+import { html, nothing, type PropertyValues } from "lit";
+import { createRef, ref } from "lit/directives/ref.js";
+import type { ActorWithPresence } from "../../shared/operations/actors.ts";
+import type { TerminalMessage, WriterState } from "../../shared/terminal.ts";
+import type { Host, TerminalLink } from "../host.ts";
+import { actorName } from "../state/actor-words.ts";
+import type { TerminalScreen, TerminalSize } from "../terminal/screen.ts";
+import { button } from "../toolkit.ts";
+import { failure, iconButton } from "./controls.ts";
+import { copy } from "./copy.ts";
+import { View } from "./view.ts";
+
+class TerminalPaneElement extends View {
+  static override readonly properties = {
+    host: { attribute: false },
+    groupId: { attribute: false },
+    actor: { attribute: false },
+    administrator: { type: Boolean },
+    writer: { state: true },
+    running: { state: true },
+    reason: { state: true },
+    connected: { state: true },
+    searching: { state: true },
+    missed: { state: true },
+    problem: { state: true },
+  };
+  declare host: Host;
+  declare groupId: string;
+  declare actor: ActorWithPresence;
+  declare administrator: boolean;
+  declare writer: WriterState;
+  declare running: boolean;
+  declare reason: string;
+  declare connected: boolean;
+  declare searching: boolean;
+  declare missed: boolean;
+  declare problem: string | null;
+  #screen: TerminalScreen | null = null;
+  #link: TerminalLink | null = null;
+  #fits: TerminalSize | null = null;
+  /** The person wrote here before a break: they go on writing after it, if nobody else does. */
+  #wrote = false;
+  readonly #place = createRef<HTMLElement>();
+  readonly #search = createRef<HTMLInputElement>();
+
+  constructor() {
+    super();
+    this.writer = "nobody";
+    this.running = false;
+    this.reason = "";
+    this.connected = false;
+    this.searching = false;
+    this.missed = false;
+    this.problem = null;
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.#link?.close();
+    this.#screen?.dispose();
+    this.#link = null;
+    this.#screen = null;
+  }
+
+  protected override firstUpdated(changed: PropertyValues): void {
+    super.firstUpdated(changed);
+    void this.#start();
+  }
+
+  async #start(): Promise<void> {
+    try {
+      const { TerminalScreen } = await import("../terminal/screen.ts");
+      if (!this.isConnected || this.#place.value === undefined) return;
+      this.#screen = new TerminalScreen(this.#place.value, actorName(this.actor), {
+        input: (data) => this.#link?.send({ type: "input", data }),
+        drawn: (bytes) => this.#link?.send({ type: "ack", bytes }),
+        fits: (size) => this.#onFits(size),
+        openLink: (url) => this.host.openLink(url),
+        search: () => void this.#find(),
+      });
+    } catch {
+      this.problem = "The terminal couldn’t be loaded. Reload the page.";
+      return;
+    }
+    this.#link = this.host.terminal(this.groupId, this.actor.id, {
+      output: (bytes) => this.#screen?.output(bytes),
+      message: (message) => this.#onMessage(message),
+      lost: () => {
+        this.#wrote = this.writer === "you";
+        this.connected = false;
+        this.#setWriter("nobody");
+      },
+    });
+  }
+
+  #onMessage(message: TerminalMessage): void {
+    switch (message.type) {
+      case "screen":
+        this.problem = null;
+        this.#screen?.restore(message.data, message);
+        this.running = message.running;
+        this.reason = message.reason;
+        this.connected = true;
+        this.#setWriter(message.writer);
+        if (this.#wrote && message.writer === "nobody") this.#link?.send({ type: "take" });
+        this.#wrote = false;
+        return;
+      case "size":
+        this.#screen?.resize(message);
+        return;
+      case "writer":
+        this.#setWriter(message.writer);
+        return;
+      case "ended":
+        this.running = false;
+        this.reason = message.reason;
+        return;
+      case "error":
+        this.problem = message.error.message;
+    }
+  }
+
+  #setWriter(writer: WriterState): void {
+    const began = writer === "you" && this.writer !== "you";
+    this.writer = writer;
+    if (this.#screen === null) return;
+    this.#screen.mayType = writer === "you";
+    if (began) {
+      if (this.#fits !== null) this.#link?.send({ type: "resize", ...this.#fits });
+      this.#screen.focus();
+    }
+  }
+
+  #onFits(size: TerminalSize): void {
+    const { columns, rows } = size;
+    const same = this.#fits?.columns === columns && this.#fits.rows === rows;
+    this.#fits = { columns, rows };
+    if (!same && this.writer === "you") this.#link?.send({ type: "resize", columns, rows });
+  }
+
+  protected override render() {
+    const name = actorName(this.actor);
+    return html`<section class="terminal" aria-label="Terminal of ${name}">
+      <header class="terminal-head">
+        <h3><bdi>${name}</bdi></h3>
+        <span class="terminal-state">${this.#state()}</span>
+        <span class="head-actions">
+          ${this.#take()}
+          ${iconButton({ icon: "search", label: `Search the terminal of ${name}`, pressed: this.searching, onClick: () => void this.#find() })}
+          ${iconButton({ icon: "copy", label: `Copy from the terminal of ${name}`, onClick: () => void copy(this.#screen?.text() ?? "") })}
+          ${iconButton({ icon: "close", label: `Close the terminal of ${name}`, onClick: () => this.tell("close-terminal", this.actor.id) })}
+        </span>
+      </header>
+      ${this.searching ? this.#searchField(name) : nothing}
+      ${failure(this.problem)}
+      <div class="terminal-place ${this.writer === "you" ? "writing" : ""}" ${ref(this.#place)}></div>
+    </section>`;
+  }
+
+  #state(): string {
+    if (!this.connected) return "connecting…";
+    if (!this.running) return this.reason;
+    if (this.writer === "you") return "you write";
+    return this.writer === "another" ? "somebody else writes" : "view only";
+  }
+
+  #take() {
+    if (!this.administrator || !this.connected || !this.running) return nothing;
+    if (this.writer === "you") {
+      return iconButton({
+        icon: "unlock",
+        label: "Stop writing here",
+        onClick: () => this.#link?.send({ type: "release" }),
+      });
+    }
+    return button({
+      label: this.writer === "another" ? "Take over" : "Write here",
+      onClick: () => this.#link?.send({ type: "take" }),
+    });
+  }
+
+  #searchField(name: string) {
+    return html`<div class="terminal-search">
+      <input
+        ${ref(this.#search)}
+        type="search"
+        class="input"
+        aria-label="Search in the terminal of ${name}"
+        aria-invalid=${this.missed ? "true" : nothing}
+        @input=${() => this.#look("next")}
+        @keydown=${this.#onSearchKey}
+      />
+      ${iconButton({ icon: "arrow-up", label: "Previous", keys: "Shift+Enter", onClick: () => this.#look("previous") })}
+      ${iconButton({ icon: "arrow-down", label: "Next", keys: "Enter", onClick: () => this.#look("next") })}
+      ${this.missed ? html`<span role="status">not found</span>` : nothing}
+    </div>`;
+  }
+
+  async #find(): Promise<void> {
+    this.searching = !this.searching;
+    await this.updateComplete;
+    if (this.searching) this.#search.value?.focus();
+    else {
+      this.#screen?.find("", "next");
+      this.missed = false;
+      this.#screen?.focus();
+    }
+  }
+
+  #look(direction: "next" | "previous"): void {
+    this.missed = this.#screen?.find(this.#search.value?.value ?? "", direction) === false;
+  }
+
+  readonly #onSearchKey = (event: KeyboardEvent): void => {
+    if (event.key === "Enter") this.#look(event.shiftKey ? "previous" : "next");
+    else if (event.key === "Escape") void this.#find();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+}
+
+customElements.define("svc-terminal", TerminalPaneElement);

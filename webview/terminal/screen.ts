@@ -1,0 +1,178 @@
+/**
+ * The screen of one terminal: draws what the daemon sends, acknowledges what is drawn, and tells keys and the size that fits. Only this
+ * folder knows xterm.js; it is a chunk of its own that is loaded with the first terminal.
+ */
+import { FitAddon } from "@xterm/addon-fit";
+import { SearchAddon } from "@xterm/addon-search";
+import { WebLinksAddon } from "@xterm/addon-web-links";
+import { Terminal } from "@xterm/xterm";
+import { LIMITS } from "../../shared/limits.ts";
+import { terminalColors } from "./colors.ts";
+import { strictDocument } from "./strict-document.ts";
+
+/** Input is sent in pieces that the daemon takes (UTF-16 code units), never cut within a character. */
+const PIECE = LIMITS.terminal.inputBytes / 4;
+
+export interface ScreenEvents {
+  /** Keys or a paste, in pieces that fit a message. */
+  input(data: string): void;
+  /** Bytes that were drawn since the last call. */
+  drawn(bytes: number): void;
+  /** The size that would fill the element. */
+  fits(size: TerminalSize): void;
+  openLink(url: string): void;
+  /** The person asks for the search field. */
+  search(): void;
+}
+
+export interface TerminalSize {
+  columns: number;
+  rows: number;
+}
+
+export class TerminalScreen {
+  readonly #terminal: Terminal;
+  readonly #fit = new FitAddon();
+  readonly #search = new SearchAddon();
+  readonly #events: ScreenEvents;
+  readonly #watcher: ResizeObserver;
+  readonly #themes: MutationObserver;
+  #mayType = false;
+
+  constructor(element: HTMLElement, label: string, events: ScreenEvents) {
+    this.#events = events;
+    const style = getComputedStyle(document.body);
+    this.#terminal = new Terminal({
+      allowProposedApi: true,
+      cursorBlink: false,
+      disableStdin: true,
+      documentOverride: strictDocument,
+      fontFamily: style.getPropertyValue("--vscode-editor-font-family"),
+      fontSize: Number.parseInt(style.getPropertyValue("--vscode-editor-font-size"), 10) || 12,
+      minimumContrastRatio: 4.5,
+      rightClickSelectsWord: false,
+      scrollback: LIMITS.terminal.scrollbackLines,
+      screenReaderMode: true,
+      theme: terminalColors(),
+    });
+    this.#terminal.loadAddon(this.#fit);
+    this.#terminal.loadAddon(this.#search);
+    this.#terminal.loadAddon(new WebLinksAddon((_event, url) => events.openLink(url)));
+    this.#terminal.open(element);
+    this.#terminal.textarea?.setAttribute("aria-label", `Terminal of ${label}`);
+    this.#terminal.onData((data) => this.#input(data));
+    this.#terminal.attachCustomKeyEventHandler((event) => this.#key(event));
+    // The daemon answers what programs ask of a terminal: a second answer would be typed into them.
+    for (const final of ["c", "n"]) {
+      for (const prefix of final === "c" ? ["", ">", "="] : ["", "?"])
+        this.#terminal.parser.registerCsiHandler({ ...(prefix === "" ? {} : { prefix }), final }, () => true);
+    }
+    this.#terminal.parser.registerCsiHandler({ prefix: "?", intermediates: "$", final: "p" }, () => true);
+    this.#terminal.parser.registerCsiHandler({ intermediates: "$", final: "p" }, () => true);
+    this.#terminal.parser.registerDcsHandler({ intermediates: "$", final: "q" }, () => true);
+    for (const code of [4, 10, 11, 12])
+      this.#terminal.parser.registerOscHandler(code, (data) => data.includes("?"));
+    this.#watcher = new ResizeObserver(() => this.#measure());
+    this.#watcher.observe(element);
+    this.#themes = new MutationObserver(() => {
+      this.#terminal.options.theme = terminalColors();
+    });
+    this.#themes.observe(document.body, { attributes: true, attributeFilter: ["class"] });
+  }
+
+  /** Replaces everything by a screen of the daemon's. */
+  restore(data: string, size: TerminalSize): void {
+    this.#terminal.reset();
+    this.resize(size);
+    this.#terminal.write(data, () => this.#drawn(new TextEncoder().encode(data).length));
+  }
+
+  output(bytes: Uint8Array): void {
+    this.#terminal.write(bytes, () => this.#drawn(bytes.length));
+  }
+
+  resize({ columns, rows }: TerminalSize): void {
+    if (columns !== this.#terminal.cols || rows !== this.#terminal.rows) this.#terminal.resize(columns, rows);
+  }
+
+  /** Whether keys go to the program. */
+  set mayType(may: boolean) {
+    this.#mayType = may;
+    this.#terminal.options.disableStdin = !may;
+    this.#terminal.options.cursorBlink = false;
+    if (may) this.#measure();
+  }
+
+  /** Finds the next or the previous place; false when there is none. */
+  find(text: string, direction: "next" | "previous"): boolean {
+    if (text === "") {
+      this.#search.clearDecorations();
+      return true;
+    }
+    return direction === "next" ? this.#search.findNext(text) : this.#search.findPrevious(text);
+  }
+
+  /** What is selected, else the screen as it stands. */
+  text(): string {
+    const selected = this.#terminal.getSelection();
+    if (selected !== "") return selected;
+    const { active } = this.#terminal.buffer;
+    const lines = Array.from(
+      { length: this.#terminal.rows },
+      (_, row) => active.getLine(active.viewportY + row)?.translateToString(true) ?? "",
+    );
+    return lines.join("\n").trimEnd();
+  }
+
+  focus(): void {
+    this.#terminal.focus();
+  }
+
+  dispose(): void {
+    this.#watcher.disconnect();
+    this.#themes.disconnect();
+    this.#terminal.dispose();
+  }
+
+  #drawn(bytes: number): void {
+    if (bytes > 0) this.#events.drawn(bytes);
+  }
+
+  #measure(): void {
+    const proposed = this.#fit.proposeDimensions();
+    if (proposed === undefined || Number.isNaN(proposed.cols) || Number.isNaN(proposed.rows)) return;
+    this.#events.fits({
+      columns: Math.min(LIMITS.terminal.columnsMax, Math.max(2, proposed.cols)),
+      rows: Math.min(LIMITS.terminal.rowsMax, Math.max(1, proposed.rows)),
+    });
+  }
+
+  #input(data: string): void {
+    for (let from = 0; from < data.length; ) {
+      const half = data.codePointAt(from + PIECE - 1)! > 0xffff;
+      const to = from + PIECE - (half ? 1 : 0);
+      this.#events.input(data.slice(from, to));
+      from = to;
+    }
+  }
+
+  /** False keeps a key from the program. */
+  #key(event: KeyboardEvent): boolean {
+    if (event.type !== "keydown") return true;
+    const command = event.ctrlKey || event.metaKey;
+    const key = event.key.toLowerCase();
+    if (command && event.shiftKey && key === "f") {
+      event.preventDefault();
+      this.#events.search();
+      return false;
+    }
+    if (command && key === "c" && (event.shiftKey || event.metaKey) && this.#terminal.hasSelection()) {
+      event.preventDefault();
+      void navigator.clipboard?.writeText(this.#terminal.getSelection());
+      return false;
+    }
+    // A terminal that only shows leaves the page's keys to the page; the way out by keyboard is always there.
+    if (event.key === "Tab" && (!this.#mayType || (event.ctrlKey && event.shiftKey))) return false;
+    return this.#mayType;
+  }
+}
