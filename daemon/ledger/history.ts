@@ -5,7 +5,7 @@ import type { OpenFile } from "../platform/files.ts";
 import { EventIndex, NONE } from "./event-index.ts";
 import { KeyHash } from "./key-hash.ts";
 import { decodeLine, isEventId } from "./line.ts";
-import { ParsedHead } from "./line-head.ts";
+import { ParsedHead } from "./parsed-head.ts";
 import type { Segment } from "./segments.ts";
 import { corrupt, pathOf, type Storage } from "./storage.ts";
 import type { EventHead, LedgerOptions, Ordinal } from "./types.ts";

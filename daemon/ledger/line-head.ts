@@ -1,8 +1,8 @@
 /** What keys, references and projections need of an event, read from the raw line without parsing it. */
-import type { LedgerEvent } from "../../shared/events.ts";
 import type { KeyHash } from "./key-hash.ts";
 import { LAST_HEAD_MEMBER, LINE_START, MESSAGE_KIND } from "./line.ts";
 import { hexWord, matches, Pattern, plainEnd, skipPlain, stringEnd } from "./line-bytes.ts";
+import type { Opening, Place, Shape } from "./line-shapes.ts";
 import type { EventHead } from "./types.ts";
 
 const QUOTE = 34;
@@ -13,43 +13,6 @@ const OPEN_BRACKET = 91;
 const CLOSE_BRACKET = 93;
 const OPEN_BRACE = 123;
 const CLOSE_BRACE = 125;
-
-/** What stands between a line's time and its data, and where data may begin the same way as before. */
-interface Opening {
-  pattern: Pattern;
-  kind: string;
-  /** Places of scope, actor and data, relative to the line. */
-  scope: number;
-  scopeEnd: number;
-  by: string;
-  dataAt: number;
-  /** By group: shapes, the frequent ones first. */
-  shapes: Shape[][];
-  /** Misses less hits among them. */
-  misses: number;
-}
-
-/**
- * The layout of data, of a message's up to `text`: fixed bytes, with a string that differs from event to event in each gap between them.
- * Recipients, Actors and states change seldom, so some shapes fit nearly every line.
- */
-interface Shape {
-  parts: Pattern[];
-  places: Map<string, Place>;
-  /** Where the members that it knows end, relative to the last part. */
-  headEnd: number;
-  /** The last part is the end of the line. */
-  isWhole: boolean;
-}
-
-/** A member's value: what stands in a gap, or (-1) bytes relative to a part, with their meaning when that is a string. */
-interface Place {
-  gap: number;
-  part: number;
-  start: number;
-  end: number;
-  text: string | undefined;
-}
 
 const OPENINGS_MAX = 32;
 /** A message's shapes lie in so many groups by the first bytes of data, where mode and recipients stand. */
@@ -430,37 +393,4 @@ export class LineHead implements EventHead {
 const TEXT = Buffer.from(LAST_HEAD_MEMBER);
 function isText(bytes: Uint8Array, start: number, end: number): boolean {
   return end - start === TEXT.length && matches(bytes, start, TEXT);
-}
-
-/** The same face over an event in memory: a fresh append, or a line of another layout. */
-export class ParsedHead implements EventHead {
-  readonly #event: LedgerEvent;
-
-  constructor(event: LedgerEvent) {
-    this.#event = event;
-  }
-
-  get id(): string {
-    return this.#event.id;
-  }
-  get ts(): string {
-    return this.#event.ts;
-  }
-  get kind(): string {
-    return this.#event.kind;
-  }
-  get scope_key(): string {
-    return this.#event.scope_key;
-  }
-  get by(): string {
-    return this.#event.by;
-  }
-  get data(): Record<string, unknown> {
-    return this.#event.data;
-  }
-
-  string(name: string): string | undefined {
-    const value = Object.hasOwn(this.#event.data, name) ? this.#event.data[name] : undefined;
-    return typeof value === "string" ? value : undefined;
-  }
 }

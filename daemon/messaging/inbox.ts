@@ -16,6 +16,7 @@ import { timestamp } from "../platform/clock.ts";
 import { errorFields } from "../platform/log.ts";
 import type { ActorQueue } from "./actor-queue.ts";
 import type { ActorCaller, GroupRoom, MessagingDependencies, Rooms } from "./group-room.ts";
+import { delivery, mailRead } from "./inbox-events.ts";
 import { EVENTS, HANDED_BACK } from "./kinds.ts";
 import { readMailMark, writeMailMark } from "./mail-mark.ts";
 import type { Session, Sessions } from "./sessions.ts";
@@ -374,32 +375,4 @@ export class Inbox {
   #intervalEnd(room: GroupRoom, actor_id: string): number {
     return room.desk(actor_id).handedOutAt + room.group.record.settings.min_interval_seconds * 1000;
   }
-}
-
-function delivery(
-  room: GroupRoom,
-  actor: StoredActor,
-  source_event_id: string,
-  batch_id: string,
-  state: "claimed" | "accepted" | "failed",
-  reason: string,
-): NewEvent {
-  return room.event(EVENTS.delivery, actor.id, {
-    actor_id: actor.id,
-    actor_generation: actor.generation,
-    source_event_id,
-    delivery_id: `${batch_id}/${source_event_id}`,
-    state,
-    transport: "external",
-    reason,
-    batch_id,
-  });
-}
-
-function mailRead(room: GroupRoom, actor: StoredActor, event_id: string, by: string): NewEvent {
-  return room.event(EVENTS.mailRead, by, {
-    actor_id: actor.id,
-    actor_generation: actor.generation,
-    event_id,
-  });
 }
