@@ -34,7 +34,7 @@ function acquire(group: OpenGroup, clock: Clock): Promise<Release> {
       },
       (error: unknown) => {
         timer.cancel();
-        reject(error as Error);
+        reject(error);
       },
     );
   });

@@ -125,7 +125,7 @@ export class RemoteReplies implements RemoteMessages {
    */
   async recover(room: GroupRoom): Promise<void> {
     const { outbox, log } = this.#deps;
-    for (const entry of [...outbox.entries()]) {
+    for (const entry of outbox.entries()) {
       if (entry.source.group_id !== room.group.group_id) continue;
       if (room.ledger.ordinalOf(entry.source_event_id) !== undefined) continue;
       try {

@@ -92,7 +92,7 @@ export class Scheduler {
 
   /** The Group was reset: what it had under way ends without a trace. */
   retireGroup(group_id: string): void {
-    for (const entry of [...this.#deps.outbox.entries()]) {
+    for (const entry of this.#deps.outbox.entries()) {
       if (entry.source.group_id === group_id) this.#remove(entry);
     }
   }
@@ -230,7 +230,7 @@ export class Scheduler {
 
   /** Records whose Group was deleted go without a trace (OUT-036, OUT-037). */
   #retire(): void {
-    for (const entry of [...this.#deps.outbox.entries()]) {
+    for (const entry of this.#deps.outbox.entries()) {
       if (!this.#deps.registry.knows(entry.source.group_id)) this.#remove(entry);
     }
   }

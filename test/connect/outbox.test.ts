@@ -24,8 +24,8 @@ describe("the outbox", () => {
     const [path, ...more] = here.outboxFiles();
     assert.deepEqual(more, []);
     assert.equal(path, join(here.outboxPath, there.instance_id, `${answer.delivery_id}.json`));
-    assert.equal(statSync(path!).mode & 0o777, 0o600);
-    assert.equal(statSync(dirname(path!)).mode & 0o777, 0o700);
+    assert.equal(statSync(path).mode & 0o777, 0o600);
+    assert.equal(statSync(dirname(path)).mode & 0o777, 0o700);
     const [record] = here.records();
     assert.deepEqual(Object.keys(record!), ["work", "source_event", "progress"]);
     assert.deepEqual(record!.source_event, here.messages()[0]);
