@@ -92,7 +92,7 @@ for (const way of ["account", "external", "direct"] as const satisfies Way[]) {
       const [attachment] = there.messages()[0]!.data.attachments as { sha256: string; name: string }[];
       assert.equal(attachment?.name, "plan.md");
       const parts: Uint8Array[] = [];
-      const { chunks } = there.home.messaging.openBlob(there.group_id, attachment!.sha256);
+      const { chunks } = there.home.messaging.openBlob(there.group_id, attachment.sha256);
       for await (const part of chunks) parts.push(part);
       assert.equal(Buffer.concat(parts).toString(), "the plan");
     });
