@@ -2,8 +2,9 @@
  * Frames of a Direct channel: a 4-byte big-endian length and so many bytes of JSON (connect-service.md, "Limits"). The base64 of files goes
  * around JSON.parse and JSON.stringify, which would hold everybody up for some 50 ms at 14 MiB.
  */
-import { randomBytes } from "node:crypto";
+
 import { parseStrictJsonBytes } from "../../shared/strict-json.ts";
+import type { ConnectBlob } from "../../shared/wire/peer.ts";
 
 const HEAD = 4;
 /** Base64 of this many characters and more is bulk. */
@@ -13,8 +14,12 @@ const PART_BYTES = 256 * 1024;
 const BULK_MEMBER = Buffer.from('"base64":"');
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
-/** Stands for bulk within the rest of a frame; nobody outside knows it. */
-const TOKEN = randomBytes(16).toString("hex");
+/** Stands for bulk within the rest of a frame that is read. No base64. */
+const TOKEN = "*";
+/** How a request with files ends when it has none: they come last. */
+const BEHIND_BLOBS = "[]}}}";
+
+type MaybeRequest = { request?: { operation?: { blobs?: readonly ConnectBlob[] } } } | null;
 
 export interface Frame {
   /** Bytes of it all, the head included. */
@@ -24,9 +29,7 @@ export interface Frame {
 
 /** Throws RangeError over `limit` bytes of JSON. */
 export function encodeFrame(value: unknown, limit: number): Frame {
-  const bulk: string[] = [];
-  const text = JSON.stringify(value, hasFiles(value) ? takeBulk(bulk) : undefined);
-  const rest = text.split(TOKEN).map((piece) => Buffer.from(piece));
+  const { rest, bulk } = split(value);
   const length =
     rest.reduce((sum, piece) => sum + piece.length, 0) + bulk.reduce((sum, piece) => sum + piece.length, 0);
   if (length > limit) throw new RangeError(`a frame of ${length} bytes is over ${limit}`);
@@ -35,18 +38,38 @@ export function encodeFrame(value: unknown, limit: number): Frame {
   return { bytes: HEAD + length, parts: partsOf(head, rest, bulk) };
 }
 
-function hasFiles(value: unknown): boolean {
-  const frame = value as { request?: { operation?: { op?: unknown } } } | null;
-  return frame?.request?.operation?.op === "deliver";
+/** JSON in pieces: bulk, which is our own base64, so pure ASCII in which nothing is escaped, and what stands before, between and behind. */
+function split(value: unknown): { rest: Buffer[]; bulk: string[] } {
+  const operation = (value as MaybeRequest)?.request?.operation;
+  const blobs = operation?.blobs ?? [];
+  const bulk: string[] = [];
+  const plain = (): { rest: Buffer[]; bulk: string[] } => ({
+    rest: [Buffer.from(JSON.stringify(value))],
+    bulk,
+  });
+  if (!blobs.some(isBulky)) return plain();
+  const shell = JSON.stringify(value, (name, member: unknown) =>
+    name === "blobs" && member === blobs ? [] : member,
+  );
+  if (!shell.endsWith(BEHIND_BLOBS)) return plain();
+  const rest: Buffer[] = [];
+  let text = shell.slice(0, -BEHIND_BLOBS.length + 1);
+  for (const [index, blob] of blobs.entries()) {
+    if (index > 0) text += ",";
+    if (!isBulky(blob)) {
+      text += JSON.stringify(blob);
+      continue;
+    }
+    rest.push(Buffer.from(`${text}{"sha256":${JSON.stringify(blob.sha256)},"base64":"`));
+    bulk.push(blob.base64);
+    text = '"}';
+  }
+  rest.push(Buffer.from(text + BEHIND_BLOBS.slice(1)));
+  return { rest, bulk };
 }
 
-/** A replacer that puts bulk aside. It is our own base64: pure ASCII in which nothing is escaped. */
-function takeBulk(bulk: string[]): (name: string, value: unknown) => unknown {
-  return (name, value) => {
-    if (name !== "base64" || typeof value !== "string" || value.length < BULK_CHARACTERS) return value;
-    bulk.push(value);
-    return TOKEN;
-  };
+function isBulky({ base64 }: ConnectBlob): boolean {
+  return base64.length >= BULK_CHARACTERS;
 }
 
 function* partsOf(
