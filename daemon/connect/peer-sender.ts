@@ -52,6 +52,7 @@ export class PeerSender {
     const { clock, log } = this.#deps;
     try {
       const proof = await this.#prove(grant, operation);
+      if (signal.aborted) return { kind: "not_sent", reason: "The daemon is shutting down." };
       const seconds = LIMITS.connect.requestSeconds;
       const slow = route.via === "direct" ? bytes / BYTES_PER_SECOND : 0;
       const wait = Math.min(seconds + slow, LIMITS.connect.proofSeconds) * 1000;

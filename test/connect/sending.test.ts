@@ -1,0 +1,282 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { BROWSER, refusal } from "../messaging/setting.ts";
+import { verifies } from "../requirements.ts";
+import { DOWN, MINUTE, Pair, rest, SECOND, UP } from "./sending-setting.ts";
+
+describe("connect_send", () => {
+  let pair: Pair;
+  beforeEach(async () => {
+    pair = await Pair.open("direct");
+  });
+  afterEach(() => pair.close());
+
+  it("answers the same key with the first message, whatever became of it", async () => {
+    verifies("MSG-056", "MSG-057", "MSG-058");
+    const { here, there } = pair;
+    here.transport.wire = DOWN;
+    const first = await pair.send({ client_id: "once" });
+    assert.deepEqual(await pair.send({ client_id: "once" }), first);
+    await assert.rejects(pair.send({ client_id: "once", text: "other" }), refusal("idempotency_conflict"));
+    await assert.rejects(
+      pair.send({ client_id: "once", target_group_id: "g_elsewhere" }),
+      refusal("idempotency_conflict"),
+    );
+    here.transport.wire = UP;
+    await pair.ended(here);
+    const again = await pair.send({ client_id: "once" });
+    assert.deepEqual(again, { ...first, queued: false, delivery_state: "sent" });
+    await assert.rejects(pair.send({ client_id: "once", to: ["cat"] }), refusal("idempotency_conflict"));
+    assert.equal(there.messages().length, 1);
+    // The key belongs to who gave it.
+    assert.notEqual(
+      (await pair.send({ client_id: "once" }, here.actor("ann"))).delivery_id,
+      first.delivery_id,
+    );
+  });
+
+  it("never sends again what it lost without a receipt: nobody knows what became of it", async () => {
+    verifies("MSG-059", "MSG-060");
+    const { here } = pair;
+    here.transport.wire = DOWN;
+    const first = await pair.send({ client_id: "lost" });
+    await rest();
+    await here.close();
+    for (const path of here.outboxFiles()) unlinkSync(path);
+    await here.open(here.home.root);
+    here.start();
+    here.transport.seen.length = 0;
+    here.transport.wire = UP;
+    const again = await pair.send({ client_id: "lost" });
+    assert.deepEqual(again, { ...first, queued: false, delivery_state: "unconfirmed" });
+    await pair.pass(2 * MINUTE, 5 * SECOND);
+    assert.deepEqual(here.transport.ops(), []);
+    assert.equal((await here.delivery(first.source_event.id))?.state, "unconfirmed");
+  });
+
+  it("makes aliases and titles concrete Actors of the other Group", async () => {
+    verifies("MSG-007", "MSG-051", "MSG-053", "MSG-022");
+    const { here, there } = pair;
+    here.transport.wire = DOWN;
+    const recipients = async (...to: string[]) => {
+      const { source_event } = await pair.send({ to });
+      return source_event.data.dst_to;
+    };
+    assert.deepEqual(await recipients("@all"), ["bob", "cat"]);
+    assert.deepEqual(await recipients("@peers"), ["cat"]);
+    assert.deepEqual(await recipients("@foreman", "cat"), ["bob", "cat"]);
+    assert.deepEqual(await recipients("user"), ["user"]);
+    await assert.rejects(pair.send({ to: ["ann"] }), refusal("invalid_recipient"));
+    await assert.rejects(pair.send({ to: ["user", "bob"] }), refusal("mixed_recipient_kinds"));
+    await assert.rejects(
+      pair.send({ to: ["user"], message_mode: "mail" }),
+      refusal("mail_requires_actor_recipient"),
+    );
+    await assert.rejects(pair.send({ text: "" }), refusal("invalid_args"));
+    await assert.rejects(
+      pair.send({ to: Array.from({ length: 129 }, (_, at) => `a${at}`) }),
+      refusal("invalid_args"),
+    );
+    await there.home.call("group_update", { group_id: there.group_id, title: "Renamed" });
+    here.transport.wire = UP;
+    await pair.ended(here, 4);
+    assert.equal(there.messages().length, 4);
+  });
+
+  it("takes a caller's own name and no other", async () => {
+    verifies("MSG-042", "MSG-039");
+    const { here } = pair;
+    here.transport.wire = DOWN;
+    assert.equal((await pair.send({ by: "user" })).source_event.by, "user");
+    assert.equal((await pair.send({ by: "ann" }, here.actor("ann"))).source_event.by, "ann");
+    await assert.rejects(pair.send({ by: "ann" }), refusal("permission_denied"));
+    await assert.rejects(pair.send({ by: "user" }, here.actor("ann")), refusal("permission_denied"));
+    await assert.rejects(pair.send({ by: "nobody" }), refusal("permission_denied"));
+  });
+
+  it("refuses an address that isn't whole, and never takes it for a local message", async () => {
+    verifies("ERR-001", "ERR-002", "ERR-003", "ERR-004", "ERR-016");
+    const { here, there } = pair;
+    const other = await here.home.group("zoe");
+    await assert.rejects(pair.send({ instance_id: "" }), refusal("connect_instance_required"));
+    await assert.rejects(pair.send({ instance_id: "", target_group_id: "" }), refusal("invalid_args"));
+    await assert.rejects(
+      pair.send({ instance_id: "nonsense" }),
+      refusal("invalid_args", { field: "instance_id" }),
+    );
+    await assert.rejects(pair.send({ target_group_id: "a/b" }), refusal("invalid_args"));
+    await assert.rejects(pair.send({ target_group_id: "g_unknown" }), refusal("connect_not_granted"));
+    await assert.rejects(pair.send({ target_group_id: "" }), (error) => {
+      refusal("connect_target_group_required")(error);
+      const { external_groups } = (error as { details: { external_groups: { group_id: string }[] } }).details;
+      assert.deepEqual(
+        external_groups.map(({ group_id }) => group_id),
+        [there.group_id],
+      );
+      return true;
+    });
+    await assert.rejects(
+      pair.send({ group_id: other, target_group_id: "" }),
+      refusal("connect_target_group_required", { external_groups: [] }),
+    );
+    assert.deepEqual(here.messages(), []);
+    assert.deepEqual(here.outboxFiles(), []);
+  });
+
+  it("waits for nobody but its own Group", async () => {
+    verifies("MSG-043", "MSG-044");
+    const { here } = pair;
+    const other = await here.home.group("zoe");
+    const release = await here.home.registry.get(other).permit.acquireWrite();
+    here.transport.wire = () => new Promise(() => {});
+    assert.equal((await pair.send()).accepted, true);
+    release();
+  });
+
+  it("records what it accepted even when the ledger fails at that moment", async () => {
+    verifies("OUT-020", "OUT-021");
+    const { here, there } = pair;
+    const { ledger } = here.group;
+    const appendAll = ledger.appendAll.bind(ledger);
+    let refusals = 1;
+    ledger.appendAll = (events) => {
+      if (refusals === 0) return appendAll(events);
+      refusals -= 1;
+      return Promise.reject(new Error("the disk said no"));
+    };
+    const { source_event, delivery_state } = await pair.send();
+    assert.equal(delivery_state, "queued");
+    await pair.ended(here);
+    assert.deepEqual(here.messages(), [source_event]);
+    assert.equal(there.messages().length, 1);
+  });
+
+  it("recovers after a crash between acceptance and ledger, once", async () => {
+    verifies("OUT-021");
+    const { here, there } = pair;
+    const { ledger } = here.group;
+    ledger.appendAll = () => Promise.reject(new Error("crashed"));
+    here.transport.wire = DOWN;
+    const { source_event } = await pair.send();
+    await rest();
+    assert.deepEqual(here.messages(), []);
+    await here.restart();
+    assert.deepEqual(here.messages(), [source_event]);
+    here.transport.wire = UP;
+    await pair.ended(here);
+    assert.equal(here.messages().length, 1);
+    assert.equal(there.messages().length, 1);
+  });
+
+  it("finishes after a restart what it had ended, without another word to the peer", async () => {
+    verifies("OUT-034", "OUT-035", "EVT-003", "OUT-024");
+    const { here } = pair;
+    here.transport.wire = DOWN;
+    const { source_event } = await pair.send({}, here.actor("ann"));
+    await rest();
+    const kept = here.outboxFiles().map((path) => [path, readFileSync(path)] as const);
+    const { ledger } = here.group;
+    const appendAll = ledger.appendAll.bind(ledger);
+    // The disk fails as the message ends.
+    ledger.appendAll = () => Promise.reject(new Error("the disk said no"));
+    await pair.pass(16 * MINUTE, 5 * SECOND);
+    assert.equal(here.outboxFiles().length, 1);
+    ledger.appendAll = appendAll;
+    await pair.ended(here);
+    assert.equal(here.notices().length, 1);
+    // A crash brings the record back that was just removed.
+    await here.close();
+    for (const [path, bytes] of kept) writeFileSync(path, bytes, { mode: 0o600 });
+    await here.open(here.home.root);
+    here.transport.seen.length = 0;
+    here.transport.wire = UP;
+    here.start();
+    await pair.eventually(() => here.outboxFiles().length === 0);
+    assert.equal(here.receipts().length, 1);
+    assert.equal(here.notices().length, 1);
+    assert.deepEqual(here.transport.ops(), []);
+    assert.equal((await here.delivery(source_event.id))?.state, "failed");
+  });
+
+  it("shows how a message fares beside the event, which stays as it is", async () => {
+    verifies("OUT-014", "OUT-015", "OUT-013");
+    const { here } = pair;
+    here.transport.wire = DOWN;
+    const { source_event } = await pair.send();
+    const shown = async (with_obligation_status: boolean) => {
+      const { events } = await here.home.call("ledger_tail", {
+        group_id: here.group_id,
+        kinds: ["chat.message"],
+        with_obligation_status,
+      });
+      return events[0] as unknown as Record<string, unknown>;
+    };
+    assert.deepEqual((await shown(true))["_connect_delivery"], { state: "queued" });
+    assert.deepEqual(await shown(false), source_event);
+    here.transport.wire = UP;
+    await pair.ended(here);
+    assert.equal(((await shown(true))["_connect_delivery"] as { state: string }).state, "sent");
+    assert.equal((await shown(true))["_connect_cancellation"], null);
+    assert.deepEqual(await shown(false), source_event);
+  });
+});
+
+describe("connect_send_files", () => {
+  let pair: Pair;
+  let folder: string;
+  beforeEach(async () => {
+    pair = await Pair.open("direct");
+    folder = mkdtempSync(join(tmpdir(), "svc-project-"));
+    await pair.here.home.call("attach", { group_id: pair.here.group_id, path: folder });
+    pair.here.transport.wire = DOWN;
+  });
+  afterEach(async () => {
+    await pair.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const files = (client_id: string, paths: string[], more = {}) =>
+    pair.here.home.call(
+      "connect_send_files",
+      {
+        group_id: pair.here.group_id,
+        instance_id: pair.there.instance_id,
+        target_group_id: pair.there.group_id,
+        client_id,
+        paths,
+      },
+      more,
+    );
+
+  it("takes 1 to 16 files of the attached scope, and none from outside", async () => {
+    verifies("MSG-046", "MSG-062", "MSG-063");
+    const names = Array.from({ length: 17 }, (_, at) => `file-${at}`);
+    for (const name of names) writeFileSync(join(folder, name), name);
+    await assert.rejects(files("none", []), refusal("invalid_args"));
+    await assert.rejects(files("many", names), refusal("invalid_args"));
+    const sent = await files("sixteen", names.slice(0, 16));
+    assert.equal((sent.source_event.data.attachments as unknown[]).length, 16);
+    const outside = join(pair.here.home.root, "outside");
+    writeFileSync(outside, "secret");
+    symlinkSync(outside, join(folder, "link"));
+    await assert.rejects(files("outside", [outside]), refusal("invalid_path"));
+    await assert.rejects(files("link", ["link"]), refusal("invalid_path"));
+    await assert.rejects(files("up", ["../outside"]), refusal("invalid_path"));
+  });
+
+  it("finds its first answer before it looks at the files again", async () => {
+    verifies("MSG-064");
+    writeFileSync(join(folder, "gone"), "soon");
+    const first = await files("key", ["gone"]);
+    unlinkSync(join(folder, "gone"));
+    assert.deepEqual(await files("key", ["gone"]), first);
+    await assert.rejects(files("new key", ["gone"]), refusal("invalid_path"));
+  });
+
+  it("names no file of this machine for a browser", async () => {
+    writeFileSync(join(folder, "a"), "a");
+    await assert.rejects(pair.send({ paths: [join(folder, "a")] }, BROWSER), refusal("invalid_path"));
+  });
+});
