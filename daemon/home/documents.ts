@@ -97,10 +97,7 @@ export class JsonDocument<T extends object> {
   }
 
   /** Writes a document over whatever is there. Throws Refusal storage_full or storage_failed. */
-  static async create<T extends object>(
-    options: DocumentOptions<T>,
-    value: T,
-  ): Promise<JsonDocument<T>> {
+  static async create<T extends object>(options: DocumentOptions<T>, value: T): Promise<JsonDocument<T>> {
     const low = new Low(new DocumentFile(options), freeze(options.schema.parse(value)));
     try {
       await low.write();
