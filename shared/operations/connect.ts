@@ -119,7 +119,6 @@ export const connectOperations = [
     effect: "write",
     idempotent: true,
     mcp: "svc_file_send",
-    cli: "send",
   }),
   operation({
     name: "connect_catalog",

@@ -66,7 +66,7 @@ describe("MCP over HTTP", function () {
   it("serves the same tools and waits for messages", async () => {
     const { client } = await connected(token);
     const { tools } = await client.listTools();
-    assert.equal(tools.length, 12);
+    assert.equal(tools.length, 13);
     assert.equal((await result(client, "svc_bootstrap"))["unread_mail"], 0);
     const waiting = result(client, "svc_inbox_read", { wait_seconds: 20 });
     const sent = await daemon.client().result("send", { group_id, to: ["ada"], text: "over HTTP" });

@@ -132,6 +132,7 @@ describe("MCP on the wire", function () {
       [
         "svc_help",
         "svc_bootstrap",
+        "svc_connect",
         "svc_message_send",
         "svc_message_reply",
         "svc_message_deliver",

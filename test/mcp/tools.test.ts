@@ -127,15 +127,14 @@ describe("MCP tools", function () {
   it("refuses a remote address instead of delivering locally", async () => {
     verifies("MCP-010");
     const before = await messages();
-    for (const address of [
-      { dst_instance_id: "" },
-      { dst_instance_id: "nonsense", dst_group_id: group_id },
-      { dst_group_id: group_id },
-    ]) {
+    for (const [address, code, field] of [
+      [{ dst_instance_id: "" }, "invalid_args", "dst_instance_id"],
+      [{ dst_instance_id: "nonsense", dst_group_id: group_id }, "invalid_args", "dst_instance_id"],
+      [{ dst_group_id: group_id }, "connect_instance_required", undefined],
+    ] as const) {
       const answer = await ada.tool("svc_message_send", { to: ["max"], text: "far away", ...address });
       assert.equal(answer.isError, true);
-      assert.equal(answer.error.code, "invalid_args");
-      assert.equal(answer.error.details.field, Object.keys(address)[0]);
+      assert.deepEqual([answer.error.code, answer.error.details.field], [code, field]);
     }
     assert.deepEqual(await messages(), before);
   });
