@@ -19,10 +19,6 @@ const entries = {
     sender: "waits",
   },
   connect_group_not_found: { sentence: "There is no such Group here.", sender: "gives up" },
-  connect_scope_denied: {
-    sentence: "The request names other instances, devices, accounts or Groups than its connection.",
-    sender: "gives up",
-  },
   connect_content_conflict: {
     sentence: "Something else was received under this id before.",
     sender: "gives up",

@@ -200,7 +200,7 @@ describe("Receiver: deliver", () => {
   });
 
   it("shows names from elsewhere as plain names, and an untitled Actor by its id", async () => {
-    verifies("MSG-030", "MSG-034");
+    verifies("MSG-030");
     const sender = { ...target.recipient("ann"), title: "\u202eevil\n", generation: "another" };
     const source = { ...target.source, title: "Group\u0000\u2066" };
     const { receipt } = await target.deliver(target.message({ sender, source }));

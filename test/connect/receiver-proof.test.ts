@@ -53,7 +53,7 @@ describe("Receiver: proofs", () => {
     });
 
     it(`are by the peer's own key, for this operation and this domain (${way})`, async () => {
-      verifies("PROOF-020", "PEER-029", "PEER-030", "PEER-056", "DRC-053", "DRC-054", "DRC-056");
+      verifies("PROOF-020", "PEER-056", "DRC-053", "DRC-054", "DRC-056");
       await opened(way);
       const operation = deliverOperation(target.message());
       await isDenied(operation, { signer: await newIdentity() });
@@ -75,7 +75,7 @@ describe("Receiver: proofs", () => {
     });
 
     it(`name exactly the instances, devices, account and connection of the grant (${way})`, async () => {
-      verifies("PEER-031", "PEER-032", "PEER-047", "PEER-056", "DRC-020", "DRC-021");
+      verifies("PEER-031", "PEER-032", "PEER-056", "DRC-020", "DRC-021");
       await opened(way);
       const stranger = await newIdentity();
       const operation = deliverOperation(target.message());
