@@ -1,0 +1,241 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import type { ArgumentsOf, ResultOf } from "../../shared/operations/registry.ts";
+import { refusal } from "../messaging/setting.ts";
+import { verifies } from "../requirements.ts";
+import { DOWN, MINUTE, Pair, rest, SECOND, type Side, signed, UP, type Wire } from "./sending-setting.ts";
+
+type Details = Extract<ResultOf<"connect_catalog">, { catalog: unknown }>;
+type Discovery = Extract<ResultOf<"connect_catalog">, { instances: unknown }>;
+
+const catalogs = (side: Side): string => join(side.home.root, "state", "connect", "catalog");
+
+function catalogTimes(side: Side): number[] {
+  return side.transport.seen.filter(({ op }) => op === "catalog").map(({ at }) => at);
+}
+
+/** A target whose catalog has these pages, each answered after `seconds`. */
+function pages(pair: Pair, of: (after: string | null) => unknown): Wire {
+  return (request, carry) => {
+    const { operation } = request;
+    if (operation.op !== "catalog") return carry();
+    return signed(pair.there.identity, request, { ok: true, result: of(operation.after) });
+  };
+}
+
+const group = (at: number, title = "G") => ({
+  group_id: `g_${String(at).padStart(6, "0")}`,
+  title,
+  actors: [],
+});
+
+describe("connect_catalog", () => {
+  let pair: Pair;
+  afterEach(() => pair.close());
+
+  const ask = (more: Partial<ArgumentsOf<"connect_catalog">> = {}) =>
+    pair.here.home.call("connect_catalog", { group_id: pair.here.group_id, ...more });
+  const details = async (more: Partial<ArgumentsOf<"connect_catalog">> = {}) =>
+    (await ask({
+      instance_id: pair.there.instance_id,
+      target_group_id: pair.there.group_id,
+      ...more,
+    })) as Details;
+
+  it("shows a Group its own connections, whether or not the other side is there, and asks nobody", async () => {
+    verifies("CAT-011", "CAT-012", "CAT-023", "CAT-025", "CAT-030", "CAT-029");
+    pair = await Pair.open("direct", { learnt: false });
+    pair.here.transport.wire = DOWN;
+    const { here, there } = pair;
+    await rest();
+    const before = here.transport.seen.length;
+    const found = (await ask()) as Discovery;
+    assert.deepEqual(found, {
+      self_instance_id: here.instance_id,
+      instances: [],
+      external_groups: [
+        {
+          connection_id: here.authority.grants[0]!.connection_id,
+          instance: {
+            instance_id: there.instance_id,
+            device_id: "",
+            client_version: "0.4.40",
+            public_origin: null,
+            display_name: "Machine there",
+          },
+          group_id: there.group_id,
+          title: "Test",
+          transport: "direct",
+        },
+      ],
+      status: "not_linked",
+      account_error: null,
+      checked_at: null,
+      expires_at: null,
+    });
+    const other = await here.home.group("zoe");
+    assert.deepEqual(((await ask({ group_id: other })) as Discovery).external_groups, []);
+    assert.equal(here.transport.seen.length, before);
+  });
+
+  it("shows the Actors of a Group that is named with its instance", async () => {
+    verifies("CAT-004", "CAT-005", "CAT-013", "CAT-032", "CAT-024");
+    pair = await Pair.open("external");
+    const { there } = pair;
+    const { instance, catalog, fresh, next } = await details();
+    assert.equal(instance.instance_id, there.instance_id);
+    assert.equal(fresh, true);
+    assert.equal(next, null);
+    const actors = there.group.record.actors.map(({ id, generation }, place) => {
+      return { id, title: "", generation, enabled: true, role: place === 0 ? "foreman" : "peer" };
+    });
+    assert.deepEqual(catalog?.groups, [{ group_id: there.group_id, title: "Test", actors }]);
+    await assert.rejects(ask({ target_group_id: there.group_id }), refusal("connect_instance_required"));
+    await assert.rejects(ask({ instance_id: there.instance_id }), refusal("connect_target_group_required"));
+    await assert.rejects(ask({ by: "ann" }), refusal("permission_denied"));
+  });
+
+  it("pages through the Groups of an instance of the same account, without their Actors", async () => {
+    verifies("CAT-027", "CAT-028", "CAT-003", "CAT-002", "CAT-032");
+    pair = await Pair.open("account", { learnt: false });
+    pair.here.transport.wire = pages(pair, (after) => {
+      const from = after === null ? 0 : Number(after);
+      const groups = Array.from({ length: 50 }, (_, at) => group(from + at));
+      return { groups, next: from === 0 ? "50" : null };
+    });
+    await pair.pass(70 * SECOND);
+    const { instance_id } = pair.there;
+    const page = async (more: { after?: string; limit?: number } = {}) =>
+      (await ask({ instance_id, ...more })) as Details;
+    assert.equal((await page()).catalog?.groups.length, 20);
+    assert.equal((await page({ limit: 0 })).catalog?.groups.length, 1);
+    assert.equal((await page({ limit: 1000 })).catalog?.groups.length, 64);
+    const seen: string[] = [];
+    for (let after: string | undefined, more = true; more; ) {
+      const { catalog, next } = await page({ ...(after === undefined ? {} : { after }), limit: 30 });
+      seen.push(...catalog!.groups.map(({ group_id }) => group_id));
+      after = next ?? undefined;
+      more = next !== null;
+    }
+    assert.equal(seen.length, 100);
+    assert.deepEqual(seen, [...new Set(seen)].sort());
+  });
+
+  it("is kept in an owner-only file, and used under the very binding it was learned under", async () => {
+    verifies("CAT-008", "CAT-009", "CAT-010");
+    pair = await Pair.open("account");
+    const { here, there } = pair;
+    const path = join(catalogs(here), `${there.instance_id}.json`);
+    assert.equal(statSync(path).mode & 0o777, 0o600);
+    const stored = JSON.parse(readFileSync(path, "utf8")) as Record<string, unknown>;
+    assert.deepEqual(Object.keys(stored), [
+      "account_origin",
+      "account_id",
+      "local_device_id",
+      "remote_instance_id",
+      "remote_device_id",
+      "remote_origin",
+      "checked_at",
+      "groups",
+    ]);
+    here.transport.wire = DOWN;
+    await here.restart();
+    assert.notEqual((await details()).catalog, null);
+    const [grant] = here.authority.grants;
+    for (const changed of [
+      { ...grant!, account_id: "account-2" },
+      { ...grant!, local: { ...grant!.local, device_id: "device-new" } },
+      { ...grant!, remote: { ...grant!.remote, public_origin: "https://elsewhere.example" } },
+      { ...grant!, remote: { ...grant!.remote, device_id: "device-new" } },
+    ]) {
+      here.authority.grants = [changed];
+      assert.equal((await details()).catalog, null);
+    }
+  });
+
+  it("goes away with its connection", async () => {
+    pair = await Pair.open("external");
+    const { here } = pair;
+    assert.deepEqual(readdirSync(catalogs(here)), ["group-11111111222243338444555555555555.json"]);
+    here.authority.state = "unavailable";
+    here.authority.changed();
+    assert.equal(readdirSync(catalogs(here)).length, 1);
+    here.authority.state = "granted";
+    here.authority.grants = [];
+    here.authority.changed();
+    assert.deepEqual(readdirSync(catalogs(here)), []);
+  });
+
+  it("is refreshed a minute after a success, and after 5, 10, 20, 40, 60 seconds when it fails", async () => {
+    verifies("LIM-019", "LIM-021", "LIM-022", "LIM-027", "CAT-021");
+    pair = await Pair.open("direct");
+    const { here } = pair;
+    await pair.pass(130 * SECOND);
+    const [first, second] = catalogTimes(here);
+    assert.ok(second! - first! >= 60 * SECOND && second! - first! <= 62 * SECOND);
+    here.transport.wire = DOWN;
+    here.transport.seen.length = 0;
+    await pair.pass(5 * MINUTE);
+    const times = catalogTimes(here);
+    const gaps = times.slice(1).map((at, index) => (at - times[index]!) / SECOND);
+    for (const [index, expected] of [5, 10, 20, 40, 60].entries()) {
+      assert.ok(gaps[index]! >= expected && gaps[index]! <= expected + 2, JSON.stringify(gaps));
+    }
+    const { catalog, fresh } = await details();
+    assert.notEqual(catalog, null);
+    assert.equal(fresh, false);
+  });
+
+  it("is published whole or not at all", async () => {
+    verifies("LIM-018", "LIM-024", "LIM-025", "LIM-026");
+    pair = await Pair.open("account");
+    const { here, there } = pair;
+    const before = (await details()).catalog;
+    const failing: ((after: string | null) => unknown)[] = [
+      // The second page never comes.
+      (after) => (after === null ? { groups: [group(1)], next: "2" } : { nonsense: true }),
+      // There is always another page.
+      (after) => ({ groups: [group(Number(after ?? 0))], next: String(Number(after ?? 0) + 1) }),
+      // One page is too large, all together are too large.
+      () => ({
+        groups: Array.from({ length: 64 }, (_, at) => ({
+          ...group(at),
+          title: "x".repeat(4096),
+          actors: many(80),
+        })),
+        next: null,
+      }),
+      (after) => {
+        const from = Number(after ?? 0);
+        return {
+          groups: Array.from({ length: 64 }, (_, at) => ({ ...group(from + at), actors: many(60) })),
+          next: String(from + 64),
+        };
+      },
+      // Out of order.
+      (after) => ({ groups: [group(after === null ? 5 : 4)], next: after === null ? "x" : null }),
+    ];
+    for (const fail of failing) {
+      here.transport.wire = pages(pair, fail);
+      here.transport.seen.length = 0;
+      await pair.eventually(() => catalogTimes(here).length > 0);
+      await rest();
+      assert.deepEqual((await details()).catalog, before);
+    }
+    here.transport.wire = UP;
+    await there.home.call("group_update", { group_id: there.group_id, title: "New" });
+    await pair.pass(70 * SECOND);
+    assert.equal((await details()).catalog?.groups[0]?.title, "New");
+  });
+});
+
+function many(count: number) {
+  return Array.from({ length: count }, (_, at) => ({
+    id: `actor-${at}`,
+    title: "t".repeat(150),
+    generation: "g",
+    enabled: true,
+    role: null,
+  }));
+}
