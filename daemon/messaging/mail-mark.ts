@@ -32,7 +32,8 @@ export function readMailMark(files: Files, directory: string, actor: Whose): str
 /** Throws Node's errors. */
 export function writeMailMark(files: Files, directory: string, actor: Whose, handed_out: string): void {
   const path = join(directory, `${actor.id}.json`);
-  const written = `${path}.new`;
+  // The next mark takes over what a crash leaves under this name.
+  const written = join(directory, `.${actor.id}.json.tmp`);
   if (files.stat(directory) === null) files.mkdir(directory);
   if (files.stat(written) !== null) files.unlink(written);
   const file = files.open(written, "create");
