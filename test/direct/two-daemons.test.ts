@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { run } from "../cli/svc.ts";
 import { verifies } from "../requirements.ts";
+import { until } from "../withstand/daemon-process.ts";
 import { connect, freePort, online, Side } from "./two-homes.ts";
 
 interface Attached {
@@ -109,7 +110,7 @@ describe("two daemons with a Direct connection", function () {
   }
 
   it("say nothing to each other after a revocation, and know it on both sides", async () => {
-    verifies("DRC-034", "DRC-036", "DRC-060", "DRC-062");
+    verifies("DRC-019", "DRC-034", "DRC-036", "DRC-060", "DRC-062");
     await online(host, joiner, id);
     await host.svc(["direct", "revoke", id]);
     await assert.rejects(host.send(joiner, "late", "Too late"));
@@ -118,6 +119,8 @@ describe("two daemons with a Direct connection", function () {
     await host.svc(["direct", "remove", id]);
     await joiner.svc(["direct", "remove", id]);
     assert.equal(await host.relation(id), undefined);
+    const catalogs = join(host.daemon.home, "state", "connect", "catalog");
+    await until("the catalog is gone", () => !readdirSync(catalogs).includes(`${id}.json`));
   });
 
   it("can connect anew with a new invitation, and part when a Group is deleted", async () => {
