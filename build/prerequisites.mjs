@@ -5,10 +5,11 @@ import { existsSync } from "node:fs";
 const SEARCH = ["/usr/bin", "/usr/local/bin", "/bin"];
 
 function found(command) {
+  if (command.startsWith("/")) return existsSync(command);
   return SEARCH.some((folder) => existsSync(`${folder}/${command}`));
 }
 
-/** Installs the Debian packages whose commands are missing. `wanted` maps a command to its package. Exits with a remedy when it can't. */
+/** Installs the Debian packages whose commands are missing. `wanted` maps a command, or the path of a file, to its package. Exits with a remedy when it can't. */
 export function requireCommands(wanted) {
   const missing = Object.entries(wanted).filter(([command]) => !found(command));
   if (missing.length === 0) return;
