@@ -287,6 +287,31 @@ describe("GroupRegistry", () => {
     await registry.close();
   });
 
+  it("tells who keeps something about a Group when it was deleted or reset for good, and not when that was rolled back", async () => {
+    verifies("DRC-073", "DRC-074", "DRC-075");
+    const files = new RealFiles();
+    const registry = await openRegistry(emptyHome(), () => [], files);
+    const gone: string[] = [];
+    registry.onGone((group_id) => {
+      gone.push(group_id);
+      return Promise.reject(new Error("the Group is gone either way"));
+    });
+    const { group_id } = await registry.create(seed);
+    const works = files.rename.bind(files);
+    files.rename = () => {
+      throw Object.assign(new Error("I/O"), { code: "EIO" });
+    };
+    await assert.rejects(registry.delete(group_id, group_id), code("storage_failed"));
+    files.rename = works;
+    assert.ok(registry.find(group_id));
+    assert.deepEqual(gone, []);
+    await registry.reset(group_id, group_id, "user");
+    assert.deepEqual(gone, [group_id]);
+    await registry.delete(group_id, group_id);
+    assert.deepEqual(gone, [group_id, group_id]);
+    await registry.close();
+  });
+
   it("takes a new Group back when its first event finds the disk full", async () => {
     const root = emptyHome();
     const files = new RealFiles();
