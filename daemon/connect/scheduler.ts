@@ -26,7 +26,7 @@ interface Wait {
   notBefore: number;
   /** The wait is for the peer: it ends when a way to it opens. */
   forPeer: boolean;
-  /** Attempts that may have arrived and weren't answered. */
+  /** Attempts that failed although there was a way. */
   strikes: number;
   /** Its grant is gone: to be ended now. */
   isUrgent: boolean;
@@ -187,7 +187,7 @@ export class Scheduler {
       peer.until = now + seconds * 1000;
       peer.failedAt = now;
       peer.isClean = !step.escaped;
-      if (step.escaped) wait.strikes += 1;
+      if (step.tried) wait.strikes += 1;
     } else seconds = step.seconds ?? backoff(entry.progress.attempts);
     wait.forPeer = step.kind === "peer";
     // The end of its window comes in between.

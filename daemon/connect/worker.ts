@@ -25,12 +25,12 @@ import { type Ending, endingOf, noticeEvent, receiptEvent } from "./terminal.ts"
 /**
  * What the scheduler goes by:
  * - `ended`: the record is gone.
- * - `peer`: the way to the peer failed; `escaped` when something may have arrived.
+ * - `peer`: the way to the peer failed; `tried` when there was one, `escaped` when something may have arrived.
  * - `job`: this record alone has to wait, its backoff unless `seconds` says how long.
  */
 type Progress =
   | { kind: "ended" }
-  | { kind: "peer"; escaped: boolean; error: StepError }
+  | { kind: "peer"; tried: boolean; escaped: boolean; error: StepError }
   | { kind: "job"; seconds?: number; error: StepError };
 
 /** `answered` says that the peer gave a signed answer meanwhile. */
@@ -122,6 +122,7 @@ export class OutboxWorker {
     if (record.work.kind !== "message") throw new Error("not a message");
     const message = record.work.data;
     const before = entry.progress.needs_receipt;
+    if (grant.route === null && !isOver) return NO_WAY;
     if (before) {
       // Rule 7: whoever may have sent it asks first.
       const asked = await this.#askReceipt(task, grant);
@@ -129,7 +130,6 @@ export class OutboxWorker {
     }
     // The question may have taken a while.
     if (this.#isOver(entry)) return this.#expire(task);
-    if (grant.route === null) return unreachable("There is no way to the other instance now.", false);
     const blobs = await readBlobs(task.room, message.attachments);
     if (!before) await this.#note(task, true);
     const answer = await this.#ask(task, grant, { op: "deliver", message, blobs });
@@ -182,7 +182,7 @@ export class OutboxWorker {
     const { entry, record } = task;
     if (record.work.kind !== "cancel") throw new Error("not a cancellation");
     const cancellation = record.work.data;
-    if (grant.route === null) return unreachable("There is no way to the other instance now.", false);
+    if (grant.route === null) return NO_WAY;
     const answer = await this.#ask(task, grant, { op: "cancel", cancellation });
     switch (answer.kind) {
       case "result": {
@@ -291,6 +291,12 @@ export class OutboxWorker {
   }
 }
 
+const NO_WAY: Progress = {
+  kind: "peer",
+  tried: false,
+  escaped: false,
+  error: { code: DELIVERY_NOTES.unreachable.code, message: "There is no way to the other instance now." },
+};
 const NO_RECEIPT = "The answer holds no receipt for the message.";
 
 /** What a record says about its way. */
@@ -310,7 +316,7 @@ function errorOf({ code, message }: StepError): StepError {
 }
 
 function unreachable(message: string, escaped: boolean): Progress {
-  return { kind: "peer", escaped, error: { code: DELIVERY_NOTES.unreachable.code, message } };
+  return { kind: "peer", tried: true, escaped, error: { code: DELIVERY_NOTES.unreachable.code, message } };
 }
 
 function job(code: string, message: string): Progress {

@@ -120,6 +120,7 @@ class Setting {
 const done = (): Step => ({ kind: "ended", answered: true });
 const unreachable = (escaped: boolean): Step => ({
   kind: "peer",
+  tried: escaped,
   escaped,
   answered: false,
   error: { code: "connect_unreachable", message: "down" },
