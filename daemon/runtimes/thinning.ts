@@ -13,7 +13,7 @@ const LINE_END = "\r\n";
 /** `lines` is how many the scrollback holds and twice the screen: the first ones may overwrite what is there before anything scrolls. */
 export function thinned(output: string, lines: number): string {
   if (output.length < FLOOD_CHARACTERS) return output;
-  const plain = output.indexOf(LINE_END, lastControl(output) + 1);
+  const plain = output.indexOf(LINE_END, afterSequence(output, lastControl(output) + 1));
   if (plain < 0) return output;
   const begin = plain + LINE_END.length;
   let tail = output.length;
@@ -22,6 +22,19 @@ export function thinned(output: string, lines: number): string {
     if (tail < begin) return output;
   }
   return output.slice(0, begin) + output.slice(tail + LINE_END.length);
+}
+
+/**
+ * Where a control sequence that began before `from`, also in earlier output, has surely taken its final characters: line ends within a
+ * sequence don't end it, printable text does, at its second character from `@` on at the latest (`ESC [ A`).
+ */
+function afterSequence(output: string, from: number): number {
+  let at = from;
+  for (let finals = 0; finals < 2 && at < output.length; at += 1) {
+    const code = output.charCodeAt(at);
+    if (code >= 0x40 && code < 0x7f) finals += 1;
+  }
+  return at;
 }
 
 /** Position of the last character that does more than print, tab or end a line; -1 without one. */

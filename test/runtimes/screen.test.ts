@@ -51,6 +51,13 @@ describe("a flood of plain output", () => {
     );
   });
 
+  it("leaves nothing out of a sequence that a line end interrupts", async () => {
+    for (const begun of ["\u001b", "\u001b[", "\u001b[3"]) {
+      const output = `${"first\r\n".repeat(100)}${begun}\r\n${"Mine\r\n".repeat(8000)}${"=last\r\n".repeat(20_000)}`;
+      assert.equal(await drawn(output), await drawn(...pieces(output)), JSON.stringify(begun));
+    }
+  });
+
   it("is thinned to what the screen and its scrollback hold", () => {
     const flood = "a line of some length\r\n".repeat(50_000);
     const kept = thinned(`\u001b[1mhead\r\n${flood}`, LINES);
