@@ -14,6 +14,7 @@ import { redisVersion } from "./redis.ts";
 import { roundTrip } from "./round-trip.ts";
 import { send } from "./send.ts";
 import { startUp } from "./start-up.ts";
+import { tls } from "./tls/all.ts";
 
 const measurements: readonly Measurement[] = [
   send,
@@ -21,6 +22,7 @@ const measurements: readonly Measurement[] = [
   fanout,
   roundTrip,
   startUp,
+  tls,
   hooks,
   idle,
 ];

@@ -7,9 +7,6 @@ import { ed25519 } from "@noble/curves/ed25519.js";
 import { LIMITS } from "../../shared/limits.ts";
 import { instanceIdOf } from "../../shared/wire/fields.ts";
 
-/** DER of an Ed25519 public key (RFC 8410, section 4) up to the key. */
-const SPKI_PREFIX = Buffer.from("302a300506032b6570032100", "hex");
-
 /** Throws RangeError unless `bytes` are the canonical encoding of a point that isn't of small order. */
 export function checkPublicKey(bytes: Uint8Array): void {
   if (bytes.length !== 32) throw new RangeError("An Ed25519 public key has 32 bytes.");
@@ -33,7 +30,9 @@ export class VerifyingKey {
     checkPublicKey(bytes);
     this.public_key = Buffer.from(bytes).toString("base64");
     this.instance_id = instanceIdOf(bytes);
-    this.#key = createPublicKey({ key: Buffer.concat([SPKI_PREFIX, bytes]), format: "der", type: "spki" });
+    // As JWK: reading DER costs ten times as much.
+    const x = Buffer.from(bytes).toString("base64url");
+    this.#key = createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x }, format: "jwk" });
   }
 
   /** From 32 bytes or their canonical base64. Throws RangeError for what may not be used as a key. */
