@@ -20,7 +20,7 @@ export function operationRoutes(dispatcher: Dispatcher, clock: Clock): Route[] {
 }
 
 function operationRoute(contract: OperationContract, dispatcher: Dispatcher, clock: Clock): Route {
-  const { method, path } = contract.http!;
+  const { method, path, ignores = [] } = contract.http!;
   const kinds = fieldKinds(contract.input);
   const takesQuery = method === "GET" || method === "DELETE";
   return {
@@ -31,8 +31,10 @@ function operationRoute(contract: OperationContract, dispatcher: Dispatcher, clo
       const caller = callerOfExchange(exchange);
       const query = queryOf(exchange);
       let input: Record<string, unknown>;
-      if (takesQuery) input = queryArguments(query, kinds);
-      else {
+      if (takesQuery) {
+        input = queryArguments(query, kinds);
+        for (const name of ignores) delete input[name];
+      } else {
         if (query !== "") throw new Refusal("invalid_request", { specifics: "This address takes no query." });
         input = objectOf(await readJson(exchange.request, clock));
       }

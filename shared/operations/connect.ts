@@ -140,7 +140,7 @@ export const connectOperations = [
     lock: "none",
     effect: "read",
     idempotent: true,
-    http: { method: "GET", path: "/groups/{group_id}/connect/catalog" },
+    http: { method: "GET", path: "/groups/{group_id}/connect/catalog", ignores: ["group_id", "by"] },
     mcp: "svc_connect",
     cli: "connect",
   }),

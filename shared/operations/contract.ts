@@ -20,6 +20,8 @@ export interface HttpRoute {
   method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Below `/api/v1`; `{name}` takes an input field from the path. GET and DELETE take the rest from the query, others from the body. */
   path: string;
+  /** Fields that the path and the credential decide: what a query says of them counts for nothing. */
+  ignores?: readonly string[];
 }
 
 export interface OperationContract<
