@@ -85,8 +85,9 @@ function claudeSettings([command, ...args]: Words): string {
   });
 }
 
+/** `alwaysLoad`: Claude starts with our tools listed, so that the first prompt can be answered with them, and doesn't hide them behind its search. */
 function claudeServers({ mcp: [command, ...args], mcpEnvironment: env }: Wiring): string {
-  return JSON.stringify({ mcpServers: { svc: { command, args, env } } });
+  return JSON.stringify({ mcpServers: { svc: { command, args, env, alwaysLoad: true } } });
 }
 
 function opencodeServers({ mcp, mcpEnvironment: environment }: Wiring): string {
