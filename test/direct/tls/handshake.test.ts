@@ -36,7 +36,7 @@ describe("TLS handshake", () => {
   for (const suite of SUITES) {
     for (const keyShare of [true, false]) {
       it(`connects two of ours by ${suite.name}${keyShare ? "" : " after HelloRetryRequest"}`, () => {
-        verifies("DRC-085", "DRC-086", "DRC-088");
+        verifies("DRC-085", "DRC-086");
         const { client, server } = connectedPair({ suites: [suite], keyShare });
         works(client, server);
       });
