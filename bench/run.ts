@@ -72,7 +72,7 @@ if (chosen.length === 0) {
   console.error(`No figure's name contains '${flags.only}'. There are:\n  ${names.join("\n  ")}`);
   process.exit(2);
 }
-requireCommands({ cc: "gcc", "redis-server": "redis-server" });
+requireCommands({ cc: "gcc", openssl: "openssl", "redis-server": "redis-server" });
 
 const machine = describeMachine(await redisVersion());
 const figures: Figure[] = [];
