@@ -1,0 +1,277 @@
+/** Real agents, really run: a person in a browser, Claude Code as the foreman, Codex as its helper. */
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Browser, Page } from "playwright-core";
+import { launchBrowser, openGroup, Setting, until } from "../browser/setting.ts";
+import { verifies } from "../requirements.ts";
+import { AgentsSetting, PATIENCE } from "./setting.ts";
+import { FollowedStream } from "./stream.ts";
+
+/** Marked so that they are found wherever they got to. The output isn't in the input: the shell puts it together. */
+const SECRET = { prompt: "s3cret-prompt-417", input: "s3cret-input-528", output: "s3cret-output-639" };
+const OUTPUT_PARTS = ["s3cret-out", "put-639"];
+
+describe("real agents", function () {
+  this.timeout(4 * PATIENCE);
+  let browser: Browser;
+  let web: Setting;
+  let agents: AgentsSetting;
+  let page: Page;
+  let stream: FollowedStream;
+  const row = (actorId: string) => page.locator(`[data-actor=${actorId}]`);
+  const shows = (actorId: string, state: string) =>
+    row(actorId).locator(".actor-state", { hasText: state }).waitFor({ timeout: PATIENCE });
+  const message = (text: string) => page.locator("svc-message", { hasText: text });
+
+  before(async () => {
+    browser = await launchBrowser();
+    web = await Setting.open(browser);
+    agents = new AgentsSetting(() => web.daemon);
+    await agents.open("crew");
+    await agents.addClaude("lead");
+    await agents.addCodex("helper");
+    page = (await web.window({ expected: /ERR_|Failed to (?:fetch|load)|WebSocket/ })).page;
+    page.setDefaultTimeout(PATIENCE);
+    await openGroup(page, "crew");
+    const { token } = await web.owner.result("access_token_create", { name: "stream" });
+    stream = await FollowedStream.open(
+      `${await web.origin()}/api/v1/groups/${agents.group_id}/runtime-activity/stream?replay=true`,
+      token,
+    );
+  });
+  after(async () => {
+    stream?.close();
+    await web?.daemon.stop();
+    await web?.close();
+    await browser?.close();
+    agents?.close();
+  });
+
+  afterEach(async function () {
+    if (this.currentTest?.state !== "failed" || web.daemon.hasEnded) return;
+    for (const actor of ["lead", "helper"]) console.log(await agents.describe(actor));
+  });
+
+  it("take a prompt that came before they were ready, once they read", async () => {
+    const early = await agents.send("first things", ["lead", "helper"]);
+    assert.equal((await agents.delivery(early, "lead")).reason, "not running");
+    await agents.start("lead");
+    await agents.start("helper");
+    for (const actor of ["lead", "helper"]) {
+      assert.match(await agents.reaches(early, actor, "accepted"), /hook/);
+      await agents.becomes(actor, "idle");
+    }
+  });
+
+  it("work for a person: a prompt, a tool, a request between agents, and its answer", async () => {
+    verifies("HOOK-001", "HOOK-004", "TICK-003", "TICK-014", "WRK-002");
+    const tool = agents.tool("look", OUTPUT_PARTS);
+    agents.model.script("please-begin", () => [
+      { tool: "Bash", input: { command: `${tool.command} ${SECRET.input}`, description: "look" } },
+      {
+        tool: "mcp__svc__svc_message_send",
+        input: { text: "please-help", to: ["helper"], message_mode: "request_reply" },
+      },
+      { say: "Asked." },
+    ]);
+    agents.model.script("please-help", (id) => [
+      { tool: "exec_command", input: { cmd: `${tool.command} ${SECRET.input}` } },
+      {
+        tool: "mcp__svc__svc_message_reply",
+        input: { event_id: id, text: "here-is-help", message_mode: "send" },
+      },
+      { say: "Answered." },
+    ]);
+    agents.model.script("here-is-help", () => [
+      {
+        tool: "mcp__svc__svc_message_send",
+        input: { text: "all-is-done", to: ["user"], message_mode: "send" },
+      },
+      { say: "Told." },
+    ]);
+    await page.locator(".compose-text").click();
+    await page.keyboard.type("@foreman");
+    await page.locator(".completion-item", { hasText: "foreman" }).first().waitFor();
+    await page.keyboard.press("Enter");
+    await page.keyboard.type(`please-begin ${SECRET.prompt}`);
+    await page.keyboard.press("Control+Enter");
+    await message("please-begin").locator(".state", { hasText: "accepted" }).waitFor();
+    const ticker = row("lead").locator(".ticker-item");
+    await ticker.filter({ hasText: "Bash is running" }).waitFor();
+    await shows("lead", "working");
+    assert.match((await agents.presence("lead")).reason, /uses Bash/);
+    tool.end();
+    await ticker.filter({ hasText: "Bash is done" }).waitFor();
+    await message("please-help").locator(".state", { hasText: "replied" }).waitFor();
+    await message("here-is-help").first().waitFor();
+    await message("all-is-done").waitFor();
+    for (const actor of ["lead", "helper"]) {
+      await agents.becomes(actor, "idle");
+      await shows(actor, "idle");
+    }
+    const said = (await agents.events())
+      .filter(({ kind }) => kind === "chat.message")
+      .map(({ by, data }) => [by, (data["text"] as string).split(" ").find((word) => word.includes("-"))]);
+    assert.deepEqual(said.slice(1), [
+      ["user", "please-begin"],
+      ["lead", "please-help"],
+      ["helper", "here-is-help"],
+      ["lead", "all-is-done"],
+    ]);
+  });
+
+  it("queue a prompt while they work; it is told apart and believed later", async () => {
+    for (const actor of ["lead", "helper"]) {
+      agents.model.script(`long-${actor}`, () => [{ say: "Thought long.", hold: `long-${actor}` }]);
+      const first = await agents.send(`long-${actor}`, [actor]);
+      assert.equal(await agents.reaches(first, actor, "accepted"), "hook");
+      await agents.becomes(actor, "working");
+      const second = await agents.send("meanwhile", [actor]);
+      await until(
+        "it is handed over",
+        async () => (await agents.delivery(second, actor)).state !== "pending",
+      );
+      agents.model.release(`long-${actor}`);
+      assert.equal(await agents.reaches(second, actor, "accepted"), "hook_queued");
+      await agents.becomes(actor, "idle");
+    }
+  });
+
+  it("take sixty lines in one prompt", async () => {
+    const lines = Array.from({ length: 60 }, (_, at) => `line ${at + 1} of sixty`).join("\n");
+    const id = await agents.send(lines, ["lead", "helper"]);
+    for (const actor of ["lead", "helper"]) {
+      assert.equal(await agents.reaches(id, actor, "accepted"), "hook");
+      await agents.becomes(actor, "idle");
+    }
+  });
+
+  it("wait for a permission: seen by the person, who gives it in the terminal", async () => {
+    const file = join(agents.project, "written.txt");
+    agents.model.script("write-a-file", () => [
+      { tool: "Write", input: { file_path: file, content: "written by Claude\n" } },
+    ]);
+    await agents.send("write-a-file", ["lead"]);
+    assert.match(await agents.becomes("lead", "waiting"), /permission to use Write/);
+    assert.equal((await agents.presence("lead")).attention, true);
+    await shows("lead", "waiting for you");
+    const later = await agents.send("not now", ["lead"]);
+    await until("it says why", async () =>
+      (await agents.delivery(later, "lead")).reason.includes("waits for a person"),
+    );
+    await row("lead").hover();
+    await row("lead").locator('[aria-label="Terminal of lead"]').click();
+    const pane = page.locator('section[aria-label="Terminal of lead"]');
+    await pane.locator(".xterm-screen").waitFor();
+    await pane.locator(".xterm-rows > div", { hasText: "written.txt" }).first().waitFor();
+    await pane.locator("vscode-button").first().click();
+    await pane.locator(".terminal-state", { hasText: "you write" }).waitFor();
+    await pane.locator(".xterm-helper-textarea").focus();
+    await page.keyboard.press("Enter");
+    await until("the file is written", () => agents.reads(file) !== "", PATIENCE);
+    await agents.reaches(later, "lead", "accepted");
+    await agents.becomes("lead", "idle");
+  });
+
+  it("are interrupted from the Actor list", async () => {
+    for (const actor of ["lead", "helper"]) {
+      agents.model.script(`endless-${actor}`, () => [{ say: "Never.", hold: `never-${actor}` }]);
+      const id = await agents.send(`endless-${actor}`, [actor]);
+      await agents.reaches(id, actor, "accepted");
+      await agents.becomes(actor, "working");
+      await until(
+        "the model thinks",
+        () => agents.model.asked.some(({ word }) => word === `endless-${actor}`),
+        PATIENCE,
+      );
+      await row(actor).hover();
+      await row(actor).locator("button[aria-haspopup=menu]").click();
+      await page.locator(".menu-item", { hasText: "Interrupt" }).click();
+      assert.match(await agents.becomes(actor, "idle"), /interrupted/);
+      agents.model.release(`never-${actor}`);
+    }
+  });
+
+  it("crash in a turn: the end is told, nothing stays open, and they start again", async () => {
+    for (const actor of ["lead", "helper"]) {
+      const name = actor === "lead" ? "Bash" : "exec_command";
+      const tool = agents.tool(`crash-${actor}`);
+      const input = actor === "lead" ? { command: tool.command, description: "wait" } : { cmd: tool.command };
+      agents.model.script(`crash-${actor}`, () => [{ tool: name, input }]);
+      const id = await agents.send(`crash-${actor}`, [actor]);
+      await agents.reaches(id, actor, "accepted");
+      await row(actor).locator(".ticker-item", { hasText: "is running" }).waitFor();
+      process.kill(agents.pid(actor), "SIGKILL");
+      assert.match(await agents.becomes(actor, "stopped"), /signal/);
+      await row(actor).locator(".ticker-item", { hasText: "is running" }).waitFor({ state: "detached" });
+      tool.end();
+      assert.equal((await agents.delivery(id, actor)).state, "accepted");
+      await agents.start(actor);
+      const again = await agents.send("are you back", [actor]);
+      assert.equal(await agents.reaches(again, actor, "accepted"), "hook");
+      await agents.becomes(actor, "idle");
+    }
+  });
+
+  it("leave nothing private behind: neither in the Home nor in what anybody is told", () => {
+    verifies("ACT-019", "ACT-020", "ACT-021", "ACT-036");
+    const found = (secret: string) => filesWith(web.daemon.home, secret);
+    assert.deepEqual(found(SECRET.input), []);
+    assert.deepEqual(found(SECRET.output), []);
+    const ledger = join(web.daemon.home, "groups", agents.group_id, "ledger");
+    assert.ok(found(SECRET.prompt).length > 0, "the message itself is somewhere");
+    assert.deepEqual(
+      found(SECRET.prompt).filter((file) => !file.startsWith(ledger)),
+      [],
+    );
+    assert.match(stream.text, /"tool_name":"Bash"/);
+    for (const secret of Object.values(SECRET)) {
+      assert.ok(!stream.text.includes(secret), "the activity stream");
+      assert.ok(!web.daemon.output.includes(secret), "what the daemon printed");
+    }
+  });
+
+  it("end with a daemon that is killed in a turn; the next one says so and prompts them anew", async () => {
+    verifies("WRK-004");
+    agents.model.script("never-ending", () => [{ say: "Never.", hold: "killed" }]);
+    const id = await agents.send("never-ending", ["lead", "helper"]);
+    for (const actor of ["lead", "helper"]) {
+      await agents.reaches(id, actor, "accepted");
+      await agents.becomes(actor, "working");
+    }
+    const pids = ["lead", "helper"].map((actor) => agents.pid(actor));
+    const unproven = await agents.send("queued behind it", ["lead", "helper"]);
+    for (const actor of ["lead", "helper"]) await agents.reaches(unproven, actor, "claimed");
+    await web.daemon.kill();
+    agents.model.release("killed");
+    await web.daemon.start();
+    for (const actor of ["lead", "helper"]) {
+      assert.equal((await agents.presence(actor)).state, "stopped");
+      assert.equal(await agents.reaches(unproven, actor, "ambiguous"), "daemon_ended");
+    }
+    await until("their processes are gone", () => pids.every((pid) => !lives(pid)), PATIENCE);
+    for (const actor of ["lead", "helper"]) {
+      await agents.start(actor);
+      assert.notEqual((await agents.presence(actor)).state, "working");
+      const after = await agents.send("after the restart", [actor]);
+      assert.equal(await agents.reaches(after, actor, "accepted"), "hook");
+      assert.equal((await agents.delivery(unproven, actor)).state, "ambiguous");
+    }
+  });
+});
+
+function lives(pid: number): boolean {
+  try {
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
+  } catch {
+    return false;
+  }
+}
+
+function filesWith(folder: string, text: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((file) => readFileSync(file).includes(text));
+}

@@ -1,0 +1,245 @@
+/** The real Claude Code and the real Codex as Actors of a real daemon, offline: their model is a script on loopback. */
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import type { DaemonClient } from "../../daemon/client/client.ts";
+import type { LedgerEvent } from "../../shared/events.ts";
+import type { InputOf } from "../../shared/operations/registry.ts";
+import { DaemonProcess, until } from "../withstand/daemon-process.ts";
+import { ModelServer } from "./model-server.ts";
+
+/** Whatever a machine with two busy cores may take. */
+export const PATIENCE = 60_000;
+
+/** Nothing outside is looked up: whatever isn't on loopback goes to a port where nobody listens. */
+const OFFLINE = {
+  HTTPS_PROXY: "http://127.0.0.1:9",
+  HTTP_PROXY: "http://127.0.0.1:9",
+  NO_PROXY: "127.0.0.1,localhost",
+};
+
+const ALLOWED = ["Bash", "mcp__svc__svc_message_send", "mcp__svc__svc_message_reply"];
+
+export function agentsBin(): string {
+  const bin = process.env["SVC_AGENTS_BIN"];
+  if (bin === undefined) throw new Error("run these tests with `npm run test:agents`: it brings the agents");
+  return bin;
+}
+
+export class AgentsSetting {
+  readonly root = realpathSync(mkdtempSync(join(tmpdir(), "svc-agents-")));
+  readonly project = join(this.root, "project");
+  readonly model = new ModelServer();
+  group_id = "";
+  readonly #daemon: () => DaemonProcess;
+  #client: { pid: number; client: DaemonClient } | null = null;
+
+  constructor(daemon: () => DaemonProcess) {
+    this.#daemon = daemon;
+  }
+
+  async open(title: string): Promise<void> {
+    mkdirSync(this.project);
+    await this.model.listen();
+    const { group_id } = await this.client.result("group_create", { title });
+    await this.client.result("attach", { group_id, path: this.project });
+    this.group_id = group_id;
+  }
+
+  /** One for each life of the daemon: a client keeps its connection. */
+  get client(): DaemonClient {
+    const { pid } = this.#daemon();
+    if (this.#client?.pid !== pid) this.#client = { pid, client: this.#daemon().client() };
+    return this.#client.client;
+  }
+
+  close(): void {
+    this.model.close();
+    rmSync(this.root, { recursive: true, force: true });
+  }
+
+  /** Environment of a Claude with a home of its own, as if its person had used it before: onboarded, project trusted, some tools allowed. */
+  claudeEnvironment(name: string): Record<string, string> {
+    const home = join(this.root, name);
+    mkdirSync(home);
+    const known = {
+      hasCompletedOnboarding: true,
+      customApiKeyResponses: { approved: ["dummy"], rejected: [] },
+      projects: { [this.project]: { hasTrustDialogAccepted: true } },
+    };
+    writeFileSync(join(home, ".claude.json"), JSON.stringify(known));
+    return {
+      ...OFFLINE,
+      HOME: home,
+      CLAUDE_CONFIG_DIR: home,
+      ANTHROPIC_BASE_URL: this.model.origin,
+      ANTHROPIC_API_KEY: "dummy",
+      DISABLE_TELEMETRY: "1",
+      DISABLE_ERROR_REPORTING: "1",
+      DISABLE_AUTOUPDATER: "1",
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+      CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL: "1",
+      PATH: `${agentsBin()}${delimiter}${process.env["PATH"] ?? ""}`,
+    };
+  }
+
+  codexEnvironment(name: string, approval: "never" | "untrusted"): Record<string, string> {
+    const home = join(this.root, name);
+    mkdirSync(home);
+    const settings = `model = "scripted"
+model_provider = "scripted"
+approval_policy = "${approval}"
+sandbox_mode = "danger-full-access"
+check_for_update_on_startup = false
+[analytics]
+enabled = false
+[model_providers.scripted]
+name = "scripted"
+base_url = "${this.model.origin}/v1"
+wire_api = "responses"
+env_key = "MOCK_KEY"
+request_max_retries = 0
+stream_max_retries = 0
+[projects."${this.project}"]
+trust_level = "trusted"
+`;
+    writeFileSync(join(home, "config.toml"), settings);
+    return {
+      ...OFFLINE,
+      HOME: home,
+      CODEX_HOME: home,
+      MOCK_KEY: "x",
+      PATH: `${agentsBin()}${delimiter}${process.env["PATH"] ?? ""}`,
+    };
+  }
+
+  async addClaude(actor_id: string): Promise<void> {
+    await this.#add({
+      actor_id,
+      runtime: "claude",
+      command: ["claude", "--permission-mode", "manual", "--allowedTools", ...ALLOWED],
+      env: this.claudeEnvironment(actor_id),
+    });
+  }
+
+  async addCodex(actor_id: string, approval: "never" | "untrusted" = "never"): Promise<void> {
+    await this.#add({
+      actor_id,
+      runtime: "codex",
+      command: ["codex", "--no-daemon", "--disable", "plugins"],
+      env: this.codexEnvironment(actor_id, approval),
+    });
+  }
+
+  async #add(actor: Pick<InputOf<"actor_add">, "actor_id" | "runtime" | "command" | "env">): Promise<void> {
+    await this.client.result("actor_add", { ...actor, group_id: this.group_id, runner: "pty" });
+  }
+
+  async start(actor_id: string): Promise<void> {
+    await this.client.result("actor_start", { group_id: this.group_id, actor_id });
+  }
+
+  async send(text: string, to: string[], more: Partial<InputOf<"send">> = {}): Promise<string> {
+    return (await this.client.result("send", { group_id: this.group_id, text, to, ...more })).event.id;
+  }
+
+  async delivery(event_id: string, actor_id: string): Promise<{ state: string; reason: string }> {
+    const { statuses } = await this.client.result("ledger_statuses", {
+      group_id: this.group_id,
+      event_ids: [event_id],
+    });
+    return statuses[event_id]!.delivery_status[actor_id]!;
+  }
+
+  /** Waits until the delivery has the state; its reason. */
+  async reaches(event_id: string, actor_id: string, state: string): Promise<string> {
+    let last = "";
+    try {
+      return await until(
+        state,
+        async () => {
+          const { state: now, reason } = await this.delivery(event_id, actor_id);
+          last = `${now} (${reason})`;
+          return now === state ? reason || " " : null;
+        },
+        PATIENCE,
+      );
+    } catch (cause) {
+      throw new Error(`the message for ${actor_id} is ${last}, not ${state}`, { cause });
+    }
+  }
+
+  async presence(actor_id: string): Promise<{ state: string; reason: string; attention: boolean }> {
+    const { actor } = await this.client.result("actor_show", { group_id: this.group_id, actor_id });
+    return actor.presence;
+  }
+
+  /** Waits for a working state; its reason. */
+  async becomes(actor_id: string, state: string): Promise<string> {
+    let last = "";
+    try {
+      return await until(
+        state,
+        async () => {
+          const presence = await this.presence(actor_id);
+          last = `${presence.state} (${presence.reason})`;
+          // The state is derived once per second: an idle one may be older than the turn that has just begun.
+          if (presence.state !== state || (state === "idle" && (await this.#isInTurn(actor_id)))) return null;
+          return presence.reason || " ";
+        },
+        PATIENCE,
+      );
+    } catch (cause) {
+      throw new Error(`${actor_id} is ${last}, not ${state}`, { cause });
+    }
+  }
+
+  async #isInTurn(actor_id: string): Promise<boolean> {
+    const { events } = await this.client.result("runtime_activity_snapshot", { group_id: this.group_id });
+    const open = ({ status }: { status: string }) => status === "started" || status === "waiting";
+    return events.some((event) => event.actor_id === actor_id && event.kind === "turn" && open(event));
+  }
+
+  /** For failures: what the Actor does, its tools, and how far the model is. */
+  async describe(actor_id: string): Promise<string> {
+    const { events } = await this.client.result("runtime_activity_snapshot", { group_id: this.group_id });
+    const tools = events.filter((event) => event.actor_id === actor_id);
+    const asked = this.model.asked.slice(-5).map(({ word, step }) => `${word}:${step}`);
+    const told = tools.map(({ kind, tool_name, status }) => [kind, tool_name, status].join(" "));
+    return JSON.stringify({ actor_id, ...(await this.presence(actor_id)), told, asked }, null, 1);
+  }
+
+  async events(): Promise<LedgerEvent[]> {
+    const { events } = await this.client.result("ledger_tail", { group_id: this.group_id, limit: 200 });
+    return events;
+  }
+
+  /** Of the process that the daemon runs for the Actor. */
+  pid(actor_id: string): number {
+    const file = join(this.#daemon().home, "groups", this.group_id, "launches", `${actor_id}.json`);
+    return (JSON.parse(readFileSync(file, "utf8")) as { pid: number }).pid;
+  }
+
+  /** A command for an agent's shell tool that ends when it is told to, and then prints `words` together as one. */
+  tool(name: string, words: readonly string[] = []): { command: string; end: () => void } {
+    const flag = join(this.root, `${name}.flag`);
+    const print = `printf '%s' ${words.join(" ")}`;
+    writeFileSync(
+      join(this.project, `${name}.sh`),
+      `until [ -e '${flag}' ]; do sleep 0.05; done\n${words.length > 0 ? print : ""}\n`,
+    );
+    return { command: `sh ${name}.sh`, end: () => writeFileSync(flag, "") };
+  }
+
+  reads(path: string): string {
+    return existsSync(path) ? readFileSync(path, "utf8") : "";
+  }
+}
