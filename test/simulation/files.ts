@@ -114,6 +114,8 @@ export class SimulatedFiles implements Files {
   beforeChange: ((call: Call) => void) | null = null;
   /** The error code that this call fails with, null for none. A failing write leaves its first half. */
   fault: ((call: Call, index: number) => string | null) | null = null;
+  /** When a sync is done: a turn later unless somebody else says when. */
+  later: (task: () => void) => void = (task) => void setImmediate(task);
 
   constructor(tree: Tree = { directories: [], files: new Map() }) {
     for (const path of [...tree.directories].sort()) {
@@ -262,7 +264,7 @@ export class SimulatedFiles implements Files {
   #sync(node: FileNode, call: Call, done: SyncDone): void {
     const error = this.#faultOf(call);
     const covered = this.#sequence;
-    setImmediate(() => {
+    this.later(() => {
       if (error !== null) {
         for (const change of node.changes) if (change.sequence <= covered) change.doubtful = true;
       } else {
@@ -353,7 +355,7 @@ export class SimulatedFiles implements Files {
     const error = this.#faultOf(call);
     const node = this.#node(path);
     const covered = this.#sequence;
-    setImmediate(() => {
+    this.later(() => {
       if (node?.kind !== "directory") return done(failure("ENOENT", call));
       if (error === null) {
         while (node.changes[0] !== undefined && node.changes[0].sequence <= covered)
@@ -393,6 +395,15 @@ export class SimulatedFiles implements Files {
       }
     }
     return states;
+  }
+
+  /** What a crash now leaves when `keeps` is asked once for each change that is in doubt, in the order they were made. */
+  crashState(keeps: (kind: "name" | "data") => boolean): Tree {
+    const pending = [...this.#changes()]
+      .filter(({ sequence }) => sequence > 0)
+      .sort((a, b) => a.sequence - b.sequence);
+    const kept = new Set(pending.filter((change) => keeps(isName(change) ? "name" : "data")));
+    return this.#treeOf((change) => kept.has(change));
   }
 
   /** Nothing that is in doubt, all of it, names without data, data without names. */

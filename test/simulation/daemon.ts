@@ -1,0 +1,350 @@
+/** A simulated machine with its disk and clock, and the runs of the daemon on it: the rooms as the daemon has them, over Direct. */
+
+import { Receiver } from "../../daemon/connect/receiver.ts";
+import { Connect } from "../../daemon/connect/room.ts";
+import type { PeerReceiver } from "../../daemon/connect/transport.ts";
+import { Direct } from "../../daemon/direct/direct.ts";
+import { directHandlers } from "../../daemon/direct/handlers.ts";
+import { AccessTokens } from "../../daemon/groups/access-tokens.ts";
+import { groupHandlers } from "../../daemon/groups/handlers.ts";
+import { LaunchTokens } from "../../daemon/groups/launch-tokens.ts";
+import { GroupRegistry } from "../../daemon/groups/registry.ts";
+import { JsonDocument } from "../../daemon/home/documents.ts";
+import { InstanceIdentity } from "../../daemon/home/identity.ts";
+import { homePaths } from "../../daemon/home/paths.ts";
+import { defaultSettings, Settings } from "../../daemon/home/settings.ts";
+import { Messaging } from "../../daemon/messaging/room.ts";
+import { Dispatcher } from "../../daemon/operations/dispatcher.ts";
+import type { Files } from "../../daemon/platform/files.ts";
+import type { Log } from "../../daemon/platform/log.ts";
+import type { ProjectFiles } from "../../daemon/platform/project-files.ts";
+import { Refusal } from "../../shared/errors.ts";
+import type { Caller } from "../../shared/operations/caller.ts";
+import type { HandlersOf } from "../../shared/operations/handlers.ts";
+import type { ArgumentsOf, OperationName, ResultOf } from "../../shared/operations/registry.ts";
+import { type Chance, SimulatedRandom } from "./chance.ts";
+import { type Call, SimulatedFiles, type Tree } from "./files.ts";
+import { type Host, machineAddress, type SimulatedNetwork } from "./network.ts";
+import { SimulatedClock, type Wall, type World } from "./world.ts";
+
+const ROOT = "/home";
+export const USER: Caller = { kind: "user", by: "user", via: "socket", token_id: null };
+
+/** What stands between the rooms and the world, to plant a fault. */
+export interface Plants {
+  files?: (files: Files) => Files;
+  receiver?: (receiver: PeerReceiver, run: Run) => PeerReceiver;
+}
+
+/** How an operation ended: with nobody there to tell, when the daemon was killed meanwhile. */
+export type Outcome<Name extends OperationName> =
+  | { kind: "done"; result: ResultOf<Name> }
+  | { kind: "refused"; refusal: Refusal }
+  | { kind: "lost" };
+
+interface Rooms {
+  registry: GroupRegistry;
+  messaging: Messaging;
+  connect: Connect;
+  receiver: Receiver;
+  direct: Direct;
+  dispatcher: Dispatcher;
+}
+
+/** One run of a daemon, from its start to its end. */
+export class Run implements Host {
+  readonly machine: string;
+  readonly public_key: string;
+  readonly clock: SimulatedClock;
+  readonly files: SimulatedFiles;
+  isOver = false;
+  isReachable = true;
+  /** Null until it has started. */
+  rooms: Rooms | null = null;
+
+  constructor(machine: string, public_key: string, clock: SimulatedClock, files: SimulatedFiles) {
+    this.machine = machine;
+    this.public_key = public_key;
+    this.clock = clock;
+    this.files = files;
+  }
+}
+
+/** Calls that may want room on the disk. */
+const GROWING: ReadonlySet<Call["name"]> = new Set(["create", "mkdir", "write", "sync"]);
+
+export class SimulatedDaemon {
+  readonly name: string;
+  readonly world: World;
+  readonly network: SimulatedNetwork;
+  readonly wall: Wall = { offset: 0 };
+  readonly #chance: Chance;
+  readonly #disk: Chance;
+  readonly #plants: Plants;
+  identity!: InstanceIdentity;
+  tree: Tree = { directories: ["/home"], files: new Map() };
+  run: Run | null = null;
+  /** Without power: nothing answers. */
+  isDark = false;
+  isDiskFull = false;
+  /** Of a call that changes something. */
+  diskFailures = 0;
+  /** How often a sync takes its time. */
+  slowSyncs = 0.02;
+  runs = 0;
+  readonly log: string[] = [];
+
+  constructor(world: World, network: SimulatedNetwork, name: string, plants: Plants) {
+    this.name = name;
+    this.world = world;
+    this.network = network;
+    this.#plants = plants;
+    this.#chance = world.chance.stream(`daemon ${name}`);
+    this.#disk = world.chance.stream(`disk ${name}`);
+  }
+
+  get address(): string {
+    return `${machineAddress(this.name)}:8847`;
+  }
+
+  get instance_id(): string {
+    return this.identity.instance_id;
+  }
+
+  /** The rooms of a run that has started. */
+  get rooms(): Rooms | null {
+    return this.run?.rooms ?? null;
+  }
+
+  async begin(): Promise<void> {
+    const files = new SimulatedFiles(this.tree);
+    const random = new SimulatedRandom(this.#chance.stream("identity"));
+    this.identity = await InstanceIdentity.obtain(files, random, homePaths(ROOT).identity);
+    this.tree = files.tree();
+  }
+
+  /** Starts a run over what the disk holds. Rejects when that is refused. */
+  async start(): Promise<void> {
+    const { world, identity } = this;
+    this.runs += 1;
+    this.isDark = false;
+    const files = new SimulatedFiles(this.tree);
+    const clock = new SimulatedClock(world, this.wall);
+    const run = new Run(this.name, identity.public_key, clock, files);
+    this.run = run;
+    files.fault = (call) => (run.isOver ? null : this.#faultOf(call));
+    files.later = (task) => {
+      const done = (): void => {
+        if (!run.isOver) task();
+      };
+      if (this.#disk.happens(this.slowSyncs)) world.after(this.#disk.duration(1, 5000), done);
+      else world.turns.put(done);
+    };
+    try {
+      const rooms = await this.#open(run);
+      if (run.isOver) return;
+      run.rooms = rooms;
+      await rooms.direct.start();
+      if (!run.isOver) rooms.connect.start();
+    } catch (error) {
+      if (run.isOver) return;
+      this.end("power");
+      throw error;
+    }
+  }
+
+  #faultOf(call: Call): string | null {
+    if (this.isDiskFull && GROWING.has(call.name)) return "ENOSPC";
+    if (this.diskFailures > 0 && GROWING.has(call.name) && this.#disk.happens(this.diskFailures))
+      return "EIO";
+    return null;
+  }
+
+  /**
+   * The run ends at once: its process is killed and the disk keeps what was written, or its machine loses its power and what wasn't
+   * synced may be lost.
+   */
+  end(how: "killed" | "power"): void {
+    const { run } = this;
+    if (run === null || run.isOver) return;
+    this.tree = how === "killed" ? run.files.tree() : this.#afterPowerCut(run.files);
+    run.isOver = true;
+    run.isReachable = how === "killed";
+    run.clock.isOver = true;
+    this.isDark = how === "power";
+    this.run = null;
+    this.network.gone(run);
+  }
+
+  #afterPowerCut(files: SimulatedFiles): Tree {
+    const style = this.#disk.one(["none", "all", "beginning", "any", "names", "data"] as const);
+    let left = this.#disk.between(0, 6);
+    return files.crashState((kind) => {
+      left -= 1;
+      switch (style) {
+        case "none":
+          return false;
+        case "all":
+          return true;
+        case "beginning":
+          return left >= 0;
+        case "any":
+          return this.#disk.happens(0.5);
+        case "names":
+          return kind === "name";
+        case "data":
+          return kind === "data";
+      }
+    });
+  }
+
+  /** An orderly stop; a disk that fails at its end changes nothing. */
+  async stop(): Promise<void> {
+    const { run } = this;
+    if (run === null || run.rooms === null) return this.end("killed");
+    const { receiver, direct, connect, messaging, registry } = run.rooms;
+    try {
+      await receiver.close();
+      await direct.close();
+      await connect.close();
+      messaging.close();
+      await registry.close();
+    } catch (error) {
+      this.log.push(`stopped in disorder: ${String(error)}`);
+    }
+    if (!run.isOver) this.end("killed");
+  }
+
+  async call<Name extends OperationName>(
+    name: Name,
+    input: ArgumentsOf<Name>,
+    as: Caller = USER,
+  ): Promise<Outcome<Name>> {
+    const { run } = this;
+    if (run === null || run.rooms === null) return { kind: "lost" };
+    const call = { caller: as, signal: new AbortController().signal, requestId: "r" };
+    const outcome = await run.rooms.dispatcher.call(name, input, call);
+    if (run.isOver) return { kind: "lost" };
+    if (outcome.ok) return { kind: "done", result: outcome.result as ResultOf<Name> };
+    if (outcome.error.code === "internal_error") throw new Error(`internal error: ${this.log.at(-1)}`);
+    return { kind: "refused", refusal: outcome.refusal };
+  }
+
+  async #open(run: Run): Promise<Rooms> {
+    const { clock } = run;
+    const files = this.#plants.files?.(run.files) ?? run.files;
+    const random = new SimulatedRandom(this.#chance.stream(`run ${this.runs}`));
+    const note = (event: string, fields?: object): void => {
+      if (!run.isOver) this.log.push(`${event} ${JSON.stringify(fields ?? {})}`);
+    };
+    const log: Log = { debug: () => {}, info: () => {}, warn: note, error: note };
+    const paths = homePaths(ROOT);
+    const { identity } = this;
+    for (const directory of [paths.root, paths.groups]) {
+      if (files.stat(directory) === null) files.mkdir(directory);
+    }
+    const messaging = new Messaging({ files, clock, random, projects: NO_PROJECTS, log });
+    const registry = await GroupRegistry.open({
+      files,
+      clock,
+      random,
+      paths,
+      projectionsFor: (group_id) => messaging.projectionsFor(group_id),
+      keyOf: messaging.keyOf,
+      ledgerLimits: { extendBytes: 8 * 1024 },
+    });
+    const launchTokens = await LaunchTokens.open({ files, random, home: ROOT, registry });
+    const connect = await Connect.open({
+      files,
+      clock,
+      random,
+      log,
+      projects: NO_PROJECTS,
+      paths,
+      identity,
+      registry,
+      rooms: messaging,
+    });
+    messaging.useRemote(connect.remote);
+    await messaging.start(registry, launchTokens);
+    const receiver = new Receiver({
+      clock,
+      log,
+      identity,
+      registry,
+      rooms: messaging,
+      authorities: connect.authorities,
+    });
+    const direct = await Direct.open({
+      files,
+      clock,
+      random,
+      log,
+      links: this.network.linksOf(run),
+      paths,
+      identity,
+      hostname: `machine-${this.name}`,
+      interfaces: () => [{ name: "eth0", address: machineAddress(this.name), internal: false }],
+      findGroup: (group_id) => registry.find(group_id)?.record ?? null,
+      receiver: this.#plants.receiver?.(receiver, run) ?? receiver,
+    });
+    connect.add(direct.authority, direct.transport);
+    registry.onGone((group_id) => direct.retireGroup(group_id));
+    registry.onChange(({ what }) => {
+      if (what === "created" || what === "removed") direct.groupsChanged();
+    });
+    const document = { files, path: paths.settings, version: 1, schema: Settings };
+    const settings =
+      (await JsonDocument.read(document)) ??
+      (await JsonDocument.create(document, defaultSettings("2026-01-01T00:00:00.000Z")));
+    const handlers: Partial<HandlersOf<OperationName>> = {
+      ...groupHandlers({
+        clock,
+        random,
+        projects: NO_PROJECTS,
+        registry,
+        launchTokens,
+        runner: NO_RUNNER,
+        accessTokens: new AccessTokens({ clock, random, settings }),
+        home: ROOT,
+        program: ["svc"],
+        counts: (group_id) => messaging.counts(group_id),
+        presence: (group_id, actor_id) => messaging.presence(group_id, actor_id),
+      }),
+      ...messaging.handlers(),
+      ...connect.handlers(),
+      ...directHandlers(direct),
+    };
+    const missing = (): never => {
+      throw new Error("not a part of the simulation");
+    };
+    const table = new Proxy(handlers, {
+      get: (target, name) => target[name as OperationName] ?? missing,
+    });
+    const dispatcher = new Dispatcher({
+      handlers: table as HandlersOf<OperationName>,
+      log,
+      permitOf: (group_id) => registry.get(group_id).permit,
+      touch: (caller) => messaging.touch(caller),
+    });
+    return { registry, messaging, connect, receiver, direct, dispatcher };
+  }
+}
+
+const NO_PROJECTS: ProjectFiles = {
+  canonical: () => null,
+  isDirectory: () => false,
+  gitOrigin: () => null,
+  openBelow: (root) => {
+    throw Object.assign(new Error(`ENOENT: ${root}`), { code: "ENOENT" });
+  },
+};
+
+const NO_RUNNER = {
+  check: () => {},
+  start: async () => {},
+  stop: async () => {},
+  restart: async () => {},
+  interrupt: () => {},
+  isRunning: () => false,
+};

@@ -1,0 +1,327 @@
+/** What has to hold after every step, watched from outside: in the ledgers as they stand, and by what people were told. */
+import type { LedgerEvent } from "../../shared/events.ts";
+import { LIMITS } from "../../shared/limits.ts";
+import { uuidKey } from "../../shared/wire/fields.ts";
+import type { SimulatedDaemon } from "./daemon.ts";
+import type { World } from "./world.ts";
+
+export interface Violation {
+  invariant: string;
+  what: string;
+}
+
+interface GroupEnd {
+  instance_id: string;
+  group_id: string;
+  generation: string;
+}
+
+/** What the two sides of a Direct connection agreed to connect. */
+export interface Connection {
+  host: GroupEnd;
+  joiner: GroupEnd;
+}
+
+type Status = "sent" | "failed" | "unconfirmed";
+
+/** One logical message or withdrawal, from wherever it was first seen. */
+export interface Delivery {
+  id: string;
+  kind: "message" | "cancel";
+  connection_id: string;
+  source: GroupEnd;
+  source_event_id: string;
+  target: { instance_id: string; group_id: string };
+  recipients: readonly { id: string; generation: string }[];
+  /** Milliseconds since 1970. */
+  deliver_before: number;
+  /** Somebody was told that it is queued. */
+  acknowledged: boolean;
+  /** Of a withdrawal: the delivery that it withdraws. */
+  original: string | null;
+  status: Status | null;
+  /** True time of its end. */
+  endedAt: number | null;
+  /** Id of the target's event. */
+  admitted: string | null;
+  /** True time at which it was first seen. */
+  since: number;
+}
+
+/** A Group's ledger as far as it was seen. */
+interface Watched {
+  daemon: SimulatedDaemon;
+  group_id: string;
+  generation: string;
+  ids: string[];
+  /** The run whose ledger was compared with `ids`. */
+  run: object | null;
+}
+
+type Data = Record<string, unknown>;
+
+export class Oracle {
+  readonly #world: World;
+  readonly #daemons: readonly SimulatedDaemon[];
+  readonly violations: Violation[] = [];
+  readonly deliveries = new Map<string, Delivery>();
+  readonly connections = new Map<string, Connection>();
+  readonly #watched = new Map<string, Watched>();
+  readonly #receipts = new Set<string>();
+  /** Deliveries whose target has said in its ledger that they never came. */
+  readonly #keptOut = new Set<string>();
+  /** By the sender's key: the delivery that it was answered with. */
+  readonly #byClient = new Map<string, string>();
+  /** Group generations that were reset or deleted, or are about to be. */
+  readonly gone = new Set<string>();
+
+  constructor(world: World, daemons: readonly SimulatedDaemon[]) {
+    this.#world = world;
+    this.#daemons = daemons;
+  }
+
+  violate(invariant: string, what: string): void {
+    this.violations.push({ invariant, what });
+    this.#world.tell(`VIOLATION of "${invariant}": ${what}`);
+  }
+
+  /** Everything that is new since the last look. */
+  look(): void {
+    for (const daemon of this.#daemons) {
+      const { run } = daemon;
+      if (run === null || run.rooms === null) continue;
+      for (const { group_id, record, ledger } of run.rooms.registry.list()) {
+        const watched = this.#watch(daemon, group_id, record.generation);
+        if (watched.run === run && ledger.count === watched.ids.length) continue;
+        if (watched.run !== run) {
+          this.#compare(watched, ledger.readMany(range(0, ledger.count)));
+          watched.run = run;
+        }
+        for (const event of ledger.readMany(range(watched.ids.length, ledger.count))) {
+          watched.ids.push(event.id);
+          this.#see(watched, event);
+        }
+      }
+      this.#checkBounds(daemon);
+    }
+  }
+
+  #watch(daemon: SimulatedDaemon, group_id: string, generation: string): Watched {
+    const key = `${group_id} ${generation}`;
+    let watched = this.#watched.get(key);
+    if (watched === undefined) {
+      watched = { daemon, group_id, generation, ids: [], run: null };
+      this.#watched.set(key, watched);
+    }
+    return watched;
+  }
+
+  /** What somebody could see once is there after every crash, at its place. */
+  #compare({ daemon, group_id, ids }: Watched, events: readonly LedgerEvent[]): void {
+    for (const [at, id] of ids.entries()) {
+      if (events[at]?.id === id) continue;
+      this.violate(
+        "what was recorded stays",
+        `event ${at} of ${group_id} on ${daemon.name} is gone after a restart (${events.length} of ${ids.length} are left)`,
+      );
+      return;
+    }
+  }
+
+  #see(watched: Watched, event: LedgerEvent): void {
+    const { data } = event;
+    if (event.kind === "chat.message" && isObject(data.connect_message)) {
+      if (typeof data.dst_instance_id === "string") this.#source(watched, event, data.connect_message);
+      else this.#admitted(watched, event, data.connect_message);
+    } else if (event.kind === "chat.reply_request.cancelled" && isObject(data.connect_cancel)) {
+      if (event.by.startsWith("connect:")) this.#withdrawn(watched, event, data.connect_cancel);
+      else this.#source(watched, event, data.connect_cancel);
+    } else if (event.kind === "chat.cross_group_receipt" && data.operation === "connect") {
+      this.#receipt(watched, event);
+    }
+  }
+
+  /** Outgoing work, as its source event or the answer to its sender shows it. */
+  #source({ generation }: Pick<Watched, "generation">, event: LedgerEvent, work: Data): Delivery {
+    const id = uuidKey(String(work.delivery_id));
+    const present = this.deliveries.get(id);
+    if (present !== undefined) return present;
+    const { source, target } = work as { source: GroupEnd; target: GroupEnd };
+    const delivery: Delivery = {
+      id,
+      kind: event.kind === "chat.message" ? "message" : "cancel",
+      connection_id: String(work.connection_id),
+      source: { instance_id: source.instance_id, group_id: source.group_id, generation },
+      source_event_id: event.id,
+      target: { instance_id: target.instance_id, group_id: target.group_id },
+      recipients: (work.recipients as Delivery["recipients"] | undefined) ?? [],
+      deliver_before: Date.parse(String(work.deliver_before)),
+      acknowledged: false,
+      original: typeof work.original_delivery_id === "string" ? uuidKey(work.original_delivery_id) : null,
+      status: null,
+      endedAt: null,
+      admitted: null,
+      since: this.#world.time,
+    };
+    this.deliveries.set(id, delivery);
+    return delivery;
+  }
+
+  /** Somebody was told that their message is queued, perhaps again. */
+  acknowledged(daemon: SimulatedDaemon, group_id: string, client: string, event: LedgerEvent): void {
+    const generation = daemon.rooms?.registry.find(group_id)?.record.generation ?? "";
+    const { connect_message } = event.data;
+    if (!isObject(connect_message)) return;
+    const delivery = this.#source({ generation }, event, connect_message);
+    delivery.acknowledged = true;
+    const before = this.#byClient.get(client);
+    if (before !== undefined && before !== delivery.id)
+      this.violate("a retry is the same message", `${client} became ${before} and ${delivery.id}`);
+    this.#byClient.set(client, delivery.id);
+  }
+
+  #admitted({ daemon, group_id, generation }: Watched, event: LedgerEvent, message: Data): void {
+    const id = uuidKey(String(message.delivery_id));
+    const what = `${short(id)} in ${group_id} on ${daemon.name}`;
+    const delivery = this.deliveries.get(id);
+    if (delivery === undefined) {
+      // Its source event may not be recorded yet, but its record is.
+      this.violate("nothing comes from nowhere", `${what} was never seen at its source`);
+      return;
+    }
+    if (delivery.admitted !== null) this.violate("never twice", `${what}, again as ${event.id}`);
+    delivery.admitted = event.id;
+    if (delivery.status === "failed") this.violate("failed implies that it never arrived", what);
+    if (this.#keptOut.has(id)) this.violate("what is withdrawn isn't newly admitted", what);
+    const connection = this.connections.get(delivery.connection_id);
+    const ends = connection === undefined ? [] : [connection.host, connection.joiner];
+    const end = ends.find(({ instance_id }) => instance_id === daemon.instance_id);
+    if (end?.group_id !== group_id || end.generation !== generation)
+      this.violate("never to another generation", `${what}, of generation ${generation}`);
+    const actors = daemon.rooms?.registry.find(group_id)?.record.actors ?? [];
+    for (const one of delivery.recipients) {
+      if (one.id === "user") continue;
+      if (!actors.some((actor) => actor.id === one.id && actor.generation === one.generation))
+        this.violate("never to another generation", `${what}, for ${one.id} who was replaced`);
+    }
+    if (Date.parse(event.ts) > delivery.deliver_before)
+      this.violate("nothing arrives after its window", `${what} at ${event.ts}`);
+    this.#world.tell(`${what} arrived`);
+  }
+
+  #withdrawn({ daemon, group_id }: Watched, event: LedgerEvent, cancellation: Data): void {
+    const id = uuidKey(String(cancellation.delivery_id));
+    const original = uuidKey(String(cancellation.original_delivery_id));
+    const delivery = this.deliveries.get(id);
+    const what = `the withdrawal ${short(id)} of ${short(original)} in ${group_id} on ${daemon.name}`;
+    if (delivery === undefined) {
+      this.violate("nothing comes from nowhere", `${what} was never seen at its source`);
+      return;
+    }
+    if (delivery.admitted !== null) this.violate("never twice", what);
+    delivery.admitted = event.id;
+    if (delivery.status === "failed") this.violate("failed implies that it never arrived", what);
+    if (event.data.not_delivered === true) {
+      const came = this.deliveries.get(original);
+      if (came !== undefined && came.admitted !== null && came.target.group_id === group_id)
+        this.violate("a withdrawal tells the truth", `${what} says that it never came`);
+      this.#keptOut.add(original);
+    }
+    this.#world.tell(`${what} arrived`);
+  }
+
+  #receipt({ daemon, group_id }: Watched, event: LedgerEvent): void {
+    const { source_event_id, delivery_id, status, remote_event_id } = event.data;
+    const id = uuidKey(String(delivery_id));
+    const what = `${short(id)} of ${group_id} on ${daemon.name}`;
+    if (this.#receipts.has(String(source_event_id))) this.violate("one end", `${what} has two receipts`);
+    this.#receipts.add(String(source_event_id));
+    const delivery = this.deliveries.get(id);
+    if (delivery === undefined) {
+      this.violate("nothing comes from nowhere", `the receipt of ${what} has no source event`);
+      return;
+    }
+    delivery.status = status as Status;
+    delivery.endedAt = this.#world.time;
+    this.#world.tell(`${what} is ${String(status)}`);
+    if (status === "sent" && delivery.admitted !== remote_event_id) {
+      this.violate("sent implies that it is recorded there", `${what}: ${String(delivery.admitted)}`);
+    }
+    if (status === "failed" && delivery.admitted !== null)
+      this.violate("failed implies that it never arrived", what);
+  }
+
+  /** LIM-035 to LIM-038. */
+  #checkBounds(daemon: SimulatedDaemon): void {
+    const outbox = daemon.rooms?.connect.outbox;
+    if (outbox === undefined || outbox.size <= LIMITS.outbox.recordsPerPeer) return;
+    const perPeer = new Map<string, number>();
+    for (const { peer } of outbox.entries()) perPeer.set(peer, (perPeer.get(peer) ?? 0) + 1);
+    if (Math.max(...perPeer.values()) > LIMITS.outbox.recordsPerPeer)
+      this.violate("bounds are kept", `${daemon.name} has ${outbox.size} records`);
+  }
+
+  /** Nothing is under way any more: everything that was accepted has come to its end. `lost` are deliveries whose record was destroyed. */
+  async finish(lost: ReadonlySet<string>): Promise<void> {
+    for (const delivery of this.deliveries.values()) {
+      const daemon = this.#daemons.find(({ instance_id }) => instance_id === delivery.source.instance_id)!;
+      if (delivery.status !== null || lost.has(delivery.id) || this.gone.has(delivery.source.generation))
+        continue;
+      this.violate(
+        "everything accepted comes to an end",
+        `${short(delivery.id)} of ${delivery.source.group_id} on ${daemon.name}, ${delivery.acknowledged ? "acknowledged" : "recorded"}`,
+      );
+    }
+    for (const daemon of this.#daemons) {
+      const { rooms } = daemon;
+      if (rooms === null) {
+        this.violate("a daemon starts again", `${daemon.name}: ${daemon.log.at(-1)}`);
+        continue;
+      }
+      if (rooms.connect.outbox.size > 0)
+        this.violate(
+          "everything accepted comes to an end",
+          `${daemon.name} keeps ${rooms.connect.outbox.size} records`,
+        );
+      for (const { group_id, ledger, record } of rooms.registry.list()) {
+        const { problems } = await ledger.verify();
+        for (const problem of problems)
+          this.violate("the projections are the ledger's", `${daemon.name} ${problem}`);
+        await this.#checkStory(daemon, group_id, record.generation);
+      }
+    }
+  }
+
+  /** What people are shown of their messages is what the receipts say. */
+  async #checkStory(daemon: SimulatedDaemon, group_id: string, generation: string): Promise<void> {
+    const own = [...this.deliveries.values()].filter(
+      ({ source, kind }) => source.generation === generation && kind === "message",
+    );
+    for (let at = 0; at < own.length; at += 50) {
+      const part = own.slice(at, at + 50);
+      const event_ids = part.map(({ source_event_id }) => source_event_id);
+      const outcome = await daemon.call("ledger_statuses", { group_id, event_ids });
+      if (outcome.kind !== "done") {
+        this.violate("the ledger tells the same story", `${daemon.name} doesn't say how its messages stand`);
+        return;
+      }
+      for (const { id, status, source_event_id } of part) {
+        const shown = outcome.result.statuses[source_event_id]?.connect_delivery?.state;
+        if (shown !== (status ?? "unconfirmed"))
+          this.violate("the ledger tells the same story", `${short(id)} is ${status} and shown as ${shown}`);
+      }
+    }
+  }
+}
+
+export function short(id: string): string {
+  return id.slice(0, 8);
+}
+
+function range(from: number, to: number): number[] {
+  return Array.from({ length: Math.max(0, to - from) }, (_, at) => from + at);
+}
+
+function isObject(value: unknown): value is Data {
+  return typeof value === "object" && value !== null;
+}

@@ -1,0 +1,94 @@
+/** One seed: machines, people who write to each other, and everything that goes wrong meanwhile. */
+import { createHash } from "node:crypto";
+import type { Chance } from "./chance.ts";
+import { type Plants, SimulatedDaemon } from "./daemon.ts";
+import { SimulatedNetwork } from "./network.ts";
+import { Oracle, type Violation } from "./oracle.ts";
+import { People } from "./people.ts";
+import { Trouble } from "./trouble.ts";
+import { World } from "./world.ts";
+
+export interface Report {
+  seed: number;
+  /** Turns of the daemons' event loops. */
+  steps: number;
+  simulatedHours: number;
+  violations: Violation[];
+  story: string[];
+  /** Of everything that happened. */
+  trace: string;
+}
+
+export interface Options {
+  plants?: Plants;
+}
+
+const MINUTE = 60_000;
+/** The delivery window, its backoff at the end, and some. */
+const PATIENCE = 25 * MINUTE;
+
+export async function simulate(seed: number, { plants = {} }: Options = {}): Promise<Report> {
+  const world = new World(seed);
+  try {
+    return await run(seed, world, plants);
+  } finally {
+    world.turns.release();
+  }
+}
+
+async function run(seed: number, world: World, plants: Plants): Promise<Report> {
+  const chance = world.chance.stream("plan");
+  const network = new SimulatedNetwork(world);
+  const daemons = Array.from(
+    { length: numberOfDaemons(chance) },
+    (_, at) => new SimulatedDaemon(world, network, String(at + 1), plants),
+  );
+  network.isDark = (machine) => daemons.some(({ name, isDark }) => name === machine && isDark);
+  const oracle = new Oracle(world, daemons);
+  world.look = () => oracle.look();
+  const people = new People(world, chance.stream("people"), daemons, oracle);
+  const trouble = new Trouble(world, chance.stream("trouble"), { daemons, network, oracle });
+
+  const begun = people.begin();
+  await settle(world, begun);
+  const end = world.time + chance.between(5, 40) * MINUTE;
+  people.start(end);
+  trouble.start(end);
+  await world.run(end, () => oracle.violations.length > 0);
+  if (oracle.violations.length === 0) {
+    world.tell("everything is well again");
+    trouble.end();
+    await world.run(world.time + PATIENCE, () => oracle.violations.length > 0);
+  }
+  if (oracle.violations.length === 0) {
+    await settle(world, oracle.finish(trouble.lost));
+    for (const daemon of daemons) await settle(world, daemon.stop());
+  }
+  return {
+    seed,
+    steps: world.turns.count,
+    simulatedHours: world.time / (60 * MINUTE),
+    violations: oracle.violations,
+    story: world.story,
+    trace: createHash("sha256")
+      .update(world.story.join("\n"))
+      .update(String(world.turns.count))
+      .digest("hex"),
+  };
+}
+
+/** Lets time pass until `task` is done. Throws what it throws. */
+async function settle(world: World, task: Promise<unknown>): Promise<void> {
+  let state: "running" | "done" | { error: unknown } = "running";
+  task.then(
+    () => (state = "done"),
+    (error: unknown) => (state = { error }),
+  );
+  await world.run(world.time + 10 * MINUTE, () => state !== "running");
+  if (state === "running") throw new Error(`the simulation got stuck after ${world.story.at(-1)}`);
+  if (typeof state === "object") throw (state as { error: unknown }).error;
+}
+
+function numberOfDaemons(chance: Chance): number {
+  return Number(chance.weighted({ 2: 6, 3: 3, 4: 1, 5: 1 }));
+}
