@@ -4,7 +4,8 @@
  * - `GET G/ledger/stream` (SSE): unnamed order of `event: ledger`, `id: <event id>`, `data: <LedgerEvent>`. Resumes after `Last-Event-ID` or
  *   `?after=<event id>` without gap or duplicate; without either it begins with what comes. `event: resume` with `{after}` precedes the close of a
  *   client that reads too slowly; `event: reload` means that the id isn't known (reset or another Group): read a fresh page.
- * - `GET /events/stream` (SSE): the same for every Group the caller may see, plus `event: group` with a GroupSummary and `event: group_gone`.
+ * - `GET /events/stream` (SSE): the same for every Group the caller may see, plus `event: group` with a GroupSummary, `event: group_gone`, and
+ *   `event: actors` with `{group_id}` when Actors of a Group changed.
  * - `GET /events/ws` (WebSocket): many subscriptions over one connection, with the messages below.
  */
 import * as z from "zod";
@@ -15,9 +16,9 @@ import type { GroupSummary } from "./operations/groups.ts";
 const SubscriptionId = z.string().min(1).max(64);
 
 const Subscribe = z.discriminatedUnion("channel", [
-  /** Summaries of all Groups that the caller may see: first all, then each change. */
+  /** Summaries of all Groups that the caller may see: first all, then each change; and that a Group's Actors changed. */
   z.strictObject({ type: z.literal("subscribe"), id: SubscriptionId, channel: z.literal("groups") }),
-  /** One Group's events after `after`, else those to come; and changes of its Actors' presence. */
+  /** One Group's events after `after`, else those to come. */
   z.strictObject({
     type: z.literal("subscribe"),
     id: SubscriptionId,

@@ -39,12 +39,12 @@ export interface GroupsListener {
   restart(): void;
   group(summary: GroupSummary): void;
   gone(groupId: string): void;
+  /** Actors of a Group changed. */
+  actors(groupId: string): void;
 }
 
 export interface LedgerListener {
   event(event: LedgerEvent): void;
-  /** The Group's Actors changed. */
-  actors(): void;
   /** Events can't be resumed without a gap: read a fresh page. */
   reload(): void;
 }

@@ -116,8 +116,9 @@ class EventSocket implements StreamClient {
   }
 
   actors(groupId: string): void {
+    if (!mayEnter(this.caller, groupId)) return;
     for (const [id, subscription] of this.#subscriptions) {
-      if (subscription.groupId === groupId) this.#send({ type: "actors", id, group_id: groupId });
+      if (subscription.groupId === null) this.#send({ type: "actors", id, group_id: groupId });
     }
   }
 

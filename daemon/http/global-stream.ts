@@ -1,5 +1,5 @@
 /**
- * `GET /events/stream`: the events of every Group that the caller may see, and changes of Groups, as server-sent events. Events of
+ * `GET /events/stream`: the events of every Group that the caller may see, and changes of Groups and Actors, as server-sent events. Events of
  * different Groups have no common order on disk, so a resume goes by the order in which this process sent them, as far back as it is kept.
  */
 import type { LedgerEvent } from "../../shared/events.ts";
@@ -66,6 +66,10 @@ export class GlobalStream {
         const text =
           summary === null ? eventText("group_gone", { group_id: groupId }) : eventText("group", summary);
         if (stream?.write(text) === false) tooSlow();
+      },
+      actors(groupId) {
+        if (!mayEnter(caller, groupId)) return;
+        if (stream?.write(eventText("actors", { group_id: groupId })) === false) tooSlow();
       },
       batch: (groupId, batch) => {
         if (!mayEnter(caller, groupId)) return;

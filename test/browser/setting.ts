@@ -27,6 +27,8 @@ export interface WindowOptions {
   path?: string;
   reducedMotion?: boolean;
   touch?: boolean;
+  /** Done before the page loads. */
+  prepare?: (page: Page) => Promise<unknown>;
   /** Text that console errors may contain: what the test itself provokes. */
   expected?: RegExp;
 }
@@ -49,9 +51,12 @@ export class Setting {
   }
 
   /** A daemon in a Home of its own; `port` where it must come back under the same address, `home` where its name is seen. */
-  static async open(browser: Browser, options: { port?: number; home?: string } = {}): Promise<Setting> {
+  static async open(
+    browser: Browser,
+    options: { port?: number; home?: string; environment?: Readonly<Record<string, string>> } = {},
+  ): Promise<Setting> {
     const daemon = await DaemonProcess.started({
-      environment: { SVC_WEB_PORT: String(options.port ?? 0) },
+      environment: { ...options.environment, SVC_WEB_PORT: String(options.port ?? 0) },
       ...(options.home === undefined ? {} : { home: options.home }),
     });
     return new Setting(daemon, browser);
@@ -110,6 +115,7 @@ export class Setting {
     page.on("console", (message) => {
       if (message.type() === "error") note(`console: ${message.text()} ${message.location().url}`);
     });
+    await options.prepare?.(page);
     await page.goto(options.path ?? (await this.loginLink()));
     const window = { page, context, problems };
     this.#windows.push(window);

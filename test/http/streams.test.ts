@@ -274,6 +274,11 @@ describe("streams", () => {
         .sort(),
       ["actors", "group"],
     );
+    assert.deepEqual(
+      notes.slice(4).map((note) => "id" in note && note.id),
+      ["g", "g"],
+      "by the global subscription alone",
+    );
     setting.ledgers.delete(GROUP);
     setting.hub.ledgerGone(GROUP);
     setting.hub.groupChanged(GROUP);

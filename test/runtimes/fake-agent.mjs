@@ -12,6 +12,8 @@ const {
   workWord = "WORK",
   /** A prompt with this word uses a tool until the file `log`.tool exists. */
   toolWord = "TOOL",
+  /** Before which it asks for permission, if the prompt has this word, too. */
+  waitWord = "WAIT",
   ignoreTerm = false,
 } = JSON.parse(process.env.FAKE_AGENT ?? "{}");
 
@@ -53,6 +55,10 @@ async function turn(prompt) {
       prompt_id,
     };
     await hook("PreToolUse", use);
+    if (prompt.includes(waitWord)) {
+      await hook("PermissionRequest", { tool_name: "Bash", tool_input: use.tool_input, prompt_id });
+      await hook("Notification", { notification_type: "permission_prompt", message: "May I?", prompt_id });
+    }
     await until(() => existsSync(`${log}.tool`));
     await hook("PostToolUse", { ...use, tool_response: { stdout: "" } });
   }

@@ -41,7 +41,7 @@ class TimeElement extends HTMLElement {
   #value(): string | number | null {
     const value = this.getAttribute("value");
     if (value === null || value === "") return null;
-    return /^\d+$/.test(value) ? Number(value) : value;
+    return /^[\d.]+$/.test(value) ? Number(value) : value;
   }
 
   #words(value: string | number, now: number): string {

@@ -76,6 +76,8 @@ export class EventSocket {
 
   heard(): void {
     this.#connection = { ...this.#connection, heard: Date.now() };
+    // Without the stream, an answer still makes what is shown younger.
+    if (this.#connection.state === "offline") this.#tell();
   }
 
   #add(subscription: Subscription): Release {
@@ -149,6 +151,7 @@ export class EventSocket {
     if (subscription.channel === "groups") {
       if (message.type === "group") subscription.listener.group(message.group);
       else if (message.type === "group_gone") subscription.listener.gone(message.group_id);
+      else if (message.type === "actors") subscription.listener.actors(message.group_id);
       else if (message.type === "resume") this.#subscribe(message.id, subscription);
     } else this.#ledger(message.id, subscription, message);
   }
@@ -157,8 +160,6 @@ export class EventSocket {
     if (message.type === "event") {
       subscription.after = message.event.id;
       subscription.listener.event(message.event);
-    } else if (message.type === "actors") {
-      subscription.listener.actors();
     } else if (message.type === "resume" && message.after !== null) {
       subscription.after = message.after;
       this.#subscribe(id, subscription);
@@ -192,6 +193,10 @@ export class EventSocket {
 
   #state(state: Connection["state"]): void {
     this.#connection = { state, heard: state === "online" ? Date.now() : this.#connection.heard };
+    this.#tell();
+  }
+
+  #tell(): void {
     for (const watcher of this.#watchers) watcher(this.#connection);
   }
 

@@ -26,7 +26,10 @@ export class Conversation {
     this.#host = host;
     this.groupId = groupId;
     this.group = new OpenGroup(host, groupId);
-    this.feed = new Feed(host, groupId, () => void this.group.refresh());
+    this.feed = new Feed(host, groupId, (event) => {
+      if (event.kind === "actor.activity") this.group.applyActivity(event);
+      else void this.group.refresh();
+    });
     this.draft = new DraftKeeper(host, groupId);
     this.uploads = new Uploads(host, groupId, (uploaded) =>
       this.draft.update({ attachments: [...this.draft.draft.attachments, uploaded] }),

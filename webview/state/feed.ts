@@ -29,6 +29,8 @@ export const FEED_KINDS = [
   "actor.restart",
 ];
 const SHOWN = new Set(FEED_KINDS);
+/** Events that change no message's state. */
+const WITHOUT_STATUS = new Set(["system.notify", "actor.activity"]);
 
 const PAGE = 60;
 const STATUS_AFTER_MS = 120;
@@ -50,7 +52,7 @@ export class Feed extends Store {
   readonly groupId: string;
   readonly window = new FeedWindow();
   readonly #host: FeedHost;
-  readonly #onActors: () => void;
+  readonly #onChange: (event: LedgerEvent) => void;
   readonly #statuses = new Map<string, MessageStatus>();
   /** Messages outside of the window that rows refer to; undefined while asked for, null when gone. */
   readonly #originals = new Map<string, LedgerEvent | null | undefined>();
@@ -69,11 +71,12 @@ export class Feed extends Store {
   following = true;
   busy: "older" | "newer" | null = null;
 
-  constructor(host: FeedHost, groupId: string, onActors: () => void) {
+  /** `onChange` gets each new event that is about the Group itself or its Actors. */
+  constructor(host: FeedHost, groupId: string, onChange: (event: LedgerEvent) => void) {
     super();
     this.#host = host;
     this.groupId = groupId;
-    this.#onActors = onActors;
+    this.#onChange = onChange;
   }
 
   get rows(): readonly LedgerEvent[] {
@@ -285,7 +288,6 @@ export class Feed extends Store {
   #follow(after: string | null): void {
     this.#release = this.#host.watchLedger(this.groupId, after, {
       event: (event) => this.#take(event),
-      actors: this.#onActors,
       reload: () => void this.open(null),
     });
   }
@@ -294,8 +296,8 @@ export class Feed extends Store {
     if (SHOWN.has(event.kind)) {
       if (this.window.accept(event, this.following)) this.changed();
     }
-    if (event.kind !== "system.notify") this.#askStatuses(STATUS_AFTER_MS);
-    if (event.kind.startsWith("actor.") || event.kind.startsWith("group.")) this.#onActors();
+    if (!WITHOUT_STATUS.has(event.kind)) this.#askStatuses(STATUS_AFTER_MS);
+    if (event.kind.startsWith("actor.") || event.kind.startsWith("group.")) this.#onChange(event);
   }
 
   #askStatuses(after: number): void {

@@ -1,4 +1,4 @@
-/** The Groups that the viewer may see, with the counts that the daemon keeps. */
+/** The Groups that the viewer may see, with the counts that the daemon keeps; and what the global stream says of their Actors. */
 import type { GroupSummary } from "../../shared/operations/groups.ts";
 import type { Host, Release } from "../host.ts";
 import { Store } from "./store.ts";
@@ -13,11 +13,17 @@ export class GroupsStore extends Store {
   /** Said to be gone, but perhaps only for the moment. */
   readonly #leaving = new Set<string>();
   #reading = 0;
+  readonly #onActors: (groupId: string | null) => void;
   loaded = false;
 
-  constructor(host: Pick<Host, "call" | "watchGroups">) {
+  /** `onActors` is told whose Actors changed; null after a break, when any may have (WRK-012). */
+  constructor(
+    host: Pick<Host, "call" | "watchGroups">,
+    onActors: (groupId: string | null) => void = () => {},
+  ) {
     super();
     this.#host = host;
+    this.#onActors = onActors;
   }
 
   /** By title, so that nothing moves under the pointer when messages come. */
@@ -41,7 +47,11 @@ export class GroupsStore extends Store {
 
   open(): void {
     this.#release ??= this.#host.watchGroups({
-      restart: () => void this.#read(),
+      restart: () => {
+        void this.refresh();
+        this.#onActors(null);
+      },
+      actors: this.#onActors,
       group: (summary) => {
         this.#leaving.delete(summary.group_id);
         this.#groups.set(summary.group_id, summary);
@@ -64,7 +74,7 @@ export class GroupsStore extends Store {
   }
 
   /** The whole list again: a new connection may have missed a Group that went. */
-  async #read(): Promise<void> {
+  async refresh(): Promise<void> {
     const reading = ++this.#reading;
     try {
       const { groups } = await this.#host.call("group_list", {});

@@ -1,4 +1,8 @@
-/** The Group that is open: its settings and Actors, read again when the daemon says that they changed. */
+/**
+ * The Group that is open: its settings and Actors, read again when the daemon says that they changed. What its ledger says of an Actor's work
+ * is shown at once, without a request (WRK-011).
+ */
+import type { ActorActivity, LedgerEvent } from "../../shared/events.ts";
 import type { Group } from "../../shared/model.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { Host } from "../host.ts";
@@ -35,6 +39,27 @@ export class OpenGroup extends Store {
       this.#again = false;
       await this.refresh();
     }
+  }
+
+  /** Takes an `actor.activity` event. One that is older than what was read, as after a break, changes nothing. */
+  applyActivity({ data }: LedgerEvent): void {
+    const told = new Map((data as ActorActivity).actors.map((row) => [row.id, row]));
+    let isNew = false;
+    this.actors = this.actors.map((actor) => {
+      const row = told.get(actor.id);
+      if (row === undefined || row.runner_effective !== actor.runner) return actor;
+      if (row.effective_working_updated_at < (actor.presence.since ?? "")) return actor;
+      isNew = true;
+      const presence = {
+        ...actor.presence,
+        state: row.effective_working_state,
+        reason: row.effective_working_reason,
+        since: row.effective_working_updated_at,
+        attention: row.effective_working_state === "waiting",
+      };
+      return { ...actor, presence };
+    });
+    if (isNew) this.changed();
   }
 
   /** The shown name of `user`, `system`, an Actor id, or a sender of another Group. */

@@ -22,12 +22,13 @@ import { failure, iconButton } from "../elements/controls.ts";
 import type { FeedElement } from "../elements/feed.ts";
 import type { MessageAction, MessageElement } from "../elements/message.ts";
 import { follow, View } from "../elements/view.ts";
-import type { Host, Viewer } from "../host.ts";
+import type { Host, Release, Viewer } from "../host.ts";
 import { icon } from "../icons.ts";
 import type { ThemeChoice } from "../state/appearance.ts";
 import { Conversation } from "../state/conversation.ts";
 import { GroupsStore } from "../state/groups.ts";
 import { Layout, type Side } from "../state/layout.ts";
+import { Polling } from "../state/polling.ts";
 import { openDialog } from "./dialogs.ts";
 import { bottomBar, rail, sideTabs, welcome } from "./frame.ts";
 import { handleKey } from "./keys.ts";
@@ -59,6 +60,14 @@ class WorkbenchElement extends View {
   #layout!: Layout;
   #searchFrom: HTMLElement | null = null;
   #looking: ReturnType<typeof setInterval> | null = null;
+  #releaseConnection: Release | null = null;
+  readonly #polling = new Polling(
+    () => document.visibilityState === "visible",
+    () => {
+      void this.#groups.refresh();
+      void this.conversation?.group.refresh();
+    },
+  );
   readonly #feed = createRef<FeedElement>();
   readonly #composer = createRef<ComposerElement>();
 
@@ -74,7 +83,11 @@ class WorkbenchElement extends View {
   }
 
   override connectedCallback(): void {
-    this.#groups = new GroupsStore(this.host);
+    this.#groups = new GroupsStore(this.host, (groupId) => {
+      const { conversation } = this;
+      if (conversation !== null && (groupId === null || groupId === conversation.groupId))
+        void conversation.group.refresh();
+    });
     this.#layout = new Layout(this.host, innerWidth);
     this.#groups.subscribe(() => this.#onGroups());
     super.connectedCallback();
@@ -85,6 +98,7 @@ class WorkbenchElement extends View {
     addEventListener("focus", this.#onReturn);
     this.#looking = setInterval(this.#onLook, LOOK_EVERY_MS);
     document.addEventListener("visibilitychange", this.#onReturn);
+    this.#releaseConnection = this.host.watchConnection((connection) => this.#polling.connection(connection));
     document.addEventListener("keydown", this.#onKey);
     this.addEventListener("open-group", (event) => {
       this.#open((event as CustomEvent<string>).detail);
@@ -106,6 +120,8 @@ class WorkbenchElement extends View {
     if (this.#looking !== null) clearInterval(this.#looking);
     document.removeEventListener("visibilitychange", this.#onReturn);
     document.removeEventListener("keydown", this.#onKey);
+    this.#releaseConnection?.();
+    this.#polling.close();
     this.conversation?.close();
     this.#groups.close();
   }
@@ -410,7 +426,10 @@ class WorkbenchElement extends View {
 
   readonly #onResize = (): void => this.#layout.resize(innerWidth);
 
-  readonly #onReturn = (): void => this.conversation?.returned();
+  readonly #onReturn = (): void => {
+    this.#polling.look();
+    this.conversation?.returned();
+  };
 
   /** In view beside the window that has the focus. */
   readonly #onLook = (): void => {

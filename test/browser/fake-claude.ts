@@ -1,0 +1,37 @@
+/** An Actor in a terminal that behaves as Claude does towards the daemon: reads prompts, runs its hooks (test/runtimes/fake-agent.mjs). */
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Setting } from "./setting.ts";
+
+const AGENT = join(import.meta.dirname, "../runtimes/fake-agent.mjs");
+
+/** A command of the runtime's own name, as hooks are handed to nothing else. */
+export function fakeClaude(): string {
+  const command = join(mkdtempSync(join(tmpdir(), "svc-agent-")), "claude");
+  writeFileSync(command, `#!/bin/sh\nexec '${process.execPath}' '${AGENT}' "$@"\n`, { mode: 0o755 });
+  return command;
+}
+
+export interface FakeActor {
+  group_id: string;
+  title: string;
+  actor_id: string;
+  /** Its tool, which a prompt with TOOL uses, comes to its end. */
+  endTool(): void;
+}
+
+/** A Group with a folder of its own and one such Actor in it, started. */
+export async function startFakeClaude(setting: Setting, title: string, actor_id = "ann"): Promise<FakeActor> {
+  const { owner } = setting;
+  const path = mkdtempSync(join(tmpdir(), "svc-project-"));
+  const project = join(path, title);
+  mkdirSync(project);
+  const { group_id } = await owner.result("attach", { path: project });
+  const log = join(path, "log");
+  const env = { FAKE_AGENT: JSON.stringify({ log }) };
+  const command = [fakeClaude()];
+  await owner.result("actor_add", { group_id, actor_id, runtime: "claude", runner: "pty", command, env });
+  await owner.result("actor_start", { group_id, actor_id });
+  return { group_id, title, actor_id, endTool: () => writeFileSync(`${log}.tool`, "") };
+}

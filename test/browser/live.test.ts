@@ -1,0 +1,186 @@
+/** What Actors do, as it reaches the Workbench: over the Group's stream, over the global one, and without either. And over nothing else. */
+import assert from "node:assert/strict";
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Browser, Page } from "playwright-core";
+import type { StreamMessage } from "../../shared/streams.ts";
+import { verifies } from "../requirements.ts";
+import { startFakeClaude } from "./fake-claude.ts";
+import { launchBrowser, openGroup, Setting, until } from "./setting.ts";
+
+const PATIENCE = { timeout: 60_000 };
+/** Longer than any poll takes to come. */
+const A_MINUTE = 60_000;
+/** And shorter than the silence after which the page doubts its stream. */
+const TWO_POLLS = 12_000;
+const NOTIFIERS = ["notify-send", "dbus-send", "gdbus", "busctl", "kdialog", "zenity", "osascript", "wall"];
+
+/** Notes what the page would show outside of itself. */
+const RECORD = `globalThis.told = [];
+globalThis.Notification = class {
+  static permission = "granted";
+  static requestPermission() { told.push("asked for permission"); return Promise.resolve("granted"); }
+  constructor(title) { told.push(title); }
+};
+if (globalThis.ServiceWorkerRegistration)
+  ServiceWorkerRegistration.prototype.showNotification = (title) => Promise.resolve(told.push(title));`;
+
+describe("Workbench: what Actors do", function () {
+  this.timeout(180_000);
+  let browser: Browser;
+  let setting: Setting;
+
+  before(async () => {
+    browser = await launchBrowser();
+    setting = await Setting.open(browser);
+  });
+  after(async () => {
+    await setting?.close();
+    await browser?.close();
+  });
+  afterEach(() => setting.check());
+
+  const word = (page: Page, text: string) =>
+    page.locator("[data-actor=ann] .actor-word", { hasText: text }).waitFor(PATIENCE);
+
+  /** Lets through what `passes` of what the daemon says over its streams. */
+  const filtered = (passes: (message: StreamMessage) => boolean) => (page: Page) =>
+    page.routeWebSocket(/events\/ws/, (socket) => {
+      const server = socket.connectToServer();
+      socket.onMessage((data) => server.send(data));
+      server.onMessage((data) => {
+        if (passes(JSON.parse(String(data)) as StreamMessage)) socket.send(data);
+      });
+    });
+
+  /** Requests for Groups and Actors, without what belongs to the composer. */
+  function lists(page: Page): string[] {
+    const asked: string[] = [];
+    page.on("request", (request) => {
+      const path = new URL(request.url()).pathname.replace(/.*\/api\/v1/, "");
+      if (request.method() === "GET" && /^\/groups(\/[^/]+(\/actors)?)?$/.test(path)) asked.push(path);
+    });
+    return asked;
+  }
+
+  it("follows the ledger of the open Group without asking for anything", async () => {
+    verifies("WRK-011");
+    const actor = await startFakeClaude(setting, "by-ledger");
+    const { page } = await setting.window({ prepare: filtered(({ type }) => type !== "actors") });
+    await openGroup(page, actor.title);
+    await word(page, "idle");
+    const asked = lists(page);
+    await setting.owner.result("send", { group_id: actor.group_id, text: "use a TOOL", to: ["ann"] });
+    await word(page, "working");
+    actor.endTool();
+    await word(page, "idle");
+    assert.equal(asked.join(), "");
+  });
+
+  it("is read again when the global stream says that Actors changed", async () => {
+    verifies("WRK-012");
+    const actor = await startFakeClaude(setting, "by-global");
+    const { page } = await setting.window({ prepare: filtered(({ type }) => type !== "event") });
+    await openGroup(page, actor.title);
+    await word(page, "idle");
+    const asked = lists(page);
+    await setting.owner.result("send", { group_id: actor.group_id, text: "use a TOOL", to: ["ann"] });
+    await word(page, "working");
+    assert.ok(asked.includes(`/groups/${actor.group_id}/actors`), asked.join());
+    actor.endTool();
+    await word(page, "idle");
+  });
+
+  it("is polled for while the stream is broken, as long as the page is visible", async () => {
+    verifies("WRK-013");
+    const actor = await startFakeClaude(setting, "by-polling");
+    let isBroken = true;
+    const prepare = async (page: Page): Promise<void> => {
+      await page.clock.install();
+      await page.routeWebSocket(/events\/ws/, (socket) => {
+        if (isBroken) void socket.close();
+        else socket.connectToServer();
+      });
+    };
+    const { page } = await setting.window({ expected: /WebSocket/, prepare });
+    await openGroup(page, actor.title);
+    await word(page, "idle");
+    await page.locator(".offline", { hasText: "No live connection" }).waitFor();
+    await setting.owner.result("group_create", { title: "came meanwhile" });
+    await setting.owner.result("send", { group_id: actor.group_id, text: "use a TOOL", to: ["ann"] });
+    await word(page, "working");
+    await page.locator(".group-row", { hasText: "came meanwhile" }).waitFor(PATIENCE);
+
+    const asked = lists(page);
+    await page.clock.runFor(A_MINUTE);
+    await until("polls while visible", () => asked.filter((path) => path === "/groups").length >= 2);
+    assert.ok(asked.includes(`/groups/${actor.group_id}/actors`));
+
+    // As text: what the test's compiler adds to functions with a name isn't known in the page.
+    const show = (state: "hidden" | "visible") =>
+      page.evaluate(`Object.defineProperty(document, "visibilityState", { get: () => "${state}", configurable: true });
+        document.dispatchEvent(new Event("visibilitychange"));`);
+    await show("hidden");
+    await page.waitForLoadState("networkidle");
+    asked.splice(0);
+    await page.clock.runFor(A_MINUTE);
+    // A request that the page sent meanwhile would be known before its answer to this one.
+    await page.evaluate(() => fetch("/api/v1/web-access/session").then(() => {}));
+    assert.equal(asked.join(), "");
+    await show("visible");
+    await until("a poll at once", () => asked.includes("/groups"));
+
+    isBroken = false;
+    await page.locator(".offline").waitFor({ state: "detached", ...PATIENCE });
+    await page.waitForLoadState("networkidle");
+    asked.splice(0);
+    await page.clock.runFor(TWO_POLLS);
+    await page.evaluate(() => fetch("/api/v1/web-access/session").then(() => {}));
+    assert.equal(asked.join(), "", "nobody polls beside the stream");
+    actor.endTool();
+    await word(page, "idle");
+  });
+
+  it("notifies no desktop: no program is run, no bus is called, no browser is asked", async () => {
+    verifies("ACT-004");
+    const folder = mkdtempSync(join(tmpdir(), "svc-notifiers-"));
+    const called = join(folder, "called");
+    for (const name of NOTIFIERS) {
+      writeFileSync(join(folder, name), `#!/bin/sh\necho "${name} $*" >>'${called}'\n`);
+      chmodSync(join(folder, name), 0o755);
+    }
+    let calls = 0;
+    const bus = createServer((socket) => {
+      calls += 1;
+      socket.destroy();
+    }).listen(join(folder, "bus"));
+    const own = await Setting.open(browser, {
+      environment: {
+        PATH: `${folder}:${process.env["PATH"]}`,
+        DBUS_SESSION_BUS_ADDRESS: `unix:path=${join(folder, "bus")}`,
+        DISPLAY: ":0",
+      },
+    });
+    try {
+      const actor = await startFakeClaude(own, "quiet");
+      const { page } = await own.window({ prepare: (page) => page.addInitScript(RECORD) });
+      await openGroup(page, actor.title);
+      await own.owner.result("send", { group_id: actor.group_id, text: "use a TOOL, WAIT", to: ["ann"] });
+      await page.locator(".ticker-item", { hasText: "Bash waits for permission" }).waitFor(PATIENCE);
+      await word(page, "waiting for you");
+      actor.endTool();
+      await page.locator(".ticker-item", { hasText: "Bash is done" }).waitFor(PATIENCE);
+      await word(page, "idle");
+      assert.deepEqual(await page.evaluate("told"), []);
+      own.check();
+    } finally {
+      await own.close();
+      bus.close();
+    }
+    assert.equal(existsSync(called) ? readFileSync(called, "utf8") : "", "");
+    assert.equal(calls, 0);
+    rmSync(folder, { recursive: true });
+  });
+});
