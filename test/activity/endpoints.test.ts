@@ -91,7 +91,7 @@ describe("runtime activity over HTTP", () => {
     until(() => client.events().length >= count, `${count} events`);
 
   it("a snapshot and a stream give the same events", async () => {
-    verifies("ACT-001", "ACT-005", "ACT-027", "ACT-028", "ACT-036");
+    verifies("ACT-001", "ACT-005", "ACT-027", "ACT-028");
     const client = await follow();
     await submit(start(), prompt("p1"), pre("t1"), post("t1"));
     await seen(client, 4);
@@ -102,6 +102,74 @@ describe("runtime activity over HTTP", () => {
     const last = new Map(client.events().map((one) => [one.activity_id, one]));
     assert.deepEqual(events, [...last.values()]);
     assert.equal(client.events().length, 4, "one for every accepted event");
+  });
+
+  it("streams exactly one event for every accepted hook, and what it closed; none for a refused one", async () => {
+    verifies("ACT-036");
+    await setting.addActor("bob", "codex");
+    const codexLaunch = setting.launches.launch(setting.group, "bob");
+    const client = await follow();
+    const first = codex("turn-1");
+    const second = codex("turn-2");
+    const agent = { agent_id: "agent-1", agent_type: "general" };
+    const hooks: [Launch, Payload][] = [
+      ...[
+        pre("before the session"),
+        start(),
+        start(),
+        prompt("p1"),
+        pre("t1"),
+        pre("t1"),
+        event("PermissionRequest", { tool_name: "Bash" }),
+        notify("permission_prompt"),
+        notify("no kind that counts"),
+        post("t1"),
+        post("t1"),
+        event("SubagentStart", agent),
+        pre("t2", "Read", agent),
+        event("PreCompact"),
+        event("SubagentStop", agent),
+        pre("t3"),
+        prompt("p2"),
+        claude().fail("t3"),
+        prompt("p1"),
+        claude().stop("p2"),
+        { hook_event_name: "Stop", session_id: "another" },
+        claude().end(),
+        post("t9"),
+      ].map((payload): [Launch, Payload] => [launch, payload]),
+      ...[
+        first.prompt(),
+        first.start(),
+        first.prompt(),
+        first.pre("c1", "shell"),
+        second.pre("c2", "shell"),
+        first.post("c1", "shell"),
+        second.prompt(),
+        first.stop(),
+        second.pre("c3", "shell"),
+        second.event("Interrupt"),
+        second.end(),
+      ].map((payload): [Launch, Payload] => [codexLaunch, payload]),
+    ];
+    const CLOSINGS = ["SessionEnded", "TurnSuperseded", "UserInterrupt"];
+    const expected: string[] = [];
+    for (const [of, payload] of hooks) {
+      setting.clock.advance(5);
+      const { accepted } = await setting.submit(of, payload);
+      if (accepted) expected.push(`${of.actor_id} ${String(payload["hook_event_name"])}`);
+    }
+    await setting.submit(launch, start("resume"));
+    const own = () => client.events().filter(({ event_type }) => !CLOSINGS.includes(event_type));
+    expected.push("ann SessionStart");
+    await until(() => own().length >= expected.length, "every accepted event");
+    assert.deepEqual(
+      own().map(({ actor_id, event_type }) => `${actor_id} ${event_type}`),
+      expected,
+    );
+    assert.ok(expected.length < hooks.length - 8, "some were refused");
+    const all = client.events();
+    assert.equal(new Set(all.map(({ id }) => id)).size, all.length, "each once");
   });
 
   it("replay restores the present view; without it a stream begins with what comes", async () => {
