@@ -22,8 +22,11 @@ export interface FakeActor {
 }
 
 /** A Group with a folder of its own and one such Actor in it, started. */
-export async function startFakeClaude(setting: Setting, title: string, actor_id = "ann"): Promise<FakeActor> {
-  const { owner } = setting;
+export async function startFakeClaude(
+  { owner }: Pick<Setting, "owner">,
+  title: string,
+  actor_id = "ann",
+): Promise<FakeActor> {
   const path = mkdtempSync(join(tmpdir(), "svc-project-"));
   const project = join(path, title);
   mkdirSync(project);
