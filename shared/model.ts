@@ -1,11 +1,10 @@
 /** Groups, Actors and what belongs to them: the shapes of core-model.md as schemas. Names and bounds are contract. */
+
 import * as z from "zod";
+import { INVISIBLE } from "./invisible.ts";
 import { LIMITS } from "./limits.ts";
 
 const encoder = new TextEncoder();
-/** Characters that change how text around them is shown, or that nobody can see (protocol.md, "Display names"). */
-// oxlint-disable-next-line no-control-regex
-const INVISIBLE = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/u;
 const ALL_INVISIBLE = new RegExp(INVISIBLE, "gu");
 
 /** A name from elsewhere without what a label of ours couldn't have. */

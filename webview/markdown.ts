@@ -4,6 +4,7 @@
  */
 import DOMPurify from "dompurify";
 import MarkdownIt from "markdown-it";
+import { shownCode, shownText } from "./state/foreign-text.ts";
 
 const CACHED = 600;
 
@@ -17,7 +18,7 @@ function codeBlock(content: string, language: string): string {
   return (
     `<div class="code-block"><div class="code-head"><span class="code-language">${escape(name)}</span>` +
     `<button type="button" class="code-copy" tabindex="-1">Copy</button></div>` +
-    `<pre tabindex="0"><code>${escape(content.replace(/\n$/, ""))}</code></pre></div>`
+    `<pre tabindex="0"><code>${escape(shownCode(content.replace(/\n$/, "")))}</code></pre></div>`
   );
 }
 
@@ -26,6 +27,8 @@ markdown.renderer.rules.fence = (tokens, at) => {
   return codeBlock(token.content, token.info.trim().split(/\s+/, 1)[0] ?? "");
 };
 markdown.renderer.rules.code_block = (tokens, at) => codeBlock(tokens[at]!.content, "");
+markdown.renderer.rules.code_inline = (tokens, at) =>
+  `<code>${escape(shownCode(tokens[at]!.content))}</code>`;
 markdown.renderer.rules.image = (tokens, at) => {
   const token = tokens[at]!;
   const address = String(token.attrGet("src") ?? "");
@@ -64,7 +67,7 @@ export function renderMarkdown(text: string): string {
     cache.set(text, known);
     return known;
   }
-  const rendered = DOMPurify.sanitize(markdown.render(text), ALLOWED);
+  const rendered = DOMPurify.sanitize(markdown.render(shownText(text)), ALLOWED);
   cache.set(text, rendered);
   if (cache.size > CACHED) {
     const oldest = cache.keys().next().value;

@@ -1,65 +1,35 @@
 /** Direct connections: the listener, invitations, and what becomes of them. */
 import { createHash } from "node:crypto";
 import { createInterface } from "node:readline/promises";
-import { base58 } from "@scure/base";
+import {
+  type InvitationClaims,
+  invitationClaims,
+  invitationWords,
+  relationWords,
+} from "../../shared/direct-invitation.ts";
 import { directStateWords, listenerStateWords } from "../../shared/direct-words.ts";
 import { Refusal } from "../../shared/errors.ts";
-import { DIRECT } from "../../shared/names.ts";
 import type { DirectRelation } from "../../shared/operations/direct.ts";
 import type { ResultOf } from "../../shared/operations/registry.ts";
-import type { DirectEndpoint } from "../../shared/wire/direct.ts";
-import { directFingerprint } from "../../shared/wire/fingerprint.ts";
 import type { CommandContext } from "../context.ts";
 import { readInput } from "../input.ts";
 import { oneLine } from "../output.ts";
 import { moment } from "../render.ts";
 
-/** What an invitation says about itself, as far as it is shown; the daemon checks it before anything is done. */
-type Claims = {
-  id: string;
-  expires_at: string;
-  host: Pick<DirectEndpoint, "name" | "instance_id" | "title" | "group_id" | "public_key">;
-};
-
-const END_FIELDS = ["name", "instance_id", "title", "group_id", "public_key"] as const;
-/** Multihash and protobuf head in front of the key in an instance id (ID-022). */
-const KEY_OFFSET = 6;
-
-/** Without the wire's schemas, which would make every command's start slower. Null for what can't be an invitation. */
-function claimsOf(text: string): Claims | null {
-  const trimmed = text.trim();
-  if (!trimmed.startsWith(DIRECT.invitationPrefix)) return null;
-  try {
-    const bytes = Buffer.from(trimmed.slice(DIRECT.invitationPrefix.length), "base64url");
-    const claims = JSON.parse(bytes.toString("utf8")) as Claims;
-    const shown: unknown[] = [claims.id, claims.expires_at, ...END_FIELDS.map((name) => claims.host[name])];
-    return shown.every((value) => typeof value === "string") ? claims : null;
-  } catch {
-    return null;
-  }
-}
-
 type Status = ResultOf<"connect_direct_status">;
 
-function words(connection_id: string, host: string, joiner: string): string {
-  const sha256 = (bytes: Uint8Array): Uint8Array => createHash("sha256").update(bytes).digest();
-  const keys = { connection_id, host_public_key: host, joiner_public_key: joiner };
-  return directFingerprint(sha256, keys).join(" ");
+const sha256 = (bytes: Uint8Array): Uint8Array => createHash("sha256").update(bytes).digest();
+
+function wordsOf(relation: DirectRelation): string | null {
+  return relationWords(sha256, relation)?.join(" ") ?? null;
 }
 
-/** The words of a relation that somebody has come to; null before that. */
-function wordsOf({ id, local, remote, initiated }: DirectRelation): string | null {
-  if (remote === null) return null;
-  const [host, joiner] = initiated ? [remote, local] : [local, remote];
-  return words(id, host.public_key, joiner.public_key);
-}
-
-/** Base64 of the key that an instance id carries. */
-function keyOf(instance_id: string): string {
-  return Buffer.from(base58.decode(instance_id).subarray(KEY_OFFSET)).toString("base64");
-}
-
-function printPeer(context: CommandContext, end: Claims["host"], until: string, fingerprint: string): void {
+function printPeer(
+  context: CommandContext,
+  end: InvitationClaims["host"],
+  until: string,
+  fingerprint: string,
+): void {
   const shown = [
     ["instance", `${oneLine(end.name)}, as it calls itself`],
     ["", end.instance_id],
@@ -122,7 +92,7 @@ export async function invite(context: CommandContext): Promise<number> {
 export async function join(context: CommandContext): Promise<number> {
   const group_id = await context.group();
   const text = await readInvitation(context);
-  const invitation = claimsOf(text);
+  const invitation = invitationClaims(text);
   if (invitation === null) throw new Refusal("direct_invitation_invalid");
   await printInvitation(context, invitation);
   if (!(await agreed(context, "Ask to be connected?"))) {
@@ -145,9 +115,10 @@ async function readInvitation(context: CommandContext): Promise<string> {
   return "";
 }
 
-async function printInvitation(context: CommandContext, { id, host, expires_at }: Claims): Promise<void> {
+async function printInvitation(context: CommandContext, claims: InvitationClaims): Promise<void> {
   const { instance_id } = await context.client.result("daemon_status", {});
-  printPeer(context, host, expires_at, words(id, host.public_key, keyOf(instance_id)));
+  const words = invitationWords(sha256, claims, instance_id).join(" ");
+  printPeer(context, claims.host, claims.expires_at, words);
 }
 
 function printListener(

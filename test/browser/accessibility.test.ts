@@ -1,34 +1,12 @@
 /** axe-core finds nothing: every theme, three widths, the main view and the dialogs. */
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import type { Browser, Page } from "playwright-core";
+import { violations } from "./axe.ts";
 import { converse } from "./conversation.ts";
 import { launchBrowser, openGroup, Setting, type WindowOptions } from "./setting.ts";
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const THEMES = ["light", "dark", "hc-light", "hc-dark"] as const;
 const WIDTHS = [1360, 900, 360] as const;
-
-interface Violation {
-  id: string;
-  help: string;
-  nodes: { target: unknown; failureSummary?: string }[];
-}
-
-/** Rules of WCAG 2.2 A and AA and the best practices, over the whole page. */
-async function violations(page: Page): Promise<string[]> {
-  await page.evaluate(AXE);
-  const found = await page.evaluate(async () => {
-    const { axe } = globalThis as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } };
-    return (await axe.run()).violations;
-  });
-  return found.flatMap((violation) =>
-    violation.nodes.map(
-      (node) => `${violation.id}: ${JSON.stringify(node.target)} ${node.failureSummary ?? violation.help}`,
-    ),
-  );
-}
 
 describe("Workbench: accessibility", () => {
   let browser: Browser;

@@ -11,7 +11,8 @@ import { breadthOf, Layout } from "../../webview/state/layout.ts";
 describe("the interface's own tables", () => {
   it("have the routes of the contracts", () => {
     for (const [name, [method, path]] of HTTP_ROUTES) {
-      assert.deepEqual({ method, path }, OPERATIONS.get(name)?.http, name);
+      const { http } = OPERATIONS.get(name)!;
+      assert.deepEqual([method, path], [http?.method, http?.path], name);
     }
   });
 
@@ -41,6 +42,11 @@ describe("the interface's own tables", () => {
       method: "PUT",
       url: "/api/v1/groups/g%2F1/draft",
       body: '{"draft":null}',
+    });
+    assert.deepEqual(prepare("connect_direct_approve", { group_id: "g_1", id: "direct-1" }), {
+      method: "POST",
+      url: "/api/v1/connect/direct",
+      body: '{"action":"approve","group_id":"g_1","id":"direct-1"}',
     });
   });
 });

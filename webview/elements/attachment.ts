@@ -3,6 +3,7 @@ import { html, nothing } from "lit";
 import type { Attachment } from "../../shared/model.ts";
 import type { BlobAddress, Host } from "../host.ts";
 import { icon } from "../icons.ts";
+import { shownName } from "../state/foreign-text.ts";
 import { size } from "../state/size-words.ts";
 import { View } from "./view.ts";
 
@@ -35,23 +36,24 @@ class AttachmentElement extends View {
 
   protected override render() {
     const { file, preview } = this;
+    const name = shownName(file.name);
     return html`${
       preview === null
         ? nothing
-        : html`<button type="button" class="picture" title="Open ${file.name}" tabindex="-1" @click=${this.#openPicture}>
-            <img src=${preview.url} alt=${file.name} />
+        : html`<button type="button" class="picture" title="Open ${name}" tabindex="-1" @click=${this.#openPicture}>
+            <img src=${preview.url} alt=${name} />
           </button>`
     }
       <button
         type="button"
         class="file"
         tabindex="-1"
-        title="Save ${file.name} (${file.mime_type}, ${file.bytes} bytes)"
+        title="Save ${name} (${shownName(file.mime_type)}, ${file.bytes} bytes)"
         ?disabled=${this.loading}
         @click=${this.#save}
       >
         ${icon(file.mime_type.startsWith("image/") ? "file-media" : "file")}
-        <span class="file-name"><bdi>${file.name}</bdi></span>
+        <span class="file-name"><bdi>${name}</bdi></span>
         <span class="file-size">${size(file.bytes)}</span>
         ${icon(this.loading ? "loading" : "desktop-download", this.loading ? "turning" : "")}
       </button>
@@ -88,10 +90,10 @@ class AttachmentElement extends View {
   readonly #openPicture = (): void => {
     const dialog = document.createElement("dialog");
     dialog.className = "lightbox";
-    dialog.setAttribute("aria-label", this.file.name);
+    dialog.setAttribute("aria-label", shownName(this.file.name));
     const picture = document.createElement("img");
     picture.src = this.preview?.url ?? "";
-    picture.alt = this.file.name;
+    picture.alt = shownName(this.file.name);
     dialog.append(picture);
     dialog.addEventListener("click", () => dialog.close());
     dialog.addEventListener("keydown", (event) => event.stopPropagation());
@@ -107,7 +109,8 @@ class AttachmentElement extends View {
       const { url, release } = await this.host.blob(this.groupId, this.file.sha256);
       const link = document.createElement("a");
       link.href = url;
-      link.download = this.file.name;
+      // What is saved under it looks like what was pressed.
+      link.download = shownName(this.file.name);
       link.click();
       setTimeout(release, 60_000);
     } catch (error) {

@@ -10,6 +10,8 @@ import { icon } from "../icons.ts";
 import type { Conversation } from "../state/conversation.ts";
 import { eventWords } from "../state/event-words.ts";
 import { flatten } from "../state/excerpt.ts";
+import { shownText } from "../state/foreign-text.ts";
+import { addressOf, partiesOf } from "../state/parties.ts";
 import { day, exact, sameDay } from "../state/time-words.ts";
 import { button } from "../toolkit.ts";
 import { failure, skeleton } from "./controls.ts";
@@ -116,8 +118,10 @@ class FeedElement extends View {
   readonly #name = (id: string): string => this.conversation.group.name(id);
 
   #label(row: LedgerEvent): string {
-    const { to, text } = row.data as ChatMessage;
-    return `${this.#name(row.by)} to ${to.map(this.#name).join(", ") || "the Group"}: ${flatten(text.slice(0, 480)).slice(0, 120)}`;
+    const parties = partiesOf(row, this.#name);
+    const { text } = row.data as ChatMessage;
+    const from = parties.from === null ? "" : ` from ${parties.from}`;
+    return `${parties.sender}${from} to ${addressOf(parties) || "the Group"}: ${flatten(shownText(text.slice(0, 480))).slice(0, 120)}`;
   }
 
   #pill(unseen: number) {
@@ -371,6 +375,11 @@ function continues(before: LedgerEvent | undefined, row: LedgerEvent): boolean {
     b.reply_to === undefined &&
     a.message_mode === b.message_mode &&
     a.src_group_title === b.src_group_title &&
+    a.source_user_id === b.source_user_id &&
+    a.sender_title === b.sender_title &&
+    a.dst_instance_id === b.dst_instance_id &&
+    a.dst_group_id === b.dst_group_id &&
+    a.dst_to?.join() === b.dst_to?.join() &&
     a.to.join() === b.to.join()
   );
 }

@@ -71,6 +71,11 @@ class GroupHeaderElement extends View {
         icon: "settings-gear",
         onSelect: () => this.tell("open-dialog", { name: "group-settings" }),
       },
+      {
+        label: "Group connections…",
+        icon: "plug",
+        onSelect: () => this.tell("open-dialog", { name: "connections" }),
+      },
       resting
         ? { label: "Start the Group", icon: "play", onSelect: () => this.#setState("active") }
         : { label: "Pause the Group", icon: "debug-pause", onSelect: () => this.#setState("paused") },

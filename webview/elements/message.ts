@@ -8,6 +8,8 @@ import { icon } from "../icons.ts";
 import { renderMarkdown } from "../markdown.ts";
 import { deliveries, type RecipientDelivery } from "../state/delivery-words.ts";
 import { flatten } from "../state/excerpt.ts";
+import { shownText } from "../state/foreign-text.ts";
+import { isFromElsewhere, partiesOf } from "../state/parties.ts";
 import { iconButton } from "./controls.ts";
 import { copy, copyFrom } from "./copy.ts";
 import { deliveryLine } from "./delivery.ts";
@@ -68,7 +70,7 @@ export class MessageElement extends View {
       <div class="message-content">
         ${message.reply_to === undefined ? nothing : this.#reply(message.reply_to, message.quote_text)}
         ${this.#text(message)}
-        ${message.insight === undefined ? nothing : html`<p class="insight">${icon("info")}<span>${message.insight}</span></p>`}
+        ${message.insight === undefined ? nothing : html`<p class="insight">${icon("info")}<span>${shownText(message.insight)}</span></p>`}
         ${
           message.attachments.length === 0
             ? nothing
@@ -87,30 +89,22 @@ export class MessageElement extends View {
   #head(message: ChatMessage) {
     const mode = MODE_WORDS[message.message_mode];
     const mine = this.event.by === "user";
-    const sender = mine
-      ? "you"
-      : message.sender_title === ""
-        ? this.name(this.event.by)
-        : message.sender_title;
-    const elsewhere = message["dst_group_title"];
-    const to =
-      typeof elsewhere === "string"
-        ? [`${elsewhere} (another Group)`]
-        : message.to.map((id) => this.name(id));
+    const { sender, recipients: to, from, to: elsewhere } = partiesOf(this.event, this.name);
+    const address = [...(to.length === 0 ? [] : [to.join(", ")]), ...(elsewhere === null ? [] : [elsewhere])];
     return html`<div class="message-head">
       ${icon(mine ? "account" : "hubot", "who-icon")}
       <span class="sender"><bdi>${sender}</bdi></span>
       ${
-        to.length === 0
+        address.length === 0
           ? nothing
           : html`<span class="arrow" aria-hidden="true">→</span><span class="only-heard">to</span
-              ><span class="recipients" title=${to.join(", ")}><bdi>${to.slice(0, 4).join(", ")}</bdi>${to.length > 4 ? ` +${to.length - 4}` : nothing}</span>`
+              ><span class="recipients" title=${address.join(" · ")}><bdi>${to.slice(0, 4).join(", ")}</bdi>${to.length > 4 ? ` +${to.length - 4}` : nothing}${elsewhere === null ? nothing : html`${to.length === 0 ? nothing : " · "}<bdi>${elsewhere}</bdi>`}</span>`
       }
       ${mode === "" ? nothing : html`<span class="mode">${icon(message.message_mode === "mail" ? "mail" : "reply")}${mode}</span>`}
       ${
-        message.src_group_title === undefined
+        from === null
           ? nothing
-          : html`<span class="mode">${icon("references")}from <bdi>${message.src_group_title}</bdi></span>`
+          : html`<span class="mode from">${icon(isFromElsewhere(this.event) ? "plug" : "references")}from <bdi>${from}</bdi></span>`
       }
       <svc-time class="when" value=${this.event.ts}></svc-time>
     </div>`;
@@ -119,9 +113,9 @@ export class MessageElement extends View {
   #reply(replyTo: string, quote: string | undefined) {
     const original = this.original;
     const data = original?.data as ChatMessage | undefined;
-    const who = original === null || original === undefined ? "" : this.name(original.by);
+    const who = original === null || original === undefined ? "" : partiesOf(original, this.name).sender;
     const text = quote ?? data?.text ?? (original === null ? "a message that is gone" : "…");
-    const excerpt = flatten(text.slice(0, 4 * EXCERPT)).slice(0, EXCERPT);
+    const excerpt = flatten(shownText(text.slice(0, 4 * EXCERPT))).slice(0, EXCERPT);
     return html`<button
       type="button"
       class="quoted"
@@ -135,7 +129,7 @@ export class MessageElement extends View {
 
   #text(message: ChatMessage) {
     if (message.text === "") return nothing;
-    if (message.format !== "markdown") return html`<div class="plain">${message.text}</div>`;
+    if (message.format !== "markdown") return html`<div class="plain">${shownText(message.text)}</div>`;
     return html`<div class="markdown" @click=${this.#onTextClick}>${unsafeHTML(renderMarkdown(message.text))}</div>`;
   }
 

@@ -6,6 +6,8 @@ import type { Host } from "../host.ts";
 import { icon } from "../icons.ts";
 import type { Conversation } from "../state/conversation.ts";
 import { excerpt } from "../state/excerpt.ts";
+import { shownText } from "../state/foreign-text.ts";
+import { addressOf, partiesOf } from "../state/parties.ts";
 import { button } from "../toolkit.ts";
 import { failure, iconButton, skeleton } from "./controls.ts";
 import { roving } from "./roving.ts";
@@ -95,13 +97,13 @@ class SearchElement extends View {
 
   #hit(event: LedgerEvent) {
     const message = event.data as ChatMessage;
-    const name = (id: string) => this.conversation.group.name(id);
+    const parties = partiesOf(event, (id) => this.conversation.group.name(id));
     return html`<button type="button" class="hit" @click=${() => this.tell("found", event.id)}>
       <span class="hit-head"
-        ><span class="sender"><bdi>${name(event.by)}</bdi></span><span class="arrow" aria-hidden="true">→</span><span class="recipients"><bdi>${message.to.map(name).join(", ")}</bdi></span
+        ><span class="sender"><bdi>${parties.sender}</bdi></span><span class="arrow" aria-hidden="true">→</span><span class="recipients"><bdi>${addressOf(parties)}</bdi></span
         ><svc-time class="when" value=${event.ts}></svc-time
       ></span>
-      <span class="hit-text">${excerpt(message.text, this.query).map((part) => (part.match ? html`<mark>${part.text}</mark>` : part.text))}</span>
+      <span class="hit-text">${excerpt(shownText(message.text), this.query).map((part) => (part.match ? html`<mark>${part.text}</mark>` : part.text))}</span>
     </button>`;
   }
 

@@ -42,9 +42,23 @@ const ROUTES = {
   access_token_create: ["POST", "/access-tokens"],
   access_token_list: ["GET", "/access-tokens"],
   access_token_revoke: ["DELETE", "/access-tokens/{token_id}"],
+  connect_catalog: ["GET", "/groups/{group_id}/connect/catalog"],
+  connect_send: ["POST", "/groups/{group_id}/connect/send"],
+  connect_direct_status: ["GET", "/connect/direct"],
   daemon_status: ["GET", "/daemon"],
   health: ["GET", "/health-checks"],
 } as const satisfies Partial<Record<OperationName, readonly [string, string]>>;
+
+/** Operations that share one address, by the `action` that it goes by (daemon/http/direct-route.ts). */
+const ACTIONS = {
+  connect_direct_configure: "configure",
+  connect_direct_invite: "invite",
+  connect_direct_join: "join",
+  connect_direct_approve: "approve",
+  connect_direct_revoke: "revoke",
+  connect_direct_remove: "remove",
+} as const satisfies Partial<Record<OperationName, string>>;
+const ACTION_OF: ReadonlyMap<string, string> = new Map(Object.entries(ACTIONS));
 
 export const HTTP_ROUTES: ReadonlyMap<string, readonly [method: string, path: string]> = new Map(
   Object.entries(ROUTES),
@@ -59,6 +73,11 @@ export interface Prepared {
 
 /** An operation's input as a request: fields named in the path go there, the rest into the query or the body. */
 export function prepare(name: string, input: Readonly<Record<string, unknown>>): Prepared {
+  const action = ACTION_OF.get(name);
+  if (action !== undefined) {
+    const body = JSON.stringify({ action, ...input });
+    return { method: "POST", url: `${API_PREFIX}/connect/direct`, body };
+  }
   const route = HTTP_ROUTES.get(name);
   if (route === undefined) throw new Error(`${name} has no HTTP route here`);
   const [method, template] = route;

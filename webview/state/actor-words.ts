@@ -4,6 +4,7 @@ import { NOT_CONNECTED } from "../../shared/names.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { IconName } from "../icons.ts";
 import type { Tone } from "./delivery-words.ts";
+import { shownName } from "./foreign-text.ts";
 
 type State = ActorWithPresence["presence"]["state"];
 
@@ -46,5 +47,5 @@ export function hasTerminal(actor: { runner: ActorWithPresence["runner"] }): boo
 
 /** The name people see: the title where there is one, else the id. */
 export function actorName(actor: { id: string; title: string }): string {
-  return actor.title === "" ? actor.id : actor.title;
+  return shownName(actor.title === "" ? actor.id : actor.title);
 }

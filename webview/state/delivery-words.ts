@@ -1,6 +1,8 @@
 /** What became of a message, in words: per recipient an icon, a word, and the fact behind it (interface.md, "Delivery in words"). */
 import type { MessageStatus } from "../../shared/operations/messages.ts";
 import type { IconName } from "../icons.ts";
+import { shownText } from "./foreign-text.ts";
+import { placeOf, remoteName } from "./parties.ts";
 
 export type Tone = "quiet" | "good" | "attention" | "bad";
 
@@ -101,6 +103,78 @@ function obligationWord(who: string, status: Obligation): DeliveryWord {
   }
 }
 
+type Propagation = NonNullable<MessageStatus["connect_delivery"]>;
+
+/** How a message fares on its way to another instance (interface.md, "Delivery in words"). */
+function connectWord(who: string, { state, error }: Propagation): DeliveryWord {
+  const why = error === undefined ? "" : shownText(error.message);
+  switch (state) {
+    case "queued":
+      return {
+        icon: "clock",
+        word: "queued",
+        tone: "quiet",
+        fact: `Kept here until ${who} is reached, for up to 15 minutes after it was written.`,
+        ts: null,
+      };
+    case "sent":
+      return { icon: "check", word: "delivered", tone: "good", fact: `It stands in ${who}.`, ts: null };
+    case "failed":
+      return {
+        icon: "error",
+        word: why === "" ? "failed" : `failed: ${brief(why)}`,
+        tone: "bad",
+        fact: `It didn't reach ${who} and never will. ${why}`.trim(),
+        ts: null,
+      };
+    case "unconfirmed":
+      return {
+        icon: "question",
+        word: "not confirmed",
+        tone: "attention",
+        fact: `It may have reached ${who}: it was sent, but no receipt came in time. ${why}`.trim(),
+        ts: null,
+      };
+  }
+}
+
+/** The same of a withdrawn request, which the other side has to learn of. */
+function withdrawalWord(who: string, { state, error }: Propagation): DeliveryWord | null {
+  const why = error === undefined ? "" : ` ${shownText(error.message)}`;
+  switch (state) {
+    case "queued":
+      return {
+        icon: "clock",
+        word: "withdrawal queued",
+        tone: "quiet",
+        fact: `${who} learns that the request was withdrawn as soon as it is reached.`,
+        ts: null,
+      };
+    case "sent":
+      return {
+        icon: "circle-slash",
+        word: "withdrawn there too",
+        tone: "quiet",
+        fact: `The request is withdrawn in ${who} as well.`,
+        ts: null,
+      };
+    case "failed":
+    case "unconfirmed":
+      return {
+        icon: "warning",
+        word: state === "failed" ? "withdrawal failed" : "withdrawal not confirmed",
+        tone: "attention",
+        fact: `${who} may still see the request as open.${why}`,
+        ts: null,
+      };
+  }
+}
+
+/** The first sentence, where there is room for one. */
+function brief(sentence: string): string {
+  return sentence.split(/(?<=\.)\s/u, 1)[0]!.replace(/\.$/, "");
+}
+
 export interface DeliveredMessage {
   to: readonly string[];
   message_mode: string;
@@ -108,12 +182,23 @@ export interface DeliveredMessage {
   dst_group_id?: unknown;
   dst_group_title?: unknown;
   dst_to?: unknown;
+  /** Of a message to or from another instance, with the names of then. */
+  dst_instance_id?: unknown;
+  dst_instance_name?: unknown;
+  dst_actor_titles?: unknown;
+  src_instance_id?: unknown;
+  src_instance_name?: unknown;
+  src_group_title?: unknown;
 }
 
 /** Whom the states speak of: recipients here, or the other Group and the recipients there. */
 function addressees(message: DeliveredMessage, name: (recipient: string) => string): Map<string, string> {
   const named = new Map<string, string>();
-  if (typeof message.dst_group_id === "string") {
+  if (typeof message.dst_instance_id === "string") {
+    const { dst_instance_id, dst_actor_titles, dst_to } = message;
+    for (const to of Array.isArray(dst_to) ? dst_to.map(String) : [])
+      named.set(`connect:${dst_instance_id}::${to}`, remoteName(to, dst_actor_titles));
+  } else if (typeof message.dst_group_id === "string") {
     const { dst_group_id, dst_group_title, dst_to } = message;
     named.set(dst_group_id, typeof dst_group_title === "string" ? dst_group_title : "the other Group");
     for (const to of Array.isArray(dst_to) ? dst_to : [])
@@ -133,6 +218,29 @@ export function deliveries(
   name: (recipient: string) => string,
 ): RecipientDelivery[] {
   const mail = message.message_mode === "mail";
+  return [...propagation(status, message), ...recipientsOf(status, message, name, mail)];
+}
+
+/** The way between the instances, which is one for all recipients. */
+function propagation(status: MessageStatus, message: DeliveredMessage): RecipientDelivery[] {
+  const { connect_delivery, connect_cancellation } = status;
+  const there =
+    typeof message.dst_instance_id === "string"
+      ? placeOf(message.dst_group_title, message.dst_instance_name)
+      : placeOf(message.src_group_title, message.src_instance_name);
+  const words = [
+    connect_delivery === null ? null : connectWord(there, connect_delivery),
+    connect_cancellation === null ? null : withdrawalWord(there, connect_cancellation),
+  ].filter((word) => word !== null);
+  return words.length === 0 ? [] : [{ recipient: "", who: there, words, again: "no" }];
+}
+
+function recipientsOf(
+  status: MessageStatus,
+  message: DeliveredMessage,
+  name: (recipient: string) => string,
+  mail: boolean,
+): RecipientDelivery[] {
   return [...addressees(message, name)].map(([recipient, who]) => {
     const words: DeliveryWord[] = [];
     const delivery = status.delivery_status[recipient];

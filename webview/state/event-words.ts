@@ -1,6 +1,8 @@
 /** Everything in a ledger that isn't a message, as one calm sentence. */
 import type { LedgerEvent } from "../../shared/events.ts";
 import type { IconName } from "../icons.ts";
+import { shownText } from "./foreign-text.ts";
+import { placeOf, remoteName } from "./parties.ts";
 
 export interface EventWords {
   icon: IconName;
@@ -17,6 +19,20 @@ function field(event: LedgerEvent, ...names: string[]): string {
 
 function list(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((entry) => typeof entry === "string") : [];
+}
+
+/** Who withdrew it at another instance, by the names of then; null for somebody here. */
+function withdrawnBy({ by, data }: LedgerEvent): string | null {
+  if (!by.startsWith("connect:")) return null;
+  const control = data["connect_cancel"] as { sender?: ConnectEnd; source?: ConnectEnd } | undefined;
+  const { id = "", title = "" } = control?.sender ?? {};
+  const where = placeOf(control?.source?.title, undefined);
+  return `${remoteName(id, { [id]: title })}${where === "" ? "" : ` of ${where}`}`;
+}
+
+interface ConnectEnd {
+  id?: string;
+  title?: string;
 }
 
 /** `name` gives the shown name of an Actor id, `user` or `system`. */
@@ -63,9 +79,10 @@ export function eventWords(event: LedgerEvent, name: (id: string) => string): Ev
       return { icon: "debug-restart", text: `${actor} was restarted; its token is new` };
     case "chat.reply_request.cancelled": {
       const names = list(event.data["recipients"]).map(name);
+      const by = withdrawnBy(event) ?? who;
       return {
         icon: "circle-slash",
-        text: `${who} cancelled the reply request${names.length === 0 ? "" : ` to ${names.join(", ")}`}`,
+        text: `${by} cancelled the reply request${names.length === 0 ? "" : ` to ${names.join(", ")}`}`,
       };
     }
     case "system.notify": {
@@ -73,11 +90,9 @@ export function eventWords(event: LedgerEvent, name: (id: string) => string): Ev
       const title = field(event, "title");
       // Its text speaks to the Actor that it was written to.
       if (told !== "" && told !== "user")
-        return { icon: "info", text: `${name(told)} was reminded: ${title}` };
-      return {
-        icon: "info",
-        text: [title, field(event, "message")].filter((part) => part !== "").join(": "),
-      };
+        return { icon: "info", text: `${name(told)} was reminded: ${shownText(title)}` };
+      const words = [title, field(event, "message")].filter((part) => part !== "").join(": ");
+      return { icon: "info", text: shownText(words) };
     }
     case "chat.cross_group_receipt":
       return { icon: "references", text: "A message to another Group was taken" };

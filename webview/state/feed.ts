@@ -336,6 +336,8 @@ function settled(status: MessageStatus | undefined): boolean {
   return (
     deliveries.every((delivery) => delivery.state === "read" || delivery.state === "accepted") &&
     Object.values(status.read_status).every((read) => read) &&
-    Object.values(status.obligation_status).every((obligation) => obligation.state !== "open")
+    Object.values(status.obligation_status).every((obligation) => obligation.state !== "open") &&
+    status.connect_delivery?.state !== "queued" &&
+    status.connect_cancellation?.state !== "queued"
   );
 }

@@ -7,6 +7,8 @@ import type { Group } from "../../shared/model.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { Host } from "../host.ts";
 import { actorName } from "./actor-words.ts";
+import { shownName } from "./foreign-text.ts";
+import { remoteName } from "./parties.ts";
 import { Store } from "./store.ts";
 
 export class OpenGroup extends Store {
@@ -62,14 +64,16 @@ export class OpenGroup extends Store {
     if (isNew) this.changed();
   }
 
-  /** The shown name of `user`, `system`, an Actor id, or a sender of another Group. */
+  /** The shown name of `user`, `system`, an Actor id, or a sender of another Group or instance. */
   name(id: string): string {
     if (id === "user") return "you";
     if (id === "system") return "system";
     const actor = this.actors.find((candidate) => candidate.id === id);
     if (actor !== undefined) return actorName(actor);
     const separator = id.indexOf("::");
-    return separator < 0 ? id : id.slice(separator + 2) === "user" ? "you" : id.slice(separator + 2);
+    const there = separator < 0 ? null : id.slice(separator + 2);
+    if (id.startsWith("connect:")) return there === null ? "another instance" : remoteName(there, undefined);
+    return there === null ? shownName(id) : there === "user" ? "you" : shownName(there);
   }
 
   async #read(): Promise<void> {

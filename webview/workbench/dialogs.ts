@@ -3,6 +3,7 @@ import { HostError } from "../host.ts";
 
 const DIALOGS: Readonly<Record<string, () => Promise<unknown>>> = {
   "create-group": () => import("../elements/create-group-dialog.ts"),
+  connections: () => import("../elements/connections-dialog.ts"),
   "group-settings": () => import("../elements/group-settings-dialog.ts"),
   "add-actor": () => import("../elements/actor-dialog.ts"),
   "edit-actor": () => import("../elements/actor-dialog.ts"),

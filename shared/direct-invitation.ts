@@ -1,0 +1,69 @@
+/**
+ * What people compare before a Direct connection is made: what an invitation says about itself, and the six words. Without the wire's
+ * schemas, which would make every command and page start slower; the daemon checks an invitation before anything is done with it.
+ */
+import { base58 } from "@scure/base";
+import { DIRECT } from "./names.ts";
+import type { DirectRelation } from "./operations/direct.ts";
+import { fromBase64Url, toBase64 } from "./wire/base64.ts";
+import type { DirectEndpoint } from "./wire/direct.ts";
+import { directFingerprint } from "./wire/fingerprint.ts";
+
+/** Claims of whoever made the invitation. */
+export interface InvitationClaims {
+  id: string;
+  /** Where it will be dialled. */
+  address: string;
+  expires_at: string;
+  host: Pick<DirectEndpoint, "name" | "instance_id" | "title" | "group_id" | "public_key">;
+}
+
+export type Sha256 = (bytes: Uint8Array) => Uint8Array;
+
+const END_FIELDS = ["name", "instance_id", "title", "group_id", "public_key"] as const;
+/** Multihash and protobuf head in front of the key in an instance id (ID-022). */
+const KEY_OFFSET = 6;
+
+/** Null for what can't be an invitation. White space around it doesn't count. */
+export function invitationClaims(text: string): InvitationClaims | null {
+  const trimmed = text.trim();
+  if (!trimmed.startsWith(DIRECT.invitationPrefix)) return null;
+  const bytes = fromBase64Url(trimmed.slice(DIRECT.invitationPrefix.length));
+  if (bytes === null) return null;
+  try {
+    const claims = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)) as InvitationClaims;
+    const { id, address, expires_at, host } = claims;
+    const shown: unknown[] = [id, address, expires_at, ...END_FIELDS.map((name) => host[name])];
+    return shown.every((value) => typeof value === "string") ? claims : null;
+  } catch {
+    return null;
+  }
+}
+
+/** The words that the host of an invitation will see when the instance `joiner` uses it. */
+export function invitationWords(sha256: Sha256, { id, host }: InvitationClaims, joiner: string): string[] {
+  return directFingerprint(sha256, {
+    connection_id: id,
+    host_public_key: host.public_key,
+    joiner_public_key: keyOf(joiner),
+  });
+}
+
+/** The words of a relation that somebody has come to; null before that. */
+export function relationWords(
+  sha256: Sha256,
+  { id, local, remote, initiated }: Pick<DirectRelation, "id" | "local" | "remote" | "initiated">,
+): string[] | null {
+  if (remote === null) return null;
+  const [host, joiner] = initiated ? [remote, local] : [local, remote];
+  return directFingerprint(sha256, {
+    connection_id: id,
+    host_public_key: host.public_key,
+    joiner_public_key: joiner.public_key,
+  });
+}
+
+/** Base64 of the key that an instance id carries. */
+function keyOf(instance_id: string): string {
+  return toBase64(base58.decode(instance_id).subarray(KEY_OFFSET));
+}

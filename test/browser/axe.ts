@@ -1,0 +1,26 @@
+/** What axe-core finds in a page. */
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { Page } from "playwright-core";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+interface Violation {
+  id: string;
+  help: string;
+  nodes: { target: unknown; failureSummary?: string }[];
+}
+
+/** Rules of WCAG 2.2 A and AA and the best practices, over the whole page. */
+export async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(AXE);
+  const found = await page.evaluate(async () => {
+    const { axe } = globalThis as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } };
+    return (await axe.run()).violations;
+  });
+  return found.flatMap((violation) =>
+    violation.nodes.map(
+      (node) => `${violation.id}: ${JSON.stringify(node.target)} ${node.failureSummary ?? violation.help}`,
+    ),
+  );
+}

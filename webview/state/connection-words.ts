@@ -1,0 +1,127 @@
+/** What a Direct connection's row says: its state, what that means, what can be done, and what that does. Pure. */
+import { directStateWords } from "../../shared/direct-words.ts";
+import type { DirectRelation } from "../../shared/operations/direct.ts";
+import type { IconName } from "../icons.ts";
+import type { Tone } from "./delivery-words.ts";
+import { shownName } from "./foreign-text.ts";
+
+export interface ConnectionWords {
+  icon: IconName;
+  word: string;
+  tone: Tone;
+  /** What it means now, or what to do. */
+  sentence: string;
+}
+
+/** An action that can't be taken back, and its consequences. */
+export interface Ending {
+  operation: "connect_direct_revoke" | "connect_direct_remove";
+  /** On the button that asks. */
+  ask: string;
+  /** On the button that does it. */
+  act: string;
+  consequences: string;
+}
+
+/** "Lab at office", as the other side calls itself. */
+export function peerName({ remote }: Pick<DirectRelation, "remote">): string {
+  return remote === null ? "nobody yet" : `${shownName(remote.title)} at ${shownName(remote.name)}`;
+}
+
+/** The time for approval runs, and somebody here has to compare words. */
+export function awaitsApproval({ state, remote, initiated, expired }: DirectRelation): boolean {
+  return state === "pending" && remote !== null && !initiated && !expired;
+}
+
+export function isPast({ state }: Pick<DirectRelation, "state">): boolean {
+  return state === "revoked" || state === "expired";
+}
+
+const LOOKS: Readonly<Record<string, { icon: IconName; tone: Tone }>> = {
+  online: { icon: "pass", tone: "good" },
+  "active but offline": { icon: "circle-outline", tone: "attention" },
+  "pending approval": { icon: "clock", tone: "attention" },
+  "checking approval": { icon: "sync", tone: "attention" },
+  expired: { icon: "history", tone: "quiet" },
+  revoked: { icon: "circle-slash", tone: "quiet" },
+};
+
+export function connectionWords(relation: DirectRelation): ConnectionWords {
+  const word = directStateWords(relation);
+  const { icon, tone } = LOOKS[word] ?? { icon: "question", tone: "quiet" };
+  return { icon, tone, word, sentence: sentenceOf(relation, word) };
+}
+
+function sentenceOf(relation: DirectRelation, word: string): string {
+  const { state, initiated, current, remote } = relation;
+  if (!current && !isPast(relation))
+    return "This Group or this instance was replaced since: nothing goes through it any more. End it and connect anew.";
+  switch (word) {
+    case "online":
+      return "Both Groups can write to each other now.";
+    case "active but offline":
+      return initiated
+        ? "Dialled every 5 seconds. Messages wait for up to 15 minutes."
+        : "The other side dials. Messages wait for up to 15 minutes.";
+    case "checking approval":
+      return "The time for approval is over; the other side hasn’t said yet what it decided. Asked once per minute.";
+    case "pending approval":
+      if (state === "invited" || remote === null) return "The invitation is out; nobody has used it yet.";
+      return initiated
+        ? "The other side has to approve. Its person sees the same six words."
+        : "Somebody used the invitation. Compare the six words before you approve.";
+    case "expired":
+      return "Nobody approved in time. A new invitation is needed.";
+    default:
+      return "Ended for good. Messages that arrived stay. A new invitation is needed to connect again.";
+  }
+}
+
+/** What can go wrong on the way, and what helps; the error itself is the daemon's sentence. */
+export function remedyFor({ initiated, error }: Pick<DirectRelation, "initiated" | "error">): string | null {
+  if (error === null) return null;
+  return initiated
+    ? "Is the other side’s svc running and listening, and does a router or firewall let its address through? It is dialled again by itself."
+    : "The other side dials again by itself. If this stays, ask its person what is shown there.";
+}
+
+/** What ends the connection where it stands. */
+export function endingOf(relation: DirectRelation): Ending {
+  const { state, initiated, remote } = relation;
+  const who = peerName(relation);
+  if (isPast(relation)) {
+    return {
+      operation: "connect_direct_remove",
+      ask: "Remove…",
+      act: "Remove it",
+      consequences:
+        "The connection goes from this list, with the names and keys of the other side. Messages that arrived stay in the Group; they can’t be answered any more.",
+    };
+  }
+  const revoke = { operation: "connect_direct_revoke" } as const;
+  if (state === "invited" || remote === null) {
+    return {
+      ...revoke,
+      ask: "Withdraw…",
+      act: "Withdraw the invitation",
+      consequences: "Whoever has the invitation can’t use it any more. Another one can be made at any time.",
+    };
+  }
+  if (state === "pending" && !initiated) {
+    return {
+      ...revoke,
+      ask: "Refuse…",
+      act: "Refuse for good",
+      consequences: `${who} isn’t connected, and the invitation can’t be used again.`,
+    };
+  }
+  const there = initiated
+    ? "The other side isn’t told: there it looks as if you were offline, until its person revokes it too."
+    : "The other side learns it as soon as it dials.";
+  return {
+    ...revoke,
+    ask: state === "pending" ? "Withdraw…" : "Revoke…",
+    act: state === "pending" ? "Stop asking" : "Revoke for good",
+    consequences: `Ends the connection with ${who} for good. What waits to be sent fails, what is under way may stay unconfirmed, and what arrived stays. ${there} To connect again needs a new invitation.`,
+  };
+}

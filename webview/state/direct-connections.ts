@@ -1,0 +1,65 @@
+/** Direct connections of one Group as the daemon has them, asked for again and again while somebody looks. */
+import type { ResultOf } from "../../shared/operations/registry.ts";
+import { type Host, HostError } from "../host.ts";
+import { Store } from "./store.ts";
+
+export type DirectStatus = ResultOf<"connect_direct_status">;
+
+const EVERY_MS = 1500;
+
+export class DirectConnections extends Store {
+  readonly #host: Pick<Host, "call">;
+  readonly #groupId: string;
+  status: DirectStatus | null = null;
+  /** This instance's id; null until it is known. */
+  instanceId: string | null = null;
+  /** Why what is shown may be old. */
+  failure: string | null = null;
+  #timer: ReturnType<typeof setTimeout> | null = null;
+  #closed = false;
+
+  constructor(host: Pick<Host, "call">, groupId: string) {
+    super();
+    this.#host = host;
+    this.#groupId = groupId;
+  }
+
+  open(): void {
+    this.#closed = false;
+    void this.#poll();
+  }
+
+  close(): void {
+    this.#closed = true;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+  }
+
+  /** Asks now, after a change. */
+  async refresh(): Promise<void> {
+    const before = this.#shown();
+    try {
+      this.instanceId ??= (await this.#host.call("daemon_status", {})).instance_id;
+      this.status = await this.#host.call("connect_direct_status", { group_id: this.#groupId });
+      this.failure = null;
+    } catch (error) {
+      this.failure = error instanceof HostError ? error.message : String(error);
+    }
+    if (!this.#closed && before !== this.#shown()) this.changed();
+  }
+
+  async #poll(): Promise<void> {
+    await this.refresh();
+    if (this.#closed) return;
+    this.#timer = setTimeout(() => void this.#poll(), EVERY_MS);
+  }
+
+  /** Everything but the time of the daemon's last look, so that nothing is drawn anew for nothing. */
+  #shown(): string {
+    const runtime = this.status?.runtime ?? null;
+    return JSON.stringify([
+      this.status === null ? null : { ...this.status, runtime: runtime && { ...runtime, checked_at: "" } },
+      this.instanceId,
+      this.failure,
+    ]);
+  }
+}

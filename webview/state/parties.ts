@@ -1,0 +1,63 @@
+/** Who wrote a message and to whom, by the names that are shown. Of other instances these are snapshots: what they were called then. */
+import type { ChatMessage, LedgerEvent } from "../../shared/events.ts";
+import { shownName } from "./foreign-text.ts";
+
+/** The person of another instance's Group, who has no name there. */
+const PERSON = "person";
+
+export interface Parties {
+  sender: string;
+  recipients: string[];
+  /** The other Group, where the message came from or went to one: "Lab at office". */
+  from: string | null;
+  to: string | null;
+}
+
+function text(value: unknown): string {
+  return typeof value === "string" ? shownName(value) : "";
+}
+
+/** "Lab at office". */
+export function placeOf(title: unknown, instance: unknown): string {
+  const at = text(instance);
+  const group = text(title);
+  return at === "" ? group : `${group === "" ? "a Group" : group} at ${at}`;
+}
+
+/** The name of a recipient at another instance; the id where there is none (MSG-034). */
+export function remoteName(id: string, titles: unknown): string {
+  if (id === "user") return PERSON;
+  const title = (titles as Record<string, unknown> | undefined)?.[id];
+  return typeof title === "string" && title !== "" ? shownName(title) : shownName(id);
+}
+
+export function isFromElsewhere(event: Pick<LedgerEvent, "data">): boolean {
+  return typeof event.data["src_instance_id"] === "string";
+}
+
+/** `name` gives the shown name of somebody here. */
+export function partiesOf(event: Pick<LedgerEvent, "by" | "data">, name: (id: string) => string): Parties {
+  const message = event.data as ChatMessage;
+  const { dst_instance_id, dst_group_title, dst_to, src_group_title } = message;
+  const parties: Parties = {
+    sender: message.sender_title === "" ? name(event.by) : shownName(message.sender_title),
+    recipients: message.to.map((id) => name(id)),
+    from: src_group_title === undefined ? null : placeOf(src_group_title, message["src_instance_name"]),
+    to: null,
+  };
+  if (event.by === "user") parties.sender = name("user");
+  if (isFromElsewhere(event) && message.source_user_id === "user") parties.sender = PERSON;
+  if (typeof dst_instance_id === "string") {
+    parties.recipients = (dst_to ?? []).map((id) => remoteName(id, message["dst_actor_titles"]));
+    parties.to = placeOf(dst_group_title, message["dst_instance_name"]);
+  } else if (typeof dst_group_title === "string") {
+    parties.recipients = [];
+    parties.to = `${shownName(dst_group_title)} (another Group)`;
+  }
+  return parties;
+}
+
+/** "lead, reviewer · Lab at office" */
+export function addressOf({ recipients, to }: Parties): string {
+  return [recipients.join(", "), to ?? ""].filter((part) => part !== "").join(" · ");
+}
