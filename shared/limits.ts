@@ -80,6 +80,8 @@ export const LIMITS = {
     requestSeconds: 30,
     keepAliveSeconds: 65,
     connections: 4096,
+    /** Connections that may wait to be accepted; the kernel may keep this lower. */
+    waiting: 4096,
     /** Failed authentications per address and minute before 429. */
     authFailuresPerMinute: 20,
     sessionDays: 30,
@@ -99,7 +101,14 @@ export const LIMITS = {
   draft: { bytes: 128 * KiB },
   notices: { maxSeconds: 30 * 24 * 3600 },
   /** How long the socket client waits for an answer; longer than any wait of an operation. */
-  client: { callSeconds: 600, streamLineBytes: 4 * MiB, retryMillisecondsMax: 2000 },
+  client: {
+    callSeconds: 600,
+    streamLineBytes: 4 * MiB,
+    retryMillisecondsMax: 2000,
+    /** How long, and how often, a daemon is tried whose queue of connections is full. */
+    crowdedSeconds: 10,
+    crowdedPauseMilliseconds: 20,
+  },
   mcp: {
     toolListBytes: 16 * KiB,
     helpBytes: 4 * KiB,

@@ -3,6 +3,7 @@
  * library, so that short-lived commands start quickly; the daemon checks every input.
  */
 import { Agent, type ClientRequest, type IncomingMessage, request } from "node:http";
+import { setTimeout as delay } from "node:timers/promises";
 import type { ErrorBody } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { HEADERS, SOCKET_OPERATION_PREFIX } from "../../shared/names.ts";
@@ -25,7 +26,10 @@ const CONNECTION_ERRORS = new Set([
   "EACCES",
   "ENOTSOCK",
   "EPROTOTYPE",
+  "EAGAIN",
 ]);
+const { crowdedSeconds, crowdedPauseMilliseconds } = LIMITS.client;
+const CROWDED_TRIES = (crowdedSeconds * 1000) / crowdedPauseMilliseconds;
 
 /** What of an error's cause may be told. */
 function codeOf(error: unknown): string {
@@ -117,6 +121,7 @@ export class DaemonClient {
     body: Buffer | null,
     options: CallOptions,
     keepAlive: boolean,
+    crowded = 0,
   ): Promise<IncomingMessage> {
     options.signal?.throwIfAborted();
     const { socketPath, key } = findEndpoint(this.home);
@@ -151,6 +156,11 @@ export class DaemonClient {
       const code = codeOf(error);
       if (sent?.reusedSocket && (code === "ECONNRESET" || code === "EPIPE"))
         return this.#send(method, path, headers, body, options, keepAlive);
+      // A local socket whose queue is full refuses at once where TCP would wait: nothing was sent yet.
+      if (code === "EAGAIN" && crowded < CROWDED_TRIES) {
+        await delay(crowdedPauseMilliseconds, undefined, { signal: options.signal });
+        return this.#send(method, path, headers, body, options, keepAlive, crowded + 1);
+      }
       const reason = CONNECTION_ERRORS.has(code) ? code : error instanceof Error ? error.message : code;
       throw new DaemonUnreachable(this.home, reason, error);
     }

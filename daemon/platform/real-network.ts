@@ -2,11 +2,12 @@
 import { once } from "node:events";
 import { connect, type Server, type Socket } from "node:net";
 import { networkInterfaces } from "node:os";
+import { LIMITS } from "../../shared/limits.ts";
 import type { Address, Network, NetworkInterface } from "./network.ts";
 
 export class RealNetwork implements Network {
   async listen(server: Server, address: Address): Promise<Address> {
-    server.listen(address);
+    server.listen({ ...address, backlog: LIMITS.http.waiting });
     await once(server, "listening");
     const bound = server.address();
     if (bound === null) throw new Error("the server closed while it began to listen");

@@ -110,12 +110,16 @@ describe("Workbench: terminals", () => {
     );
     await pane(page, "ann").locator('[aria-label^="Search"]').first().click();
     await page.locator('[aria-label="Search in the terminal of ann"]').fill("line-4");
-    await page.keyboard.press("Enter");
-    await pane(page, "ann").locator('[aria-label^="Copy"]').click();
-    await until(
-      "the copy",
-      async () => (await page.evaluate(() => navigator.clipboard.readText())) === "line-4",
-    );
+    let copied = "";
+    // What is found stops being selected when the shell draws its line anew after the drawer's last step.
+    await until("the copy", async () => {
+      await page.locator('[aria-label="Search in the terminal of ann"]').press("Enter");
+      await pane(page, "ann").locator('[aria-label^="Copy"]').click();
+      copied = await page.evaluate(() => navigator.clipboard.readText());
+      return copied === "line-4";
+    }).catch((error: unknown) => {
+      throw new Error(`copied: ${copied}`, { cause: error });
+    });
     await page.locator('[aria-label="Search in the terminal of ann"]').fill("nowhere");
     await pane(page, "ann").locator("[role=status]", { hasText: "not found" }).waitFor();
   });

@@ -69,7 +69,7 @@ export class Lifecycles {
 
   async #send(client: DaemonClient, group: ShortGroup): Promise<void> {
     group.unanswered = 1;
-    const text = "x".repeat(this.#seeded.below(3000));
+    const text = "x".repeat(1 + this.#seeded.below(3000));
     const { event } = await client.result("send", { group_id: group.group_id!, to: ["user"], text });
     group.messages.push(event.id);
     group.unanswered = 0;

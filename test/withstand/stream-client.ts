@@ -8,13 +8,16 @@ export class StreamClient {
   #head = "";
   #begun = false;
   #closed = false;
+  #failure: string | null = null;
   #resume: string | null = null;
 
   /** Opens the stream; `headers` carry the credential. With `reads` false nothing is taken from the socket before `read` is called. */
   constructor(target: NetConnectOpts, path: string, headers: Record<string, string>, reads: boolean) {
     const fields = Object.entries({ host: "localhost", accept: "text/event-stream", ...headers });
     this.#socket = connect(target);
-    this.#socket.on("error", () => undefined);
+    this.#socket.on("error", ({ message }) => {
+      this.#failure = message;
+    });
     this.#socket.on("close", () => {
       this.#closed = true;
     });
@@ -37,6 +40,11 @@ export class StreamClient {
 
   get isClosed(): boolean {
     return this.#closed;
+  }
+
+  /** What the socket failed with; null when it didn't. */
+  get failure(): string | null {
+    return this.#failure;
   }
 
   /** What the stream said before it closed a client that was too slow: the event to resume after; null while it said nothing. */
