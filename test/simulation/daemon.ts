@@ -33,7 +33,7 @@ export const USER: Caller = { kind: "user", by: "user", via: "socket", token_id:
 /** What stands between the rooms and the world, to plant a fault. */
 export interface Plants {
   files?: (files: Files) => Files;
-  receiver?: (receiver: PeerReceiver, run: Run) => PeerReceiver;
+  receiver?: (receiver: PeerReceiver) => PeerReceiver;
 }
 
 /** How an operation ended: with nobody there to tell, when the daemon was killed meanwhile. */
@@ -70,6 +70,8 @@ export class Run implements Host {
   }
 }
 
+/** With what a connection may hold it up before it ends, less than the 90 s after which nothing is under way any more. */
+const LATE_MS = 30_000;
 /** Calls that may want room on the disk. */
 const GROWING: ReadonlySet<Call["name"]> = new Set(["create", "mkdir", "write", "sync"]);
 
@@ -91,6 +93,8 @@ export class SimulatedDaemon {
   diskFailures = 0;
   /** How often a sync takes its time. */
   slowSyncs = 0.02;
+  /** How often a request comes late, and again. */
+  copies = 0;
   runs = 0;
   readonly log: string[] = [];
 
@@ -145,7 +149,8 @@ export class SimulatedDaemon {
       if (run.isOver) return;
       run.rooms = rooms;
       await rooms.direct.start();
-      if (!run.isOver) rooms.connect.start();
+      if (run.isOver) return;
+      rooms.connect.start();
     } catch (error) {
       if (run.isOver) return;
       this.end("power");
@@ -230,6 +235,25 @@ export class SimulatedDaemon {
     return { kind: "refused", refusal: outcome.refusal };
   }
 
+  /** Requests overtake each other on their way, and some come twice, the second time perhaps to a later run. */
+  #late(receiver: PeerReceiver): PeerReceiver {
+    const later = (): Promise<void> =>
+      new Promise((resolve) => void this.world.after(this.#chance.duration(1, LATE_MS), resolve));
+    return {
+      receive: async (request, arrival) => {
+        if (this.#chance.happens(this.copies)) {
+          const again = async (): Promise<void> => {
+            await later();
+            await this.rooms?.receiver.receive(request, arrival).catch(() => undefined);
+          };
+          if (this.#chance.happens(0.7)) void again();
+          if (this.#chance.happens(0.7)) await later();
+        }
+        return receiver.receive(request, arrival);
+      },
+    };
+  }
+
   async #open(run: Run): Promise<Rooms> {
     const { clock } = run;
     const files = this.#plants.files?.(run.files) ?? run.files;
@@ -286,7 +310,7 @@ export class SimulatedDaemon {
       hostname: `machine-${this.name}`,
       interfaces: () => [{ name: "eth0", address: machineAddress(this.name), internal: false }],
       findGroup: (group_id) => registry.find(group_id)?.record ?? null,
-      receiver: this.#plants.receiver?.(receiver, run) ?? receiver,
+      receiver: this.#late(this.#plants.receiver?.(receiver) ?? receiver),
     });
     connect.add(direct.authority, direct.transport);
     registry.onGone((group_id) => direct.retireGroup(group_id));

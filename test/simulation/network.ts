@@ -189,18 +189,13 @@ export class SimulatedNetwork {
     for (const end of this.#ends) end.healed();
   }
 
-  healAll(): void {
-    this.#cuts.clear();
-    for (const end of this.#ends) end.healed();
-  }
-
   /** A connection that swallows what one end sends; says whose, or null when there is none. */
-  swallow(): string | null {
+  swallow(): [from: string, to: string] | null {
     const ends = [...this.#ends].filter((end) => !end.isSwallowing && !end.host.isOver);
     if (ends.length === 0) return null;
     const end = this.chance.one(ends);
     end.isSwallowing = true;
-    return `${end.host.machine} to ${end.other.host.machine}`;
+    return [end.host.machine, end.other.host.machine];
   }
 
   /** All swallowing connections end. */

@@ -3,6 +3,7 @@ import type { LedgerEvent } from "../../shared/events.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { uuidKey } from "../../shared/wire/fields.ts";
 import type { SimulatedDaemon } from "./daemon.ts";
+import { type Health, wayOf } from "./health.ts";
 import type { World } from "./world.ts";
 
 export interface Violation {
@@ -14,12 +15,6 @@ interface GroupEnd {
   instance_id: string;
   group_id: string;
   generation: string;
-}
-
-/** What the two sides of a Direct connection agreed to connect. */
-export interface Connection {
-  host: GroupEnd;
-  joiner: GroupEnd;
 }
 
 type Status = "sent" | "failed" | "unconfirmed";
@@ -58,6 +53,11 @@ interface Watched {
   run: object | null;
 }
 
+const MINUTE = 60_000;
+const LOOK_MS = 20_000;
+/** Detecting a dead channel, the longest backoff, and as much again. */
+const STARVED_MS = 4 * MINUTE;
+
 type Data = Record<string, unknown>;
 
 export class Oracle {
@@ -65,19 +65,25 @@ export class Oracle {
   readonly #daemons: readonly SimulatedDaemon[];
   readonly violations: Violation[] = [];
   readonly deliveries = new Map<string, Delivery>();
-  readonly connections = new Map<string, Connection>();
+  /** What Direct connections connect. */
+  readonly #connections = new Map<string, GroupEnd[]>();
+  /** Those that haven't ended. */
+  readonly #open = new Map<string, Delivery>();
   readonly #watched = new Map<string, Watched>();
   readonly #receipts = new Set<string>();
   /** Deliveries whose target has said in its ledger that they never came. */
   readonly #keptOut = new Set<string>();
   /** By the sender's key: the delivery that it was answered with. */
   readonly #byClient = new Map<string, string>();
-  /** Group generations that were reset or deleted, or are about to be. */
-  readonly gone = new Set<string>();
+  /** By Group: its generation now, and those before. */
+  readonly #generations = new Map<string, { now: string; before: Set<string> }>();
+  readonly #health: Health;
+  #starvationDue = 0;
 
-  constructor(world: World, daemons: readonly SimulatedDaemon[]) {
+  constructor(world: World, daemons: readonly SimulatedDaemon[], health: Health) {
     this.#world = world;
     this.#daemons = daemons;
+    this.#health = health;
   }
 
   violate(invariant: string, what: string): void {
@@ -91,6 +97,7 @@ export class Oracle {
       const { run } = daemon;
       if (run === null || run.rooms === null) continue;
       for (const { group_id, record, ledger } of run.rooms.registry.list()) {
+        this.#follow(daemon, group_id, record.generation);
         const watched = this.#watch(daemon, group_id, record.generation);
         if (watched.run === run && ledger.count === watched.ids.length) continue;
         if (watched.run !== run) {
@@ -104,6 +111,42 @@ export class Oracle {
       }
       this.#checkBounds(daemon);
     }
+    if (this.#world.time < this.#starvationDue) return;
+    this.#starvationDue = this.#world.time + LOOK_MS;
+    this.#checkStarvation();
+  }
+
+  /** A Group that was reset stays reset. */
+  #follow(daemon: SimulatedDaemon, group_id: string, generation: string): void {
+    const known = this.#generations.get(group_id);
+    if (known === undefined) this.#generations.set(group_id, { now: generation, before: new Set() });
+    else if (known.now !== generation) {
+      if (known.before.has(generation))
+        this.violate(
+          "what was recorded stays",
+          `${group_id} on ${daemon.name} is again what it was before a reset`,
+        );
+      known.before.add(known.now);
+      known.now = generation;
+    }
+  }
+
+  /** What waits for a peer that has been well for long has ended. */
+  #checkStarvation(): void {
+    for (const { id, kind, status, since, source, target, connection_id } of this.#open.values()) {
+      if (kind === "cancel" || status !== null || this.#world.time - since < STARVED_MS) continue;
+      const one = this.#daemons.find(({ instance_id }) => instance_id === source.instance_id)!;
+      const other = this.#daemons.find(({ instance_id }) => instance_id === target.instance_id)!;
+      const well = this.#health.since(one.name, other.name, wayOf(one.name, other.name));
+      if (well === null || this.#world.time - well < STARVED_MS) continue;
+      if (!this.#isConnected(one, connection_id) || !this.#isConnected(other, connection_id)) continue;
+      this.violate("no healthy peer starves", `${short(id)} from ${one.name} to ${other.name}`);
+    }
+  }
+
+  #isConnected({ rooms }: SimulatedDaemon, connection_id: string): boolean {
+    const { relations = [] } = rooms?.direct.status(undefined) ?? {};
+    return relations.some(({ id, state, current }) => id === connection_id && state === "active" && current);
   }
 
   #watch(daemon: SimulatedDaemon, group_id: string, generation: string): Watched {
@@ -164,6 +207,7 @@ export class Oracle {
       since: this.#world.time,
     };
     this.deliveries.set(id, delivery);
+    this.#open.set(id, delivery);
     return delivery;
   }
 
@@ -193,9 +237,9 @@ export class Oracle {
     delivery.admitted = event.id;
     if (delivery.status === "failed") this.violate("failed implies that it never arrived", what);
     if (this.#keptOut.has(id)) this.violate("what is withdrawn isn't newly admitted", what);
-    const connection = this.connections.get(delivery.connection_id);
-    const ends = connection === undefined ? [] : [connection.host, connection.joiner];
-    const end = ends.find(({ instance_id }) => instance_id === daemon.instance_id);
+    const end = this.#connection(delivery.connection_id).find(
+      ({ instance_id }) => instance_id === daemon.instance_id,
+    );
     if (end?.group_id !== group_id || end.generation !== generation)
       this.violate("never to another generation", `${what}, of generation ${generation}`);
     const actors = daemon.rooms?.registry.find(group_id)?.record.actors ?? [];
@@ -242,13 +286,35 @@ export class Oracle {
       return;
     }
     delivery.status = status as Status;
+    this.#open.delete(id);
     delivery.endedAt = this.#world.time;
     this.#world.tell(`${what} is ${String(status)}`);
-    if (status === "sent" && delivery.admitted !== remote_event_id) {
+    // A target that was deleted in the same moment can't be asked any more.
+    const isThere = this.#connection(delivery.connection_id).some(
+      (end) =>
+        end.group_id === delivery.target.group_id && this.#daemons.some((one) => hasGeneration(one, end)),
+    );
+    if (
+      status === "sent" &&
+      delivery.admitted !== remote_event_id &&
+      (isThere || delivery.admitted !== null)
+    ) {
       this.violate("sent implies that it is recorded there", `${what}: ${String(delivery.admitted)}`);
     }
     if (status === "failed" && delivery.admitted !== null)
       this.violate("failed implies that it never arrived", what);
+  }
+
+  /** Both ends of a connection, as the side that joined has them; it has known both from the beginning. */
+  #connection(id: string): GroupEnd[] {
+    let ends = this.#connections.get(id);
+    if (ends !== undefined) return ends;
+    const relation = this.#daemons
+      .flatMap(({ rooms }) => rooms?.direct.status(undefined).relations ?? [])
+      .find((one) => one.id === id && one.remote !== null);
+    ends = relation === undefined ? [] : [relation.local, relation.remote!];
+    if (ends.length > 0) this.#connections.set(id, ends);
+    return ends;
   }
 
   /** LIM-035 to LIM-038. */
@@ -265,8 +331,11 @@ export class Oracle {
   async finish(lost: ReadonlySet<string>): Promise<void> {
     for (const delivery of this.deliveries.values()) {
       const daemon = this.#daemons.find(({ instance_id }) => instance_id === delivery.source.instance_id)!;
-      if (delivery.status !== null || lost.has(delivery.id) || this.gone.has(delivery.source.generation))
-        continue;
+      if (delivery.status !== null || lost.has(delivery.id)) continue;
+      // By a clock that was wrong when it was accepted its time isn't over.
+      if (delivery.deliver_before > this.#world.now + daemon.wall.offset) continue;
+      // With its Group its story ends.
+      if (this.#daemons.every((one) => !hasGeneration(one, delivery.source))) continue;
       this.violate(
         "everything accepted comes to an end",
         `${short(delivery.id)} of ${delivery.source.group_id} on ${daemon.name}, ${delivery.acknowledged ? "acknowledged" : "recorded"}`,
@@ -278,24 +347,27 @@ export class Oracle {
         this.violate("a daemon starts again", `${daemon.name}: ${daemon.log.at(-1)}`);
         continue;
       }
-      if (rooms.connect.outbox.size > 0)
-        this.violate(
-          "everything accepted comes to an end",
-          `${daemon.name} keeps ${rooms.connect.outbox.size} records`,
-        );
+      const now = this.#world.now + daemon.wall.offset;
+      const late = [...rooms.connect.outbox.entries()].filter(({ deliver_before }) => deliver_before < now);
+      if (late.length > 0)
+        this.violate("everything accepted comes to an end", `${daemon.name} keeps ${late.length} records`);
       for (const { group_id, ledger, record } of rooms.registry.list()) {
         const { problems } = await ledger.verify();
         for (const problem of problems)
           this.violate("the projections are the ledger's", `${daemon.name} ${problem}`);
-        await this.#checkStory(daemon, group_id, record.generation);
+        await this.#checkStory(daemon, { group_id, generation: record.generation }, lost);
       }
     }
   }
 
   /** What people are shown of their messages is what the receipts say. */
-  async #checkStory(daemon: SimulatedDaemon, group_id: string, generation: string): Promise<void> {
+  async #checkStory(
+    daemon: SimulatedDaemon,
+    { group_id, generation }: { group_id: string; generation: string },
+    lost: ReadonlySet<string>,
+  ): Promise<void> {
     const own = [...this.deliveries.values()].filter(
-      ({ source, kind }) => source.generation === generation && kind === "message",
+      ({ id, source, kind }) => source.generation === generation && kind === "message" && !lost.has(id),
     );
     for (let at = 0; at < own.length; at += 50) {
       const part = own.slice(at, at + 50);
@@ -306,12 +378,17 @@ export class Oracle {
         return;
       }
       for (const { id, status, source_event_id } of part) {
+        if (this.#open.has(id)) continue;
         const shown = outcome.result.statuses[source_event_id]?.connect_delivery?.state;
         if (shown !== (status ?? "unconfirmed"))
           this.violate("the ledger tells the same story", `${short(id)} is ${status} and shown as ${shown}`);
       }
     }
   }
+}
+
+function hasGeneration({ rooms }: SimulatedDaemon, { group_id, generation }: GroupEnd): boolean {
+  return rooms?.registry.find(group_id)?.record.generation === generation;
 }
 
 export function short(id: string): string {

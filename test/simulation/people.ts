@@ -1,35 +1,76 @@
 /** People and agents of a simulation: they connect Groups, write, answer, withdraw, replace Actors, and try again what wasn't answered. */
 import type { Caller } from "../../shared/operations/caller.ts";
-import type { ArgumentsOf } from "../../shared/operations/registry.ts";
+import type { ArgumentsOf, OperationName, ResultOf } from "../../shared/operations/registry.ts";
 import type { Chance } from "./chance.ts";
 import { type SimulatedDaemon, USER } from "./daemon.ts";
-import { type Oracle, short } from "./oracle.ts";
+import { type Health, wayOf } from "./health.ts";
+import { type Delivery, type Oracle, short } from "./oracle.ts";
 import type { World } from "./world.ts";
 
 const ACTORS = ["ann", "ben", "cat"];
 const CATALOG_MS = 130_000;
+const MINUTE = 60_000;
 
 interface Pair {
   one: SimulatedDaemon;
   other: SimulatedDaemon;
+  isConnecting: boolean;
 }
+
+interface Parts {
+  daemons: readonly SimulatedDaemon[];
+  oracle: Oracle;
+  health: Health;
+}
+
+/** What they do, by weight; each seed has its own habits. */
+const HABITS = {
+  send: 20,
+  burst: 1,
+  flood: 0.1,
+  files: 2,
+  answer: 6,
+  withdraw: 3,
+  chat: 2,
+  replaceActor: 1,
+  disableActor: 1,
+  resetGroup: 0.5,
+  deleteGroup: 0.3,
+  revoke: 0.5,
+  connect: 1,
+};
+
+/** A flood is more than a peer's share of the outbox. */
+const FLOOD = 140;
 
 export class People {
   readonly #world: World;
   readonly #chance: Chance;
   readonly #daemons: readonly SimulatedDaemon[];
   readonly #oracle: Oracle;
+  readonly #health: Health;
   readonly #pairs: Pair[] = [];
+  readonly #habits: Record<keyof typeof HABITS, number>;
+  /** Mean milliseconds between two deeds. */
+  readonly #pace: number;
   /** Each daemon's Group. */
-  readonly groups = new Map<SimulatedDaemon, string>();
+  readonly #groups = new Map<SimulatedDaemon, string>();
   #messages = 0;
   #end = 0;
 
-  constructor(world: World, chance: Chance, daemons: readonly SimulatedDaemon[], oracle: Oracle) {
+  constructor(world: World, chance: Chance, { daemons, oracle, health }: Parts) {
     this.#world = world;
     this.#chance = chance;
     this.#daemons = daemons;
     this.#oracle = oracle;
+    this.#health = health;
+    const likes = (weight: number): number => weight * chance.one([0, 0.5, 1, 1, 4]);
+    this.#habits = Object.fromEntries(
+      Object.entries(HABITS).map(([habit, weight]) => [habit, likes(weight)]),
+    ) as typeof HABITS;
+    this.#habits.send = HABITS.send;
+    this.#habits.connect = HABITS.connect;
+    this.#pace = chance.one([5000, 20_000, 60_000]);
   }
 
   /** Machines are set up and connected, without trouble. */
@@ -37,17 +78,14 @@ export class People {
     for (const [at, daemon] of this.#daemons.entries()) {
       await daemon.begin();
       await daemon.start();
-      const group = await this.#done(daemon, "group_create", { title: `Group ${daemon.name}` });
-      this.groups.set(daemon, group.group_id);
-      for (const actor_id of ACTORS) {
-        await this.#done(daemon, "actor_add", { group_id: group.group_id, actor_id });
-      }
+      await this.#newGroup(daemon);
       const listener = { bind: daemon.address, address: daemon.address };
-      await this.#done(daemon, "connect_direct_configure", { listener });
+      await this.#must(daemon, "connect_direct_configure", { listener });
       if (at === 0) continue;
-      this.#pairs.push({ one: this.#chance.one(this.#daemons.slice(0, at)), other: daemon });
+      const one = this.#chance.one(this.#daemons.slice(0, at));
+      this.#pairs.push({ one, other: daemon, isConnecting: false });
     }
-    for (const pair of this.#pairs) await this.connect(pair);
+    for (const pair of this.#pairs) await this.#connect(pair);
     await this.#wait(CATALOG_MS);
   }
 
@@ -57,41 +95,73 @@ export class People {
   }
 
   #next(): void {
-    this.#world.after(this.#chance.duration(50, 60_000), () => {
+    this.#world.after(this.#chance.duration(50, this.#pace * 5), () => {
       if (this.#world.time >= this.#end) return;
-      this.#act();
+      void this.#act();
       this.#next();
     });
   }
 
-  #act(): void {
+  async #act(): Promise<void> {
     const pair = this.#chance.one(this.#pairs);
     const [from, to] = this.#chance.happens(0.5) ? [pair.one, pair.other] : [pair.other, pair.one];
-    const number = this.#chance.happens(0.1) ? this.#chance.between(2, 12) : 1;
-    for (let sent = 0; sent < number; sent += 1) void this.#send(from, to);
+    const deed = this.#chance.weighted(this.#habits);
+    switch (deed) {
+      case "send":
+        return this.#send(from, to);
+      case "burst":
+      case "flood": {
+        const count = deed === "flood" ? FLOOD : this.#chance.between(2, 12);
+        await Promise.all(Array.from({ length: count }, () => this.#send(from, to)));
+        return;
+      }
+      case "files":
+        return this.#send(from, to, true);
+      case "answer":
+        return this.#answer(from);
+      case "withdraw":
+        return this.#withdraw(from);
+      case "chat":
+        return void (await from.call("send", { group_id: this.#groupOf(from), text: "hello" }));
+      case "replaceActor":
+        return this.#replaceActor(from);
+      case "disableActor":
+        return this.#disableActor(from);
+      case "resetGroup":
+        return this.#resetGroup(from);
+      case "deleteGroup":
+        return this.#deleteGroup(from);
+      case "revoke":
+        return this.#revoke(from);
+      case "connect":
+        return this.#connectAgain(pair);
+    }
   }
 
   /** Writes to the other side, again until somebody says that it is queued or refused. */
-  async #send(from: SimulatedDaemon, to: SimulatedDaemon): Promise<void> {
+  async #send(from: SimulatedDaemon, to: SimulatedDaemon, withFile = false): Promise<void> {
     this.#messages += 1;
     const client_id = `message-${this.#messages}`;
-    const group_id = this.groups.get(from)!;
+    const group_id = this.#groupOf(from);
     const message: ArgumentsOf<"connect_send"> = {
       group_id,
       instance_id: to.instance_id,
-      target_group_id: this.groups.get(to)!,
+      target_group_id: this.#groupOf(to),
       client_id,
       text: "x".repeat(this.#chance.duration(1, 2000)),
-      message_mode: this.#chance.weighted({ send: 2, request_reply: 1 }),
+      message_mode: this.#chance.weighted({ send: 2, request_reply: 2, mail: 1 }),
       to: this.#chance.happens(0.5) ? [] : [this.#chance.one(ACTORS)],
     };
+    if (withFile) {
+      const sha256 = await this.#upload(from, group_id);
+      if (sha256 === null) return;
+      message.attachments = [{ sha256, name: "a file" }];
+    }
     for (let attempt = 0; attempt < 5; attempt += 1) {
       const outcome = await from.call("connect_send", message, USER);
       if (outcome.kind === "done") {
-        const { source_event } = outcome.result;
-        this.#world.tell(
-          `${from.name} queues ${short(outcome.result.delivery_id)} for ${to.name} (${client_id})`,
-        );
+        const { source_event, delivery_id } = outcome.result;
+        this.#world.tell(`${from.name} queues ${short(delivery_id)} for ${to.name} (${client_id})`);
         this.#oracle.acknowledged(from, group_id, client_id, source_event);
         if (this.#chance.happens(0.9)) return;
       } else if (outcome.kind === "refused") {
@@ -102,25 +172,168 @@ export class People {
     }
   }
 
-  /** Invites, joins and approves. */
-  async connect({ one, other }: Pair): Promise<void> {
-    const host = { group_id: this.groups.get(one)! };
-    const joiner = { group_id: this.groups.get(other)! };
-    const { invitation } = await this.#done(one, "connect_direct_invite", host);
-    const { id } = await this.#done(other, "connect_direct_join", { ...joiner, invitation });
-    for (let attempt = 0; attempt < 20; attempt += 1) {
-      await this.#wait(1000);
-      const { relations } = await this.#done(one, "connect_direct_status", host);
-      if (relations.find((relation) => relation.id === id)?.state === "pending") break;
+  async #upload(daemon: SimulatedDaemon, group_id: string): Promise<string | null> {
+    const { rooms } = daemon;
+    if (rooms === null) return null;
+    const bytes = this.#chance.bytes(this.#chance.duration(1, 20_000));
+    try {
+      return (await rooms.messaging.upload(group_id, pieces(bytes), FILE)).sha256;
+    } catch {
+      return null;
     }
-    await this.#done(one, "connect_direct_approve", { ...host, id });
-    const end = (daemon: SimulatedDaemon, { group_id }: { group_id: string }) => ({
-      instance_id: daemon.instance_id,
-      group_id,
-      generation: daemon.rooms!.registry.get(group_id).record.generation,
+  }
+
+  /** Replies to something that came, or follows up what arrived. */
+  async #answer(daemon: SimulatedDaemon): Promise<void> {
+    const group_id = this.#groupOf(daemon);
+    const messages = this.#messagesOf(daemon);
+    if (messages.length === 0) return;
+    const { id, event_id } = this.#chance.one(messages);
+    this.#messages += 1;
+    const client_id = `reply-${this.#messages}`;
+    for (let attempt = 0; attempt < 3; attempt += 1) {
+      const outcome = await daemon.call("reply", { group_id, event_id, text: "indeed", client_id });
+      if (outcome.kind === "done") {
+        this.#world.tell(`${daemon.name} answers ${short(id)} (${client_id})`);
+        this.#oracle.acknowledged(daemon, group_id, client_id, outcome.result.event);
+        if (this.#chance.happens(0.9)) return;
+      } else if (outcome.kind === "refused" && !outcome.refusal.code.startsWith("storage")) return;
+      await this.#wait(this.#chance.duration(10, 30_000));
+    }
+  }
+
+  async #withdraw(daemon: SimulatedDaemon): Promise<void> {
+    const messages = this.#messagesOf(daemon);
+    if (messages.length === 0) return;
+    const { id, event_id } = this.#chance.one(messages.slice(-10));
+    const outcome = await daemon.call("reply_request_cancel", { group_id: this.#groupOf(daemon), event_id });
+    if (outcome.kind === "done") this.#world.tell(`${daemon.name} withdraws ${short(id)}`);
+  }
+
+  /** Messages between instances that the daemon's Group has, with their events there. */
+  #messagesOf(daemon: SimulatedDaemon): { id: string; event_id: string }[] {
+    const group_id = this.#groupOf(daemon);
+    const ledger = daemon.rooms?.registry.find(group_id)?.ledger;
+    if (ledger === undefined) return [];
+    const eventOf = ({ kind, source, target, source_event_id, admitted }: Delivery): string | null => {
+      if (kind !== "message") return null;
+      if (source.group_id === group_id) return source_event_id;
+      return target.group_id === group_id ? admitted : null;
+    };
+    return [...this.#oracle.deliveries.values()].flatMap((delivery) => {
+      const event_id = eventOf(delivery);
+      const isThere = event_id !== null && ledger.ordinalOf(event_id) !== undefined;
+      return isThere ? [{ id: delivery.id, event_id }] : [];
     });
-    this.#oracle.connections.set(id, { host: end(one, host), joiner: end(other, joiner) });
-    this.#world.tell(`${one.name} and ${other.name} are connected`);
+  }
+
+  async #replaceActor(daemon: SimulatedDaemon): Promise<void> {
+    const actor = { group_id: this.#groupOf(daemon), actor_id: this.#chance.one(ACTORS) };
+    this.#world.tell(`${daemon.name} replaces ${actor.actor_id}`);
+    await daemon.call("actor_remove", actor);
+    await this.#wait(this.#chance.duration(1, MINUTE));
+    await daemon.call("actor_add", actor);
+  }
+
+  async #disableActor(daemon: SimulatedDaemon): Promise<void> {
+    const actor = { group_id: this.#groupOf(daemon), actor_id: this.#chance.one(ACTORS) };
+    await daemon.call("actor_update", { ...actor, enabled: false });
+    await this.#wait(this.#chance.duration(1, 5 * MINUTE));
+    await daemon.call("actor_update", { ...actor, enabled: true });
+  }
+
+  async #resetGroup(daemon: SimulatedDaemon): Promise<void> {
+    const group_id = this.#groupOf(daemon);
+    this.#world.tell(`${daemon.name} resets its Group`);
+    await daemon.call("group_reset", { group_id, confirm: group_id });
+  }
+
+  async #deleteGroup(daemon: SimulatedDaemon): Promise<void> {
+    const group_id = this.#groupOf(daemon);
+    this.#world.tell(`${daemon.name} deletes its Group`);
+    const outcome = await daemon.call("group_delete", { group_id, confirm: group_id });
+    if (outcome.kind === "done") await this.#newGroup(daemon).catch(() => undefined);
+  }
+
+  async #newGroup(daemon: SimulatedDaemon): Promise<void> {
+    const group = await this.#must(daemon, "group_create", { title: `Group ${daemon.name}` });
+    this.#groups.set(daemon, group.group_id);
+    for (const actor_id of ACTORS) {
+      await this.#must(daemon, "actor_add", { group_id: group.group_id, actor_id });
+    }
+  }
+
+  async #revoke(daemon: SimulatedDaemon): Promise<void> {
+    const group_id = this.#groupOf(daemon);
+    const status = await daemon.call("connect_direct_status", { group_id });
+    if (status.kind !== "done" || status.result.relations.length === 0) return;
+    const { id } = this.#chance.one(status.result.relations);
+    this.#world.tell(`${daemon.name} revokes ${id.slice(7, 15)}`);
+    const revoked = await daemon.call("connect_direct_revoke", { group_id, id });
+    if (revoked.kind === "done" && this.#chance.happens(0.5)) {
+      await this.#wait(this.#chance.duration(1, 5 * MINUTE));
+      await daemon.call("connect_direct_remove", { group_id, id });
+    }
+  }
+
+  /** Where two Groups aren't connected any more, people connect them anew. */
+  async #connectAgain(pair: Pair): Promise<void> {
+    const { one, other } = pair;
+    if (pair.isConnecting) return;
+    const states = await Promise.all([one, other].map((daemon) => this.#relationsOf(daemon)));
+    const isLive = (at: number, peer: SimulatedDaemon): boolean =>
+      states[at]!.some(
+        ({ remote, state }) =>
+          remote?.instance_id === peer.instance_id &&
+          remote.group_id === this.#groupOf(peer) &&
+          (state === "active" || state === "pending"),
+      );
+    if (isLive(0, other) && isLive(1, one)) return;
+    pair.isConnecting = true;
+    try {
+      // What one side alone still has is given up.
+      for (const daemon of [one, other]) {
+        for (const { id, remote } of await this.#relationsOf(daemon)) {
+          const isIts = remote?.instance_id === (daemon === one ? other : one).instance_id;
+          const relation = { group_id: this.#groupOf(daemon), id };
+          if (isIts) await daemon.call("connect_direct_revoke", relation);
+          await daemon.call("connect_direct_remove", relation);
+        }
+      }
+      await this.#connect(pair);
+    } catch (error) {
+      this.#world.tell(`${one.name} and ${other.name} aren't connected: ${(error as Error).message}`);
+    }
+    pair.isConnecting = false;
+  }
+
+  async #relationsOf(daemon: SimulatedDaemon) {
+    const outcome = await daemon.call("connect_direct_status", { group_id: this.#groupOf(daemon) });
+    return outcome.kind === "done" ? outcome.result.relations : [];
+  }
+
+  /** Invites, joins and approves. */
+  async #connect({ one, other }: Pair): Promise<void> {
+    const end = this.#health.begin(wayOf(one.name, other.name));
+    try {
+      const host = { group_id: this.#groupOf(one) };
+      const joiner = { group_id: this.#groupOf(other) };
+      const { invitation } = await this.#must(one, "connect_direct_invite", host);
+      const { id } = await this.#must(other, "connect_direct_join", { ...joiner, invitation });
+      for (let attempt = 0; attempt < 20; attempt += 1) {
+        await this.#wait(1000);
+        const { relations } = await this.#must(one, "connect_direct_status", host);
+        if (relations.find((relation) => relation.id === id)?.state === "pending") break;
+      }
+      await this.#must(one, "connect_direct_approve", { ...host, id });
+      this.#world.tell(`${one.name} and ${other.name} are connected`);
+    } finally {
+      end();
+    }
+  }
+
+  #groupOf(daemon: SimulatedDaemon): string {
+    return this.#groups.get(daemon)!;
   }
 
   #wait(milliseconds: number): Promise<void> {
@@ -129,17 +342,21 @@ export class People {
     });
   }
 
-  /** The result of what must succeed. */
-  async #done<Name extends Parameters<SimulatedDaemon["call"]>[0]>(
+  /** The result of what has to succeed. */
+  async #must<Name extends OperationName>(
     daemon: SimulatedDaemon,
     name: Name,
     input: ArgumentsOf<Name>,
     as: Caller = USER,
-  ) {
+  ): Promise<ResultOf<Name>> {
     const outcome = await daemon.call(name, input, as);
     if (outcome.kind === "done") return outcome.result;
-    throw new Error(
-      `${name} of ${daemon.name}: ${outcome.kind === "lost" ? "lost" : outcome.refusal.message}`,
-    );
+    throw new Error(`${name} of ${daemon.name}: ${outcome.kind === "lost" ? "lost" : outcome.refusal.code}`);
   }
+}
+
+const FILE = { name: "a file", mime_type: "application/octet-stream" };
+
+async function* pieces(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
 }

@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import type { Chance } from "./chance.ts";
 import { type Plants, SimulatedDaemon } from "./daemon.ts";
+import { Health } from "./health.ts";
 import { SimulatedNetwork } from "./network.ts";
 import { Oracle, type Violation } from "./oracle.ts";
 import { People } from "./people.ts";
@@ -44,10 +45,11 @@ async function run(seed: number, world: World, plants: Plants): Promise<Report> 
     (_, at) => new SimulatedDaemon(world, network, String(at + 1), plants),
   );
   network.isDark = (machine) => daemons.some(({ name, isDark }) => name === machine && isDark);
-  const oracle = new Oracle(world, daemons);
+  const health = new Health(world);
+  const oracle = new Oracle(world, daemons, health);
   world.look = () => oracle.look();
-  const people = new People(world, chance.stream("people"), daemons, oracle);
-  const trouble = new Trouble(world, chance.stream("trouble"), { daemons, network, oracle });
+  const people = new People(world, chance.stream("people"), { daemons, oracle, health });
+  const trouble = new Trouble(world, chance.stream("trouble"), { daemons, network, health });
 
   const begun = people.begin();
   await settle(world, begun);

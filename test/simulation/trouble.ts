@@ -1,37 +1,72 @@
 /** Everything that goes wrong, and its end. */
 import type { Chance } from "./chance.ts";
 import type { SimulatedDaemon } from "./daemon.ts";
+import { type Health, wayOf } from "./health.ts";
 import type { SimulatedNetwork } from "./network.ts";
-import type { Oracle } from "./oracle.ts";
 import type { World } from "./world.ts";
 
 interface Parts {
   daemons: readonly SimulatedDaemon[];
   network: SimulatedNetwork;
-  oracle: Oracle;
+  health: Health;
 }
 
-const TROUBLES = { kill: 3, power: 3, cut: 3, swallow: 1, stop: 1 };
+const TROUBLES = {
+  kill: 3,
+  power: 3,
+  cut: 3,
+  swallow: 1,
+  stop: 1,
+  full: 1,
+  failing: 1,
+  jump: 1,
+  corrupt: 0.5,
+  slowNetwork: 1,
+  slowDisk: 1,
+  copies: 1,
+};
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const OUTBOX = "/home/state/connect/outbox/";
+/** Clocks that nobody complains about are off by so much at most. */
+const SKEW_MS = 14 * SECOND;
 
 export class Trouble {
   readonly #world: World;
   readonly #chance: Chance;
   readonly #daemons: readonly SimulatedDaemon[];
   readonly #network: SimulatedNetwork;
+  readonly #health: Health;
+  /** Each seed has its own kinds. */
+  readonly #kinds: Record<keyof typeof TROUBLES, number>;
+  /** Ends of what goes wrong now. */
+  readonly #ends = new Set<() => void>();
+  readonly #ill = new Map<SimulatedDaemon, () => void>();
   /** Deliveries whose records were destroyed. */
   readonly lost = new Set<string>();
   #until = 0;
 
-  constructor(world: World, chance: Chance, { daemons, network }: Parts) {
+  constructor(world: World, chance: Chance, { daemons, network, health }: Parts) {
     this.#world = world;
     this.#chance = chance;
     this.#daemons = daemons;
     this.#network = network;
+    this.#health = health;
+    const has = (weight: number): number => weight * chance.one([0, 0, 1, 1, 3]);
+    this.#kinds = Object.fromEntries(
+      Object.entries(TROUBLES).map(([kind, weight]) => [kind, has(weight)]),
+    ) as typeof TROUBLES;
+    this.#kinds.cut += 0.1;
   }
 
   start(until: number): void {
     this.#until = until;
-    this.#next(this.#chance.between(10_000, 300_000));
+    for (const daemon of this.#daemons) {
+      daemon.wall.offset = this.#chance.between(-SKEW_MS, SKEW_MS);
+    }
+    const usual = this.#chance.one([20, 60, 200, 600]) * SECOND;
+    this.#next(usual);
   }
 
   get #isOver(): boolean {
@@ -41,13 +76,13 @@ export class Trouble {
   /** All is well again, for good. */
   end(): void {
     this.#until = 0;
-    this.#network.healAll();
+    for (const end of this.#ends) end();
     this.#network.settle();
     for (const daemon of this.#daemons) if (daemon.run === null) void this.#start(daemon);
   }
 
   #next(usual: number): void {
-    this.#world.after(this.#chance.duration(10, usual * 2), () => {
+    this.#world.after(this.#chance.duration(10, usual * 5), () => {
       if (this.#isOver) return;
       this.#make();
       this.#next(usual);
@@ -56,7 +91,8 @@ export class Trouble {
 
   #make(): void {
     const daemon = this.#chance.one(this.#daemons);
-    const trouble = this.#chance.weighted(TROUBLES);
+    const { name } = daemon;
+    const trouble = this.#chance.weighted(this.#kinds);
     switch (trouble) {
       case "kill":
       case "power":
@@ -66,21 +102,78 @@ export class Trouble {
       case "cut":
         return this.#cut();
       case "swallow": {
-        const what = this.#network.swallow();
-        if (what !== null) this.#world.tell(`the connection swallows what goes from ${what}`);
+        const machines = this.#network.swallow();
+        if (machines === null) return;
+        // Nobody notices before the channel has been idle for long.
+        this.#for(2 * MINUTE, `a connection swallows what goes from ${machines.join(" to ")}`, [
+          wayOf(...machines),
+        ]);
+        return;
       }
+      case "full":
+        daemon.isDiskFull = true;
+        return this.#for(
+          5 * MINUTE,
+          `the disk of ${name} is full`,
+          [name],
+          () => (daemon.isDiskFull = false),
+        );
+      case "failing":
+        daemon.diskFailures = this.#chance.one([0.001, 0.01, 0.1]);
+        return this.#for(5 * MINUTE, `the disk of ${name} fails now and then`, [name], () => {
+          daemon.diskFailures = 0;
+          // What failed once isn't trusted until a restart.
+          void this.#stop(daemon);
+        });
+      case "jump":
+        return this.#jump(daemon);
+      case "corrupt":
+        return this.#endRun(daemon, "power", () => this.#corrupt(daemon));
+      case "slowNetwork": {
+        const before = this.#network.weather;
+        this.#network.weather = { delayMin: 1, delayMax: this.#chance.one([300, 2000, 10_000]) };
+        const all = this.#daemons.map((one) => one.name);
+        return this.#for(5 * MINUTE, "the network is slow", all, () => (this.#network.weather = before));
+      }
+      case "slowDisk":
+        daemon.slowSyncs = this.#chance.fraction();
+        return this.#for(5 * MINUTE, `the disk of ${name} is slow`, [name], () => (daemon.slowSyncs = 0.02));
+      case "copies":
+        daemon.copies = this.#chance.fraction();
+        return this.#for(
+          5 * MINUTE,
+          `requests to ${name} come late or again`,
+          [name],
+          () => (daemon.copies = 0),
+        );
     }
   }
 
+  /** Something lasts; troubles these machines or ways meanwhile. */
+  #for(most: number, what: string, ill: string[], stop: () => void = () => {}): void {
+    this.#world.tell(what);
+    const well = this.#health.begin(...ill);
+    const end = (): void => {
+      if (!this.#ends.delete(end)) return;
+      this.#world.tell(`no more: ${what}`);
+      stop();
+      well();
+    };
+    this.#ends.add(end);
+    this.#world.after(this.#chance.duration(SECOND, most), end);
+  }
+
   /** Now, or at one of the next changes of its disk. */
-  #endRun(daemon: SimulatedDaemon, how: "killed" | "power"): void {
+  #endRun(daemon: SimulatedDaemon, how: "killed" | "power", meanwhile: () => void = () => {}): void {
     const { run } = daemon;
     if (run === null) return;
     const end = (when: string): void => {
-      if (run.isOver) return;
+      if (run.isOver || this.#isOver) return;
       this.#world.tell(`${daemon.name} is ended (${how}) ${when}`);
+      this.#isIll(daemon);
       daemon.end(how);
-      this.#world.after(this.#chance.duration(10, 300_000), () => void this.#start(daemon));
+      meanwhile();
+      this.#world.after(this.#chance.duration(10, 5 * MINUTE), () => void this.#start(daemon));
     };
     if (this.#chance.happens(0.2)) return end("now");
     let left = this.#chance.duration(1, 200);
@@ -88,37 +181,72 @@ export class Trouble {
       left -= 1;
       if (left > 0) return;
       run.files.beforeChange = null;
-      if (!this.#isOver) end(`before ${name} ${path}`);
+      end(`before ${name} ${path}`);
     };
+  }
+
+  #isIll(daemon: SimulatedDaemon): void {
+    if (!this.#ill.has(daemon)) this.#ill.set(daemon, this.#health.begin(daemon.name));
   }
 
   async #start(daemon: SimulatedDaemon): Promise<void> {
     if (daemon.run !== null) return;
+    this.#isIll(daemon);
     try {
       this.#world.tell(`${daemon.name} starts`);
       await daemon.start();
     } catch (error) {
       this.#world.tell(`${daemon.name} doesn't start: ${String(error)}`);
-      daemon.log.push(String(error));
-      this.#world.after(5000, () => void this.#start(daemon));
+      this.#world.after(5 * SECOND, () => void this.#start(daemon));
+      return;
     }
+    if (daemon.rooms === null) return;
+    this.#ill.get(daemon)?.();
+    this.#ill.delete(daemon);
   }
 
   async #stop(daemon: SimulatedDaemon): Promise<void> {
+    if (daemon.rooms === null) return;
     this.#world.tell(`${daemon.name} stops`);
+    this.#isIll(daemon);
     await daemon.stop();
-    if (daemon.run === null) await this.#start(daemon);
+    await this.#start(daemon);
   }
 
   #cut(): void {
-    const one = this.#chance.one(this.#daemons);
-    const other = this.#chance.one(this.#daemons.filter((daemon) => daemon !== one));
-    if (this.#network.areApart(one.name, other.name)) return;
-    this.#network.cut(one.name, other.name);
-    this.#world.tell(`${one.name} and ${other.name} don't reach each other`);
-    this.#world.after(this.#chance.duration(100, 1_200_000), () => {
-      this.#network.heal(one.name, other.name);
-      this.#world.tell(`${one.name} and ${other.name} reach each other`);
+    const { name: one } = this.#chance.one(this.#daemons);
+    const { name: other } = this.#chance.one(this.#daemons.filter(({ name }) => name !== one));
+    if (this.#network.areApart(one, other)) return;
+    this.#network.cut(one, other);
+    this.#for(20 * MINUTE, `${one} and ${other} don't reach each other`, [wayOf(one, other)], () =>
+      this.#network.heal(one, other),
+    );
+  }
+
+  /** The clock goes wrong for a while, by anything. */
+  #jump(daemon: SimulatedDaemon): void {
+    const by = this.#chance.duration(SECOND, 2 * 24 * 60 * MINUTE) * this.#chance.one([-1, 1]);
+    daemon.wall.offset += by;
+    this.#for(20 * MINUTE, `the clock of ${daemon.name} is wrong by ${by / 1000} s`, [daemon.name], () => {
+      daemon.wall.offset -= by;
     });
+  }
+
+  /** One of the records on the disk of a daemon that doesn't run can't be read any more. */
+  #corrupt(daemon: SimulatedDaemon): void {
+    const paths = [...daemon.tree.files.keys()].filter(
+      (path) => path.startsWith(OUTBOX) && path.endsWith(".json"),
+    );
+    if (paths.length === 0) return;
+    const path = this.#chance.one(paths);
+    const bytes = Uint8Array.from(daemon.tree.files.get(path)!);
+    const at = this.#chance.between(0, bytes.length - 1);
+    if (this.#chance.happens(0.5)) bytes[at] = 0xff;
+    const kept = this.#chance.happens(0.5) ? bytes : bytes.subarray(0, at);
+    if (kept.length === daemon.tree.files.get(path)!.length) kept[at] = 0xff;
+    daemon.tree.files.set(path, kept);
+    const id = path.slice(path.lastIndexOf("/") + 1, -".json".length);
+    this.lost.add(id.replaceAll("-", ""));
+    this.#world.tell(`the record ${id.slice(0, 8)} on ${daemon.name} can't be read any more`);
   }
 }
