@@ -31,6 +31,12 @@ const CONNECTION_ERRORS = new Set([
 const { crowdedSeconds, crowdedPauseMilliseconds } = LIMITS.client;
 const CROWDED_TRIES = (crowdedSeconds * 1000) / crowdedPauseMilliseconds;
 
+/** Why a request is sent anew though nothing of it was done. */
+interface Repeats {
+  crowded: number;
+  renewed: boolean;
+}
+
 /** What of an error's cause may be told. */
 function codeOf(error: unknown): string {
   return (error as NodeJS.ErrnoException).code ?? "error";
@@ -121,13 +127,13 @@ export class DaemonClient {
     body: Buffer | null,
     options: CallOptions,
     keepAlive: boolean,
-    crowded = 0,
+    { crowded, renewed }: Repeats = { crowded: 0, renewed: false },
   ): Promise<IncomingMessage> {
     options.signal?.throwIfAborted();
     const { socketPath, key } = findEndpoint(this.home);
     let sent: ClientRequest | undefined;
     try {
-      return await new Promise<IncomingMessage>((resolve, reject) => {
+      const response = await new Promise<IncomingMessage>((resolve, reject) => {
         sent = request(
           {
             socketPath,
@@ -151,6 +157,12 @@ export class DaemonClient {
         sent.on("timeout", () => sent?.destroy(new Error("no answer in time")));
         sent.end(body);
       });
+      // The key was another daemon's, which ended since it was read.
+      if (response.statusCode === 401 && !renewed && findEndpoint(this.home).key !== key) {
+        response.resume();
+        return this.#send(method, path, headers, body, options, keepAlive, { crowded, renewed: true });
+      }
+      return response;
     } catch (error) {
       options.signal?.throwIfAborted();
       const code = codeOf(error);
@@ -159,7 +171,7 @@ export class DaemonClient {
       // A local socket whose queue is full refuses at once where TCP would wait: nothing was sent yet.
       if (code === "EAGAIN" && crowded < CROWDED_TRIES) {
         await delay(crowdedPauseMilliseconds, undefined, { signal: options.signal });
-        return this.#send(method, path, headers, body, options, keepAlive, crowded + 1);
+        return this.#send(method, path, headers, body, options, keepAlive, { crowded: crowded + 1, renewed });
       }
       const reason = CONNECTION_ERRORS.has(code) ? code : error instanceof Error ? error.message : code;
       throw new DaemonUnreachable(this.home, reason, error);

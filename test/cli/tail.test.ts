@@ -6,7 +6,7 @@ import { DaemonProcess, plainEnvironment, until } from "../withstand/daemon-proc
 import { collect, run, SVC, start } from "./svc.ts";
 
 describe("svc tail", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let daemon: DaemonProcess;
   let group_id: string;
 
@@ -40,7 +40,14 @@ describe("svc tail", function () {
       await daemon.start();
       sent.push(await send(`after ${end}`), await send(`again after ${end}`));
     }
-    await until(`${sent.length} events`, () => ids(ran.out).length >= sent.length);
+    await until(
+      `${sent.length} events`,
+      () => ids(ran.out).length >= sent.length || child.exitCode !== null,
+      60_000,
+    ).catch((error: unknown) => {
+      throw new Error(`${ids(ran.out).length} of ${sent.length} came; it said: ${ran.err}`, { cause: error });
+    });
+    assert.equal(child.exitCode, null, ran.err);
     child.kill("SIGINT");
     await once(child, "close");
     assert.equal(child.exitCode, 130);
