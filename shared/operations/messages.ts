@@ -32,6 +32,13 @@ const Refs = z
   .array(z.looseObject({ kind: z.string().max(64) }))
   .max(LIMITS.message.refs)
   .default([]);
+/** A Group of another instance as the person chose it; the daemon takes nothing from it but to keep it. */
+const RemotePlace = z.strictObject({
+  instance_id: text(LIMITS.connect.idBytes).min(1),
+  instance_name: text(LIMITS.connect.titleBytes),
+  group_id: text(LIMITS.connect.idBytes).min(1),
+  title: text(LIMITS.connect.titleBytes),
+});
 const body = {
   text: Text.default(""),
   format: MessageFormat.default("markdown"),
@@ -373,6 +380,9 @@ export const messageOperations = [
           reply_to: EventId.optional(),
           quote_text: text(LIMITS.message.quoteBytes).optional(),
           dst_group_id: GroupId.optional(),
+          /** A Group of another instance that it goes to, with the names that are shown. */
+          dst_remote: RemotePlace.optional(),
+          refs: Refs,
           attachments: Uploads,
         })
         .nullable(),

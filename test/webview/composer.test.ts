@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { GroupSummary } from "../../shared/operations/groups.ts";
 import { type Host, HostError } from "../../webview/host.ts";
-import { candidates, complete, triggerAt } from "../../webview/state/completion.ts";
+import { candidates, choice, complete, triggerAt } from "../../webview/state/completion.ts";
 import { DraftKeeper, emptyDraft } from "../../webview/state/draft.ts";
 import { Outgoing } from "../../webview/state/outgoing.ts";
 import { ReadMarks } from "../../webview/state/read-marks.ts";
@@ -32,6 +32,37 @@ describe("completion", () => {
     assert.deepEqual(found("@writ"), ["docs"]);
     assert.deepEqual(found("@al"), ["@all"]);
     assert.deepEqual(found("#tools"), ["g_2"]);
+  });
+
+  it("finds Actors of other instances, and their Groups to be spoken of", () => {
+    const lab = {
+      instanceId: "12D3",
+      instanceName: "office",
+      groupId: "g_9",
+      title: "Lab",
+      connectionId: "direct-1",
+      actors: [{ id: "lead", title: "Head\u202e", generation: "1", enabled: true, role: "foreman" as const }],
+    };
+    const found = (text: string) => candidates(triggerAt(text, text.length)!, actors, groups, [lab]);
+    assert.deepEqual(
+      found("@head").map(({ label, detail, kind }) => [label, detail, kind]),
+      [["Head\ufffd", "Lab at office · lead", "remote"]],
+    );
+    assert.deepEqual(
+      found("@office").map(({ value }) => value),
+      ["lead", "user"],
+    );
+    const [mention] = found("#lab");
+    const [there, person] = found("@lab");
+    const place = { instance_id: "12D3", instance_name: "office", group_id: "g_9", title: "Lab" };
+    const local = { ...emptyDraft(), to: ["docs"], replyTo: "e" };
+    assert.deepEqual(choice(local, mention!), { refs: [{ kind: "connect_group_ref", ...place }] });
+    const sent = { ...local, ...choice(local, there!) };
+    assert.deepEqual([sent.to, sent.remote, sent.replyTo], [["lead"], place, null]);
+    assert.deepEqual(choice(sent, person!).to, ["user"]);
+    const back = choice(sent, candidates(triggerAt("@docs", 5)!, actors, groups)[0]!);
+    assert.deepEqual([back.to, back.remote], [["docs"], null]);
+    assert.deepEqual(complete("#la", triggerAt("#la", 3)!, "Lab", true), { text: "#Lab ", caret: 5 });
   });
 
   it("takes the word out at the beginning, and leaves the name in a sentence", () => {
@@ -220,7 +251,9 @@ describe("sending", () => {
     await outgoing.send({ ...emptyDraft(), text: "a" });
     await outgoing.send({ ...emptyDraft(), text: "a", replyTo: "e" });
     await outgoing.send({ ...emptyDraft(), text: "a", elsewhere: "g_2" });
-    assert.deepEqual(names, ["send", "reply", "send_cross_group"]);
+    const remote = { instance_id: "12D3", instance_name: "office", group_id: "g_9", title: "Lab" };
+    await outgoing.send({ ...emptyDraft(), text: "a", remote, to: ["lead"] });
+    assert.deepEqual(names, ["send", "reply", "send_cross_group", "connect_send"]);
   });
 });
 

@@ -2,14 +2,25 @@
 import assert from "node:assert/strict";
 import type { LedgerEvent } from "../../shared/events.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
+import type { DirectRelation } from "../../shared/operations/direct.ts";
 import type { MessageStatus } from "../../shared/operations/messages.ts";
 import { actorReason, actorWords } from "../../webview/state/actor-words.ts";
+import {
+  awaitsApproval,
+  connectionWords,
+  endingOf,
+  peerName,
+  remedyFor,
+} from "../../webview/state/connection-words.ts";
 import { alike, deliveries } from "../../webview/state/delivery-words.ts";
 import { eventWords } from "../../webview/state/event-words.ts";
 import { excerpt, flatten } from "../../webview/state/excerpt.ts";
+import { shownCode, shownName, shownText } from "../../webview/state/foreign-text.ts";
+import { addressOf, partiesOf } from "../../webview/state/parties.ts";
 import { named, plan } from "../../webview/state/send-plan.ts";
 import { size } from "../../webview/state/size-words.ts";
 import { age, ago, lasting } from "../../webview/state/time-words.ts";
+import { verifies } from "../requirements.ts";
 
 const NOTHING: MessageStatus = {
   read_status: {},
@@ -29,6 +40,92 @@ function said(
     ...entry.words.map((word) => word.word),
   ]);
 }
+
+describe("who wrote to whom", () => {
+  const event = (by: string, data: Record<string, unknown>) => ({
+    by,
+    data: { to: [], message_mode: "send", sender_title: "", ...data },
+  });
+
+  it("is told of other instances by the names of then, and by the id where there is none", () => {
+    verifies("MSG-034");
+    const came = event("connect:12D3", {
+      sender_title: "Head",
+      to: ["a"],
+      src_instance_id: "12D3",
+      src_instance_name: "of\u202efice",
+      src_group_title: "Lab",
+      source_user_id: "lead",
+    });
+    assert.deepEqual(partiesOf(came, upper), {
+      sender: "Head",
+      recipients: ["A"],
+      from: "Lab at of\ufffdfice",
+      to: null,
+    });
+    const went = partiesOf(
+      event("user", {
+        dst_instance_id: "12D3",
+        dst_instance_name: "office",
+        dst_group_title: "Lab",
+        dst_to: ["lead", "docs", "user"],
+        dst_actor_titles: { lead: "Head" },
+      }),
+      upper,
+    );
+    assert.equal(addressOf(went), "Head, docs, person · Lab at office");
+    assert.equal(went.sender, "USER");
+  });
+});
+
+describe("text of others", () => {
+  it("has nothing left that turns or hides what stands around it", () => {
+    assert.equal(shownName("a\u202eb\u200bc\n d\u0007\u007f"), "a\ufffdb\ufffdc d\u2407\u2421");
+    assert.equal(
+      shownText("x\u202ey\n\u05d0\u200f \u{1f469}\u200d\u{1f4bb}"),
+      "x\ufffdy\n\u05d0\u200f \u{1f469}\u200d\u{1f4bb}",
+    );
+    assert.equal(shownCode("\ta\u200d=\u20661\r\n"), "\ta\ufffd=\ufffd1\r\n");
+  });
+});
+
+describe("a connection in words", () => {
+  const relation = {
+    id: "direct-1",
+    local: {},
+    remote: { title: "Lab", name: "office\u202e" },
+    state: "active",
+    initiated: true,
+    current: true,
+    expired: false,
+    expires_at: "2026-01-01T00:00:00.000Z",
+    online: true,
+    error: null,
+  } as unknown as DirectRelation;
+
+  it("has a state, a sentence, and what ending it means, for every stage", () => {
+    const say = (change: Partial<DirectRelation>) => connectionWords({ ...relation, ...change }).word;
+    assert.equal(say({}), "online");
+    assert.equal(say({ online: false }), "active but offline");
+    assert.equal(say({ state: "pending" }), "pending approval");
+    assert.equal(say({ state: "pending", expired: true }), "checking approval");
+    assert.equal(say({ state: "expired" }), "expired");
+    assert.equal(say({ state: "revoked" }), "revoked");
+    assert.match(connectionWords({ ...relation, current: false }).sentence, /replaced/);
+    assert.equal(peerName(relation), "Lab at office\ufffd");
+    const end = (change: Partial<DirectRelation>) => endingOf({ ...relation, ...change });
+    assert.match(end({}).consequences, /isn’t told/);
+    assert.match(end({ initiated: false }).consequences, /learns it/);
+    assert.equal(end({ state: "invited", remote: null, initiated: false }).act, "Withdraw the invitation");
+    assert.equal(end({ state: "pending", initiated: false }).act, "Refuse for good");
+    assert.equal(end({ state: "pending" }).act, "Stop asking");
+    assert.equal(end({ state: "expired" }).operation, "connect_direct_remove");
+    assert.ok(awaitsApproval({ ...relation, state: "pending", initiated: false }));
+    assert.ok(!awaitsApproval({ ...relation, state: "pending", initiated: false, expired: true }));
+    assert.equal(remedyFor(relation), null);
+    assert.match(remedyFor({ ...relation, error: "refused" }) ?? "", /listening/);
+  });
+});
 
 describe("delivery in words", () => {
   const ts = "2026-01-01T00:00:00.000Z";
@@ -88,6 +185,45 @@ describe("delivery in words", () => {
     assert.equal(deliveries({ ...NOTHING, delivery_status: failed }, elsewhere, upper)[0]?.again, "no");
   });
 
+  it("says how a message to another instance fares, once, with what each there still owes", () => {
+    const message = {
+      to: [],
+      message_mode: "request_reply",
+      dst_instance_id: "12D3",
+      dst_instance_name: "office",
+      dst_group_title: "Lab",
+      dst_to: ["lead", "docs"],
+      dst_actor_titles: { lead: "Head" },
+    };
+    const fares = (state: "queued" | "sent" | "failed" | "unconfirmed") =>
+      said(
+        { connect_delivery: { state, error: { code: "x", message: "It expired. Send again." } } },
+        message,
+      )[0];
+    assert.deepEqual(fares("queued"), ["Lab at office", "queued"]);
+    assert.deepEqual(fares("sent"), ["Lab at office", "delivered"]);
+    assert.deepEqual(fares("failed"), ["Lab at office", "failed: It expired"]);
+    assert.deepEqual(fares("unconfirmed"), ["Lab at office", "not confirmed"]);
+    assert.deepEqual(
+      said(
+        {
+          connect_delivery: { state: "sent" },
+          connect_cancellation: { state: "queued" },
+          obligation_status: {
+            "connect:12D3::lead": { state: "open" },
+            "connect:12D3::docs": { state: "cancelled" },
+          },
+        },
+        message,
+      ),
+      [
+        ["Lab at office", "delivered", "withdrawal queued"],
+        ["Head", "reply open"],
+        ["docs", "request cancelled"],
+      ],
+    );
+  });
+
   it("speaks of the other Group for a message that went there", () => {
     assert.deepEqual(
       said(
@@ -145,7 +281,15 @@ describe("the plan of a message", () => {
       start_actors: false,
     },
   };
-  const input = { mode: "send" as const, to: [] as string[], elsewhere: null, replyTo: null, actors, group };
+  const input = {
+    mode: "send" as const,
+    to: [] as string[],
+    elsewhere: null,
+    remote: null,
+    replyTo: null,
+    actors,
+    group,
+  };
 
   it("names who gets it and how", () => {
     assert.equal(plan(input).sentence, "lead gets it now.");
@@ -160,6 +304,11 @@ describe("the plan of a message", () => {
     );
     assert.match(plan({ ...input, group: { ...group, state: "paused" } }).sentence, /paused: it waits/);
     assert.match(plan({ ...input, elsewhere: "docs" }).sentence, /^Goes to docs/);
+    const remote = { place: "Lab at office", to: ["Head"] };
+    assert.match(
+      plan({ ...input, actors: [], remote }).sentence,
+      /^Goes to Lab at office: Head gets it\. Kept here/,
+    );
   });
 
   it("refuses what the daemon would refuse", () => {

@@ -7,6 +7,7 @@ import { actorName, actorReason, actorWords, hasTerminal } from "../state/actor-
 import type { Conversation } from "../state/conversation.ts";
 import { exact } from "../state/time-words.ts";
 import { button } from "../toolkit.ts";
+import { announce } from "./announce.ts";
 import { iconButton, skeleton } from "./controls.ts";
 import { copy } from "./copy.ts";
 import type { MenuItem } from "./menu.ts";
@@ -21,6 +22,12 @@ const TICKER_ICONS = {
   failed: "error",
   stuck: "warning",
 } as const;
+/** States in which it isn't said already when the Actor was last heard. */
+const SILENCE_COUNTS: ReadonlySet<ActorWithPresence["presence"]["state"]> = new Set([
+  "working",
+  "stalled",
+  "unavailable",
+]);
 /** States of an Actor whose process doesn't run. */
 const ENDED: ReadonlySet<ActorWithPresence["presence"]["state"]> = new Set(["stopped", "failed"]);
 
@@ -36,6 +43,8 @@ class ActorsElement extends View {
   };
   declare conversation: Conversation;
   declare administrator: boolean;
+  /** Who waits for the person, of which Group; null while that isn't known. */
+  #waiting: { groupId: string; actors: ReadonlySet<string> } | null = null;
 
   constructor() {
     super();
@@ -70,6 +79,19 @@ class ActorsElement extends View {
       </div>`;
   }
 
+  /** Who enters "waiting for you" is told to those who can't see the mark. */
+  protected override updated(): void {
+    const { group } = this.conversation;
+    if (!group.loaded) return;
+    const waiting = group.actors.filter(({ presence }) => presence.attention);
+    if (this.#waiting?.groupId === group.groupId) {
+      const { actors } = this.#waiting;
+      const fresh = waiting.filter(({ id }) => !actors.has(id)).map(actorName);
+      if (fresh.length > 0) announce(`${fresh.join(", ")}: waiting for you`);
+    }
+    this.#waiting = { groupId: group.groupId, actors: new Set(waiting.map(({ id }) => id)) };
+  }
+
   #dialog(name: string, actor?: ActorWithPresence): void {
     this.tell("open-dialog", { name, ...(actor === undefined ? {} : { actor }) });
   }
@@ -86,7 +108,10 @@ class ActorsElement extends View {
       presence.since === null ? "" : `Since ${exact(presence.since)}`,
       presence.last_activity === null ? "" : `Last heard ${exact(presence.last_activity)}`,
     ].filter((part) => part !== "");
-    return html`<li class="actor-row" aria-label="${actorName(actor)}, ${words.word}" data-actor=${actor.id} @keydown=${(event: KeyboardEvent) => this.#onKey(event, actor)}>
+    const heard = [actorName(actor), words.word, actorReason(presence), ...waiting].filter(
+      (part) => part !== "",
+    );
+    return html`<li class="actor-row" aria-label=${heard.join(", ")} data-actor=${actor.id} @keydown=${(event: KeyboardEvent) => this.#onKey(event, actor)}>
       ${this.#ticker(actor)}
       <span class="actor-icon tone-${words.tone}" title=${words.word}>${icon(words.icon, presence.state === "working" || presence.state === "starting" ? "turning" : "")}</span>
       <span class="actor-name"><bdi>${actorName(actor)}</bdi>${actor.role === "foreman" && actorName(actor) !== "foreman" ? html`<span class="role">foreman</span>` : nothing}</span>
@@ -98,7 +123,11 @@ class ActorsElement extends View {
           presence.since === null
             ? nothing
             : html`<svc-time class="since" manner="lasting" value=${presence.since}></svc-time>`
-        }${waiting.length === 0 ? nothing : html`<span class="waiting">${waiting.join(" · ")}</span>`}
+        }${
+          presence.last_activity !== null && SILENCE_COUNTS.has(presence.state)
+            ? html`<span class="since">heard <svc-time value=${presence.last_activity}></svc-time></span>`
+            : nothing
+        }${waiting.length === 0 ? nothing : html`<span class="counts">${waiting.join(" · ")}</span>`}
       </span>
       <span class="actor-actions">
         ${this.administrator && hasTerminal(actor) ? iconButton({ icon: "terminal", label: `Terminal of ${actorName(actor)}`, onClick: () => this.tell("open-terminal", actor.id) }) : nothing}
@@ -117,7 +146,7 @@ class ActorsElement extends View {
         items.slice(-TICKER_ROWS),
         ({ activity }) => activity.activity_id,
         ({ activity, text }) =>
-          html`<li class="ticker-item ${activity.status}" title=${text}>${icon(TICKER_ICONS[activity.status])}<span>${text}</span></li>`,
+          html`<li class="ticker-item" data-status=${activity.status} title=${text}>${icon(TICKER_ICONS[activity.status])}<span>${text}</span></li>`,
       )}
     </ul>`;
   }

@@ -6,7 +6,9 @@ import { actorName } from "../state/actor-words.ts";
 import type { Conversation } from "../state/conversation.ts";
 import type { DraftKeeper } from "../state/draft.ts";
 import { flatten } from "../state/excerpt.ts";
+import { shownName } from "../state/foreign-text.ts";
 import type { GroupsStore } from "../state/groups.ts";
+import { placeOf, remoteName } from "../state/parties.ts";
 import { size } from "../state/size-words.ts";
 import type { Upload } from "../state/uploads.ts";
 import { button } from "../toolkit.ts";
@@ -26,18 +28,49 @@ function byDefault({ group }: Conversation): string {
   return foreman === undefined ? "the foreman" : `${actorName(foreman)}, the foreman`;
 }
 
+/** The name of a recipient at the other instance that the draft goes to. */
+export function recipientThere({ draft: { draft }, remotes }: Conversation, id: string): string {
+  const { remote } = draft;
+  const known = remote === null ? undefined : remotes.find(remote.instance_id, remote.group_id);
+  const actor = known?.actors.find((one) => one.id === id);
+  return remoteName(id, actor === undefined ? undefined : { [id]: actor.title });
+}
+
+/** Groups of other instances that the message speaks of. */
+export function referenceChips({ draft: keeper }: Conversation): TemplateResult | typeof nothing {
+  const { refs } = keeper.draft;
+  if (refs.length === 0) return nothing;
+  return html`<div class="chips" role="group" aria-label="Mentioned Groups">
+    <span class="chips-label">Mentions</span>
+    ${refs.map((reference) =>
+      chip("references", placeOf(reference.title, reference.instance_name), () =>
+        keeper.update({ refs: refs.filter((other) => other !== reference) }),
+      ),
+    )}
+  </div>`;
+}
+
 /** The recipients, each removable, or who gets it without one. */
 export function recipientChips(conversation: Conversation, groups: GroupsStore): TemplateResult {
   const { draft: keeper, group } = conversation;
   const { to, replyTo, ...draft } = keeper.draft;
   const elsewhere = draft.elsewhere === null ? undefined : groups.find(draft.elsewhere);
+  const { remote } = draft;
   const chips = to.map((entry) =>
     chip(
-      entry.startsWith("@") ? "organization" : "hubot",
-      entry.startsWith("@") ? entry.slice(1) : group.name(entry),
+      remote !== null ? "plug" : entry.startsWith("@") ? "organization" : "hubot",
+      remote !== null
+        ? recipientThere(conversation, entry)
+        : entry.startsWith("@")
+          ? entry.slice(1)
+          : group.name(entry),
       () => keeper.update({ to: to.filter((other) => other !== entry) }),
     ),
   );
+  if (remote !== null) {
+    const place = placeOf(remote.title, remote.instance_name);
+    chips.unshift(chip("plug", place, () => keeper.update({ remote: null, to: [] })));
+  }
   if (elsewhere !== undefined) {
     chips.unshift(chip("comment-discussion", elsewhere.title, () => keeper.update({ elsewhere: null })));
   }
@@ -57,9 +90,9 @@ export function fileList({ draft: keeper, uploads }: Conversation): TemplateResu
   return html`<ul class="uploads" aria-label="Files">
     ${attachments.map(
       (file) => html`<li class="upload">
-        ${icon("file")}<span class="file-name"><bdi>${file.name}</bdi></span>
+        ${icon("file")}<span class="file-name"><bdi>${shownName(file.name)}</bdi></span>
         ${file.bytes === 0 ? nothing : html`<span class="file-size">${size(file.bytes)}</span>`}
-        ${iconButton({ icon: "close", label: `Remove ${file.name}`, className: "small", onClick: () => detach(file) })}
+        ${iconButton({ icon: "close", label: `Remove ${shownName(file.name)}`, className: "small", onClick: () => detach(file) })}
       </li>`,
     )}
     ${uploads.list.map((upload) => underway(upload, () => uploads.remove(upload.key)))}
@@ -69,7 +102,7 @@ export function fileList({ draft: keeper, uploads }: Conversation): TemplateResu
 function underway(upload: Upload, remove: () => void): TemplateResult {
   const failed = upload.failure !== null;
   return html`<li class="upload ${failed ? "failed" : ""}">
-    ${icon(failed ? "error" : "cloud-upload")}<span class="file-name"><bdi>${upload.name}</bdi></span>
+    ${icon(failed ? "error" : "cloud-upload")}<span class="file-name"><bdi>${shownName(upload.name)}</bdi></span>
     ${
       failed
         ? html`<span class="upload-failure" role="alert">${upload.failure}</span>`

@@ -8,14 +8,23 @@ import type { ChatMessage, LedgerEvent } from "../../shared/events.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { MessageMode } from "../../shared/model.ts";
 import { icon } from "../icons.ts";
-import { type Candidate, candidates, complete, type Trigger, triggerAt } from "../state/completion.ts";
+import {
+  type Candidate,
+  candidates,
+  choice,
+  complete,
+  type Trigger,
+  triggerAt,
+} from "../state/completion.ts";
 import type { Conversation } from "../state/conversation.ts";
 import { flatten } from "../state/excerpt.ts";
+import { shownText } from "../state/foreign-text.ts";
 import type { GroupsStore } from "../state/groups.ts";
+import { isFromElsewhere, partiesOf, placeOf } from "../state/parties.ts";
 import { type Plan, plan } from "../state/send-plan.ts";
 import { button, select } from "../toolkit.ts";
 import { announce } from "./announce.ts";
-import { fileList, otherDraft, recipientChips } from "./composer-parts.ts";
+import { fileList, otherDraft, recipientChips, recipientThere, referenceChips } from "./composer-parts.ts";
 import { failure, iconButton } from "./controls.ts";
 import { follow, View } from "./view.ts";
 
@@ -59,6 +68,7 @@ class ComposerElement extends View {
       this.conversation?.group,
       this.conversation?.uploads,
       this.conversation?.feed,
+      this.conversation?.remotes,
       this.groups,
     ]);
   }
@@ -77,7 +87,7 @@ class ComposerElement extends View {
   reply(event: LedgerEvent, quote: string | null): void {
     const { draft } = this.conversation;
     const mode = draft.draft.mode === "request_reply" ? "send" : draft.draft.mode;
-    draft.update({ replyTo: event.id, quote, to: [], elsewhere: null, mode });
+    draft.update({ replyTo: event.id, quote, to: [], elsewhere: null, remote: null, mode });
     this.focus();
   }
 
@@ -98,7 +108,15 @@ class ComposerElement extends View {
   protected override willUpdate(): void {
     const { trigger } = this;
     const others = this.groups.list.filter((group) => group.group_id !== this.conversation.groupId);
-    this.#offered = trigger === null ? [] : candidates(trigger, this.conversation.group.actors, others);
+    this.#offered =
+      trigger === null
+        ? []
+        : candidates(
+            trigger,
+            this.conversation.group.actors,
+            others,
+            this.administrator ? this.conversation.remotes.list : [],
+          );
     this.chosen = Math.max(0, Math.min(this.chosen, this.#offered.length - 1));
   }
 
@@ -134,7 +152,7 @@ class ComposerElement extends View {
           @click=${this.#offer}
           @blur=${() => this.#closeList()}
         ></textarea>
-        ${this.#list()} ${fileList(this.conversation)}
+        ${this.#list()} ${referenceChips(this.conversation)} ${fileList(this.conversation)}
         <div class="compose-bar">
           ${select<MessageMode>({
             label: "How it is sent",
@@ -172,8 +190,8 @@ class ComposerElement extends View {
     const message = original?.data as ChatMessage | undefined;
     const text = quote ?? message?.text ?? "";
     return html`<div class="replying">
-      ${icon("reply")}<span class="quoted-who">Reply to ${original === null || original === undefined ? "a message" : this.conversation.group.name(original.by)}</span>
-      <span class="quoted-text">${flatten(text.slice(0, 640)).slice(0, 160)}</span>
+      ${icon("reply")}<span class="quoted-who">Reply to ${original === null || original === undefined ? "a message" : partiesOf(original, (id) => this.conversation.group.name(id)).sender}</span>
+      <span class="quoted-text">${flatten(shownText(text.slice(0, 640))).slice(0, 160)}</span>
       ${iconButton({ icon: "close", label: "Don’t reply", onClick: () => this.#endReply() })}
     </div>`;
   }
@@ -217,7 +235,10 @@ class ComposerElement extends View {
     const { draft } = this.conversation.draft;
     const { group, feed } = this.conversation;
     if (draft.replyTo !== null && draft.to.length === 0) {
-      const sender = feed.original(draft.replyTo)?.by;
+      const original = feed.original(draft.replyTo);
+      const across = original === null || original === undefined ? null : this.#across(original);
+      if (across !== null) return plan({ ...this.#planInput(), remote: across });
+      const sender = original?.by;
       if (sender === "user")
         return {
           sentence: "Name who it goes to: you would answer yourself.",
@@ -230,6 +251,14 @@ class ComposerElement extends View {
     return plan(this.#planInput());
   }
 
+  /** Where a reply to a message between instances goes: back to its sender, or after it to its recipients. */
+  #across(original: LedgerEvent): { place: string; to: string[] } | null {
+    const { sender, recipients, from, to } = partiesOf(original, (id) => this.conversation.group.name(id));
+    if (isFromElsewhere(original)) return { place: from ?? "the other instance", to: [sender] };
+    if (typeof original.data["dst_instance_id"] !== "string") return null;
+    return { place: to ?? "the other instance", to: recipients };
+  }
+
   #planInput() {
     const { draft } = this.conversation.draft;
     const { group } = this.conversation;
@@ -238,6 +267,13 @@ class ComposerElement extends View {
       to: draft.to,
       elsewhere:
         draft.elsewhere === null ? null : (this.groups.find(draft.elsewhere)?.title ?? "another Group"),
+      remote:
+        draft.remote === null
+          ? null
+          : {
+              place: placeOf(draft.remote.title, draft.remote.instance_name),
+              to: draft.to.map((id) => recipientThere(this.conversation, id)),
+            },
       replyTo: draft.replyTo,
       actors: group.actors,
       group: group.group,
@@ -284,6 +320,7 @@ class ComposerElement extends View {
     if (trigger?.sign === "#" && !this.administrator) return this.#closeList();
     this.trigger = trigger;
     this.chosen = 0;
+    if (trigger !== null && this.administrator) void this.conversation.remotes.refresh();
   };
 
   #closeList(): void {
@@ -298,15 +335,9 @@ class ComposerElement extends View {
       area.value,
       this.trigger,
       candidate.kind === "actor" ? candidate.value : candidate.label,
+      candidate.kind === "remote-group",
     );
-    if (candidate.kind === "group")
-      draft.update({ text: done.text, elsewhere: candidate.value, to: [], replyTo: null, quote: null });
-    else {
-      const to = draft.draft.to.includes(candidate.value)
-        ? draft.draft.to
-        : [...draft.draft.to, candidate.value];
-      draft.update({ text: done.text, to, elsewhere: null });
-    }
+    draft.update({ text: done.text, ...choice(draft.draft, candidate) });
     this.#closeList();
     void this.updateComplete.then(() => area.setSelectionRange(done.caret, done.caret));
   }

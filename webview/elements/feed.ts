@@ -135,7 +135,7 @@ class FeedElement extends View {
     const someone = group.actors[0];
     return html`<div class="empty">
       ${icon("comment-discussion", "empty-icon")}
-      <h3>Nothing was said here yet</h3>
+      <h2>Nothing was said here yet</h2>
       ${
         someone === undefined
           ? html`<p>Add an Actor first: an agent that takes part in this Group. Then write to it below.</p>

@@ -7,9 +7,10 @@ import type { Host } from "../host.ts";
 import { icon } from "../icons.ts";
 import { renderMarkdown } from "../markdown.ts";
 import { deliveries, type RecipientDelivery } from "../state/delivery-words.ts";
+import { GROUP_REFERENCE } from "../state/draft.ts";
 import { flatten } from "../state/excerpt.ts";
 import { shownText } from "../state/foreign-text.ts";
-import { isFromElsewhere, partiesOf } from "../state/parties.ts";
+import { isFromElsewhere, partiesOf, placeOf } from "../state/parties.ts";
 import { iconButton } from "./controls.ts";
 import { copy, copyFrom } from "./copy.ts";
 import { deliveryLine } from "./delivery.ts";
@@ -81,6 +82,7 @@ export class MessageElement extends View {
                 )}
               </div>`
         }
+        ${this.#mentions(message)}
         ${deliveryLine(list, owes && this.mayWrite ? () => this.reply() : null)}
       </div>
       ${this.#actions(message, list, owes)}`;
@@ -131,6 +133,15 @@ export class MessageElement extends View {
     if (message.text === "") return nothing;
     if (message.format !== "markdown") return html`<div class="plain">${shownText(message.text)}</div>`;
     return html`<div class="markdown" @click=${this.#onTextClick}>${unsafeHTML(renderMarkdown(message.text))}</div>`;
+  }
+
+  /** Groups of other instances that it speaks of. */
+  #mentions(message: ChatMessage) {
+    const places = message.refs
+      .filter((reference) => reference["kind"] === GROUP_REFERENCE)
+      .map((reference) => placeOf(reference["title"], reference["instance_name"]));
+    if (places.length === 0) return nothing;
+    return html`<p class="mentions">${icon("references")}<span>mentions <bdi>${places.join(", ")}</bdi></span></p>`;
   }
 
   #actions(message: ChatMessage, list: readonly RecipientDelivery[], owes: boolean) {

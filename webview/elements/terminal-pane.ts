@@ -154,9 +154,14 @@ class TerminalPaneElement extends View {
       </header>
       ${this.searching ? this.#searchField(name) : nothing}
       ${failure(this.problem)}
-      <div class="terminal-place ${this.writer === "you" ? "writing" : ""}" ${ref(this.#place)}></div>
+      <div class="terminal-place ${this.writer === "you" ? "writing" : ""}" @click=${this.#onClick} ${ref(this.#place)}></div>
     </section>`;
   }
+
+  /** Below the last row, too. */
+  readonly #onClick = (event: Event): void => {
+    if (event.target === event.currentTarget) this.#screen?.focus();
+  };
 
   #state(): string {
     if (!this.connected) return "connecting…";

@@ -18,7 +18,7 @@ export class Activity extends Store {
   open(host: Pick<Host, "watchActivity">, groupId: string): void {
     this.#release = host.watchActivity(groupId, {
       restored: (events) => {
-        for (const event of events) this.#ticker.apply(event, this.#now(), { live: false });
+        this.#ticker.restore(events, this.#now());
         this.#show();
       },
       event: (event) => {

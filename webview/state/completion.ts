@@ -3,6 +3,10 @@ import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { GroupSummary } from "../../shared/operations/groups.ts";
 import type { IconName } from "../icons.ts";
 import { actorName } from "./actor-words.ts";
+import { type Draft, GROUP_REFERENCE, type RemotePlace } from "./draft.ts";
+import { shownName } from "./foreign-text.ts";
+import { placeOf, remoteName } from "./parties.ts";
+import type { RemoteGroup } from "./remote-groups.ts";
 
 export interface Trigger {
   sign: "@" | "#";
@@ -13,12 +17,15 @@ export interface Trigger {
 }
 
 export interface Candidate {
-  kind: "actor" | "alias" | "group";
+  /** `remote-group` is spoken of in a message, `remote` gets it. */
+  kind: "actor" | "alias" | "group" | "remote" | "remote-group";
   /** What goes to the daemon: an Actor id, an alias with its @, or a Group id. */
   value: string;
   label: string;
   detail: string;
   icon: IconName;
+  /** Where it is, at another instance. */
+  place?: RemotePlace;
 }
 
 export const ALIASES = [
@@ -52,11 +59,36 @@ function rank(query: string, ...names: string[]): number | null {
   return best;
 }
 
+function placeFor({ instanceId, instanceName, groupId, title }: RemoteGroup): RemotePlace {
+  return { instance_id: instanceId, instance_name: instanceName, group_id: groupId, title };
+}
+
+/** Who may get a message there: its Actors as far as they are known, and its person. */
+function recipientsIn(remote: RemoteGroup): Candidate[] {
+  const at = placeOf(remote.title, remote.instanceName);
+  const place = placeFor(remote);
+  const actors = remote.actors.map((actor): Candidate => {
+    const label = remoteName(actor.id, { [actor.id]: actor.title });
+    const detail = [at, label === actor.id ? "" : shownName(actor.id), actor.enabled ? "" : "stopped"];
+    return {
+      kind: "remote",
+      value: actor.id,
+      label,
+      detail: detail.filter((part) => part !== "").join(" · "),
+      icon: "plug",
+      place,
+    };
+  });
+  const person = { value: "user", label: remoteName("user", undefined), detail: `of ${at}` };
+  return [...actors, { kind: "remote", ...person, icon: "plug", place }];
+}
+
 /** At most eight candidates, best first, in the order the lists have. */
 export function candidates(
   trigger: Trigger,
   actors: readonly ActorWithPresence[],
   groups: readonly GroupSummary[],
+  remotes: readonly RemoteGroup[] = [],
 ): Candidate[] {
   const found: { candidate: Candidate; score: number }[] = [];
   const offer = (score: number | null, candidate: Candidate) => {
@@ -86,6 +118,13 @@ export function candidates(
         });
       }
     }
+    for (const remote of remotes) {
+      for (const recipient of recipientsIn(remote))
+        offer(
+          rank(trigger.query, recipient.value, recipient.label, remote.title, remote.instanceName),
+          recipient,
+        );
+    }
   } else {
     for (const group of groups) {
       offer(rank(trigger.query, group.title), {
@@ -96,6 +135,16 @@ export function candidates(
         icon: "comment-discussion",
       });
     }
+    for (const remote of remotes) {
+      offer(rank(trigger.query, remote.title, remote.instanceName), {
+        kind: "remote-group",
+        value: remote.groupId,
+        label: shownName(remote.title),
+        detail: `at ${shownName(remote.instanceName)} · only mentioned, nothing goes there`,
+        icon: "plug",
+        place: placeFor(remote),
+      });
+    }
   }
   return found
     .sort((a, b) => a.score - b.score)
@@ -103,13 +152,39 @@ export function candidates(
     .map(({ candidate }) => candidate);
 }
 
-/** The text without the typed word, and where the caret belongs then. `keep` leaves the chosen name in a sentence. */
-export function complete(text: string, trigger: Trigger, label: string): { text: string; caret: number } {
+/** The text without the typed word, and where the caret belongs then. In a sentence the chosen name stays, and with `keep` everywhere. */
+export function complete(
+  text: string,
+  trigger: Trigger,
+  label: string,
+  keep = false,
+): { text: string; caret: number } {
   const end = trigger.start + 1 + trigger.query.length;
   const before = text.slice(0, trigger.start);
   const after = text.slice(end);
-  const alone = before.trim() === "";
+  const alone = before.trim() === "" && !keep;
   const inserted = alone ? "" : `${trigger.sign}${label}${after.startsWith(" ") ? "" : " "}`;
   const rest = alone ? after.trimStart() : after;
   return { text: before + inserted + rest, caret: before.length + inserted.length };
+}
+
+/** What a choice from the list changes in the draft. A message goes to one Group only; one that is mentioned changes nothing of that. */
+export function choice(draft: Readonly<Draft>, { kind, value, place }: Candidate): Partial<Draft> {
+  if (kind === "group") return { elsewhere: value, remote: null, to: [], replyTo: null, quote: null };
+  if (kind === "remote-group" && place !== undefined) {
+    const rest = draft.refs.filter(
+      (one) => one.group_id !== place.group_id || one.instance_id !== place.instance_id,
+    );
+    return { refs: [...rest, { kind: GROUP_REFERENCE, ...place }] };
+  }
+  const remote = place ?? null;
+  const same =
+    draft.elsewhere === null &&
+    draft.remote?.group_id === remote?.group_id &&
+    draft.remote?.instance_id === remote?.instance_id;
+  const kept = same ? draft.to.filter((id) => id !== value) : [];
+  // Someone's person gets a message alone.
+  const to = remote !== null && (value === "user" || kept.includes("user")) ? [value] : [...kept, value];
+  const reply = remote === null ? {} : { replyTo: null, quote: null };
+  return { to, remote, elsewhere: null, ...reply };
 }

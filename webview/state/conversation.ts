@@ -7,6 +7,7 @@ import { Feed, type Place } from "./feed.ts";
 import { OpenGroup } from "./open-group.ts";
 import { Outgoing } from "./outgoing.ts";
 import { ReadMarks } from "./read-marks.ts";
+import { RemoteGroups } from "./remote-groups.ts";
 import { Terminals } from "./terminals.ts";
 import { Uploads } from "./uploads.ts";
 
@@ -20,6 +21,7 @@ export class Conversation {
   readonly marks: ReadMarks;
   readonly activity = new Activity();
   readonly terminals: Terminals;
+  readonly remotes: RemoteGroups;
   readonly #host: Host;
 
   constructor(host: Host, groupId: string, looking: () => boolean) {
@@ -38,6 +40,7 @@ export class Conversation {
     this.feed.subscribe(() => this.#settleAttempt());
     this.marks = new ReadMarks(host, groupId, looking);
     this.terminals = new Terminals(host, groupId);
+    this.remotes = new RemoteGroups(host, groupId);
     this.group.subscribe(() => {
       if (this.group.loaded)
         this.terminals.retain(new Set(this.group.actors.filter(hasTerminal).map((actor) => actor.id)));

@@ -6,6 +6,18 @@ import type { MessageMode } from "../../shared/model.ts";
 import { type Host, HostError, type Uploaded } from "../host.ts";
 import { Store } from "./store.ts";
 
+/** A Group of another instance, with the names that it had when it was chosen. */
+export type RemotePlace = {
+  instance_id: string;
+  instance_name: string;
+  group_id: string;
+  title: string;
+};
+
+/** What a message says of a Group of another instance, without going there (connect-service.md, "Message references"). */
+export type GroupReference = RemotePlace & { kind: typeof GROUP_REFERENCE };
+export const GROUP_REFERENCE = "connect_group_ref";
+
 export interface Draft {
   text: string;
   to: string[];
@@ -15,6 +27,10 @@ export interface Draft {
   quote: string | null;
   /** Another Group the message goes to. */
   elsewhere: string | null;
+  /** A Group of another instance that the message goes to; `to` names recipients there. */
+  remote: RemotePlace | null;
+  /** Groups of other instances that the message speaks of. */
+  refs: GroupReference[];
   attachments: Uploaded[];
 }
 
@@ -26,6 +42,8 @@ export function emptyDraft(): Draft {
     replyTo: null,
     quote: null,
     elsewhere: null,
+    remote: null,
+    refs: [],
     attachments: [],
   };
 }
@@ -36,14 +54,16 @@ export function isEmpty(draft: Draft): boolean {
     draft.to.length === 0 &&
     draft.replyTo === null &&
     draft.elsewhere === null &&
+    draft.remote === null &&
+    draft.refs.length === 0 &&
     draft.attachments.length === 0
   );
 }
 
 /** Everything of a draft that the daemon would be sent, for comparing. */
-function contentOf({ text, to, mode, replyTo, quote, elsewhere, attachments }: Draft): string {
+function contentOf({ text, to, mode, replyTo, quote, elsewhere, remote, refs, attachments }: Draft): string {
   const files = attachments.map(({ sha256, name, mime_type }) => [sha256, name, mime_type]);
-  return JSON.stringify([text, to, mode, replyTo, quote, elsewhere, files]);
+  return JSON.stringify([text, to, mode, replyTo, quote, elsewhere, remote, refs, files]);
 }
 
 /** True when nothing of `other` would be lost if `draft` took its place. */
@@ -287,6 +307,8 @@ export class DraftKeeper extends Store {
             ...(draft.replyTo === null ? {} : { reply_to: draft.replyTo }),
             ...(draft.quote === null ? {} : { quote_text: draft.quote }),
             ...(draft.elsewhere === null ? {} : { dst_group_id: draft.elsewhere }),
+            ...(draft.remote === null ? {} : { dst_remote: draft.remote }),
+            refs: draft.refs,
             attachments: draft.attachments.map(({ sha256, name, mime_type }) => ({
               sha256,
               name,
@@ -314,8 +336,26 @@ function readDraft(value: unknown): Draft | null {
     replyTo: typeof replyTo === "string" ? replyTo : null,
     quote: typeof quote === "string" ? quote : null,
     elsewhere: typeof elsewhere === "string" ? elsewhere : null,
+    remote: readPlace(kept["remote"] ?? kept["dst_remote"]),
+    refs: Array.isArray(kept["refs"]) ? kept["refs"].flatMap(readReference) : [],
     attachments: Array.isArray(kept["attachments"]) ? kept["attachments"].flatMap(readAttachment) : [],
   };
+}
+
+function readPlace(value: unknown): RemotePlace | null {
+  if (typeof value !== "object" || value === null) return null;
+  const { instance_id, instance_name, group_id, title } = value as Record<string, unknown>;
+  return typeof instance_id === "string" &&
+    typeof instance_name === "string" &&
+    typeof group_id === "string" &&
+    typeof title === "string"
+    ? { instance_id, instance_name, group_id, title }
+    : null;
+}
+
+function readReference(value: unknown): GroupReference[] {
+  const place = readPlace(value);
+  return place === null ? [] : [{ kind: GROUP_REFERENCE, ...place }];
 }
 
 function readAttachment(value: unknown): Uploaded[] {

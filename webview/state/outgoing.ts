@@ -42,11 +42,24 @@ export class Outgoing {
       to: draft.to,
       client_id: clientId,
       attachments: draft.attachments.map(({ sha256, name, mime_type }) => ({ sha256, name, mime_type })),
+    };
+    if (draft.remote !== null) {
+      const sent = await this.#host.call("connect_send", {
+        ...body,
+        instance_id: draft.remote.instance_id,
+        target_group_id: draft.remote.group_id,
+        message_mode: draft.mode,
+      });
+      return sent.source_event;
+    }
+    const here = {
+      ...body,
+      refs: draft.refs,
       ...(draft.quote === null ? {} : { quote_text: draft.quote }),
     };
     if (draft.elsewhere !== null) {
       const sent = await this.#host.call("send_cross_group", {
-        ...body,
+        ...here,
         dst_group_id: draft.elsewhere,
         message_mode: draft.mode,
       });
@@ -54,14 +67,14 @@ export class Outgoing {
     }
     if (draft.replyTo !== null && draft.mode !== "request_reply") {
       const sent = await this.#host.call("reply", {
-        ...body,
+        ...here,
         event_id: draft.replyTo,
         message_mode: draft.mode,
       });
       return sent.event;
     }
     const sent = await this.#host.call("send", {
-      ...body,
+      ...here,
       message_mode: draft.mode,
       ...(draft.replyTo === null ? {} : { reply_to: draft.replyTo }),
     });

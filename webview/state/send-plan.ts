@@ -16,6 +16,8 @@ export interface PlanInput {
   to: readonly string[];
   /** The Group the message goes to instead, by title. */
   elsewhere: string | null;
+  /** The Group of another instance that it goes to, by name, and who gets it there. */
+  remote: { place: string; to: readonly string[] } | null;
   replyTo: string | null;
   actors: readonly ActorWithPresence[];
   group: Pick<Group, "state" | "settings"> | null;
@@ -57,6 +59,15 @@ export function plan(input: PlanInput): Plan {
   const quiet = (sentence: string): Plan => ({ sentence, possible: true, tone: "quiet" });
   const refuse = (sentence: string): Plan => ({ sentence, possible: false, tone: "attention" });
   const { mode } = input;
+  if (input.remote !== null) {
+    const { place, to } = input.remote;
+    const who = to.length === 0 ? "its foreman" : to.join(", ");
+    const mailed = mode === "mail" ? " in the Inbox" : "";
+    const owed = mode === "request_reply" ? " and owes you a reply" : "";
+    return quiet(
+      `Goes to ${place}: ${who} gets it${mailed}${owed}. Kept here until it is reached, for up to 15 minutes.`,
+    );
+  }
   if (input.elsewhere !== null) {
     const manner = mode === "mail" ? "its Inbox" : "its foreman";
     return quiet(`Goes to ${input.elsewhere}: ${manner} gets it; a copy stays here.`);

@@ -352,8 +352,8 @@ class WorkbenchElement extends View {
     const { detail: actorId } = event as CustomEvent<string>;
     const draft = this.conversation?.draft;
     if (draft === undefined) return;
-    if (!draft.draft.to.includes(actorId))
-      draft.update({ to: [...draft.draft.to, actorId], elsewhere: null });
+    const to = draft.draft.remote === null ? draft.draft.to : [];
+    if (!to.includes(actorId)) draft.update({ to: [...to, actorId], elsewhere: null, remote: null });
     void this.#write();
   };
 
