@@ -14,12 +14,14 @@ import {
   renameSync,
   rmSync,
   statSync,
+  writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
 import { NODE_BUNDLES, WEB_BUNDLES } from "./build/bundles.mjs";
+import { buildInChunks } from "./build/chunks.mjs";
 import { packBundles } from "./build/pack.mjs";
 
 const OUT = "dist";
@@ -83,31 +85,40 @@ function workshop() {
 async function buildForNode() {
   const { deriveTools, operationTexts } = await load("build/contracts.ts");
   const folder = workshop();
+  const options = {
+    bundle: true,
+    platform: "node",
+    target: "node20.19",
+    minify: true,
+    legalComments: "none",
+    define: {
+      SVC_OPERATION_TEXTS: JSON.stringify(operationTexts()),
+      SVC_MCP_TOOLS: JSON.stringify(deriveTools()),
+    },
+    external: ["libsql"],
+    plugins: [separateBundles, withoutAjv],
+    logLevel: "warning",
+  };
   try {
     await build({
-      entryPoints: NODE_BUNDLES.map(({ name, entry }) => ({ in: entry, out: name })),
+      ...options,
+      entryPoints: NODE_BUNDLES.filter(({ chunked }) => !chunked).map(({ name, entry }) => ({
+        in: entry,
+        out: name,
+      })),
       outdir: folder,
       outExtension: { ".js": ".cjs" },
-      bundle: true,
-      platform: "node",
-      target: "node20.19",
       format: "cjs",
-      minify: true,
-      legalComments: "none",
       supported: { "dynamic-import": false },
-      define: {
-        SVC_OPERATION_TEXTS: JSON.stringify(operationTexts()),
-        SVC_MCP_TOOLS: JSON.stringify(deriveTools()),
-        "import.meta.url": "svcBundleUrl",
-      },
+      define: { ...options.define, "import.meta.url": "svcBundleUrl" },
       banner: { js: 'const svcBundleUrl = require("node:url").pathToFileURL(__filename).href;' },
-      external: ["libsql"],
-      plugins: [separateBundles, withoutAjv],
-      logLevel: "warning",
     });
-    const sizes = NODE_BUNDLES.map(({ name, budget }) => ({
-      name: `${name}.cjs`,
-      bytes: statSync(join(folder, `${name}.cjs`)).size,
+    for (const { name, entry, chunked } of NODE_BUNDLES)
+      if (chunked) await buildInChunks(folder, name, entry, options);
+    const bytesOf = (file) => statSync(join(folder, file)).size;
+    const sizes = NODE_BUNDLES.map(({ name, chunked, budget }) => ({
+      name,
+      bytes: bytesOf(`${name}.cjs`) + (chunked ? bytesOf(`${name}.later`) : 0),
       budget,
     }));
     const launcher = join(folder, "svc.cjs");
@@ -117,15 +128,24 @@ async function buildForNode() {
       folder,
       NODE_BUNDLES.filter(({ packed }) => packed).map(({ name }) => name),
     );
-    for (const { name, packed } of NODE_BUNDLES) {
-      const file = packed ? `${name}.bundle` : `${name}.cjs`;
-      renameSync(join(folder, file), join(OUT, file));
-    }
+    // The daemon is also required by bundles that aren't packed.
+    writeFileSync(join(folder, "daemon.cjs"), 'module.exports = require("./svc.cjs")("daemon");\n');
+    for (const bundle of NODE_BUNDLES)
+      for (const file of filesOf(bundle)) renameSync(join(folder, file), join(OUT, file));
     renameSync(launcher, join(OUT, "svc.cjs"));
     return sizes;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** The files that a bundle ships as: what it opens comes before it. */
+function filesOf({ name, packed, chunked }) {
+  return [
+    ...(chunked ? [`${name}.later`] : []),
+    ...(packed ? [`${name}.bundle`] : []),
+    ...(packed && !chunked ? [] : [`${name}.cjs`]),
+  ];
 }
 
 async function buildForBrowsers() {

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * Starts the command line or the MCP server. A packed bundle (build/pack.mjs) is one file with the source and the code that V8 compiled
+ * Starts the command line or the MCP server, and loads packed bundles. A packed bundle (build/pack.mjs) is one file with the source and the code that V8 compiled
  * of it at build time, so that the two always belong together; another Node version rejects that code and compiles the source as usual.
  */
 "use strict";
@@ -27,9 +27,10 @@ function resolve(id) {
   return id === "./mcp.cjs" || id === "./cli.cjs" ? load(id.slice(2, -4)) : require(id);
 }
 
+module.exports = load;
 if (require.main === module) {
   // A runtime waits for its hook: nothing else is loaded for it.
   if (process.argv[2] === "hook" && process.argv.length === 5) require(join(__dirname, "hook.cjs"));
   else if (process.argv[2] === "mcp" && process.argv.length === 3) load("mcp").serve();
   else load("cli");
-} else module.exports = load;
+}

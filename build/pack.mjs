@@ -1,5 +1,5 @@
 /**
- * Packs the bundles that start often: one file with the source and the code that V8 compiled of it while the bundle did what it usually does.
+ * Packs bundles: one file with the source and the code that V8 compiled of it while the bundle did what it usually does.
  * Layout: the source's length in bytes (uint32, little endian), the source (ASCII), V8's cached data.
  */
 import { spawnSync } from "node:child_process";
@@ -10,9 +10,10 @@ import { join, resolve } from "node:path";
 const HEAD = "(function (exports, require, module, __filename, __dirname) {";
 const TAIL = "\n})";
 
-/** How each bundle is exercised. Neither reaches a daemon: the Home is empty. */
+/** How each bundle is exercised. None reaches a running daemon: the Home is empty. */
 const EXERCISES = {
   cli: { args: ["send", "text", "--to", "alice", "--group", "g_000000000000", "--json"], input: "" },
+  daemon: { args: [], input: "" },
   mcp: {
     args: [],
     input: [
@@ -44,6 +45,8 @@ const name = process.argv[2];
 process.argv.splice(1, 2, "svc");
 const exported = load(name);
 if (name === "mcp") exported.serve();
+if (name === "daemon")
+  exported.runDaemon({ home: process.env.SVC_HOME + "/daemon", host: "127.0.0.1", port: 0 }).then((daemon) => daemon.stop()).finally(() => process.exit());
 `;
 
 /** Packs folder/<name>.cjs into folder/<name>.bundle for each name. The folder holds the launcher as svc.cjs. */

@@ -296,6 +296,8 @@ export class Runtimes implements Launches {
   ): Promise<void> {
     const { group, terminal } = slot;
     const { clock, random, log, reports, messaging } = this.#deps;
+    // It brings a terminal emulator along, which a Home without terminals needn't load.
+    const { Screen } = await import("./screen.ts");
     const process = await this.#launcher.spawn(group, actor, plan, begun, terminal);
     run.process = process;
     let tellExited = (_exit: ProcessExit): void => {};
@@ -303,7 +305,7 @@ export class Runtimes implements Launches {
     run.exited = exit.then(() => {
       run.hasExited = true;
     });
-    terminal.start(process, run.launch.started_at, {
+    terminal.start(process, Screen, run.launch.started_at, {
       reads: () => run.prompter?.consider(),
       interrupted: () => reports.interrupted(run.launch),
       exited: tellExited,

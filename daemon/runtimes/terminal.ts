@@ -8,7 +8,7 @@ import { LIMITS } from "../../shared/limits.ts";
 import type { TerminalMessage, TerminalRequest, WriterState } from "../../shared/terminal.ts";
 import type { ProcessExit, TerminalProcess } from "../platform/processes.ts";
 import { InputWatch } from "./input-watch.ts";
-import { Screen } from "./screen.ts";
+import type { Screen } from "./screen.ts";
 
 /** Where a viewer's messages go. */
 export interface ViewerPort {
@@ -91,9 +91,9 @@ export class ActorTerminal {
   }
 
   /** A new process, on an empty screen of the present size. */
-  start(process: TerminalProcess, startedAt: string, events: TerminalEvents): void {
+  start(process: TerminalProcess, ScreenOf: typeof Screen, startedAt: string, events: TerminalEvents): void {
     this.#screen?.dispose();
-    const screen = new Screen(this.#columns, this.#rows, {
+    const screen = new ScreenOf(this.#columns, this.#rows, {
       answer: (data) => {
         if (this.#screen === screen) this.#process?.write(data);
       },

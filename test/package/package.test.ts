@@ -1,7 +1,7 @@
 /** The tarball that `npm pack` makes, installed where nothing else is. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { plainEnvironment } from "../withstand/daemon-process.ts";
@@ -52,7 +52,9 @@ describe("the packed tarball", function () {
       assert.ok(!existsSync(join(installed, name)), name);
     assert.deepEqual(readdirSync(join(installed, "dist")).sort(), [
       "cli.bundle",
+      "daemon.bundle",
       "daemon.cjs",
+      "daemon.later",
       "demo.cjs",
       "hook.cjs",
       "mcp.bundle",
@@ -73,6 +75,9 @@ describe("the packed tarball", function () {
     const sent = JSON.parse(svc("send", "hello", "--to", "alice", "--json")) as { ok: boolean };
     assert.equal(sent.ok, true);
     assert.match(svc("tail"), /hello/);
+    // An upgrade takes away what the running daemon hasn't loaded yet; it has it open.
+    const later = join(folder, "node_modules", "svc", "dist", "daemon.later");
+    renameSync(later, `${later}-gone`);
     svc("attach", folder);
     svc("actor", "add", "bob", "--runtime", "custom", "--", "/bin/cat");
     assert.match(svc("actor", "start", "bob"), /bob runs/);
@@ -81,6 +86,7 @@ describe("the packed tarball", function () {
     assert.equal(page.status, 200);
     assert.match(await page.text(), /workbench\.js/);
     svc("daemon", "stop");
+    renameSync(`${later}-gone`, later);
     assert.match(svc("demo", "--exit"), /The agents are done/);
   });
 });

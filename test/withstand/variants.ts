@@ -19,14 +19,18 @@ export function smallSegments(): Variant {
   mkdirSync(CACHE, { recursive: true });
   const folder = mkdtempSync(join(CACHE, "svc-withstand-"));
   cpSync(DIST, folder, { recursive: true });
-  const bundle = join(folder, "daemon.cjs");
-  const source = readFileSync(bundle, "utf8");
+  const bundle = join(folder, "daemon.bundle");
+  const packed = readFileSync(bundle);
+  const source = packed.toString("latin1", 4, 4 + packed.readUInt32LE(0));
   const changed = source.replace(
     /extendBytes:[^,}]+,segmentBytes:[^,}]+,/,
     `extendBytes:${EXTEND_BYTES},segmentBytes:${SEGMENT_BYTES},`,
   );
   if (changed === source) throw new Error("the bundle doesn't show its ledger limits as it used to");
-  writeFileSync(bundle, changed);
+  // Without the code that was compiled of the source as it was (build/pack.mjs).
+  const length = Buffer.alloc(4);
+  length.writeUInt32LE(changed.length);
+  writeFileSync(bundle, Buffer.concat([length, Buffer.from(changed, "latin1")]));
   return {
     program: [join(folder, "svc.cjs"), "daemon", "run"],
     dispose: () => rmSync(folder, { recursive: true, force: true }),
