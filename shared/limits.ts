@@ -134,6 +134,8 @@ export const LIMITS = {
     remembered: { operations: 4096, turns: 256, sessions: 32, subagents: 256 },
     /** A working Actor whose terminal and hooks are silent this long isn't called working any more. */
     silenceSeconds: 120,
+    /** A turn that is only assumed, because hooks don't tell of it, ends when the terminal is silent this long. */
+    assumedSilenceSeconds: 10,
   },
   /** Terminals of Actors that the daemon runs. */
   terminal: {

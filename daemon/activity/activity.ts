@@ -1,5 +1,6 @@
 /** The activity room: takes hook events, keeps what may be shown of them, and says what every Actor does. The folder's face. */
 import { Refusal } from "../../shared/errors.ts";
+import { LIMITS } from "../../shared/limits.ts";
 import type { StoredActor } from "../../shared/model.ts";
 import type { CallContext } from "../../shared/operations/caller.ts";
 import type { HandlersOf } from "../../shared/operations/handlers.ts";
@@ -10,6 +11,7 @@ import { errorFields, type Log } from "../platform/log.ts";
 import type { ActorStore, Change, Content } from "./actor-store.ts";
 import { closeSession } from "./closing.ts";
 import { inferInterrupt, judge } from "./fences.ts";
+import { refuteTurn } from "./further-turns.ts";
 import { type ActivityListener, GroupActivity, type GroupActivityDependencies } from "./group-activity.ts";
 import { type Hook, type HookRuntime, isHookRuntime, promptOf, readHook } from "./hook.ts";
 import { initialState, Memory } from "./hook-state.ts";
@@ -51,6 +53,7 @@ export class Activity implements LaunchReports {
       launches,
       find: (group_id) => registry.find(group_id),
       evidenceOf: (group, actor) => this.#evidenceOf(group, actor),
+      check: (launch) => this.#checkAssumed(launch),
       changed: (group_id, actor_id) => {
         for (const listener of this.#presence) listener(group_id, actor_id);
       },
@@ -217,6 +220,23 @@ export class Activity implements LaunchReports {
     }
     const leftOver = hooks === null ? [] : closeSession(hooks, at).revisions;
     return { hooks: initialState(launch, runtime, at), memory: new Memory(), leftOver };
+  }
+
+  /** A turn that no hook has told of shows in the terminal, or there is none. */
+  #checkAssumed(launch: Launch): void {
+    const quiet = this.#launches?.quietSeconds(launch) ?? 0;
+    if (quiet < LIMITS.activity.assumedSilenceSeconds) return;
+    this.#change(launch, async (room, actor, store) => {
+      const { hooks } = store.latest;
+      const told = hooks?.turn?.isAssumed === true ? Date.parse(hooks.at) : null;
+      if (told === null || this.#deps.clock.now() - told < LIMITS.activity.assumedSilenceSeconds * 1000)
+        return;
+      await store.submit((content) => {
+        if (content.hooks === null || !agree(launch, content.hooks)) return null;
+        const refuted = refuteTurn(content.hooks, room.timestampAfter(content));
+        return refuted && room.change(actor, content, refuted.state, refuted.revisions, refuted.state.at);
+      });
+    });
   }
 
   #ended(launch: Launch): void {

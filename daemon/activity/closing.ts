@@ -45,7 +45,7 @@ export function agentRevision(
 
 export function turnRevision(
   state: HookState,
-  turn: { key: string; turn_id: string; started_at: string },
+  turn: { name: string; turn_id: string; started_at: string },
   status: Revision["status"],
   event_type: string,
 ): Revision {
@@ -58,7 +58,7 @@ export function turnRevision(
     operation_id: "",
     tool_name: "",
     part: "turn",
-    key: turn.key,
+    key: turn.name,
     started_at: turn.started_at,
   };
 }
@@ -84,9 +84,9 @@ export function closeOperations(
   };
 }
 
-export function agentTurn(agent: OpenAgent): { key: string; turn_id: string; started_at: string } {
+export function agentTurn(agent: OpenAgent): { name: string; turn_id: string; started_at: string } {
   const { turn_id, started_at, turn_started_at } = agent;
-  return { key: turn_id, turn_id, started_at: turn_started_at ?? started_at };
+  return { name: turn_id, turn_id, started_at: turn_started_at ?? started_at };
 }
 
 /** Everything below the turn: operations, subagents and their turns. */
@@ -106,7 +106,7 @@ export function closeTurn(before: HookState, event_type: Closing, at: string): C
   if (state.turn === null) return { state, revisions };
   revisions.push(turnRevision(state, state.turn, "failed", event_type));
   const how = event_type === "UserInterrupt" ? "interrupted" : "failed";
-  return { state: { ...state, turn: null, ended: { how, at } }, revisions };
+  return { state: { ...state, turn: null, ended: { how, at, key: state.turn.key } }, revisions };
 }
 
 /** Turn, children and the session, after the process is gone or another session took its place. */

@@ -14,18 +14,10 @@ import {
   sessionRevision,
   turnRevision,
 } from "./closing.ts";
+import { furtherPrompt, isFurtherPrompt, openTurn, withKey, withQueued } from "./further-turns.ts";
 import type { Hook } from "./hook.ts";
-import { type HookState, isOpen, type Memory, type OpenTurn, type Revision } from "./hook-state.ts";
-
-/** The fence that an event failed. */
-export type Fence = "session" | "turn" | "operation" | "ignored";
-
-export interface Accepted {
-  state: HookState;
-  revisions: Revision[];
-  /** Notes in the memory what must not come again; called when the event counts for good. */
-  remember(): void;
-}
+import { type HookState, isOpen, type Memory } from "./hook-state.ts";
+import type { Accepted, Fence } from "./verdict.ts";
 
 const nothing = (): void => {};
 
@@ -40,7 +32,8 @@ export function judge(before: HookState, memory: Memory, hook: Hook, at: string)
 /** What an interrupt in Claude's terminal ends; null when nothing is under way. */
 export function inferInterrupt(before: HookState, at: string): Omit<Accepted, "remember"> | null {
   if (before.turn === null && before.agents.length === 0 && !before.operations.some(isOpen)) return null;
-  return closeTurn(before, "UserInterrupt", at);
+  const { state, revisions } = closeTurn(before, "UserInterrupt", at);
+  return { state: withQueued(state, before.turn, revisions, at), revisions };
 }
 
 function judgeInSession(before: HookState, memory: Memory, hook: Hook, at: string): Accepted | Fence {
@@ -57,7 +50,7 @@ function judgeInSession(before: HookState, memory: Memory, hook: Hook, at: strin
       return holdOperation(before, hook);
     case "PostToolUse":
     case "PostToolUseFailure":
-      return endOperation(before, hook, at);
+      return endOperation(before, memory, hook, at);
     case "SubagentStart":
       return startAgent(before, memory, hook, at);
     case "SubagentStop":
@@ -100,12 +93,18 @@ function endSession(before: HookState, memory: Memory, hook: Hook, at: string): 
 }
 
 function startTurn(before: HookState, memory: Memory, hook: Hook, at: string): Accepted | Fence {
-  const { turn_key: key, turn_id } = hook;
-  if (key !== "" && memory.turns.has(key)) return "turn";
+  if (isFurtherPrompt(before, memory, hook)) return furtherPrompt(before, memory, hook, at);
   const { state, revisions } = closeTurn(before, "TurnSuperseded", at);
-  const turn: OpenTurn = { key, turn_id, started_at: at, isWaiting: false };
+  const turn = openTurn(hook, at);
   revisions.push(turnRevision(state, turn, "started", hook.event));
-  return { state: { ...state, turn }, revisions, remember: () => memory.turns.add(key) };
+  return {
+    state: { ...state, turn },
+    revisions,
+    remember: () => {
+      memory.turns.add(turn.key);
+      memory.prompts.add(turn.key);
+    },
+  };
 }
 
 /** The first prompt of a subagent belongs to its start; a further one is a turn of its own. */
@@ -138,16 +137,18 @@ function isInTurn(state: HookState, hook: Hook): boolean {
 }
 
 /** Claude: a tool of the runtime itself shows that a turn is under way, whatever its turn hooks said, and that nobody is waited for. */
-function withActiveTurn(state: HookState, hook: Hook, at: string): HookState {
+function withActiveTurn(state: HookState, memory: Memory, hook: Hook, at: string): HookState {
   if (hook.runtime !== "claude" || hook.agent_id !== "") return state;
+  if (state.turn === null) return { ...state, turn: openTurn(hook, at) };
+  const turn = withKey(state.turn, memory, hook.turn_key);
+  return { ...state, turn: { ...turn, isWaiting: false, isAssumed: turn.isAssumed && turn.key === "" } };
+}
+
+/** Claude: the answer that follows a tool takes up what was queued behind it. */
+function withNothingQueued(state: HookState, hook: Hook): HookState {
   const { turn } = state;
-  if (turn === null) {
-    return {
-      ...state,
-      turn: { key: hook.turn_key, turn_id: hook.turn_id, started_at: at, isWaiting: false },
-    };
-  }
-  return turn.isWaiting ? { ...state, turn: { ...turn, isWaiting: false } } : state;
+  if (turn === null || hook.agent_id !== "") return state;
+  return { ...state, turn: { ...turn, hasQueued: false } };
 }
 
 function startOperation(before: HookState, memory: Memory, hook: Hook, at: string): Accepted | Fence {
@@ -163,7 +164,7 @@ function startOperation(before: HookState, memory: Memory, hook: Hook, at: strin
     status: "started" as const,
     closed: false,
   };
-  const state = withActiveTurn(before, hook, at);
+  const state = withActiveTurn(before, memory, hook, at);
   return {
     state: { ...state, operations: [...state.operations, operation] },
     revisions: [operationRevision(state, operation, "started", hook.event)],
@@ -189,7 +190,7 @@ function holdOperation(before: HookState, hook: Hook): Accepted | Fence {
   };
 }
 
-function endOperation(before: HookState, hook: Hook, at: string): Accepted | Fence {
+function endOperation(before: HookState, memory: Memory, hook: Hook, at: string): Accepted | Fence {
   if (!isInTurn(before, hook)) return "turn";
   const ended = before.operations.find(
     ({ id, agent_id }) => id === hook.operation_id && agent_id === hook.agent_id,
@@ -201,7 +202,7 @@ function endOperation(before: HookState, hook: Hook, at: string): Accepted | Fen
   };
   return {
     // The late end of something that its turn's end closed says nothing about a turn.
-    state: ended.closed ? state : withActiveTurn(state, hook, at),
+    state: ended.closed ? state : withNothingQueued(withActiveTurn(state, memory, hook, at), hook),
     revisions: [operationRevision(before, ended, hook.status, hook.event)],
     remember: nothing,
   };
@@ -247,8 +248,8 @@ function isOfEarlierTurn(state: HookState, memory: Memory, { turn_key: key }: Ho
 
 function holdTurn(before: HookState, memory: Memory, hook: Hook, at: string): Accepted | Fence {
   if (isOfEarlierTurn(before, memory, hook)) return "turn";
-  const { turn_key: key, turn_id } = hook;
-  const turn = { ...(before.turn ?? { key, turn_id, started_at: at }), isWaiting: true };
+  const key = hook.turn_key;
+  const turn = { ...withKey(before.turn ?? openTurn(hook, at), memory, key), isWaiting: true };
   return {
     state: { ...before, turn },
     revisions: [turnRevision(before, turn, "waiting", hook.event)],
@@ -265,12 +266,17 @@ function endTurn(before: HookState, memory: Memory, hook: Hook, at: string): Acc
   const { state, revisions } = closeChildren(before, "TurnSuperseded");
   revisions.push(turnRevision(state, turn, hook.status, hook.event));
   const how = hook.status === "failed" ? "failed" : "completed";
+  const key = hook.turn_key === "" ? turn.key : hook.turn_key;
+  const over = { ...state, turn: null, ended: { how, at, key } } as const;
   return {
-    state: { ...state, turn: null, ended: { how, at } },
+    // A notification says that it waits: nothing follows.
+    state: hook.event === "Notification" ? over : withQueued(over, { ...turn, key }, revisions, at),
     revisions,
     remember: () => {
       memory.turns.add(turn.key);
-      memory.turns.add(hook.turn_key);
+      memory.turns.add(key);
+      // Of a turn that wasn't announced every prompt is a further one.
+      if (turn.name !== turn.key) memory.prompts.add(key);
     },
   };
 }
@@ -281,5 +287,6 @@ function interruptTurn(before: HookState, hook: Hook, at: string): Accepted | Fe
   if (turn === null || !isInTurn(before, hook)) return "turn";
   const { state, revisions } = closeChildren(before, "UserInterrupt");
   revisions.push(turnRevision(state, turn, "failed", hook.event));
-  return { state: { ...state, turn: null, ended: { how: "interrupted", at } }, revisions, remember: nothing };
+  const ended = { how: "interrupted", at, key: turn.key } as const;
+  return { state: { ...state, turn: null, ended }, revisions, remember: nothing };
 }

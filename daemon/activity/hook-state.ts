@@ -23,10 +23,17 @@ export interface OpenAgent {
 }
 
 export interface OpenTurn {
+  /** What tells it apart; empty while its events haven't told. */
   key: string;
+  /** Last part of its activity_id. */
+  name: string;
   turn_id: string;
   started_at: string;
   isWaiting: boolean;
+  /** Claude: a prompt was queued behind it that no answer has taken up yet. It runs as a turn of its own, whose start no hook tells. */
+  hasQueued: boolean;
+  /** It follows from what was told before; nothing of its own has shown it yet. A terminal that falls silent refutes it. */
+  isAssumed: boolean;
 }
 
 export interface HookState {
@@ -38,7 +45,7 @@ export interface HookState {
   operations: readonly OpenOperation[];
   agents: readonly OpenAgent[];
   /** How the last turn ended; null before any did. */
-  ended: { how: "completed" | "failed" | "interrupted"; at: string } | null;
+  ended: { how: "completed" | "failed" | "interrupted"; at: string; key: string } | null;
   /** When the last accepted event came. */
   at: string;
 }
@@ -105,6 +112,8 @@ class Remembered {
 export class Memory {
   readonly operations = new Remembered(LIMITS.activity.remembered.operations);
   readonly turns = new Remembered(LIMITS.activity.remembered.turns);
+  /** Turns whose own prompt was told: another one of theirs was queued. */
+  readonly prompts = new Remembered(LIMITS.activity.remembered.turns);
   readonly sessions = new Remembered(LIMITS.activity.remembered.sessions);
   /** Subagents (Claude), or their turns (Codex). */
   readonly agents = new Remembered(LIMITS.activity.remembered.subagents);

@@ -19,6 +19,8 @@ export interface WorkingStatesDependencies {
   launches: Launches;
   find(group_id: string): OpenGroup | undefined;
   evidenceOf(group: OpenGroup, actor: StoredActor): HookEvidence;
+  /** Called before each look at a launch. */
+  check(launch: Launch): void;
   /** A state or its reason changed. */
   changed(group_id: string, actor_id: string): void;
 }
@@ -105,6 +107,7 @@ export class WorkingStates {
 
   #derive(group: OpenGroup, actor: StoredActor, launch: Launch): Entry {
     const { launches, clock } = this.#deps;
+    this.#deps.check(launch);
     const { hooks, storeProblem } = this.#deps.evidenceOf(group, actor);
     const derived = derive({
       launch,

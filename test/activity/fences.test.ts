@@ -221,7 +221,12 @@ describe("hook fences", () => {
       "operation",
     ]);
     assert.deepEqual(shown().slice(-1), ["tool/completed PostToolUse Bash t2"], "how it really ended counts");
-    assert.deepEqual(await submit(prompt("p1"), stop("p1")), ["turn", "turn"], "late duplicates");
+    assert.deepEqual(await submit(stop("p1"), prompt("p2"), prompt("p1"), stop("p1")), [
+      "turn",
+      null,
+      null,
+      "turn",
+    ]);
   });
 
   it("the end of a session, a turn or an interrupt closes what is open below it, of that Actor and session only", async () => {

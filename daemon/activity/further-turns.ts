@@ -1,0 +1,108 @@
+/**
+ * Turns that no hook announces. Claude tells of a prompt that is queued behind a turn when it is queued, as one of that turn; what is still
+ * queued when the turn ends, or when a person interrupts it, runs as a turn of its own that shows itself only by its tools and its end. Codex
+ * takes such a prompt into the turn that is open, even when that one's end was told meanwhile. Without this an Actor would pass for idle while
+ * it works.
+ */
+import { closeChildren, turnRevision } from "./closing.ts";
+import type { Hook } from "./hook.ts";
+import type { HookState, Memory, OpenTurn, Revision } from "./hook-state.ts";
+import type { Accepted, Fence } from "./verdict.ts";
+
+const PROMPT = "UserPromptSubmit";
+
+/** A turn that begins with an event of its own. */
+export function openTurn({ turn_key: key, turn_id }: Hook, at: string): OpenTurn {
+  return {
+    key,
+    name: key,
+    turn_id,
+    started_at: at,
+    isWaiting: false,
+    hasQueued: false,
+    isAssumed: false,
+  };
+}
+
+/** Whether a prompt isn't the first that its turn shows. */
+export function isFurtherPrompt({ turn }: HookState, memory: Memory, { turn_key: key }: Hook): boolean {
+  return key !== "" && (memory.turns.has(key) || turn?.key === key || turn?.key === "");
+}
+
+/** A prompt of a turn that is known: queued in it, or its own that comes late. */
+export function furtherPrompt(before: HookState, memory: Memory, hook: Hook, at: string): Accepted | Fence {
+  const { turn, ended } = before;
+  const { turn_key: key, runtime } = hook;
+  const remember = (): void => {
+    memory.turns.add(key);
+    memory.prompts.add(key);
+  };
+  if (turn === null) {
+    if (ended?.key !== key) return "turn";
+    // Its own prompt, which its end has overtaken, begins nothing.
+    if (runtime === "claude" && !memory.prompts.has(key)) return "turn";
+    if (runtime === "codex" && ended.how === "interrupted") return "turn";
+    const next = runtime === "codex" ? { ...openTurn(hook, at), isAssumed: true } : followingTurn(key, at);
+    return { state: { ...before, turn: next }, revisions: [started(before, next)], remember };
+  }
+  // The turn that is open takes it.
+  if (runtime === "codex") return "turn";
+  const known = withKey(turn, memory, key);
+  // Queued in the turn before this one, and told late: it is behind this one now.
+  const isLate = known.key !== key && ended?.key === key && memory.prompts.has(key);
+  if (known.key !== key && !isLate) return "turn";
+  const isQueued = turn.key === "" || memory.prompts.has(key);
+  const next = { ...known, isAssumed: turn.isAssumed && isLate, hasQueued: turn.hasQueued || isQueued };
+  const status = next.isWaiting ? "waiting" : "started";
+  return {
+    state: { ...before, turn: next },
+    revisions: [turnRevision(before, next, status, PROMPT)],
+    remember,
+  };
+}
+
+/** What follows the turn that is closed in `state` when a prompt was queued behind it; adds the revision. */
+export function withQueued(
+  state: HookState,
+  turn: OpenTurn | null,
+  revisions: Revision[],
+  at: string,
+): HookState {
+  if (turn?.hasQueued !== true) return state;
+  const next = followingTurn(turn.key, at);
+  revisions.push(started(state, next));
+  return { ...state, turn: next };
+}
+
+/** A turn whose id wasn't known gets it from its first event. */
+export function withKey(turn: OpenTurn, memory: Memory, key: string): OpenTurn {
+  return turn.key === "" && !memory.turns.has(key) ? { ...turn, key } : turn;
+}
+
+/** Nothing has shown the turn that was assumed, and the terminal is silent: there is none. Null when none is assumed. */
+export function refuteTurn(
+  before: HookState,
+  at: string,
+): { state: HookState; revisions: Revision[] } | null {
+  const { turn } = before;
+  if (turn === null || !turn.isAssumed || turn.isWaiting) return null;
+  const { state, revisions } = closeChildren(before, "TurnSuperseded");
+  revisions.push(turnRevision(state, turn, "completed", "TurnSuperseded"));
+  return { state: { ...state, turn: null, at }, revisions };
+}
+
+function followingTurn(key: string, at: string): OpenTurn {
+  return {
+    key: "",
+    name: `${key}.next`,
+    turn_id: "",
+    started_at: at,
+    isWaiting: false,
+    hasQueued: false,
+    isAssumed: true,
+  };
+}
+
+function started(state: HookState, turn: OpenTurn): Revision {
+  return turnRevision(state, turn, "started", PROMPT);
+}
