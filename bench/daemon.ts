@@ -31,13 +31,25 @@ function requireBundles(): Promise<string> {
   return built;
 }
 
-/** `SVC_BENCH_NODE_FLAGS` (such as `--cpu-prof`) go to the daemon's Node. */
-export async function startDaemon(): Promise<Daemon> {
+/** What a daemon's Node gets beside what ships. */
+export interface NodeOptions {
+  flags?: readonly string[];
+  environment?: Record<string, string>;
+}
+
+/** `SVC_BENCH_NODE_FLAGS` (such as `--cpu-prof`) and `node` go to the daemon's Node. */
+export async function startDaemon(node: NodeOptions = {}): Promise<Daemon> {
   await requireBundles();
   const home = scratchPath("home");
   const flags = (process.env["SVC_BENCH_NODE_FLAGS"] ?? "").split(" ").filter((flag) => flag !== "");
-  const environment = plainEnvironment({ [ENVIRONMENT.home]: home, [ENVIRONMENT.webPort]: "0" });
-  const child = start(process.execPath, [...flags, SVC, "daemon", "run"], { env: environment });
+  const environment = plainEnvironment({
+    [ENVIRONMENT.home]: home,
+    [ENVIRONMENT.webPort]: "0",
+    ...node.environment,
+  });
+  const child = start(process.execPath, [...flags, ...(node.flags ?? []), SVC, "daemon", "run"], {
+    env: environment,
+  });
   const client = new DaemonClient(home, null);
   const deadline = performance.now() + 30_000;
   for (;;) {

@@ -4,6 +4,7 @@
  */
 import { parseArgs } from "node:util";
 import { requireCommands } from "../build/prerequisites.mjs";
+import { connectMeasurements } from "./connect/all.ts";
 import { fanout } from "./fanout.ts";
 import type { Figure, Measurement } from "./figure.ts";
 import { hooks } from "./hooks.ts";
@@ -14,6 +15,7 @@ import { redisVersion } from "./redis.ts";
 import { roundTrip } from "./round-trip.ts";
 import { send } from "./send.ts";
 import { startUp } from "./start-up.ts";
+import { terminals } from "./terminals.ts";
 import { tls } from "./tls/all.ts";
 
 const measurements: readonly Measurement[] = [
@@ -23,7 +25,9 @@ const measurements: readonly Measurement[] = [
   roundTrip,
   startUp,
   tls,
+  ...connectMeasurements,
   hooks,
+  terminals,
   idle,
 ];
 

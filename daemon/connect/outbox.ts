@@ -73,6 +73,8 @@ export class Outbox {
   readonly #usage = new Map<string, Usage>();
   readonly #total: Usage = { records: 0, blobBytes: 0 };
   readonly #unreadable: string[] = [];
+  /** Peers' directories that are durable, or being made so. */
+  readonly #directories = new Map<string, Promise<void>>();
   #sequence = 0;
 
   private constructor(deps: OutboxDependencies, clientKeyOf: ClientKeyOf) {
@@ -234,9 +236,26 @@ export class Outbox {
   }
 
   async #write(peer: string, delivery_id: string, bytes: Uint8Array): Promise<void> {
-    const { files, directory } = this.#deps;
-    await ensureDirectory(files, join(directory, peer));
-    await replaceFile(files, this.#path(peer, delivery_id), bytes);
+    const { files } = this.#deps;
+    await this.#directory(peer);
+    try {
+      await replaceFile(files, this.#path(peer, delivery_id), bytes);
+    } catch (error) {
+      // Somebody may have removed the directory.
+      this.#directories.delete(peer);
+      throw error;
+    }
+  }
+
+  /** The peer's directory, durable, made once; whoever writes meanwhile waits for that too. */
+  #directory(peer: string): Promise<void> {
+    let made = this.#directories.get(peer);
+    if (made === undefined) {
+      made = ensureDirectory(this.#deps.files, join(this.#deps.directory, peer));
+      this.#directories.set(peer, made);
+      made.catch(() => this.#directories.delete(peer));
+    }
+    return made;
   }
 
   #encode(record: OutboxRecord): Uint8Array {

@@ -19,7 +19,7 @@ import { EVENTS } from "../messaging/kinds.ts";
 import { type Author, deliveryKey, messageData, remoteBy } from "../messaging/message-event.ts";
 import type { Grant } from "./authority.ts";
 import { PeerRefusal } from "./peer-refusal.ts";
-import { checkBlobs, pieces } from "./receiver-blobs.ts";
+import { checkBlobs, inTurns } from "./receiver-blobs.ts";
 import { notDeliveredId } from "./receiver-cancel.ts";
 import { receiptOf, receivedMessage } from "./receiver-receipt.ts";
 import { replyAnchor } from "./receiver-reply.ts";
@@ -46,7 +46,7 @@ export async function deliver(
   const files = await checkBlobs(message, blobs);
   const { ledger } = room;
   const { count } = ledger;
-  for (const bytes of files.values()) await room.blobs.take(pieces(bytes), count);
+  for (const pieces of files.values()) await room.blobs.take(inTurns(pieces), count);
   const event = room.event(
     EVENTS.message,
     remoteBy(message.source.instance_id),

@@ -86,8 +86,7 @@ export async function replaceFile(
   { durable }: { durable: boolean } = { durable: true },
 ): Promise<void> {
   const temporary = join(dirname(path), `.${basename(path)}.tmp`);
-  unlinkIfThere(files, temporary);
-  const file = files.open(temporary, "create");
+  const file = create(files, temporary);
   try {
     let position = 0;
     for (const part of bytes instanceof Uint8Array ? [bytes] : bytes) {
@@ -108,6 +107,17 @@ export async function replaceFile(
   file.close();
   files.rename(temporary, path);
   if (durable) await syncDirectory(files, dirname(path));
+}
+
+/** A new file in the place of whatever an earlier try left there, which is hardly ever anything. */
+function create(files: Files, path: string): OpenFile {
+  try {
+    return files.open(path, "create");
+  } catch (error) {
+    if (errorCode(error) !== "EEXIST") throw error;
+  }
+  files.unlink(path);
+  return files.open(path, "create");
 }
 
 /** One directory with mode 0700, durable in its parent, unless it is there. After a rejection it isn't, so that the next try is a whole one. */

@@ -263,6 +263,16 @@ describe("Receiver: deliver", () => {
       }
       const size = target.message({ attachments: [{ ...attachment("one"), bytes: 4 }] });
       assert.equal(refused(await target.ask(deliverOperation(size, ["one"]))), "connect_files_invalid");
+      // Two files' base64 in a row decode to both files, and aren't the base64 of both together. The first is as long as a piece that is read.
+      const [first, second] = [Buffer.alloc(196_606, 7), Buffer.from("and more")];
+      const joined = Buffer.concat([first, second]);
+      const padded = target.message({ attachments: [attachment(joined)] });
+      const base64 = first.toString("base64") + second.toString("base64");
+      const inside = {
+        ...deliverOperation(padded, []),
+        blobs: [{ sha256: attachment(joined).sha256, base64 }],
+      };
+      assert.equal(refused(await target.ask(inside)), "connect_files_invalid");
       assert.deepEqual(blobs(), []);
       assert.equal(target.messages().length, 0);
       await target.deliver(message, ["two", "one"]);

@@ -1,0 +1,15 @@
+/** The rows of messages between instances. */
+import type { Measurement } from "../figure.ts";
+import { attachment } from "./attachment.ts";
+import { backlog } from "./backlog.ts";
+import { idleChannels } from "./idle-channels.ts";
+import { messages } from "./messages.ts";
+import { outboxRecord } from "./outbox-record.ts";
+
+export const connectMeasurements: readonly Measurement[] = [
+  messages,
+  attachment,
+  backlog,
+  outboxRecord,
+  idleChannels,
+];
