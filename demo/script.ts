@@ -20,7 +20,10 @@ interface Batch {
 }
 
 /** Takes messages until one comes, as an agent's loop does. */
-async function next(agent: Agent, ack: string | null): Promise<{ event: LedgerEvent; batch: string | null }> {
+export async function next(
+  agent: Agent,
+  ack: string | null,
+): Promise<{ event: LedgerEvent; batch: string | null }> {
   for (let acknowledged = ack; ; acknowledged = null) {
     const input = { wait_seconds: 20, ...(acknowledged === null ? {} : { ack: acknowledged }) };
     const { messages, batch_id } = (await agent.tool("svc_inbox_read", input)) as unknown as Batch;

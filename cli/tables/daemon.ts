@@ -33,10 +33,16 @@ export const daemonCommands: readonly Command[] = [
     words: "demo",
     summary:
       "Watch two scripted agents talk in a Group, in a Home of its own. Ctrl-C ends it and removes the Home.",
-    options: [{ name: "exit", text: "End when the agents are done" }],
+    options: [
+      { name: "direct", text: "Two instances that connect and write to each other instead" },
+      { name: "exit", text: "End when the script is done" },
+    ],
     handlesInterrupt: true,
     personOnly: true,
-    run: async (context) => (await import("../../demo/main.ts")).demo(context.has("exit"), context.out),
+    run: async (context) => {
+      const { demo } = await import("../../demo/main.ts");
+      return demo({ exit: context.has("exit"), direct: context.has("direct") }, context.out);
+    },
   },
   {
     words: "doctor",

@@ -85,6 +85,25 @@ describe("the daemon from the command line", function () {
     assert.ok(!existsSync(home));
   });
 
+  it("plays the demo of two instances, from the invitation to the end of their connection", async function () {
+    // Dialling again takes 5 seconds, a slow machine its time.
+    this.timeout(240_000);
+    const ran = await run(["demo", "--direct", "--exit"], { home, env: { TMPDIR: folder } });
+    assert.equal(ran.code, 0, `${ran.err}\n${ran.out}`);
+    assert.equal(ran.out.match(/#login=/g)?.length, 2);
+    for (const line of [
+      /same six words: \w+ \w+ \w+ \w+ \w+ \w+\n/u,
+      /Online: each side knows/u,
+      /answers; the answer is back/u,
+      /withdraws the request; the lab knows/u,
+      /revokes the connection; the lab has learned it/u,
+      /refused now: connect_not_granted/u,
+    ])
+      assert.match(ran.out, line);
+    assert.doesNotMatch(ran.out, /svc-direct:/);
+    assert.deepEqual(readdirSync(folder), []);
+  });
+
   it("ends the demo in order on Ctrl-C", async () => {
     const child = start(["demo"], { home, env: { TMPDIR: folder } });
     const ran = collect(child);

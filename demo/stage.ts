@@ -1,0 +1,141 @@
+/** What the demos stand on: a folder of their own, daemons in it, and an end in order on Ctrl-C. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { DaemonClient } from "../daemon/client/client.ts";
+import { DaemonUnreachable } from "../daemon/client/failures.ts";
+import type { LedgerEvent } from "../shared/events.ts";
+import { ENVIRONMENT } from "../shared/names.ts";
+import { Agent } from "./agent.ts";
+
+const START_SECONDS = 20;
+
+export interface Screen {
+  line(text?: string): void;
+}
+
+/** A Home with its daemon, one Group and its agents. */
+export class Home {
+  readonly path: string;
+  readonly project: string;
+  readonly client: DaemonClient;
+  readonly #program: string;
+  readonly #agents: Agent[] = [];
+  #daemon: ChildProcess | null = null;
+  group_id = "";
+  #scope_key = "";
+
+  constructor(program: string, folder: string) {
+    this.#program = program;
+    this.path = join(folder, "home");
+    this.project = join(folder, "project");
+    this.client = new DaemonClient(this.path, null);
+  }
+
+  /** Starts the daemon and makes the Group with its project's files. */
+  async open(title: string, files: Readonly<Record<string, string>>): Promise<void> {
+    mkdirSync(this.project, { recursive: true });
+    for (const [name, content] of Object.entries(files)) writeFileSync(join(this.project, name), content);
+    await this.#start();
+    this.group_id = (await this.client.result("group_create", { title })).group_id;
+    const { group_id } = this;
+    this.#scope_key = (await this.client.result("attach", { path: this.project, group_id })).scope_key;
+  }
+
+  /** Adds an Actor and starts its MCP server. */
+  async agent(actor_id: string, title: string): Promise<Agent> {
+    const { group_id } = this;
+    const added = { group_id, actor_id, title, scope_key: this.#scope_key };
+    const { token_file } = await this.client.result("actor_add", added);
+    const environment = { [ENVIRONMENT.home]: this.path, [ENVIRONMENT.actorFile]: token_file };
+    const agent = await Agent.start(actor_id, this.#program, environment);
+    this.#agents.push(agent);
+    return agent;
+  }
+
+  /** A one-time link to its Workbench. */
+  async link(): Promise<string> {
+    return (await this.client.result("login_link_create", {})).url;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#agents.map((agent) => agent.stop()));
+    await this.#stop();
+    this.client.close();
+  }
+
+  async #start(): Promise<void> {
+    const args = [this.#program, "daemon", "run", "--home", this.path, "--port", "0"];
+    const daemon = spawn(process.execPath, args, {
+      // A group of its own: Ctrl-C is for the demo, which then stops it in order.
+      detached: true,
+      stdio: ["ignore", "ignore", "inherit"],
+    });
+    this.#daemon = daemon;
+    for (
+      const deadline = Date.now() + START_SECONDS * 1000;
+      Date.now() < deadline && daemon.exitCode === null;
+    ) {
+      try {
+        await this.client.result("daemon_status", {});
+        return;
+      } catch (error) {
+        if (!(error instanceof DaemonUnreachable)) throw error;
+        await delay(25);
+      }
+    }
+    throw new Error("The demo's daemon didn't start.");
+  }
+
+  async #stop(): Promise<void> {
+    const daemon = this.#daemon;
+    if (daemon === null || daemon.exitCode !== null) return;
+    const exited = new Promise((resolve) => daemon.once("exit", resolve));
+    try {
+      await this.client.result("daemon_stop", {});
+    } catch {
+      daemon.kill("SIGTERM");
+    }
+    await exited;
+  }
+}
+
+export interface Stage {
+  /** A new Home below the demo's folder. */
+  home: (name: string) => Home;
+  /** Aborted by Ctrl-C; `ended` resolves then. */
+  interrupted: AbortSignal;
+  ended: Promise<void>;
+}
+
+/** Gives a stage to `play` and clears it away afterwards, whatever happened. */
+export async function onStage<Result>(play: (stage: Stage) => Promise<Result>): Promise<Result> {
+  const program = realpathSync(process.argv[1] ?? "");
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "svc-demo-")));
+  const controller = new AbortController();
+  const interrupt = () => controller.abort();
+  process.once("SIGINT", interrupt).once("SIGTERM", interrupt);
+  const { signal: interrupted } = controller;
+  const ended = new Promise<void>((resolve) => interrupted.addEventListener("abort", () => resolve()));
+  const homes: Home[] = [];
+  const home = (name: string): Home => {
+    const made = new Home(program, join(folder, name));
+    homes.push(made);
+    return made;
+  };
+  try {
+    return await play({ home, interrupted, ended });
+  } finally {
+    await Promise.all(homes.map((one) => one.close()));
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** A message of a ledger as one line; null for everything else. */
+export function messageLine({ kind, by, data }: LedgerEvent): string | null {
+  if (kind !== "chat.message") return null;
+  const { to, text, message_mode } = data as { to: string[]; text: string; message_mode: string };
+  return `${by} → ${to.join(", ")} (${message_mode}): ${text.replaceAll(/\s+/g, " ")}`;
+}
