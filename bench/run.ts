@@ -15,7 +15,6 @@ import { redisVersion } from "./redis.ts";
 import { roundTrip } from "./round-trip.ts";
 import { send } from "./send.ts";
 import { startUp } from "./start-up.ts";
-import { terminals } from "./terminals.ts";
 import { tls } from "./tls/all.ts";
 
 const measurements: readonly Measurement[] = [
@@ -27,7 +26,6 @@ const measurements: readonly Measurement[] = [
   tls,
   ...connectMeasurements,
   hooks,
-  terminals,
   idle,
 ];
 
