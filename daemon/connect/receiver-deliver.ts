@@ -40,7 +40,7 @@ export async function deliver(
 ): Promise<ReceiptResult> {
   const earlier = earlierReceipt(room, message, sha256);
   if (earlier !== null) return earlier;
-  checkTimes(room, message, now);
+  checkTimes(room, message, grant, now);
   const audience = audienceOf(room, message);
   const reply_to = replyAnchor(room, message);
   const files = await checkBlobs(message, blobs);
@@ -96,14 +96,15 @@ function earlierReceipt(room: GroupRoom, message: ConnectMessage, sha256: string
   return { receipt: receiptOf(event, { delivery_id: message.delivery_id, sha256 }), duplicate: true };
 }
 
-function checkTimes(room: GroupRoom, message: ConnectMessage, now: number): void {
+function checkTimes(room: GroupRoom, message: ConnectMessage, grant: Grant, now: number): void {
   if (untimelyDelivery(message, now) !== null) {
     const isOver = milliseconds(message.deliver_before) <= now;
     throw new PeerRefusal(isOver ? "connect_message_expired" : "connect_message_early");
   }
-  // A reset leaves Actors as they are, but not the Group: what was meant for it before isn't for it now (MSG-023). It took the memory of
-  // what had arrived before, so this says nothing final: who sent nothing yet is sure to have failed in the end, everybody else can't know.
-  const begun = resetAt(room);
+  // A connection of two Groups is one of their generations and ends with a reset. Within an account nothing but the time tells what was
+  // meant for the Group before one, which isn't for it now (MSG-023). The reset took the memory of what had arrived, so this says nothing
+  // final: who sent nothing yet is sure to have failed in the end, everybody else can't know.
+  const begun = grant.pair === null ? resetAt(room) : null;
   if (begun !== null && milliseconds(message.created_at) <= begun + LIMITS.connect.skewSeconds * 1000) {
     throw new PeerRefusal("connect_peer_denied", "The Group was reset since the message was written.");
   }

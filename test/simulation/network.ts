@@ -31,12 +31,8 @@ interface Listening {
 
 type Parcel = { bytes: Uint8Array } | { end: string | null };
 
-/** How slow the network is; milliseconds. */
-export interface Weather {
-  delayMin: number;
-  delayMax: number;
-}
-
+/** The longest way when all is well; milliseconds. */
+export const USUAL_DELAY_MS = 20;
 /** What a connection takes without the other end's having got it. */
 const BUFFER_BYTES = 64 * 1024;
 
@@ -105,9 +101,9 @@ class End implements Link {
   }
 
   #dispatch(parcel: Parcel): void {
-    const { world, chance, weather } = this.#network;
+    const { world } = this.#network;
     if ("bytes" in parcel) this.#underWay += parcel.bytes.length;
-    const delay = chance.duration(weather.delayMin, weather.delayMax);
+    const delay = this.#network.delay();
     this.#lastArrival = Math.max(this.#lastArrival, world.time + delay);
     world.after(this.#lastArrival - world.time, () => this.#arrive(parcel));
   }
@@ -132,8 +128,8 @@ class End implements Link {
 
   /** The other machine knows nothing of this connection. */
   #reset(): void {
-    const { world, chance, weather } = this.#network;
-    world.after(chance.duration(weather.delayMin, weather.delayMax), () => {
+    const { world } = this.#network;
+    world.after(this.#network.delay(), () => {
       if (!this.host.isOver) this.arriveEnd("The connection was reset.");
     });
   }
@@ -161,7 +157,8 @@ class End implements Link {
 export class SimulatedNetwork {
   readonly world: World;
   readonly chance: Chance;
-  weather: Weather = { delayMin: 1, delayMax: 20 };
+  /** The longest way now; milliseconds. */
+  delayMax = USUAL_DELAY_MS;
   readonly #listening = new Map<string, Listening>();
   readonly #ends = new Set<End>();
   /** Pairs of machines that don't reach each other. */
@@ -170,6 +167,11 @@ export class SimulatedNetwork {
   constructor(world: World) {
     this.world = world;
     this.chance = world.chance.stream("network");
+  }
+
+  /** How long something is on its way now. */
+  delay(): number {
+    return this.chance.duration(1, this.delayMax);
   }
 
   isCut(one: { host: Host }, other: { host: Host }): boolean {
@@ -243,8 +245,8 @@ export class SimulatedNetwork {
   }
 
   #connect(host: Host, at: BindAddress, peer_key: string, signal: AbortSignal): Promise<Link> {
-    const { world, chance, weather } = this;
-    const delay = (): number => chance.duration(weather.delayMin, weather.delayMax);
+    const { world } = this;
+    const delay = (): number => this.delay();
     return new Promise((resolve, reject) => {
       signal.addEventListener("abort", () => reject(new Error("The attempt was given up.")));
       if (signal.aborted) reject(new Error("The attempt was given up."));

@@ -64,6 +64,8 @@ export class Oracle {
   readonly #world: World;
   readonly #daemons: readonly SimulatedDaemon[];
   readonly violations: Violation[] = [];
+  /** Deliveries whose records were destroyed: nobody can say more of them. */
+  readonly lost = new Set<string>();
   readonly deliveries = new Map<string, Delivery>();
   /** What Direct connections connect. */
   readonly #connections = new Map<string, GroupEnd[]>();
@@ -134,13 +136,18 @@ export class Oracle {
   /** What waits for a peer that has been well for long has ended. */
   #checkStarvation(): void {
     for (const { id, kind, status, since, source, target, connection_id } of this.#open.values()) {
-      if (kind === "cancel" || status !== null || this.#world.time - since < STARVED_MS) continue;
+      if (kind === "cancel" || status !== null || this.lost.has(id)) continue;
+      if (this.#world.time - since < STARVED_MS) continue;
       const one = this.#daemons.find(({ instance_id }) => instance_id === source.instance_id)!;
       const other = this.#daemons.find(({ instance_id }) => instance_id === target.instance_id)!;
       const well = this.#health.since(one.name, other.name, wayOf(one.name, other.name));
       if (well === null || this.#world.time - well < STARVED_MS) continue;
       if (!this.#isConnected(one, connection_id) || !this.#isConnected(other, connection_id)) continue;
-      this.violate("no healthy peer starves", `${short(id)} from ${one.name} to ${other.name}`);
+      const progress = one.rooms?.connect.outbox.byDelivery(id)?.progress;
+      this.violate(
+        "no healthy peer starves",
+        `${short(id)} from ${one.name} to ${other.name}: ${JSON.stringify(progress ?? null)}`,
+      );
     }
   }
 
@@ -327,11 +334,11 @@ export class Oracle {
       this.violate("bounds are kept", `${daemon.name} has ${outbox.size} records`);
   }
 
-  /** Nothing is under way any more: everything that was accepted has come to its end. `lost` are deliveries whose record was destroyed. */
-  async finish(lost: ReadonlySet<string>): Promise<void> {
+  /** Nothing is under way any more: everything that was accepted has come to its end. */
+  async finish(): Promise<void> {
     for (const delivery of this.deliveries.values()) {
       const daemon = this.#daemons.find(({ instance_id }) => instance_id === delivery.source.instance_id)!;
-      if (delivery.status !== null || lost.has(delivery.id)) continue;
+      if (delivery.status !== null || this.lost.has(delivery.id)) continue;
       // By a clock that was wrong when it was accepted its time isn't over.
       if (delivery.deliver_before > this.#world.now + daemon.wall.offset) continue;
       // With its Group its story ends.
@@ -355,7 +362,7 @@ export class Oracle {
         const { problems } = await ledger.verify();
         for (const problem of problems)
           this.violate("the projections are the ledger's", `${daemon.name} ${problem}`);
-        await this.#checkStory(daemon, { group_id, generation: record.generation }, lost);
+        await this.#checkStory(daemon, { group_id, generation: record.generation });
       }
     }
   }
@@ -364,10 +371,9 @@ export class Oracle {
   async #checkStory(
     daemon: SimulatedDaemon,
     { group_id, generation }: { group_id: string; generation: string },
-    lost: ReadonlySet<string>,
   ): Promise<void> {
     const own = [...this.deliveries.values()].filter(
-      ({ id, source, kind }) => source.generation === generation && kind === "message" && !lost.has(id),
+      ({ id, source, kind }) => source.generation === generation && kind === "message" && !this.lost.has(id),
     );
     for (let at = 0; at < own.length; at += 50) {
       const part = own.slice(at, at + 50);

@@ -49,7 +49,12 @@ async function run(seed: number, world: World, plants: Plants): Promise<Report> 
   const oracle = new Oracle(world, daemons, health);
   world.look = () => oracle.look();
   const people = new People(world, chance.stream("people"), { daemons, oracle, health });
-  const trouble = new Trouble(world, chance.stream("trouble"), { daemons, network, health });
+  const trouble = new Trouble(world, chance.stream("trouble"), {
+    daemons,
+    network,
+    health,
+    lost: oracle.lost,
+  });
 
   const begun = people.begin();
   await settle(world, begun);
@@ -63,7 +68,7 @@ async function run(seed: number, world: World, plants: Plants): Promise<Report> 
     await world.run(world.time + PATIENCE, () => oracle.violations.length > 0);
   }
   if (oracle.violations.length === 0) {
-    await settle(world, oracle.finish(trouble.lost));
+    await settle(world, oracle.finish());
     for (const daemon of daemons) await settle(world, daemon.stop());
   }
   return {

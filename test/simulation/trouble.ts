@@ -2,13 +2,15 @@
 import type { Chance } from "./chance.ts";
 import type { SimulatedDaemon } from "./daemon.ts";
 import { type Health, wayOf } from "./health.ts";
-import type { SimulatedNetwork } from "./network.ts";
+import { type SimulatedNetwork, USUAL_DELAY_MS } from "./network.ts";
 import type { World } from "./world.ts";
 
 interface Parts {
   daemons: readonly SimulatedDaemon[];
   network: SimulatedNetwork;
   health: Health;
+  /** Takes the ids of deliveries whose records are destroyed. */
+  lost: Set<string>;
 }
 
 const TROUBLES = {
@@ -43,16 +45,16 @@ export class Trouble {
   /** Ends of what goes wrong now. */
   readonly #ends = new Set<() => void>();
   readonly #ill = new Map<SimulatedDaemon, () => void>();
-  /** Deliveries whose records were destroyed. */
-  readonly lost = new Set<string>();
+  readonly #lost: Set<string>;
   #until = 0;
 
-  constructor(world: World, chance: Chance, { daemons, network, health }: Parts) {
+  constructor(world: World, chance: Chance, { daemons, network, health, lost }: Parts) {
     this.#world = world;
     this.#chance = chance;
     this.#daemons = daemons;
     this.#network = network;
     this.#health = health;
+    this.#lost = lost;
     const has = (weight: number): number => weight * chance.one([0, 0, 1, 1, 3]);
     this.#kinds = Object.fromEntries(
       Object.entries(TROUBLES).map(([kind, weight]) => [kind, has(weight)]),
@@ -130,10 +132,14 @@ export class Trouble {
       case "corrupt":
         return this.#endRun(daemon, "power", () => this.#corrupt(daemon));
       case "slowNetwork": {
-        const before = this.#network.weather;
-        this.#network.weather = { delayMin: 1, delayMax: this.#chance.one([300, 2000, 10_000]) };
+        this.#network.delayMax = this.#chance.one([300, 2000, 10_000]);
         const all = this.#daemons.map((one) => one.name);
-        return this.#for(5 * MINUTE, "the network is slow", all, () => (this.#network.weather = before));
+        return this.#for(
+          5 * MINUTE,
+          "the network is slow",
+          all,
+          () => (this.#network.delayMax = USUAL_DELAY_MS),
+        );
       }
       case "slowDisk":
         daemon.slowSyncs = this.#chance.fraction();
@@ -246,7 +252,7 @@ export class Trouble {
     if (kept.length === daemon.tree.files.get(path)!.length) kept[at] = 0xff;
     daemon.tree.files.set(path, kept);
     const id = path.slice(path.lastIndexOf("/") + 1, -".json".length);
-    this.lost.add(id.replaceAll("-", ""));
+    this.#lost.add(id.replaceAll("-", ""));
     this.#world.tell(`the record ${id.slice(0, 8)} on ${daemon.name} can't be read any more`);
   }
 }
