@@ -104,8 +104,13 @@ export async function openRooms(platform: Platform, home: Home, surroundings: Su
       return group === undefined ? null : summaryOf(group, messaging.counts(groupId));
     },
   });
+  /** Of each Group, as its summary last told it. */
+  const attention = new Map<string, number>();
   registry.onChange(({ group_id, what }) => {
-    if (what === "removed") hub.ledgerGone(group_id);
+    if (what === "removed") {
+      hub.ledgerGone(group_id);
+      attention.delete(group_id);
+    }
     if (what === "actors") hub.actorsChanged(group_id);
     hub.groupChanged(group_id);
   });
@@ -113,6 +118,11 @@ export async function openRooms(platform: Platform, home: Home, surroundings: Su
   messaging.onPresence((groupId) => hub.actorsChanged(groupId));
   activity.onPresence((groupId, actorId) => {
     hub.actorsChanged(groupId);
+    if (messaging.find(groupId) !== undefined) {
+      const now = messaging.counts(groupId).attention;
+      if (attention.get(groupId) !== now) hub.groupChanged(groupId);
+      attention.set(groupId, now);
+    }
     runtimes.consider(groupId, actorId);
   });
   runtimes.onWaiting((groupId) => hub.actorsChanged(groupId));

@@ -19,6 +19,7 @@ import type { ActorCaller, GroupRoom, MessagingDependencies, Rooms } from "./gro
 import { delivery, mailRead } from "./inbox-events.ts";
 import { EVENTS, HANDED_BACK } from "./kinds.ts";
 import { readMailMark, writeMailMark } from "./mail-mark.ts";
+import { attentionOf } from "./overview.ts";
 import type { Session, Sessions } from "./sessions.ts";
 
 type Reading = ResultOf<"inbox_read">;
@@ -99,7 +100,7 @@ export class Inbox {
       const { id } = room.ledger.read(projection.unread.at(count - 1));
       await room.ledger.append(room.event(EVENTS.mailRead, "user", { actor_id: "user", event_id: id }));
     }
-    return { unread: projection.unread.count, attention: projection.obligations.ofPerson };
+    return { unread: projection.unread.count, attention: attentionOf(this.#rooms, room) };
   }
 
   /**

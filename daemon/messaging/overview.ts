@@ -13,13 +13,17 @@ import type { Session, Sessions } from "./sessions.ts";
 
 type Presence = ActorWithPresence["presence"];
 
-export function countsOf(room: GroupRoom): GroupCounts {
-  const { projection } = room;
-  return {
-    unread: projection.unread.count,
-    attention: projection.obligations.ofPerson,
-    last_event: room.lastEvent(),
-  };
+export function countsOf(rooms: Rooms, room: GroupRoom): GroupCounts {
+  const attention = attentionOf(rooms, room);
+  return { unread: room.projection.unread.count, attention, last_event: room.lastEvent() };
+}
+
+/** What needs the person: requests that they haven't answered, and runtimes in terminals that wait for them, as for a permission. */
+export function attentionOf(rooms: Rooms, { group, projection }: GroupRoom): number {
+  const waiting = group.record.actors.filter(
+    (actor) => actor.runner === "pty" && rooms.workingState(group.group_id, actor).attention,
+  );
+  return projection.obligations.ofPerson + waiting.length;
 }
 
 /** Of an external Actor: what its sessions do; of one that runs in a terminal: its working state. Decided by the daemon and nowhere else. */

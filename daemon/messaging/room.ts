@@ -194,7 +194,7 @@ export class Messaging implements Rooms {
   }
 
   counts(group_id: string): GroupCounts {
-    return countsOf(this.get(group_id));
+    return countsOf(this, this.get(group_id));
   }
 
   /** Throws actor_not_found. */

@@ -74,6 +74,11 @@ export function textOf(activity: ShownActivity): string | null {
   }
 }
 
+/** Two Actors may resume one session of their runtime, so that only both ids name an activity. */
+function keyOf({ actor_id, activity_id }: RuntimeActivityEvent): string {
+  return `${actor_id} ${activity_id}`;
+}
+
 export class Ticker {
   readonly #kept = new Map<string, Kept>();
 
@@ -82,12 +87,22 @@ export class Ticker {
    * nor a long absence shows it too short or too long.
    */
   apply(event: RuntimeActivityEvent, now: number, { live }: { live: boolean }): void {
-    const before = this.#kept.get(event.activity_id);
+    const key = keyOf(event);
+    const before = this.#kept.get(key);
     if (before !== undefined && !supersedes(event, before.event)) return;
     const since = live ? now : Math.min(now, Date.parse(event.ts));
-    this.#kept.delete(event.activity_id);
-    this.#kept.set(event.activity_id, { event, since });
+    this.#kept.delete(key);
+    this.#kept.set(key, { event, since });
     this.#forget(now);
+  }
+
+  /** The view of a snapshot at `now`. What was active and isn't in it came to its end unseen, as when the daemon was restarted. */
+  restore(events: readonly RuntimeActivityEvent[], now: number): void {
+    const there = new Set(events.map(keyOf));
+    for (const [key, { event }] of this.#kept) {
+      if (!isTerminal(event.status) && !there.has(key)) this.#kept.delete(key);
+    }
+    for (const event of events) this.apply(event, now, { live: false });
   }
 
   /** Leaving a Group clears it. */
@@ -135,13 +150,13 @@ export class Ticker {
   }
 
   #forget(now: number): void {
-    for (const [id, { event, since }] of this.#kept) {
-      if (now - since >= lifetime(event)) this.#kept.delete(id);
+    for (const [key, { event, since }] of this.#kept) {
+      if (now - since >= lifetime(event)) this.#kept.delete(key);
     }
     // The daemon keeps no more either; a stream that runs wild must not fill the browser.
-    for (const id of this.#kept.keys()) {
+    for (const key of this.#kept.keys()) {
       if (this.#kept.size <= MOST_RECORDS) return;
-      this.#kept.delete(id);
+      this.#kept.delete(key);
     }
   }
 }

@@ -55,6 +55,17 @@ describe("ticker projection", () => {
     assert.deepEqual(texts(showing(event(0, { tool_name: "" })), 0), []);
   });
 
+  it("keeps Actors apart that resumed one session, and forgets what ended unseen", () => {
+    const same = { activity_id: "claude:s1:Bash:t1", runtime: "claude" } as const;
+    const ticker = showing(event(0, { ...same, actor_id: "ann" }), event(0, { ...same, actor_id: "bob" }));
+    ticker.apply(event(1, { ...same, actor_id: "bob", status: "completed" }), at(1), { live: true });
+    assert.deepEqual(texts(ticker, 1, "ann"), ["Bash is running"]);
+    assert.deepEqual(texts(ticker, 1, "bob"), ["Bash is done"]);
+    ticker.restore([event(2, { operation_id: "c2", tool_name: "Read" })], at(3));
+    assert.deepEqual(texts(ticker, 3, "ann"), ["Read is running"]);
+    assert.deepEqual(texts(ticker, 3, "bob"), ["Bash is done"]);
+  });
+
   it("a started tool or turn without progress for a minute is stuck; nothing else is", () => {
     verifies("TICK-006", "TICK-007", "TICK-008");
     const ticker = showing(event(0), event(0, { operation_id: "c2", status: "waiting" }));

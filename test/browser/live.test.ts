@@ -4,7 +4,7 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Browser, Page } from "playwright-core";
+import type { Browser, Page, Request } from "playwright-core";
 import type { StreamMessage } from "../../shared/streams.ts";
 import { verifies } from "../requirements.ts";
 import { startFakeClaude } from "./fake-claude.ts";
@@ -56,13 +56,25 @@ describe("Workbench: what Actors do", function () {
     });
 
   /** Requests for Groups and Actors, without what belongs to the composer. */
-  function lists(page: Page): string[] {
+  function lists(page: Page) {
     const asked: string[] = [];
+    const open = new Set<Request>();
     page.on("request", (request) => {
       const path = new URL(request.url()).pathname.replace(/.*\/api\/v1/, "");
-      if (request.method() === "GET" && /^\/groups(\/[^/]+(\/actors)?)?$/.test(path)) asked.push(path);
+      if (request.method() !== "GET" || !/^\/groups(\/[^/]+(\/actors)?)?$/.test(path)) return;
+      asked.push(path);
+      open.add(request);
     });
-    return asked;
+    for (const event of ["requestfinished", "requestfailed"] as const)
+      page.on(event as "requestfinished", (request) => open.delete(request));
+    /** What was asked for is answered, and the answer has been used. */
+    const settled = () =>
+      until("the page is quiet", async () => {
+        const before = asked.length;
+        await page.evaluate(() => fetch("/api/v1/web-access/session").then((answer) => answer.text()));
+        return open.size === 0 && asked.length === before;
+      });
+    return { asked, settled };
   }
 
   it("follows the ledger of the open Group without asking for anything", async () => {
@@ -71,11 +83,12 @@ describe("Workbench: what Actors do", function () {
     const { page } = await setting.window({ prepare: filtered(({ type }) => type !== "actors") });
     await openGroup(page, actor.title);
     await word(page, "idle");
-    const asked = lists(page);
+    const { asked, settled } = lists(page);
     await setting.owner.result("send", { group_id: actor.group_id, text: "use a TOOL", to: ["ann"] });
     await word(page, "working");
     actor.endTool();
     await word(page, "idle");
+    await settled();
     assert.equal(asked.join(), "");
   });
 
@@ -85,7 +98,7 @@ describe("Workbench: what Actors do", function () {
     const { page } = await setting.window({ prepare: filtered(({ type }) => type !== "event") });
     await openGroup(page, actor.title);
     await word(page, "idle");
-    const asked = lists(page);
+    const { asked } = lists(page);
     await setting.owner.result("send", { group_id: actor.group_id, text: "use a TOOL", to: ["ann"] });
     await word(page, "working");
     assert.ok(asked.includes(`/groups/${actor.group_id}/actors`), asked.join());
@@ -113,7 +126,7 @@ describe("Workbench: what Actors do", function () {
     await word(page, "working");
     await page.locator(".group-row", { hasText: "came meanwhile" }).waitFor(PATIENCE);
 
-    const asked = lists(page);
+    const { asked, settled } = lists(page);
     await page.clock.runFor(A_MINUTE);
     await until("polls while visible", () => asked.filter((path) => path === "/groups").length >= 2);
     assert.ok(asked.includes(`/groups/${actor.group_id}/actors`));
@@ -123,24 +136,81 @@ describe("Workbench: what Actors do", function () {
       page.evaluate(`Object.defineProperty(document, "visibilityState", { get: () => "${state}", configurable: true });
         document.dispatchEvent(new Event("visibilitychange"));`);
     await show("hidden");
-    await page.waitForLoadState("networkidle");
+    await settled();
     asked.splice(0);
     await page.clock.runFor(A_MINUTE);
-    // A request that the page sent meanwhile would be known before its answer to this one.
-    await page.evaluate(() => fetch("/api/v1/web-access/session").then(() => {}));
+    await settled();
     assert.equal(asked.join(), "");
     await show("visible");
     await until("a poll at once", () => asked.includes("/groups"));
 
     isBroken = false;
     await page.locator(".offline").waitFor({ state: "detached", ...PATIENCE });
-    await page.waitForLoadState("networkidle");
+    await settled();
     asked.splice(0);
     await page.clock.runFor(TWO_POLLS);
-    await page.evaluate(() => fetch("/api/v1/web-access/session").then(() => {}));
+    await settled();
     assert.equal(asked.join(), "", "nobody polls beside the stream");
     actor.endTool();
     await word(page, "idle");
+  });
+
+  it("marks who waits for the person: in its row, at its Group, in the title, and for those who listen", async () => {
+    const actor = await startFakeClaude(setting, "waits");
+    const { page } = await setting.window({ reducedMotion: true });
+    await openGroup(page, actor.title);
+    await word(page, "idle");
+    const badge = page.locator(".group-row", { hasText: actor.title }).locator(".badge");
+    assert.equal(await badge.count(), 0);
+    await setting.owner.result("send", { group_id: actor.group_id, text: "TOOL, WAIT", to: ["ann"] });
+    await word(page, "waiting for you");
+    await badge.filter({ hasText: "1" }).waitFor(PATIENCE);
+    await page.locator("body > [role=status]", { hasText: "ann: waiting for you" }).waitFor(PATIENCE);
+    assert.match(await page.title(), /^\(1\) waits/);
+    const row = page.locator("[data-actor=ann]");
+    assert.match(String(await row.getAttribute("aria-label")), /^ann, waiting for you, /);
+    const ticker = row.locator(".ticker");
+    assert.equal(await ticker.getAttribute("aria-live"), "off");
+    assert.equal(await ticker.getAttribute("aria-label"), "What ann does");
+    const motion = await ticker
+      .locator(".ticker-item")
+      .evaluate((element) => getComputedStyle(element).animationName);
+    assert.equal(motion, "none");
+    actor.endTool();
+    await word(page, "idle");
+    await badge.waitFor({ state: "detached", ...PATIENCE });
+  });
+
+  it("shows the whole of a terminal to whoever looks at it in a smaller window", async () => {
+    const actor = await startFakeClaude(setting, "large");
+    const { page: large } = await setting.window({ width: 1600, height: 1000 });
+    const pane = (page: Page) => page.locator('section[aria-label="Terminal of ann"]');
+    const open = async (page: Page): Promise<void> => {
+      await page.locator("[data-actor=ann]").hover();
+      await page.locator('[aria-label="Terminal of ann"]').click();
+      await pane(page).locator(".xterm-rows", { hasText: "ready" }).waitFor(PATIENCE);
+    };
+    await openGroup(large, actor.title);
+    await open(large);
+    await pane(large).locator("vscode-button").click();
+    await pane(large).locator(".terminal-state", { hasText: "you write" }).waitFor(PATIENCE);
+    const { page } = await setting.window({ width: 360, height: 700, touch: true });
+    await page.locator(".bottom-tab", { hasText: "Groups" }).click();
+    await openGroup(page, actor.title);
+    await page.locator(".bottom-tab", { hasText: "Actors" }).click();
+    await open(page);
+    await until("it is as wide as the writer's", () =>
+      pane(page)
+        .locator(".terminal-place")
+        .evaluate(
+          (place) =>
+            place.scrollWidth > 2 * place.clientWidth && getComputedStyle(place).overflowX === "auto",
+        ),
+    );
+    const black = await pane(page)
+      .locator(".xterm-viewport")
+      .evaluate((viewport) => getComputedStyle(viewport).backgroundColor);
+    assert.equal(black, "rgba(0, 0, 0, 0)", "nothing of another colour below the rows");
   });
 
   it("notifies no desktop: no program is run, no bus is called, no browser is asked", async () => {
