@@ -199,6 +199,8 @@ async function serve(parts: Parts): Promise<RunningDaemon> {
       exposed: parts.tls === null && !isLoopback(options.host),
       trouble: webTrouble,
     }),
+    outbox: () => ({ waiting: connect.outbox.size, unreadable: connect.outbox.unreadable }),
+    direct: () => direct.health,
   });
   const lifeline = (
     caller: Parameters<typeof messaging.openSession>[0],

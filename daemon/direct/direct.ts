@@ -115,9 +115,11 @@ export class Direct {
     return new Direct(deps, await Relations.open({ files, clock, path: paths.directConnections, hostname }));
   }
 
-  /** Why the relations can't be read; null when they can. */
-  get problem(): string | null {
-    return this.#relations.problem;
+  /** For the health checks: why the relations can't be read, and how the listener that is wanted stands. */
+  get health(): { problem: string | null; listener: { bind: string; trouble: string | null } | null } {
+    const { problem, listener } = this.#relations;
+    const { error } = this.#listener;
+    return { problem, listener: listener === null ? null : { bind: listener.bind, trouble: error } };
   }
 
   /** Listens and dials as the relations say. Resolves when the listener was tried once. */

@@ -307,7 +307,11 @@ export class MessageProjection implements Projection {
     const { data } = event;
     const actor = string(data.target_actor_id);
     const about = string(data.related_event_id);
-    if (actor === "") return;
+    if (actor === "") {
+      // The person's, who hasn't seen it.
+      this.#unread.push(ordinal, event.id);
+      return;
+    }
     const queue = this.#openQueue(actor, string(record(data.context).actor_generation));
     if (queue === undefined) return;
     if (data.kind === "mail_notice") queue.addMailNotice(ordinal, event.id, about);

@@ -25,6 +25,10 @@ export interface HealthSources {
   accessTokens: () => number;
   /** Null when the listener is off; `trouble` says why it couldn't start. */
   web: () => { origin: string | null; exposed: boolean; trouble: string | null };
+  /** Messages that wait for other instances, and paths of records of such that can't be read. */
+  outbox: () => { waiting: number; unreadable: readonly string[] };
+  /** Why the relations can't be read, and how the listener stands. */
+  direct: () => { problem: string | null; listener: { bind: string; trouble: string | null } | null };
 }
 
 const MiB = 1024 * 1024;
@@ -57,6 +61,8 @@ export class HealthRegistry {
       ["clock", "Clock", clock],
       ["groups", "Groups and their ledgers", groups],
       ["access_tokens", "Access tokens", tokens],
+      ["outbox", "Messages to other instances", outbox],
+      ["direct", "Direct connections", direct],
     ];
     return checks.map(([code, title, check]) => {
       try {
@@ -155,4 +161,25 @@ function tokens({ accessTokens }: HealthSources): Found {
     text: `${count} of ${limit} are in use.`,
     remedy: "Revoke some: svc token list.",
   };
+}
+
+function outbox({ outbox }: HealthSources): Found {
+  const { waiting, unreadable } = outbox();
+  if (unreadable.length === 0) return OK(waiting === 1 ? "1 waits." : `${waiting} wait.`);
+  const text = `${unreadable.length} can't be read and ${unreadable.length === 1 ? "takes" : "take"} up room: ${unreadable.join(", ")}.`;
+  const remedy = "Restore these files from a backup, or remove them and send again; then restart the daemon.";
+  return { severity: "error", text, remedy };
+}
+
+function direct({ direct }: HealthSources): Found {
+  const { problem, listener } = direct();
+  if (problem !== null) {
+    const remedy =
+      "Restore direct_connections.json from a backup, or move it away and invite again; then restart the daemon.";
+    return { severity: "error", text: `They can't be read, so none is granted: ${problem}`, remedy };
+  }
+  if (listener === null) return OK("No listener.");
+  if (listener.trouble === null) return OK(`Listening on ${listener.bind}.`);
+  const remedy = "Others can't reach this instance until then; it is tried again every 5 seconds.";
+  return { severity: "warning", text: listener.trouble, remedy };
 }
