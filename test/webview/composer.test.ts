@@ -60,6 +60,7 @@ describe("completion", () => {
     const sent = { ...local, ...choice(local, there!) };
     assert.deepEqual([sent.to, sent.remote, sent.replyTo], [["lead"], place, null]);
     assert.deepEqual(choice(sent, person!).to, ["user"]);
+    assert.deepEqual(choice(sent, mention!), {});
     const back = choice(sent, candidates(triggerAt("@docs", 5)!, actors, groups)[0]!);
     assert.deepEqual([back.to, back.remote], [["docs"], null]);
     assert.deepEqual(complete("#la", triggerAt("#la", 3)!, "Lab", true), { text: "#Lab ", caret: 5 });

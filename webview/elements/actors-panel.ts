@@ -31,6 +31,12 @@ const SILENCE_COUNTS: ReadonlySet<ActorWithPresence["presence"]["state"]> = new 
 /** States of an Actor whose process doesn't run. */
 const ENDED: ReadonlySet<ActorWithPresence["presence"]["state"]> = new Set(["stopped", "failed"]);
 
+/** In a narrow column a long name is cut, never what happens to it. */
+function tickerWords(name: string, text: string) {
+  if (name === "" || !text.startsWith(name)) return html`<span>${text}</span>`;
+  return html`<span class="ticker-text"><span class="ticker-tool">${name}</span>${text.slice(name.length)}</span>`;
+}
+
 export interface ActorOperation {
   actor: ActorWithPresence;
   operation: "actor_start" | "actor_stop" | "actor_restart" | "actor_interrupt";
@@ -146,7 +152,7 @@ class ActorsElement extends View {
         items.slice(-TICKER_ROWS),
         ({ activity }) => activity.activity_id,
         ({ activity, text }) =>
-          html`<li class="ticker-item" data-status=${activity.status} title=${text}>${icon(TICKER_ICONS[activity.status])}<span>${text}</span></li>`,
+          html`<li class="ticker-item" data-status=${activity.status} title=${text}>${icon(TICKER_ICONS[activity.status])}${tickerWords(activity.tool_name, text)}</li>`,
       )}
     </ul>`;
   }

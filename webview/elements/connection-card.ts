@@ -44,13 +44,12 @@ export function connectionCard(relation: DirectRelation, actions: CardActions): 
       </span>
       ${stateWord(words)}
     </div>
-    <p class="hint">${words.sentence}</p>
+    <p class="hint">${words.sentence}${pending ? html` Until <span title=${exact(expires_at)}><svc-time value=${expires_at} manner="clock"></svc-time></span>.` : nothing}</p>
     ${
       remote === null
         ? nothing
         : html`<p class="connection-key" title="The other instance, by its key">${icon("key")}<code>${remote.instance_id}</code></p>`
     }
-    ${pending ? html`<p class="hint">Until <span title=${exact(expires_at)}><svc-time value=${expires_at} manner="clock"></svc-time></span></p>` : nothing}
     ${fingerprint ?? nothing}
     ${
       awaitsApproval(relation)

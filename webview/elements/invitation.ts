@@ -19,9 +19,9 @@ export function invitationShown(text: string, { expires_at, address }: Invitatio
         <code class="invitation-text" tabindex="0" role="textbox" aria-readonly="true" aria-label="Invitation">${text}</code>${iconButton({ icon: "copy", label: "Copy the invitation", onClick: (event) => void copyFrom(event.currentTarget as HTMLElement, text) })}
       </div>
     </div>
+    <p class="waiting" role="status">${icon("clock")}<span>Waiting for somebody to use it. Who comes appears here, with six words to compare.</span></p>
     ${qrCode(text, "The invitation as a QR code")}
     <p class="hint">The other person takes it in their Workbench (Group connections, Take an invitation) or with <code>svc direct join</code>; their instance dials <code>${address}</code>.</p>
-    <p class="waiting" role="status">${icon("clock")}<span>Waiting for somebody to use it. Who comes appears here, with six words to compare.</span></p>
   </div>`;
 }
 

@@ -94,7 +94,7 @@ export class MessageElement extends View {
     const { sender, recipients: to, from, to: elsewhere } = partiesOf(this.event, this.name);
     const address = [...(to.length === 0 ? [] : [to.join(", ")]), ...(elsewhere === null ? [] : [elsewhere])];
     return html`<div class="message-head">
-      ${icon(mine ? "account" : "hubot", "who-icon")}
+      ${icon(mine || message.source_user_id === "user" ? "account" : "hubot", "who-icon")}
       <span class="sender"><bdi>${sender}</bdi></span>
       ${
         address.length === 0

@@ -172,6 +172,8 @@ export function complete(
 export function choice(draft: Readonly<Draft>, { kind, value, place }: Candidate): Partial<Draft> {
   if (kind === "group") return { elsewhere: value, remote: null, to: [], replyTo: null, quote: null };
   if (kind === "remote-group" && place !== undefined) {
+    // What goes to another instance carries no references.
+    if (draft.remote !== null) return {};
     const rest = draft.refs.filter(
       (one) => one.group_id !== place.group_id || one.instance_id !== place.instance_id,
     );
@@ -185,6 +187,6 @@ export function choice(draft: Readonly<Draft>, { kind, value, place }: Candidate
   const kept = same ? draft.to.filter((id) => id !== value) : [];
   // Someone's person gets a message alone.
   const to = remote !== null && (value === "user" || kept.includes("user")) ? [value] : [...kept, value];
-  const reply = remote === null ? {} : { replyTo: null, quote: null };
+  const reply = remote === null ? {} : { replyTo: null, quote: null, refs: [] };
   return { to, remote, elsewhere: null, ...reply };
 }
