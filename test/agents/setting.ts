@@ -11,13 +11,14 @@ import {
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import type { DaemonClient } from "../../daemon/client/client.ts";
-import type { LedgerEvent } from "../../shared/events.ts";
+import type { ActorActivity, LedgerEvent } from "../../shared/events.ts";
 import type { InputOf } from "../../shared/operations/registry.ts";
 import { DaemonProcess, until } from "../withstand/daemon-process.ts";
 import { ModelServer } from "./model-server.ts";
 
 /** Whatever a machine with two busy cores may take. */
 export const PATIENCE = 60_000;
+const SETTLED_MS = 1500;
 
 /** Nothing outside is looked up: whatever isn't on loopback goes to a port where nobody listens. */
 const OFFLINE = {
@@ -38,6 +39,8 @@ export class AgentsSetting {
   readonly root = realpathSync(mkdtempSync(join(tmpdir(), "svc-agents-")));
   readonly project = join(this.root, "project");
   readonly model = new ModelServer();
+  /** As long as this file is there, Claude's turns take long to end. */
+  readonly slowEnds = join(this.root, "slow-ends.flag");
   group_id = "";
   readonly #daemon: () => DaemonProcess;
   #client: { pid: number; client: DaemonClient } | null = null;
@@ -76,6 +79,10 @@ export class AgentsSetting {
       projects: { [this.project]: { hasTrustDialogAccepted: true } },
     };
     writeFileSync(join(home, ".claude.json"), JSON.stringify(known));
+    // A hook of the person's own, which takes its time when it is told to.
+    const wait = `while [ -e '${this.slowEnds}' ]; do sleep 0.05; done`;
+    const hooks = { Stop: [{ hooks: [{ type: "command", command: wait }] }] };
+    writeFileSync(join(home, "settings.json"), JSON.stringify({ hooks }));
     return {
       ...OFFLINE,
       HOME: home,
@@ -182,24 +189,39 @@ trust_level = "trusted"
     return actor.presence;
   }
 
-  /** Waits for a working state; its reason. */
+  /**
+   * Waits for a working state; its reason. It is derived once per second: an idle one may be older than the turn that has just begun, so it
+   * counts once it has lasted.
+   */
   async becomes(actor_id: string, state: string): Promise<string> {
     let last = "";
+    let since: number | null = null;
     try {
       return await until(
         state,
         async () => {
           const presence = await this.presence(actor_id);
           last = `${presence.state} (${presence.reason})`;
-          // The state is derived once per second: an idle one may be older than the turn that has just begun.
-          if (presence.state !== state || (state === "idle" && (await this.#isInTurn(actor_id)))) return null;
-          return presence.reason || " ";
+          if (presence.state !== state) since = null;
+          else if (state !== "idle") return presence.reason || " ";
+          else if (await this.#isInTurn(actor_id)) since = null;
+          else since ??= performance.now();
+          return since !== null && performance.now() - since > SETTLED_MS ? presence.reason || " " : null;
         },
         PATIENCE,
       );
     } catch (cause) {
       throw new Error(`${actor_id} is ${last}, not ${state}`, { cause });
     }
+  }
+
+  /** Waits until the reason of its state says so. */
+  async says(actor_id: string, words: RegExp): Promise<void> {
+    await until(
+      `${actor_id} ${words.source}`,
+      async () => words.test((await this.presence(actor_id)).reason),
+      PATIENCE,
+    );
   }
 
   async #isInTurn(actor_id: string): Promise<boolean> {
@@ -215,6 +237,17 @@ trust_level = "trusted"
     const asked = this.model.asked.slice(-5).map(({ word, step }) => `${word}:${step}`);
     const told = tools.map(({ kind, tool_name, status }) => [kind, tool_name, status].join(" "));
     return JSON.stringify({ actor_id, ...(await this.presence(actor_id)), told, asked }, null, 1);
+  }
+
+  /** What the ledger says the Actor did since an event. */
+  async statesSince(event_id: string, actor_id: string): Promise<string[]> {
+    const events = await this.events();
+    return events
+      .slice(events.findIndex(({ id }) => id === event_id) + 1)
+      .filter(({ kind }) => kind === "actor.activity")
+      .flatMap(({ data }) => (data as unknown as ActorActivity).actors)
+      .filter(({ id }) => id === actor_id)
+      .map(({ effective_working_state }) => effective_working_state);
   }
 
   async events(): Promise<LedgerEvent[]> {

@@ -1,4 +1,8 @@
-/** Everything that one SSE stream told. */
+/** Everything that one SSE stream of runtime activity told. */
+import type { RuntimeActivityEvent } from "../../shared/activity/event.ts";
+
+const LAST = 30;
+
 export class FollowedStream {
   text = "";
   readonly #end = new AbortController();
@@ -21,6 +25,21 @@ export class FollowedStream {
     } catch {
       // Closed by us, or the daemon is gone.
     }
+  }
+
+  /** For failures: the last events of an Actor, a line each. */
+  describe(actor_id: string): string {
+    const events = this.text
+      .split("\n")
+      .filter((line) => line.startsWith("data: ") && line.endsWith("}"))
+      .map((line) => JSON.parse(line.slice("data: ".length)) as RuntimeActivityEvent)
+      .filter((event) => event.actor_id === actor_id);
+    const lines = events
+      .slice(-LAST)
+      .map(({ ts, kind, status, event_type, tool_name, activity_id }) =>
+        [ts.slice(11), kind, status, event_type, tool_name, activity_id.split(":").at(-1)].join(" "),
+      );
+    return lines.join("\n");
   }
 
   close(): void {
