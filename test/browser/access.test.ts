@@ -8,8 +8,7 @@ describe("Workbench: access", () => {
   let browser: Browser;
   let setting: Setting;
 
-  before(async function () {
-    this.timeout(60_000);
+  before(async () => {
     browser = await launchBrowser();
     setting = await Setting.open(browser);
   });
@@ -51,7 +50,7 @@ describe("Workbench: access", () => {
     await page.keyboard.press("Control+Enter");
     await page.locator("svc-message", { hasText: "From the tablet" }).waitFor();
     await owner.result("access_token_revoke", { token_id: id });
-    await page.locator(".sign-in").waitFor({ timeout: 25_000 });
+    await page.locator(".sign-in").waitFor();
   });
 
   it("makes a token, shows it once, and revokes it", async () => {

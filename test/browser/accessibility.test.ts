@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { Browser, Page } from "playwright-core";
 import { violations } from "./axe.ts";
 import { converse } from "./conversation.ts";
-import { launchBrowser, openGroup, Setting, type WindowOptions } from "./setting.ts";
+import { launchBrowser, openGroup, Setting, until, type WindowOptions } from "./setting.ts";
 
 const THEMES = ["light", "dark", "hc-light", "hc-dark"] as const;
 const WIDTHS = [1360, 900, 360] as const;
@@ -12,8 +12,7 @@ describe("Workbench: accessibility", () => {
   let browser: Browser;
   let setting: Setting;
 
-  before(async function () {
-    this.timeout(60_000);
+  before(async () => {
     browser = await launchBrowser();
     setting = await Setting.open(browser);
     await converse(setting, import.meta.dirname);
@@ -53,8 +52,7 @@ describe("Workbench: accessibility", () => {
   });
 
   for (const theme of ["light", "dark"] as const) {
-    it(`finds nothing in the dialogs, menus and the search, in ${theme}`, async function () {
-      this.timeout(90_000);
+    it(`finds nothing in the dialogs, menus and the search, in ${theme}`, async () => {
       const page = await opened({ theme });
       await openGroup(page, "api-server");
       const look = async (what: string) => assert.deepEqual(await violations(page), [], what);
@@ -107,21 +105,31 @@ describe("Workbench: accessibility", () => {
     await page.locator("dialog[open]").waitFor();
     await page.keyboard.press("Escape");
     await page.locator("dialog[open]").waitFor({ state: "detached" });
-    assert.equal(await page.evaluate(() => document.activeElement?.getAttribute("aria-label")), "New Group");
+    await until(
+      "the focus is back",
+      async () =>
+        (await page.evaluate(() => document.activeElement?.getAttribute("aria-label"))) === "New Group",
+    );
   });
 
   it("moves in the lists with the arrow keys", async () => {
     const page = await opened({});
     await page.locator(".group-row").first().focus();
+    const focused = (label: RegExp) =>
+      until(`the focus is on ${label}`, async () =>
+        label.test((await page.evaluate(() => document.activeElement?.textContent)) ?? ""),
+      );
     await page.keyboard.press("ArrowDown");
-    assert.match((await page.evaluate(() => document.activeElement?.textContent)) ?? "", /docs/);
+    await focused(/docs/);
     await page.keyboard.press("Home");
-    assert.match((await page.evaluate(() => document.activeElement?.textContent)) ?? "", /api-server/);
+    await focused(/api-server/);
     await page.locator("[data-row][tabindex='0']").focus();
     const before = await page.evaluate(() => (document.activeElement as HTMLElement).dataset["row"]);
     await page.keyboard.press("ArrowUp");
-    const above = await page.evaluate(() => (document.activeElement as HTMLElement).dataset["row"]);
-    assert.notEqual(above, before);
+    await until("the row above has the focus", async () => {
+      const above = await page.evaluate(() => (document.activeElement as HTMLElement).dataset["row"]);
+      return above !== undefined && above !== before;
+    });
     assert.equal(await page.locator("[data-row][tabindex='0']").count(), 1);
   });
 });

@@ -7,8 +7,7 @@ describe("Workbench: a conversation", () => {
   let browser: Browser;
   let setting: Setting;
 
-  before(async function () {
-    this.timeout(60_000);
+  before(async () => {
     browser = await launchBrowser();
     setting = await Setting.open(browser);
   });
@@ -37,10 +36,15 @@ describe("Workbench: a conversation", () => {
     });
     const { page } = await setting.window();
     await page.locator(".group-row", { hasText: "keys" }).waitFor();
-    for (let pressed = 0; (await page.locator(".group-title").textContent()) !== "keys"; pressed += 1) {
+    const title = () => page.locator(".group-title").textContent();
+    for (let pressed = 0, at = await title(); at !== "keys"; pressed += 1) {
       assert.ok(pressed < 10);
       await page.keyboard.press("Alt+ArrowDown");
-      await page.waitForTimeout(50);
+      const before = at;
+      at = await until("another Group", async () => {
+        const now = await title();
+        return now === before ? null : now;
+      });
     }
     await page.locator("svc-message", { hasText: "May I delete" }).waitFor();
     await page.keyboard.press("r");
@@ -194,7 +198,10 @@ describe("Workbench: a conversation", () => {
     await context.grantPermissions(["clipboard-read", "clipboard-write"]);
     await openGroup(page, "quotes");
     await page.locator(".code-copy").click();
-    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), "npm test -- --watch");
+    await until(
+      "it is copied",
+      async () => (await page.evaluate(() => navigator.clipboard.readText())) === "npm test -- --watch",
+    );
     const pixel =
       "iVBORw0KGgoAAAANSUhEUgAAAAoAAAAKCAIAAAACUFjqAAAAEklEQVR4nGP4z8CAB+GTG8HSALfKY52fTcuYAAAAAElFTkSuQmCC";
     await page

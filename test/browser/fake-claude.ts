@@ -18,7 +18,7 @@ export interface FakeActor {
   title: string;
   actor_id: string;
   /** Its tool, which a prompt with TOOL uses, comes to its end. */
-  endTool(): void;
+  readonly endTool: () => void;
 }
 
 /** A Group with a folder of its own and one such Actor in it, started. */

@@ -30,8 +30,7 @@ describe("Workbench: hostile input", () => {
   let browser: Browser;
   let setting: Setting;
 
-  before(async function () {
-    this.timeout(60_000);
+  before(async () => {
     browser = await launchBrowser();
     setting = await Setting.open(browser);
   });
@@ -41,8 +40,7 @@ describe("Workbench: hostile input", () => {
   });
   afterEach(() => setting.check());
 
-  it("shows script in Markdown, names, titles and file names as text", async function () {
-    this.timeout(60_000);
+  it("shows script in Markdown, names, titles and file names as text", async () => {
     const evil = `<img src=x onerror="globalThis.pwned=1">`;
     const { groupId, actors } = await setting.group(evil);
     const { owner } = setting;

@@ -9,8 +9,7 @@ describe("Workbench: Groups, Actors and the window", () => {
   let browser: Browser;
   let setting: Setting;
 
-  before(async function () {
-    this.timeout(60_000);
+  before(async () => {
     browser = await launchBrowser();
     setting = await Setting.open(browser);
   });
@@ -231,8 +230,7 @@ describe("Workbench: Groups, Actors and the window", () => {
     await page.locator("svc-actors").waitFor();
   });
 
-  it("fits every width from 360 px to 4K without scrolling sideways", async function () {
-    this.timeout(60_000);
+  it("fits every width from 360 px to 4K without scrolling sideways", async () => {
     const { groupId } = await setting.group("a title that is rather long and goes on for a while");
     await setting.owner.result("send", {
       group_id: groupId,

@@ -14,9 +14,11 @@ const ARGUMENTS = [
   "--disable-component-update",
   "--disable-sync",
 ];
+/** How long a window may take for anything, on a machine that does other things as well. */
+const PATIENCE_MS = 60_000;
 
 export function launchBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath: "/usr/bin/chromium", args: ARGUMENTS });
+  return chromium.launch({ executablePath: "/usr/bin/chromium", args: ARGUMENTS, timeout: PATIENCE_MS });
 }
 
 export interface WindowOptions {
@@ -103,7 +105,7 @@ export class Setting {
       acceptDownloads: true,
     });
     const page = await context.newPage();
-    page.setDefaultTimeout(10_000);
+    page.setDefaultTimeout(PATIENCE_MS);
     const problems: string[] = [];
     const expected = options.expected ?? /^$/;
     // An ordinary answer where two keepers of one draft follow closely; browsers print every 4xx.

@@ -14,8 +14,7 @@ describe("Workbench: terminals", () => {
   let setting: Setting;
   let groups = 0;
 
-  before(async function () {
-    this.timeout(60_000);
+  before(async () => {
     browser = await launchBrowser();
     setting = await Setting.open(browser);
   });
@@ -129,7 +128,7 @@ describe("Workbench: terminals", () => {
     const { page } = await setting.window({ width: 1500 });
     await openGroup(page, title);
     for (const id of ["ann", "bob", "cleo"]) await openTerminal(page, id);
-    assert.equal(await page.locator("svc-terminal").count(), 2);
+    await until("two side by side", async () => (await page.locator("svc-terminal").count()) === 2);
     await page.locator("svc-terminals .tab", { hasText: "ann" }).click();
     await pane(page, "ann").waitFor();
     await page.locator('[aria-label="Terminals on the whole page"]').click();
@@ -225,7 +224,8 @@ describe("Workbench: terminals", () => {
     const { page } = await setting.window();
     const asked: string[] = [];
     page.on("request", (request) => {
-      if (request.url().includes("runtime-activity"))
+      // The other Group's may be asked for at any time.
+      if (request.url().includes(`${group_id}/runtime-activity`))
         asked.push(request.url().replace(/.*runtime-activity/, ""));
     });
     await openGroup(page, title);
@@ -236,23 +236,24 @@ describe("Workbench: terminals", () => {
     };
     await setting.owner.result("send", { group_id, text: "use a TOOL", to: ["ann"] });
     const item = page.locator("[data-actor=ann] .ticker-item");
-    await item.filter({ hasText: "Bash is running" }).waitFor({ timeout: 20_000 });
+    await item.filter({ hasText: "Bash is running" }).waitFor();
     assert.equal(await item.count(), 1, "only the tool is told, no session and no turn");
     const said = await chat();
     await page.locator("[data-actor=ann] .actor-state", { hasText: "working" }).waitFor();
 
     // Leaving the Group ends its ticker; coming back restores it.
     await openGroup(page, elsewhere.title);
-    assert.equal(await page.locator(".ticker-item").count(), 0);
+    await page.locator(".ticker-item").waitFor({ state: "detached" });
     asked.length = 0;
     await openGroup(page, title);
     await item.filter({ hasText: "Bash is running" }).waitFor();
+    await until("both were asked for", () => asked.length >= 2);
     assert.deepEqual([...asked].sort(), ["/snapshot", "/stream?replay=true"]);
 
     writeFileSync(`${log}.tool`, "");
     await item.filter({ hasText: "Bash is done" }).waitFor();
     await page.locator("[data-actor=ann] .actor-state", { hasText: "idle" }).waitFor();
-    await item.first().waitFor({ state: "detached", timeout: 20_000 });
+    await item.first().waitFor({ state: "detached" });
     assert.equal(await chat(), said, "activity changes nothing of the conversation");
     assert.equal(await page.locator("svc-feed svc-message").count(), 1);
   });

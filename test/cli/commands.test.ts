@@ -12,8 +12,7 @@ interface Event {
   data: { text: string; to: string[]; insight?: string; attachments: { name: string }[] };
 }
 
-describe("commands", function () {
-  this.timeout(60_000);
+describe("commands", () => {
   let daemon: DaemonProcess;
   let folder: string;
   let group: string;

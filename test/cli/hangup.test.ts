@@ -10,8 +10,7 @@ import { envelope, run } from "./svc.ts";
 
 const pty = createRequire(import.meta.url)("@lydell/node-pty") as typeof import("@lydell/node-pty");
 
-describe("A daemon whose terminal is closed", function () {
-  this.timeout(60_000);
+describe("A daemon whose terminal is closed", () => {
   let home: string;
   beforeEach(() => {
     home = mkdtempSync(join(tmpdir(), "svc-hangup-"));

@@ -5,9 +5,7 @@ import { GROUPS } from "../../cli/tables/options.ts";
 import { OPERATIONS } from "../../shared/operations/registry.ts";
 import { run } from "./svc.ts";
 
-describe("help of the command line", function () {
-  this.timeout(60_000);
-
+describe("help of the command line", () => {
   it("has a command for every operation that names one", () => {
     for (const { name, cli } of OPERATIONS.values()) {
       if (cli === undefined) continue;

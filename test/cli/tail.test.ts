@@ -5,8 +5,7 @@ import { once } from "node:events";
 import { DaemonProcess, plainEnvironment, until } from "../withstand/daemon-process.ts";
 import { collect, run, SVC, start } from "./svc.ts";
 
-describe("svc tail", function () {
-  this.timeout(120_000);
+describe("svc tail", () => {
   let daemon: DaemonProcess;
   let group_id: string;
 

@@ -9,8 +9,7 @@ import { PRODUCT_VERSION } from "../../shared/version.ts";
 import { verifies } from "../requirements.ts";
 import { envelope, NOWHERE, run } from "./svc.ts";
 
-describe("using the command line", function () {
-  this.timeout(60_000);
+describe("using the command line", () => {
   let folder: string;
 
   before(() => {

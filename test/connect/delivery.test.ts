@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ConnectMessage } from "../../shared/wire/message.ts";
@@ -230,7 +230,7 @@ describe("what is known of a message", () => {
   });
 
   it("takes no unsigned or foreign word for a receipt, and nothing but a signed null for leave to send again", async () => {
-    verifies("OUT-023", "OUT-040", "PEER-002");
+    verifies("OUT-023", "OUT-040", "PEER-002", "PEER-021", "PEER-022");
     const { here, there } = pair;
     const receipt = (event_id: string) => ({
       ok: true as const,
@@ -250,6 +250,11 @@ describe("what is known of a message", () => {
         if (answer.kind === "answered") answer.response.request_sha256 = "0".repeat(64);
         return answer;
       },
+      // To another request of ours, with its own signature.
+      (request: Parameters<typeof signed>[1]) => {
+        const other = { ...request, proof: { ...request.proof, request_id: randomUUID() } };
+        return signed(there.identity, other, { ok: true, result: { receipt: null } });
+      },
     ];
     let next = 0;
     here.transport.wire = (request) => answers[next++ % answers.length]!(request);
@@ -259,6 +264,20 @@ describe("what is known of a message", () => {
     assert.equal(here.transport.ops("deliver").length, 1);
     assert.equal((await here.delivery(source_event.id))?.state, "queued");
     assert.deepEqual(here.receipts(), []);
+  });
+
+  it("isn't sent by an answer that came when the grant had ended, whatever the answer says", async () => {
+    verifies("PEER-023");
+    const { here, there } = pair;
+    here.transport.wire = async ({ operation }, carry) => {
+      const answer = await carry();
+      if (operation.op === "deliver") here.authority.grants = [];
+      return answer;
+    };
+    const { source_event } = await pair.send();
+    await pair.ended(here);
+    assert.equal(there.messages().length, 1);
+    assert.equal((await here.delivery(source_event.id))?.state, "unconfirmed");
   });
 
   it("ends when its grant is gone: failed when it never left, unconfirmed when it may have", async () => {

@@ -177,6 +177,52 @@ for (const way of ["account", "external", "direct"] as const satisfies Way[]) {
       assert.deepEqual([here.events(CANCELLED).length, there.events(CANCELLED).length], [2, 2]);
     });
 
+    it("a withdrawal leaves the message where it arrived, and follow-ups stand under it", async () => {
+      verifies("CAN-005");
+      const { sent, arrived } = await delivered({ message_mode: "request_reply" });
+      const { event: control } = await here.home.call("reply_request_cancel", {
+        group_id: here.group_id,
+        event_id: sent.id,
+      });
+      await ended(here, control.id);
+      assert.deepEqual(await here.delivery(sent.id), { state: "sent", remote_event_id: arrived.id });
+      const followUp = await reply(here, sent.id, "never mind");
+      await ended(here, followUp.id);
+      assert.deepEqual(
+        [there.messages().at(-1)?.data.text, there.messages().at(-1)?.data.reply_to],
+        ["never mind", arrived.id],
+      );
+    });
+
+    it("names of instances are what they were called, and nothing depends on them", async () => {
+      verifies("MSG-031", "MSG-032", "MSG-027");
+      losing(1, "answer");
+      const { source_event } = await pair.send();
+      await pair.eventually(() => there.messages().length === 1);
+      for (const { authority } of [here, there]) {
+        authority.grants = authority.grants.map((grant) => ({
+          ...grant,
+          local: { ...grant.local, name: `${grant.local.name}, renamed` },
+          remote: { ...grant.remote, name: `${grant.remote.name}, renamed` },
+        }));
+        authority.changed();
+      }
+      await ended(here, source_event.id);
+      assert.equal((await here.delivery(source_event.id))?.state, "sent");
+      const [arrived, ...twice] = there.messages();
+      assert.deepEqual(twice, []);
+      assert.deepEqual(
+        [arrived?.data.src_instance_name, arrived?.data.dst_instance_name, arrived?.data.source_platform],
+        ["Machine here", "Machine there", "svc_connect"],
+      );
+      assert.equal(source_event.data.dst_instance_name, "Machine there");
+      const { arrived: next } = await delivered();
+      assert.deepEqual(
+        [next.data.src_instance_name, next.data.dst_instance_name],
+        ["Machine here, renamed", "Machine there, renamed"],
+      );
+    });
+
     it("a request that never arrived is withdrawn for good", async () => {
       verifies("CAN-015", "CAN-017", "CAN-018");
       here.transport.wire = ({ operation }, carry) =>

@@ -1,60 +1,17 @@
 /** The outbox on a disk that loses power or fails: what was taken in stays, what was noted stays noted, nothing is torn. */
 import assert from "node:assert/strict";
-import { randomUUID } from "node:crypto";
 import { Outbox, type OutboxEntry } from "../../daemon/connect/outbox.ts";
 import { clientKeyOf } from "../../daemon/connect/source-event.ts";
 import type { Files } from "../../daemon/platform/files.ts";
 import { Refusal } from "../../shared/errors.ts";
-import type { LedgerEvent } from "../../shared/events.ts";
-import type { OutboxWork } from "../../shared/wire/outbox.ts";
 import { MemoryLog } from "../operations/support.ts";
 import { verifies } from "../requirements.ts";
 import { enumerateCrashes, enumerateFaults, type Story, without } from "../simulation/crash.ts";
 import { SimulatedFiles, type Tree } from "../simulation/files.ts";
+import { type Piece, piece } from "./outbox-piece.ts";
 import { newIdentity } from "./receiver-setting.ts";
 
 const DIRECTORY = "/home/outbox";
-const CREATED = "2026-01-01T00:00:00.000Z";
-
-interface Piece {
-  work: Extract<OutboxWork, { kind: "message" }>;
-  event: LedgerEvent;
-}
-
-async function piece(peer: string): Promise<Piece> {
-  const { instance_id } = await newIdentity();
-  const id = randomUUID();
-  const event_id = randomUUID().replaceAll("-", "");
-  const data = {
-    connection_id: `direct-${randomUUID()}`,
-    delivery_id: id,
-    source: { instance_id, group_id: "g_0123456789ab", title: "Here" },
-    sender: { id: "user", title: "", generation: "", enabled: true, role: null },
-    source_event_id: event_id,
-    target: { instance_id: peer, group_id: "g_ba9876543210", title: "There" },
-    recipients: [{ id: "user", title: "", generation: "", enabled: true, role: null }],
-    text: "hello",
-    format: "plain" as const,
-    insight: null,
-    message_mode: "send" as const,
-    attachments: [],
-    reply_to: null,
-    created_at: CREATED,
-    deliver_before: "2026-01-01T00:15:00.000Z",
-    reply_before: "2026-01-08T00:00:00.000Z",
-  };
-  const event: LedgerEvent = {
-    v: 1,
-    id: event_id,
-    ts: CREATED,
-    kind: "chat.message",
-    group_id: data.source.group_id,
-    scope_key: "s_0123456789ab",
-    by: "user",
-    data: { text: "hello" },
-  };
-  return { work: { kind: "message", data }, event };
-}
 
 /** What the story was told of one record. */
 interface Known {

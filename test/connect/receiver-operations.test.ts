@@ -41,6 +41,19 @@ describe("Receiver: receipt", () => {
     assert.equal(refused(await target.ask(deliverOperation(message))), "connect_group_not_found");
   });
 
+  it("of a Group that was reset is an error while what it had received may still be asked for", async () => {
+    verifies("PEER-042");
+    const message = target.message();
+    await target.deliver(message);
+    await target.home.call("group_reset", { group_id: target.group_id, confirm: target.group_id });
+    const asked = async () => target.ask(target.receiptOperation(message));
+    assert.equal(refused(await asked()), "connect_peer_denied");
+    target.home.clock.advance(15 * MINUTE);
+    assert.equal(refused(await asked()), "connect_peer_denied");
+    target.home.clock.advance(MINUTE);
+    assert.deepEqual(await target.receipt(target.message()), { receipt: null });
+  });
+
   it("waits behind deliveries that the Group has admitted, and takes no lock itself", async () => {
     verifies("PEER-012", "PEER-015");
     const message = target.message();

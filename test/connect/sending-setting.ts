@@ -475,7 +475,7 @@ export async function rest(): Promise<void> {
 
 /** Until something that needs no time becomes true. */
 export async function until(holds: () => boolean): Promise<void> {
-  const patience = performance.now() + 20_000;
+  const patience = performance.now() + 60_000;
   while (!holds()) {
     if (performance.now() > patience) assert.fail("it never came to be");
     await new Promise((resolve) => setImmediate(resolve));

@@ -43,6 +43,7 @@ function encodeFrame(value: unknown, limit: number): Buffer {
 
 describe("frames", () => {
   it("come whole out of any pieces, and never longer than allowed", () => {
+    verifies("LIM-053");
     const values = [{ a: 1 }, "x".repeat(1000), [], null, { text: "ä€😀" }];
     const bytes = Buffer.concat(values.map((value) => encodeFrame(value, 4096)));
     for (const size of [1, 2, 3, 7, 100, bytes.length]) {
@@ -164,6 +165,7 @@ describe("a Direct channel", () => {
   });
 
   it("has four requests under way, and one that timed out keeps its place until it is answered", async () => {
+    verifies("LIM-062");
     const open: (() => void)[] = [];
     joiner.answer = (request) =>
       new Promise<ConnectPeerResponse>((resolve) => open.push(() => resolve(responseTo(request))));
@@ -197,7 +199,7 @@ describe("a Direct channel", () => {
   });
 
   it("pings when nothing was said for ten seconds, and ends when nothing came for 45", async () => {
-    verifies("DRC-071");
+    verifies("DRC-071", "LIM-058");
     const ends = world.network.ends.slice(-2);
     const said = ends.map((end) => end.sent);
     const pass = async (seconds: number): Promise<void> => {
@@ -222,6 +224,7 @@ describe("a Direct channel", () => {
   });
 
   it("ends when a frame doesn't go out within ten seconds, and says that the link is too slow", async () => {
+    verifies("LIM-057");
     for (const end of world.network.ends.slice(-2)) end.stalled = true;
     const asked = ask(host, joiner);
     await rest();
@@ -240,13 +243,20 @@ describe("a Direct channel", () => {
   });
 
   it("ends with a frame that isn't one of the three", async () => {
-    verifies("DRC-078", "DRC-079", "DRC-080");
+    verifies("DRC-078", "DRC-079", "DRC-080", "LIM-054");
     const [, there] = world.network.ends.slice(-2);
     const operation = { op: "terminal_open", group_id: GROUP };
     const { proof } = requestFrom(joiner, host, id);
     there?.arrive(encodeFrame({ kind: "request", request: { proof, operation } }, 4096));
     await until("offline", () => !host.relation(id).online);
     assert.equal(host.received.length, 0);
+    world.clock.advance(5 * SECOND);
+    await until("online again", () => host.relation(id).online && joiner.relation(id).online);
+    const [, anew] = world.network.ends.slice(-2);
+    const head = Buffer.alloc(4);
+    head.writeUInt32BE(14 * 1024 * 1024 + 1);
+    anew?.arrive(head);
+    await until("offline for a frame that is too long", () => !host.relation(id).online);
   });
 
   it("is no authority: it ends with the grant", async () => {
@@ -345,6 +355,7 @@ describe("a Direct listener", () => {
   });
 
   it("holds sixteen connections that haven't said an approved hello, four of an address, for ten seconds", async () => {
+    verifies("LIM-056");
     await host.direct.configure(LISTENER, undefined, undefined);
     const sameAddress: (() => boolean)[] = [];
     for (let count = 0; count < 5; count += 1) sameAddress.push(isEnded(await knock("192.0.2.50")));
@@ -362,7 +373,7 @@ describe("a Direct listener", () => {
   });
 
   it("closes without an answer on a wrong secret, another's key, too long a hello, and anything else", async () => {
-    verifies("DRC-091", "DRC-092");
+    verifies("DRC-091", "DRC-092", "LIM-055");
     await host.direct.configure(LISTENER, undefined, undefined);
     const invitation = parseInvitationText(await host.direct.invite(GROUP, undefined));
     assert.ok(invitation);

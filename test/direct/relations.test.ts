@@ -23,7 +23,17 @@ describe("Direct relations", () => {
   afterEach(() => world.close());
 
   it("begin with an invitation that names exactly this Group, once and for thirty minutes", async () => {
-    verifies("DRC-007", "DRC-008", "DRC-009", "DRC-010", "DRC-011", "DRC-012", "DRC-026", "DRC-047");
+    verifies(
+      "DRC-007",
+      "DRC-008",
+      "DRC-009",
+      "DRC-010",
+      "DRC-011",
+      "DRC-012",
+      "DRC-026",
+      "DRC-047",
+      "LIM-052",
+    );
     const host = await world.instance("host");
     await assert.rejects(host.direct.invite(GROUP, undefined), refuses("direct_listener_off"));
     await host.direct.configure({ ...LISTENER, address: "office.example:9000" }, "Office", undefined);
@@ -123,7 +133,7 @@ describe("Direct relations", () => {
   });
 
   it("expire without approval when the receiver says so, and can then be removed", async () => {
-    verifies("DRC-030", "DRC-039", "DRC-041");
+    verifies("DRC-030", "DRC-039", "DRC-041", "LIM-052");
     const { host, joiner, id } = await world.joined();
     await assert.rejects(host.direct.remove(GROUP, id), refuses("direct_state"));
     world.clock.advance(30 * MINUTE);
@@ -142,7 +152,7 @@ describe("Direct relations", () => {
   });
 
   it("are checked every minute past the deadline until the receiver says what became of them", async () => {
-    verifies("DRC-025", "DRC-031", "DRC-032", "DRC-040");
+    verifies("DRC-025", "DRC-031", "DRC-032", "DRC-040", "LIM-060", "LIM-061");
     const { host, joiner, id } = await world.joined();
     world.network.cut = true;
     await host.direct.approve(GROUP, id);

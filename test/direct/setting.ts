@@ -20,7 +20,7 @@ export const MINUTE = 60_000;
 
 /** Waits for something that becomes true by itself; the message names what didn't. */
 export async function until(what: string, holds: () => boolean): Promise<void> {
-  const patience = performance.now() + 20_000;
+  const patience = performance.now() + 60_000;
   while (!holds()) {
     if (performance.now() > patience) throw new Error(`never: ${what}`);
     await new Promise((resolve) => setImmediate(resolve));

@@ -152,22 +152,19 @@ function withoutDirectorySyncs(files: Files): Files {
 }
 
 describe("Groups when the power fails or the disk does", () => {
-  it("keep what was acknowledged and complete what was begun, at every crash point", async function () {
-    this.timeout(120_000);
+  it("keep what was acknowledged and complete what was begun, at every crash point", async () => {
     const { points, states, violations } = await enumerateCrashes(story);
     assert.deepEqual(violations, []);
     assert.ok(points > 60 && states > 100, `${points} points, ${states} states`);
   });
 
-  it("are shown to break them when directories aren't synced", async function () {
-    this.timeout(120_000);
+  it("are shown to break them when directories aren't synced", async () => {
     const wrap = (files: Files) => withoutDirectorySyncs(files);
     const { violations } = await enumerateCrashes(story, { wrap, violationsMax: 1 });
     assert.equal(violations.length, 1);
   });
 
-  it("keep their promises when any call fails", async function () {
-    this.timeout(120_000);
+  it("keep their promises when any call fails", async () => {
     const { violations } = await enumerateFaults(story, { changesAfterFault: 1 });
     assert.deepEqual(violations, []);
   });

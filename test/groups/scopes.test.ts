@@ -313,7 +313,6 @@ describe("a file in a scope", () => {
 
   it("never opens what a link that is swapped in meanwhile leads to", async function () {
     verifies("MSG-063");
-    this.timeout(20_000);
     const outside = project({ "file.txt": "secret" });
     const scope = project({ "real/file.txt": "mine", "place/file.txt": "mine" });
     // A thread that swaps the directory and a link out of the scope as fast as it can.
@@ -332,7 +331,7 @@ describe("a file in a scope", () => {
     let mine = 0;
     let refused = 0;
     try {
-      const end = performance.now() + 10_000;
+      const end = performance.now() + 60_000;
       while ((mine < 200 || refused < 200) && performance.now() < end) {
         try {
           assert.equal(read([scope], "place/file.txt"), "mine");

@@ -131,8 +131,7 @@ describe("HomeLock", () => {
     await assert.rejects(HomeLock.acquire(realDependencies(), paths), { code: "insecure" });
   });
 
-  it(`lets exactly one of ${STARTERS} simultaneous starters win`, async function () {
-    this.timeout(120_000);
+  it(`lets exactly one of ${STARTERS} simultaneous starters win`, async () => {
     const paths = emptyHome();
     for (let round = 0; round < ROUNDS; round += 1) {
       const starts = Array.from({ length: STARTERS }, () => start(paths));

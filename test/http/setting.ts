@@ -357,7 +357,7 @@ export function cookieOf(answer: Answer): string {
 
 /** Waits for a condition that other events bring about. */
 export async function until(condition: () => boolean, what = "the condition"): Promise<void> {
-  const deadline = performance.now() + 10_000;
+  const deadline = performance.now() + 60_000;
   while (!condition()) {
     if (performance.now() > deadline) throw new Error(`waited in vain for ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 2));

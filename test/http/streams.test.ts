@@ -289,8 +289,7 @@ describe("streams", () => {
     socket.close();
   });
 
-  it("bound what a client that doesn't read leaves behind, and harm nobody else", async function () {
-    this.timeout(60_000);
+  it("bound what a client that doesn't read leaves behind, and harm nobody else", async () => {
     const slow = Array.from({ length: 10 }, () => new Reader(setting, LEDGER, {}, false));
     const quick = Array.from({ length: 20 }, () => new Reader(setting, LEDGER));
     await until(() => setting.hub.size === 30);

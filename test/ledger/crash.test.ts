@@ -152,9 +152,7 @@ function droppingDirectorySync(files: Files, nth: number): Files {
   };
 }
 
-describe("Ledger and crashes", function () {
-  this.timeout(120_000);
-
+describe("Ledger and crashes", () => {
   it("keeps every promise in every state that a crash can leave", async () => {
     const findings = await enumerateCrashes(story);
     assert.deepEqual(findings.violations, []);

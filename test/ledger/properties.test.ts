@@ -121,7 +121,7 @@ describe("Ledger against a list", () => {
       }),
       { numRuns: 60 },
     );
-  }).timeout(60_000);
+  });
 });
 
 async function agree(ledger: Ledger, model: string[]): Promise<void> {

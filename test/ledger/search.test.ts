@@ -146,7 +146,7 @@ describe("Search", () => {
     await agree();
     await ledger.compact();
     await agree();
-  }).timeout(30_000);
+  });
 
   it("gets filters for segments that were sealed by themselves, once no more are", async () => {
     const timers = new Set<() => void>();
@@ -168,7 +168,7 @@ describe("Search", () => {
     while (filters().length < ledger.segments) await new Promise((done) => setImmediate(done));
     await ledger.close();
     assert.equal(filters().length, ledger.segments);
-  }).timeout(30_000);
+  });
 
   it("gets a filter for the active file too, which grows with it", async () => {
     await fill(0, 300);
@@ -185,14 +185,14 @@ describe("Search", () => {
     await fill(300, 2000);
     await settled(() => size() > before || filters().length > 1);
     assert.equal((await found("zeppelin")).length, 3);
-  }).timeout(30_000);
+  });
 
   it("doesn't keep the event loop: others have their turn while a large history is searched", async () => {
     await fill(0, EVENTS);
     // Two letters have no filter, so that everything is read.
     const turns = await turnsDuring(() => ledger.search({ query: "zq", limit: 50 }));
     assert.ok(turns > 10, `${turns} turns`);
-  }).timeout(30_000);
+  });
 
   it("ends with shutting_down when the ledger is closed meanwhile", async () => {
     await fill(0, EVENTS);
@@ -206,5 +206,5 @@ describe("Search", () => {
     const outcomes = await Promise.all(results);
     assert.ok(outcomes.includes("shutting_down"));
     assert.ok(outcomes.every((outcome) => outcome === "done" || outcome === "shutting_down"));
-  }).timeout(30_000);
+  });
 });

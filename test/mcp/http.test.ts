@@ -9,8 +9,7 @@ import { LIMITS } from "../../shared/limits.ts";
 import { DaemonProcess, until } from "../withstand/daemon-process.ts";
 import type { Taken } from "./peer.ts";
 
-describe("MCP over HTTP", function () {
-  this.timeout(60_000);
+describe("MCP over HTTP", () => {
   let daemon: DaemonProcess;
   let group_id: string;
   let token_file: string;

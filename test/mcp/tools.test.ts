@@ -7,8 +7,7 @@ import { verifies } from "../requirements.ts";
 import { DaemonProcess } from "../withstand/daemon-process.ts";
 import { Peer, type Taken } from "./peer.ts";
 
-describe("MCP tools", function () {
-  this.timeout(60_000);
+describe("MCP tools", () => {
   let daemon: DaemonProcess;
   let group_id: string;
   let project: string;

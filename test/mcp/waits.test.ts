@@ -9,8 +9,7 @@ import { DaemonProcess, until } from "../withstand/daemon-process.ts";
 import { McpProcess } from "../withstand/mcp-process.ts";
 import { Peer, type Taken } from "./peer.ts";
 
-describe("waiting over MCP", function () {
-  this.timeout(60_000);
+describe("waiting over MCP", () => {
   let daemon: DaemonProcess;
   let group_id: string;
   let token_file: string;

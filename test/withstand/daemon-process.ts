@@ -11,7 +11,7 @@ import { ENVIRONMENT } from "../../shared/names.ts";
 /** The bundles that ship; another copy of them while somebody else builds. */
 export const DIST = process.env["WITHSTAND_DIST"] ?? join(import.meta.dirname, "../../dist");
 export const SVC = join(DIST, "svc.cjs");
-const READY_MS = 30_000;
+const READY_MS = 120_000;
 const OUTPUT_CHARACTERS = 8192;
 
 export interface DaemonOptions {
@@ -164,7 +164,7 @@ export function plainEnvironment(): NodeJS.ProcessEnv {
 export async function until<Value>(
   what: string,
   condition: () => Value | Promise<Value>,
-  milliseconds = 15_000,
+  milliseconds = 60_000,
 ): Promise<NonNullable<Value>> {
   const deadline = performance.now() + milliseconds;
   for (;;) {

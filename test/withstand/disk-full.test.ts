@@ -64,10 +64,8 @@ async function agree(client: DaemonClient, group_id: string, outcomes: readonly 
   assert.deepEqual(problems, []);
 }
 
-describe("a full disk", function () {
-  this.timeout(120_000);
-
-  it("tells every waiting caller, shows nothing half, and goes on once there is room", async function () {
+describe("a full disk", () => {
+  it("tells every waiting caller, shows nothing half, and goes on once there is room", async () => {
     const disk = SmallDisk.mount(32 * MiB);
     if (disk === null) {
       // The limit on file sizes below stands in where nothing can be mounted.
@@ -191,9 +189,7 @@ describe("a full disk", function () {
   });
 });
 
-describe("files that can't grow beyond a size", function () {
-  this.timeout(120_000);
-
+describe("files that can't grow beyond a size", () => {
   it("are an error of storage for the callers concerned and of nobody else", async () => {
     const daemon = await DaemonProcess.started({ prefix: ["prlimit", `--fsize=${3 * MiB}`] });
     try {

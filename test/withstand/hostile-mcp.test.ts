@@ -8,8 +8,7 @@ import { DaemonProcess, until } from "./daemon-process.ts";
 import { McpProcess } from "./mcp-process.ts";
 import { Sentinel } from "./sentinel.ts";
 
-describe("hostile input at the MCP server", function () {
-  this.timeout(120_000);
+describe("hostile input at the MCP server", () => {
   let daemon: DaemonProcess;
   let sentinel: Sentinel;
   let mcp: McpProcess;
@@ -152,6 +151,6 @@ describe("hostile input at the MCP server", function () {
     const begun = performance.now();
     await mcp.end();
     assert.equal(mcp.exitCode, 0);
-    assert.ok(performance.now() - begun < 10_000);
+    assert.ok(performance.now() - begun < 45_000, "it ended with its wait");
   });
 });

@@ -10,8 +10,7 @@ import { Sentinel } from "./sentinel.ts";
 
 const BYTES_AT_ONCE = 64;
 
-describe("hostile bytes at the local socket", function () {
-  this.timeout(120_000);
+describe("hostile bytes at the local socket", () => {
   let daemon: DaemonProcess;
   let sentinel: Sentinel;
   let key: string;

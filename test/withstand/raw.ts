@@ -22,7 +22,7 @@ export interface ExchangeOptions {
 export function exchange(
   target: NetConnectOpts,
   parts: readonly (Buffer | string)[],
-  { halfClose = false, answers = 1, milliseconds = 2000 }: ExchangeOptions = {},
+  { halfClose = false, answers = 1, milliseconds = 60_000 }: ExchangeOptions = {},
 ): Promise<Exchange> {
   return new Promise((resolve) => {
     const socket: Socket = connect({ ...target, allowHalfOpen: true });

@@ -14,8 +14,7 @@ import { StreamClient } from "./stream-client.ts";
 const LARGE = 120;
 const LARGE_TEXT = "x".repeat(30_000);
 
-describe("streams of a running daemon", function () {
-  this.timeout(120_000);
+describe("streams of a running daemon", () => {
   let daemon: DaemonProcess;
   let user: DaemonClient;
   let group_id: string;

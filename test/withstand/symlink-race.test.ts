@@ -37,8 +37,7 @@ const SWAPPER = `
   swap();
 `;
 
-describe("links swapped in while a path is used", function () {
-  this.timeout(120_000);
+describe("links swapped in while a path is used", () => {
   let daemon: DaemonProcess;
   let folder: string;
   let project: string;
