@@ -69,6 +69,8 @@ describe("Workbench: accessibility", () => {
       };
       await menu("svc-group-header", "Group settings");
       await dialog("Group settings");
+      await menu("svc-group-header", "Group connections");
+      await dialog("Group connections");
       for (const item of ["Access tokens", "Health", "Keyboard"]) {
         await menu("svc-settings-menu", item);
         await dialog(item);

@@ -33,6 +33,11 @@ export abstract class DialogView extends View {
     return false;
   }
 
+  /** Nothing in it takes the focus, so that it does itself: else nobody could scroll it by keyboard. */
+  protected get isText(): boolean {
+    return false;
+  }
+
   protected override render() {
     return html`<dialog
       class="dialog ${this.wide ? "wide" : ""}"
@@ -46,7 +51,7 @@ export abstract class DialogView extends View {
           <h2 id=${this.#headingId}>${this.heading()}</h2>
           ${iconButton({ icon: "close", label: "Close", onClick: () => this.close() })}
         </header>
-        <div class="dialog-body">${this.content()} ${failure(this.problem)}</div>
+        <div class="dialog-body" tabindex=${this.isText ? 0 : nothing}>${this.content()} ${failure(this.problem)}</div>
         ${this.#footer()}
       </form>
     </dialog>`;

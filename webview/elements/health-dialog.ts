@@ -53,6 +53,10 @@ class HealthDialog extends DialogView {
     return true;
   }
 
+  protected override get isText(): boolean {
+    return true;
+  }
+
   protected override content() {
     const { status } = this;
     return html`${

@@ -21,6 +21,10 @@ class KeyboardDialog extends DialogView {
     return "Keyboard";
   }
 
+  protected override get isText(): boolean {
+    return true;
+  }
+
   protected override content() {
     return html`<dl class="keys">
       ${KEYS.map(
