@@ -111,7 +111,7 @@ function checkTimes(room: GroupRoom, message: ConnectMessage, grant: Grant, now:
 }
 
 /** When this generation of the Group began, if that was by a reset; every ledger begins with what began it. */
-function resetAt({ ledger, group }: GroupRoom): number | null {
+export function resetAt({ ledger, group }: GroupRoom): number | null {
   if (ledger.count === 0) return Date.parse(group.record.updated_at);
   const first = ledger.read(0);
   return first.kind === "group.reset" ? Date.parse(first.ts) : null;

@@ -3,6 +3,7 @@
  * becomes a signed answer, whichever transport brought it. What isn't authentic is refused without a signature.
  */
 import { Refusal } from "../../shared/errors.ts";
+import { LIMITS } from "../../shared/limits.ts";
 import type {
   ConnectPeerAuthorization,
   ConnectPeerOperation,
@@ -21,7 +22,7 @@ import { PeerRefusal, peerRefusalOf } from "./peer-refusal.ts";
 import { ReceiverBounds } from "./receiver-bounds.ts";
 import { cancel } from "./receiver-cancel.ts";
 import { catalogPage } from "./receiver-catalog.ts";
-import { deliver } from "./receiver-deliver.ts";
+import { deliver, resetAt } from "./receiver-deliver.ts";
 import { ReceiverGroups } from "./receiver-groups.ts";
 import { checkDigest, ReceiverProof } from "./receiver-proof.ts";
 import { receiptOf, receivedMessage } from "./receiver-receipt.ts";
@@ -139,7 +140,15 @@ export class Receiver implements PeerReceiver {
     this.#stillGranted(proof, operation);
     const room = this.#groups.read(target_group_id);
     const event = receivedMessage(room, proof.source_instance_id, delivery_id);
-    if (event === null) return { receipt: null };
+    if (event === null) {
+      // A reset took the memory of what had arrived: nobody can say that it didn't (PEER-042).
+      const begun = resetAt(room);
+      const reach = (LIMITS.connect.deliverSeconds + LIMITS.connect.skewSeconds) * 1000;
+      if (begun !== null && this.#deps.clock.now() <= begun + reach) {
+        throw new PeerRefusal("connect_peer_denied", "The Group was reset a short while ago.");
+      }
+      return { receipt: null };
+    }
     const { connection_id } = event.data.connect_message as { connection_id?: string };
     if (
       event.data.connect_message_sha256 !== message_sha256 ||

@@ -4,7 +4,18 @@ import { join } from "node:path";
 import type { ArgumentsOf, ResultOf } from "../../shared/operations/registry.ts";
 import { refusal } from "../messaging/setting.ts";
 import { verifies } from "../requirements.ts";
-import { DOWN, MINUTE, Pair, rest, SECOND, type Side, signed, UP, type Wire } from "./sending-setting.ts";
+import {
+  DOWN,
+  InjectedAuthority,
+  MINUTE,
+  Pair,
+  rest,
+  SECOND,
+  type Side,
+  signed,
+  UP,
+  type Wire,
+} from "./sending-setting.ts";
 
 type Details = Extract<ResultOf<"connect_catalog">, { catalog: unknown }>;
 type Discovery = Extract<ResultOf<"connect_catalog">, { instances: unknown }>;
@@ -44,12 +55,13 @@ describe("connect_catalog", () => {
     })) as Details;
 
   it("shows a Group its own connections, whether or not the other side is there, and asks nobody", async () => {
-    verifies("CAT-011", "CAT-012", "CAT-023", "CAT-025", "CAT-030", "CAT-029");
+    verifies("CAT-011", "CAT-012", "CAT-023", "CAT-025", "CAT-030", "CAT-029", "CAT-026", "CAT-031");
     pair = await Pair.open("direct", { learnt: false });
     pair.here.transport.wire = DOWN;
     const { here, there } = pair;
     await rest();
     const before = here.transport.seen.length;
+    const { count } = here.group.ledger;
     const found = (await ask()) as Discovery;
     assert.deepEqual(found, {
       self_instance_id: here.instance_id,
@@ -76,7 +88,30 @@ describe("connect_catalog", () => {
     });
     const other = await here.home.group("zoe");
     assert.deepEqual(((await ask({ group_id: other })) as Discovery).external_groups, []);
+    // Membership in the account and in the Group are two things: without the first the directory is empty, without the second there is none.
+    const zoe = here.home.actor(other, "zoe");
+    await assert.rejects(
+      here.home.call("connect_catalog", { group_id: here.group_id }, { as: zoe }),
+      refusal("group_not_found"),
+    );
     assert.equal(here.transport.seen.length, before);
+    assert.equal(here.group.ledger.count, count);
+  });
+
+  it("tells of an account that can't be read, and shows Direct connections all the same", async () => {
+    verifies("CAT-014", "CAT-015");
+    pair = await Pair.open("direct");
+    const { here } = pair;
+    const account = new InjectedAuthority("account");
+    const error = "What was known of the account can't be read.";
+    account.condition = () => ({ status: "unavailable", error, checked_at: null, expires_at: null });
+    here.connect.add(account, here.transport);
+    const found = (await ask()) as Discovery;
+    assert.deepEqual([found.status, found.account_error, found.instances], ["unavailable", error, []]);
+    assert.deepEqual(
+      found.external_groups.map(({ transport }) => transport),
+      ["direct"],
+    );
   });
 
   it("shows the Actors of a Group that is named with its instance", async () => {

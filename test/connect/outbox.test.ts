@@ -18,7 +18,7 @@ describe("the outbox", () => {
   afterEach(() => pair.close());
 
   it("holds one owner-only file per message, with its work, its source event and its progress", async () => {
-    verifies("OUT-001", "OUT-003", "OUT-004", "OUT-005", "OUT-006", "OUT-017", "MSG-044");
+    verifies("OUT-001", "OUT-003", "OUT-004", "OUT-005", "OUT-006", "OUT-017", "MSG-044", "DRC-023");
     const { here, there } = pair;
     const answer = await pair.send();
     const [path, ...more] = here.outboxFiles();
@@ -29,6 +29,10 @@ describe("the outbox", () => {
     const [record] = here.records();
     assert.deepEqual(Object.keys(record!), ["work", "source_event", "progress"]);
     assert.deepEqual(record!.source_event, here.messages()[0]);
+    // Direct has neither account nor devices, and makes none up.
+    assert.ok(!/account|device/u.test(JSON.stringify(record!.work)), JSON.stringify(record!.work));
+    const [entry] = here.connect.outbox.entries();
+    assert.deepEqual([entry?.source.device_id, entry?.target.device_id], ["", ""]);
     await rest();
     const { progress } = here.records()[0]!;
     assert.equal(progress.attempts, 1);

@@ -5,7 +5,13 @@
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { ConnectAuthority, Grant, GrantState, PairQuery } from "../../daemon/connect/authority.ts";
+import type {
+  AuthorityCondition,
+  ConnectAuthority,
+  Grant,
+  GrantState,
+  PairQuery,
+} from "../../daemon/connect/authority.ts";
 import { requestDigest } from "../../daemon/connect/digests.ts";
 import { Receiver } from "../../daemon/connect/receiver.ts";
 import { Connect } from "../../daemon/connect/room.ts";
@@ -77,10 +83,10 @@ export class InjectedAuthority implements ConnectAuthority {
     );
   }
 
-  condition() {
+  condition(): AuthorityCondition {
     const ready = this.state === "granted";
     return {
-      status: ready ? ("ready" as const) : ("unavailable" as const),
+      status: ready ? "ready" : "unavailable",
       error: null,
       checked_at: null,
       expires_at: null,
