@@ -95,8 +95,12 @@ export class Actors {
     };
     const admit = (record: StoredGroup): void => {
       checkScope(record, input.scope_key);
-      if (record.actors.some((one) => one.id.toLowerCase() === actor.id.toLowerCase())) {
-        throw new Refusal("already_exists", { details: { actor_id: actor.id } });
+      const same = record.actors.find((one) => one.id.toLowerCase() === actor.id.toLowerCase());
+      if (same !== undefined) {
+        throw new Refusal("already_exists", {
+          specifics: `The Group has an Actor '${same.id}' already.`,
+          details: { actor_id: actor.id },
+        });
       }
       if (record.actors.length >= LIMITS.group.actors) {
         throw new Refusal("limit_reached", { details: { limit: LIMITS.group.actors } });

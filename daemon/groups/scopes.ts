@@ -74,7 +74,13 @@ function labelOf(root: string): string | null {
 
 /** The scope at a directory. Throws invalid_project_root unless `path` is absolute, exists and lies outside the Home. */
 export function describeScope(projects: ProjectFiles, path: string): Scope {
-  const root = isAbsolute(path) ? projects.canonical(path) : null;
+  if (!isAbsolute(path)) {
+    throw new Refusal("invalid_project_root", {
+      specifics: "The path isn't absolute.",
+      remedy: "Give the whole path of a directory.",
+    });
+  }
+  const root = projects.canonical(path);
   if (root === null || !projects.isDirectory(root)) throw new Refusal("invalid_project_root");
   const url = projects.gitOrigin(root);
   const git_remote = url === null ? null : normaliseRemote(url);
@@ -108,7 +114,13 @@ function openCanonical(
       const file = projects.openBelow(scope.path, components, mode);
       return { file, name: basename(path), path, scope_key: scope.scope_key };
     } catch (error) {
-      if (errorCode(error) === "EEXIST") throw new Refusal("already_exists");
+      if (errorCode(error) === "EEXIST") {
+        throw new Refusal("already_exists", {
+          specifics: "There is a file of that name already.",
+          remedy: "Choose another name; nothing is overwritten.",
+          details: { path },
+        });
+      }
       throw new Refusal("invalid_path", { cause: error });
     }
   }

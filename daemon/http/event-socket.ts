@@ -151,7 +151,9 @@ class EventSocket implements StreamClient {
       this.#send({ type: "unsubscribed", id: request.id });
     } else {
       const { id } = request;
-      if (this.#subscriptions.has(id)) throw new Refusal("already_exists");
+      if (this.#subscriptions.has(id)) {
+        throw new Refusal("already_exists", { specifics: "This connection has a subscription of that id." });
+      }
       if (this.#subscriptions.size >= LIMITS.stream.subscriptionsPerSocket) {
         throw new Refusal("limit_reached", {
           details: { subscriptions: LIMITS.stream.subscriptionsPerSocket },

@@ -21,7 +21,7 @@ export function carriesFiles(said: Said): boolean {
 
 /** Text, insight and references. Throws invalid_args or invalid_insight. */
 export function checkBody(said: Said): void {
-  if (said.text === "" && !carriesFiles(said)) {
+  if (said.text.trim() === "" && !carriesFiles(said)) {
     throw new Refusal("invalid_args", {
       specifics: "The message has neither text nor files.",
       details: { field: "text" },

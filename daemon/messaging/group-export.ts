@@ -14,6 +14,8 @@ import type { GroupRoom, MessagingDependencies, Rooms } from "./group-room.ts";
 import { EXPORT_CHUNK_BYTES, EXPORT_FORMAT, EXPORT_VERSION, type ExportHeader } from "./transfer-format.ts";
 
 const EVENTS_PER_READ = 256;
+/** Where exports are being written: a second one to the same place would take the first one's unfinished file away. */
+const underWay = new Set<string>();
 
 /** Only over the local socket. Throws invalid_path or already_exists; a file that couldn't be finished is removed. */
 export async function exportGroup(
@@ -32,8 +34,9 @@ export async function exportGroup(
       details: { field: "path" },
     });
   }
-  if (deps.files.stat(path) !== null) throw new Refusal("already_exists", { details: { path } });
+  if (deps.files.stat(path) !== null || underWay.has(path)) throw occupied(path);
   const counts = { events: room.ledger.count, blobs: 0 };
+  underWay.add(path);
   try {
     const lines = encoded(room, deps.clock, counts);
     const { bytes } = await writeWhole(deps.files, path, lines);
@@ -47,7 +50,17 @@ export async function exportGroup(
       remedy: "Name a new file in a directory that is there and that you may write to.",
       cause: error,
     });
+  } finally {
+    underWay.delete(path);
   }
+}
+
+function occupied(path: string): Refusal {
+  return new Refusal("already_exists", {
+    specifics: "There is a file of that name already.",
+    remedy: "Choose another name; nothing is overwritten.",
+    details: { path },
+  });
 }
 
 /** The file has its name once it is whole; what a crash left of an earlier try under the other name goes. */
@@ -57,7 +70,7 @@ async function writeWhole(files: Files, path: string, chunks: Chunks): Promise<W
   const written = await writeNew(files, unfinished, chunks, LIMITS.body.importBytes);
   if (files.stat(path) !== null) {
     files.unlink(unfinished);
-    throw new Refusal("already_exists", { details: { path } });
+    throw occupied(path);
   }
   files.rename(unfinished, path);
   await syncDirectory(files, dirname(path));

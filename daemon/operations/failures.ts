@@ -1,6 +1,6 @@
 /** Turns whatever a handler throws into the failing half of an envelope (protocol.md, section 3). */
 import * as z from "zod";
-import { fieldSentence, Refusal } from "../../shared/errors.ts";
+import { type ErrorCode, fieldSentence, Refusal } from "../../shared/errors.ts";
 import { isStorageError, storageRefusal } from "../home/durable.ts";
 import { errorFields, type Log } from "../platform/log.ts";
 import { problemOf } from "./problems.ts";
@@ -10,6 +10,12 @@ z.config({ customError: problemOf });
 
 const PROBLEMS_SHOWN = 8;
 const NAME_SHOWN = 128;
+/** Parts of a message whose refusals have codes of their own (core-model.md, "Messages"). */
+const CODES: ReadonlyMap<string, ErrorCode> = new Map([
+  ["message_mode", "invalid_message_mode"],
+  ["insight", "invalid_insight"],
+  ["attachments", "invalid_attachments"],
+]);
 
 /** A Refusal as it is, a storage error as one, anything else as `internal_error` whose details carry only the request id. */
 export function refusalOf(error: unknown, log: Log, request: { operation: string; id: string }): Refusal {
@@ -22,7 +28,7 @@ export function refusalOf(error: unknown, log: Log, request: { operation: string
   return new Refusal("internal_error", { details: { request_id: request.id }, cause: error });
 }
 
-/** `invalid_args` whose details name the first wrong field and up to eight problems; values are never quoted. */
+/** `invalid_args`, or the code of that part of a message, whose details name the first wrong field and up to eight problems; values are never quoted. */
 export function invalidArguments(error: z.ZodError): Refusal {
   const problems = error.issues
     .flatMap((issue) =>
@@ -35,7 +41,7 @@ export function invalidArguments(error: z.ZodError): Refusal {
     )
     .slice(0, PROBLEMS_SHOWN);
   const first = problems[0] ?? { field: "", problem: "is wrong" };
-  return new Refusal("invalid_args", {
+  return new Refusal(CODES.get(/^[^.[]*/.exec(first.field)![0]) ?? "invalid_args", {
     specifics: fieldSentence(first.field, first.problem),
     details: { field: first.field, problems },
   });

@@ -37,7 +37,7 @@ type Bound = Extract<Issue, { code: "too_small" | "too_big" }>;
 
 function bound(issue: Bound, limit: number | bigint, words: { number: string; other: string }): string {
   const { origin, exact } = issue;
-  const unit = origin === "string" ? "character" : origin === "number" ? "" : "entry";
+  const unit = origin === "string" ? "character" : origin === "number" || origin === "int" ? "" : "entry";
   if (unit === "") return `has to be ${words.number} ${limit}`;
   const count = `${limit} ${limit === 1 ? unit : unit === "entry" ? "entries" : "characters"}`;
   return exact === true ? `has to have exactly ${count}` : `${words.other} ${count}`;

@@ -32,7 +32,11 @@ export const ActorPresence = z.strictObject({
 export const ActorWithPresence = Actor.extend({ presence: ActorPresence });
 export type ActorWithPresence = z.infer<typeof ActorWithPresence>;
 
-const Title = label(LIMITS.actor.titleBytes);
+/** Nobody is shown as the person, as the daemon or as a group of Actors. */
+const Title = label(LIMITS.actor.titleBytes).refine(
+  (title) => !/^\s*(?:@.*|user\s*|system\s*)$/i.test(title.normalize("NFKC")),
+  "is a name that others bear",
+);
 const Command = z.array(text(LIMITS.actor.commandPartBytes)).max(LIMITS.actor.commandParts);
 const GroupAndActor = { group_id: GroupId, actor_id: ActorId };
 /** The file holds the launch token; of an Actor whose process the daemon runs, while it runs. */

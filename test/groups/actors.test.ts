@@ -65,6 +65,26 @@ describe("Actors", () => {
     await room.registry.close();
   });
 
+  it("have titles that nobody takes for the person, for the daemon or for several Actors", async () => {
+    const { call, group_id, registry } = await team();
+    for (const title of ["user", " User ", "\uff35ser", "SYSTEM", "@all", " @anybody"]) {
+      await assert.rejects(
+        call("actor_add", { group_id, actor_id: "x", title }),
+        { name: "ZodError" },
+        title,
+      );
+      await assert.rejects(
+        call("actor_update", { group_id, actor_id: "ann", title }),
+        { name: "ZodError" },
+        title,
+      );
+    }
+    for (const title of ["", "Users", "system tests", "a@b"]) {
+      assert.equal((await call("actor_update", { group_id, actor_id: "ann", title })).actor.title, title);
+    }
+    await registry.close();
+  });
+
   it("have ids that are neither reserved nor another's in other case, and are bounded", async () => {
     const room = await team();
     const { group_id } = room;

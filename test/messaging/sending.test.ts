@@ -45,6 +45,7 @@ describe("Sending", () => {
       [{ paths: ["relative"] }, "invalid_path"],
       [{ reply_to: "0".repeat(32) }, "event_not_found"],
       [{ text: "" }, "invalid_args"],
+      [{ text: " \n\t" }, "invalid_args"],
       [{ to: ["@foreman"] }, "concrete_recipients_required", lead],
     ];
     for (const [input, code, as] of wrong) {
@@ -174,7 +175,7 @@ describe("Sending", () => {
       await assert.rejects(refused, refusal("invalid_message_mode"));
       await assert.rejects(
         reply(event.id, "y", undefined, { message_mode: "request_reply" }),
-        refusal("invalid_args"),
+        refusal("invalid_message_mode"),
       );
     });
 

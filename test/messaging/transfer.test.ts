@@ -108,6 +108,14 @@ describe("Group export and import", () => {
     await exported();
     await assert.rejects(exported(), refusal("already_exists"));
     await assert.rejects(home.call("group_export", { group_id: group, path: "x" }), refusal("invalid_path"));
+    fs.rmSync(path);
+    const both = await Promise.allSettled([exported(), exported()]);
+    assert.deepEqual(
+      both.map(({ status }) => status),
+      ["fulfilled", "rejected"],
+      "one at a time to one place",
+    );
+    assert.equal((lines().at(-1)!.end as Line).blobs, 1);
     await assert.rejects(
       home.call("group_export", { group_id: group, path: join(directory, "no", "where") }),
       refusal("invalid_path"),

@@ -156,6 +156,34 @@ describe("the dispatcher", () => {
       await told("group_set_state", { group_id: GROUP, state: "dead" }),
       "'state' has to be one of active, idle, paused, stopped",
     );
+    const mail_notice_after_seconds = 1e300;
+    assert.equal(
+      await told("group_update", { group_id: GROUP, settings: { mail_notice_after_seconds } }),
+      "'settings.mail_notice_after_seconds' has to be at most 9007199254740991",
+    );
+  });
+
+  it("refuses parts of a message by codes of their own, and names the field", async () => {
+    const dispatcher = fakeDispatcher();
+    for (const [name, given, code, field] of [
+      ["send", { message_mode: "shout" }, "invalid_message_mode", "message_mode"],
+      [
+        "reply",
+        { event_id: "0".repeat(32), message_mode: "request_reply" },
+        "invalid_message_mode",
+        "message_mode",
+      ],
+      ["send", { to: ["a", ""] }, "invalid_args", "to[1]"],
+      ["send", { insight: "x".repeat(100_000) }, "invalid_insight", "insight"],
+      ["send", { attachments: [{ sha256: "x", name: "a" }] }, "invalid_attachments", "attachments[0].sha256"],
+      ["send", { text: 1 }, "invalid_args", "text"],
+    ] as const) {
+      const outcome = await dispatcher.call(name, { group_id: GROUP, ...given }, by(USER));
+      assert.ok(!outcome.ok);
+      assert.equal(outcome.error.code, code);
+      assert.equal(outcome.error.details.field, field);
+      assert.ok(outcome.error.message.startsWith(`'${field}' `), outcome.error.message);
+    }
   });
 
   it("turns storage errors into refusals, anything else into internal_error without a trace of it", async () => {
