@@ -1,4 +1,7 @@
-/** `svc mcp`: the stdio server. Nothing is opened before a tool needs the daemon, and it ends with its client. */
+/**
+ * `svc mcp`: the stdio server. Nothing is opened before a tool needs the daemon, but for one word to it when the tools are listed; and it ends
+ * with its client.
+ */
 import { resolveHome } from "../daemon/home/paths.ts";
 import { ActorSession } from "./session.ts";
 import { StdioTransport } from "./stdio.ts";

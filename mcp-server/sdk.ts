@@ -23,14 +23,22 @@ const NO_VALIDATOR = {
   },
 };
 
-/** Serves the tools over a transport until it closes. */
-export async function connect(caller: ToolCaller, transport: Transport): Promise<void> {
+/** Serves the tools over a transport until it closes. `listed` is called each time the client has asked for their list. */
+export async function connect(
+  caller: ToolCaller,
+  transport: Transport,
+  listed: () => void = () => undefined,
+): Promise<void> {
   const server = new Server(SERVER_INFO, {
     capabilities: CAPABILITIES,
     instructions: INSTRUCTIONS,
     jsonSchemaValidator: NO_VALIDATOR,
   });
-  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: caller.list }));
+  server.setRequestHandler(ListToolsRequestSchema, () => {
+    // After the answer, which this turn of the event loop writes.
+    setImmediate(listed);
+    return { tools: caller.list };
+  });
   server.setRequestHandler(CallToolRequestSchema, async (request, extra) => {
     const { name, arguments: given = {}, _meta } = request.params;
     const token = _meta?.progressToken;

@@ -6,5 +6,5 @@ import type { StdioTransport } from "./stdio.ts";
 import { builtTools } from "./tool-data.ts";
 
 export async function serveTools(session: ActorSession, transport: StdioTransport): Promise<void> {
-  await connect(new ToolCaller(builtTools(), session), transport);
+  await connect(new ToolCaller(builtTools(), session), transport, () => void session.listed());
 }

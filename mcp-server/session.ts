@@ -72,6 +72,24 @@ export class ActorSession implements ActorPort {
   }
 
   /**
+   * Tells the daemon that the runtime knows our tools, so that it can be prompted. Outside of a launch there is nobody to tell, and a daemon
+   * that doesn't answer hands over all the same, later.
+   */
+  async listed(): Promise<void> {
+    let client: DaemonClient | undefined;
+    try {
+      const token = launchToken();
+      if (token === null) return;
+      client = new DaemonClient(this.#home, token);
+      await client.result("tools_listed", {});
+    } catch {
+      // As above.
+    } finally {
+      client?.close();
+    }
+  }
+
+  /**
    * Ends the session and begins another. A later call of a session says that what it was handed arrived; this way the daemon hands out
    * again what didn't.
    */

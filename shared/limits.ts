@@ -163,6 +163,8 @@ export const LIMITS = {
     busySeconds: 3600,
     /** From then on a start without a sign of reading is called one. */
     readySeconds: 30,
+    /** A start whose runtime doesn't list our tools gets its prompts without them from then on. */
+    toolsSeconds: 15,
     /** After a key of a person, nothing is put into what they may be writing. */
     typingSeconds: 3,
   },

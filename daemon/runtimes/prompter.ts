@@ -22,6 +22,8 @@ export interface PrompterOptions {
   answerWith: AnswerWith;
   terminal: ActorTerminal;
   reports: LaunchReports;
+  /** The runtime has our tools, or gets none from us. */
+  hasTools(): boolean;
   clock: Clock;
   random: Random;
   log: Log;
@@ -50,7 +52,7 @@ type Settled = "accepted" | "ambiguous";
 
 const RETRY_STORAGE_MS = 5000;
 const UNCONFIRMED_KEPT = 256;
-const { evidenceSeconds, busySeconds, readySeconds, typingSeconds } = LIMITS.prompt;
+const { evidenceSeconds, busySeconds, readySeconds, toolsSeconds, typingSeconds } = LIMITS.prompt;
 
 export class Prompter {
   readonly #options: PrompterOptions;
@@ -160,6 +162,10 @@ export class Prompter {
       return left > 0
         ? { reason: "starting", retryMs: left }
         : { reason: "its terminal hasn't shown that it reads prompts (bracketed paste is off)" };
+    }
+    if (!this.#options.hasTools()) {
+      const left = this.#startedAt + toolsSeconds * 1000 - now;
+      if (left > 0) return { reason: "starting", retryMs: left };
     }
     if (reports.doing(launch) === "waiting") return { reason: "it waits for a person's answer" };
     const typing = terminal.typedAt + typingSeconds * 1000 - now;

@@ -23,7 +23,7 @@ import { Prompter } from "./prompter.ts";
 import { listRuntimes } from "./runtime-list.ts";
 import { ActorTerminal, type AttachedViewer, type ViewerPort } from "./terminal.ts";
 
-export type RuntimeOperation = "runtime_list";
+export type RuntimeOperation = "runtime_list" | "tools_listed";
 
 export interface RuntimesDependencies extends LauncherDependencies {
   clock: Clock;
@@ -41,6 +41,8 @@ interface Run {
   launch: Launch;
   process: TerminalProcess | null;
   prompter: Prompter | null;
+  /** The runtime has listed our tools. */
+  hasTools: boolean;
   /** Why it is being stopped; null when it ends by itself. */
   requested: string | null;
   hasExited: boolean;
@@ -122,6 +124,14 @@ export class Runtimes implements Launches {
     const { processes, environment } = this.#deps;
     return {
       runtime_list: async () => ({ runtimes: await listRuntimes(processes, environment["PATH"] ?? "") }),
+      tools_listed: (_input, { caller }) => {
+        if (caller.kind !== "actor") throw new Refusal("permission_denied");
+        const run = this.#slots.get(key(caller.group_id, caller.actor_id))?.run ?? null;
+        if (run === null || run.launch.token_digest !== caller.launch) return {};
+        run.hasTools = true;
+        run.prompter?.consider();
+        return {};
+      },
     };
   }
 
@@ -319,6 +329,7 @@ export class Runtimes implements Launches {
       answerWith: plan.answerWith,
       terminal,
       reports,
+      hasTools: () => run.hasTools || plan.answerWith !== "mcp",
       clock,
       random,
       log,
@@ -437,6 +448,7 @@ function newRun(stored: StoredLaunch): Run {
     launch: launchOf(stored),
     process: null,
     prompter: null,
+    hasTools: false,
     requested: null,
     hasExited: false,
     exited: Promise.resolve(),

@@ -22,6 +22,18 @@ export const activityOperations = [
     cli: "hook",
   }),
   operation({
+    name: "tools_listed",
+    title: "Tell that tools are listed",
+    summary:
+      "Said by `svc mcp` when the Actor's runtime has listed its tools: a prompt that needs them can be handed over now.",
+    input: z.strictObject({}),
+    output: z.strictObject({}),
+    callers: ["actor"],
+    lock: "none",
+    effect: "write",
+    idempotent: true,
+  }),
+  operation({
     name: "runtime_activity_snapshot",
     title: "Runtime activity now",
     summary: "What the Group's runtimes do now and what they ended in the last 15 seconds, oldest first.",

@@ -15,6 +15,10 @@ const {
   /** Before which it asks for permission, if the prompt has this word, too. */
   waitWord = "WAIT",
   ignoreTerm = false,
+  /** File whose existence lets it list the tools of its MCP server; at once without one. */
+  listsWhen = null,
+  /** Tells of a queued prompt only when it takes it. */
+  tellsLate = false,
 } = JSON.parse(process.env.FAKE_AGENT ?? "{}");
 
 const settings = process.argv.indexOf("--settings");
@@ -22,7 +26,7 @@ const hooks = settings < 0 ? {} : JSON.parse(process.argv[settings + 1]).hooks;
 const session_id = "11111111-2222-4333-8444-555555555555";
 let turns = 0;
 let busy = false;
-const queued = [];
+let queued = [];
 
 const note = (what) => appendFileSync(log, `${JSON.stringify(what)}\n`);
 const until = async (condition) => {
@@ -42,11 +46,12 @@ async function hook(hook_event_name, more = {}) {
   }
 }
 
-async function turn(prompt) {
+/** As Claude does: a queued prompt was told when it was queued, as one of the turn before, and all that wait run together. */
+async function turn(prompt, isQueued = false) {
   busy = true;
   const prompt_id = `prompt-${++turns}`;
   note({ prompt });
-  if (!silent) await hook("UserPromptSubmit", { prompt, prompt_id });
+  if (!silent && !isQueued) await hook("UserPromptSubmit", { prompt, prompt_id });
   if (prompt.includes(toolWord)) {
     const use = {
       tool_name: "Bash",
@@ -65,8 +70,40 @@ async function turn(prompt) {
   if (prompt.includes(workWord)) await until(() => existsSync(`${log}.done`));
   if (!silent) await hook("Stop", { prompt_id });
   busy = false;
-  const next = queued.shift();
-  if (next !== undefined) await turn(next);
+  const next = queued;
+  queued = [];
+  if (next.length > 0) await turn(next.join("\n"), !tellsLate);
+}
+
+/** Our server, as it was handed over. */
+async function listTools() {
+  const config = process.argv.indexOf("--mcp-config");
+  if (config < 0) return;
+  if (listsWhen !== null) await until(() => existsSync(listsWhen));
+  const { command, args, env } = JSON.parse(process.argv[config + 1]).mcpServers.svc;
+  const server = spawn(command, args, {
+    env: { ...process.env, ...env },
+    stdio: ["pipe", "ignore", "ignore"],
+  });
+  server.on("error", () => {});
+  server.stdin.on("error", () => {});
+  const params = {
+    protocolVersion: "2025-06-18",
+    capabilities: {},
+    clientInfo: { name: "fake", version: "1" },
+  };
+  const messages = [
+    { id: 1, method: "initialize", params },
+    { method: "notifications/initialized" },
+    { id: 2, method: "tools/list" },
+  ];
+  for (const message of messages) server.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+}
+
+async function queue(prompt) {
+  if (!silent && !tellsLate) await hook("UserPromptSubmit", { prompt, prompt_id: `prompt-${turns}` });
+  if (busy) queued.push(prompt);
+  else await turn(prompt, true);
 }
 
 let input = "";
@@ -79,7 +116,7 @@ function read(data) {
     if (begin < 0 || end < 0) return;
     const prompt = input.slice(begin + 6, end);
     input = input.slice(end + 7);
-    if (busy) queued.push(prompt);
+    if (busy) void queue(prompt);
     else void turn(prompt);
   }
 }
@@ -104,6 +141,7 @@ process.stdin.on("data", (data) => {
   read(data);
 });
 process.stdout.on("resize", () => note({ columns: process.stdout.columns }));
+void listTools();
 await hook("SessionStart", { source: "startup" });
 process.stdout.write("fake agent\r\n");
 if (readyWhen !== null) await until(() => existsSync(readyWhen));

@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { ActorActivity } from "../../shared/events.ts";
+import { LIMITS } from "../../shared/limits.ts";
 import { until } from "../withstand/daemon-process.ts";
-import { Setting } from "./setting.ts";
+import { PATIENCE, Setting } from "./setting.ts";
 
 describe("prompting a process in a terminal", function () {
-  this.timeout(60_000);
+  this.timeout(3 * PATIENCE);
   let setting: Setting;
   before(async () => {
     setting = await Setting.open();
@@ -51,12 +53,32 @@ describe("prompting a process in a terminal", function () {
     assert.equal(setting.prompts("slow").length, 1, "what waits goes in one prompt");
   });
 
+  it("waits until the agent has listed our tools, but not for ever", async () => {
+    const listsWhen = join(setting.root, "lists.flag");
+    await setting.add("tooled", { listsWhen });
+    await setting.startActor("tooled");
+    const first = await setting.send("use your tools", ["tooled"]);
+    await until("it reads", async () => (await setting.presence("tooled")).state === "idle", PATIENCE);
+    assert.deepEqual(
+      [(await setting.status(first.id, "tooled")).state, (await setting.status(first.id, "tooled")).reason],
+      ["pending", "starting"],
+    );
+    writeFileSync(listsWhen, "");
+    await setting.reaches(first.id, "tooled", "accepted");
+    await setting.add("toolless", { listsWhen: join(setting.root, "never.flag") });
+    const began = performance.now();
+    await setting.startActor("toolless");
+    const second = await setting.send("do without", ["toolless"]);
+    await setting.reaches(second.id, "toolless", "accepted");
+    assert.ok(performance.now() - began > LIMITS.prompt.toolsSeconds * 900);
+  });
+
   it("tells a prompt that a busy agent queues apart, and believes it when it is taken", async () => {
-    await setting.add("busy");
+    await setting.add("busy", { tellsLate: true });
     await setting.startActor("busy");
     const first = await setting.send("WORK on this", ["busy"]);
     await setting.reaches(first.id, "busy", "accepted");
-    await until("it works", async () => (await setting.presence("busy")).state === "working");
+    await setting.becomes("busy", "working");
     const second = await setting.send("and then that", ["busy"]);
     assert.equal((await setting.reaches(second.id, "busy", "claimed")).reason, "busy");
     const third = await setting.send("one more", ["busy"]);
@@ -67,6 +89,25 @@ describe("prompting a process in a terminal", function () {
     assert.equal((await setting.reaches(second.id, "busy", "accepted")).reason, "hook_queued");
     await setting.reaches(third.id, "busy", "accepted");
     assert.equal(setting.prompts("busy").length, 3);
+  });
+
+  it("believes a prompt that an agent tells of when it queues it; what then runs shows as work", async () => {
+    await setting.add("queues");
+    await setting.startActor("queues");
+    const first = await setting.send("WORK on this", ["queues"]);
+    await setting.reaches(first.id, "queues", "accepted");
+    await setting.becomes("queues", "working");
+    const second = await setting.send("and on that", ["queues"]);
+    assert.equal((await setting.reaches(second.id, "queues", "accepted")).reason, "hook_queued");
+    assert.equal(setting.prompts("queues").length, 1);
+    writeFileSync(`${setting.log("queues")}.done`, "");
+    await until("it takes it", () => setting.prompts("queues").length === 2, PATIENCE);
+    await setting.becomes("queues", "idle");
+    const states = (await setting.events("actor.activity"))
+      .flatMap(({ data }) => (data as unknown as ActorActivity).actors)
+      .filter(({ id }) => id === "queues")
+      .map(({ effective_working_state }) => effective_working_state);
+    assert.deepEqual(states.slice(states.indexOf("working")), ["working", "idle"]);
   });
 
   it("lets no text out of its paste, and none pass for an envelope", async () => {

@@ -17,11 +17,16 @@ import type { LedgerEvent } from "../../shared/events.ts";
 import type { InputOf } from "../../shared/operations/registry.ts";
 import { until } from "../withstand/daemon-process.ts";
 
+/** Whatever a machine with two busy cores may take. */
+export const PATIENCE = 60_000;
+
 const AGENT = join(import.meta.dirname, "fake-agent.mjs");
 
 export interface AgentOptions {
   readyWhen?: string;
   silent?: boolean;
+  listsWhen?: string;
+  tellsLate?: boolean;
   ignoreTerm?: boolean;
 }
 
@@ -151,7 +156,15 @@ export class Setting {
         const status = await this.status(event_id, actor_id);
         return status.state === state ? status : null;
       },
-      40_000,
+      PATIENCE,
+    );
+  }
+
+  async becomes(actor_id: string, state: string): Promise<void> {
+    await until(
+      `${actor_id} is ${state}`,
+      async () => (await this.presence(actor_id)).state === state,
+      PATIENCE,
     );
   }
 
