@@ -17,6 +17,7 @@ const project = join(person, "src/api-server");
 const modules = join(import.meta.dirname, "../../node_modules");
 const dist = process.env["WITHSTAND_DIST"] ?? join(import.meta.dirname, "../../dist");
 process.env["WITHSTAND_DIST"] = join(program, "dist");
+const { connectionPictures } = await import("./connection-pictures.ts");
 const { launchBrowser, openGroup, Setting: Place } = await import("./setting.ts");
 
 const IMAGES = join(import.meta.dirname, "../../docs/images");
@@ -130,6 +131,12 @@ const PICTURES: readonly Picture[] = [
   },
 ];
 
+/** Names on the command line are the pictures to take; all without one. */
+function isWanted(name: string): boolean {
+  const wanted = process.argv.slice(2);
+  return wanted.length === 0 || wanted.includes(name);
+}
+
 async function take(setting: Setting, picture: Picture): Promise<void> {
   const { page, context } = await setting.window({ ...picture, reducedMotion: true });
   await page.locator(".group-title").waitFor();
@@ -137,9 +144,7 @@ async function take(setting: Setting, picture: Picture): Promise<void> {
   await page.locator("svc-message .state").last().waitFor();
   await page.waitForLoadState("networkidle");
   await picture.act?.(page);
-  await page.evaluate(() => document.fonts.ready);
-  await page.waitForTimeout(200);
-  await page.screenshot({ path: join(IMAGES, `${picture.name}.png`) });
+  await save(picture.name, page);
   await context.close();
   for (const { group_id } of (await setting.owner.result("group_list", {})).groups)
     await setting.owner.result("draft_put", { group_id, draft: null });
@@ -147,7 +152,13 @@ async function take(setting: Setting, picture: Picture): Promise<void> {
     if (token.kind === "administrator")
       await setting.owner.result("access_token_revoke", { token_id: token.id });
   }
-  console.log(`${picture.name}.png`);
+}
+
+async function save(name: string, page: Page): Promise<void> {
+  await page.evaluate(() => document.fonts.ready);
+  await page.waitForTimeout(200);
+  await page.screenshot({ path: join(IMAGES, `${name}.png`) });
+  console.log(`${name}.png`);
 }
 
 mkdirSync(IMAGES, { recursive: true });
@@ -160,13 +171,11 @@ try {
   try {
     const groupId = await converse(setting, project);
     await setting.owner.result("access_token_create", { name: "tablet in the kitchen", groups: [groupId] });
-    const wanted = process.argv.slice(2);
-    for (const picture of PICTURES) {
-      if (wanted.length === 0 || wanted.includes(picture.name)) await take(setting, picture);
-    }
+    for (const picture of PICTURES) if (isWanted(picture.name)) await take(setting, picture);
   } finally {
     await setting.close();
   }
+  if (isWanted("connections")) await connectionPictures(browser, (name, page) => save(name, page));
 } finally {
   await browser.close();
   rmSync(person, { recursive: true, force: true });
