@@ -1,10 +1,10 @@
 /** `GET G/runtime-activity/stream`: accepted hook events as server-sent events, pushed as they become durable (shared/operations/activity.ts). */
 import type { RuntimeActivityEvent } from "../../shared/activity/event.ts";
-import { Refusal } from "../../shared/errors.ts";
 import { eventText } from "./event-text.ts";
 import type { Exchange } from "./exchange.ts";
 import { groupReader } from "./ledger-stream.ts";
 import { queryOf } from "./operation-routes.ts";
+import { queryFields, wrongField } from "./query.ts";
 import { SseStream } from "./sse-stream.ts";
 import type { StreamClient, StreamHub } from "./stream-hub.ts";
 
@@ -67,16 +67,9 @@ export function serveActivityStream(
 }
 
 function replayOf(exchange: Exchange): boolean {
-  const query = new URLSearchParams(queryOf(exchange));
-  for (const name of query.keys()) {
-    if (name !== "replay" || query.getAll(name).length > 1) {
-      throw new Refusal("invalid_args", { details: { field: name.slice(0, 64).toWellFormed() } });
-    }
-  }
-  const replay = query.get("replay");
-  if (replay === null || replay === "false") return false;
-  if (replay === "true") return true;
-  throw new Refusal("invalid_args", { details: { field: "replay" } });
+  const replay = queryFields(queryOf(exchange), ["replay"]).get("replay") ?? "false";
+  if (replay !== "true" && replay !== "false") throw wrongField("replay", "has to be true or false");
+  return replay === "true";
 }
 
 /** Encoded anew for each client: few watch one Group's activity. */

@@ -20,6 +20,10 @@ export async function readJson(request: IncomingMessage, clock: Clock): Promise<
     request.headers["transfer-encoding"] === undefined && (request.headers["content-length"] ?? "0") === "0";
   if (empty) return {};
   if (!JSON_TYPE.test(request.headers["content-type"] ?? "")) throw new Refusal("unsupported_media_type");
+  if ((request.headers["content-encoding"] ?? "identity") !== "identity") {
+    const specifics = "The body is encoded.";
+    throw new Refusal("unsupported_media_type", { specifics, remedy: "Send the JSON as it is." });
+  }
   return parseJson(await readBytes(request, clock, LIMITS.body.jsonBytes));
 }
 

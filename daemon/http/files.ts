@@ -2,13 +2,14 @@
 import type { IncomingMessage } from "node:http";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
-import { type Attachment, GroupId, Sha256 } from "../../shared/model.ts";
+import { type Attachment, GroupId, Sha256, text } from "../../shared/model.ts";
 import type { BlobReading } from "../messaging/blobs.ts";
 import { foreignGroup, mayEnter } from "../operations/dispatcher.ts";
 import type { Clock } from "../platform/clock.ts";
 import { answer } from "./answer.ts";
 import { callerOfExchange, type Exchange, readerOfExchange } from "./exchange.ts";
 import { queryOf } from "./operation-routes.ts";
+import { queryFields, wrongField } from "./query.ts";
 
 /** What of the messaging room this needs. */
 export interface FileStore {
@@ -29,41 +30,26 @@ const SHOWN_TYPES: ReadonlySet<string> = new Set([
   "image/webp",
   "image/avif",
 ]);
+const FileName = text(LIMITS.attachment.nameBytes);
 const TYPE = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/;
 
 function groupOf(exchange: Exchange): string {
   const caller = readerOfExchange(exchange);
   const groupId = GroupId.safeParse(exchange.params["group_id"]).data;
-  if (groupId === undefined) throw new Refusal("invalid_args", { details: { field: "group_id" } });
+  if (groupId === undefined) throw wrongField("group_id", "isn't a Group id (g_ and 12 hex digits)");
   if (!mayEnter(caller, groupId)) throw foreignGroup(groupId);
   return groupId;
-}
-
-/** Only these may stand in the query, each once. */
-function fieldsOf(exchange: Exchange, allowed: readonly string[]): Map<string, string> {
-  const fields = new Map<string, string>();
-  for (const [name, value] of new URLSearchParams(queryOf(exchange))) {
-    if (!allowed.includes(name) || fields.has(name)) {
-      throw new Refusal("invalid_args", { details: { field: name.slice(0, 64).toWellFormed() } });
-    }
-    fields.set(name, value);
-  }
-  return fields;
 }
 
 /** `POST G/uploads?name=...`: the body is the file, its type the Content-Type. Answers `{sha256, bytes, name, mime_type, path}`. */
 export async function serveUpload(store: FileStore, clock: Clock, exchange: Exchange): Promise<void> {
   const groupId = groupOf(exchange);
   if (callerOfExchange(exchange).kind === "exhibit") throw new Refusal("permission_denied");
-  const name = fieldsOf(exchange, ["name"]).get("name") ?? "file";
-  if (
-    name === "" ||
-    Buffer.byteLength(name) > LIMITS.attachment.nameBytes ||
-    !name.isWellFormed() ||
-    name.includes("\0")
-  ) {
-    throw new Refusal("invalid_args", { details: { field: "name" } });
-  }
+  const name = queryFields(queryOf(exchange), ["name"]).get("name") ?? "file";
+  if (name === "") throw wrongField("name", "is empty");
+  if (name.includes("\0")) throw wrongField("name", "has a NUL");
+  if (!FileName.safeParse(name).success)
+    throw wrongField("name", `is longer than ${LIMITS.attachment.nameBytes} bytes of UTF-8`);
   const { headers } = exchange.request;
   const length = headers["content-length"];
   if (length === undefined) throw new Refusal("length_required");
@@ -112,8 +98,8 @@ export async function serveBlob(store: FileStore, exchange: Exchange): Promise<v
   const groupId = groupOf(exchange);
   const { request, response } = exchange;
   const sha256 = Sha256.safeParse(exchange.params["sha256"]).data;
-  if (sha256 === undefined) throw new Refusal("invalid_args", { details: { field: "sha256" } });
-  const fields = fieldsOf(exchange, ["name", "type"]);
+  if (sha256 === undefined) throw wrongField("sha256", "isn't a SHA-256 in lowercase hex");
+  const fields = queryFields(queryOf(exchange), ["name", "type"]);
   const type = fields.get("type") ?? "";
   const shown = SHOWN_TYPES.has(type);
   const whole = store.openBlob(groupId, sha256, { start: 0, end: 0 }).bytes;

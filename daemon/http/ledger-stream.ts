@@ -8,21 +8,18 @@ import { ledgerText, RELOAD } from "./event-text.ts";
 import { type Exchange, readerOfExchange } from "./exchange.ts";
 import { LedgerSubscription } from "./ledger-subscription.ts";
 import { queryOf } from "./operation-routes.ts";
+import { queryFields, wrongField } from "./query.ts";
 import { SseStream } from "./sse-stream.ts";
 import type { StreamClient, StreamHub } from "./stream-hub.ts";
 
 /** The event to resume after: `Last-Event-ID`, which a browser sends by itself, before `?after=`. */
 export function resumeAfter(exchange: Exchange): string | null {
-  const query = new URLSearchParams(queryOf(exchange));
-  for (const name of query.keys()) {
-    if (name !== "after")
-      throw new Refusal("invalid_args", { details: { field: name.slice(0, 64).toWellFormed() } });
-  }
+  const query = queryFields(queryOf(exchange), ["after"]);
   const header = exchange.request.headers["last-event-id"];
   const text = typeof header === "string" && header !== "" ? header : query.get("after");
-  if (text === null) return null;
+  if (text === undefined) return null;
   const parsed = EventId.safeParse(text);
-  if (!parsed.success) throw new Refusal("invalid_args", { details: { field: "after" } });
+  if (!parsed.success) throw wrongField("after", "isn't an event id (32 hex digits)");
   return parsed.data;
 }
 
@@ -40,7 +37,7 @@ export function checkAccepts(exchange: Exchange): void {
 export function groupReader(exchange: Exchange): { caller: Caller; groupId: string } {
   const caller = readerOfExchange(exchange);
   const groupId = GroupId.safeParse(exchange.params["group_id"]).data;
-  if (groupId === undefined) throw new Refusal("invalid_args", { details: { field: "group_id" } });
+  if (groupId === undefined) throw wrongField("group_id", "isn't a Group id (g_ and 12 hex digits)");
   if (!mayEnter(caller, groupId)) throw foreignGroup(groupId);
   checkAccepts(exchange);
   return { caller, groupId };

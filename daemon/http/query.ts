@@ -3,9 +3,26 @@
  * schema itself then checks everything. A field that isn't a list may stand once; lists repeat the field or separate by commas.
  */
 import type * as z from "zod";
-import { Refusal } from "../../shared/errors.ts";
+import { fieldSentence, Refusal } from "../../shared/errors.ts";
 
 export type FieldKind = "text" | "number" | "boolean" | "list";
+
+/** `invalid_args` for one field, in the words of the schemas' refusals: the problem is a verb and what follows it. */
+export function wrongField(field: string, problem: string): Refusal {
+  const name = field.slice(0, 64).toWellFormed();
+  return new Refusal("invalid_args", { specifics: fieldSentence(name, problem), details: { field: name } });
+}
+
+/** A query of which only these fields may stand there, each once. Throws `invalid_args`. */
+export function queryFields(query: string, allowed: readonly string[]): ReadonlyMap<string, string> {
+  const fields = new Map<string, string>();
+  for (const [name, value] of new URLSearchParams(query)) {
+    if (!allowed.includes(name)) throw wrongField(name, "isn't a field of this address");
+    if (fields.has(name)) throw wrongField(name, "may stand there once");
+    fields.set(name, value);
+  }
+  return fields;
+}
 
 /** What a schema's fields are, by name. */
 export function fieldKinds(input: z.ZodType): ReadonlyMap<string, FieldKind> {
@@ -13,7 +30,7 @@ export function fieldKinds(input: z.ZodType): ReadonlyMap<string, FieldKind> {
   return new Map(Object.entries(shape).map(([name, field]) => [name, kindOf(field as z.ZodType)]));
 }
 
-/** Throws `invalid_request` for a field that stands twice. Unknown fields stay as texts, for the schema to refuse. */
+/** Throws `invalid_args` for a field that stands twice. Unknown fields stay as texts, for the schema to refuse. */
 export function queryArguments(
   query: string,
   kinds: ReadonlyMap<string, FieldKind>,
@@ -22,9 +39,8 @@ export function queryArguments(
   const seen = new Set<string>();
   for (const [name, text] of new URLSearchParams(query)) {
     const kind = kinds.get(name) ?? "text";
-    if (name === "__proto__" || (seen.has(name) && kind !== "list")) {
-      throw new Refusal("invalid_request", { details: { field: name.slice(0, 64).toWellFormed() } });
-    }
+    if (name === "__proto__") throw wrongField(name, "isn't a field of this operation");
+    if (seen.has(name) && kind !== "list") throw wrongField(name, "may stand there once");
     seen.add(name);
     if (kind === "list") {
       values[name] = [...((values[name] as string[] | undefined) ?? []), ...text.split(",")];

@@ -271,6 +271,7 @@ describe("access over the Web listener", () => {
         "unsupported_media_type",
       ],
       ['{"title":"a"}', { ...headers, "content-type": "text/plain" }, 415, "unsupported_media_type"],
+      ['{"title":"a"}', { ...headers, "content-encoding": "gzip" }, 415, "unsupported_media_type"],
       [`{"title":"${"a".repeat(LIMITS.body.jsonBytes)}"}`, headers, 413, "too_large"],
     ];
     for (const [raw, given, status, code] of refused) {
@@ -279,6 +280,9 @@ describe("access over the Web listener", () => {
     }
     const named = await setting.send("POST", path, { headers: bearer(ADMIN), body: { title: 1 } });
     assert.match(named.text, /"field":"title"/);
+    const twice = await setting.send("GET", `${path}?a=1&a=2`, { headers: bearer(ADMIN) });
+    assert.deepEqual([twice.status, twice.code], [400, "invalid_args"]);
+    assert.match(twice.text, /'a' may stand there once\./);
   });
 
   it("takes no flood of header fields", async () => {
