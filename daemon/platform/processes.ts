@@ -22,8 +22,8 @@ export interface ProcessExit {
 /** A process in a terminal of its own, leader of its session. */
 export interface TerminalProcess {
   readonly pid: number;
-  /** What it writes, decoded as UTF-8, in the order written. Set once, before anything else happens. */
-  onOutput(listener: (data: string) => void): void;
+  /** What it writes, in the order written; pieces that come close together are one. Set once, before anything else happens. */
+  onOutput(listener: (bytes: Uint8Array) => void): void;
   /** Called once, when it has ended and all of its output was told. */
   onExit(listener: (exit: ProcessExit) => void): void;
   /** Hands `data` to the terminal as one write. Nothing happens after the exit. */

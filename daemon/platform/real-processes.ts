@@ -16,6 +16,9 @@ let nodePty: NodePty | undefined;
 class RealTerminalProcess implements TerminalProcess {
   readonly #pty: Pty;
   #ended = false;
+  /** Output of this turn of the event loop: the system hands it over in small pieces. */
+  #pieces: Buffer[] = [];
+  #listener: (bytes: Uint8Array) => void = () => {};
 
   constructor(pty: Pty) {
     this.#pty = pty;
@@ -23,6 +26,11 @@ class RealTerminalProcess implements TerminalProcess {
     const withErrors = pty as unknown as { on(event: "error", listener: () => void): void };
     withErrors.on("error", () => undefined);
     withErrors.on("error", () => undefined);
+    // Without an encoding (below) it tells bytes.
+    (pty.onData as unknown as (listener: (bytes: Buffer) => void) => void)((bytes) => {
+      this.#pieces.push(bytes);
+      if (this.#pieces.length === 1) setImmediate(() => this.#tell());
+    });
     pty.onExit(() => {
       this.#ended = true;
     });
@@ -32,12 +40,13 @@ class RealTerminalProcess implements TerminalProcess {
     return this.#pty.pid;
   }
 
-  onOutput(listener: (data: string) => void): void {
-    this.#pty.onData(listener);
+  onOutput(listener: (bytes: Uint8Array) => void): void {
+    this.#listener = listener;
   }
 
   onExit(listener: (exit: ProcessExit) => void): void {
     this.#pty.onExit(({ exitCode, signal }) => {
+      this.#tell();
       listener({ code: exitCode, signal: signal === undefined || signal === 0 ? null : signal });
     });
   }
@@ -61,6 +70,13 @@ class RealTerminalProcess implements TerminalProcess {
 
   resume(): void {
     if (!this.#ended) this.#pty.resume();
+  }
+
+  #tell(): void {
+    const [first, ...others] = this.#pieces;
+    if (first === undefined) return;
+    this.#pieces = [];
+    this.#listener(others.length === 0 ? first : Buffer.concat([first, ...others]));
   }
 }
 
@@ -92,6 +108,7 @@ export class RealProcesses implements Processes {
       name: environment["TERM"] ?? "xterm-256color",
       cols: columns,
       rows,
+      encoding: null,
       cwd: directory,
       env: { ...environment },
     });

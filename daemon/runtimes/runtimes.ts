@@ -413,7 +413,7 @@ export class Runtimes implements Launches {
       group,
       actor_id: id,
       generation,
-      terminal: new ActorTerminal(() => clock.monotonic()),
+      terminal: new ActorTerminal(clock),
       run: null,
       starting: null,
       last: Promise.resolve(),

@@ -2,7 +2,6 @@
 import * as serializeModule from "@xterm/addon-serialize";
 import * as headlessModule from "@xterm/headless";
 import { LIMITS } from "../../shared/limits.ts";
-import { thinned } from "./thinning.ts";
 
 /** Both are CommonJS: Node gives their names on `default`, bundles and loaders directly. */
 function named<Module extends object>(module: Module): Module {
@@ -24,11 +23,6 @@ export class Screen {
   readonly #serializer: InstanceType<typeof SerializeAddon>;
   readonly #events: ScreenEvents;
   #reads = false;
-  /** Output that wasn't handed to the terminal yet, and who waits for it. */
-  #waiting = "";
-  #drawn: (() => void)[] = [];
-  /** Writes that the terminal hasn't drawn yet. */
-  #drawing = 0;
 
   constructor(columns: number, rows: number, events: ScreenEvents) {
     this.#events = events;
@@ -53,34 +47,19 @@ export class Screen {
 
   /** Draws output; `drawn` is called when it is on the screen. */
   write(data: string, drawn: () => void): void {
-    this.#waiting += data;
-    this.#drawn.push(drawn);
-    if (this.#drawing === 0) this.#draw();
-  }
-
-  /** Calls `drawn` when everything written so far is on the screen, and nothing that is written later. */
-  settled(drawn: () => void): void {
-    if (this.#waiting !== "") this.#draw();
-    this.#terminal.write("", drawn);
-  }
-
-  /** Hands everything that waits to the terminal. What is written while it draws goes together, so that a flood can be thinned. */
-  #draw(): void {
-    const output = thinned(this.#waiting, LIMITS.terminal.scrollbackLines + 2 * this.rows);
-    const drawn = this.#drawn;
-    this.#waiting = "";
-    this.#drawn = [];
-    this.#drawing += 1;
-    this.#terminal.write(output, () => {
-      this.#drawing -= 1;
+    this.#terminal.write(data, () => {
       const reads = this.#terminal.modes.bracketedPasteMode;
       if (reads !== this.#reads) {
         this.#reads = reads;
         this.#events.reads(reads);
       }
-      for (const done of drawn) done();
-      if (this.#drawing === 0 && this.#waiting !== "") this.#draw();
+      drawn();
     });
+  }
+
+  /** Calls `drawn` when everything written so far is on the screen, and nothing that is written later. */
+  settled(drawn: () => void): void {
+    this.#terminal.write("", drawn);
   }
 
   resize(columns: number, rows: number): void {

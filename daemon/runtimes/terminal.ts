@@ -3,10 +3,13 @@
  * restart and see why it ended.
  */
 
+import { StringDecoder } from "node:string_decoder";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { TerminalMessage, TerminalRequest, WriterState } from "../../shared/terminal.ts";
+import type { Clock } from "../platform/clock.ts";
 import type { ProcessExit, TerminalProcess } from "../platform/processes.ts";
+import { Flood } from "./flood.ts";
 import { InputWatch } from "./input-watch.ts";
 import type { Screen } from "./screen.ts";
 
@@ -47,9 +50,10 @@ const { columns: COLUMNS, rows: ROWS, backlogBytes, windowBytes } = LIMITS.termi
 
 export class ActorTerminal {
   readonly #viewers = new Set<Viewer>();
-  readonly #monotonic: () => number;
+  readonly #clock: Pick<Clock, "monotonic" | "after">;
   #screen: Screen | null = null;
   #process: TerminalProcess | null = null;
+  #flood: Flood | null = null;
   #events: TerminalEvents | null = null;
   #watch = new InputWatch();
   #writer: Viewer | null = null;
@@ -63,9 +67,9 @@ export class ActorTerminal {
   #lastOutput: number;
   #typedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(monotonic: () => number) {
-    this.#monotonic = monotonic;
-    this.#lastOutput = monotonic();
+  constructor(clock: Pick<Clock, "monotonic" | "after">) {
+    this.#clock = clock;
+    this.#lastOutput = clock.monotonic();
   }
 
   get columns(): number {
@@ -111,12 +115,23 @@ export class ActorTerminal {
     this.#reads = false;
     this.#backlog = 0;
     this.#paused = false;
-    this.#lastOutput = this.#monotonic();
-    process.onOutput((data) => {
-      if (this.#process === process) this.#output(process, screen, data);
+    this.#lastOutput = this.#clock.monotonic();
+    const decoder = new StringDecoder("utf8");
+    const flood = new Flood(
+      this.#clock,
+      () => LIMITS.terminal.scrollbackLines + 2 * this.#rows,
+      (bytes) => this.#output(process, screen, decoder.write(bytes)),
+    );
+    this.#flood?.stop();
+    this.#flood = flood;
+    process.onOutput((bytes) => {
+      if (this.#process !== process) return;
+      this.#lastOutput = this.#clock.monotonic();
+      flood.push(bytes);
     });
     process.onExit((exit) => {
       if (this.#process !== process) return;
+      flood.flush();
       this.#process = null;
       this.#reads = false;
       events.exited(exit);
@@ -161,11 +176,10 @@ export class ActorTerminal {
     };
   }
 
-  #output(process: TerminalProcess, screen: Screen, data: string): void {
-    this.#lastOutput = this.#monotonic();
-    this.#backlog += data.length;
-    screen.write(data, () => {
-      this.#backlog -= data.length;
+  #output(process: TerminalProcess, screen: Screen, text: string): void {
+    this.#backlog += text.length;
+    screen.write(text, () => {
+      this.#backlog -= text.length;
       if (this.#paused && this.#backlog < backlogBytes / 2 && this.#screen === screen) {
         this.#paused = false;
         process.resume();
@@ -176,7 +190,7 @@ export class ActorTerminal {
       process.pause();
     }
     if (this.#viewers.size === 0) return;
-    const bytes = Buffer.from(data);
+    const bytes = Buffer.from(text);
     for (const viewer of this.#viewers) this.#offer(viewer, bytes);
   }
 
@@ -262,7 +276,7 @@ export class ActorTerminal {
       case "input":
         this.#mustWrite(viewer);
         if (this.#process === null) throw new Refusal("not_running");
-        this.#typedAt = this.#monotonic();
+        this.#typedAt = this.#clock.monotonic();
         this.#process.write(request.data);
         if (this.#watch.interrupts(request.data)) this.#events?.interrupted();
         return;
@@ -281,6 +295,7 @@ export class ActorTerminal {
 
   #resize(columns: number, rows: number): void {
     if (columns === this.#columns && rows === this.#rows) return;
+    this.#flood?.flush();
     this.#columns = columns;
     this.#rows = rows;
     this.#process?.resize(columns, rows);

@@ -22,6 +22,13 @@ describe("a flood of plain output", () => {
     const piece = fc.oneof(
       { weight: 6, arbitrary: fc.tuple(fc.string({ maxLength: 30 }), fc.integer({ min: 1, max: 6000 })) },
       {
+        weight: 2,
+        arbitrary: fc.tuple(
+          fc.string({ unit: "grapheme", maxLength: 30 }),
+          fc.integer({ min: 1, max: 6000 }),
+        ),
+      },
+      {
         weight: 1,
         arbitrary: fc.tuple(
           fc.constantFrom(
@@ -32,6 +39,8 @@ describe("a flood of plain output", () => {
             "\n",
             "\r",
             "\u001b[H",
+            "\u009b3;7r",
+            "\u007f",
             "\t\u001b",
           ),
           fc.constant(1),
