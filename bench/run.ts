@@ -15,6 +15,7 @@ import { redisVersion } from "./redis.ts";
 import { roundTrip } from "./round-trip.ts";
 import { send } from "./send.ts";
 import { startUp } from "./start-up.ts";
+import { terminals } from "./terminals.ts";
 import { tls } from "./tls/all.ts";
 
 const measurements: readonly Measurement[] = [
@@ -26,6 +27,7 @@ const measurements: readonly Measurement[] = [
   tls,
   ...connectMeasurements,
   hooks,
+  terminals,
   idle,
 ];
 
