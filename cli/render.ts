@@ -1,5 +1,6 @@
 /** Events, times and Actors as people read them. */
 import type { LedgerEvent } from "../shared/events.ts";
+import { addressOf, isFromElsewhere, partiesOf } from "../shared/message-parties.ts";
 import { type Output, oneLine, plain } from "./output.ts";
 
 /** Local time to the second; what isn't a time stays as it is. */
@@ -25,7 +26,6 @@ const MODES: Readonly<Record<string, string>> = { send: "", mail: "mail", reques
 
 interface MessageData {
   message_mode?: string;
-  to?: string[];
   text?: string;
   insight?: string;
   reply_to?: string;
@@ -34,8 +34,12 @@ interface MessageData {
 
 /** One event: a message with its text indented, anything else on one line. */
 export function printEvent(out: Output, event: LedgerEvent): void {
-  const head = `${out.style("dim", moment(event.ts))}  ${out.style("bold", oneLine(event.by))}`;
-  if (event.kind !== "chat.message") {
+  const parties = event.kind === "chat.message" ? partiesOf(event, oneLine) : null;
+  // Here people go by their ids; an instance's id says nothing to anybody.
+  const by =
+    parties?.from && isFromElsewhere(event) ? `${parties.sender} of ${parties.from}` : oneLine(event.by);
+  const head = `${out.style("dim", moment(event.ts))}  ${out.style("bold", by)}`;
+  if (parties === null) {
     const { title, message } = event.data as { title?: unknown; message?: unknown };
     const told = [title, message].filter((part) => typeof part === "string").map((part) => oneLine(part));
     out.line(
@@ -45,7 +49,7 @@ export function printEvent(out: Output, event: LedgerEvent): void {
   }
   const data = event.data as MessageData;
   const mode = MODES[data.message_mode ?? ""] ?? "";
-  const to = (data.to ?? []).map(oneLine).join(", ");
+  const to = addressOf(parties);
   out.line(`${head} → ${to}${mode === "" ? "" : `  [${mode}]`}  ${out.style("dim", event.id)}`);
   if (data.reply_to) out.line(`    ${out.style("dim", `reply to ${data.reply_to}`)}`);
   for (const line of plain(data.text ?? "").split("\n")) out.line(`    ${line}`);

@@ -4,7 +4,7 @@
  */
 import DOMPurify from "dompurify";
 import MarkdownIt from "markdown-it";
-import { shownCode, shownText } from "./state/foreign-text.ts";
+import { shownCode, shownText } from "../shared/foreign-text.ts";
 
 const CACHED = 600;
 

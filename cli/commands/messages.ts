@@ -1,6 +1,9 @@
 /** Messages: sent, answered, delivered again, withdrawn; their files. */
+
 import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
+import type { LedgerEvent } from "../../shared/events.ts";
+import { addressOf, partiesOf } from "../../shared/message-parties.ts";
 import type { MessageMode } from "../../shared/model.ts";
 import type { InputOf } from "../../shared/operations/registry.ts";
 import type { CommandContext } from "../context.ts";
@@ -27,10 +30,10 @@ async function body(context: CommandContext, text: string) {
 
 function printSent(
   context: CommandContext,
-  { event, duplicate }: { event: { id: string; data: Record<string, unknown> }; duplicate: boolean },
+  { event, duplicate }: { event: LedgerEvent; duplicate: boolean },
 ): void {
-  const to = (event.data["to"] as string[] | undefined) ?? [];
-  context.out.line(`${duplicate ? "Sent before" : "Sent"} to ${to.map(oneLine).join(", ")}: ${event.id}`);
+  const to = addressOf(partiesOf(event, oneLine));
+  context.out.line(`${duplicate ? "Sent before" : "Sent"} to ${to}: ${event.id}`);
 }
 
 const DELIVERY_WORDS = {

@@ -34,6 +34,10 @@ describe("two daemons with a Direct connection", function () {
     assert.equal(received?.data["text"], "Hello over there");
     assert.equal(received?.by, `connect:${joiner.instance_id}`);
     assert.deepEqual(received?.data["to"], ["lead"]);
+    const arrived = await run(["tail"], { home: host.daemon.home });
+    assert.match(arrived.out, /person of Joiner at .+ → lead {2}/u);
+    const left = await run(["tail"], { home: joiner.daemon.home });
+    assert.match(left.out, /user → lead · Host at .+ {2}/u);
 
     const bytes = randomBytes(3 * 1024 * 1024);
     writeFileSync(join(host.project, "picture.bin"), bytes);

@@ -1,6 +1,8 @@
 /** What the interface says: deliveries, Actors, events, times, sizes, plans, excerpts. */
 import assert from "node:assert/strict";
 import type { LedgerEvent } from "../../shared/events.ts";
+import { shownCode, shownName, shownText } from "../../shared/foreign-text.ts";
+import { addressOf, partiesOf } from "../../shared/message-parties.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { DirectRelation } from "../../shared/operations/direct.ts";
 import type { MessageStatus } from "../../shared/operations/messages.ts";
@@ -15,8 +17,6 @@ import {
 import { alike, deliveries } from "../../webview/state/delivery-words.ts";
 import { eventWords } from "../../webview/state/event-words.ts";
 import { excerpt, flatten } from "../../webview/state/excerpt.ts";
-import { shownCode, shownName, shownText } from "../../webview/state/foreign-text.ts";
-import { addressOf, partiesOf } from "../../webview/state/parties.ts";
 import { named, plan } from "../../webview/state/send-plan.ts";
 import { size } from "../../webview/state/size-words.ts";
 import { age, ago, lasting } from "../../webview/state/time-words.ts";

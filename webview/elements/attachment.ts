@@ -1,9 +1,9 @@
 /** `<svc-attachment>`: a file of a message. Small pictures are shown; everything is fetched with the session and saved from there. */
 import { html, nothing } from "lit";
+import { shownName } from "../../shared/foreign-text.ts";
 import type { Attachment } from "../../shared/model.ts";
 import type { BlobAddress, Host } from "../host.ts";
 import { icon } from "../icons.ts";
-import { shownName } from "../state/foreign-text.ts";
 import { size } from "../state/size-words.ts";
 import { View } from "./view.ts";
 

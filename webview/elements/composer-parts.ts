@@ -1,14 +1,14 @@
 /** What stands around the composer's text: whom it goes to, and the files that go with it. */
 import { html, nothing, type TemplateResult } from "lit";
+import { shownName } from "../../shared/foreign-text.ts";
+import { placeOf, remoteName } from "../../shared/message-parties.ts";
 import type { Uploaded } from "../host.ts";
 import { type IconName, icon } from "../icons.ts";
 import { actorName } from "../state/actor-words.ts";
 import type { Conversation } from "../state/conversation.ts";
 import type { DraftKeeper } from "../state/draft.ts";
 import { flatten } from "../state/excerpt.ts";
-import { shownName } from "../state/foreign-text.ts";
 import type { GroupsStore } from "../state/groups.ts";
-import { placeOf, remoteName } from "../state/parties.ts";
 import { size } from "../state/size-words.ts";
 import type { Upload } from "../state/uploads.ts";
 import { button } from "../toolkit.ts";

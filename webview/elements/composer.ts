@@ -5,7 +5,9 @@
 import { html, nothing } from "lit";
 import { createRef, ref } from "lit/directives/ref.js";
 import type { ChatMessage, LedgerEvent } from "../../shared/events.ts";
+import { shownText } from "../../shared/foreign-text.ts";
 import { LIMITS } from "../../shared/limits.ts";
+import { isFromElsewhere, partiesOf, placeOf } from "../../shared/message-parties.ts";
 import type { MessageMode } from "../../shared/model.ts";
 import { icon } from "../icons.ts";
 import {
@@ -18,9 +20,7 @@ import {
 } from "../state/completion.ts";
 import type { Conversation } from "../state/conversation.ts";
 import { flatten } from "../state/excerpt.ts";
-import { shownText } from "../state/foreign-text.ts";
 import type { GroupsStore } from "../state/groups.ts";
-import { isFromElsewhere, partiesOf, placeOf } from "../state/parties.ts";
 import { type Plan, plan } from "../state/send-plan.ts";
 import { button, select } from "../toolkit.ts";
 import { announce } from "./announce.ts";

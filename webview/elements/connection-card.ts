@@ -1,5 +1,6 @@
 /** One Direct connection: with whom, in what state, what to compare, what to do, and what ending it would mean. */
 import { html, nothing, type TemplateResult } from "lit";
+import { shownName } from "../../shared/foreign-text.ts";
 import type { DirectRelation } from "../../shared/operations/direct.ts";
 import { icon } from "../icons.ts";
 import {
@@ -11,7 +12,6 @@ import {
   peerName,
   remedyFor,
 } from "../state/connection-words.ts";
-import { shownName } from "../state/foreign-text.ts";
 import { exact } from "../state/time-words.ts";
 import { button } from "../toolkit.ts";
 import { stateWord } from "./controls.ts";

@@ -4,13 +4,13 @@
  */
 import { html, nothing, type PropertyValues } from "lit";
 import { type InvitationClaims, invitationClaims } from "../../shared/direct-invitation.ts";
+import { shownName } from "../../shared/foreign-text.ts";
 import type { DirectRelation } from "../../shared/operations/direct.ts";
 import { type Host, HostError } from "../host.ts";
 import { icon } from "../icons.ts";
 import { awaitsApproval, isPast } from "../state/connection-words.ts";
 import type { Conversation } from "../state/conversation.ts";
 import { DirectConnections } from "../state/direct-connections.ts";
-import { shownName } from "../state/foreign-text.ts";
 import { button } from "../toolkit.ts";
 import { announce } from "./announce.ts";
 import { connectionCard } from "./connection-card.ts";

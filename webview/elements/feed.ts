@@ -5,13 +5,13 @@
 import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 import type { ChatMessage, LedgerEvent } from "../../shared/events.ts";
+import { shownText } from "../../shared/foreign-text.ts";
+import { addressOf, partiesOf } from "../../shared/message-parties.ts";
 import type { Host } from "../host.ts";
 import { icon } from "../icons.ts";
 import type { Conversation } from "../state/conversation.ts";
 import { eventWords } from "../state/event-words.ts";
 import { flatten } from "../state/excerpt.ts";
-import { shownText } from "../state/foreign-text.ts";
-import { addressOf, partiesOf } from "../state/parties.ts";
 import { day, exact, sameDay } from "../state/time-words.ts";
 import { button } from "../toolkit.ts";
 import { failure, skeleton } from "./controls.ts";

@@ -4,7 +4,7 @@ import type { Group, GroupSettings } from "../../shared/model.ts";
 import type { Host } from "../host.ts";
 import { icon } from "../icons.ts";
 import type { Conversation } from "../state/conversation.ts";
-import { button, select, textField } from "../toolkit.ts";
+import { button, checkbox, select, textField } from "../toolkit.ts";
 import { iconButton } from "./controls.ts";
 import { copyFrom } from "./copy.ts";
 import { DialogView } from "./dialog.ts";
@@ -89,6 +89,13 @@ class GroupSettingsDialog extends DialogView {
       ${this.#seconds("mail_notice_after_seconds", "Notice of unread Mail (seconds, 0: never)")}
       ${this.#seconds("reply_notice_after_seconds", "Notice of an open reply (seconds, 0: never)")}
     </div>
+    ${checkbox({
+      label: "Start enabled Actors together with the daemon",
+      checked: this.settings.start_actors,
+      onChange: (start_actors) => {
+        this.settings = { ...this.settings, start_actors };
+      },
+    })}
     <section class="dialog-section">
       <h3>Folders</h3>
       ${

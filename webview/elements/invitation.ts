@@ -1,9 +1,9 @@
 /** An invitation: as it is handed over, and as it is looked at before it is taken. */
 import { html, nothing, type TemplateResult } from "lit";
 import type { InvitationClaims } from "../../shared/direct-invitation.ts";
+import { shownName } from "../../shared/foreign-text.ts";
 import type { DirectRelation } from "../../shared/operations/direct.ts";
 import { icon } from "../icons.ts";
-import { shownName } from "../state/foreign-text.ts";
 import { exact } from "../state/time-words.ts";
 import { iconButton } from "./controls.ts";
 import { copyFrom } from "./copy.ts";

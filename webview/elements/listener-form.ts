@@ -1,9 +1,9 @@
 /** Where this instance listens for Direct connections: what is set, and the form that changes it. */
 import { html, nothing, type TemplateResult } from "lit";
 import { listenerStateWords } from "../../shared/direct-words.ts";
+import { shownName } from "../../shared/foreign-text.ts";
 import { icon } from "../icons.ts";
 import type { DirectStatus } from "../state/direct-connections.ts";
-import { shownName } from "../state/foreign-text.ts";
 import { select, textField } from "../toolkit.ts";
 import { stateWord } from "./controls.ts";
 

@@ -2,6 +2,8 @@
 import { html, nothing } from "lit";
 import { unsafeHTML } from "lit/directives/unsafe-html.js";
 import type { ChatMessage, LedgerEvent } from "../../shared/events.ts";
+import { shownText } from "../../shared/foreign-text.ts";
+import { isFromElsewhere, partiesOf, placeOf } from "../../shared/message-parties.ts";
 import type { MessageStatus } from "../../shared/operations/messages.ts";
 import type { Host } from "../host.ts";
 import { icon } from "../icons.ts";
@@ -9,8 +11,6 @@ import { renderMarkdown } from "../markdown.ts";
 import { deliveries, type RecipientDelivery } from "../state/delivery-words.ts";
 import { GROUP_REFERENCE } from "../state/draft.ts";
 import { flatten } from "../state/excerpt.ts";
-import { shownText } from "../state/foreign-text.ts";
-import { isFromElsewhere, partiesOf, placeOf } from "../state/parties.ts";
 import { iconButton } from "./controls.ts";
 import { copy, copyFrom } from "./copy.ts";
 import { deliveryLine } from "./delivery.ts";

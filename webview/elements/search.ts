@@ -2,12 +2,12 @@
 import { html, nothing } from "lit";
 import { createRef, ref } from "lit/directives/ref.js";
 import type { ChatMessage, LedgerEvent } from "../../shared/events.ts";
+import { shownText } from "../../shared/foreign-text.ts";
+import { addressOf, partiesOf } from "../../shared/message-parties.ts";
 import type { Host } from "../host.ts";
 import { icon } from "../icons.ts";
 import type { Conversation } from "../state/conversation.ts";
 import { excerpt } from "../state/excerpt.ts";
-import { shownText } from "../state/foreign-text.ts";
-import { addressOf, partiesOf } from "../state/parties.ts";
 import { button } from "../toolkit.ts";
 import { failure, iconButton, skeleton } from "./controls.ts";
 import { roving } from "./roving.ts";

@@ -1,10 +1,10 @@
 /** An Actor's state as its row says it. The daemon decides the state; this only finds the words. */
 
+import { shownName } from "../../shared/foreign-text.ts";
 import { NOT_CONNECTED } from "../../shared/names.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { IconName } from "../icons.ts";
 import type { Tone } from "./delivery-words.ts";
-import { shownName } from "./foreign-text.ts";
 
 type State = ActorWithPresence["presence"]["state"];
 

@@ -1,11 +1,12 @@
 /** Completion in the composer: `@` finds Actors and the aliases for several, `#` finds Groups. Pure. */
+
+import { shownName } from "../../shared/foreign-text.ts";
+import { placeOf, remoteName } from "../../shared/message-parties.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { GroupSummary } from "../../shared/operations/groups.ts";
 import type { IconName } from "../icons.ts";
 import { actorName } from "./actor-words.ts";
 import { type Draft, GROUP_REFERENCE, type RemotePlace } from "./draft.ts";
-import { shownName } from "./foreign-text.ts";
-import { placeOf, remoteName } from "./parties.ts";
 import type { RemoteGroup } from "./remote-groups.ts";
 
 export interface Trigger {

@@ -1,9 +1,9 @@
 /** What a Direct connection's row says: its state, what that means, what can be done, and what that does. Pure. */
 import { directStateWords } from "../../shared/direct-words.ts";
+import { shownName } from "../../shared/foreign-text.ts";
 import type { DirectRelation } from "../../shared/operations/direct.ts";
 import type { IconName } from "../icons.ts";
 import type { Tone } from "./delivery-words.ts";
-import { shownName } from "./foreign-text.ts";
 
 export interface ConnectionWords {
   icon: IconName;

@@ -1,8 +1,9 @@
 /** What became of a message, in words: per recipient an icon, a word, and the fact behind it (interface.md, "Delivery in words"). */
+
+import { shownText } from "../../shared/foreign-text.ts";
+import { placeOf, remoteName } from "../../shared/message-parties.ts";
 import type { MessageStatus } from "../../shared/operations/messages.ts";
 import type { IconName } from "../icons.ts";
-import { shownText } from "./foreign-text.ts";
-import { placeOf, remoteName } from "./parties.ts";
 
 export type Tone = "quiet" | "good" | "attention" | "bad";
 

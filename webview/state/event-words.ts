@@ -1,8 +1,8 @@
 /** Everything in a ledger that isn't a message, as one calm sentence. */
 import type { LedgerEvent } from "../../shared/events.ts";
+import { shownText } from "../../shared/foreign-text.ts";
+import { placeOf, remoteName } from "../../shared/message-parties.ts";
 import type { IconName } from "../icons.ts";
-import { shownText } from "./foreign-text.ts";
-import { placeOf, remoteName } from "./parties.ts";
 
 export interface EventWords {
   icon: IconName;

@@ -3,12 +3,12 @@
  * is shown at once, without a request (WRK-011).
  */
 import type { ActorActivity, LedgerEvent } from "../../shared/events.ts";
+import { shownName } from "../../shared/foreign-text.ts";
+import { remoteName } from "../../shared/message-parties.ts";
 import type { Group } from "../../shared/model.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { Host } from "../host.ts";
 import { actorName } from "./actor-words.ts";
-import { shownName } from "./foreign-text.ts";
-import { remoteName } from "./parties.ts";
 import { Store } from "./store.ts";
 
 export class OpenGroup extends Store {

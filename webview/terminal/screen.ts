@@ -47,6 +47,12 @@ export class TerminalScreen {
       cursorBlink: false,
       disableStdin: true,
       documentOverride: strictDocument,
+      // What such a link shows may be another address than the one it leads to: that one is told on hover.
+      linkHandler: {
+        activate: (_event, url) => events.openLink(url),
+        hover: (_event, url) => (element.title = url),
+        leave: () => element.removeAttribute("title"),
+      },
       fontFamily: style.getPropertyValue("--vscode-editor-font-family"),
       fontSize: Number.parseInt(style.getPropertyValue("--vscode-editor-font-size"), 10) || 12,
       minimumContrastRatio: 4.5,

@@ -1,8 +1,8 @@
 /**
  * Text of others made safe to show. Characters that turn the text around them or that nobody can see become visible, so that no name
- * looks like another one and no sentence reads as it wasn't written. Elements isolate direction besides (`<bdi>`, styles/base.css).
+ * looks like another one and no sentence reads as it wasn't written. Elements of the interface isolate direction besides (`<bdi>`).
  */
-import { INVISIBLE } from "../../shared/invisible.ts";
+import { INVISIBLE } from "./invisible.ts";
 
 const ALL_INVISIBLE = new RegExp(INVISIBLE, "gu");
 /** Prose may join letters and mark a direction, as Persian, Hebrew and some emoji need; it may not override one. */

@@ -1,5 +1,5 @@
 /** Who wrote a message and to whom, by the names that are shown. Of other instances these are snapshots: what they were called then. */
-import type { ChatMessage, LedgerEvent } from "../../shared/events.ts";
+import type { ChatMessage, LedgerEvent } from "./events.ts";
 import { shownName } from "./foreign-text.ts";
 
 /** The person of another instance's Group, who has no name there. */
@@ -40,8 +40,8 @@ export function partiesOf(event: Pick<LedgerEvent, "by" | "data">, name: (id: st
   const message = event.data as ChatMessage;
   const { dst_instance_id, dst_group_title, dst_to, src_group_title } = message;
   const parties: Parties = {
-    sender: message.sender_title === "" ? name(event.by) : shownName(message.sender_title),
-    recipients: message.to.map((id) => name(id)),
+    sender: text(message.sender_title) || name(event.by),
+    recipients: (Array.isArray(message.to) ? message.to : []).map((id) => name(id)),
     from: src_group_title === undefined ? null : placeOf(src_group_title, message["src_instance_name"]),
     to: null,
   };
