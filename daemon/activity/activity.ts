@@ -9,6 +9,7 @@ import type { OpenGroup } from "../groups/group.ts";
 import type { GroupRegistry } from "../groups/registry.ts";
 import { errorFields, type Log } from "../platform/log.ts";
 import type { ActorStore, Change, Content } from "./actor-store.ts";
+import { answered, questionOf } from "./answers.ts";
 import { closeSession } from "./closing.ts";
 import { inferInterrupt, judge } from "./fences.ts";
 import { refuteTurn } from "./further-turns.ts";
@@ -53,7 +54,7 @@ export class Activity implements LaunchReports {
       launches,
       find: (group_id) => registry.find(group_id),
       evidenceOf: (group, actor) => this.#evidenceOf(group, actor),
-      check: (launch) => this.#checkAssumed(launch),
+      check: (launch) => this.#check(launch),
       changed: (group_id, actor_id) => {
         for (const listener of this.#presence) listener(group_id, actor_id);
       },
@@ -222,19 +223,23 @@ export class Activity implements LaunchReports {
     return { hooks: initialState(launch, runtime, at), memory: new Memory(), leftOver };
   }
 
-  /** A turn that no hook has told of shows in the terminal, or there is none. */
-  #checkAssumed(launch: Launch): void {
-    const quiet = this.#launches?.quietSeconds(launch) ?? 0;
-    if (quiet < LIMITS.activity.assumedSilenceSeconds) return;
+  /** What no hook tells: that a question was answered, and that a turn which was only assumed isn't there. */
+  #check(launch: Launch): void {
+    const launches = this.#launches;
+    if (launches === null) return;
     this.#change(launch, async (room, actor, store) => {
       const { hooks } = store.latest;
-      const told = hooks?.turn?.isAssumed === true ? Date.parse(hooks.at) : null;
-      if (told === null || this.#deps.clock.now() - told < LIMITS.activity.assumedSilenceSeconds * 1000)
-        return;
+      if (hooks === null || !agree(launch, hooks)) return;
+      const now = this.#deps.clock.now();
+      const isAnswered = store.answers.look(questionOf(hooks), () => launches.asks(launch));
+      const quiet = Math.min(launches.quietSeconds(launch) ?? 0, (now - Date.parse(hooks.at)) / 1000);
+      const isSilent = quiet >= LIMITS.activity.assumedSilenceSeconds;
+      if (!isAnswered && (!isSilent || hooks.turn?.isAssumed !== true)) return;
       await store.submit((content) => {
-        if (content.hooks === null || !agree(launch, content.hooks)) return null;
-        const refuted = refuteTurn(content.hooks, room.timestampAfter(content));
-        return refuted && room.change(actor, content, refuted.state, refuted.revisions, refuted.state.at);
+        if (content.hooks === null) return null;
+        const at = room.timestampAfter(content);
+        const next = isAnswered ? answered(content.hooks, at) : refuteTurn(content.hooks, at);
+        return next && room.change(actor, content, next.state, next.revisions, at);
       });
     });
   }

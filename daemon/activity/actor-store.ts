@@ -7,6 +7,7 @@ import type { RuntimeActivityEvent } from "../../shared/activity/event.ts";
 import { isTerminal } from "../../shared/activity/status.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
+import { AnswerWatch } from "./answers.ts";
 import type { HookState, Memory } from "./hook-state.ts";
 import type { ActivityRecord, Records, RecordsFile } from "./records-file.ts";
 
@@ -32,6 +33,7 @@ interface Waiting {
 export class ActorStore {
   /** Of the present launch. */
   memory: Memory | null = null;
+  readonly answers = new AnswerWatch();
   readonly #file: RecordsFile;
   readonly #committedEvents: (events: readonly RuntimeActivityEvent[]) => void;
   #latest: Content = { hooks: null, records: new Map() };

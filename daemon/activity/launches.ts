@@ -46,6 +46,8 @@ export interface Launches {
   running(): readonly Launch[];
   /** Seconds since the terminal last wrote something; null when that isn't known. */
   quietSeconds(launch: Launch): number | null;
+  /** Whether its screen shows a question for a person; false where that can't be told. */
+  asks(launch: Launch): boolean;
   /** A process was started (pid committed) or is gone. Returns the way to stop listening. */
   onStarted(listener: (launch: Launch) => void): () => void;
   onEnded(listener: (launch: Launch, end: LaunchEnd) => void): () => void;

@@ -33,6 +33,8 @@ export interface RuntimeEntry {
   readonly ready: "bracketed_paste";
   /** What proves that a prompt was taken; without one a delivery stays unconfirmed. */
   readonly evidence: "user_prompt_submit" | "none";
+  /** A line that its screen has as long as it asks a person; null when that isn't known. */
+  readonly asks: RegExp | null;
   /** Keys that interrupt a turn. */
   readonly interrupt: string;
   /** Polite end: keys, then the signal to the process. */
@@ -43,6 +45,8 @@ const ENTER = "\r";
 const ESCAPE = "\u001b";
 const CONTROL_C = "\u0003";
 
+const ASKS = /\besc to cancel\b/i;
+
 const plain = {
   versionArguments: ["--version"],
   mcp: "none",
@@ -50,6 +54,7 @@ const plain = {
   submit: ENTER,
   ready: "bracketed_paste",
   evidence: "none",
+  asks: null,
   interrupt: ESCAPE,
   end: { signal: "SIGHUP" },
 } as const;
@@ -63,6 +68,7 @@ const entries: Readonly<Record<Runtime, RuntimeEntry>> = {
     mcp: "claude_flag",
     hooks: "claude_settings",
     evidence: "user_prompt_submit",
+    asks: ASKS,
     end: { signal: "SIGTERM" },
   },
   codex: {
@@ -73,6 +79,7 @@ const entries: Readonly<Record<Runtime, RuntimeEntry>> = {
     mcp: "codex_overrides",
     hooks: "codex_overrides",
     evidence: "user_prompt_submit",
+    asks: ASKS,
     end: { signal: "SIGTERM" },
   },
   gemini: { ...plain, runtime: "gemini", title: "Gemini CLI", programs: ["gemini"] },

@@ -239,6 +239,12 @@ export class Runtimes implements Launches {
     return (this.#deps.clock.monotonic() - slot.terminal.lastOutput) / 1000;
   }
 
+  asks({ group_id, actor_id, runtime }: Launch): boolean {
+    const slot = this.#slots.get(key(group_id, actor_id));
+    const { asks } = entryOf(runtime);
+    return asks !== null && slot !== undefined && slot.run !== null && slot.terminal.shows(asks);
+  }
+
   onStarted(listener: (launch: Launch) => void): () => void {
     this.#started.add(listener);
     return () => void this.#started.delete(listener);

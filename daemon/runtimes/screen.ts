@@ -66,6 +66,15 @@ export class Screen {
     this.#terminal.resize(columns, rows);
   }
 
+  /** Whether a line that can be seen now fits. */
+  shows(pattern: RegExp): boolean {
+    const { active } = this.#terminal.buffer;
+    for (let row = 0; row < this.rows; row += 1) {
+      if (pattern.test(active.getLine(active.baseY + row)?.translateToString(true) ?? "")) return true;
+    }
+    return false;
+  }
+
   /** Text that draws the screen with its scrollback and modes on an empty terminal of the same size. */
   serialize(): string {
     return this.#serializer.serialize();

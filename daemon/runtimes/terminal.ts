@@ -82,6 +82,10 @@ export class ActorTerminal {
   get reads(): boolean {
     return this.#reads && this.#process !== null;
   }
+  /** Whether a line of its screen fits; false without a process. */
+  shows(pattern: RegExp): boolean {
+    return this.#process !== null && this.#screen !== null && this.#screen.shows(pattern);
+  }
   /** Monotonic milliseconds of the last output. */
   get lastOutput(): number {
     return this.#lastOutput;

@@ -28,6 +28,8 @@ export class FakeLaunches implements Launches {
   readonly disk = new Map<string, Launch | "corrupt">();
   readonly dead = new Set<Launch>();
   quiet: number | null = 0;
+  /** The screen shows a question. */
+  question = false;
   /** Resolved by `bind`. */
   #starting = new Map<string, { promise: Promise<void>; done: () => void }>();
   readonly #started = new Set<(launch: Launch) => void>();
@@ -85,6 +87,9 @@ export class FakeLaunches implements Launches {
   }
   running(): Launch[] {
     return [...this.live.values()];
+  }
+  asks(): boolean {
+    return this.question;
   }
   quietSeconds(): number | null {
     return this.quiet;

@@ -1,0 +1,54 @@
+/**
+ * Answers that no hook tells. A runtime says that it asks for permission, but not what became of it: Claude is silent when the answer was No,
+ * and both are while a permitted tool runs. The question on the screen is the only sign: once it was there and then isn't, it was answered.
+ */
+import { operationRevision } from "./closing.ts";
+import { type HookState, isOpen, type Revision } from "./hook-state.ts";
+
+/** So many looks in a row without the question: a screen may be half drawn. */
+const LOOKS = 2;
+
+/** Looks at the screen of one Actor while its runtime asks. */
+export class AnswerWatch {
+  #question = "";
+  #wasSeen = false;
+  #missed = 0;
+
+  /** `question`: what the hooks say is asked, empty when nothing is. `isSeen`: the screen shows a question. True when it was answered. */
+  look(question: string, isSeen: () => boolean): boolean {
+    if (question !== this.#question) {
+      this.#question = question;
+      this.#wasSeen = false;
+      this.#missed = 0;
+    }
+    if (question === "") return false;
+    if (isSeen()) {
+      this.#wasSeen = true;
+      this.#missed = 0;
+      return false;
+    }
+    if (this.#wasSeen) this.#missed += 1;
+    return this.#missed >= LOOKS;
+  }
+}
+
+/** What is asked, by the id of the operation or the turn; empty when nothing is. */
+export function questionOf(state: HookState | null): string {
+  if (state === null) return "";
+  const held = state.operations.findLast((operation) => isOpen(operation) && operation.status === "waiting");
+  if (held !== undefined) return `operation ${held.id}`;
+  return state.turn?.isWaiting === true ? `turn ${state.turn.name}` : "";
+}
+
+/** Nobody is asked any more. Whether it goes on isn't told: a turn that the answer ended shows by a silent terminal. */
+export function answered(before: HookState, at: string): { state: HookState; revisions: Revision[] } {
+  const revisions: Revision[] = [];
+  const operations = before.operations.map((operation) => {
+    if (!isOpen(operation) || operation.status !== "waiting") return operation;
+    const next = { ...operation, status: "started" as const };
+    revisions.push(operationRevision(before, next, "started", "PermissionRequest"));
+    return next;
+  });
+  const turn = before.turn === null ? null : { ...before.turn, isWaiting: false, isAssumed: true };
+  return { state: { ...before, operations, turn, at }, revisions };
+}
