@@ -11,6 +11,7 @@ import { hooks } from "./hooks.ts";
 import { idle } from "./idle.ts";
 import { ledgerMeasurements } from "./ledger/all.ts";
 import { describeMachine, type Machine } from "./machine.ts";
+import { prompts } from "./prompts.ts";
 import { redisVersion } from "./redis.ts";
 import { roundTrip } from "./round-trip.ts";
 import { send } from "./send.ts";
@@ -27,6 +28,7 @@ const measurements: readonly Measurement[] = [
   tls,
   ...connectMeasurements,
   hooks,
+  prompts,
   terminals,
   idle,
 ];

@@ -26,13 +26,22 @@ function cacheFolder() {
   return join(cache || join(homedir(), usual), "svc-agents");
 }
 
-/** Folder with the programs `claude` and `codex`. Throws when they aren't there and npm can't bring them. */
+function agentsFolder() {
+  return join(cacheFolder(), [...Object.values(VERSIONS), process.platform, process.arch].join("-"));
+}
+
+/** Folder with the programs `claude` and `codex` as they were installed before; null when they weren't. */
+export function findAgents() {
+  const bin = join(agentsFolder(), "bin");
+  return existsSync(bin) ? bin : null;
+}
+
+/** The same folder. Throws when they aren't there and npm can't bring them. */
 export function installAgents() {
+  const found = findAgents();
+  if (found !== null) return found;
   const cache = cacheFolder();
-  const name = [...Object.values(VERSIONS), process.platform, process.arch].join("-");
-  const folder = join(cache, name);
-  const bin = join(folder, "bin");
-  if (existsSync(bin)) return bin;
+  const folder = agentsFolder();
   mkdirSync(cache, { recursive: true });
   // Made apart and moved into its place, so that a half install never counts.
   const workshop = mkdtempSync(join(cache, ".new-"));
@@ -42,7 +51,7 @@ export function installAgents() {
   } finally {
     rmSync(workshop, { recursive: true, force: true });
   }
-  return bin;
+  return join(folder, "bin");
 }
 
 function install(folder) {

@@ -13,7 +13,7 @@ import { delimiter, join } from "node:path";
 import type { DaemonClient } from "../../daemon/client/client.ts";
 import type { ActorActivity, LedgerEvent } from "../../shared/events.ts";
 import type { InputOf } from "../../shared/operations/registry.ts";
-import { DaemonProcess, until } from "../withstand/daemon-process.ts";
+import { type DaemonProcess, until } from "../withstand/daemon-process.ts";
 import { ModelServer } from "./model-server.ts";
 
 /** Whatever a machine with two busy cores may take. */
@@ -35,6 +35,9 @@ export function agentsBin(): string {
   return bin;
 }
 
+/** What it needs of a daemon. */
+type ServingDaemon = Pick<DaemonProcess, "pid" | "home" | "client">;
+
 export class AgentsSetting {
   readonly root = realpathSync(mkdtempSync(join(tmpdir(), "svc-agents-")));
   readonly project = join(this.root, "project");
@@ -42,10 +45,10 @@ export class AgentsSetting {
   /** As long as this file is there, Claude's turns take long to end. */
   readonly slowEnds = join(this.root, "slow-ends.flag");
   group_id = "";
-  readonly #daemon: () => DaemonProcess;
+  readonly #daemon: () => ServingDaemon;
   #client: { pid: number; client: DaemonClient } | null = null;
 
-  constructor(daemon: () => DaemonProcess) {
+  constructor(daemon: () => ServingDaemon) {
     this.#daemon = daemon;
   }
 
@@ -98,13 +101,13 @@ export class AgentsSetting {
     };
   }
 
-  codexEnvironment(name: string, approval: "never" | "untrusted"): Record<string, string> {
+  codexEnvironment(name: string, approval: "never" | "on-request"): Record<string, string> {
     const home = join(this.root, name);
     mkdirSync(home);
     const settings = `model = "scripted"
 model_provider = "scripted"
 approval_policy = "${approval}"
-sandbox_mode = "danger-full-access"
+sandbox_mode = "${approval === "never" ? "danger-full-access" : "read-only"}"
 check_for_update_on_startup = false
 [analytics]
 enabled = false
@@ -137,7 +140,7 @@ trust_level = "trusted"
     });
   }
 
-  async addCodex(actor_id: string, approval: "never" | "untrusted" = "never"): Promise<void> {
+  async addCodex(actor_id: string, approval: "never" | "on-request" = "never"): Promise<void> {
     await this.#add({
       actor_id,
       runtime: "codex",
@@ -222,6 +225,20 @@ trust_level = "trusted"
       async () => words.test((await this.presence(actor_id)).reason),
       PATIENCE,
     );
+  }
+
+  /** Waits until the reason of its state doesn't say so any more. */
+  async changes(actor_id: string, words: RegExp): Promise<void> {
+    await until(
+      `${actor_id} no longer ${words.source}`,
+      async () => !words.test((await this.presence(actor_id)).reason),
+      PATIENCE,
+    );
+  }
+
+  async has(actor_id: string): Promise<boolean> {
+    const { actors } = await this.client.result("actor_list", { group_id: this.group_id });
+    return actors.some(({ id }) => id === actor_id);
   }
 
   async #isInTurn(actor_id: string): Promise<boolean> {

@@ -1,0 +1,2 @@
+export function findAgents(): string | null;
+export function installAgents(): string;
