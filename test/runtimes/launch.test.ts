@@ -10,8 +10,7 @@ import { Setting } from "./setting.ts";
 
 const SOURCES = ["--import", "tsx", join(import.meta.dirname, "../../daemon/main.ts")];
 
-describe("launches", function () {
-  this.timeout(60_000);
+describe("launches", () => {
   let setting: Setting;
   beforeEach(async () => {
     setting = await Setting.open();

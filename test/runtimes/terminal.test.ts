@@ -6,8 +6,7 @@ import { until } from "../withstand/daemon-process.ts";
 import { Setting } from "./setting.ts";
 import { TerminalClient } from "./terminal-client.ts";
 
-describe("terminals", function () {
-  this.timeout(60_000);
+describe("terminals", () => {
   let setting: Setting;
   let token: string;
   before(async () => {
