@@ -181,6 +181,19 @@ describe("Workbench: what Actors do", function () {
     await badge.waitFor({ state: "detached", ...PATIENCE });
   });
 
+  it("begins with the daemon where the Group's settings say so", async () => {
+    const actor = await startFakeClaude(setting, "begins");
+    const { page } = await setting.window();
+    await openGroup(page, actor.title);
+    await page.locator("svc-group-header button[aria-haspopup=menu]").first().click();
+    await page.locator(".menu-item", { hasText: "Group settings" }).click();
+    await page.locator("dialog[open] vscode-checkbox", { hasText: "together with the daemon" }).click();
+    await page.locator("dialog[open] .button", { hasText: "Save" }).click();
+    await page.locator("dialog[open]").waitFor({ state: "detached", ...PATIENCE });
+    const { settings } = await setting.owner.result("group_show", { group_id: actor.group_id });
+    assert.equal(settings.start_actors, true);
+  });
+
   it("shows the whole of a terminal to whoever looks at it in a smaller window", async () => {
     const actor = await startFakeClaude(setting, "large");
     const { page: large } = await setting.window({ width: 1600, height: 1000 });
