@@ -32,6 +32,7 @@ export class Side {
   /** The Group's project directory. */
   readonly project: string;
   readonly tokenFile: string;
+  #client: { pid: number; client: DaemonClient } | null = null;
 
   private constructor(
     daemon: DaemonProcess,
@@ -61,8 +62,11 @@ export class Side {
     return new Side(daemon, { group_id, instance_id, project, tokenFile: token_file ?? "" });
   }
 
+  /** One for all calls to one run of the daemon: each client keeps a connection. */
   get client(): DaemonClient {
-    return this.daemon.client();
+    const { pid } = this.daemon;
+    if (this.#client?.pid !== pid) this.#client = { pid, client: this.daemon.client() };
+    return this.#client.client;
   }
 
   /** The command line as this Home's person; `input` is its standard input. */
