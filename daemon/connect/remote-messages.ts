@@ -259,8 +259,9 @@ function controlId(own: { instance_id: string; group_id: string }, original_deli
   return parts.join("-");
 }
 
-function isBeforeReset({ ledger }: GroupRoom, entry: OutboxEntry): boolean {
-  if (ledger.count === 0) return false;
+function isBeforeReset({ ledger, group }: GroupRoom, entry: OutboxEntry): boolean {
+  // Nothing was accepted before a Group's first event, but by the one that it was before a reset.
+  if (ledger.count === 0) return group.record.updated_at > entry.source_event_ts;
   const first = ledger.read(0);
   return first.kind === "group.reset" && first.ts > entry.source_event_ts;
 }

@@ -48,6 +48,10 @@ export interface GroupSeed {
   prepare?(group_id: string, paths: GroupPaths): Promise<void>;
 }
 
+function noteReset(group: OpenGroup, by: string): Promise<void> {
+  return group.note({ kind: "group.reset", by, data: { generation: group.record.generation } });
+}
+
 function notDirectory(path: string): HomeProblem {
   return new HomeProblem("insecure", path, "It isn't a directory.", "Remove it, or put the directory back.");
 }
@@ -232,13 +236,14 @@ export class GroupRegistry {
     const { files, clock, random, paths } = this.#deps;
     if (confirm === group_id) this.get(group_id);
     await this.#exclusively(group_id, confirm, async () => {
-      const marker = { v: 1, generation: random.uuid(), updated_at: timestamp(clock) } as const;
+      const marker = { v: 1, generation: random.uuid(), updated_at: timestamp(clock), by } as const;
       await commitReset(files, paths.group(group_id), marker);
       return true;
     });
     await this.#mourn(group_id);
     const group = this.get(group_id);
-    await group.note({ kind: "group.reset", by, data: { generation: group.record.generation } });
+    // Opening it has tried before.
+    if (group.ledger.count === 0) await noteReset(group, by);
     return group;
   }
 
@@ -321,7 +326,7 @@ export class GroupRegistry {
       // A link would lead out of the Home.
       if ((files.stat(path)?.kind ?? "directory") !== "directory") throw notDirectory(path);
     }
-    await finishReset(files, paths);
+    const reset = await finishReset(files, paths);
     const document = await readGroup(files, paths);
     if (document === null || document.value.group_id !== group_id) {
       const wrong = "The Group's record is missing or another Group's.";
@@ -334,7 +339,7 @@ export class GroupRegistry {
       keyOf,
       ...(ledgerLimits === undefined ? {} : { limits: ledgerLimits }),
     });
-    return new OpenGroup({
+    const group = new OpenGroup({
       paths,
       document,
       ledger,
@@ -342,6 +347,12 @@ export class GroupRegistry {
       clock,
       changed: (what) => this.#tell({ group_id, what }),
     });
+    const { created_at, updated_at } = document.value;
+    if (ledger.count === 0 && (reset !== null || created_at !== updated_at)) {
+      // What comes back of the time before is known by it, so it comes first. A disk that fails now doesn't take the Group away.
+      await noteReset(group, reset?.by ?? "user").catch(() => undefined);
+    }
+    return group;
   }
 
   async #mourn(group_id: string): Promise<void> {

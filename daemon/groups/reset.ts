@@ -15,6 +15,8 @@ const ResetMarker = z.strictObject({
   /** The Group's new generation. */
   generation: z.string().min(1).max(128),
   updated_at: z.string(),
+  /** Who asked for it. */
+  by: z.string().optional(),
 });
 export type ResetMarker = z.infer<typeof ResetMarker>;
 
@@ -27,10 +29,10 @@ export async function commitReset(files: Files, paths: GroupPaths, marker: Reset
   await JsonDocument.create(options(files, paths), marker);
 }
 
-/** Completes a committed reset; does nothing without one. The ledger must be closed. */
-export async function finishReset(files: Files, paths: GroupPaths): Promise<void> {
+/** Completes a committed reset and says who asked for it; does nothing without one. The ledger must be closed. */
+export async function finishReset(files: Files, paths: GroupPaths): Promise<{ by: string } | null> {
   const marker = await JsonDocument.read(options(files, paths));
-  if (marker === null) return;
+  if (marker === null) return null;
   const { generation, updated_at } = marker.value;
   const kept = new Set([paths.document, paths.resetMarker, paths.tokens, paths.privateEnvironment]);
   for (const name of files.list(paths.root)) {
@@ -43,4 +45,5 @@ export async function finishReset(files: Files, paths: GroupPaths): Promise<void
   await syncDirectory(files, paths.root);
   unlinkIfThere(files, paths.resetMarker);
   await syncDirectory(files, paths.root);
+  return { by: marker.value.by ?? "user" };
 }

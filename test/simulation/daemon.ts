@@ -33,7 +33,6 @@ export const USER: Caller = { kind: "user", by: "user", via: "socket", token_id:
 /** What stands between the rooms and the world, to plant a fault. */
 export interface Plants {
   files?: (files: Files) => Files;
-  receiver?: (receiver: PeerReceiver) => PeerReceiver;
 }
 
 /** How an operation ended: with nobody there to tell, when the daemon was killed meanwhile. */
@@ -310,7 +309,7 @@ export class SimulatedDaemon {
       hostname: `machine-${this.name}`,
       interfaces: () => [{ name: "eth0", address: machineAddress(this.name), internal: false }],
       findGroup: (group_id) => registry.find(group_id)?.record ?? null,
-      receiver: this.#late(this.#plants.receiver?.(receiver) ?? receiver),
+      receiver: this.#late(receiver),
     });
     connect.add(direct.authority, direct.transport);
     registry.onGone((group_id) => direct.retireGroup(group_id));

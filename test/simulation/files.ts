@@ -84,7 +84,18 @@ const CHANGING = new Set<Call["name"]>([
   "sync",
 ]);
 
+/** Without a stack: most are expected, and there are many. */
 function failure(code: string, call: Call): NodeJS.ErrnoException {
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  try {
+    return error(code, call);
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+  }
+}
+
+function error(code: string, call: Call): NodeJS.ErrnoException {
   return Object.assign(new Error(`${code}: simulated, ${call.name} '${call.path}'`), { code });
 }
 

@@ -88,6 +88,11 @@ export class Oracle {
     this.#health = health;
   }
 
+  /** Everything that was accepted has ended. */
+  get isQuiet(): boolean {
+    return this.#open.size === 0;
+  }
+
   violate(invariant: string, what: string): void {
     this.violations.push({ invariant, what });
     this.#world.tell(`VIOLATION of "${invariant}": ${what}`);

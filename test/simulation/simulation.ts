@@ -28,6 +28,9 @@ const MINUTE = 60_000;
 /** The delivery window, its backoff at the end, and some. */
 const PATIENCE = 25 * MINUTE;
 
+/** What is still on its way arrives. */
+const AFTERWARDS = 3 * MINUTE;
+
 export async function simulate(seed: number, { plants = {} }: Options = {}): Promise<Report> {
   const world = new World(seed);
   try {
@@ -65,7 +68,8 @@ async function run(seed: number, world: World, plants: Plants): Promise<Report> 
   if (oracle.violations.length === 0) {
     world.tell("everything is well again");
     trouble.end();
-    await world.run(world.time + PATIENCE, () => oracle.violations.length > 0);
+    await world.run(world.time + PATIENCE, () => oracle.violations.length > 0 || oracle.isQuiet);
+    await world.run(world.time + AFTERWARDS, () => oracle.violations.length > 0);
   }
   if (oracle.violations.length === 0) {
     await settle(world, oracle.finish());

@@ -1,0 +1,93 @@
+/** Faults that are planted to see whether the simulation finds them: one wrong step in the real modules, or a disk that lies. */
+
+import { Outbox } from "../../daemon/connect/outbox.ts";
+import { PeerSender } from "../../daemon/connect/peer-sender.ts";
+import { DirectChannel } from "../../daemon/direct/channel.ts";
+import { Ledger } from "../../daemon/ledger/ledger.ts";
+import type { Files } from "../../daemon/platform/files.ts";
+import { without } from "./crash.ts";
+
+interface Fault {
+  what: string;
+  /** Puts it in; returns the way to take it out again. */
+  plant?: () => () => void;
+  files?: (files: Files) => Files;
+}
+
+type Methods<Class> = {
+  [Name in keyof Class as Class[Name] extends (...args: never[]) => unknown ? Name : never]: Class[Name];
+};
+
+/** Another method in place of a class's own, which it is made from. */
+function replaced<Class, Name extends keyof Methods<Class> & keyof Class>(
+  prototype: Class,
+  name: Name,
+  make: (own: Class[Name]) => Class[Name],
+): () => void {
+  const own = prototype[name];
+  prototype[name] = make(own);
+  return () => {
+    prototype[name] = own;
+  };
+}
+
+/** A disk that lies about some files. */
+function lyingAt(part: string): (files: Files) => Files {
+  return (files) => {
+    const lying = without("files")(files);
+    return new Proxy(files, {
+      get(target, name: keyof Files) {
+        if (name !== "open") return target[name].bind(target);
+        return (...args: Parameters<Files["open"]>) =>
+          (args[0].includes(part) ? lying : target).open(...args);
+      },
+    });
+  };
+}
+
+export const FAULTS: readonly Fault[] = [
+  { what: "a receipt before the target's event is on disk", files: lyingAt("/ledger/") },
+  { what: "an acceptance before its record is on disk", files: lyingAt("/outbox/") },
+  { what: "directories that aren't synced", files: without("directories") },
+  {
+    what: "a receiver that forgets what it has received",
+    plant: () => replaced(Ledger.prototype, "byKey", () => () => undefined),
+  },
+  {
+    what: "a request that may have arrived taken for one that wasn't sent",
+    plant: () =>
+      replaced(
+        PeerSender.prototype,
+        "ask",
+        (own) =>
+          async function (this: PeerSender, ...args) {
+            const answer = await own.apply(this, args);
+            return answer.kind === "unknown" ? { kind: "not_sent", reason: answer.reason } : answer;
+          },
+      ),
+  },
+  {
+    what: "progress that a restart forgets",
+    plant: () =>
+      replaced(
+        Outbox.prototype,
+        "update",
+        () =>
+          async function (this: Outbox, entry, _record, change) {
+            entry.progress = { ...entry.progress, ...change };
+          },
+      ),
+  },
+  {
+    what: "a request without a deadline",
+    plant: () =>
+      replaced(
+        DirectChannel.prototype,
+        "request",
+        (own) =>
+          function (this: DirectChannel, request, _deadline, signal) {
+            return own.call(this, request, Number.MAX_SAFE_INTEGER, signal);
+          },
+      ),
+  },
+];
