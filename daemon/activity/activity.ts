@@ -112,6 +112,14 @@ export class Activity implements LaunchReports {
     return () => void this.#prompts.delete(listener);
   }
 
+  typed(launch: Launch): void {
+    const launches = this.#launches;
+    this.#change(launch, async (_room, _actor, { latest, answers }) => {
+      const question = questionOf(latest.hooks);
+      if (question !== "" && launches?.asks(launch) === true) answers.see(question);
+    });
+  }
+
   interrupted(launch: Launch): void {
     if (launch.runtime !== "claude") return;
     this.#change(launch, (room, actor, store) =>

@@ -16,19 +16,28 @@ export class AnswerWatch {
 
   /** `question`: what the hooks say is asked, empty when nothing is. `isSeen`: the screen shows a question. True when it was answered. */
   look(question: string, isSeen: () => boolean): boolean {
-    if (question !== this.#question) {
-      this.#question = question;
-      this.#wasSeen = false;
-      this.#missed = 0;
-    }
+    this.#take(question);
     if (question === "") return false;
     if (isSeen()) {
-      this.#wasSeen = true;
-      this.#missed = 0;
+      this.see(question);
       return false;
     }
     if (this.#wasSeen) this.#missed += 1;
     return this.#missed >= LOOKS;
+  }
+
+  /** The screen shows it. */
+  see(question: string): void {
+    this.#take(question);
+    this.#wasSeen = true;
+    this.#missed = 0;
+  }
+
+  #take(question: string): void {
+    if (question === this.#question) return;
+    this.#question = question;
+    this.#wasSeen = false;
+    this.#missed = 0;
   }
 }
 

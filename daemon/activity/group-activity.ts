@@ -106,7 +106,8 @@ export class GroupActivity {
     });
     let over = this.#count(own) + records.size - LIMITS.activity.records;
     const fresh = new Set(events.map(({ activity_id }) => activity_id));
-    for (; over > 0; over -= 1) this.#makeRoom(own, records, fresh);
+    const newest = events.at(-1)?.activity_id;
+    for (; over > 0; over -= 1) this.#makeRoom(own, records, fresh, newest);
     return { content: { hooks, records }, events };
   }
 
@@ -135,10 +136,18 @@ export class GroupActivity {
     return count;
   }
 
-  #makeRoom(own: ActorStore, records: Map<string, ActivityRecord>, fresh: ReadonlySet<string>): void {
+  /** What this very change ended counts as ended, but for its newest event: else the end of a turn with as many tools could never be kept. */
+  #makeRoom(
+    own: ActorStore,
+    records: Map<string, ActivityRecord>,
+    fresh: ReadonlySet<string>,
+    newest: string | undefined,
+  ): void {
+    const isFresh = ({ event }: ActivityRecord): boolean => fresh.has(event.activity_id);
     const orders: ((record: ActivityRecord) => boolean)[] = [
-      ({ event }) => isTerminal(event.status),
-      ({ event }) => event.status === "waiting",
+      (record) => isTerminal(record.event.status) && !isFresh(record),
+      ({ event }) => isTerminal(event.status) && event.activity_id !== newest,
+      (record) => record.event.status === "waiting" && !isFresh(record),
     ];
     for (const isVictim of orders) {
       let oldest: { record: ActivityRecord; store: ActorStore | null } | null = null;
@@ -146,10 +155,7 @@ export class GroupActivity {
         if (record && (oldest === null || record.event.ts < oldest.record.event.ts))
           oldest = { record, store };
       };
-      consider(
-        [...records.values()].find((record) => isVictim(record) && !fresh.has(record.event.activity_id)),
-        null,
-      );
+      consider([...records.values()].find(isVictim), null);
       for (const { store } of this.#stores.values()) {
         if (store !== own) consider(store.oldest(isVictim), store);
       }

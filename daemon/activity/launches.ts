@@ -63,6 +63,8 @@ export type PromptListener = (launch: Launch, prompt: string) => void;
 export interface LaunchReports {
   /** Returns the way to stop listening. */
   onPrompt(listener: PromptListener): () => void;
+  /** A person is about to type in the terminal: a question that is on its screen now may be gone at once. */
+  typed(launch: Launch): void;
   /**
    * A person or Actor interrupted in the terminal: Ctrl-C, or a lone Esc, outside a bracketed paste. Activity decides whether that ends the
    * turn: Claude has no hook for it, Codex tells by itself.

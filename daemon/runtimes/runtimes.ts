@@ -323,6 +323,7 @@ export class Runtimes implements Launches {
     });
     terminal.start(process, Screen, run.launch.started_at, {
       reads: () => run.prompter?.consider(),
+      typed: () => reports.typed(run.launch),
       interrupted: () => reports.interrupted(run.launch),
       exited: tellExited,
     });

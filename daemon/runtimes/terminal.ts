@@ -41,6 +41,8 @@ interface Viewer {
 export interface TerminalEvents {
   /** The program reads pastes now, or doesn't any more. */
   reads(): void;
+  /** Somebody types; what answers is still on the screen. */
+  typed(): void;
   /** Somebody interrupted from a keyboard. */
   interrupted(): void;
   exited(exit: ProcessExit): void;
@@ -281,6 +283,7 @@ export class ActorTerminal {
         this.#mustWrite(viewer);
         if (this.#process === null) throw new Refusal("not_running");
         this.#typedAt = this.#clock.monotonic();
+        this.#events?.typed();
         this.#process.write(request.data);
         if (this.#watch.interrupts(request.data)) this.#events?.interrupted();
         return;

@@ -83,6 +83,17 @@ describe("a runtime that asks for permission", () => {
     assert.match(await after(0), /^working/);
   });
 
+  it("knows a question that was answered before anybody looked: a person typed there", async () => {
+    await submit(start(), prompt("p1"), pre("t1"), ask());
+    setting.launches.question = true;
+    setting.activity.typed(launch);
+    setting.launches.question = false;
+    assert.equal(await after(3), "working: uses Bash");
+    await submit(pre("t2", "Write"), ask("Write"));
+    setting.activity.typed(launch);
+    assert.match(await after(10), /^waiting/, "another key, without a question");
+  });
+
   it("waits for each question anew", async () => {
     setting.launches.question = true;
     await submit(start(), prompt("p1"), pre("t1"), ask());

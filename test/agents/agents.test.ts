@@ -5,11 +5,15 @@ import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { launchBrowser, openGroup, Setting, until } from "../browser/setting.ts";
 import { verifies } from "../requirements.ts";
+import { TerminalClient } from "../runtimes/terminal-client.ts";
 import { AgentsSetting, PATIENCE } from "./setting.ts";
 import { FollowedStream } from "./stream.ts";
 
 /** Marked so that they are found wherever they got to. The output isn't in the input: the shell puts it together. */
 const SECRET = { prompt: "s3cret-prompt-417", input: "s3cret-input-528", output: "s3cret-output-639" };
+/** Keys that choose in the questions of both. */
+const [YES, NO] = ["1", "3"];
+
 const OUTPUT_PARTS = ["s3cret-out", "put-639"];
 
 describe("real agents", function () {
@@ -18,6 +22,7 @@ describe("real agents", function () {
   let web: Setting;
   let agents: AgentsSetting;
   let page: Page;
+  let token: string;
   let stream: FollowedStream;
   const row = (actorId: string) => page.locator(`[data-actor=${actorId}]`);
   const shows = (actorId: string, state: string) =>
@@ -36,7 +41,7 @@ describe("real agents", function () {
     page = (await web.window({ expected: /ERR_|Failed to (?:fetch|load)|WebSocket/ })).page;
     page.setDefaultTimeout(PATIENCE);
     await openGroup(page, "crew");
-    const { token } = await web.owner.result("access_token_create", { name: "stream" });
+    ({ token } = await web.owner.result("access_token_create", { name: "stream" }));
     stream = await FollowedStream.open(
       `${await web.origin()}/api/v1/groups/${agents.group_id}/runtime-activity/stream?replay=true`,
       token,
@@ -52,7 +57,8 @@ describe("real agents", function () {
 
   afterEach(async function () {
     if (this.currentTest?.state !== "failed" || web.daemon.hasEnded) return;
-    for (const actor of ["lead", "helper"]) {
+    for (const actor of ["lead", "helper", "careful"]) {
+      if (!(await agents.has(actor))) continue;
       console.log(await agents.describe(actor));
       console.log(stream.describe(actor));
     }
@@ -201,6 +207,49 @@ describe("real agents", function () {
     await until("the file is written", () => agents.reads(file) !== "", PATIENCE);
     await agents.reaches(later, "lead", "accepted");
     await agents.becomes("lead", "idle");
+  });
+
+  it("are answered in their terminals, Yes and No: then nobody is waited for", async () => {
+    await agents.addCodex("careful", "on-request");
+    await agents.start("careful");
+    const say = async (actor: string, keys: string) => {
+      const url = `${(await web.origin()).replace("http", "ws")}/api/v1/groups/${agents.group_id}/actors/${actor}/term`;
+      const terminal = await new TerminalClient(url, { authorization: `Bearer ${token}` }).opened();
+      terminal.send({ type: "take" });
+      await terminal.message("writer", ({ writer }) => writer === "you");
+      await terminal.shows("to cancel");
+      terminal.send({ type: "input", data: keys });
+      // What was typed is there before the connection ends.
+      await agents.changes(actor, /permission/);
+      terminal.close();
+    };
+    for (const actor of ["lead", "careful"]) {
+      const permitted = agents.tool(`permitted-${actor}`);
+      const asks = (name: string, command: string) =>
+        actor === "lead"
+          ? { tool: "Write", input: { file_path: join(agents.project, name), content: "no\n" } }
+          : {
+              tool: "exec_command",
+              input: { cmd: command, sandbox_permissions: "require_escalated", justification: "to see" },
+            };
+      agents.model.script(`refused-${actor}`, () => [asks(`refused-${actor}`, `echo no > refused-${actor}`)]);
+      await agents.send(`refused-${actor}`, [actor]);
+      await agents.says(actor, /waits for permission/);
+      const later = await agents.send("afterwards", [actor]);
+      await say(actor, NO);
+      await agents.reaches(later, actor, "accepted");
+      await agents.becomes(actor, "idle");
+      assert.equal(agents.reads(join(agents.project, `refused-${actor}`)), "");
+      if (actor === "lead") continue;
+      agents.model.script(`permitted-${actor}`, () => [asks("", permitted.command)]);
+      await agents.send(`permitted-${actor}`, [actor]);
+      await agents.says(actor, /waits for permission/);
+      await say(actor, YES);
+      await agents.says(actor, /uses Bash/);
+      permitted.end();
+      await agents.becomes(actor, "idle");
+    }
+    await agents.client.result("actor_stop", { group_id: agents.group_id, actor_id: "careful" });
   });
 
   it("are interrupted from the Actor list", async () => {
