@@ -141,8 +141,14 @@ export async function start(context: CommandContext): Promise<number> {
 export async function stop(context: CommandContext): Promise<number> {
   const envelope = await context.client.call("daemon_stop", {});
   if (envelope.ok) {
-    const deadline = Date.now() + PATIENCE * 1000;
-    while (Date.now() < deadline && isAlive(envelope.result.pid)) await delay(PROBE_MS);
+    const { pid } = envelope.result;
+    for (let waited = 0; waited < PATIENCE * 1000 && isAlive(pid); waited += PROBE_MS) await delay(PROBE_MS);
+    if (isAlive(pid)) {
+      context.out.note(
+        `svc: the daemon (process ${pid}) is still ending; look at it with 'svc daemon status'`,
+      );
+      return 1;
+    }
   }
   return context.show(envelope, ({ pid }) => context.out.line(`The daemon (process ${pid}) has ended.`));
 }

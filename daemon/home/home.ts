@@ -35,6 +35,13 @@ export interface Home {
   readonly tightened: readonly string[];
 }
 
+const KINDS = {
+  file: "a file",
+  directory: "a directory",
+  link: "a link",
+  other: "a device, pipe or socket",
+} as const;
+
 /** Checks what is there; a missing entry is fine. Notes in `tightened` what it had to close. */
 function checkEntry(
   deps: HomeDependencies,
@@ -46,7 +53,7 @@ function checkEntry(
   if (status === null) return;
   if (status.kind !== kind) {
     const remedy = "Replace it, or name the real directory in SVC_HOME.";
-    throw new HomeProblem("insecure", path, `It is a ${status.kind}, not a ${kind}.`, remedy);
+    throw new HomeProblem("insecure", path, `It is ${KINDS[status.kind]}, not ${KINDS[kind]}.`, remedy);
   }
   if (deps.host.platform === "win32") return;
   if (status.uid !== deps.host.uid) {

@@ -5,6 +5,9 @@ import { once } from "node:events";
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { mock } from "node:test";
+import { stop } from "../../cli/commands/daemon.ts";
+import type { CommandContext } from "../../cli/context.ts";
 import { until } from "../withstand/daemon-process.ts";
 import { collect, envelope, run, SVC, start } from "./svc.ts";
 
@@ -39,6 +42,28 @@ describe("the daemon from the command line", function () {
     assert.equal((await run(["daemon", "stop"], { home })).code, 0);
     assert.throws(() => process.kill(pid, 0));
     assert.equal((await run(["daemon", "status"], { home })).code, 3);
+  });
+
+  it("says that a daemon has ended only when it has", async () => {
+    mock.timers.enable({ apis: ["setTimeout"] });
+    try {
+      const notes: string[] = [];
+      const context = {
+        client: { call: async () => ({ ok: true, result: { pid: process.pid } }) },
+        out: { note: (text: string) => notes.push(text) },
+        show: () => assert.fail("this process lives"),
+      };
+      const ended: number[] = [];
+      void stop(context as unknown as CommandContext).then((code) => ended.push(code));
+      while (ended.length === 0) {
+        mock.timers.tick(1000);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      assert.deepEqual(ended, [1]);
+      assert.match(notes.join(), /still ending/);
+    } finally {
+      mock.timers.reset();
+    }
   });
 
   it("says why it can't start", async () => {

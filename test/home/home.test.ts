@@ -109,6 +109,10 @@ describe("a Home", () => {
     const link = join(temporaryDirectory(), "link");
     symlinkSync(real, link);
     await assert.rejects(openHome(realDependencies(), link), { code: "insecure" });
+    await assert.rejects(
+      openHome(realDependencies(), "/dev/null"),
+      /It is a device, pipe or socket, not a directory\./,
+    );
     for (const name of ["daemon", "groups", "secrets", "settings.json", "group_bridge_identity_key.yaml"]) {
       const root = join(temporaryDirectory(), "home");
       cpSync(real, root, { recursive: true });
