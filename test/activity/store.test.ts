@@ -109,7 +109,8 @@ describe("activity store", () => {
     assert.deepEqual([event?.status, event?.duration_ms], ["completed", 400_000]);
   });
 
-  it("a Group keeps 256 records: ended ones go first, then waiting ones, started ones never", async () => {
+  it("a Group keeps 256 records: ended ones go first, then waiting ones, started ones never", async function () {
+    this.timeout(120_000);
     verifies("ACT-043", "ACT-044", "HOOK-015");
     const ann = setting.launches.launch(setting.group, "ann");
     const bob = setting.launches.launch(setting.group, "bob");
@@ -138,6 +139,24 @@ describe("activity store", () => {
     assert.equal((await setting.submit(bob, claude("b").post("b-256"))).accepted, true, "an end fits");
     assert.equal((await setting.submit(ann, pre("a-257-again"))).accepted, true);
     assert.equal(kept().length, 256);
+  });
+
+  it("keeps the end of a turn with more tools than fit, and the next session", async function () {
+    this.timeout(120_000);
+    const launch = setting.launches.launch(setting.group, "ann");
+    await setting.submit(launch, start());
+    for (let index = 0; index < 255; index += 1) await setting.submit(launch, pre(`t${index}`));
+    await assert.rejects(setting.submit(launch, pre("over")), code("limit_reached"));
+    assert.equal((await setting.submit(launch, claude().stop("p"))).accepted, true);
+    const kept = setting.stored("ann").map(({ event }) => event);
+    assert.equal(kept.length, 256);
+    assert.equal(kept.at(-1)?.event_type, "Stop");
+    assert.equal(kept.filter(({ status }) => status === "started").length, 1, "the session alone");
+    for (let index = 0; index < 255; index += 1) await setting.submit(launch, pre(`u${index}`));
+    setting.launches.end(launch);
+    await setting.activity.settled();
+    const next = setting.launches.launch(setting.group, "ann");
+    assert.equal((await setting.submit(next, claude("s2").start())).accepted, true);
   });
 
   it("applies racing events in the order of arrival: no start comes after an end", async () => {
