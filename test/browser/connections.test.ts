@@ -114,6 +114,7 @@ describe("Workbench: connections between instances", function () {
       await dialog(page).locator(".state", { hasText: "online" }).waitFor();
       await clean(page, "online");
       await close(page);
+      await page.locator(".connections-state", { hasText: "online" }).waitFor();
     }
     const { relations } = await lab.owner.result("connect_direct_status", { group_id: labGroup });
     assert.equal(relations[0]?.online, true);
@@ -324,6 +325,37 @@ describe("Workbench: connections between instances", function () {
     );
   });
 
+  it("say in the Group's header that somebody waits for approval, and that a connection is offline", async () => {
+    const third = await lab.group("Third", ["lead"]);
+    const { invitation } = await office.owner.result("connect_direct_invite", { group_id: officeGroup });
+    const joined = { group_id: third.groupId, invitation };
+    const { id } = await lab.owner.result("connect_direct_join", joined);
+    await here.locator(".connections-state.tone-attention", { hasText: "approve" }).click();
+    await card(here, "Third").locator("vscode-button", { hasText: "approve" }).waitFor();
+    await card(here, "Third").locator("vscode-button", { hasText: "Refuse" }).click();
+    await dialog(here).locator(".danger-button", { hasText: "Refuse for good" }).click();
+    await card(here, "Third").locator(".state", { hasText: "revoked" }).waitFor();
+    await close(here);
+    for (const side of [lab, office]) {
+      const group_id = side === lab ? third.groupId : officeGroup;
+      await until(
+        "the refusal",
+        async () => {
+          const { relations } = await side.owner.result("connect_direct_status", { group_id });
+          return relations.find((relation) => relation.id === id)?.state === "revoked";
+        },
+        PATIENCE_MS,
+      );
+      await side.owner.result("connect_direct_remove", { group_id, id });
+    }
+    await here.locator(".connections-state", { hasText: "online" }).waitFor();
+    const { listener } = await office.owner.result("connect_direct_status", {});
+    await office.owner.result("connect_direct_configure", { listener: null });
+    await there.locator(".connections-state", { hasText: "offline" }).waitFor();
+    await office.owner.result("connect_direct_configure", { listener });
+    await there.locator(".connections-state", { hasText: "online" }).waitFor();
+  });
+
   it("do all of it at 360 px and by keyboard, to the end of the connection", async () => {
     const small = await opened(lab, "Lab", { width: 360, height: 740, theme: "dark" });
     await small.locator("svc-group-header button[aria-haspopup=menu]").focus();
@@ -367,5 +399,8 @@ describe("Workbench: connections between instances", function () {
       await close(page);
     }
     await message(here, "The plan is good").first().waitFor();
+    await there.locator(".connections-state").waitFor({ state: "detached" });
+    // An invitation that nobody took is still out.
+    await here.locator(".connections-state", { hasText: "pending" }).waitFor();
   });
 });

@@ -9,6 +9,7 @@ import type { MessageStatus } from "../../shared/operations/messages.ts";
 import { actorReason, actorWords } from "../../webview/state/actor-words.ts";
 import {
   awaitsApproval,
+  connectionsInBrief,
   connectionWords,
   endingOf,
   peerName,
@@ -122,6 +123,14 @@ describe("a connection in words", () => {
     assert.equal(end({ state: "expired" }).operation, "connect_direct_remove");
     assert.ok(awaitsApproval({ ...relation, state: "pending", initiated: false }));
     assert.ok(!awaitsApproval({ ...relation, state: "pending", initiated: false, expired: true }));
+    const brief = (...changes: Partial<DirectRelation>[]) =>
+      connectionsInBrief(changes.map((change) => ({ ...relation, ...change })))?.word;
+    assert.equal(brief({ state: "revoked" }), undefined);
+    assert.equal(brief({}), "online");
+    assert.equal(brief({}, { online: false }), "1 of 2 offline");
+    assert.equal(brief({ online: false }, { state: "expired" }), "offline");
+    assert.equal(brief({ state: "invited", remote: null, initiated: false }), "pending");
+    assert.equal(brief({}, { state: "pending", initiated: false }), "approve");
     assert.equal(remedyFor(relation), null);
     assert.match(remedyFor({ ...relation, error: "refused" }) ?? "", /listening/);
   });

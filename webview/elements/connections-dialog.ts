@@ -26,6 +26,9 @@ import {
 } from "./listener-form.ts";
 import { follow } from "./view.ts";
 
+/** How often is looked while the dialog is open. */
+const EVERY_MS = 1500;
+
 type Page = "list" | "invitation" | "join" | "listener";
 
 /** Where the daemon's own remedy names commands, what helps here. */
@@ -73,14 +76,21 @@ class ConnectionsDialog extends DialogView {
   }
 
   override connectedCallback(): void {
-    this.#connections = new DirectConnections(this.host, this.conversation.groupId);
+    this.#connections = new DirectConnections(
+      this.host,
+      this.conversation.groupId,
+      EVERY_MS,
+      () => !document.hidden,
+    );
     super.connectedCallback();
     this.#connections.open();
+    void this.#connections.identify();
   }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     this.#connections.close();
+    void this.conversation.connections.refresh();
   }
 
   /** Where the focus belongs when another part of the dialog takes the place of the one that had it. */
@@ -251,6 +261,7 @@ class ConnectionsDialog extends DialogView {
   }
 
   #go(page: Page): void {
+    if (page === "join" && this.#connections.instanceId === null) void this.#connections.identify();
     this.page = page;
     this.problem = null;
     this.ending = null;

@@ -1,6 +1,7 @@
 /** `<svc-group-header>`: which Group this is, where it lives, in what state; search and everything else one can do with it. */
-import { html, nothing } from "lit";
+import { html, nothing, type PropertyValues } from "lit";
 import { icon } from "../icons.ts";
+import { connectionsInBrief } from "../state/connection-words.ts";
 import type { Conversation } from "../state/conversation.ts";
 import type { GroupsStore } from "../state/groups.ts";
 import { iconButton } from "./controls.ts";
@@ -22,7 +23,19 @@ class GroupHeaderElement extends View {
 
   constructor() {
     super();
-    follow(this, () => [this.conversation?.group, this.groups]);
+    follow(this, () => [this.conversation?.group, this.conversation?.connections, this.groups]);
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.conversation?.connections.close();
+  }
+
+  /** Connections are the administrator's. */
+  protected override updated(changed: PropertyValues<this>): void {
+    if (!changed.has("conversation") && !changed.has("administrator")) return;
+    changed.get("conversation")?.connections.close();
+    if (this.administrator) this.conversation.connections.open();
   }
 
   protected override render() {
@@ -45,6 +58,7 @@ class GroupHeaderElement extends View {
       }
       <span class="group-topic" title=${group?.topic ?? ""}><bdi>${group?.topic ?? ""}</bdi></span>
       <span class="head-actions">
+        ${this.#connections()}
         ${
           this.administrator && (state === "paused" || state === "stopped")
             ? iconButton({ icon: "play", label: "Start the Group", onClick: () => this.#setState("active") })
@@ -54,6 +68,20 @@ class GroupHeaderElement extends View {
         <svc-menu label="Group actions" .items=${() => this.#menu(state)}></svc-menu>
       </span>
     </header>`;
+  }
+
+  #connections() {
+    const brief = connectionsInBrief(this.conversation.connections.status?.relations ?? []);
+    if (brief === null || !this.administrator) return nothing;
+    return html`<button
+      type="button"
+      class="connections-state state tone-${brief.tone}"
+      title="Group connections\n${brief.sentence}"
+      aria-label="Group connections: ${brief.word}"
+      @click=${() => this.tell("open-dialog", { name: "connections" })}
+    >
+      ${icon(brief.icon)}<span>${brief.word}</span>
+    </button>`;
   }
 
   #setState(state: "active" | "paused"): void {

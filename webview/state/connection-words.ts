@@ -125,3 +125,23 @@ export function endingOf(relation: DirectRelation): Ending {
     consequences: `Ends the connection with ${who} for good. What waits to be sent fails, what is under way may stay unconfirmed, and what arrived stays. ${there} To connect again needs a new invitation.`,
   };
 }
+
+/** A Group's connections in a word for its header; null when there is none that lives or is to come. */
+export function connectionsInBrief(relations: readonly DirectRelation[]): ConnectionWords | null {
+  const living = relations.filter((relation) => !isPast(relation));
+  if (living.length === 0) return null;
+  const came = living.find(awaitsApproval);
+  if (came !== undefined) {
+    const sentence = `${peerName(came)} asks to be connected: compare the words and approve, or refuse.`;
+    return { icon: "bell-dot", tone: "attention", word: "approve", sentence };
+  }
+  const approved = living.filter(({ state }) => state === "active");
+  if (approved.length === 0) {
+    return { icon: "clock", tone: "quiet", word: "pending", sentence: "A connection waits to be approved." };
+  }
+  const names = approved.map((relation) => `${peerName(relation)}: ${directStateWords(relation)}`).join("\n");
+  const offline = approved.filter(({ online }) => !online).length;
+  if (offline === 0) return { icon: "plug", tone: "good", word: "online", sentence: names };
+  const word = offline === approved.length ? "offline" : `${offline} of ${approved.length} offline`;
+  return { icon: "warning", tone: "attention", word, sentence: names };
+}

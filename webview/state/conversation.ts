@@ -2,6 +2,7 @@
 import type { Host } from "../host.ts";
 import { Activity } from "./activity.ts";
 import { hasTerminal } from "./actor-words.ts";
+import { DirectConnections } from "./direct-connections.ts";
 import { DraftKeeper } from "./draft.ts";
 import { Feed, type Place } from "./feed.ts";
 import { OpenGroup } from "./open-group.ts";
@@ -10,6 +11,9 @@ import { ReadMarks } from "./read-marks.ts";
 import { RemoteGroups } from "./remote-groups.ts";
 import { Terminals } from "./terminals.ts";
 import { Uploads } from "./uploads.ts";
+
+/** Nobody waits before the screen for what this shows; the dialog looks more often. */
+const CONNECTIONS_EVERY_MS = 10_000;
 
 export class Conversation {
   readonly groupId: string;
@@ -22,9 +26,11 @@ export class Conversation {
   readonly activity = new Activity();
   readonly terminals: Terminals;
   readonly remotes: RemoteGroups;
+  /** Followed by who shows them, where the person may know of them. */
+  readonly connections: DirectConnections;
   readonly #host: Host;
 
-  constructor(host: Host, groupId: string, looking: () => boolean) {
+  constructor(host: Host, groupId: string, looking: () => boolean, inView: () => boolean) {
     this.#host = host;
     this.groupId = groupId;
     this.group = new OpenGroup(host, groupId);
@@ -41,6 +47,7 @@ export class Conversation {
     this.marks = new ReadMarks(host, groupId, looking);
     this.terminals = new Terminals(host, groupId);
     this.remotes = new RemoteGroups(host, groupId);
+    this.connections = new DirectConnections(host, groupId, CONNECTIONS_EVERY_MS, inView);
     this.group.subscribe(() => {
       if (this.group.loaded)
         this.terminals.retain(new Set(this.group.actors.filter(hasTerminal).map((actor) => actor.id)));
@@ -80,6 +87,7 @@ export class Conversation {
   }
 
   close(): void {
+    this.connections.close();
     this.activity.close();
     this.feed.close();
     this.draft.close();

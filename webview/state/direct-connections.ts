@@ -5,11 +5,11 @@ import { Store } from "./store.ts";
 
 export type DirectStatus = ResultOf<"connect_direct_status">;
 
-const EVERY_MS = 1500;
-
 export class DirectConnections extends Store {
   readonly #host: Pick<Host, "call">;
   readonly #groupId: string;
+  readonly #everyMs: number;
+  readonly #looking: () => boolean;
   status: DirectStatus | null = null;
   /** This instance's id; null until it is known. */
   instanceId: string | null = null;
@@ -18,15 +18,29 @@ export class DirectConnections extends Store {
   #timer: ReturnType<typeof setTimeout> | null = null;
   #closed = false;
 
-  constructor(host: Pick<Host, "call">, groupId: string) {
+  /** Asks every `everyMs` while somebody is `looking`. */
+  constructor(host: Pick<Host, "call">, groupId: string, everyMs: number, looking: () => boolean) {
     super();
     this.#host = host;
     this.#groupId = groupId;
+    this.#everyMs = everyMs;
+    this.#looking = looking;
   }
 
   open(): void {
     this.#closed = false;
+    if (this.#timer !== null) clearTimeout(this.#timer);
     void this.#poll();
+  }
+
+  /** Learns which instance this is. */
+  async identify(): Promise<void> {
+    try {
+      this.instanceId = (await this.#host.call("daemon_status", {})).instance_id;
+      this.changed();
+    } catch {
+      // Offline, which the next look at the connections tells; then it is asked again.
+    }
   }
 
   close(): void {
@@ -38,7 +52,6 @@ export class DirectConnections extends Store {
   async refresh(): Promise<void> {
     const before = this.#shown();
     try {
-      this.instanceId ??= (await this.#host.call("daemon_status", {})).instance_id;
       this.status = await this.#host.call("connect_direct_status", { group_id: this.#groupId });
       this.failure = null;
     } catch (error) {
@@ -48,9 +61,9 @@ export class DirectConnections extends Store {
   }
 
   async #poll(): Promise<void> {
-    await this.refresh();
+    if (this.#looking()) await this.refresh();
     if (this.#closed) return;
-    this.#timer = setTimeout(() => void this.#poll(), EVERY_MS);
+    this.#timer = setTimeout(() => void this.#poll(), this.#everyMs);
   }
 
   /** Everything but the time of the daemon's last look, so that nothing is drawn anew for nothing. */
@@ -58,7 +71,6 @@ export class DirectConnections extends Store {
     const runtime = this.status?.runtime ?? null;
     return JSON.stringify([
       this.status === null ? null : { ...this.status, runtime: runtime && { ...runtime, checked_at: "" } },
-      this.instanceId,
       this.failure,
     ]);
   }

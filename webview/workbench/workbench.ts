@@ -144,8 +144,9 @@ class WorkbenchElement extends View {
     this.conversation?.close();
     this.problem = null;
     this.searching = false;
-    const looking = () => document.visibilityState === "visible" && document.hasFocus();
-    this.conversation = new Conversation(this.host, groupId, looking);
+    const inView = () => document.visibilityState === "visible";
+    const looking = () => inView() && document.hasFocus();
+    this.conversation = new Conversation(this.host, groupId, looking, inView);
     this.conversation.open();
     this.host.remember("group", groupId);
     this.#onGroups();
