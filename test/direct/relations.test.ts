@@ -92,7 +92,7 @@ describe("Direct relations", () => {
   });
 
   it("become active by the receiver's explicit approval alone, and come online", async () => {
-    verifies("DRC-024", "DRC-027", "DRC-029", "DRC-049", "DRC-091");
+    verifies("DRC-024", "DRC-027", "DRC-029", "DRC-042", "DRC-049", "DRC-091");
     const { host, joiner, id } = await world.joined();
     assert.equal(directStateWords(host.relation(id)), "pending approval");
     assert.equal(directStateWords(joiner.relation(id)), "pending approval");

@@ -45,8 +45,8 @@ export class Side {
     this.tokenFile = group.tokenFile;
   }
 
-  static async started(title: string): Promise<Side> {
-    const daemon = await DaemonProcess.started();
+  static async started(title: string, environment: Record<string, string> = {}): Promise<Side> {
+    const daemon = await DaemonProcess.started({ environment });
     const client = daemon.client();
     const { group_id } = await client.result("group_create", { title });
     const project = mkdtempSync(join(tmpdir(), "svc-project-"));
@@ -154,8 +154,12 @@ export class Side {
 
 /** Invited, joined, approved, online and discovered at both ends. */
 export async function connect(host: Side, joiner: Side): Promise<string> {
-  const at = `127.0.0.1:${await freePort()}`;
-  await host.svc(["direct", "listen", "--bind", at, "--address", at]);
+  // Others may know its address.
+  const { listener } = await host.client.result("connect_direct_status", {});
+  if (listener === null) {
+    const at = `127.0.0.1:${await freePort()}`;
+    await host.svc(["direct", "listen", "--bind", at, "--address", at]);
+  }
   const { invitation } = await host.svc<{ invitation: string }>(["direct", "invite"]);
   const { id } = await joiner.svc<{ id: string }>(["direct", "join"], `${invitation}\n`);
   await host.sees("the host sees who came", id, ({ state }) => state === "pending");
