@@ -5,8 +5,7 @@
 import DOMPurify from "dompurify";
 import MarkdownIt from "markdown-it";
 import { shownCode, shownText } from "../shared/foreign-text.ts";
-
-const CACHED = 600;
+import { TextCache } from "./text-cache.ts";
 
 const markdown = new MarkdownIt({ html: false, linkify: true, breaks: true, typographer: false });
 markdown.linkify.set({ fuzzyLink: false, fuzzyEmail: false });
@@ -57,21 +56,9 @@ const ALLOWED = {
   ALLOW_ARIA_ATTR: false,
 };
 
-const cache = new Map<string, string>();
+const cache = new TextCache({ entries: 600, characters: 8_000_000 });
 
-/** Safe HTML of a message's text; the last some hundred are kept. Text of at most 64 KiB. */
+/** Safe HTML of a message's text; the last ones are kept. Text of at most 64 KiB. */
 export function renderMarkdown(text: string): string {
-  const known = cache.get(text);
-  if (known !== undefined) {
-    cache.delete(text);
-    cache.set(text, known);
-    return known;
-  }
-  const rendered = DOMPurify.sanitize(markdown.render(shownText(text)), ALLOWED);
-  cache.set(text, rendered);
-  if (cache.size > CACHED) {
-    const oldest = cache.keys().next().value;
-    if (oldest !== undefined) cache.delete(oldest);
-  }
-  return rendered;
+  return cache.of(text, () => DOMPurify.sanitize(markdown.render(shownText(text)), ALLOWED));
 }
