@@ -11,8 +11,8 @@ import type { ResultOf } from "../../shared/operations/registry.ts";
 import { envelope, run } from "../cli/svc.ts";
 import { DaemonProcess, until } from "../withstand/daemon-process.ts";
 
-/** Redialling takes 5 s, a slow machine its time. */
-const PATIENCE_MS = 60_000;
+/** Redialling takes 5 s, noticing a silence 45, a slow machine its time. */
+const PATIENCE_MS = 120_000;
 
 /** A port of loopback that is free now. */
 export async function freePort(): Promise<number> {
