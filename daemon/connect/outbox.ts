@@ -15,6 +15,7 @@ import {
   readWhole,
   replaceFile,
   storageRefusal,
+  syncDirectory,
   unlinkIfThere,
 } from "../home/durable.ts";
 import type { Files } from "../platform/files.ts";
@@ -73,6 +74,8 @@ export class Outbox {
   readonly #usage = new Map<string, Usage>();
   readonly #total: Usage = { records: 0, blobBytes: 0 };
   readonly #unreadable: string[] = [];
+  /** Peers with removed records that a crash might bring back. */
+  readonly #loose = new Set<string>();
   /** Peers' directories that are durable, or being made so. */
   readonly #directories = new Map<string, Promise<void>>();
   #sequence = 0;
@@ -216,10 +219,19 @@ export class Outbox {
     } catch (error) {
       throw storageRefusal(error);
     }
+    this.#loose.add(entry.peer);
     this.#entries.delete(uuidKey(entry.delivery_id));
     this.#bySource.delete(entry.source_event_id);
     if (entry.client !== null) this.#byClient.delete(`${entry.source.group_id} ${entry.client.key}`);
     this.#charge(entry.peer, -1, -entry.blobBytes);
+  }
+
+  /** Makes all removals durable, for when their receipts go. Throws Node's errors. */
+  async settle(): Promise<void> {
+    for (const peer of this.#loose) {
+      await syncDirectory(this.#deps.files, join(this.#deps.directory, peer));
+      this.#loose.delete(peer);
+    }
   }
 
   #path(peer: string, delivery_id: string): string {

@@ -100,6 +100,8 @@ export class Connect {
     this.#unfollow = this.#registry.onChange(({ group_id, what }) => {
       if (what === "created") this.#groupOpened(group_id);
     });
+    // The receipts went with the Group: a record that came back after a crash would find none.
+    this.#registry.onGone(() => this.outbox.settle());
     this.#scheduler.start();
     this.#refresh.start();
   }
