@@ -126,9 +126,10 @@ describe("a connection in words", () => {
     const brief = (...changes: Partial<DirectRelation>[]) =>
       connectionsInBrief(changes.map((change) => ({ ...relation, ...change })))?.word;
     assert.equal(brief({ state: "revoked" }), undefined);
-    assert.equal(brief({}), "online");
+    assert.equal(brief({}), "office\ufffd online");
+    assert.equal(brief({}, {}), "2 online");
     assert.equal(brief({}, { online: false }), "1 of 2 offline");
-    assert.equal(brief({ online: false }, { state: "expired" }), "offline");
+    assert.equal(brief({ online: false }, { state: "expired" }), "office\ufffd offline");
     assert.equal(brief({ state: "invited", remote: null, initiated: false }), "pending");
     assert.equal(brief({}, { state: "pending", initiated: false }), "approve");
     assert.equal(remedyFor(relation), null);
@@ -204,6 +205,11 @@ describe("delivery in words", () => {
       dst_to: ["lead", "docs"],
       dst_actor_titles: { lead: "Head" },
     };
+    const came = { to: [], message_mode: "send", src_instance_id: "12D3", src_group_title: "Lab" };
+    assert.deepEqual(said({ connect_cancellation: { state: "sent" } }, came), []);
+    assert.deepEqual(said({ connect_cancellation: { state: "queued" } }, came), [
+      ["Lab", "withdrawal queued"],
+    ]);
     const fares = (state: "queued" | "sent" | "failed" | "unconfirmed") =>
       said(
         { connect_delivery: { state, error: { code: "x", message: "It expired. Send again." } } },

@@ -141,7 +141,11 @@ export function connectionsInBrief(relations: readonly DirectRelation[]): Connec
   }
   const names = approved.map((relation) => `${peerName(relation)}: ${directStateWords(relation)}`).join("\n");
   const offline = approved.filter(({ online }) => !online).length;
-  if (offline === 0) return { icon: "plug", tone: "good", word: "online", sentence: names };
-  const word = offline === approved.length ? "offline" : `${offline} of ${approved.length} offline`;
+  const only = approved.length === 1 ? shownName(approved[0]!.remote?.name ?? "") : null;
+  if (offline === 0) {
+    const word = only === null ? `${approved.length} online` : `${only} online`;
+    return { icon: "plug", tone: "good", word, sentence: names };
+  }
+  const word = only === null ? `${offline} of ${approved.length} offline` : `${only} offline`;
   return { icon: "warning", tone: "attention", word, sentence: names };
 }

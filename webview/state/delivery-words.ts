@@ -229,9 +229,11 @@ function propagation(status: MessageStatus, message: DeliveredMessage): Recipien
     typeof message.dst_instance_id === "string"
       ? placeOf(message.dst_group_title, message.dst_instance_name)
       : placeOf(message.src_group_title, message.src_instance_name);
+  // Theirs was withdrawn there first, as its request says already.
+  const isKnown = typeof message.src_instance_id === "string" && connect_cancellation?.state === "sent";
   const words = [
     connect_delivery === null ? null : connectWord(there, connect_delivery),
-    connect_cancellation === null ? null : withdrawalWord(there, connect_cancellation),
+    connect_cancellation === null || isKnown ? null : withdrawalWord(there, connect_cancellation),
   ].filter((word) => word !== null);
   return words.length === 0 ? [] : [{ recipient: "", who: there, words, again: "no" }];
 }
