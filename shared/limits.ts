@@ -85,6 +85,10 @@ export const LIMITS = {
     /** Failed authentications per address and minute before 429. */
     authFailuresPerMinute: 20,
     sessionDays: 30,
+    /** Sessions of browsers; beyond, and where a new one finds no room among the access tokens, the oldest ends. */
+    sessions: 256,
+    /** Addresses whose failed authentications are counted at a time. */
+    failingAddresses: 4096,
     recheckSeconds: 15,
   },
   stream: {

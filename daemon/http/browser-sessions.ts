@@ -42,7 +42,6 @@ export interface SessionDependencies {
   tokens: SessionTokens;
 }
 
-const LIVE_SESSIONS = 256;
 const SECRET = /^[A-Za-z0-9_-]{43}$/;
 
 export class BrowserSessions {
@@ -70,8 +69,13 @@ export class BrowserSessions {
     await this.#prune();
     const day = new Date(this.#deps.clock.now()).toISOString().slice(0, 10);
     const name = `Browser on ${day}`;
-    const { id } = await this.#deps.tokens.create({ name, kind: "administrator", groups: [] });
-    return this.#add(id, true);
+    const id = await this.#ownersToken(name);
+    try {
+      return await this.#add(id, true);
+    } catch (error) {
+      await this.#deps.tokens.revoke(id).catch(() => undefined);
+      throw error;
+    }
   }
 
   /** The live access token behind a cookie's secret, or null. Called on every request. */
@@ -101,8 +105,28 @@ export class BrowserSessions {
       expires_at: this.#deps.clock.now() + LIMITS.http.sessionDays * 24 * 3600 * 1000,
     };
     this.#byDigest.set(session.digest, session);
-    await this.#save();
+    try {
+      await this.#save();
+    } catch (error) {
+      this.#byDigest.delete(session.digest);
+      throw error;
+    }
     return secret;
+  }
+
+  /** Where tokens have reached their limit, the owner's oldest sessions make room: whoever holds the machine must get in. */
+  async #ownersToken(name: string): Promise<string> {
+    for (;;) {
+      try {
+        return (await this.#deps.tokens.create({ name, kind: "administrator", groups: [] })).id;
+      } catch (error) {
+        const oldest = [...this.#byDigest.values()].find((session) => session.owns_token);
+        if (!(error instanceof Refusal && error.code === "limit_reached") || oldest === undefined)
+          throw error;
+        this.#byDigest.delete(oldest.digest);
+        await this.#release(oldest);
+      }
+    }
   }
 
   /** Removes what has expired or lost its token, and the oldest beyond the limit. */
@@ -110,7 +134,7 @@ export class BrowserSessions {
     const now = this.#deps.clock.now();
     const gone: Session[] = [];
     for (const session of this.#byDigest.values()) {
-      const crowded = this.#byDigest.size - gone.length >= LIVE_SESSIONS;
+      const crowded = this.#byDigest.size - gone.length >= LIMITS.http.sessions;
       const dead = session.expires_at <= now || this.#deps.tokens.find(session.token_id) === null;
       if (crowded || dead) gone.push(session);
     }

@@ -11,7 +11,6 @@ import { answer } from "./answer.ts";
 import type { Exchange } from "./exchange.ts";
 
 const WINDOW_MS = 60_000;
-const ADDRESSES = 4096;
 
 /** Counts in memory without a timer; windows that are over go when new ones come. */
 class FailureStore implements Store {
@@ -29,7 +28,7 @@ class FailureStore implements Store {
     if (window === undefined || window.ends <= now) {
       this.#windows.delete(key);
       for (const [oldest, { ends }] of this.#windows) {
-        if (ends > now && this.#windows.size < ADDRESSES) break;
+        if (ends > now && this.#windows.size < LIMITS.http.failingAddresses) break;
         this.#windows.delete(oldest);
       }
       window = { hits: 0, ends: now + WINDOW_MS };

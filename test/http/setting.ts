@@ -63,6 +63,8 @@ export class HandClock implements Clock {
 
 export class MemoryTokens {
   readonly records = new Map<string, AccessToken>();
+  most = Number.POSITIVE_INFINITY;
+  #made = 0;
   readonly #listeners = new Set<() => void>();
 
   add(token: string, kind: AccessToken["kind"], groups: string[] = []): string {
@@ -82,7 +84,8 @@ export class MemoryTokens {
     return record;
   }
   async create(token: { name: string; kind: AccessToken["kind"]; groups: string[] }) {
-    const secret = `made-${this.records.size}-${token.name}`;
+    if (this.records.size >= this.most) throw new Refusal("limit_reached");
+    const secret = `made-${this.#made++}-${token.name}`;
     return { id: this.add(secret, token.kind, token.groups), token: secret };
   }
   async revoke(id: string): Promise<void> {

@@ -162,6 +162,24 @@ describe("access over the Web listener", () => {
     assert.deepEqual(shown.result, { csrf_token, kind: "user" });
   });
 
+  it("lets the owner in where tokens have reached their limit: the oldest session of a link makes room", async () => {
+    const signIn = (body: object) => setting.send("POST", SESSION, { body });
+    const byToken = cookieOf(await signIn({ token: ADMIN }));
+    setting.tokens.most = setting.tokens.records.size + 2;
+    const owners: string[] = [];
+    for (let count = 0; count < 4; count += 1) {
+      const answer = await signIn({ login_link_code: setting.links.create() });
+      assert.equal(answer.status, 200, answer.text);
+      owners.push(cookieOf(answer));
+    }
+    const read = async (cookie: string) =>
+      (await setting.send("GET", `${API_PREFIX}/web-access`, { headers: { cookie } })).status;
+    assert.deepEqual(await Promise.all([byToken, ...owners].map(read)), [200, 401, 401, 200, 200]);
+    setting.tokens.most = 0;
+    assert.equal((await signIn({ login_link_code: setting.links.create() })).code, "limit_reached");
+    assert.equal(await read(byToken), 200);
+  });
+
   it("keeps only the newest links, and no code in the log", async () => {
     const codes = Array.from({ length: LIMITS.loginLink.live + 1 }, () => setting.links.create());
     const statuses: number[] = [];
