@@ -7,10 +7,15 @@ import { launchBrowser, openGroup, Setting, until } from "../browser/setting.ts"
 import { verifies } from "../requirements.ts";
 import { TerminalClient } from "../runtimes/terminal-client.ts";
 import { AgentsSetting, PATIENCE } from "./setting.ts";
-import { FollowedStream } from "./stream.ts";
+import { AllStreams } from "./stream.ts";
 
 /** Marked so that they are found wherever they got to. The output isn't in the input: the shell puts it together. */
-const SECRET = { prompt: "s3cret-prompt-417", input: "s3cret-input-528", output: "s3cret-output-639" };
+const SECRET = {
+  prompt: "s3cret-prompt-417",
+  input: "s3cret-input-528",
+  output: "s3cret-output-639",
+  typed: "s3cret-typed-741",
+};
 /** Keys that choose in the questions of both. */
 const [YES, NO] = ["1", "3"];
 
@@ -23,12 +28,21 @@ describe("real agents", function () {
   let agents: AgentsSetting;
   let page: Page;
   let token: string;
-  let stream: FollowedStream;
+  let streams: AllStreams;
   const row = (actorId: string) => page.locator(`[data-actor=${actorId}]`);
   const shows = (actorId: string, state: string) =>
     row(actorId).locator(".actor-state", { hasText: state }).waitFor({ timeout: PATIENCE });
   const asked = (word: string) =>
     until("the model thinks", () => agents.model.asked.some((one) => one.word === word), PATIENCE);
+  /** As its writer. */
+  const terminalOf = async (actor: string) => {
+    const origin = (await web.origin()).replace("http", "ws");
+    const url = `${origin}/api/v1/groups/${agents.group_id}/actors/${actor}/term`;
+    const terminal = await new TerminalClient(url, { authorization: `Bearer ${token}` }).opened();
+    terminal.send({ type: "take" });
+    await terminal.message("writer", ({ writer }) => writer === "you");
+    return terminal;
+  };
   const message = (text: string) => page.locator("svc-message", { hasText: text });
 
   before(async () => {
@@ -42,13 +56,10 @@ describe("real agents", function () {
     page.setDefaultTimeout(PATIENCE);
     await openGroup(page, "crew");
     ({ token } = await web.owner.result("access_token_create", { name: "stream" }));
-    stream = await FollowedStream.open(
-      `${await web.origin()}/api/v1/groups/${agents.group_id}/runtime-activity/stream?replay=true`,
-      token,
-    );
+    streams = await AllStreams.open(await web.origin(), agents.group_id, token);
   });
   after(async () => {
-    stream?.close();
+    streams?.close();
     await web?.daemon.stop();
     await web?.close();
     await browser?.close();
@@ -60,7 +71,7 @@ describe("real agents", function () {
     for (const actor of ["lead", "helper", "careful"]) {
       if (!(await agents.has(actor))) continue;
       console.log(await agents.describe(actor));
-      console.log(stream.describe(actor));
+      console.log(streams.activity.describe(actor));
     }
   });
 
@@ -213,10 +224,7 @@ describe("real agents", function () {
     await agents.addCodex("careful", "on-request");
     await agents.start("careful");
     const say = async (actor: string, keys: string) => {
-      const url = `${(await web.origin()).replace("http", "ws")}/api/v1/groups/${agents.group_id}/actors/${actor}/term`;
-      const terminal = await new TerminalClient(url, { authorization: `Bearer ${token}` }).opened();
-      terminal.send({ type: "take" });
-      await terminal.message("writer", ({ writer }) => writer === "you");
+      const terminal = await terminalOf(actor);
       await terminal.shows("to cancel");
       terminal.send({ type: "input", data: keys });
       // What was typed is there before the connection ends.
@@ -288,8 +296,19 @@ describe("real agents", function () {
     }
   });
 
-  it("leave nothing private behind: neither in the Home nor in what anybody is told", () => {
+  it("leave nothing private behind: neither in the Home nor in what anybody is told", async () => {
     verifies("ACT-019", "ACT-020", "ACT-021", "ACT-036");
+    for (const actor of ["lead", "helper"]) {
+      agents.model.script(SECRET.typed, () => [{ say: `Heard ${SECRET.output}.` }]);
+      const terminal = await terminalOf(actor);
+      const before = agents.model.asked.length;
+      terminal.send({ type: "input", data: `\u001b[200~${SECRET.typed}\u001b[201~\r` });
+      await until("its model hears it", () =>
+        agents.model.asked.slice(before).some(({ word }) => word === SECRET.typed),
+      );
+      await agents.becomes(actor, "idle");
+      terminal.close();
+    }
     const found = (secret: string) => filesWith(web.daemon.home, secret);
     assert.deepEqual(found(SECRET.input), []);
     assert.deepEqual(found(SECRET.output), []);
@@ -299,10 +318,24 @@ describe("real agents", function () {
       found(SECRET.prompt).filter((file) => !file.startsWith(ledger)),
       [],
     );
-    assert.match(stream.text, /"tool_name":"Bash"/);
+    assert.deepEqual(found(SECRET.typed), []);
+    assert.match(streams.activity.text, /"tool_name":"Bash"/);
     for (const secret of Object.values(SECRET)) {
-      assert.ok(!stream.text.includes(secret), "the activity stream");
       assert.ok(!web.daemon.output.includes(secret), "what the daemon printed");
+    }
+    for (const [name, lines] of streams.lines()) {
+      assert.ok(lines.length > 10, `${name} told nothing`);
+      for (const line of lines) {
+        // The person's own message is for the Group; what an agent is told of it is nobody's.
+        const isMessage =
+          name !== "activity" && /"kind":"chat.message"|"type":"group"|^data: \{"group/.test(line);
+        for (const [what, secret] of Object.entries(SECRET)) {
+          assert.ok(
+            !line.includes(secret) || (isMessage && what === "prompt"),
+            `${what} in ${name}: ${line}`,
+          );
+        }
+      }
     }
   });
 

@@ -1,4 +1,6 @@
-/** Everything that one SSE stream of runtime activity told. */
+/** Everything that streams told: server-sent events, and the WebSocket that carries them, too. */
+import { once } from "node:events";
+import { WebSocket } from "ws";
 import type { RuntimeActivityEvent } from "../../shared/activity/event.ts";
 
 const LAST = 30;
@@ -44,5 +46,59 @@ export class FollowedStream {
 
   close(): void {
     this.#end.abort();
+  }
+}
+
+/** Every stream there is that may tell of a Group, by its name. */
+export class AllStreams {
+  readonly activity: FollowedStream;
+  readonly #streams: ReadonlyMap<string, FollowedStream>;
+  readonly #socket: WebSocket;
+  #socketText = "";
+
+  private constructor(streams: ReadonlyMap<string, FollowedStream>, socket: WebSocket) {
+    this.#streams = streams;
+    this.#socket = socket;
+    this.activity = streams.get("activity")!;
+    socket.on("error", () => undefined);
+    socket.on("message", (data: Buffer) => {
+      this.#socketText += `${data.toString()}\n`;
+    });
+  }
+
+  static async open(origin: string, group_id: string, token: string): Promise<AllStreams> {
+    const api = `${origin}/api/v1`;
+    const paths = {
+      activity: `groups/${group_id}/runtime-activity/stream?replay=true`,
+      ledger: `groups/${group_id}/ledger/stream`,
+      global: "events/stream",
+    };
+    const streams = new Map<string, FollowedStream>();
+    for (const [name, path] of Object.entries(paths)) {
+      streams.set(name, await FollowedStream.open(`${api}/${path}`, token));
+    }
+    const headers = { authorization: `Bearer ${token}` };
+    const socket = new WebSocket(`${api.replace("http", "ws")}/events/ws`, { headers });
+    const all = new AllStreams(streams, socket);
+    await once(socket, "open");
+    for (const channel of ["groups", "ledger"]) {
+      const group = channel === "ledger" ? { group_id } : {};
+      socket.send(JSON.stringify({ type: "subscribe", id: channel, channel, ...group }));
+    }
+    return all;
+  }
+
+  /** Lines, by the name of their stream. */
+  lines(): [name: string, lines: string[]][] {
+    const streams = [...this.#streams].map(([name, { text }]) => [name, text] as const);
+    return [...streams, ["socket", this.#socketText] as const].map(([name, text]) => [
+      name,
+      text.split("\n"),
+    ]);
+  }
+
+  close(): void {
+    for (const stream of this.#streams.values()) stream.close();
+    this.#socket.terminate();
   }
 }
