@@ -14,8 +14,7 @@ interface Ran {
   err: string;
 }
 
-describe("hostile input at the command line", function () {
-  this.timeout(180_000);
+describe("hostile input at the command line", () => {
   let daemon: DaemonProcess;
   let sentinel: Sentinel;
 

@@ -32,8 +32,7 @@ const MEMBERS = (
 
 type Line = Record<string, unknown> & { event?: LedgerEvent; blob?: unknown };
 
-describe("hostile exports", function () {
-  this.timeout(180_000);
+describe("hostile exports", () => {
   let daemon: DaemonProcess;
   let sentinel: Sentinel;
   let user: DaemonClient;

@@ -13,8 +13,7 @@ import { Sentinel } from "./sentinel.ts";
 const LEFT_OUT = new Set(["daemon_stop", "exhibit_set", "remote_access_set", "access_token_create"]);
 const INVISIBLE = ["\u200b", "\u202e", "\u2066", "\ufeff", "\u0000", "\u001b[31m", "\u0085", "\u061c"];
 
-describe("hostile arguments of every operation", function () {
-  this.timeout(180_000);
+describe("hostile arguments of every operation", () => {
   let daemon: DaemonProcess;
   let sentinel: Sentinel;
   let user: DaemonClient;

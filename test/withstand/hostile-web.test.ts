@@ -18,8 +18,7 @@ interface Note {
   error?: { code: string };
 }
 
-describe("hostile requests at the Web listener", function () {
-  this.timeout(180_000);
+describe("hostile requests at the Web listener", () => {
   let daemon: DaemonProcess;
   let sentinel: Sentinel;
   let user: DaemonClient;
@@ -210,7 +209,6 @@ describe("hostile requests at the Web listener", function () {
     await until(
       "the revoked token's streams end",
       () => all.isClosed && socket.readyState === WebSocket.CLOSED,
-      20_000,
     );
     refused.close();
   });
@@ -289,8 +287,7 @@ describe("hostile requests at the Web listener", function () {
       ["?after=%00%ff", {}],
     ] as [string, Record<string, string>][]) {
       const { bytes, statuses } = await exchange(target, [get(path + query, { authorization, ...headers })], {
-        milliseconds: 700,
-        answers: 2,
+        isDone: (text) => text.startsWith("HTTP/1.1 400 ") || /^event: reload$/m.test(text),
       });
       const reload = /^event: reload$/m.test(bytes.toString("utf8"));
       assert.ok(

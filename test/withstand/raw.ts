@@ -14,6 +14,8 @@ export interface ExchangeOptions {
   halfClose?: boolean;
   /** Stop once so many answers have begun. */
   answers?: number;
+  /** Stop once what came says that this is all; instead of `answers`. */
+  isDone?: (text: string) => boolean;
   /** Stop waiting after this long. */
   milliseconds?: number;
 }
@@ -22,7 +24,7 @@ export interface ExchangeOptions {
 export function exchange(
   target: NetConnectOpts,
   parts: readonly (Buffer | string)[],
-  { halfClose = false, answers = 1, milliseconds = 60_000 }: ExchangeOptions = {},
+  { halfClose = false, answers = 1, isDone, milliseconds = 60_000 }: ExchangeOptions = {},
 ): Promise<Exchange> {
   return new Promise((resolve) => {
     const socket: Socket = connect({ ...target, allowHalfOpen: true });
@@ -37,7 +39,9 @@ export function exchange(
     socket.on("data", (chunk: Buffer) => {
       chunks.push(chunk);
       const bytes = Buffer.concat(chunks);
-      if (statusesOf(bytes).length >= answers && isWhole(bytes)) finish(false);
+      const done =
+        isDone?.(bytes.toString("utf8")) ?? (statusesOf(bytes).length >= answers && isWhole(bytes));
+      if (done) finish(false);
     });
     socket.on("end", () => finish(true));
     socket.on("error", () => finish(true));
