@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
+import type { SyncDone } from "../../daemon/platform/files.ts";
+import { RealFiles } from "../../daemon/platform/real-files.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { refusal } from "../messaging/setting.ts";
 import { verifies } from "../requirements.ts";
@@ -141,6 +143,35 @@ describe("the outbox", () => {
       .map((path) => basename(path))
       .sort();
     assert.equal(left.length, 6);
+  });
+
+  it("is gone for good when its Group is reset, and its receipt with it", async () => {
+    verifies("OUT-037");
+    const { here } = pair;
+    const calls: string[] = [];
+    class NotingFiles extends RealFiles {
+      override unlink(path: string): void {
+        super.unlink(path);
+        if (path.endsWith(".json")) calls.push(`unlink in ${dirname(path)}`);
+      }
+
+      override syncDir(path: string, done: SyncDone): void {
+        super.syncDir(path, (error) => {
+          calls.push(`sync of ${path}`);
+          done(error);
+        });
+      }
+    }
+    await here.close();
+    await here.open(here.home.root, new NotingFiles());
+    here.start();
+    here.transport.wire = UP;
+    await pair.send();
+    await pair.eventually(() => here.receipts().length === 1 && here.connect.outbox.size === 0);
+    await here.home.call("group_reset", { group_id: here.group_id, confirm: here.group_id });
+    const directory = join(here.outboxPath, pair.there.instance_id);
+    const unlinked = calls.lastIndexOf(`unlink in ${directory}`);
+    assert.ok(unlinked >= 0 && calls.lastIndexOf(`sync of ${directory}`) > unlinked);
   });
 
   it("ends without a trace when its Group is deleted or reset", async () => {
