@@ -1,11 +1,11 @@
 /**
  * What a runtime is told to run at its events. With curl on the machine it is a shell script that makes one request to the local socket, else
  * the small Node program `svc hook`; chosen and written at each launch. Both take the head fields, launch token among them, from an owner-only
- * file: no token is ever an argument.
+ * file: no token is ever an argument. Claude's own way of posting events (hook type `http`) isn't used: docs/runtimes.md says why.
  */
 import { dirname, join } from "node:path";
 import { LIMITS } from "../../shared/limits.ts";
-import { ENVIRONMENT, HEADERS, SOCKET_OPERATION_PREFIX } from "../../shared/names.ts";
+import { HEADERS, SOCKET_OPERATION_PREFIX } from "../../shared/names.ts";
 import {
   ensureDirectory,
   replaceFile,
@@ -56,26 +56,6 @@ export async function removeHookCommand(files: Files, paths: GroupPaths, actor_i
   } catch (error) {
     throw storageRefusal(error);
   }
-}
-
-/**
- * For Claude's own way of posting an event, where it has one: no process at all. The token comes from the runtime's environment. `origin` is
- * the Web listener's, by HTTP on loopback.
- */
-export function httpHook(origin: string): {
-  type: "http";
-  url: string;
-  headers: Record<string, string>;
-  allowedEnvVars: string[];
-  timeout: number;
-} {
-  return {
-    type: "http",
-    url: `${origin}/hook`,
-    headers: { Authorization: `Bearer $${ENVIRONMENT.launchToken}` },
-    allowedEnvVars: [ENVIRONMENT.launchToken],
-    timeout: LIMITS.activity.hook.waitSeconds,
-  };
 }
 
 function fieldsFile(paths: GroupPaths, actor_id: string): string {

@@ -21,7 +21,6 @@ import { type Exchange, newExchange, notForActors, readerOfExchange } from "./ex
 import { failureLimit } from "./failure-limit.ts";
 import { type FileStore, serveBlob, serveUpload } from "./files.ts";
 import { GlobalStream } from "./global-stream.ts";
-import { serveHook } from "./hook.ts";
 import { serveLedgerStream } from "./ledger-stream.ts";
 import type { LocalCallers } from "./local-caller.ts";
 import type { LocalApp } from "./local-socket.ts";
@@ -106,7 +105,6 @@ export function createApi(deps: ApiDependencies): Api {
         answer(exchange.response, { ok: true, result: { ready: true } }, exchange.id);
       },
       metrics: metricsService(deps.metrics),
-      hook: (exchange) => serveHook(deps, exchange),
       upload: (exchange) => serveUpload(deps.files, clock, exchange),
       blob: (exchange) => serveBlob(deps.files, exchange),
       ledgerStream: (exchange) => serveLedgerStream(hub, exchange, isAllowed(exchange)),

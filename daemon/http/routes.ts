@@ -23,7 +23,6 @@ export interface SpecialServices {
   ledgerStream: (exchange: Exchange) => void;
   globalStream: (exchange: Exchange) => Promise<void>;
   webSocketByPlainGet: (exchange: Exchange) => void;
-  hook: (exchange: Exchange) => Promise<void>;
   activityStream: (exchange: Exchange) => void;
 }
 
@@ -33,8 +32,6 @@ export function specialRoutes(services: SpecialServices): Route[] {
     { method: "GET", path: "/health", open: true, serve: services.health },
     { method: "GET", path: "/ready", open: true, serve: services.ready },
     { method: "GET", path: "/metrics", serve: services.metrics },
-    // Authenticates by itself: a launch token and nothing else.
-    { method: "POST", path: "/hook", open: true, serve: services.hook },
     { method: "POST", path: `${group}/uploads`, serve: services.upload },
     { method: "GET", path: `${group}/blobs/{sha256}`, serve: services.blob },
     { method: "GET", path: `${group}/ledger/stream`, serve: services.ledgerStream },

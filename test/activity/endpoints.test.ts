@@ -6,7 +6,7 @@ import type { Launch } from "../../daemon/activity/launches.ts";
 import { RuntimeActivityEvent } from "../../shared/activity/event.ts";
 import { type Setting as HttpSetting, openSetting as openHttp, until } from "../http/setting.ts";
 import { verifies } from "../requirements.ts";
-import { TOKEN, verifier } from "./served.ts";
+import { verifier } from "./served.ts";
 import { claude, codex, openSetting, type Payload, type Setting } from "./setting.ts";
 
 const EVENT = "event: runtime-activity\ndata: ";
@@ -258,19 +258,6 @@ describe("runtime activity over HTTP", () => {
     )!.id;
     await http.tokens.revoke(id);
     await until(() => client.isEnded(), "the stream to end");
-  });
-
-  it("takes hooks that a runtime posts by itself, with the launch token alone, and answers nothing", async () => {
-    verifies("HOOK-009");
-    const bearer = { authorization: `Bearer ${TOKEN}` };
-    const accepted = await http.send("POST", "/hook", { headers: bearer, body: start() });
-    assert.deepEqual([accepted.status, accepted.text], [204, ""]);
-    await setting.activity.settled();
-    assert.equal(setting.snapshot().length, 1);
-    const discarded = await http.send("POST", "/hook", { headers: bearer, body: { hook_event_name: "x" } });
-    assert.deepEqual([discarded.status, discarded.text], [204, ""]);
-    for (const headers of [{}, admin, { authorization: `Bearer ${"x".repeat(43)}` }])
-      assert.equal((await http.send("POST", "/hook", { headers, body: start() })).status, 401);
   });
 
   it("keeps no prompt, input, output or notification text: not in the Home, the log or any answer", async () => {
