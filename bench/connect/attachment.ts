@@ -8,7 +8,7 @@ import { scratchPath } from "../folder.ts";
 import { type Instance, Receipts, startStar, stopAll, until } from "./direct.ts";
 import { Copy } from "./tcp-copy.ts";
 
-const DELIVERED = "10 MiB attachment delivered";
+const DELIVERED = "10 MiB attachment, accepted to delivered";
 const STALL = "10 MiB attachment, longest stall of an event loop";
 const BYTES = LIMITS.connect.blobBytes;
 const HEARTBEAT = join(import.meta.dirname, "heartbeat.mjs");
@@ -49,7 +49,6 @@ export const attachment: Measurement = {
     const ours = async (): Promise<number> => {
       const path = file();
       await Promise.all([center, peer].map((one) => stall(one, prefix)));
-      const begin = performance.now();
       const { source_event } = await center.daemon.client.result("connect_send_files", {
         group_id: center.group_id,
         instance_id: peer.instance_id,
@@ -59,7 +58,8 @@ export const attachment: Measurement = {
         to: ["agent"],
         paths: [path],
       });
-      const took = (await receipts.seen(source_event.id)) - begin;
+      const accepted = performance.now();
+      const took = (await receipts.seen(source_event.id)) - accepted;
       stalls.push(...(await Promise.all([center, peer].map((one) => stall(one, prefix)))));
       return took;
     };
