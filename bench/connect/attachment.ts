@@ -11,7 +11,7 @@ import { Copy } from "./tcp-copy.ts";
 const DELIVERED = "10 MiB attachment, accepted to delivered";
 const STALL = "10 MiB attachment, longest stall of an event loop";
 const BYTES = LIMITS.connect.blobBytes;
-const HEARTBEAT = join(import.meta.dirname, "heartbeat.mjs");
+const HEARTBEAT = join(import.meta.dirname, "..", "bare", "heartbeat.mjs");
 
 /** Longest pause of a daemon's event loop since this was asked last, in ms. */
 async function stall({ daemon }: Instance, prefix: string): Promise<number> {
