@@ -94,6 +94,8 @@ export class SimulatedDaemon {
   slowSyncs = 0.02;
   /** How often a request comes late, and again. */
   copies = 0;
+  /** Called once, when a request was answered and nobody has heard the answer. */
+  ambush: (() => void) | null = null;
   runs = 0;
   readonly log: string[] = [];
 
@@ -248,7 +250,11 @@ export class SimulatedDaemon {
           if (this.#chance.happens(0.7)) void again();
           if (this.#chance.happens(0.7)) await later();
         }
-        return receiver.receive(request, arrival);
+        const answer = await receiver.receive(request, arrival);
+        const { ambush } = this;
+        this.ambush = null;
+        ambush?.();
+        return answer;
       },
     };
   }

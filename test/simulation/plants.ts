@@ -2,7 +2,7 @@
 
 import { Outbox } from "../../daemon/connect/outbox.ts";
 import { PeerSender } from "../../daemon/connect/peer-sender.ts";
-import { DirectChannel } from "../../daemon/direct/channel.ts";
+import { Scheduler } from "../../daemon/connect/scheduler.ts";
 import { Ledger } from "../../daemon/ledger/ledger.ts";
 import type { Files } from "../../daemon/platform/files.ts";
 import { without } from "./crash.ts";
@@ -79,15 +79,19 @@ export const FAULTS: readonly Fault[] = [
       ),
   },
   {
-    what: "a request without a deadline",
-    plant: () =>
-      replaced(
-        DirectChannel.prototype,
-        "request",
+    what: "a scheduler that falls asleep",
+    plant() {
+      const wakes = new WeakMap<Scheduler, number>();
+      return replaced(
+        Scheduler.prototype,
+        "wake",
         (own) =>
-          function (this: DirectChannel, request, _deadline, signal) {
-            return own.call(this, request, Number.MAX_SAFE_INTEGER, signal);
+          function (this: Scheduler) {
+            const count = (wakes.get(this) ?? 0) + 1;
+            wakes.set(this, count);
+            if (count < 100) own.call(this);
           },
-      ),
+      );
+    },
   },
 ];

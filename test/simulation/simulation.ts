@@ -61,7 +61,7 @@ async function run(seed: number, world: World, plants: Plants): Promise<Report> 
 
   const begun = people.begin();
   await settle(world, begun);
-  const end = world.time + chance.between(5, 40) * MINUTE;
+  const end = world.time + (chance.happens(0.7) ? chance.between(2, 10) : chance.between(15, 40)) * MINUTE;
   people.start(end);
   trouble.start(end);
   await world.run(end, () => oracle.violations.length > 0);

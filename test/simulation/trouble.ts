@@ -17,6 +17,7 @@ const TROUBLES = {
   kill: 3,
   power: 3,
   cut: 3,
+  ambush: 2,
   swallow: 1,
   stop: 1,
   full: 1,
@@ -102,7 +103,14 @@ export class Trouble {
       case "stop":
         return void this.#stop(daemon);
       case "cut":
-        return this.#cut();
+        return this.#cut(daemon, this.#chance.duration(SECOND, 20 * MINUTE));
+      case "ambush":
+        daemon.ambush = () => {
+          if (this.#isOver) return;
+          if (this.#chance.happens(0.5)) this.#cut(daemon, this.#chance.between(1, 20) * MINUTE);
+          else this.#endRun(daemon, this.#chance.one(["killed", "power"]));
+        };
+        return;
       case "swallow": {
         const machines = this.#network.swallow();
         if (machines === null) return;
@@ -122,11 +130,16 @@ export class Trouble {
         );
       case "failing":
         daemon.diskFailures = this.#chance.one([0.001, 0.01, 0.1]);
-        return this.#for(5 * MINUTE, `the disk of ${name} fails now and then`, [name], () => {
-          daemon.diskFailures = 0;
-          // What failed once isn't trusted until a restart.
-          void this.#stop(daemon);
-        });
+        return this.#for(
+          this.#chance.duration(SECOND, 5 * MINUTE),
+          `the disk of ${name} fails now and then`,
+          [name],
+          () => {
+            daemon.diskFailures = 0;
+            // What failed once isn't trusted until a restart.
+            void this.#stop(daemon);
+          },
+        );
       case "jump":
         return this.#jump(daemon);
       case "corrupt":
@@ -143,7 +156,12 @@ export class Trouble {
       }
       case "slowDisk":
         daemon.slowSyncs = this.#chance.fraction();
-        return this.#for(5 * MINUTE, `the disk of ${name} is slow`, [name], () => (daemon.slowSyncs = 0.02));
+        return this.#for(
+          this.#chance.duration(SECOND, 5 * MINUTE),
+          `the disk of ${name} is slow`,
+          [name],
+          () => (daemon.slowSyncs = 0.02),
+        );
       case "copies":
         daemon.copies = this.#chance.fraction();
         return this.#for(
@@ -156,7 +174,7 @@ export class Trouble {
   }
 
   /** Something lasts; troubles these machines or ways meanwhile. */
-  #for(most: number, what: string, ill: string[], stop: () => void = () => {}): void {
+  #for(milliseconds: number, what: string, ill: string[], stop: () => void = () => {}): void {
     this.#world.tell(what);
     const well = this.#health.begin(...ill);
     const end = (): void => {
@@ -166,7 +184,7 @@ export class Trouble {
       well();
     };
     this.#ends.add(end);
-    this.#world.after(this.#chance.duration(SECOND, most), end);
+    this.#world.after(milliseconds, end);
   }
 
   /** Now, or at one of the next changes of its disk. */
@@ -219,12 +237,11 @@ export class Trouble {
     await this.#start(daemon);
   }
 
-  #cut(): void {
-    const { name: one } = this.#chance.one(this.#daemons);
+  #cut({ name: one }: SimulatedDaemon, milliseconds: number): void {
     const { name: other } = this.#chance.one(this.#daemons.filter(({ name }) => name !== one));
     if (this.#network.areApart(one, other)) return;
     this.#network.cut(one, other);
-    this.#for(20 * MINUTE, `${one} and ${other} don't reach each other`, [wayOf(one, other)], () =>
+    this.#for(milliseconds, `${one} and ${other} don't reach each other`, [wayOf(one, other)], () =>
       this.#network.heal(one, other),
     );
   }
@@ -233,9 +250,14 @@ export class Trouble {
   #jump(daemon: SimulatedDaemon): void {
     const by = this.#chance.duration(SECOND, 2 * 24 * 60 * MINUTE) * this.#chance.one([-1, 1]);
     daemon.wall.offset += by;
-    this.#for(20 * MINUTE, `the clock of ${daemon.name} is wrong by ${by / 1000} s`, [daemon.name], () => {
-      daemon.wall.offset -= by;
-    });
+    this.#for(
+      this.#chance.duration(SECOND, 20 * MINUTE),
+      `the clock of ${daemon.name} is wrong by ${by / 1000} s`,
+      [daemon.name],
+      () => {
+        daemon.wall.offset -= by;
+      },
+    );
   }
 
   /** One of the records on the disk of a daemon that doesn't run can't be read any more. */
