@@ -316,7 +316,8 @@ export class Outbox {
         work.kind === "cancel" ? milliseconds(work.data.original_deliver_before) : null,
       blobBytes: blobBytesOf(work),
       client: key === null ? null : { key, sha256: String(source_event.data.client_sha256) },
-      leftOver: progress.needs_receipt,
+      // A cancellation doesn't note that it goes out, so any that an earlier run left may have.
+      leftOver: progress.needs_receipt || (work.kind === "cancel" && !isCharged),
       progress,
     };
     this.#sequence += 1;

@@ -245,7 +245,7 @@ export class OutboxWorker {
     // What an earlier run sent may be as young as this run.
     const last = known ?? (entry.leftOver ? this.#startedAt : Number.NEGATIVE_INFINITY);
     const wait = last + LIMITS.connect.postEscapesSeconds * 1000 - now;
-    if (wait <= 0 || entry.kind === "cancel") {
+    if (wait <= 0) {
       return this.#end(task, { status: "failed", remote_event_id: null, error: errorOf(answer) });
     }
     return { kind: "job", seconds: wait / 1000, error: errorOf(answer) };

@@ -138,8 +138,8 @@ export class Listener {
         link.close();
         return;
       }
-      // Turned off meanwhile.
-      if (!this.#guests.has(incoming) || !link.isOpen) return end();
+      // Turned off meanwhile, or revoked: its change of state found no channel to end.
+      if (!link.isOpen || !reception.isApproved(relation.id)) return end();
       report(relation.id, null);
       this.#received.add(relation.id);
       if (!channels.take(relation.id, relation.remote.instance_id, link)) end();

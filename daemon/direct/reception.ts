@@ -68,6 +68,12 @@ export class Reception {
     return { answer: now.state, relation: now };
   }
 
+  /** Whether a connection is approved now; it may have ended since its hello was judged. */
+  isApproved(id: string): boolean {
+    const relation = this.#deps.relations.find(id);
+    return relation?.state === "active" && this.#deps.isCurrent(relation);
+  }
+
   #hasRival(relation: Relation, endpoint: DirectEndpoint): boolean {
     return this.#deps.relations.list.some(
       (one) => one !== relation && !isTerminal(one) && isPair(one, relation.local.group_id, endpoint),

@@ -5,7 +5,7 @@ import type { Caller } from "../../shared/operations/caller.ts";
 import type { ArgumentsOf } from "../../shared/operations/registry.ts";
 import { refusal, USER } from "../messaging/setting.ts";
 import { verifies } from "../requirements.ts";
-import { DOWN, MINUTE, Pair, rest, SECOND, type Side, signed, UP } from "./sending-setting.ts";
+import { DOWN, MINUTE, Pair, rest, SECOND, type Side, signed, UP, type Wire } from "./sending-setting.ts";
 
 const CANCELLED = "chat.reply_request.cancelled";
 
@@ -273,5 +273,35 @@ describe("answers and withdrawals between instances", () => {
     await pair.ended(here, 4);
     assert.equal(await state(second.sent.id), "failed");
     assert.equal((await here.delivery(second.sent.id))?.state, "sent");
+  });
+
+  it("is failed by a signed refusal only when no earlier, unanswered POST can be under way, over a restart too", async () => {
+    verifies("CAN-020");
+    const denied: Wire = (request) =>
+      signed(there.identity, request, {
+        ok: false,
+        error: { code: "connect_cancellation_denied", message: "It doesn't fit." },
+      });
+    for (const restarts of [false, true]) {
+      const { sent } = await delivered({ message_mode: "request_reply" });
+      const count = here.receipts().length;
+      let posts = 0;
+      here.transport.wire = (request, carry, to) => {
+        if (request.operation.op !== "cancel") return carry();
+        posts += 1;
+        return posts === 1 ? { kind: "uncertain", reason: "broke" } : denied(request, carry, to);
+      };
+      await cancel(here, sent.id);
+      await pair.eventually(() => posts === 1);
+      if (restarts) await here.restart();
+      await pair.eventually(() => posts === 2);
+      await rest();
+      const state = async () => (await here.home.status(here.group_id, sent.id)).connect_cancellation?.state;
+      assert.equal(await state(), "queued", "an earlier POST may still arrive");
+      await pair.pass(100 * SECOND, 5 * SECOND);
+      await pair.ended(here, count + 1);
+      assert.equal(await state(), "failed");
+      here.transport.wire = UP;
+    }
   });
 });

@@ -354,6 +354,47 @@ describe("a Direct listener", () => {
     await host.direct.configure(other, undefined, LISTENER);
   });
 
+  it("begins no channel for a connection that was revoked while its answer was on the way", async () => {
+    verifies("DRC-060");
+    await world.close();
+    world = new World();
+    const { host: inviting, joiner, id } = await world.joined();
+    await inviting.direct.configure(null, undefined, undefined);
+    const taken: (() => void)[] = [];
+    const { listen } = inviting.links;
+    inviting.links.listen = (at, accept, lost) =>
+      listen(
+        at,
+        (incoming) => {
+          const secure = async (): Promise<Link> => {
+            const link = await incoming.secure();
+            const send: Link["send"] = (bytes, sent) => link.send(bytes, () => taken.push(sent));
+            return {
+              peer_key: link.peer_key,
+              receive: link.receive.bind(link),
+              send,
+              close: () => link.close(),
+            };
+          };
+          accept({ address: incoming.address, destroy: () => incoming.destroy(), secure });
+        },
+        lost,
+      );
+    await inviting.direct.configure(LISTENER, undefined, undefined);
+    await inviting.direct.approve(GROUP, id);
+    world.clock.advance(5000);
+    await until("the host says that it is approved", () => taken.length === 1);
+    await inviting.direct.revoke(GROUP, id);
+    for (const sent of taken.splice(0)) sent();
+    await rest();
+    assert.equal(inviting.relation(id).online, false);
+    world.clock.advance(5000);
+    await until("the joiner is told", () => {
+      for (const sent of taken.splice(0)) sent();
+      return joiner.relation(id).state === "revoked";
+    });
+  });
+
   it("holds sixteen connections that haven't said an approved hello, four of an address, for ten seconds", async () => {
     verifies("LIM-056");
     await host.direct.configure(LISTENER, undefined, undefined);
