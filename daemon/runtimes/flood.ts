@@ -5,11 +5,11 @@
 import type { Clock, Timer } from "../platform/clock.ts";
 import { thinned } from "./thinning.ts";
 
-const MOMENT_MS = 50;
+const MOMENT_MS = 100;
 /** More within a moment is a flood. */
 const FLOOD_BYTES = 128 * 1024;
 /** A flood goes on when this much of it has come. */
-const GATHERED_BYTES = 4 * 1024 * 1024;
+const GATHERED_BYTES = 8 * 1024 * 1024;
 
 export class Flood {
   readonly #clock: Pick<Clock, "monotonic" | "after">;
