@@ -95,6 +95,8 @@ export class Prompter {
     this.#again = true;
     this.#work ??= this.#loop().finally(() => {
       this.#work = null;
+      // Somebody came between the last look and now.
+      if (this.#again) this.consider();
     });
   }
 
@@ -206,6 +208,8 @@ export class Prompter {
       timer: this.#watch(evidenceSeconds * 1000),
     };
     this.#outstanding = outstanding;
+    // A proof from now on is one of this attempt.
+    for (const id of ids) this.#unconfirmed.delete(id);
     if (entry.evidence === "none" || !launch.has_hooks) {
       await this.#settle(outstanding, ids, "ambiguous", "no_proof_possible");
     }

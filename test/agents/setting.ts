@@ -256,8 +256,19 @@ trust_level = "trusted"
     return JSON.stringify({ actor_id, ...(await this.presence(actor_id)), told, asked }, null, 1);
   }
 
-  /** What the ledger says the Actor did since an event. */
+  /** What the ledger says the Actor did since an event, once it says that it is idle. */
   async statesSince(event_id: string, actor_id: string): Promise<string[]> {
+    return until(
+      `${actor_id} is noted as idle`,
+      async () => {
+        const states = await this.#notedSince(event_id, actor_id);
+        return states.at(-1) === "idle" ? states : null;
+      },
+      PATIENCE,
+    );
+  }
+
+  async #notedSince(event_id: string, actor_id: string): Promise<string[]> {
     const events = await this.events();
     return events
       .slice(events.findIndex(({ id }) => id === event_id) + 1)

@@ -5,6 +5,7 @@ import type { ActorActivity } from "../../shared/events.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { until } from "../withstand/daemon-process.ts";
 import { PATIENCE, Setting } from "./setting.ts";
+import { TerminalClient } from "./terminal-client.ts";
 
 describe("prompting a process in a terminal", function () {
   this.timeout(3 * PATIENCE);
@@ -103,11 +104,53 @@ describe("prompting a process in a terminal", function () {
     writeFileSync(`${setting.log("queues")}.done`, "");
     await until("it takes it", () => setting.prompts("queues").length === 2, PATIENCE);
     await setting.becomes("queues", "idle");
-    const states = (await setting.events("actor.activity"))
-      .flatMap(({ data }) => (data as unknown as ActorActivity).actors)
-      .filter(({ id }) => id === "queues")
-      .map(({ effective_working_state }) => effective_working_state);
-    assert.deepEqual(states.slice(states.indexOf("working")), ["working", "idle"]);
+    const states = async () => {
+      const all = (await setting.events("actor.activity"))
+        .flatMap(({ data }) => (data as unknown as ActorActivity).actors)
+        .filter(({ id }) => id === "queues")
+        .map(({ effective_working_state }) => effective_working_state);
+      return all.slice(all.indexOf("working"));
+    };
+    await until("it is noted", async () => (await states()).at(-1) === "idle", PATIENCE);
+    assert.deepEqual(await states(), ["working", "idle"]);
+  });
+
+  it("takes Esc in the terminal for an interrupt, but not one inside a paste", async () => {
+    await setting.add("stopped");
+    await setting.startActor("stopped");
+    const { id } = await setting.send("WORK for ever", ["stopped"]);
+    await setting.reaches(id, "stopped", "accepted");
+    await setting.becomes("stopped", "working");
+    const { token } = await setting.client.result("access_token_create", { name: "keys" });
+    const origin = setting.daemon.webOrigin!.replace("http", "ws");
+    const url = `${origin}/api/v1/groups/${setting.group_id}/actors/stopped/term`;
+    const terminal = await new TerminalClient(url, { authorization: `Bearer ${token}` }).opened();
+    terminal.send({ type: "take" });
+    await terminal.message("writer", ({ writer }) => writer === "you");
+    terminal.send({ type: "input", data: "\u001b[200~\u001b\u0003\u001b[201~" });
+    await until("it was typed", () =>
+      setting.notes("stopped").some(({ bytes }) => bytes?.includes("\u0003")),
+    );
+    assert.equal((await setting.presence("stopped")).state, "working");
+    terminal.send({ type: "input", data: "\u001b" });
+    await setting.becomes("stopped", "idle");
+    assert.match((await setting.presence("stopped")).reason, /interrupted/);
+    terminal.close();
+  });
+
+  it("keeps a message back while the agent asks its person for permission", async () => {
+    await setting.add("asks");
+    await setting.startActor("asks");
+    const first = await setting.send("use the TOOL and WAIT", ["asks"]);
+    await setting.reaches(first.id, "asks", "accepted");
+    await setting.becomes("asks", "waiting");
+    const second = await setting.send("not now", ["asks"]);
+    await until("it says why", async () =>
+      (await setting.status(second.id, "asks")).reason.includes("waits for a person"),
+    );
+    assert.equal(setting.prompts("asks").length, 1);
+    writeFileSync(`${setting.log("asks")}.tool`, "");
+    await setting.reaches(second.id, "asks", "accepted");
   });
 
   it("lets no text out of its paste, and none pass for an envelope", async () => {
