@@ -350,7 +350,13 @@ describe("Workbench: connections between instances", function () {
     }
     await here.locator(".connections-state", { hasText: "online" }).waitFor();
     const { listener } = await office.owner.result("connect_direct_status", {});
-    await office.owner.result("connect_direct_configure", { listener: null });
+    await openConnections(here);
+    await press(here, "Turn off");
+    await dialog(here).locator(".destroy", { hasText: "of all its Groups" }).waitFor();
+    await clean(here, "turning the listener off");
+    await dialog(here).locator(".danger-button", { hasText: "Turn it off" }).click();
+    await dialog(here).locator(".section-head vscode-button", { hasText: "Turn on" }).waitFor();
+    await close(here);
     await there.locator(".connections-state", { hasText: "offline" }).waitFor();
     await office.owner.result("connect_direct_configure", { listener });
     await there.locator(".connections-state", { hasText: "online" }).waitFor();

@@ -26,6 +26,9 @@ import {
 } from "./listener-form.ts";
 import { follow } from "./view.ts";
 
+/** No connection's id. */
+const LISTENER = "listener";
+
 /** How often is looked while the dialog is open. */
 const EVERY_MS = 1500;
 
@@ -60,7 +63,7 @@ class ConnectionsDialog extends DialogView {
   /** The invitation's text, which is a secret and is kept nowhere else. */
   declare made: string | null;
   declare pasted: string;
-  /** The connection whose end is asked about. */
+  /** The connection whose end is asked about, or the listener. */
   declare ending: string | null;
   #connections!: DirectConnections;
 
@@ -158,12 +161,26 @@ class ConnectionsDialog extends DialogView {
       <section class="dialog-section">
         <div class="section-head"><h3>Listener of this instance</h3>
           <span class="buttons">
-            ${status.listener === null ? nothing : button({ label: "Turn off", disabled: this.busy, title: "Ends every channel that others dialled; own joins go on", onClick: () => void this.#turnOff() })}
+            ${status.listener === null ? nothing : button({ label: "Turn off…", disabled: this.busy, onClick: () => this.#ask(LISTENER) })}
             ${button({ label: status.listener === null ? "Turn on…" : "Change…", onClick: () => this.#openListener(false) })}
           </span>
         </div>
-        ${listenerFacts(status)}
+        ${listenerFacts(status)} ${this.ending === LISTENER ? this.#turningOff() : nothing}
       </section>`;
+  }
+
+  #turningOff() {
+    return html`<div class="destroy" role="group" aria-label="Turn the listener off">
+      <p>${icon("warning")} <span>Every connection that others dial to this instance goes offline, of all its Groups; they stay approved and come back when it listens again. Invitations that are out can’t be used meanwhile. What this instance dials itself goes on.</span></p>
+      <div class="buttons">
+        ${button({ label: "Keep it on", onClick: () => this.#ask(null) })}
+        <button type="button" class="danger-button" ?disabled=${this.busy} @click=${() => void this.#turnOff()}>Turn it off</button>
+      </div>
+    </div>`;
+  }
+
+  #ask(ending: string | null): void {
+    this.ending = ending;
   }
 
   #card(relation: DirectRelation) {
@@ -171,9 +188,7 @@ class ConnectionsDialog extends DialogView {
       busy: this.busy,
       ending: this.ending === relation.id,
       approve: () => void this.#change("connect_direct_approve", relation.id, "Approved"),
-      ask: (ending) => {
-        this.ending = ending ? relation.id : null;
-      },
+      ask: (ending) => this.#ask(ending ? relation.id : null),
       end: ({ operation }) => void this.#change(operation, relation.id, "Done"),
     });
   }
@@ -305,9 +320,10 @@ class ConnectionsDialog extends DialogView {
 
   async #turnOff(): Promise<void> {
     const { listener } = this.#connections.status!;
-    await this.#do(() =>
+    const done = await this.#do(() =>
       this.host.call("connect_direct_configure", { listener: null, expected_listener: listener }),
     );
+    if (done) this.ending = null;
   }
 
   async #take(): Promise<void> {
