@@ -28,7 +28,6 @@ export const backlog: Measurement = {
         return (performance.now() - begin) / 1000;
       },
     };
-    if (!short) await interleave(1, sides);
     const times = await interleave(short ? 1 : 3, sides);
     receipts.close();
     await stopAll([center, ...around]);
