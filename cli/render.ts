@@ -22,6 +22,22 @@ export function bytes(count: number): string {
   return `${(count / 1024 / 1024).toFixed(1)} MiB`;
 }
 
+/** How a message to another instance fares. */
+export const DELIVERY_WORDS = {
+  queued: "Kept for the other instance, on its way",
+  sent: "Received by the other Group",
+  failed: "Not delivered",
+  unconfirmed: "Perhaps delivered, not confirmed",
+};
+
+/** The same of a reply request's withdrawal. */
+export const WITHDRAWAL_WORDS = {
+  queued: "Withdrawn here; on its way to the other instance",
+  sent: "Withdrawn in both Groups",
+  failed: "Withdrawn here; the other instance refused it",
+  unconfirmed: "Withdrawn here; not confirmed by the other instance",
+};
+
 const MODES: Readonly<Record<string, string>> = { send: "", mail: "mail", request_reply: "wants a reply" };
 
 interface MessageData {

@@ -4,7 +4,7 @@ import type { LedgerEvent } from "../../shared/events.ts";
 import type { MessageStatus } from "../../shared/operations/messages.ts";
 import type { CommandContext } from "../context.ts";
 import { oneLine } from "../output.ts";
-import { counted, moment, printEvent } from "../render.ts";
+import { counted, DELIVERY_WORDS, moment, printEvent, WITHDRAWAL_WORDS } from "../render.ts";
 
 const DEFAULT_LINES = 10;
 /** What people look for in a ledger; `--all` shows the bookkeeping as well. */
@@ -66,8 +66,10 @@ export async function search(context: CommandContext): Promise<number> {
   });
 }
 
-/** One row per recipient: whether it was handed over, read and answered. */
+/** How a message to another instance fares, and its withdrawal; then one row per recipient: whether it was handed over, read and answered. */
 function printStatus(context: CommandContext, status: MessageStatus | undefined): void {
+  printWay(context, status?.connect_delivery, DELIVERY_WORDS);
+  printWay(context, status?.connect_cancellation, WITHDRAWAL_WORDS);
   const states = new Map<string, string[]>();
   const add = (recipient: string, state: string) =>
     states.set(recipient, [...(states.get(recipient) ?? []), state]);
@@ -82,6 +84,16 @@ function printStatus(context: CommandContext, status: MessageStatus | undefined)
     add(recipient, `reply ${state}`);
   const rows = [...states].map(([recipient, told]) => [oneLine(recipient), told.join(", ")]);
   if (rows.length > 0) context.out.table(["RECIPIENT", "STATE"], rows);
+}
+
+function printWay(
+  { out }: CommandContext,
+  way: MessageStatus["connect_delivery"] | undefined,
+  words: Readonly<Record<NonNullable<MessageStatus["connect_delivery"]>["state"], string>>,
+): void {
+  if (!way) return;
+  const why = way.error === undefined ? "" : `: ${oneLine(way.error.message)}`;
+  out.line(`${words[way.state]}${why}`);
 }
 
 export async function show(context: CommandContext): Promise<number> {

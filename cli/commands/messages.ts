@@ -9,7 +9,7 @@ import type { InputOf } from "../../shared/operations/registry.ts";
 import type { CommandContext } from "../context.ts";
 import { readInput } from "../input.ts";
 import { oneLine, plain } from "../output.ts";
-import { bytes } from "../render.ts";
+import { bytes, DELIVERY_WORDS } from "../render.ts";
 
 /** A message's text: the argument, or standard input for `-` without its last line feed. */
 async function textOf(argument: string): Promise<string> {
@@ -33,15 +33,13 @@ function printSent(
   { event, duplicate }: { event: LedgerEvent; duplicate: boolean },
 ): void {
   const to = addressOf(partiesOf(event, oneLine));
+  // What goes to another instance is accepted here, and hasn't arrived.
+  if (typeof event.data["dst_instance_id"] === "string") {
+    context.out.line(`${duplicate ? "Accepted before" : "Accepted"} for ${to}: ${event.id}`);
+    return;
+  }
   context.out.line(`${duplicate ? "Sent before" : "Sent"} to ${to}: ${event.id}`);
 }
-
-const DELIVERY_WORDS = {
-  queued: "Kept for the other instance, on its way",
-  sent: "Received by the other Group",
-  failed: "Not delivered",
-  unconfirmed: "Perhaps delivered, not confirmed",
-};
 
 /** What isn't a whole address is the daemon's to refuse: it never becomes a local message. */
 function remoteAddress(context: CommandContext): { instance_id: string; target_group_id: string } | null {

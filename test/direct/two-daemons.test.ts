@@ -74,6 +74,9 @@ describe("two daemons with a Direct connection", function () {
     const answer = (await joiner.messages()).find((one) => one.id === back.remote_event_id);
     assert.equal(answer?.data["text"], "Hello back");
     assert.equal(answer?.data["reply_to"], there.source_event.id);
+    // Accepted isn't sent, and the words don't say so.
+    const thanks = await run(["reply", answer?.id ?? "", "Thanks"], { home: joiner.daemon.home });
+    assert.match(thanks.out, /^Accepted for lead · Host at .+: [0-9a-f]{32}\n$/u);
   });
 
   it("keep a message for a peer that is offline, and deliver it once when it is back", async () => {
@@ -82,8 +85,11 @@ describe("two daemons with a Direct connection", function () {
     await joiner.sees("offline", id, (relation) => !relation.online && relation.error !== null);
     const { source_event } = await joiner.send(host, "offline", "While you were away");
     assert.equal((await joiner.delivery(source_event.id))?.state, "queued");
+    const shown = async () => (await run(["show", source_event.id], { home: joiner.daemon.home })).out;
+    assert.match(await shown(), /Kept for the other instance, on its way/u);
     await host.daemon.start();
     assert.equal((await joiner.delivered(source_event.id)).state, "sent");
+    assert.match(await shown(), /Received by the other Group/u);
     const texts = (await host.messages()).map((event) => event.data["text"]);
     assert.equal(texts.filter((text) => text === "While you were away").length, 1);
   });
