@@ -37,7 +37,7 @@ export const idle: Measurement = {
     const bare = start(process.execPath, [join(import.meta.dirname, "bare", "endpoint.mjs"), socket]);
     await listening(bare, socket);
     // What follows a start (code loaded, garbage collected, a connection closed) is over then.
-    await pause(short ? 2 : 15);
+    await pause(short ? 2 : 40);
 
     const seconds = short ? 3 : 60;
     const before = { ours: waits(daemon.pid), theirs: waits(bare.pid!) };
