@@ -48,6 +48,7 @@ export class BrowserSessions {
   readonly #deps: SessionDependencies;
   readonly #byDigest = new Map<string, Session>();
   #document: JsonDocument<z.infer<typeof Document>> | null;
+  #saved: Promise<unknown> = Promise.resolve();
 
   private constructor(deps: SessionDependencies, document: JsonDocument<z.infer<typeof Document>> | null) {
     this.#deps = deps;
@@ -153,10 +154,15 @@ export class BrowserSessions {
     }
   }
 
-  async #save(): Promise<void> {
-    const value = (): z.infer<typeof Document> => ({ v: 1, sessions: [...this.#byDigest.values()] });
-    if (this.#document === null) this.#document = await JsonDocument.create(options(this.#deps), value());
-    else await this.#document.update(value);
+  /** One after the other: the first makes the file. */
+  #save(): Promise<void> {
+    const turn = this.#saved.then(async () => {
+      const value = (): z.infer<typeof Document> => ({ v: 1, sessions: [...this.#byDigest.values()] });
+      if (this.#document === null) this.#document = await JsonDocument.create(options(this.#deps), value());
+      else await this.#document.update(value);
+    });
+    this.#saved = turn.catch(() => undefined);
+    return turn;
   }
 }
 

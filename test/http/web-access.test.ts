@@ -180,6 +180,19 @@ describe("access over the Web listener", () => {
     assert.equal(await read(byToken), 200);
   });
 
+  it("lets in all who redeem their links at the same moment, for as long as a session lasts", async () => {
+    const codes = Array.from({ length: LIMITS.loginLink.live }, () => setting.links.create());
+    const answers = await Promise.all(
+      codes.map((code) => setting.send("POST", SESSION, { body: { login_link_code: code } })),
+    );
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      codes.map(() => 200),
+    );
+    const kept = await setting.reopenSessions();
+    for (const answer of answers) assert.ok(kept.find(cookieOf(answer).split("=")[1]!), "it is on disk");
+  });
+
   it("keeps only the newest links, and no code in the log", async () => {
     const codes = Array.from({ length: LIMITS.loginLink.live + 1 }, () => setting.links.create());
     const statuses: number[] = [];
