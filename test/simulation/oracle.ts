@@ -241,8 +241,7 @@ export class Oracle {
     const what = `${short(id)} in ${group_id} on ${daemon.name}`;
     const delivery = this.deliveries.get(id);
     if (delivery === undefined) {
-      // Its source event may not be recorded yet, but its record is.
-      this.violate("nothing comes from nowhere", `${what} was never seen at its source`);
+      this.#fromNowhere(message, what);
       return;
     }
     if (delivery.admitted !== null) this.violate("never twice", `${what}, again as ${event.id}`);
@@ -265,13 +264,21 @@ export class Oracle {
     this.#world.tell(`${what} arrived`);
   }
 
+  /** A source Group that was deleted in the same moment can't be asked any more. */
+  #fromNowhere(work: Data, what: string): void {
+    const { instance_id, group_id } = work.source as GroupEnd;
+    const source = this.#daemons.find((one) => one.instance_id === instance_id);
+    if (source?.rooms?.registry.find(group_id) === undefined) return;
+    this.violate("nothing comes from nowhere", `${what} was never seen at its source`);
+  }
+
   #withdrawn({ daemon, group_id }: Watched, event: LedgerEvent, cancellation: Data): void {
     const id = uuidKey(String(cancellation.delivery_id));
     const original = uuidKey(String(cancellation.original_delivery_id));
     const delivery = this.deliveries.get(id);
     const what = `the withdrawal ${short(id)} of ${short(original)} in ${group_id} on ${daemon.name}`;
     if (delivery === undefined) {
-      this.violate("nothing comes from nowhere", `${what} was never seen at its source`);
+      this.#fromNowhere(cancellation, what);
       return;
     }
     if (delivery.admitted !== null) this.violate("never twice", what);

@@ -9,6 +9,8 @@ import { without } from "./crash.ts";
 
 interface Fault {
   what: string;
+  /** A seed that shows it, as things are now. */
+  seed: number;
   /** Puts it in; returns the way to take it out again. */
   plant?: () => () => void;
   files?: (files: Files) => Files;
@@ -46,15 +48,17 @@ function lyingAt(part: string): (files: Files) => Files {
 }
 
 export const FAULTS: readonly Fault[] = [
-  { what: "a receipt before the target's event is on disk", files: lyingAt("/ledger/") },
-  { what: "an acceptance before its record is on disk", files: lyingAt("/outbox/") },
-  { what: "directories that aren't synced", files: without("directories") },
+  { what: "a receipt before the target's event is on disk", seed: 6, files: lyingAt("/ledger/") },
+  { what: "an acceptance before its record is on disk", seed: 6, files: lyingAt("/outbox/") },
+  { what: "directories that aren't synced", seed: 6, files: without("directories") },
   {
     what: "a receiver that forgets what it has received",
+    seed: 1,
     plant: () => replaced(Ledger.prototype, "byKey", () => () => undefined),
   },
   {
     what: "a request that may have arrived taken for one that wasn't sent",
+    seed: 13,
     plant: () =>
       replaced(
         PeerSender.prototype,
@@ -68,6 +72,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     what: "progress that a restart forgets",
+    seed: 19,
     plant: () =>
       replaced(
         Outbox.prototype,
@@ -80,6 +85,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     what: "a scheduler that falls asleep",
+    seed: 1,
     plant() {
       const wakes = new WeakMap<Scheduler, number>();
       return replaced(

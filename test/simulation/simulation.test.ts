@@ -1,34 +1,48 @@
 /** Seeds of the simulation on every run of the tests; `npm run sim` does many more. */
 import assert from "node:assert/strict";
-import { without } from "./crash.ts";
+import { FAULTS } from "./plants.ts";
 import { type Options, type Report, simulate } from "./simulation.ts";
 
-/** The first of some seeds that breaks an invariant. */
-async function firstFailure(seeds: number, options: Options): Promise<Report | null> {
-  for (let seed = 1; seed <= seeds; seed += 1) {
+const SEEDS = 10;
+/** Seeds that are searched for a planted fault, should the one that showed it have become another story. */
+const SEARCHED = 80;
+/** A slow machine with much else to do. */
+const PATIENCE_MS = 300_000;
+
+/** The first seed that breaks an invariant. */
+async function firstFailure(from: number, seeds: number, options: Options = {}): Promise<Report | null> {
+  for (let seed = from; seed < from + seeds; seed += 1) {
     const report = await simulate(seed, options);
     if (report.violations.length > 0) return report;
   }
   return null;
 }
 
-describe("Simulation", () => {
-  it("keeps every promise, whatever happens, for 12 seeds", async function () {
-    this.timeout(120_000);
-    const failed = await firstFailure(12, {});
+describe("Simulation", function () {
+  this.timeout(PATIENCE_MS);
+
+  it(`keeps every promise, whatever happens, for ${SEEDS} seeds`, async () => {
+    const failed = await firstFailure(1, SEEDS);
     assert.equal(failed, null, failed?.story.join("\n"));
   });
 
-  it("is the same for the same seed, and another one for another", async function () {
-    this.timeout(120_000);
+  it("is the same for the same seed, and another one for another", async () => {
     const [one, again, other] = [await simulate(3), await simulate(3), await simulate(4)];
     assert.deepEqual(one, again);
     assert.notEqual(one.trace, other.trace);
   });
 
-  it("finds a disk that says that it has synced and hasn't", async function () {
-    this.timeout(120_000);
-    const failed = await firstFailure(30, { plants: { files: without("files") } });
-    assert.ok(failed !== null);
+  describe("finds", () => {
+    for (const { what, seed, files, plant } of FAULTS) {
+      it(what, async () => {
+        const remove = plant?.();
+        try {
+          const failed = await firstFailure(seed, SEARCHED, files === undefined ? {} : { plants: { files } });
+          assert.ok(failed !== null);
+        } finally {
+          remove?.();
+        }
+      });
+    }
   });
 });
