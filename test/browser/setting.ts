@@ -1,5 +1,6 @@
 /** A real browser on the real daemon: one Chromium per file of tests, a fresh profile per window, and nothing wrong in any of them. */
 import assert from "node:assert/strict";
+import { rmSync } from "node:fs";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { DaemonProcess, until } from "../withstand/daemon-process.ts";
 
@@ -133,6 +134,9 @@ export class Setting {
   async close(): Promise<void> {
     await Promise.all(this.#windows.map((window) => window.context.close()));
     await this.daemon.dispose();
+    // Folders of projects that tests make beside the Home.
+    for (const beside of ["project", "projects"])
+      rmSync(`${this.daemon.home}-${beside}`, { recursive: true, force: true });
   }
 }
 
