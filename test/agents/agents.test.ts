@@ -348,6 +348,8 @@ describe("real agents", function () {
       await agents.becomes(actor, "working");
     }
     const pids = ["lead", "helper"].map((actor) => agents.pid(actor));
+    // Held still, so that they prove nothing before the daemon ends.
+    for (const pid of pids) process.kill(pid, "SIGSTOP");
     const unproven = await agents.send("queued behind it", ["lead", "helper"]);
     for (const actor of ["lead", "helper"]) await agents.reaches(unproven, actor, "claimed");
     await web.daemon.kill();
