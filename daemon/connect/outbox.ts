@@ -20,6 +20,7 @@ import {
 } from "../home/durable.ts";
 import type { Files } from "../platform/files.ts";
 import { errorFields, type Log } from "../platform/log.ts";
+import { sha256Hex } from "./digests.ts";
 
 const SUFFIX = ".json";
 
@@ -359,8 +360,15 @@ export class Outbox {
   }
 }
 
+/** What would go out has to be what the source Group's ledger says: a record that was damaged in between is none. */
 function parse(bytes: Uint8Array): OutboxRecord {
-  return OutboxRecord.parse(JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)));
+  const record = OutboxRecord.parse(JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)));
+  const { work, source_event } = record;
+  const { connect_message_sha256, connect_cancel_sha256 } = source_event.data;
+  const told = work.kind === "message" ? connect_message_sha256 : connect_cancel_sha256;
+  if (typeof told === "string" && told !== sha256Hex(JSON.stringify(work.data)))
+    throw new Error("it isn't what its event says");
+  return record;
 }
 
 function blobBytesOf(work: OutboxWork): number {

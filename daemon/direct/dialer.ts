@@ -36,6 +36,10 @@ const HANDSHAKE_MS = LIMITS.direct.handshakeSeconds * 1000;
 /** What the other side may have sent before its "active" is on our disk: an approved peer's first requests. */
 const WAITING_BYTES = 2 * LIMITS.direct.frameBytes;
 
+/** A wrong secret, another's invitation, a Group that was replaced: the other side tells its own person, and nobody else (section 9). */
+const UNANSWERED =
+  "The other side ended the connection without an answer. If it goes on doing that, ask for a new invitation.";
+
 export class Dialer {
   readonly #deps: Dependencies;
   readonly #lines = new Map<string, Line>();
@@ -146,7 +150,10 @@ export class Dialer {
       link = new FramedLink(peer, clock, WAITING_BYTES);
       if (abort.signal.aborted) throw new Error("The attempt was given up.");
       await link.send({ id, secret, endpoint: endpointOf(relation) });
-      const answer = DirectState.safeParse(await link.first());
+      const said = await link.first().catch((cause: unknown) => {
+        throw new Error(UNANSWERED, { cause });
+      });
+      const answer = DirectState.safeParse(said);
       budget.cancel();
       if (!answer.success) throw new Error("The peer sent something that isn't an answer.");
       switch (answer.data) {

@@ -144,6 +144,12 @@ export class Relations {
   async join(invitation: DirectInvitation, local: DirectEndpoint): Promise<void> {
     const { id, host } = invitation;
     await this.#update((value) => {
+      if (host.instance_id === local.instance_id || host.public_key === local.public_key) {
+        throw new Refusal("direct_invitation_invalid", {
+          specifics: "The invitation is this instance's own.",
+          remedy: "Hand it to the other side, which joins with it.",
+        });
+      }
       const present = value.relations.find((relation) => relation.id === id);
       if (present !== undefined) {
         const isSame =
@@ -155,17 +161,16 @@ export class Relations {
         throw new Refusal("direct_invitation_used");
       }
       if (value.retired?.includes(id)) throw new Refusal("direct_invitation_used");
-      if (host.instance_id === local.instance_id || host.public_key === local.public_key) {
-        const specifics = "The invitation is this instance's own.";
-        throw new Refusal("direct_invitation_invalid", { specifics });
-      }
       if (this.#deps.clock.now() >= milliseconds(invitation.expires_at)) {
         throw new Refusal("direct_invitation_expired");
       }
       const rival = value.relations.find((one) => !isTerminal(one) && isPair(one, local.group_id, host));
       if (rival !== undefined) {
-        const specifics = "These two Groups have a Direct connection already.";
-        throw new Refusal("already_exists", { specifics, details: { id: rival.id } });
+        throw new Refusal("already_exists", {
+          specifics: "These two Groups have a Direct connection already.",
+          remedy: "Use that one, or revoke it before you connect them anew.",
+          details: { id: rival.id },
+        });
       }
       return add(value, {
         id,

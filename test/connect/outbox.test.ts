@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import type { SyncDone } from "../../daemon/platform/files.ts";
 import { RealFiles } from "../../daemon/platform/real-files.ts";
 import { LIMITS } from "../../shared/limits.ts";
+import type { OutboxRecord } from "../../shared/wire/outbox.ts";
 import { refusal } from "../messaging/setting.ts";
 import { verifies } from "../requirements.ts";
 import { DOWN, MINUTE, Pair, rest, SECOND, UP } from "./sending-setting.ts";
@@ -143,6 +144,32 @@ describe("the outbox", () => {
       .map((path) => basename(path))
       .sort();
     assert.equal(left.length, 6);
+  });
+
+  it("never sends what the source Group's ledger doesn't say: a record with another text counts as unreadable", async () => {
+    verifies("OUT-041");
+    const { here, there } = pair;
+    const { source_event } = await pair.send({ text: "as it was said" });
+    await pair.send({ text: "another one" });
+    await here.close();
+    for (const path of here.outboxFiles()) {
+      const record = JSON.parse(readFileSync(path, "utf8")) as OutboxRecord;
+      if (record.work.kind === "message" && record.work.data.text === "as it was said") {
+        record.work.data.text = "as nobody said it";
+        writeFileSync(path, JSON.stringify(record));
+      }
+    }
+    await here.open(here.home.root);
+    assert.equal(here.connect.outbox.unreadable.length, 1);
+    here.transport.wire = UP;
+    here.start();
+    await pair.ended(here, 1);
+    assert.deepEqual(
+      there.messages().map(({ data }) => data.text),
+      ["another one"],
+    );
+    assert.equal((await here.delivery(source_event.id))?.state, "unconfirmed");
+    assert.equal(here.outboxFiles().length, 1);
   });
 
   it("is gone for good when its Group is reset, and its receipt with it", async () => {

@@ -361,7 +361,7 @@ describe("a Direct listener", () => {
     const { host: inviting, joiner, id } = await world.joined();
     await inviting.direct.configure(null, undefined, undefined);
     const taken: (() => void)[] = [];
-    const { listen } = inviting.links;
+    const listen = inviting.links.listen.bind(inviting.links);
     inviting.links.listen = (at, accept, lost) =>
       listen(
         at,

@@ -68,6 +68,7 @@ describe("Direct relations", () => {
     const own = await host.direct.invite(GROUP, undefined);
     const clone = invitationText({ ...invitationOf(own), id: `direct-${"0".repeat(32)}` });
     await assert.rejects(host.direct.join(GROUP, clone), refuses("direct_invitation_invalid"));
+    await assert.rejects(host.direct.join(GROUP, own), refuses("direct_invitation_invalid"));
     const third = await world.instance("third");
     world.clock.advance(30 * MINUTE);
     await assert.rejects(third.direct.join(GROUP, own), refuses("direct_invitation_expired"));
@@ -121,6 +122,7 @@ describe("Direct relations", () => {
     const thief = await world.instance("thief", { from: "192.0.2.66" });
     await thief.direct.join(GROUP, invitation);
     await until("the thief was turned away", () => thief.relation(id).error !== null);
+    assert.match(thief.relation(id).error ?? "", /without an answer.*ask for a new invitation/u);
     assert.equal(thief.relation(id).state, "pending");
     assert.equal(host.relation(id).remote?.instance_id, joiner.identity.instance_id);
     assert.match(host.relation(id).error ?? "", /Another instance or Group/u);
