@@ -101,17 +101,20 @@ function checkTimes(room: GroupRoom, message: ConnectMessage, grant: Grant, now:
     const isOver = milliseconds(message.deliver_before) <= now;
     throw new PeerRefusal(isOver ? "connect_message_expired" : "connect_message_early");
   }
-  // A connection of two Groups is one of their generations and ends with a reset. Within an account nothing but the time tells what was
-  // meant for the Group before one, which isn't for it now (MSG-023). The reset took the memory of what had arrived, so this says nothing
+  // What was meant for the Group before isn't for it now (MSG-023). The reset took the memory of what had arrived, so this says nothing
   // final: who sent nothing yet is sure to have failed in the end, everybody else can't know.
-  const begun = grant.pair === null ? resetAt(room) : null;
+  const begun = resetAt(room, grant);
   if (begun !== null && milliseconds(message.created_at) <= begun + LIMITS.connect.skewSeconds * 1000) {
     throw new PeerRefusal("connect_peer_denied", "The Group was reset since the message was written.");
   }
 }
 
-/** When this generation of the Group began, if that was by a reset; every ledger begins with what began it. */
-export function resetAt({ ledger, group }: GroupRoom): number | null {
+/**
+ * When this generation of the Group began, if that was by a reset and something of before can still come: every ledger begins with what
+ * began it, and a connection of two Groups is one of their generations and ends with it.
+ */
+export function resetAt({ ledger, group }: GroupRoom, { pair }: Grant): number | null {
+  if (pair !== null) return null;
   if (ledger.count === 0) return Date.parse(group.record.updated_at);
   const first = ledger.read(0);
   return first.kind === "group.reset" ? Date.parse(first.ts) : null;

@@ -137,12 +137,12 @@ export class Receiver implements PeerReceiver {
   async #receipt(proof: ConnectPeerAuthorization, operation: OperationOf<"receipt">): Promise<unknown> {
     const { delivery_id, message_sha256, source_group_id, target_group_id } = operation;
     await this.#groups.settled(target_group_id);
-    this.#stillGranted(proof, operation);
+    const grant = this.#stillGranted(proof, operation);
     const room = this.#groups.read(target_group_id);
     const event = receivedMessage(room, proof.source_instance_id, delivery_id);
     if (event === null) {
       // A reset took the memory of what had arrived: nobody can say that it didn't (PEER-042).
-      const begun = resetAt(room);
+      const begun = resetAt(room, grant);
       const reach = (LIMITS.connect.deliverSeconds + LIMITS.connect.skewSeconds) * 1000;
       if (begun !== null && this.#deps.clock.now() <= begun + reach) {
         throw new PeerRefusal("connect_peer_denied", "The Group was reset a short while ago.");

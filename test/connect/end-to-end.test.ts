@@ -324,6 +324,11 @@ for (const way of ["account", "external", "direct"] as const satisfies Way[]) {
       }
       await ended(here, source_event.id);
       assert.equal((await here.delivery(source_event.id))?.state, "sent");
+      // Nor does it keep the other side from saying that something hasn't arrived.
+      losing(1, "request");
+      const { source_event: again } = await pair.send();
+      await ended(here, again.id, 2);
+      assert.equal((await here.delivery(again.id))?.state, "sent");
     });
   });
 }
