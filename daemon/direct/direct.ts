@@ -153,8 +153,9 @@ export class Direct {
     this.#status.refresh();
   }
 
-  /** What `connect_direct_status` answers. Opens, creates and starts nothing. */
+  /** What `connect_direct_status` answers. Opens, creates and starts nothing. Throws storage_failed when the relations can't be read. */
   status(group_id: string | undefined): ResultOf<"connect_direct_status"> {
+    this.#relations.checkReadable();
     const runtime = this.#status.value;
     return {
       listener: this.#relations.listener,

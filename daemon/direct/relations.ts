@@ -80,6 +80,15 @@ export class Relations {
     return this.#value.display_name;
   }
 
+  /** Throws storage_failed when the document can't be read: nobody is told that there are no connections then. */
+  checkReadable(): void {
+    if (this.problem === null) return;
+    throw new Refusal("storage_failed", {
+      specifics: `The Direct connections can't be read: ${this.problem}`,
+      remedy: "Then restart the daemon.",
+    });
+  }
+
   find(id: string): Relation | undefined {
     return this.list.find((relation) => relation.id === id);
   }
@@ -301,11 +310,7 @@ export class Relations {
   }
 
   async #apply(change: (value: Readonly<DirectDocument>) => DirectDocument): Promise<void> {
-    if (this.problem !== null) {
-      throw new Refusal("storage_failed", {
-        specifics: `The Direct connections can't be read: ${this.problem}`,
-      });
-    }
+    this.checkReadable();
     const before = this.#value;
     if (this.#document === null) {
       const value = change(before);

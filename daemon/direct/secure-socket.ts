@@ -195,7 +195,7 @@ class TlsSocket implements SecureSocket {
       this.#core.end();
       this.#hand();
     });
-    this.#socket.on("error", (error: Error) => this.#finish(error));
+    this.#socket.on("error", (error: Error) => this.#finish(broken(error)));
     this.#socket.on("close", () => {
       this.#core.end();
       this.#over = true;
@@ -384,5 +384,19 @@ class TlsSocket implements SecureSocket {
     this.#waitingBytes = 0;
     this.#disarm();
     this.#signal?.removeEventListener("abort", this.#abort);
+  }
+}
+
+/** What the system says of a socket, in words. */
+function broken(cause: Error): Error {
+  const code = "code" in cause ? String(cause.code) : "";
+  switch (code) {
+    case "ECONNRESET":
+    case "EPIPE":
+      return new Error("The other side broke the connection off.", { cause });
+    case "ETIMEDOUT":
+      return new Error("The other side doesn't answer any more.", { cause });
+    default:
+      return new Error(`The connection failed${code === "" ? "" : ` (${code})`}.`, { cause });
   }
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { directStateWords } from "../../shared/direct-words.ts";
 import { LIMITS } from "../../shared/limits.ts";
@@ -257,6 +257,20 @@ describe("Direct relations", () => {
     await host.direct.revoke(GROUP, id);
     await host.direct.remove(GROUP, id);
     assert.deepEqual(host.direct.status(GROUP).relations, []);
+  });
+
+  it("that can't be read are said to be so, never to be none, and stay as they are", async () => {
+    const { host, id } = await world.joined();
+    await host.direct.close();
+    const path = join(host.root, "direct_connections.json");
+    writeFileSync(path, '{"display_name":');
+    await host.open();
+    const told = (): unknown => host.direct.status(GROUP);
+    assert.throws(told, refuses("storage_failed"));
+    assert.throws(told, /can't be read.*restore it from a backup/u);
+    await assert.rejects(host.direct.invite(GROUP, undefined), refuses("storage_failed"));
+    await assert.rejects(host.direct.revoke(GROUP, id));
+    assert.equal(readFileSync(path, "utf8"), '{"display_name":');
   });
 
   it("pin the route of their pair, offline and revoked, until they are removed", async () => {

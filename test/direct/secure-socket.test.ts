@@ -247,6 +247,13 @@ describe("secure socket", () => {
     assert.equal(received.bytes.toString(), "begun");
   });
 
+  it("says in words that the system lost the connection", async () => {
+    const { answered, client } = await pair();
+    const received = new Received(answered);
+    client.raw.resetAndDestroy();
+    assert.equal((await received.ended)?.message, "The other side broke the connection off.");
+  });
+
   it("ends at once and in silence when destroyed", async () => {
     const { dialled, answered, client } = await pair();
     let said = 0;
