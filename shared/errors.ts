@@ -78,7 +78,8 @@ const entries = {
   },
   invalid_project_root: {
     status: 400,
-    sentence: "The path isn't an existing directory, or it lies in the Home, whose files belong to no project.",
+    sentence:
+      "The path isn't an existing directory, or it lies in the Home, whose files belong to no project.",
     remedy: "Name a project's directory that exists.",
   },
   invalid_import: {
