@@ -172,11 +172,24 @@ export class Outbox {
     return this.#enter(record, true);
   }
 
-  /** The whole record. Throws Node's errors, or what is wrong with the file. */
+  /**
+   * The whole record. Throws Node's errors. One that was damaged or taken away meanwhile is no work any more, as after a restart; it throws,
+   * too.
+   */
   read(entry: OutboxEntry): OutboxRecord {
-    const bytes = readWhole(this.#deps.files, this.#path(entry.peer, entry.delivery_id));
-    if (bytes === null) throw new Error("the outbox record is gone");
-    return parse(bytes);
+    const path = this.#path(entry.peer, entry.delivery_id);
+    const bytes = readWhole(this.#deps.files, path);
+    try {
+      if (bytes === null) throw new Error("the outbox record is gone");
+      return parse(bytes);
+    } catch (error) {
+      if (this.has(entry)) {
+        this.#deps.log.error("outbox_record", { delivery_id: entry.delivery_id, ...errorFields(error) });
+        this.#drop(entry);
+        if (bytes !== null) this.#setAside(entry.peer, path);
+      }
+      throw error;
+    }
   }
 
   /** Notes progress, durable when resolved; `record` is what `read` gave. Throws storage_full or storage_failed; the old progress counts then. */
@@ -221,6 +234,10 @@ export class Outbox {
       throw storageRefusal(error);
     }
     this.#loose.add(entry.peer);
+    this.#drop(entry);
+  }
+
+  #drop(entry: OutboxEntry): void {
     this.#entries.delete(uuidKey(entry.delivery_id));
     this.#bySource.delete(entry.source_event_id);
     if (entry.client !== null) this.#byClient.delete(`${entry.source.group_id} ${entry.client.key}`);
@@ -293,9 +310,14 @@ export class Outbox {
     } catch (error) {
       log.error("outbox_record", { path: name, ...errorFields(error) });
     }
+    this.#setAside(peer, path);
+    return null;
+  }
+
+  /** A file that is no record: it stays, and counts as a full message. */
+  #setAside(peer: string, path: string): void {
     this.#unreadable.push(path);
     this.#charge(peer, 1, LIMITS.connect.blobBytes);
-    return null;
   }
 
   #enter(record: OutboxRecord, isCharged = false): OutboxEntry {

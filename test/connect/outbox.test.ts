@@ -172,6 +172,24 @@ describe("the outbox", () => {
     assert.equal(here.outboxFiles().length, 1);
   });
 
+  it("doesn't call a record queued that was damaged or taken away while the daemon runs", async () => {
+    verifies("OUT-041");
+    const { here, there } = pair;
+    const damaged = await pair.send({ text: "damaged" });
+    const taken = await pair.send({ text: "taken" });
+    const pathOf = (delivery_id: string) => join(here.outboxPath, there.instance_id, `${delivery_id}.json`);
+    await pair.eventually(() => here.records().every(({ progress }) => progress.attempts > 0));
+    writeFileSync(pathOf(damaged.delivery_id), "{}");
+    rmSync(pathOf(taken.delivery_id));
+    here.transport.wire = UP;
+    await pair.eventually(() => here.connect.outbox.size === 0);
+    for (const { source_event } of [damaged, taken])
+      assert.equal((await here.delivery(source_event.id))?.state, "unconfirmed");
+    assert.deepEqual(here.connect.outbox.unreadable, [pathOf(damaged.delivery_id)]);
+    assert.equal(readFileSync(pathOf(damaged.delivery_id), "utf8"), "{}");
+    assert.deepEqual(there.messages(), []);
+  });
+
   it("is gone for good when its Group is reset, and its receipt with it", async () => {
     verifies("OUT-037");
     const { here } = pair;
