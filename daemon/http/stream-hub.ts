@@ -56,8 +56,9 @@ const GATHER_MS = 50;
 export class StreamHub {
   readonly #sources: StreamSources;
   readonly #clients = new Set<StreamClient>();
-  /** Told to go; whoever hasn't gone by the next heartbeat is cut off. */
-  readonly #leaving = new Set<StreamClient>();
+  /** Told to go since the last heartbeat, and before it: whoever hasn't gone after a whole one is cut off. */
+  #leaving = new Set<StreamClient>();
+  #overdue = new Set<StreamClient>();
   readonly #feeds = new Map<string, Feed>();
   readonly #changedGroups = new Set<string>();
   readonly #changedActors = new Set<string>();
@@ -91,7 +92,8 @@ export class StreamHub {
   remove(client: StreamClient): void {
     this.#clients.delete(client);
     this.#leaving.delete(client);
-    if (this.#clients.size + this.#leaving.size > 0) return;
+    this.#overdue.delete(client);
+    if (this.#isWatching) return;
     this.#heartbeat?.cancel();
     this.#heartbeat = null;
   }
@@ -161,15 +163,20 @@ export class StreamHub {
     feed.unfollow();
   }
 
+  get #isWatching(): boolean {
+    return this.#clients.size + this.#leaving.size + this.#overdue.size > 0;
+  }
+
   #arm(): void {
     this.#heartbeat = this.#sources.clock.after(
       LIMITS.stream.heartbeatSeconds * 1000,
       () => {
-        for (const client of this.#leaving) client.cut();
-        this.#leaving.clear();
+        for (const client of this.#overdue) client.cut();
+        this.#overdue = this.#leaving;
+        this.#leaving = new Set();
         this.recheck();
         for (const client of this.#clients) client.heartbeat();
-        if (this.#clients.size > 0) this.#arm();
+        if (this.#isWatching) this.#arm();
         else this.#heartbeat = null;
       },
       { background: true },

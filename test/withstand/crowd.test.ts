@@ -142,7 +142,7 @@ describe("a crowd", function () {
     );
     for (const client of slow) client.read();
     await until("the silent ones are closed", () => slow.every(({ isClosed }) => isClosed));
-    // Who hasn't even read that by the second heartbeat is cut off without it.
+    // Who hasn't even read that after a whole heartbeat is cut off without it.
     const told = slow.filter(({ resumeAfter }) => resumeAfter !== null);
     const inTime = performance.now() - begun < LIMITS.stream.heartbeatSeconds * 1000;
     assert.ok(told.length === silent || !inTime, `${told.length} of ${silent} were told to resume`);

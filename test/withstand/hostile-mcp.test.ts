@@ -87,7 +87,8 @@ describe("hostile input at the MCP server", () => {
         ok: boolean;
         error?: { code: string; details: { field: string } };
       };
-      assert.equal(answer.error?.code, "invalid_args", name);
+      const code = field === "message_mode" ? "invalid_message_mode" : "invalid_args";
+      assert.equal(answer.error?.code, code, name);
       assert.equal(answer.error?.details.field, field, `${name} ${JSON.stringify(args)}`);
     }
     await sentinel.check();
