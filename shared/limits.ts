@@ -28,6 +28,8 @@ export const LIMITS = {
   },
   group: {
     perHome: 4096,
+    /** How often a Group is tried again that a failure of the disk kept from opening. */
+    reopenSeconds: 30,
     titleBytes: 1024,
     topicBytes: 4096,
     scopes: 64,

@@ -6,12 +6,12 @@ import { join } from "node:path";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { DEFAULT_GROUP_SETTINGS, GroupId, type StoredGroup } from "../../shared/model.ts";
-import { removeTree, storageRefusal, syncDirectory } from "../home/durable.ts";
+import { errorCode, removeTree, storageRefusal, syncDirectory } from "../home/durable.ts";
 import { type GroupPaths, groupPaths, type HomePaths } from "../home/paths.ts";
 import { HomeProblem } from "../home/problem.ts";
 import { Ledger } from "../ledger/ledger.ts";
 import type { LedgerLimits, LedgerOptions, Projection } from "../ledger/types.ts";
-import { type Clock, timestamp } from "../platform/clock.ts";
+import { type Clock, type Timer, timestamp } from "../platform/clock.ts";
 import type { Files } from "../platform/files.ts";
 import type { Random } from "../platform/random.ts";
 import { OpenGroup } from "./group.ts";
@@ -65,10 +65,22 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.name : "unknown";
 }
 
+/** Whether a disk with space, or another day, may open the Group: nothing is wrong with its files. */
+function passes(error: unknown): boolean {
+  if (error instanceof HomeProblem) return false;
+  if (error instanceof Refusal) return error.code === "storage_full" || error.code === "storage_failed";
+  return errorCode(error) !== undefined;
+}
+
 export class GroupRegistry {
   readonly #deps: RegistryDependencies;
   readonly #open = new Map<string, OpenGroup>();
   readonly #unavailable = new Map<string, string>();
+  /** Unavailable ones that are tried again by and by. */
+  readonly #waiting = new Set<string>();
+  #retry: Timer | null = null;
+  #retrying: Promise<void> = Promise.resolve();
+  #closed = false;
   /** Being deleted or reset. */
   readonly #busy = new Set<string>();
   /** Deleted, but it isn't sure yet that the disk knows: their files stay until it does. */
@@ -80,7 +92,7 @@ export class GroupRegistry {
     this.#deps = deps;
   }
 
-  /** Opens every Group and completes what a crash interrupted. A Group that can't be opened stays unavailable. */
+  /** Opens every Group and completes what a crash interrupted. A Group that can't be opened stays unavailable; after a failure of the disk it is tried again. */
   static async open(deps: RegistryDependencies): Promise<GroupRegistry> {
     const registry = new GroupRegistry(deps);
     for (const name of deps.files.list(deps.paths.groups).sort()) {
@@ -263,6 +275,9 @@ export class GroupRegistry {
 
   /** Waits for the permits in use, refuses later ones with shutting_down, closes the ledgers. */
   async close(): Promise<void> {
+    this.#closed = true;
+    this.#retry?.cancel();
+    await this.#retrying;
     await Promise.all(
       [...this.#open.values()].map(async (group) => {
         await group.permit.acquireWrite();
@@ -284,6 +299,7 @@ export class GroupRegistry {
     this.#busy.add(group_id);
     this.#open.delete(group_id);
     this.#unavailable.delete(group_id);
+    this.#waiting.delete(group_id);
     let there = true;
     try {
       if (group !== undefined) this.#tell({ group_id, what: "removed" });
@@ -314,6 +330,29 @@ export class GroupRegistry {
       this.#open.set(group_id, await this.#openGroup(group_id));
     } catch (error) {
       this.#unavailable.set(group_id, reasonOf(error));
+      if (passes(error)) this.#tryLater(group_id);
+    }
+  }
+
+  #tryLater(group_id: string): void {
+    this.#waiting.add(group_id);
+    if (this.#closed) return;
+    const again = LIMITS.group.reopenSeconds * 1000;
+    this.#retry ??= this.#deps.clock.after(again, () => void (this.#retrying = this.#tryWaiting()), {
+      background: true,
+    });
+  }
+
+  async #tryWaiting(): Promise<void> {
+    this.#retry = null;
+    const waiting = [...this.#waiting];
+    this.#waiting.clear();
+    for (const group_id of waiting) {
+      if (this.#closed || this.#busy.has(group_id) || !this.#unavailable.delete(group_id)) continue;
+      this.#busy.add(group_id);
+      await this.#take(group_id);
+      this.#busy.delete(group_id);
+      if (this.#open.has(group_id)) this.#tell({ group_id, what: "created" });
     }
   }
 

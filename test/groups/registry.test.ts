@@ -13,12 +13,13 @@ import { join } from "node:path";
 import type { GroupChange } from "../../daemon/groups/registry.ts";
 import { homePaths } from "../../daemon/home/paths.ts";
 import type { Projection } from "../../daemon/ledger/types.ts";
+import type { OpenFile, OpenMode } from "../../daemon/platform/files.ts";
 import { RealFiles } from "../../daemon/platform/real-files.ts";
 import { type ErrorCode, Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { removeTemporaryDirectories, temporaryDirectory } from "../home/setting.ts";
 import { verifies } from "../requirements.ts";
-import { openRegistry, openRoom, storedActor, USER } from "./setting.ts";
+import { openRegistry, openRoom, storedActor, TestClock, USER } from "./setting.ts";
 
 function emptyHome(): string {
   const root = temporaryDirectory();
@@ -28,6 +29,17 @@ function emptyHome(): string {
 
 function code(expected: ErrorCode): (error: unknown) => boolean {
   return (error) => error instanceof Refusal && error.code === expected;
+}
+
+/** A disk where no ledger's file can be written while it is full. */
+class FullDisk extends RealFiles {
+  isFull = true;
+
+  override open(path: string, mode: OpenMode): OpenFile {
+    if (this.isFull && mode !== "read" && path.includes("/ledger/"))
+      throw Object.assign(new Error("no space"), { code: "ENOSPC" });
+    return super.open(path, mode);
+  }
 }
 
 const seed = { title: "Team", topic: "", by: "user" };
@@ -118,6 +130,43 @@ describe("GroupRegistry", () => {
     await again.delete(corrupt.group_id, corrupt.group_id);
     assert.throws(() => again.get(corrupt.group_id), code("group_not_found"));
     await assert.rejects(again.reset(newer.group_id, newer.group_id, "user"), code("group_unavailable"));
+    await again.close();
+  });
+
+  it("tries again what a failure of the disk kept from opening, until it opens", async () => {
+    const root = emptyHome();
+    const registry = await openRegistry(root);
+    const { group_id } = await registry.create(seed);
+    await registry.close();
+    const files = new FullDisk();
+    const clock = new TestClock();
+    const again = await openRegistry(root, () => [], files, clock);
+    const changes: GroupChange[] = [];
+    again.onChange((change) => changes.push(change));
+    assert.throws(() => again.get(group_id), code("group_unavailable"));
+    const pass = async (): Promise<void> => {
+      const [timer] = clock.timers;
+      assert.ok(timer?.background);
+      clock.timers.clear();
+      timer.task();
+      while (again.knows(group_id) && again.find(group_id) === undefined && clock.timers.size === 0)
+        await new Promise((resolve) => setImmediate(resolve));
+    };
+    await pass();
+    assert.throws(() => again.get(group_id), code("group_unavailable"));
+    assert.deepEqual(changes, []);
+    files.isFull = false;
+    await pass();
+    assert.equal(again.get(group_id).group_id, group_id);
+    assert.deepEqual(
+      [changes, again.unavailable(), clock.timers.size],
+      [[{ group_id, what: "created" }], [], 0],
+    );
+    files.isFull = true;
+    await assert.rejects(again.reset(group_id, group_id, "user"));
+    files.isFull = false;
+    if (again.find(group_id) === undefined) await pass();
+    assert.ok(again.get(group_id), "a reset that met a full disk leaves a Group that opens");
     await again.close();
   });
 

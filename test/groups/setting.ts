@@ -54,10 +54,11 @@ export async function openRegistry(
   root: string,
   projections: (group_id: string) => Projection[] = () => [],
   files: Files = new RealFiles(),
+  clock: Clock = new TestClock(),
 ) {
   return GroupRegistry.open({
     files,
-    clock: new TestClock(),
+    clock,
     random: new RealRandom(),
     paths: homePaths(root),
     projectionsFor: projections,
