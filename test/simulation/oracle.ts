@@ -220,6 +220,8 @@ export class Oracle {
     };
     this.deliveries.set(id, delivery);
     this.#open.set(id, delivery);
+    // While it is there to be asked.
+    this.#connection(delivery.connection_id);
     return delivery;
   }
 
