@@ -279,11 +279,16 @@ describe("Receiver: deliver", () => {
       assert.equal(blobs().length, 2);
     });
 
-    it("of 10 MiB arrive whole", async () => {
+    it("of 10 MiB arrive whole, and of more not", async () => {
+      verifies("LIM-017");
       const large = Buffer.alloc(10 * 1024 * 1024, "0123456789abcdef");
       const { receipt } = await target.deliver(target.message({ attachments: [attachment(large)] }), [large]);
       assert.notEqual(receipt, null);
       assert.ok(readFileSync(join(target.group.paths.blobs, blobs()[0]!)).equals(large));
+      const more = Buffer.concat([large, Buffer.from("x")]);
+      // The schema that every peer's request is parsed with.
+      assert.throws(() => target.message({ attachments: [attachment(more)] }), /more than 10 MiB together/);
+      assert.equal(blobs().length, 1);
     });
   });
 

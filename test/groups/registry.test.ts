@@ -49,6 +49,7 @@ describe("GroupRegistry", () => {
   after(removeTemporaryDirectories);
 
   it("makes Groups that are there again after a restart, in order of creation", async () => {
+    verifies("MSG-019");
     const root = emptyHome();
     const registry = await openRegistry(root);
     const first = await registry.create({ ...seed, title: "First" });

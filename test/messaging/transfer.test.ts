@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import * as fs from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { verifies } from "../requirements.ts";
 import { BROWSER, refusal, TestHome, textsOf } from "./setting.ts";
 
 type Line = Record<string, unknown>;
@@ -66,6 +67,7 @@ describe("Group export and import", () => {
     assert.equal(record.state, "stopped");
     assert.equal(record.title, "Copy");
     assert.notEqual(record.group_id, original.group_id);
+    verifies("MSG-020");
     assert.notEqual(record.generation, original.generation);
     assert.deepEqual(record.scopes, []);
     assert.deepEqual(

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import type { LedgerEvent } from "../../shared/events.ts";
 import { type Host, HostError, type LedgerListener } from "../../webview/host.ts";
 import { Feed } from "../../webview/state/feed.ts";
+import { verifies } from "../requirements.ts";
 import { until } from "../withstand/daemon-process.ts";
 
 const GROUP = "g_000000000001";
@@ -120,6 +121,40 @@ describe("Feed", () => {
     ledger.listener?.reload();
     await until("the fresh page", () => feed.rows.length === 1);
     assert.equal(feed.rows[0]?.id, "e100");
+    feed.close();
+  });
+
+  it("is never put back by an answer that was overtaken", async () => {
+    verifies("OUT-033");
+    const ledger = new Ledger();
+    ledger.add(1);
+    const answers: (() => void)[] = [];
+    const host = {
+      ...ledger.host,
+      call: async (name: string, input: Record<string, unknown>) => {
+        if (name !== "ledger_statuses")
+          return (ledger.host.call as (...args: unknown[]) => unknown)(name, input);
+        const state = answers.length === 0 ? "queued" : "sent";
+        await new Promise<void>((resolve) => answers.push(resolve));
+        const [id] = input["event_ids"] as string[];
+        const status = { read_status: {}, obligation_status: {}, delivery_status: {} };
+        return { statuses: { [id!]: { ...status, connect_delivery: { state } } } };
+      },
+    } as unknown as Host;
+    const feed = new Feed(host, GROUP, () => {});
+    await feed.open(null);
+    await until("the first question", () => answers.length === 1);
+    ledger.append({ ...message(1), id: "receipt", kind: "connect.receipt" });
+    // A timer that is set later and lasts longer than the feed's own comes after it.
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    answers[1]?.();
+    await new Promise((resolve) => setImmediate(resolve));
+    answers[0]!();
+    await until("the second question", () => answers.length === 2);
+    answers[1]!();
+    const shown = () => feed.status("e0")?.connect_delivery?.state;
+    await until("what holds", () => shown() !== "queued" && shown() !== undefined);
+    assert.equal(shown(), "sent");
     feed.close();
   });
 

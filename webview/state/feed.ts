@@ -54,6 +54,9 @@ export class Feed extends Store {
   readonly #host: FeedHost;
   readonly #onChange: (event: LedgerEvent) => void;
   readonly #statuses = new Map<string, MessageStatus>();
+  #readingStatuses = false;
+  /** Something changed while a request for states was under way. */
+  #statusesMoved = false;
   /** Messages outside of the window that rows refer to; undefined while asked for, null when gone. */
   readonly #originals = new Map<string, LedgerEvent | null | undefined>();
   #release: Release | null = null;
@@ -304,8 +307,22 @@ export class Feed extends Store {
     if (this.#statusTimer !== null || this.#closed) return;
     this.#statusTimer = setTimeout(() => {
       this.#statusTimer = null;
-      void this.#readStatuses();
+      void this.#refreshStatuses();
     }, after);
+  }
+
+  /** One request at a time: an answer that was overtaken would put back what is known to be further. */
+  async #refreshStatuses(): Promise<void> {
+    if (this.#readingStatuses) {
+      this.#statusesMoved = true;
+      return;
+    }
+    this.#readingStatuses = true;
+    do {
+      this.#statusesMoved = false;
+      await this.#readStatuses();
+    } while (this.#statusesMoved && !this.#closed);
+    this.#readingStatuses = false;
   }
 
   async #readStatuses(): Promise<void> {
