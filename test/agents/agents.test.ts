@@ -19,6 +19,30 @@ const SECRET = {
 /** Keys that choose in the questions of both. */
 const [YES, NO] = ["1", "3"];
 
+/** A question that has just appeared, or is drawn anew for another size, takes no key for a moment. */
+const PRESS_AGAIN_MS = 4000;
+
+async function pressedUntil(
+  what: string,
+  press: () => void | Promise<void>,
+  holds: () => boolean | Promise<boolean>,
+): Promise<void> {
+  let pressed: number | null = null;
+  await until(
+    what,
+    async () => {
+      if (await holds()) return true;
+      const now = performance.now();
+      if (pressed === null || now - pressed > PRESS_AGAIN_MS) {
+        pressed = now;
+        await press();
+      }
+      return false;
+    },
+    PATIENCE,
+  );
+}
+
 const OUTPUT_PARTS = ["s3cret-out", "put-639"];
 
 describe("real agents", function () {
@@ -213,9 +237,14 @@ describe("real agents", function () {
     await pane.locator(".xterm-rows > div", { hasText: "written.txt" }).first().waitFor();
     await pane.locator("vscode-button").first().click();
     await pane.locator(".terminal-state", { hasText: "you write" }).waitFor();
-    await pane.locator(".xterm-helper-textarea").focus();
-    await page.keyboard.press("Enter");
-    await until("the file is written", () => agents.reads(file) !== "", PATIENCE);
+    await pressedUntil(
+      "the file is written",
+      async () => {
+        await pane.locator(".xterm-helper-textarea").focus();
+        await page.keyboard.press("Enter");
+      },
+      () => agents.reads(file) !== "",
+    );
     await agents.reaches(later, "lead", "accepted");
     await agents.becomes("lead", "idle");
   });
@@ -226,9 +255,12 @@ describe("real agents", function () {
     const say = async (actor: string, keys: string) => {
       const terminal = await terminalOf(actor);
       await terminal.shows("to cancel");
-      terminal.send({ type: "input", data: keys });
       // What was typed is there before the connection ends.
-      await agents.changes(actor, /permission/);
+      await pressedUntil(
+        `${actor} is answered`,
+        () => terminal.send({ type: "input", data: keys }),
+        async () => !/permission/.test((await agents.presence(actor)).reason),
+      );
       terminal.close();
     };
     for (const actor of ["lead", "careful"]) {

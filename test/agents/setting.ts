@@ -227,15 +227,6 @@ trust_level = "trusted"
     );
   }
 
-  /** Waits until the reason of its state doesn't say so any more. */
-  async changes(actor_id: string, words: RegExp): Promise<void> {
-    await until(
-      `${actor_id} no longer ${words.source}`,
-      async () => !words.test((await this.presence(actor_id)).reason),
-      PATIENCE,
-    );
-  }
-
   async has(actor_id: string): Promise<boolean> {
     const { actors } = await this.client.result("actor_list", { group_id: this.group_id });
     return actors.some(({ id }) => id === actor_id);
