@@ -3,7 +3,7 @@
  * what could never be seen of it is left out (thinning.ts): the more comes together, the less of it must be drawn.
  */
 import type { Clock, Timer } from "../platform/clock.ts";
-import { thinned } from "./thinning.ts";
+import { Thinning } from "./thinning.ts";
 
 const MOMENT_MS = 100;
 /** More within a moment is a flood. */
@@ -15,6 +15,7 @@ export class Flood {
   readonly #clock: Pick<Clock, "monotonic" | "after">;
   readonly #lines: () => number;
   readonly #pass: (bytes: Buffer) => void;
+  readonly #thinning = new Thinning();
   #momentBegan = Number.NEGATIVE_INFINITY;
   #passed = 0;
   #pieces: Uint8Array[] = [];
@@ -22,7 +23,7 @@ export class Flood {
   /** Set while a flood is gathered. */
   #timer: Timer | null = null;
 
-  /** `lines` tells how many must not be left out, see `thinned`; `pass` gets the output in its order. */
+  /** `lines` tells how many must not be left out, see thinning.ts; `pass` gets the output in its order. */
   constructor(clock: Pick<Clock, "monotonic" | "after">, lines: () => number, pass: (bytes: Buffer) => void) {
     this.#clock = clock;
     this.#lines = lines;
@@ -30,6 +31,7 @@ export class Flood {
   }
 
   push(bytes: Uint8Array): void {
+    this.#thinning.see(bytes);
     this.#pieces.push(bytes);
     this.#gathered += bytes.length;
     if (this.#timer !== null) {
@@ -52,7 +54,7 @@ export class Flood {
     const output = Buffer.concat(this.#pieces, this.#gathered);
     this.#pieces = [];
     this.#gathered = 0;
-    this.#pass(output.length > FLOOD_BYTES ? thinned(output, this.#lines()) : output);
+    this.#pass(output.length > FLOOD_BYTES ? this.#thinning.thinned(output, this.#lines()) : output);
   }
 
   /** Nothing goes on any more. */

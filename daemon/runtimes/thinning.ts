@@ -1,14 +1,24 @@
 /**
  * Leaves out of a flood of plain lines what would have scrolled out of sight before anybody could see it. What is drawn is the same: only
- * printable text, tabs and whole line ends are left out, between two line ends, and more lines follow than are kept.
+ * printable text, tabs and whole line ends are left out, between two line ends, and more lines follow than are kept. Nothing is left out
+ * once a program has set margins (DECSTBM): outside of them lines stay, and the last row is written over without an end.
  */
 
+const ESCAPE = 0x1b;
+const CANCEL = 0x18;
+const SUBSTITUTE = 0x1a;
+/** Begins a control sequence as `ESC [` does; in UTF-8 it follows the lead. */
+const SEQUENCE = 0x9b;
 const TAB = 0x09;
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 const DELETE = 0x7f;
 /** Before a byte up to 0x9f it is a control character of two bytes. */
 const CONTROL_LEAD = 0xc2;
+/** Final characters: `ESC c`, `ESC [`, and `r` of a control sequence. */
+const FULL_RESET = 0x63;
+const OPEN_BRACKET = 0x5b;
+const SET_MARGINS = 0x72;
 const LINE_END = Buffer.from("\r\n");
 
 const SPACES = 0x20202020;
@@ -16,20 +26,68 @@ const DELETES = 0x7f7f7f7f;
 const ONES = 0x01010101;
 const HIGHEST = 0x80808080;
 
-/**
- * `output` is UTF-8, perhaps cut within a character. `lines` is how many the scrollback holds and twice the screen: the first ones may
- * overwrite what is there before anything scrolls. Gives `output` itself or a shorter copy.
- */
-export function thinned(output: Buffer, lines: number): Buffer {
-  const plain = output.indexOf(LINE_END, afterSequence(output, lastControl(output) + 1));
-  if (plain < 0) return output;
-  const begin = plain + LINE_END.length;
-  let tail = output.length;
-  for (let left = lines + 1; left > 0; left -= 1) {
-    tail = tail === 0 ? -1 : output.lastIndexOf(LINE_END, tail - 1);
-    if (tail < begin) return output;
+/** Where a control sequence stands that may set the margins. */
+type Within = "text" | "escape" | "sequence";
+
+/** One terminal's output: sees all of it, and thins what it is asked to. */
+export class Thinning {
+  #within: Within = "text";
+  #hasMargins = false;
+  #lastByte = 0;
+
+  /** The next output, in its order; a character or a sequence may be cut by its ends. */
+  see(output: Uint8Array): void {
+    let escape = -1;
+    let sequence = -1;
+    for (let at = 0; at < output.length; at += 1) {
+      if (this.#within === "text") {
+        if (escape < at) escape = place(output, ESCAPE, at);
+        if (sequence < at) sequence = place(output, SEQUENCE, at);
+        at = Math.min(escape, sequence);
+        if (at === output.length) break;
+        if (at === escape) this.#within = "escape";
+        else if ((at === 0 ? this.#lastByte : output[at - 1]) === CONTROL_LEAD) this.#within = "sequence";
+      } else this.#follow(output[at]!);
+    }
+    this.#lastByte = output.at(-1) ?? this.#lastByte;
   }
-  return Buffer.concat([output.subarray(0, begin), output.subarray(tail + LINE_END.length)]);
+
+  /**
+   * `output` is UTF-8, perhaps cut within a character, and the last that `see` was given. `lines` is how many the scrollback holds and
+   * twice the screen: the first ones may overwrite what is there before anything scrolls. Gives `output` itself or a shorter copy.
+   */
+  thinned(output: Buffer, lines: number): Buffer {
+    if (this.#hasMargins) return output;
+    const plain = output.indexOf(LINE_END, afterSequence(output, lastControl(output) + 1));
+    if (plain < 0) return output;
+    const begin = plain + LINE_END.length;
+    let tail = output.length;
+    for (let left = lines + 1; left > 0; left -= 1) {
+      tail = tail === 0 ? -1 : output.lastIndexOf(LINE_END, tail - 1);
+      if (tail < begin) return output;
+    }
+    return Buffer.concat([output.subarray(0, begin), output.subarray(tail + LINE_END.length)]);
+  }
+
+  /** A byte within an escape or control sequence; control characters in it are obeyed and don't end it. */
+  #follow(byte: number): void {
+    if (byte === ESCAPE) this.#within = "escape";
+    else if (byte === CANCEL || byte === SUBSTITUTE) this.#within = "text";
+    else if (this.#within === "escape") {
+      if (byte < 0x30) return;
+      this.#within = byte === OPEN_BRACKET ? "sequence" : "text";
+      if (byte === FULL_RESET) this.#hasMargins = false;
+    } else if (byte >= 0x40 && byte !== DELETE) {
+      this.#within = "text";
+      if (byte === SET_MARGINS) this.#hasMargins = true;
+    }
+  }
+}
+
+/** Of a byte from `from` on; behind the end without one. */
+function place(output: Uint8Array, byte: number, from: number): number {
+  const at = output.indexOf(byte, from);
+  return at < 0 ? output.length : at;
 }
 
 /**

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
 import { Screen } from "../../daemon/runtimes/screen.ts";
-import { thinned } from "../../daemon/runtimes/thinning.ts";
+import { Thinning } from "../../daemon/runtimes/thinning.ts";
 import { LIMITS } from "../../shared/limits.ts";
 
 const LINES = LIMITS.terminal.scrollbackLines + 20;
@@ -14,7 +14,13 @@ async function drawn(...outputs: string[]): Promise<string> {
   return picture;
 }
 
-const thin = (output: string): string => thinned(Buffer.from(output), LINES).toString();
+/** As a terminal's output in pieces of `piece` bytes, of which the last one is a flood. */
+function thin(output: string, piece = Number.POSITIVE_INFINITY): string {
+  const bytes = Buffer.from(output);
+  const thinning = new Thinning();
+  for (let at = 0; at < bytes.length; at += piece) thinning.see(bytes.subarray(at, at + piece));
+  return thinning.thinned(bytes, LINES).toString();
+}
 
 describe("a flood of plain output", () => {
   it("draws the same when it is thinned", async function () {
@@ -34,6 +40,9 @@ describe("a flood of plain output", () => {
           fc.constantFrom(
             "\u001b[31m",
             "\u001b[3;7r",
+            "\u001b[3;7r\u001b[9;1H",
+            "\u001b[\r\n3;7r",
+            "\u001bc",
             "\u001b[?1049h",
             "\u001b[?1049l",
             "\n",
@@ -55,6 +64,25 @@ describe("a flood of plain output", () => {
       }),
       { numRuns: 15, endOnFailure: true },
     );
+  });
+
+  it("leaves nothing out while margins are set, which keep lines from scrolling", async () => {
+    const flood = `${"a longer line\r\n".repeat(3000)}${"short\r\n".repeat(8000)}`;
+    for (const margins of ["\u001b[3;7r", "\u009b3;7r", "\u001b[3;\u00077r", "\u001b[3\u001b[;7r"]) {
+      for (const place of ["", "\u001b[2;1H", "\u001b[9;1H"]) {
+        const output = `${margins}${place}${flood}`;
+        const pieces = [1, 2, 3, 64 * 1024];
+        for (const piece of pieces) assert.equal(thin(output, piece), output, JSON.stringify(margins));
+        const over = `${output}\u001bc${flood}`;
+        assert.ok(thin(over, 3).length < over.length);
+        assert.equal(await drawn(thin(over)), await drawn(over));
+      }
+    }
+  });
+
+  it("isn't stopped by text whose bytes look like a sequence", () => {
+    const flood = "\u4edb3;7r\r\n".repeat(20_000);
+    assert.ok(thin(flood, 1).length < flood.length / 2);
   });
 
   it("leaves nothing out of a sequence that a line end interrupts", async () => {

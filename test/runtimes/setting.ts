@@ -11,8 +11,8 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { RunningDaemon } from "../../daemon/assembly/daemon.ts";
 import { DaemonClient } from "../../daemon/client/client.ts";
-import type { RunningDaemon } from "../../daemon/main.ts";
 import type { LedgerEvent } from "../../shared/events.ts";
 import type { InputOf } from "../../shared/operations/registry.ts";
 import { until } from "../withstand/daemon-process.ts";
@@ -77,7 +77,7 @@ export class Setting {
 
   async start(): Promise<void> {
     // As it runs: its own parts import one another this way.
-    const { runDaemon } = await import("../../daemon/main.ts");
+    const { runDaemon } = await import("../../daemon/assembly/daemon.ts");
     this.#daemon = await runDaemon({ home: this.home, host: "127.0.0.1", port: 0, checkOutputs: true });
     this.#client = new DaemonClient(this.home, null);
   }
