@@ -11,6 +11,7 @@ const rooms = [
   "direct",
   "operations",
   "http",
+  "assembly",
 ];
 
 /** Rooms of the daemon that `room` may not import: those above it. */

@@ -10,12 +10,13 @@ import { join, resolve } from "node:path";
 const HEAD = "(function (exports, require, module, __filename, __dirname) {";
 const TAIL = "\n})";
 
-/** How each bundle is exercised. None reaches a running daemon: the Home is empty. */
+/** How each bundle is exercised and with which code it ends. None reaches a running daemon: the Home is empty. */
 const EXERCISES = {
-  cli: { args: ["send", "text", "--to", "alice", "--group", "g_000000000000", "--json"], input: "" },
-  daemon: { args: [], input: "" },
+  cli: { args: ["send", "text", "--to", "alice", "--group", "g_000000000000", "--json"], input: "", ends: 3 },
+  daemon: { args: [], input: "", ends: 0 },
   mcp: {
     args: [],
+    ends: 0,
     input: [
       {
         jsonrpc: "2.0",
@@ -46,7 +47,7 @@ process.argv.splice(1, 2, "svc");
 const exported = load(name);
 if (name === "mcp") exported.serve();
 if (name === "daemon")
-  exported.runDaemon({ home: process.env.SVC_HOME + "/daemon", host: "127.0.0.1", port: 0 }).then((daemon) => daemon.stop()).finally(() => process.exit());
+  exported.runDaemon({ home: process.env.SVC_HOME + "/daemon", host: "127.0.0.1", port: 0 }).then((daemon) => daemon.stop()).then(() => process.exit(0), () => process.exit(1));
 `;
 
 /** Packs folder/<name>.cjs into folder/<name>.bundle for each name. The folder holds the launcher as svc.cjs. */
@@ -62,12 +63,17 @@ export function packBundles(folder, names) {
       const length = Buffer.alloc(4);
       length.writeUInt32LE(bytes.length);
       writeFileSync(packed, Buffer.concat([length, bytes]));
-      const { args, input } = EXERCISES[name];
-      spawnSync(process.execPath, ["-e", RECORDER, "--", resolve(folder, "svc.cjs"), name, ...args], {
-        env: { ...environment, SVC_HOME: home },
-        input,
-        stdio: ["pipe", "ignore", "ignore"],
-      });
+      const { args, input, ends } = EXERCISES[name];
+      const { status } = spawnSync(
+        process.execPath,
+        ["-e", RECORDER, "--", resolve(folder, "svc.cjs"), name, ...args],
+        {
+          env: { ...environment, SVC_HOME: home },
+          input,
+          stdio: ["pipe", "ignore", "ignore"],
+        },
+      );
+      if (status !== ends) throw new Error(`${name} ended with ${status} instead of ${ends}`);
       if (statSync(`${packed}.cache`).size === 0) throw new Error(`${name} gave no code cache`);
       writeFileSync(packed, Buffer.concat([length, bytes, readFileSync(`${packed}.cache`)]));
     }

@@ -4,9 +4,9 @@
  */
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { runDaemon } from "../../daemon/assembly/daemon.ts";
 import { DaemonClient } from "../../daemon/client/client.ts";
 import { HOME_FORMAT } from "../../daemon/home/settings.ts";
-import { runDaemon } from "../../daemon/main.ts";
 
 /** Short and the same on every machine, since it stands in the files. */
 const WORK = "/tmp/svc-fixture";

@@ -5,9 +5,9 @@ import { request as secureRequest } from "node:https";
 import { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { RunningDaemon } from "../../daemon/assembly/daemon.ts";
 import { DaemonClient } from "../../daemon/client/client.ts";
 import { EXHIBIT_PATHS, type Route, specialRoutes } from "../../daemon/http/routes.ts";
-import type { RunningDaemon } from "../../daemon/main.ts";
 import { API_PREFIX } from "../../shared/names.ts";
 import { OPERATIONS } from "../../shared/operations/registry.ts";
 import { verifies } from "../requirements.ts";
@@ -45,11 +45,11 @@ describe("the daemon as a whole", () => {
   let home: string;
   let daemon: RunningDaemon;
   let client: DaemonClient;
-  let runDaemon: typeof import("../../daemon/main.ts").runDaemon;
+  let runDaemon: typeof import("../../daemon/assembly/daemon.ts").runDaemon;
 
   // Imported, not required: the daemon imports parts of itself later, and they must find the same modules.
   before(async () => {
-    ({ runDaemon } = await import("../../daemon/main.ts"));
+    ({ runDaemon } = await import("../../daemon/assembly/daemon.ts"));
   });
 
   beforeEach(async () => {

@@ -1,9 +1,10 @@
 /** A simulated machine with its disk and clock, and the runs of the daemon on it: the rooms as the daemon has them, over Direct. */
 
+import { openDirect } from "../../daemon/assembly/direct.ts";
 import { Receiver } from "../../daemon/connect/receiver.ts";
 import { Connect } from "../../daemon/connect/room.ts";
 import type { PeerReceiver } from "../../daemon/connect/transport.ts";
-import { Direct } from "../../daemon/direct/direct.ts";
+import type { Direct } from "../../daemon/direct/direct.ts";
 import { directHandlers } from "../../daemon/direct/handlers.ts";
 import { AccessTokens } from "../../daemon/groups/access-tokens.ts";
 import { groupHandlers } from "../../daemon/groups/handlers.ts";
@@ -304,7 +305,7 @@ export class SimulatedDaemon {
       rooms: messaging,
       authorities: connect.authorities,
     });
-    const direct = await Direct.open({
+    const direct = await openDirect({
       files,
       clock,
       random,
@@ -314,13 +315,9 @@ export class SimulatedDaemon {
       identity,
       hostname: `machine-${this.name}`,
       interfaces: () => [{ name: "eth0", address: machineAddress(this.name), internal: false }],
-      findGroup: (group_id) => registry.find(group_id)?.record ?? null,
       receiver: this.#late(receiver),
-    });
-    connect.add(direct.authority, direct.transport);
-    registry.onGone((group_id) => direct.retireGroup(group_id));
-    registry.onChange(({ what }) => {
-      if (what === "created" || what === "removed") direct.groupsChanged();
+      registry,
+      connect,
     });
     const document = { files, path: paths.settings, version: 1, schema: Settings };
     const settings =

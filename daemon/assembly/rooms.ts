@@ -1,22 +1,22 @@
 /** The rooms of an open Home, built in order and closed in the opposite one. */
 
-import { Activity } from "./activity/activity.ts";
-import { Connect } from "./connect/room.ts";
-import { AccessTokens } from "./groups/access-tokens.ts";
-import { summaryOf } from "./groups/group-view.ts";
-import { LaunchTokens } from "./groups/launch-tokens.ts";
-import { GroupRegistry } from "./groups/registry.ts";
-import type { Home } from "./home/home.ts";
-import { BrowserSessions } from "./http/browser-sessions.ts";
-import { StreamHub } from "./http/stream-hub.ts";
-import { Messaging } from "./messaging/room.ts";
-import type { Clock } from "./platform/clock.ts";
-import type { Files } from "./platform/files.ts";
-import type { Log } from "./platform/log.ts";
-import type { Processes } from "./platform/processes.ts";
-import type { ProjectFiles } from "./platform/project-files.ts";
-import type { Random } from "./platform/random.ts";
-import { Runtimes } from "./runtimes/runtimes.ts";
+import { Activity } from "../activity/activity.ts";
+import { Connect } from "../connect/room.ts";
+import { AccessTokens } from "../groups/access-tokens.ts";
+import { summaryOf } from "../groups/group-view.ts";
+import { LaunchTokens } from "../groups/launch-tokens.ts";
+import { GroupRegistry } from "../groups/registry.ts";
+import type { Home } from "../home/home.ts";
+import { BrowserSessions } from "../http/browser-sessions.ts";
+import { StreamHub } from "../http/stream-hub.ts";
+import { Messaging } from "../messaging/room.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Files } from "../platform/files.ts";
+import type { Log } from "../platform/log.ts";
+import type { Processes } from "../platform/processes.ts";
+import type { ProjectFiles } from "../platform/project-files.ts";
+import type { Random } from "../platform/random.ts";
+import { Runtimes } from "../runtimes/runtimes.ts";
 
 export interface Platform {
   files: Files;

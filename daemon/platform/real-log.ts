@@ -3,9 +3,9 @@
  * Rooms write names, ids, codes and counts; what could be a secret in spite of that is taken out here.
  */
 import pino from "pino";
-import { LIMITS } from "../shared/limits.ts";
-import type { Files, OpenFile } from "./platform/files.ts";
-import type { Log, LogFields } from "./platform/log.ts";
+import { LIMITS } from "../../shared/limits.ts";
+import type { Files, OpenFile } from "./files.ts";
+import type { Log, LogFields } from "./log.ts";
 
 /** Never written, wherever they stand. */
 const REDACTED = ["authorization", "cookie", "token", "secret", "key", "login_code", "text", "body"];
@@ -51,12 +51,12 @@ class BoundedFile {
   }
 }
 
-export interface DaemonLog extends Log {
+export interface LogFile extends Log {
   close(): void;
 }
 
 /** Appends to the file at `path`. Levels below `level` cost nothing. */
-export function openLog(files: Files, path: string, level: "debug" | "info" = "info"): DaemonLog {
+export function openLog(files: Files, path: string, level: "debug" | "info" = "info"): LogFile {
   const file = new BoundedFile(files, path);
   const logger = pino(
     {

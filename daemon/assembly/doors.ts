@@ -1,0 +1,135 @@
+/** The ways in: the local socket, the Web listener and the exhibit, with the one dispatcher that all of them call. */
+import type { McpHttp } from "../../mcp-server/http.ts";
+import type { Direct } from "../direct/direct.ts";
+import type { LaunchIdentity } from "../groups/launch-tokens.ts";
+import type { Home } from "../home/home.ts";
+import { Exhibit } from "../http/exhibit.ts";
+import { LocalCallers } from "../http/local-caller.ts";
+import { LocalSocket } from "../http/local-socket.ts";
+import { LoginLinks } from "../http/login-links.ts";
+import { RequestIds } from "../http/request-id.ts";
+import { WebDoor } from "../http/web-door.ts";
+import { Dispatcher } from "../operations/dispatcher.ts";
+import type { Network } from "../platform/network.ts";
+import { allHandlers } from "./handlers.ts";
+import { healthOf } from "./health.ts";
+import type { Later } from "./later.ts";
+import { type Lifeline, laterApi, laterMcp } from "./later-api.ts";
+import type { DaemonOptions } from "./options.ts";
+import type { Platform, Rooms } from "./rooms.ts";
+
+export interface DoorParts {
+  options: DaemonOptions;
+  platform: Platform;
+  network: Network;
+  /** False where permissions don't say anything (Windows). */
+  hasModes: boolean;
+  /** PEM texts: HTTPS with them. */
+  tls: { cert: string; key: string } | null;
+  /** Starts `svc`. */
+  program: readonly [command: string, ...args: string[]];
+  home: Home;
+  rooms: Rooms;
+  direct: Direct;
+  /** Begins to stop the daemon, after the answer has gone out. */
+  stop(): void;
+}
+
+/** Built, and all closed yet. */
+export interface Doors {
+  local: LocalSocket;
+  web: WebDoor;
+  exhibit: Exhibit;
+  dispatcher: Dispatcher;
+  mcp: Later<McpHttp>;
+  /** Whether requests are served, for who asks over HTTP. */
+  isReady: boolean;
+}
+
+export function buildDoors(parts: DoorParts): Doors {
+  const { options, platform, network, hasModes, tls, home, rooms, direct } = parts;
+  const { files, clock, random, log } = platform;
+  const { registry, launchTokens, messaging, runtimes } = rooms;
+
+  const web = new WebDoor({
+    network,
+    clock,
+    log,
+    tls,
+    host: options.host,
+    port: options.port,
+    manualOrigin() {
+      const { enabled, origin } = home.settings.value.remote_access;
+      return enabled ? origin : null;
+    },
+    app: async (names) => (await api.get()).web(names),
+  });
+  const exhibit = new Exhibit({
+    network,
+    clock,
+    log,
+    tls,
+    manualOrigin: () => null,
+    app: async (names, groups) => (await api.get()).exhibit(names, groups),
+  });
+  const links = new LoginLinks({ clock, random });
+  const health = healthOf({ files, clock, home, rooms, direct, web, hasModes });
+  const dispatcher = new Dispatcher({
+    handlers: allHandlers({ ...parts, links, web, exhibit, health }),
+    log,
+    permitOf: (groupId) => registry.get(groupId).permit,
+    touch: (caller) => messaging.touch(caller),
+    checkOutputs: options.checkOutputs ?? false,
+  });
+
+  /** A token of a process that this daemon runs counts while that process lives. */
+  const verifyLaunchToken = (token: string): LaunchIdentity | null => {
+    const launched = launchTokens.verify(token);
+    return launched !== null && runtimes.mayUse(launched) ? launched : null;
+  };
+  const lifeline: Lifeline = (caller, ended) => {
+    const held = messaging.openSession(caller, ended);
+    return (isLost) => held.release(isLost);
+  };
+  const callers = new LocalCallers({ socketKey: home.lock.key, verifyLaunchToken });
+  const requestIds = new RequestIds(random);
+  const mcp = laterMcp({ clock, requestIds, dispatcher, verifyLaunchToken, lifeline });
+  launchTokens.onRevoked((launched) => {
+    mcp.settled().then(
+      (server) => server?.revoke(launched),
+      () => undefined,
+    );
+  });
+  const api = laterApi({
+    clock,
+    log,
+    requestIds,
+    callers,
+    links,
+    dispatcher,
+    rooms,
+    health,
+    isReady: () => doors.isReady,
+    mcp: async (...asked) => (await mcp.get()).handle(...asked),
+  });
+  registry.onChange(({ group_id, what }) => {
+    if (what === "created") api.made?.groupCreated(group_id);
+  });
+  const local = new LocalSocket({
+    dispatcher,
+    callers,
+    requestIds,
+    clock,
+    log,
+    app: async () => (await api.get()).local,
+    upgrade(request, socket, head, caller) {
+      api.get().then(
+        (loaded) => loaded.upgradeLocal(request, socket, head, caller),
+        () => socket.destroy(),
+      );
+    },
+    lifeline,
+  });
+  const doors: Doors = { local, web, exhibit, dispatcher, mcp, isReady: false };
+  return doors;
+}

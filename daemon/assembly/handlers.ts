@@ -1,0 +1,75 @@
+/** Every operation's handler: each room answers its own. */
+import type { HandlersOf } from "../../shared/operations/handlers.ts";
+import type { OperationName } from "../../shared/operations/registry.ts";
+import { PRODUCT_VERSION } from "../../shared/version.ts";
+import type { Direct } from "../direct/direct.ts";
+import { directHandlers } from "../direct/handlers.ts";
+import { groupHandlers } from "../groups/handlers.ts";
+import type { Home } from "../home/home.ts";
+import { accessHandlers, type ExhibitControl } from "../http/access-handlers.ts";
+import type { LoginLinks } from "../http/login-links.ts";
+import type { WebDoor } from "../http/web-door.ts";
+import type { HealthRegistry } from "../operations/health.ts";
+import { systemHandlers } from "../operations/system-handlers.ts";
+import type { Platform, Rooms } from "./rooms.ts";
+
+interface Answering {
+  platform: Platform;
+  home: Home;
+  rooms: Rooms;
+  direct: Direct;
+  links: LoginLinks;
+  web: WebDoor;
+  exhibit: ExhibitControl;
+  health: HealthRegistry;
+  /** Starts `svc`. */
+  program: readonly [command: string, ...args: string[]];
+  /** Begins to stop the daemon. */
+  stop(): void;
+}
+
+export function allHandlers(parts: Answering): HandlersOf<OperationName> {
+  const { platform, home, rooms, direct, links, web, exhibit, health, program } = parts;
+  const { registry, launchTokens, accessTokens, activity, messaging, runtimes, connect } = rooms;
+  const { started_at } = home.lock.address;
+  return {
+    ...groupHandlers({
+      ...platform,
+      registry,
+      launchTokens,
+      runner: runtimes,
+      accessTokens,
+      home: home.paths.root,
+      program,
+      counts: (groupId) => messaging.counts(groupId),
+      presence: (groupId, actorId) => messaging.presence(groupId, actorId),
+    }),
+    ...activity.handlers(),
+    ...runtimes.handlers(),
+    ...messaging.handlers(),
+    ...connect.handlers(),
+    ...directHandlers(direct),
+    ...accessHandlers({
+      links,
+      settings: home.settings,
+      tokens: accessTokens,
+      exhibit,
+      webOrigin: () => web.origin,
+      requireGroup: (groupId) => void registry.get(groupId),
+    }),
+    ...systemHandlers({
+      health,
+      status: () => ({
+        running: true,
+        pid: process.pid,
+        version: PRODUCT_VERSION,
+        instance_id: home.identity.instance_id,
+        socket: home.lock.socket,
+        web_origin: web.origin,
+        home: home.paths.root,
+        started_at,
+      }),
+      stop: () => parts.stop(),
+    }),
+  };
+}

@@ -1,0 +1,40 @@
+/** What the health checks look at in a running daemon. */
+import type { Direct } from "../direct/direct.ts";
+import type { Home } from "../home/home.ts";
+import type { WebDoor } from "../http/web-door.ts";
+import { HealthRegistry } from "../operations/health.ts";
+import type { Clock } from "../platform/clock.ts";
+import { freeBytes } from "../platform/disk-space.ts";
+import type { Files } from "../platform/files.ts";
+import type { Rooms } from "./rooms.ts";
+
+interface Looking {
+  files: Files;
+  clock: Clock;
+  home: Home;
+  rooms: Rooms;
+  direct: Direct;
+  web: WebDoor;
+  hasModes: boolean;
+}
+
+export function healthOf({ files, clock, home, rooms, direct, web, hasModes }: Looking): HealthRegistry {
+  const { registry, accessTokens, connect } = rooms;
+  return new HealthRegistry({
+    files,
+    clock,
+    paths: home.paths,
+    nodeVersion: process.versions.node,
+    hasModes,
+    socket: home.lock.socket,
+    tightened: home.tightened,
+    createdAt: () => home.settings.value.created_at,
+    freeBytes: () => freeBytes(home.paths.root),
+    unavailableGroups: () => registry.unavailable(),
+    groups: () => registry.list().length,
+    accessTokens: () => accessTokens.list().length,
+    web: () => web.health,
+    outbox: () => ({ waiting: connect.outbox.size, unreadable: connect.outbox.unreadable }),
+    direct: () => direct.health,
+  });
+}

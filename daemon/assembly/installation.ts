@@ -1,0 +1,18 @@
+/** This program's own files: beside the bundle, or in `dist` when it runs from the sources. */
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+/** How another program starts svc: by whole paths, since editors and agents often have another PATH. */
+export function commandLine(): readonly [command: string, ...args: string[]] {
+  const launcher = places("svc.cjs").find((place) => existsSync(place));
+  return launcher === undefined ? ["svc"] : [process.execPath, launcher];
+}
+
+/** Directory of the built Workbench; null where there is none. */
+export function workbenchDirectory(): string | null {
+  return places("webview/").find((place) => existsSync(`${place}index.html`)) ?? null;
+}
+
+function places(name: string): string[] {
+  return ["./", "../../dist/"].map((folder) => fileURLToPath(new URL(`${folder}${name}`, import.meta.url)));
+}

@@ -1,0 +1,74 @@
+/** The HTTP API and MCP over HTTP: heavy, and many Homes never need them. Each comes with the first request for it. */
+import type { McpHttp } from "../../mcp-server/http.ts";
+import type { LaunchIdentity } from "../groups/launch-tokens.ts";
+import type { Api, ApiDependencies } from "../http/api.ts";
+import { readJson } from "../http/body.ts";
+import type { RequestIds } from "../http/request-id.ts";
+import type { ActorCaller, Dispatcher } from "../operations/dispatcher.ts";
+import type { HealthRegistry } from "../operations/health.ts";
+import type { Clock } from "../platform/clock.ts";
+import { workbenchDirectory } from "./installation.ts";
+import { Later } from "./later.ts";
+import type { Rooms } from "./rooms.ts";
+
+interface ApiParts
+  extends Pick<
+    ApiDependencies,
+    "clock" | "log" | "requestIds" | "callers" | "links" | "dispatcher" | "isReady" | "mcp"
+  > {
+  rooms: Rooms;
+  health: HealthRegistry;
+}
+
+export function laterApi({ rooms, health, ...own }: ApiParts): Later<Api> {
+  const { registry, accessTokens, sessions, hub, messaging, runtimes, activity } = rooms;
+  return new Later(async () => {
+    const { createApi } = await import("../http/api.ts");
+    return createApi({
+      ...own,
+      tokens: accessTokens,
+      sessions,
+      hub,
+      files: messaging,
+      terminals: runtimes,
+      activity,
+      metrics: {
+        operations: () => own.dispatcher.counts,
+        streams: () => hub.size,
+        groups: () => registry.list().length,
+        checks: () => health.run(),
+      },
+      workbench: workbenchDirectory(),
+    });
+  });
+}
+
+/** Holds an Actor's session open until the result is called, `isLost` when nobody read what it was handed; `ended` ends it from here. */
+export type Lifeline = (caller: ActorCaller, ended: () => void) => (isLost?: boolean) => void;
+
+interface McpParts {
+  clock: Clock;
+  requestIds: RequestIds;
+  dispatcher: Dispatcher;
+  verifyLaunchToken: (token: string) => LaunchIdentity | null;
+  lifeline: Lifeline;
+}
+
+export function laterMcp(parts: McpParts): Later<McpHttp> {
+  const { clock, requestIds, dispatcher, verifyLaunchToken, lifeline } = parts;
+  return new Later(async () => {
+    const { McpHttp } = await import("../../mcp-server/http.ts");
+    return new McpHttp({
+      verify: verifyLaunchToken,
+      call: async (operation, input, as, signal) =>
+        dispatcher.call(operation, input, {
+          caller: { kind: "actor", by: as.actor_id, unordered: true, ...as },
+          signal,
+          requestId: requestIds.next(),
+        }),
+      lifeline: (as, ended) => lifeline({ kind: "actor", by: as.actor_id, ...as }, ended),
+      readBody: (asked) => readJson(asked, clock),
+      after: (milliseconds, run) => clock.after(milliseconds, run, { background: true }),
+    });
+  });
+}
