@@ -4,13 +4,26 @@
  */
 import { INVISIBLE } from "./invisible.ts";
 
-const ALL_INVISIBLE = new RegExp(INVISIBLE, "gu");
+/** Further ones that show nothing: fillers, marks of annotations, and the tags that spell text which only programs read. */
+const FILLERS = "\\u3164\\uffa0\\ufff9-\\ufffb\\u{e0000}-\\u{e007f}";
+/** One variation selector belongs to the sign before it; a row of them carries something else. */
+const SELECTOR = "[\\ufe00-\\ufe0f\\u{e0100}-\\u{e01ef}]";
+/** The flags of England, Scotland and Wales, the only signs of today that are written with tags. */
+const FLAG =
+  "\\u{1f3f4}\\u{e0067}\\u{e0062}(?:\\u{e0065}\\u{e006e}|\\u{e0073}\\u{e0063}|\\u{e0077}\\u{e006c})[\\u{e0067}\\u{e0073}\\u{e0074}]\\u{e007f}";
+const SMUGGLED = `${FLAG}|[${FILLERS}]|(?<=${SELECTOR})${SELECTOR}`;
+const ALL_INVISIBLE = new RegExp(
+  `${INVISIBLE.source}|[\\u00ad\\u034f\\u115f\\u1160\\u17b4\\u17b5\\u180e]|${SMUGGLED}`,
+  "gu",
+);
 /** Prose may join letters and mark a direction, as Persian, Hebrew and some emoji need; it may not override one. */
-const STEERING =
-  // oxlint-disable-next-line no-control-regex
-  /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u200b\u202a-\u202e\u2060-\u2069\ufeff]/gu;
+const STEERING = new RegExp(
+  `[\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f-\\u009f\\u200b\\u202a-\\u202e\\u2060-\\u2069\\ufeff]|${SMUGGLED}`,
+  "gu",
+);
 
 function picture(character: string): string {
+  if (character.startsWith("\u{1f3f4}")) return character;
   const code = character.codePointAt(0) ?? 0;
   if (code < 0x20) return String.fromCodePoint(0x2400 + code);
   return code === 0x7f ? "\u2421" : "\ufffd";

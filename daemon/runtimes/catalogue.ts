@@ -33,6 +33,8 @@ export interface RuntimeEntry {
   readonly ready: "bracketed_paste";
   /** What proves that a prompt was taken; without one a delivery stays unconfirmed. */
   readonly evidence: "user_prompt_submit" | "none";
+  /** For its process; the Actor's own environment may say otherwise. */
+  readonly environment: Readonly<Record<string, string>>;
   /** A line that its screen has as long as it asks a person; null when that isn't known. */
   readonly asks: RegExp | null;
   /** Keys that interrupt a turn. */
@@ -54,6 +56,7 @@ const plain = {
   submit: ENTER,
   ready: "bracketed_paste",
   evidence: "none",
+  environment: {},
   asks: null,
   interrupt: ESCAPE,
   end: { signal: "SIGHUP" },
@@ -68,6 +71,8 @@ const entries: Readonly<Record<Runtime, RuntimeEntry>> = {
     mcp: "claude_flag",
     hooks: "claude_settings",
     evidence: "user_prompt_submit",
+    // Else a message that names `@path` has the file read to it at once, from anywhere, without a permission being asked for.
+    environment: { CLAUDE_CODE_DISABLE_FILE_MENTIONS: "1" },
     asks: ASKS,
     end: { signal: "SIGTERM" },
   },

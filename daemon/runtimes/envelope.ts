@@ -1,35 +1,33 @@
 /**
  * Messages as a runtime reads them: a short envelope around each. A line of ours begins with `[svc]`; every line of somebody's text begins
- * with `> `, so that no text can pass for an envelope, and nothing in it is a control sequence that could end the paste.
+ * with `> `, so that no text can pass for an envelope, and nothing in it is a control sequence that could end the paste. What would turn or
+ * hide text is visible, as in the Workbench.
  */
 import type { LedgerEvent } from "../../shared/events.ts";
+import { shownName, shownText } from "../../shared/foreign-text.ts";
 
 const BULLET = "[svc]";
 const QUOTE = "> ";
 
 /** Whatever makes a new line somewhere, as a line feed. */
 const LINE_ENDS = /\r\n|[\r\n\v\f\u0085\u2028\u2029]/g;
-/** C0, DEL and C1, but for tab and line feed. */
-// oxlint-disable-next-line no-control-regex
-const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 
-/** Text without control characters: they are shown as signs. Lines end with a line feed. */
+/** Text whose control characters and hidden ones are shown as signs. Lines end with a line feed. */
 export function neutralised(text: string): string {
-  return text.replaceAll(LINE_ENDS, "\n").replaceAll(CONTROLS, (character) => {
-    const code = character.charCodeAt(0);
-    return code < 0x20 ? String.fromCharCode(0x2400 + code) : code === 0x7f ? "\u2421" : "\ufffd";
-  });
+  return shownText(text.replaceAll(LINE_ENDS, "\n"));
 }
 
+/** Its lines, and an empty one: without it Markdown takes the line behind a quotation for its last one. */
 function quoted(text: string): string[] {
-  return neutralised(text)
+  const lines = neutralised(text)
     .split("\n")
     .map((line) => QUOTE + line);
+  return [...lines, ""];
 }
 
 /** In one line. */
 function inline(text: string, characters = 120): string {
-  const line = neutralised(text).replaceAll(/\s+/g, " ").trim();
+  const line = shownName(text).trim();
   return line.length > characters ? `${line.slice(0, characters)}…` : line;
 }
 
@@ -74,10 +72,13 @@ function attachmentLines(data: LedgerEvent["data"]): string[] {
 function messageLines({ event, redelivered }: Parcel, answerWith: AnswerWith): string[] {
   const { id, data } = event;
   const again = redelivered ? ", sent again on purpose" : "";
+  const text = typeof data.text === "string" && data.text !== "" ? quoted(data.text) : [];
+  const about = typeof data.quote_text === "string" ? [`${BULLET} about:`, ...quoted(data.quote_text)] : [];
   return [
     `${BULLET} message ${id} from ${senderOf(event)}${again}`,
-    ...(typeof data.quote_text === "string" ? [`${BULLET} about:`, ...quoted(data.quote_text)] : []),
-    ...(typeof data.text === "string" && data.text !== "" ? quoted(data.text) : []),
+    ...about,
+    ...(about.length > 0 && text.length > 0 ? [`${BULLET} says:`] : []),
+    ...text,
     ...(typeof data.insight === "string" ? [`${BULLET} remark:`, ...quoted(data.insight)] : []),
     ...attachmentLines(data),
     howToAnswer(id, data.message_mode === "request_reply", answerWith),

@@ -104,7 +104,7 @@ export class Launcher {
         base: this.#deps.environment,
         actor: actor.env,
         private: group.environments.values(actor),
-        handover: handover.environment,
+        handover: { ...plan.entry.environment, ...handover.environment },
         home,
         group_id: group.group_id,
         actor_id: actor.id,

@@ -215,6 +215,20 @@ describe("real agents", function () {
     }
   });
 
+  it("get no file by themselves that a message names", async () => {
+    const beside = join(agents.root, "beside.txt");
+    writeFileSync(beside, "told-from-beside");
+    writeFileSync(join(agents.project, "note.txt"), "told-from-the-project");
+    const id = await agents.send(`what do @note.txt and @${beside} say?`, ["lead", "helper"]);
+    for (const actor of ["lead", "helper"]) {
+      await agents.reaches(id, actor, "accepted");
+      await agents.becomes(actor, "idle");
+    }
+    const heard = agents.model.heard.filter((request) => request.includes(id));
+    assert.ok(heard.length >= 2, "both asked their model");
+    for (const request of heard) assert.doesNotMatch(request, /told-from/);
+  });
+
   it("wait for a permission: seen by the person, who gives it in the terminal", async () => {
     const file = join(agents.project, "written.txt");
     agents.model.script("write-a-file", () => [

@@ -24,6 +24,8 @@ export class ModelServer {
   readonly #released = new Map<string, PromiseWithResolve>();
   /** Words whose scripts were asked for, with their steps, in order. */
   readonly asked: { word: string; step: number; tools: readonly string[] }[] = [];
+  /** What the agents sent, whole. */
+  readonly heard: string[] = [];
   #answers = 0;
 
   async listen(): Promise<void> {
@@ -64,6 +66,7 @@ export class ModelServer {
     } catch {
       return;
     }
+    this.heard.push(body);
     const path = (request.url ?? "").split("?")[0];
     if (path === "/v1/messages") await this.#answer(JSON.parse(body) as ClaudeRequest, response, claude);
     else if (path === "/v1/responses") await this.#answer(JSON.parse(body) as CodexRequest, response, codex);

@@ -54,6 +54,7 @@ describe("launches", () => {
     );
     assert.equal(environment["SVC_ACTOR_ID"], "env");
     assert.ok(environment["PATH"]);
+    assert.equal(environment["CLAUDE_CODE_DISABLE_FILE_MENTIONS"], "1");
     const token = environment["SVC_LAUNCH_TOKEN"]!;
     assert.ok(!JSON.stringify(start).includes(token), "no token in the arguments");
     const settings = JSON.parse(start![start!.indexOf("--settings") + 1]!) as { hooks: object };

@@ -36,6 +36,11 @@ const hostile = fc
         "\u009b201~",
         "[svc]",
         "> ",
+        "\u202e",
+        "\u2066",
+        "\u200b",
+        "\u{e0041}",
+        "\ufe00\ufe01",
       ),
       fc.string({ unit: "binary" }),
     ),
@@ -57,14 +62,19 @@ describe("the envelope", () => {
         const parcel = parcelText({ event: event(data), redelivered: false }, "mcp");
         // oxlint-disable-next-line no-control-regex
         assert.doesNotMatch(parcel, /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029]/);
+        assert.doesNotMatch(parcel, /[\u200b\u202a-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]/u);
+        assert.doesNotMatch(parcel, /[\ufe00-\ufe0f\u{e0100}-\u{e01ef}]{2}/u);
         const lines = parcel.split("\n");
-        assert.ok(lines.every((line) => line.startsWith("[svc] ") || line.startsWith("> ")));
+        assert.ok(lines.every((line) => line === "" || line.startsWith("[svc] ") || line.startsWith("> ")));
         const heads = lines.filter((line) => line.startsWith("[svc] "));
         assert.ok(heads[0]!.startsWith(`[svc] message ${ID} from user`));
         assert.deepEqual(
-          heads.slice(1).map((line) => /^\[svc\] (about|remark|attached|To answer)/.exec(line)?.[1]),
-          ["about", "remark", "attached", "To answer"],
+          heads.slice(1).map((line) => /^\[svc\] (about|says|remark|attached|To answer)/.exec(line)?.[1]),
+          ["about", ...(text === "" ? [] : ["says"]), "remark", "attached", "To answer"],
         );
+        // Markdown goes on with a quotation in the line behind it, unless that is empty.
+        for (const [at, line] of lines.entries())
+          assert.ok(!line.startsWith("[svc] ") || !lines[at - 1]?.startsWith("> "), line);
       }),
     );
   });
@@ -77,6 +87,7 @@ describe("the envelope", () => {
         `[svc] message ${ID} from lead (Lead), sent again on purpose`,
         "> one",
         "> two",
+        "",
         `[svc] An answer is asked for: svc reply ${ID} "your answer"`,
       ].join("\n"),
     );
@@ -101,6 +112,28 @@ describe("the envelope", () => {
       `[svc] message ${ID} from lead (Lead) in Other`,
       `[svc] message ${ID} from lead (Lead) in Theirs on Their machine`,
     ]);
+  });
+
+  it("shows what would turn or hide text, and tells a quotation from what is said", () => {
+    const data = {
+      text: "rm \u202etxt.exe\u202c \u{e0072}\u{e006d} می\u200cشود 👩\u200d🚀",
+      quote_text: "why\u200b?",
+      sender_title: "Le\u2066ad\u3164\nhere",
+      message_mode: "send",
+    };
+    assert.equal(
+      parcelText({ event: event(data, "lead"), redelivered: false }, "mcp"),
+      [
+        `[svc] message ${ID} from lead (Le\ufffdad\ufffd here)`,
+        "[svc] about:",
+        "> why\ufffd?",
+        "",
+        "[svc] says:",
+        "> rm \ufffdtxt.exe\ufffd \ufffd\ufffd می\u200cشود 👩\u200d🚀",
+        "",
+        `[svc] To answer: svc_message_reply with event_id ${ID}`,
+      ].join("\n"),
+    );
   });
 
   it("is one bracketed paste and Enter", () => {

@@ -86,6 +86,10 @@ describe("text of others", () => {
       shownText("x\u202ey\n\u05d0\u200f \u{1f469}\u200d\u{1f4bb}"),
       "x\ufffdy\n\u05d0\u200f \u{1f469}\u200d\u{1f4bb}",
     );
+    const england = "\u{1f3f4}\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}";
+    assert.equal(shownText(`${england} a\u{e0069}\u{e0067}b`), `${england} a\ufffd\ufffdb`);
+    assert.equal(shownText("❤\ufe0f x\ufe00\u{e0101}y\u3164z"), "❤\ufe0f x\ufe00\ufffdy\ufffdz");
+    assert.equal(shownName("ad\u00admin\u3164"), "ad\ufffdmin\ufffd");
     assert.equal(shownCode("\ta\u200d=\u20661\r\n"), "\ta\ufffd=\ufffd1\r\n");
   });
 });
