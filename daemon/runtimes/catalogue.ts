@@ -29,6 +29,8 @@ export interface RuntimeEntry {
   readonly hooks: HookHandover;
   /** Text goes in as one bracketed paste followed by this. */
   readonly submit: string;
+  /** Its screen shows prompts as Markdown. */
+  readonly markdown: boolean;
   /** It reads its terminal once it has turned this mode on. */
   readonly ready: "bracketed_paste";
   /** What proves that a prompt was taken; without one a delivery stays unconfirmed. */
@@ -54,6 +56,7 @@ const plain = {
   mcp: "none",
   hooks: "none",
   submit: ENTER,
+  markdown: false,
   ready: "bracketed_paste",
   evidence: "none",
   environment: {},
@@ -83,6 +86,7 @@ const entries: Readonly<Record<Runtime, RuntimeEntry>> = {
     programs: ["codex"],
     mcp: "codex_overrides",
     hooks: "codex_overrides",
+    markdown: true,
     evidence: "user_prompt_submit",
     asks: ASKS,
     end: { signal: "SIGTERM" },

@@ -17,12 +17,12 @@ export function neutralised(text: string): string {
   return shownText(text.replaceAll(LINE_ENDS, "\n"));
 }
 
-/** Its lines, and an empty one: without it Markdown takes the line behind a quotation for its last one. */
-function quoted(text: string): string[] {
+/** Its lines; for a reader of Markdown an empty one more, or the line behind a quotation counts as its last one. */
+function quoted(text: string, { markdown }: Reader): string[] {
   const lines = neutralised(text)
     .split("\n")
     .map((line) => QUOTE + line);
-  return [...lines, ""];
+  return markdown ? [...lines, ""] : lines;
 }
 
 /** In one line. */
@@ -33,6 +33,12 @@ function inline(text: string, characters = 120): string {
 
 /** How this runtime answers: with our MCP tools, or with the command line. */
 export type AnswerWith = "mcp" | "command";
+
+export interface Reader {
+  answerWith: AnswerWith;
+  /** Its screen shows prompts as Markdown. */
+  markdown: boolean;
+}
 
 export interface Parcel {
   event: LedgerEvent;
@@ -69,19 +75,20 @@ function attachmentLines(data: LedgerEvent["data"]): string[] {
   );
 }
 
-function messageLines({ event, redelivered }: Parcel, answerWith: AnswerWith): string[] {
+function messageLines({ event, redelivered }: Parcel, reader: Reader): string[] {
   const { id, data } = event;
   const again = redelivered ? ", sent again on purpose" : "";
-  const text = typeof data.text === "string" && data.text !== "" ? quoted(data.text) : [];
-  const about = typeof data.quote_text === "string" ? [`${BULLET} about:`, ...quoted(data.quote_text)] : [];
+  const text = typeof data.text === "string" && data.text !== "" ? quoted(data.text, reader) : [];
+  const about =
+    typeof data.quote_text === "string" ? [`${BULLET} about:`, ...quoted(data.quote_text, reader)] : [];
   return [
     `${BULLET} message ${id} from ${senderOf(event)}${again}`,
     ...about,
     ...(about.length > 0 && text.length > 0 ? [`${BULLET} says:`] : []),
     ...text,
-    ...(typeof data.insight === "string" ? [`${BULLET} remark:`, ...quoted(data.insight)] : []),
+    ...(typeof data.insight === "string" ? [`${BULLET} remark:`, ...quoted(data.insight, reader)] : []),
     ...attachmentLines(data),
-    howToAnswer(id, data.message_mode === "request_reply", answerWith),
+    howToAnswer(id, data.message_mode === "request_reply", reader.answerWith),
   ];
 }
 
@@ -91,9 +98,9 @@ function noticeLines({ id, data }: LedgerEvent): string[] {
 }
 
 /** The lines of one message or notice. */
-export function parcelText(parcel: Parcel, answerWith: AnswerWith): string {
+export function parcelText(parcel: Parcel, reader: Reader): string {
   const lines =
-    parcel.event.kind === "system.notify" ? noticeLines(parcel.event) : messageLines(parcel, answerWith);
+    parcel.event.kind === "system.notify" ? noticeLines(parcel.event) : messageLines(parcel, reader);
   return lines.join("\n");
 }
 

@@ -12,7 +12,7 @@ import type { Clock, Timer } from "../platform/clock.ts";
 import { errorFields, type Log } from "../platform/log.ts";
 import type { Random } from "../platform/random.ts";
 import type { RuntimeEntry } from "./catalogue.ts";
-import { type AnswerWith, asPaste, type Parcel, parcelText } from "./envelope.ts";
+import { type AnswerWith, asPaste, type Parcel, parcelText, type Reader } from "./envelope.ts";
 import type { ActorTerminal } from "./terminal.ts";
 
 export interface PrompterOptions {
@@ -177,6 +177,11 @@ export class Prompter {
     return pause > 0 ? { reason: "the Group's minimum interval", retryMs: pause } : null;
   }
 
+  get #reader(): Reader {
+    const { answerWith, entry } = this.#options;
+    return { answerWith, markdown: entry.markdown };
+  }
+
   /** Claims the oldest that waits and writes it. Runs in the desk's turn. */
   async #handOver(): Promise<void> {
     const { room, launch, entry, terminal, clock, random, reports } = this.#options;
@@ -191,7 +196,7 @@ export class Prompter {
         this.#event(id, batch_id, "claimed", isBusy ? "busy" : again.has(id) ? "redelivered" : ""),
       ),
     );
-    const text = parcels.map((parcel) => parcelText(parcel, this.#options.answerWith)).join("\n\n");
+    const text = parcels.map((parcel) => parcelText(parcel, this.#reader)).join("\n\n");
     // Much may have happened while the disk worked.
     const hold = this.#closed ? { reason: "" } : this.#hold();
     if (hold !== null || !terminal.write(asPaste(text, entry.submit))) {
@@ -217,7 +222,7 @@ export class Prompter {
 
   /** The oldest of what waits, up to the limits of one prompt. */
   #select(): Parcel[] {
-    const { room, launch, answerWith } = this.#options;
+    const { room, launch } = this.#options;
     const queue = room.projection.queue(launch.actor_id, launch.generation);
     if (queue === undefined) return [];
     const candidates = new Map<number, boolean>();
@@ -233,7 +238,7 @@ export class Prompter {
     let bytes = 0;
     for (const [at, event] of room.ledger.readMany(ordinals).entries()) {
       const parcel = { event, redelivered: candidates.get(ordinals[at]!)! };
-      bytes += Buffer.byteLength(parcelText(parcel, answerWith));
+      bytes += Buffer.byteLength(parcelText(parcel, this.#reader));
       if (parcels.length > 0 && bytes > LIMITS.prompt.batchBytes) break;
       parcels.push(parcel);
     }

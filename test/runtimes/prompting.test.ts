@@ -23,7 +23,7 @@ describe("prompting a process in a terminal", function () {
     const [prompt] = setting.prompts("coder");
     assert.match(
       prompt!,
-      new RegExp(`^\\[svc\\] message ${id} from user\n> first line\n> second line\n\n\\[svc\\] To answer`),
+      new RegExp(`^\\[svc\\] message ${id} from user\n> first line\n> second line\n\\[svc\\] To answer`),
     );
     const typed = setting.notes("coder").flatMap(({ bytes }) => (bytes === undefined ? [] : [bytes]));
     assert.deepEqual(typed, [`\u001b[200~${prompt}\u001b[201~\r`]);

@@ -20,6 +20,8 @@ function event(data: Record<string, unknown>, by = "user") {
   };
 }
 
+const CODEX = { answerWith: "mcp", markdown: true } as const;
+
 /** Whatever a sender could try. */
 const hostile = fc
   .array(
@@ -59,7 +61,7 @@ describe("the envelope", () => {
           message_mode: "send",
           attachments: [{ name: text, bytes: 1 }],
         };
-        const parcel = parcelText({ event: event(data), redelivered: false }, "mcp");
+        const parcel = parcelText({ event: event(data), redelivered: false }, CODEX);
         // oxlint-disable-next-line no-control-regex
         assert.doesNotMatch(parcel, /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029]/);
         assert.doesNotMatch(parcel, /[\u200b\u202a-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]/u);
@@ -82,12 +84,14 @@ describe("the envelope", () => {
   it("says who asks, what is asked for and how to answer", () => {
     const data = { text: "one\r\ntwo", sender_title: "Lead", message_mode: "request_reply" };
     assert.equal(
-      parcelText({ event: event(data, "lead"), redelivered: true }, "command"),
+      parcelText(
+        { event: event(data, "lead"), redelivered: true },
+        { answerWith: "command", markdown: false },
+      ),
       [
         `[svc] message ${ID} from lead (Lead), sent again on purpose`,
         "> one",
         "> two",
-        "",
         `[svc] An answer is asked for: svc reply ${ID} "your answer"`,
       ].join("\n"),
     );
@@ -107,7 +111,7 @@ describe("the envelope", () => {
         },
         "connect:there",
       ),
-    ].map((one) => parcelText({ event: one, redelivered: false }, "mcp").split("\n", 1)[0]);
+    ].map((one) => parcelText({ event: one, redelivered: false }, CODEX).split("\n", 1)[0]);
     assert.deepEqual(heads, [
       `[svc] message ${ID} from lead (Lead) in Other`,
       `[svc] message ${ID} from lead (Lead) in Theirs on Their machine`,
@@ -122,7 +126,7 @@ describe("the envelope", () => {
       message_mode: "send",
     };
     assert.equal(
-      parcelText({ event: event(data, "lead"), redelivered: false }, "mcp"),
+      parcelText({ event: event(data, "lead"), redelivered: false }, CODEX),
       [
         `[svc] message ${ID} from lead (Le\ufffdad\ufffd here)`,
         "[svc] about:",
