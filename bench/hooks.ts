@@ -158,8 +158,8 @@ function processorSeconds(pid: number): number {
 
 async function processes(daemon: Daemon, running: Running, short: boolean): Promise<Figure[]> {
   const [token] = running.tokens;
-  const fields = /-H @'([^']+)'/.exec(running.command.join(" "))?.[1];
-  if (fields === undefined) throw new Error("the bench needs curl");
+  const fields = /'([^']+\.head)'/.exec(running.command.join(" "))?.[1];
+  if (fields === undefined) throw new Error("the bench needs Perl or curl");
   const fallback = [process.execPath, join(dirname(SVC), "hook.cjs"), daemon.socket, fields];
   const agent = new Agent({ keepAlive: true });
   await submit(agent, daemon, token!, payload("SessionStart"));

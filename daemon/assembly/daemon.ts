@@ -8,7 +8,7 @@ import { currentHost } from "../home/endpoint.ts";
 import { openHome } from "../home/home.ts";
 import { restoreExhibit } from "../http/exhibit.ts";
 import { readTlsFiles } from "../http/tls-files.ts";
-import { findCurl } from "../platform/find-curl.ts";
+import { findHookClient } from "../platform/hook-client.ts";
 import { errorFields } from "../platform/log.ts";
 import { RealClock } from "../platform/real-clock.ts";
 import { RealFiles } from "../platform/real-files.ts";
@@ -57,7 +57,7 @@ export async function runDaemon(options: DaemonOptions): Promise<RunningDaemon> 
       program,
       node: process.execPath,
       environment: process.env,
-      curl: once(() => findCurl(process.env["PATH"] ?? "")),
+      hookClient: once(() => findHookClient(process.env["PATH"] ?? "")),
     });
     const network = new RealNetwork();
     const hasModes = host.platform !== "win32";

@@ -12,6 +12,7 @@ import { StreamHub } from "../http/stream-hub.ts";
 import { Messaging } from "../messaging/room.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Files } from "../platform/files.ts";
+import type { HookClient } from "../platform/hook-client.ts";
 import type { Log } from "../platform/log.ts";
 import type { Processes } from "../platform/processes.ts";
 import type { ProjectFiles } from "../platform/project-files.ts";
@@ -34,8 +35,8 @@ export interface Surroundings {
   /** Absolute path of Node. */
   node: string;
   environment: Readonly<Record<string, string | undefined>>;
-  /** Absolute path of a usable curl, null without one. */
-  curl(): string | null;
+  /** What brings hook events here sooner than Node would, null without any. */
+  hookClient(): HookClient | null;
 }
 
 export interface Rooms {

@@ -6,6 +6,7 @@ import { ENVIRONMENT } from "../../shared/names.ts";
 import { prepareHookCommand } from "../activity/hook-command.ts";
 import type { OpenGroup } from "../groups/group.ts";
 import type { Files } from "../platform/files.ts";
+import type { HookClient } from "../platform/hook-client.ts";
 import type { Processes, TerminalProcess } from "../platform/processes.ts";
 import type { ProjectFiles } from "../platform/project-files.ts";
 import { entryOf, type RuntimeEntry } from "./catalogue.ts";
@@ -29,8 +30,8 @@ export interface LauncherDependencies {
   node: string;
   /** The daemon's own environment. */
   environment: Readonly<Record<string, string | undefined>>;
-  /** Absolute path of a usable curl, null without one. */
-  curl(): string | null;
+  /** What brings hook events here sooner than Node would, null without any. */
+  hookClient(): HookClient | null;
 }
 
 /** What a start needs, found before anything is written. */
@@ -124,7 +125,7 @@ export class Launcher {
       socket,
       socketKey,
       token,
-      curl: this.#deps.curl(),
+      client: this.#deps.hookClient(),
       node,
       svc: program.at(-1)!,
     });

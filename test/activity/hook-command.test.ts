@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readFileSync, rmSync, statSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { PAYLOAD_BYTES, WAIT_MS } from "../../cli/hook/serve.ts";
@@ -15,7 +15,7 @@ import type { Launch } from "../../daemon/activity/launches.ts";
 import { replaceFile } from "../../daemon/home/durable.ts";
 import { writeAddress } from "../../daemon/home/endpoint.ts";
 import { homePaths } from "../../daemon/home/paths.ts";
-import { findCurl } from "../../daemon/platform/find-curl.ts";
+import { findCurl, findHookClient, findPerl, type HookClient } from "../../daemon/platform/hook-client.ts";
 import { RealFiles } from "../../daemon/platform/real-files.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { ENVIRONMENT } from "../../shared/names.ts";
@@ -76,7 +76,7 @@ describe("svc hook", () => {
     await until(() => counts.get("hook_submit")!.done >= count, `${count} events`);
     await setting.activity.settled();
   };
-  const prepare = (curl: string | null, socket = served.socket): Promise<HookCommand> =>
+  const prepare = (client: HookClient | null, socket = served.socket): Promise<HookCommand> =>
     prepareHookCommand({
       files,
       paths: setting.group.paths,
@@ -84,29 +84,53 @@ describe("svc hook", () => {
       socket,
       socketKey: SOCKET_KEY,
       token: TOKEN,
-      curl,
+      client,
       node: process.execPath,
       svc: SVC,
     });
 
-  it("finds the curl of this machine, and none where there is none", () => {
-    const curl = findCurl(process.env["PATH"] ?? "");
+  const path = process.env["PATH"] ?? "";
+  it("finds the Perl and the curl of this machine, and none where there is none", () => {
+    const [perl, curl] = [findPerl(path), findCurl(path)];
     assert.ok(curl !== null, "the tests need curl");
-    assert.equal(findCurl(""), null);
-    assert.equal(findCurl("relative:/nonexistent"), null);
+    assert.deepEqual(findHookClient(path), perl ?? curl);
+    for (const find of [findPerl, findCurl, findHookClient]) {
+      assert.equal(find(""), null);
+      assert.equal(find("relative:/nonexistent"), null);
+    }
   });
 
-  const variants: [string, () => string | null][] = [
-    ["shell script", () => findCurl(process.env["PATH"] ?? "")],
+  it("takes no program that can't do it, and the real one behind one that stands for it", async () => {
+    const bin = join(setting.root, "bin");
+    files.mkdir(bin);
+    const put = (name: string, script: string): void =>
+      writeFileSync(join(bin, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+    put("curl", "echo curl 7.54.0; echo Features: UnixSockets");
+    put("perl", "echo other numbers");
+    assert.equal(findHookClient(bin), null);
+    put("curl", "echo curl 7.55.0; echo Features: UnixSockets");
+    assert.deepEqual(findHookClient(bin), { program: "curl", path: join(bin, "curl") });
+    const real = findPerl(path);
+    if (real === null) return;
+    put("perl", `exec ${real.path} "$@"`);
+    assert.deepEqual(findHookClient(bin), real);
+  });
+
+  const variants: [string, () => HookClient | null][] = [
+    ["shell script with Perl", () => findPerl(path)],
+    ["shell script with curl", () => findCurl(path)],
     ["Node program", () => null],
   ];
-  for (const [name, curl] of variants) {
+  for (const [name, client] of variants) {
     describe(name, () => {
+      before(function () {
+        if (name.includes("Perl") && client() === null) this.skip();
+      });
       const quiet = (ended: Ended): void => assert.deepEqual([ended.code, ended.output], [0, ""]);
 
       it("submits one event and says nothing", async () => {
         verifies("HOOK-001", "HOOK-009", "HOOK-010");
-        const command = await prepare(curl());
+        const command = await prepare(client());
         quiet(await run(command, JSON.stringify(claude().start())));
         quiet(await run(command, JSON.stringify(claude().pre("t1"), null, 2)));
         await judged(2);
@@ -117,7 +141,7 @@ describe("svc hook", () => {
       });
 
       it("keeps the token in owner-only files and out of its arguments, and takes them away afterwards", async () => {
-        const command = await prepare(curl());
+        const command = await prepare(client());
         assert.ok(!command.join(" ").includes(TOKEN) && !command.join(" ").includes(SOCKET_KEY));
         const own = files.list(setting.group.paths.hooks);
         assert.deepEqual(own, ["ann.head"]);
@@ -131,7 +155,7 @@ describe("svc hook", () => {
       });
 
       it("ends well whatever it is given and whatever the daemon says", async () => {
-        const command = await prepare(curl());
+        const command = await prepare(client());
         const depth = "[".repeat(1000) + "]".repeat(1000);
         for (const input of ["", "nonsense", "[]", '{"a":1,"a":2}', depth, Buffer.from([0xff, 0])])
           quiet(await run(command, input));
@@ -142,7 +166,7 @@ describe("svc hook", () => {
       });
 
       it("takes a payload of one MiB and no more", async () => {
-        const command = await prepare(curl());
+        const command = await prepare(client());
         await setting.submit(launch, claude().start());
         const padded = (bytes: number, id: string): string => {
           const payload = JSON.stringify(claude().pre(id, "Write", { tool_input: { text: "" } }));
@@ -160,10 +184,10 @@ describe("svc hook", () => {
       });
 
       it("works when the daemon is gone", async () => {
-        const command = await prepare(curl(), join(setting.root, "nothing"));
+        const command = await prepare(client(), join(setting.root, "nothing"));
         quiet(await run(command, JSON.stringify(claude().start())));
         rmSync(served.socket, { force: true });
-        quiet(await run(await prepare(curl()), JSON.stringify(claude().start())));
+        quiet(await run(await prepare(client()), JSON.stringify(claude().start())));
       });
 
       it("waits three seconds at most: for a daemon that says nothing, and for an input that never ends", async () => {
@@ -171,17 +195,20 @@ describe("svc hook", () => {
         const server = createServer((socket) => void silent.push(socket.on("error", () => {})));
         const path = join(setting.root, "silent");
         await new Promise<void>((done) => server.listen(path, done));
-        const command = await prepare(curl(), path);
+        const command = await prepare(client(), path);
         const times: number[] = [];
         // A machine that stood still meanwhile proves nothing.
         for (let round = 0; round < 8 && !times.some((time) => time < 4500); round += 1) {
-          const [unanswered, unending] = await Promise.all([
+          const [unanswered, untaken, unending] = await Promise.all([
             run(command, JSON.stringify(claude().start())),
+            run(command, "x".repeat(LIMITS.activity.hook.payloadBytes)),
             run(command, null),
           ]);
-          for (const ended of [unanswered, unending]) quiet(ended);
+          const all = [unanswered, untaken, unending];
+          for (const ended of all) quiet(ended);
           assert.ok(unending.milliseconds > 2500, "it waited for the input");
-          times.push(Math.max(unanswered.milliseconds, unending.milliseconds));
+          assert.ok(untaken.milliseconds > 2500, "it waited for the daemon to take it");
+          times.push(Math.max(...all.map(({ milliseconds }) => milliseconds)));
         }
         assert.ok(
           times.some((time) => time < 4500),
@@ -192,12 +219,16 @@ describe("svc hook", () => {
       });
 
       it("isn't led astray by the environment", async () => {
-        const command = await prepare(curl());
+        const command = await prepare(client());
         const environment = {
           http_proxy: "http://127.0.0.1:9",
           ALL_PROXY: "http://127.0.0.1:9",
           CURL_HOME: setting.root,
           HOME: setting.root,
+          PERL5LIB: setting.root,
+          PERL5OPT: "-MNothing",
+          PERL_UNICODE: "SDA",
+          LC_ALL: "nowhere",
         };
         await replaceFile(
           files,
