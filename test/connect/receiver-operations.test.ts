@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import { cancellationDigest, messageDigest } from "../../daemon/connect/digests.ts";
 import { remoteBy } from "../../daemon/messaging/message-event.ts";
 import { LIMITS } from "../../shared/limits.ts";
+import { RESERVED_ACTOR_IDS } from "../../shared/model.ts";
 import type { ConnectMessage } from "../../shared/wire/message.ts";
 import { refusal } from "../messaging/setting.ts";
 import { verifies } from "../requirements.ts";
@@ -488,6 +489,33 @@ describe("Receiver: catalog", () => {
         await target.ask({ op: "catalog", source_group_id: "", target_group_id: "g_none", after: null }),
       ),
       "connect_group_not_found",
+    );
+  });
+
+  it("shows the Actors that everybody here sees, and nobody else who speaks in a Group", async () => {
+    verifies("CAT-006");
+    target = await Target.open("account");
+    const { group_id } = target;
+    // Whatever is said by others than visible Actors: the person, the daemon, and one who is gone.
+    await target.home.call("actor_add", { group_id, actor_id: "gone" });
+    await target.home.call("send", { group_id, text: "to one who is gone", to: ["gone"] });
+    await target.home.call("actor_remove", { group_id, actor_id: "gone" });
+    for (const actor_id of RESERVED_ACTOR_IDS)
+      await assert.rejects(target.home.call("actor_add", { group_id, actor_id }), refusal("invalid_args"));
+    for (const hidden of [{ visible: false }, { internal: true }, { hidden: true }])
+      await assert.rejects(
+        target.home.call("actor_add", { group_id, actor_id: "inside", ...hidden }),
+        refusal("invalid_args"),
+      );
+    const { actors } = await target.home.call("actor_list", { group_id });
+    const [group] = (await target.catalog(null, group_id)).groups;
+    assert.deepEqual(
+      group!.actors.map(({ id }) => id),
+      actors.map(({ id }) => id),
+    );
+    assert.deepEqual(
+      group!.actors.map(({ id }) => id),
+      ["ann", "bob"],
     );
   });
 

@@ -1,7 +1,10 @@
 /** The TLS of Direct over real sockets: flow, budgets and ends. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { createServer as createSecureServer, get } from "node:https";
 import { connect, createServer, type Server, type Socket } from "node:net";
+import { join } from "node:path";
 import {
   type SecureSocket,
   type SecureSocketOptions,
@@ -12,7 +15,10 @@ import { TlsError } from "../../daemon/direct/tls/alert.ts";
 import type { Clock, Timer } from "../../daemon/platform/clock.ts";
 import { RealRandom } from "../../daemon/platform/real-random.ts";
 import { LIMITS } from "../../shared/limits.ts";
+import { verifies } from "../requirements.ts";
 import { CLIENT_KEY, SERVER_KEY, STRANGER_KEY } from "./tls/target.ts";
+
+const CERTIFICATE = join(import.meta.dirname, "../fixtures/tls");
 
 /** Timers that fire when the test says so. */
 class HeldClock implements Clock {
@@ -131,6 +137,27 @@ describe("secure socket", () => {
     assert.equal(atClient.bytes.toString(), "answer");
     assert.throws(() => dialled.send(Buffer.of(1)), /closed/);
     assert.equal(client.clock.timers.size, 0);
+  });
+
+  it("leaves HTTPS as it is: a certificate that nobody vouches for is refused there", async () => {
+    verifies("DRC-093");
+    await pair();
+    const [cert, key] = ["cert.pem", "key.pem"].map((name) => readFileSync(join(CERTIFICATE, name)));
+    const web = createSecureServer({ cert, key }, (_request, response) => response.end("reached"));
+    web.listen(0, "127.0.0.1");
+    await once(web, "listening");
+    const url = `https://127.0.0.1:${(web.address() as { port: number }).port}/`;
+    try {
+      // In this process, which has just trusted a bare key.
+      await assert.rejects(once(get(url), "response"), { code: "DEPTH_ZERO_SELF_SIGNED_CERT" });
+      await assert.rejects(fetch(url), (error: Error) => {
+        assert.equal((error.cause as { code?: string }).code, "DEPTH_ZERO_SELF_SIGNED_CERT");
+        return true;
+      });
+    } finally {
+      web.closeAllConnections();
+      web.close();
+    }
   });
 
   it("works when every byte comes by itself", async () => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createHash, randomBytes } from "node:crypto";
+import { createHash, randomBytes, randomUUID } from "node:crypto";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { run } from "../cli/svc.ts";
@@ -77,6 +77,33 @@ describe("two daemons with a Direct connection", function () {
     // Accepted isn't sent, and the words don't say so.
     const thanks = await run(["reply", answer?.id ?? "", "Thanks"], { home: joiner.daemon.home });
     assert.match(thanks.out, /^Accepted for lead · Host at .+: [0-9a-f]{32}\n$/u);
+  });
+
+  it("give each other no way into their Workbenches", async () => {
+    verifies("DRC-081");
+    const { web_origin } = await host.client.result("daemon_status", {});
+    const { token } = await host.client.result("access_token_create", { name: "entry" });
+    const ask = (method: "GET" | "POST", path: string, body?: unknown) =>
+      fetch(`${web_origin}${path}`, {
+        method,
+        headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+    const frame_id = randomUUID();
+    const { public_key } = (await host.relation(id))!.remote!;
+    const opened = await ask("POST", "/api/v1/connect/open", {
+      instance_id: joiner.instance_id,
+      frame_id,
+    });
+    assert.ok(opened.status >= 400, `open answers ${opened.status}`);
+    const told = await opened.text();
+    assert.doesNotMatch(told, /"proof"|"url"/);
+    const renewed = await ask("POST", "/api/v1/connect/frame", { frame_id, public_key });
+    assert.ok(renewed.status >= 400, `frame answers ${renewed.status}`);
+    assert.ok((await ask("GET", `/api/v1/connect/frame?frame_id=${frame_id}`)).status >= 400);
+    // Nobody's page may hold this one.
+    const page = await ask("GET", "/");
+    assert.match(page.headers.get("content-security-policy") ?? "", /frame-ancestors 'none'/);
   });
 
   it("keep a message for a peer that is offline, and deliver it once when it is back", async () => {
