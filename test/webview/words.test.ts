@@ -222,7 +222,18 @@ describe("delivery in words", () => {
     assert.deepEqual(fares("queued"), ["Lab at office", "queued"]);
     assert.deepEqual(fares("sent"), ["Lab at office", "delivered"]);
     assert.deepEqual(fares("failed"), ["Lab at office", "failed: It expired"]);
-    assert.deepEqual(fares("unconfirmed"), ["Lab at office", "not confirmed"]);
+    assert.deepEqual(fares("unconfirmed"), ["Lab at office", "not confirmed: It expired"]);
+    const open = { "connect:12D3::lead": { state: "open" as const } };
+    assert.deepEqual(said({ connect_delivery: { state: "unconfirmed" }, obligation_status: open }, message), [
+      ["Lab at office", "not confirmed"],
+      ["Head", "reply open"],
+      ["docs"],
+    ]);
+    assert.deepEqual(said({ connect_delivery: { state: "failed" }, obligation_status: open }, message), [
+      ["Lab at office", "failed"],
+      ["Head"],
+      ["docs"],
+    ]);
     assert.deepEqual(
       said(
         {

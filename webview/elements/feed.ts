@@ -281,7 +281,8 @@ class FeedElement extends View {
     }
     if (below > END_AT || feed.window.hasNewer) return;
     feed.seen();
-    const newest = feed.rows.findLast((row) => row.kind === "chat.message");
+    // Whatever may count as unread.
+    const newest = feed.rows.findLast((row) => row.kind === "chat.message" || row.kind === "system.notify");
     if (newest !== undefined) marks.seen(newest.id);
   }
 
@@ -374,6 +375,7 @@ function continues(before: LedgerEvent | undefined, row: LedgerEvent): boolean {
   return (
     b.reply_to === undefined &&
     a.message_mode === b.message_mode &&
+    a.src_group_id === b.src_group_id &&
     a.src_group_title === b.src_group_title &&
     a.source_user_id === b.source_user_id &&
     a.sender_title === b.sender_title &&

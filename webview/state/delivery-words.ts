@@ -123,7 +123,7 @@ function connectWord(who: string, { state, error }: Propagation): DeliveryWord {
     case "failed":
       return {
         icon: "error",
-        word: why === "" ? "failed" : `failed: ${brief(why)}`,
+        word: `failed${briefly(why)}`,
         tone: "bad",
         fact: `It didn't reach ${who} and never will. ${why}`.trim(),
         ts: null,
@@ -131,7 +131,7 @@ function connectWord(who: string, { state, error }: Propagation): DeliveryWord {
     case "unconfirmed":
       return {
         icon: "question",
-        word: "not confirmed",
+        word: `not confirmed${briefly(why)}`,
         tone: "attention",
         fact: `It may have reached ${who}: it was sent, but no receipt came in time. ${why}`.trim(),
         ts: null,
@@ -172,8 +172,8 @@ function withdrawalWord(who: string, { state, error }: Propagation): DeliveryWor
 }
 
 /** The first sentence, where there is room for one. */
-function brief(sentence: string): string {
-  return sentence.split(/(?<=\.)\s/u, 1)[0]!.replace(/\.$/, "");
+function briefly(why: string): string {
+  return why === "" ? "" : `: ${why.split(/(?<=\.)\s/u, 1)[0]!.replace(/\.$/, "")}`;
 }
 
 export interface DeliveredMessage {
@@ -254,7 +254,9 @@ function recipientsOf(
       else if (read !== undefined)
         words.push(deliveryWord(who, { state: read ? "read" : "pending", reason: "", ts: null }, mail));
     }
-    if (obligation !== undefined) words.push(obligationWord(who, obligation));
+    // What never reached anybody there is owed by nobody.
+    const isVain = obligation?.state === "open" && status.connect_delivery?.state === "failed";
+    if (obligation !== undefined && !isVain) words.push(obligationWord(who, obligation));
     return { recipient, who, words, again: message.to.includes(recipient) ? againOf(delivery) : "no" };
   });
 }
