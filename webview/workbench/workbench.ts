@@ -18,24 +18,42 @@ import "../elements/time.ts";
 import type { ActorOperation } from "../elements/actors-panel.ts";
 import { announce } from "../elements/announce.ts";
 import type { ComposerElement } from "../elements/composer.ts";
-import { failure, iconButton } from "../elements/controls.ts";
+import { failure } from "../elements/controls.ts";
 import type { FeedElement } from "../elements/feed.ts";
 import type { MessageAction, MessageElement } from "../elements/message.ts";
 import { follow, View } from "../elements/view.ts";
-import type { Host, Release, Viewer } from "../host.ts";
-import { icon } from "../icons.ts";
+import type { Host, Viewer } from "../host.ts";
 import type { ThemeChoice } from "../state/appearance.ts";
 import { Conversation } from "../state/conversation.ts";
 import { GroupsStore } from "../state/groups.ts";
 import { Layout, type Side } from "../state/layout.ts";
 import { Polling } from "../state/polling.ts";
+import { type Action, actOnMessage, type GroupState, operateActor, setGroupState } from "./actions.ts";
+import { actorsColumn, groupsColumn } from "./columns.ts";
 import { openDialog } from "./dialogs.ts";
 import { bottomBar, rail, sideTabs, welcome } from "./frame.ts";
 import { handleKey } from "./keys.ts";
-import { cancelReplyRequest, deliverAgain } from "./message-actions.ts";
 
 /** How often a window in view that lacks the focus looks for what another one wrote. */
 const LOOK_EVERY_MS = 3000;
+
+/** Events of the elements and dialogs below, each with what it tells. */
+interface Heard {
+  "open-group": string;
+  "group-deleted": string;
+  "group-reset": string;
+  "group-state": GroupState;
+  "open-dialog": { name: string };
+  "write-to": string;
+  "actor-operation": ActorOperation;
+  "open-terminal": string;
+  "message-action": MessageAction;
+  suggest: string;
+  sent: undefined;
+  found: string;
+  "close-search": undefined;
+  staleness: boolean;
+}
 
 class WorkbenchElement extends View {
   static override readonly properties = {
@@ -59,8 +77,7 @@ class WorkbenchElement extends View {
   #groups!: GroupsStore;
   #layout!: Layout;
   #searchFrom: HTMLElement | null = null;
-  #looking: ReturnType<typeof setInterval> | null = null;
-  #releaseConnection: Release | null = null;
+  #life: AbortController | null = null;
   readonly #polling = new Polling(
     () => document.visibilityState === "visible",
     () => {
@@ -94,36 +111,73 @@ class WorkbenchElement extends View {
     this.#groups.open();
     const last = this.host.recall("group");
     if (typeof last === "string") this.#open(last);
-    addEventListener("resize", this.#onResize);
-    addEventListener("focus", this.#onReturn);
-    this.#looking = setInterval(this.#onLook, LOOK_EVERY_MS);
-    document.addEventListener("visibilitychange", this.#onReturn);
-    this.#releaseConnection = this.host.watchConnection((connection) => this.#polling.connection(connection));
-    document.addEventListener("keydown", this.#onKey);
-    this.addEventListener("open-group", (event) => {
-      this.#open((event as CustomEvent<string>).detail);
-      if (this.#layout.breadth === "narrow") this.#layout.show("feed");
+    this.#life = new AbortController();
+    const { signal } = this.#life;
+    const returned = (): void => {
+      this.#polling.look();
+      this.conversation?.returned();
+    };
+    addEventListener("resize", () => this.#layout.resize(innerWidth), { signal });
+    addEventListener("focus", returned, { signal });
+    document.addEventListener("visibilitychange", returned, { signal });
+    document.addEventListener("keydown", this.#onKey, { signal });
+    const releaseConnection = this.host.watchConnection((connection) => this.#polling.connection(connection));
+    const looking = setInterval(() => {
+      if (document.visibilityState === "visible" && !document.hasFocus())
+        void this.conversation?.draft.refresh();
+    }, LOOK_EVERY_MS);
+    signal.addEventListener("abort", () => {
+      releaseConnection();
+      clearInterval(looking);
     });
-    this.addEventListener("open-dialog", (event) => this.#onDialog(event as CustomEvent));
-    this.addEventListener("group-deleted", () => this.#close());
-    this.addEventListener("group-reset", (event) => {
-      const { detail } = event as CustomEvent<string>;
-      this.#close();
-      this.#open(detail);
-    });
+    this.#hear(signal);
   }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
-    removeEventListener("resize", this.#onResize);
-    removeEventListener("focus", this.#onReturn);
-    if (this.#looking !== null) clearInterval(this.#looking);
-    document.removeEventListener("visibilitychange", this.#onReturn);
-    document.removeEventListener("keydown", this.#onKey);
-    this.#releaseConnection?.();
+    this.#life?.abort();
     this.#polling.close();
     this.conversation?.close();
     this.#groups.close();
+  }
+
+  #hear(signal: AbortSignal): void {
+    const on = <Name extends keyof Heard>(name: Name, run: (detail: Heard[Name]) => void): void =>
+      this.addEventListener(name, (event) => run((event as CustomEvent<Heard[Name]>).detail), { signal });
+    on("open-group", (groupId) => {
+      this.#open(groupId);
+      if (this.#layout.breadth === "narrow") this.#layout.show("feed");
+    });
+    on("group-deleted", () => this.#close());
+    on("group-reset", (groupId) => {
+      this.#close();
+      this.#open(groupId);
+    });
+    on("open-dialog", ({ name, ...fields }) => {
+      // A dialog that leads to the next one closes first.
+      setTimeout(() => void this.#dialog(name, fields), 0);
+    });
+    on("staleness", (stale) => {
+      this.stale = stale;
+    });
+    on("sent", () => void this.#feed.value?.toEnd());
+    on("suggest", (text) => this.#composer.value?.suggest(text));
+    on("close-search", () => this.#endSearch());
+    on("found", (eventId) => {
+      this.searching = false;
+      void this.#feed.value?.jump(eventId);
+    });
+    on("open-terminal", (actorId) => {
+      this.conversation?.terminals.show(actorId);
+      if (this.#layout.breadth === "narrow") this.#layout.show("terminals");
+    });
+    on("write-to", (actorId) => this.#writeTo(actorId));
+    on("actor-operation", (asked) => this.#act(operateActor, asked));
+    on("group-state", (state) => this.#act(setGroupState, state));
+    on("message-action", (action) => {
+      if (action.kind === "reply") this.#composer.value?.reply(action.event, action.quote ?? null);
+      else this.#act(actOnMessage, action);
+    });
   }
 
   get #administrator(): boolean {
@@ -161,12 +215,7 @@ class WorkbenchElement extends View {
   protected override render() {
     const { breadth, page } = this.#layout;
     return html`<div class="workbench ${breadth} ${this.stale ? "stale" : ""}" data-page=${page}>
-      <svc-offline
-        .host=${this.host}
-        @staleness=${(event: CustomEvent<boolean>) => {
-          this.stale = event.detail;
-        }}
-      ></svc-offline>
+      <svc-offline .host=${this.host}></svc-offline>
       <div class="columns-of-workbench">${breadth === "wide" ? this.#wide() : breadth === "medium" ? this.#medium() : this.#narrow()}</div>
       ${breadth === "narrow" ? bottomBar(this.#layout, this.#groups.attention, this.#hasTerminals) : nothing}
     </div>`;
@@ -211,53 +260,20 @@ class WorkbenchElement extends View {
   }
 
   #groupsColumn() {
-    const collapsible = this.#layout.breadth !== "narrow";
-    return html`<svc-groups
-        .groups=${this.#groups}
-        .openId=${this.conversation?.groupId ?? null}
-        ?administrator=${this.#administrator}
-      ></svc-groups>
-      <footer class="column-foot">
-        <svc-settings-menu
-          ?administrator=${this.#administrator}
-          ?mayLeave=${this.mayLeave}
-          .theme=${this.theme}
-        ></svc-settings-menu>
-        ${this.#administrator ? nothing : html`<span class="restricted" title="Your access token is for these Groups only">${icon("lock")}restricted</span>`}
-        ${
-          collapsible
-            ? iconButton({
-                icon: "layout-sidebar-left",
-                label: "Hide Groups",
-                className: "push",
-                onClick: () => this.#layout.toggle("groups"),
-              })
-            : nothing
-        }
-      </footer>`;
+    return groupsColumn({
+      groups: this.#groups,
+      openId: this.conversation?.groupId ?? null,
+      layout: this.#layout,
+      administrator: this.#administrator,
+      mayLeave: this.mayLeave,
+      theme: this.theme,
+    });
   }
 
   #actorsColumn() {
-    if (this.conversation === null) return nothing;
-    return html`<svc-actors
-        .conversation=${this.conversation}
-        ?administrator=${this.#administrator}
-        @write-to=${this.#onWriteTo}
-        @actor-operation=${this.#onActorOperation}
-        @open-terminal=${this.#onOpenTerminal}
-      ></svc-actors>
-      ${
-        this.#layout.breadth === "wide"
-          ? html`<footer class="column-foot">
-              ${iconButton({
-                icon: "layout-sidebar-right",
-                label: "Hide Actors",
-                className: "push",
-                onClick: () => this.#layout.toggle("actors"),
-              })}
-            </footer>`
-          : nothing
-      }`;
+    return this.conversation === null
+      ? nothing
+      : actorsColumn(this.conversation, this.#layout, this.#administrator);
   }
 
   #center() {
@@ -267,14 +283,13 @@ class WorkbenchElement extends View {
     if (drawer && conversation.terminals.full) {
       return html`<main class="column center">${this.#terminals(false)}</main>`;
     }
-    return html`<main class="column center" @sent=${() => void this.#feed.value?.toEnd()}>
+    return html`<main class="column center">
       <svc-group-header
         .conversation=${conversation}
         .groups=${this.#groups}
         ?administrator=${this.#administrator}
         ?searching=${this.searching}
         @search=${() => this.#search()}
-        @group-state=${this.#onGroupState}
       ></svc-group-header>
       ${failure(this.problem)}
       <div class="stage">
@@ -284,16 +299,12 @@ class WorkbenchElement extends View {
           .host=${this.host}
           ?administrator=${this.#administrator}
           ?mayWrite=${true}
-          @message-action=${this.#onMessageAction}
-          @suggest=${(event: CustomEvent<string>) => this.#composer.value?.suggest(event.detail)}
         ></svc-feed>
         ${
           this.searching
             ? html`<svc-search
                 .conversation=${conversation}
                 .host=${this.host}
-                @close-search=${() => this.#endSearch()}
-                @found=${this.#onFound}
               ></svc-search>`
             : nothing
         }
@@ -323,11 +334,6 @@ class WorkbenchElement extends View {
     ></svc-terminals>`;
   }
 
-  readonly #onOpenTerminal = (event: Event): void => {
-    this.conversation?.terminals.show((event as CustomEvent<string>).detail);
-    if (this.#layout.breadth === "narrow") this.#layout.show("terminals");
-  };
-
   #welcome() {
     if (!this.#groups.loaded) return nothing;
     return welcome(this.#administrator ? () => void this.#dialog("create-group", {}) : null);
@@ -339,24 +345,17 @@ class WorkbenchElement extends View {
     try {
       await openDialog(this, name, { host, groups: this.#groups, conversation, ...fields });
     } catch (error) {
-      this.problem = error instanceof Error ? error.message : String(error);
+      this.#fail(error);
     }
   }
 
-  #onDialog({ detail }: CustomEvent<{ name: string } & Record<string, unknown>>): void {
-    const { name, ...fields } = detail;
-    // A dialog that leads to the next one closes first.
-    setTimeout(() => void this.#dialog(name, fields), 0);
-  }
-
-  readonly #onWriteTo = (event: Event): void => {
-    const { detail: actorId } = event as CustomEvent<string>;
+  #writeTo(actorId: string): void {
     const draft = this.conversation?.draft;
     if (draft === undefined) return;
     const to = draft.draft.remote === null ? draft.draft.to : [];
     if (!to.includes(actorId)) draft.update({ to: [...to, actorId], elsewhere: null, remote: null });
     void this.#write();
-  };
+  }
 
   async #write(): Promise<void> {
     if (this.#layout.breadth === "narrow") this.#layout.show("feed");
@@ -364,42 +363,15 @@ class WorkbenchElement extends View {
     this.#composer.value?.focus();
   }
 
-  readonly #onActorOperation = (event: Event): void => {
-    const { actor, operation } = (event as CustomEvent<ActorOperation>).detail;
-    void this.#act(async (conversation) => {
-      await this.host.call(operation, { group_id: conversation.groupId, actor_id: actor.id });
-      await conversation.group.refresh();
-    });
-  };
-
-  readonly #onGroupState = (event: Event): void => {
-    const { detail: state } = event as CustomEvent<"active" | "paused">;
-    void this.#act(async (conversation) => {
-      await this.host.call("group_set_state", { group_id: conversation.groupId, state });
-      await conversation.group.refresh();
-    });
-  };
-
-  readonly #onMessageAction = (event: Event): void => {
-    const { detail } = event as CustomEvent<MessageAction>;
-    const { event: message, kind } = detail;
-    if (kind === "reply") this.#composer.value?.reply(message, detail.quote ?? null);
-    else if (kind === "cancel") {
-      void this.#act((conversation) => cancelReplyRequest(this.host, conversation, message.id));
-    } else if (kind === "again" && detail.target !== undefined) {
-      const again = { actorId: detail.target, force: detail.force === true };
-      void this.#act((conversation) => deliverAgain(this.host, conversation, message.id, again));
-    }
-  };
-
-  async #act(action: (conversation: Conversation) => Promise<void>): Promise<void> {
-    if (this.conversation === null) return;
+  #act<Asked>(run: Action<Asked>, asked: Asked): void {
+    const { host, conversation } = this;
+    if (conversation === null) return;
     this.problem = null;
-    try {
-      await action(this.conversation);
-    } catch (error) {
-      this.problem = error instanceof Error ? error.message : String(error);
-    }
+    run(host, conversation, asked).catch((error: unknown) => this.#fail(error));
+  }
+
+  #fail(error: unknown): void {
+    this.problem = error instanceof Error ? error.message : String(error);
   }
 
   #search(): void {
@@ -418,25 +390,6 @@ class WorkbenchElement extends View {
     else this.#composer.value?.focus();
     this.#searchFrom = null;
   }
-
-  readonly #onFound = async (event: Event): Promise<void> => {
-    const { detail: eventId } = event as CustomEvent<string>;
-    this.searching = false;
-    await this.#feed.value?.jump(eventId);
-  };
-
-  readonly #onResize = (): void => this.#layout.resize(innerWidth);
-
-  readonly #onReturn = (): void => {
-    this.#polling.look();
-    this.conversation?.returned();
-  };
-
-  /** In view beside the window that has the focus. */
-  readonly #onLook = (): void => {
-    if (document.visibilityState === "visible" && !document.hasFocus())
-      void this.conversation?.draft.refresh();
-  };
 
   #step(by: number): void {
     const { list } = this.#groups;
