@@ -188,6 +188,59 @@ describe("Workbench: connections between instances", function () {
     await clean(here, "a conversation between instances");
   });
 
+  it("tell an Actor there from one here of the same id, and from one of the same title", async () => {
+    verifies("RPL-014", "RPL-015", "RPL-016");
+    const group_id = officeGroup;
+    const titled = (title: string) =>
+      office.owner.result("actor_update", { group_id, actor_id: "reviewer", title });
+    await titled("Head of lab");
+    const ask = (text: string) => ({
+      group_id,
+      text,
+      client_id: text,
+      message_mode: "request_reply" as const,
+    });
+    await office.owner.result("send", { ...ask("Who is head here?"), to: ["reviewer", "lead"] });
+    await office.owner.result("connect_send", {
+      ...ask("Who is head there?"),
+      instance_id: (await lab.owner.result("daemon_status", {})).instance_id,
+      target_group_id: labGroup,
+      to: ["lead"],
+    });
+    const there = message(here, "Who is head there?");
+    await there.locator(".state", { hasText: "delivered" }).waitFor();
+    const answer = async (actors: Actors, actor: string, group: string, question: string, text: string) => {
+      const { events } = await actors[actor]!.result("message_history", { group_id: group, query: question });
+      await actors[actor]!.result("reply", { group_id: group, event_id: events.at(-1)!.id, text });
+    };
+    await answer(labActors, "lead", labGroup, "Who is head there?", "I am, over there");
+
+    const came = message(here, "I am, over there");
+    await came.locator(".from", { hasText: "Lab at" }).waitFor();
+    assert.equal((await came.locator(".sender").textContent())?.trim(), "Head of lab");
+    assert.match((await came.getAttribute("aria-label")) ?? "", /^Head of lab from Lab at .+ to you: /);
+    await there.locator(".state", { hasText: "replied" }).waitFor();
+    assert.equal(await there.locator(".state", { hasText: "open" }).count(), 0);
+    // Neither the one of that title nor the one of that id has answered here.
+    const asked = message(here, "Who is head here?");
+    const open = asked.locator(".state", { hasText: "reply open" });
+    await open.first().waitFor();
+    assert.equal(await asked.locator(".state", { hasText: "replied" }).count(), 0);
+    const rows = here.locator("[data-actor]");
+    assert.deepEqual(await rows.evaluateAll((all) => all.map((row) => row.getAttribute("data-actor"))), [
+      "lead",
+      "reviewer",
+    ]);
+
+    await answer(officeActors, "reviewer", group_id, "Who is head here?", "I am, right here");
+    await asked.locator("li", { hasText: "Head of lab" }).locator(".state", { hasText: "replied" }).waitFor();
+    await asked.locator("li", { hasText: "lead" }).locator(".state", { hasText: "reply open" }).waitFor();
+    const local = message(here, "I am, right here");
+    assert.equal((await local.locator(".sender").textContent())?.trim(), "Head of lab");
+    assert.equal(await local.locator(".from").count(), 0);
+    await titled("");
+  });
+
   it("answer each other from both ends, with files", async () => {
     const answer = message(here, "The plan is good");
     await answer.hover();

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { createHash, randomBytes, randomUUID } from "node:crypto";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { PRODUCT_VERSION } from "../../shared/version.ts";
 import { run } from "../cli/svc.ts";
 import { verifies } from "../requirements.ts";
 import { until } from "../withstand/daemon-process.ts";
@@ -26,7 +27,24 @@ describe("two daemons with a Direct connection", function () {
   });
 
   it("exchange messages, files and replies both ways, without account, directory, domain or Web token", async () => {
-    verifies("DRC-001", "DRC-002", "DRC-003", "DRC-004", "DRC-006", "DRC-049", "DRC-058", "CLI-007");
+    verifies(
+      "DRC-001",
+      "DRC-002",
+      "DRC-003",
+      "DRC-004",
+      "DRC-006",
+      "DRC-049",
+      "DRC-058",
+      "CLI-007",
+      "VER-003",
+    );
+    // What each tells the other of its version; 0.4.40 is the first that can speak like this.
+    for (const side of [host, joiner]) {
+      const version = (await side.relation(id))!.remote!.client_version;
+      assert.equal(version, PRODUCT_VERSION);
+      const [major, minor, patch] = version.split(/[.+-]/).map(Number) as [number, number, number];
+      assert.ok(major * 1e6 + minor * 1e3 + patch >= 4040, version);
+    }
     const there = await joiner.send(host, "first", "Hello over there");
     const { state, remote_event_id } = await joiner.delivered(there.source_event.id);
     assert.equal(state, "sent");

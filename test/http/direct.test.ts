@@ -34,7 +34,7 @@ describe("/api/v1/connect/direct", () => {
   const as = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
 
   it("is one address for every action, for administrators", async () => {
-    verifies("WEB-017");
+    verifies("WEB-017", "WEB-019");
     const listener = { bind: "127.0.0.1:8847", address: "localhost:8847" };
     const actions: [Record<string, unknown>, unknown][] = [
       [{ action: "configure", group_id: GROUP, listener, expected_listener: null }, { configured: true }],

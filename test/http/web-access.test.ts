@@ -251,9 +251,17 @@ describe("access over the Web listener", () => {
     assert.equal(await read(admin), 401);
   });
 
-  it("keeps sessions over a restart, as digests", async () => {
+  it("keeps sessions over a restart, as digests, under the cookie's present name alone", async () => {
+    verifies("VER-019");
     const cookie = cookieOf(await setting.send("POST", SESSION, { body: { token: ADMIN } }));
     const secret = cookie.split("=")[1]!;
+    const shown = async (name: string) => {
+      const headers = { cookie: `${name}=${secret}` };
+      return (await setting.send("GET", `${API_PREFIX}/web-access`, { headers })).status;
+    };
+    // As it was called before ports were told apart: who comes with it signs in once more.
+    assert.equal(await shown("svc_access"), 401);
+    assert.equal(await shown(cookie.split("=")[0]!), 200);
     const reopened = await setting.reopenSessions();
     assert.equal(reopened.find(secret)?.kind, "administrator");
     assert.equal(reopened.find("y".repeat(43)), null);

@@ -13,11 +13,11 @@ import {
   ServiceOrigin,
   Signature,
   Uuid,
-  uuidKey,
   WireGroupId,
 } from "../../shared/wire/fields.ts";
 import { compareUtf8, sortedJson } from "../../shared/wire/sorted-json.ts";
 import { EmittedTime, milliseconds, nanoseconds, Time } from "../../shared/wire/time.ts";
+import { uuidKey } from "../../shared/wire/uuid.ts";
 import { verifies } from "../requirements.ts";
 import { ada } from "./sample.ts";
 

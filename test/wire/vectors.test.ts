@@ -148,7 +148,7 @@ describe("test vectors", () => {
     });
 
     it(`${vector.name}: the signature holds, and for nothing else`, () => {
-      verifies("PROOF-002");
+      verifies("PROOF-002", "PROOF-007");
       const statement = statementOf(vector);
       const key = VerifyingKey.admit(vector.public_key);
       const proof = statement.schema.parse(JSON.parse(vector.json)) as Record<string, unknown> & {
