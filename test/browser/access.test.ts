@@ -1,22 +1,15 @@
 /** Who may see and do what: sign-in with a token, a restricted one, its end. */
 import assert from "node:assert/strict";
-import type { Browser } from "playwright-core";
+
 import { verifies } from "../requirements.ts";
-import { launchBrowser, Setting } from "./setting.ts";
+import { type Setting, useSetting } from "./setting.ts";
 
 describe("Workbench: access", () => {
-  let browser: Browser;
   let setting: Setting;
 
-  before(async () => {
-    browser = await launchBrowser();
-    setting = await Setting.open(browser);
+  useSetting((opened) => {
+    setting = opened;
   });
-  after(async () => {
-    await setting?.close();
-    await browser?.close();
-  });
-  afterEach(() => setting.check());
 
   it("takes a restricted token, shows its Groups alone, and leaves out what it may not do", async () => {
     verifies("WEB-001");

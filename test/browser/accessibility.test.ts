@@ -1,27 +1,22 @@
 /** axe-core finds nothing: every theme, three widths, the main view and the dialogs. */
 import assert from "node:assert/strict";
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { violations } from "./axe.ts";
 import { converse } from "./conversation.ts";
-import { launchBrowser, openGroup, Setting, until, type WindowOptions } from "./setting.ts";
+import { openGroup, type Setting, until, useSetting, type WindowOptions } from "./setting.ts";
 
 const THEMES = ["light", "dark", "hc-light", "hc-dark"] as const;
 const WIDTHS = [1360, 900, 360] as const;
 
 describe("Workbench: accessibility", () => {
-  let browser: Browser;
   let setting: Setting;
 
+  useSetting((opened) => {
+    setting = opened;
+  });
   before(async () => {
-    browser = await launchBrowser();
-    setting = await Setting.open(browser);
     await converse(setting, import.meta.dirname);
   });
-  after(async () => {
-    await setting?.close();
-    await browser?.close();
-  });
-  afterEach(() => setting.check());
 
   async function opened(options: WindowOptions): Promise<Page> {
     const { page } = await setting.window({ ...options, reducedMotion: true });

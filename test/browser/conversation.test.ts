@@ -1,21 +1,14 @@
 /** A person in a browser and an agent over the socket hold a conversation. */
 import assert from "node:assert/strict";
-import type { Browser } from "playwright-core";
-import { launchBrowser, openGroup, Setting, until } from "./setting.ts";
+
+import { openGroup, type Setting, until, useSetting } from "./setting.ts";
 
 describe("Workbench: a conversation", () => {
-  let browser: Browser;
   let setting: Setting;
 
-  before(async () => {
-    browser = await launchBrowser();
-    setting = await Setting.open(browser);
+  useSetting((opened) => {
+    setting = opened;
   });
-  after(async () => {
-    await setting?.close();
-    await browser?.close();
-  });
-  afterEach(() => setting.check());
 
   it("redeems the login link, and its code leaves the address bar", async () => {
     await setting.group("hello");

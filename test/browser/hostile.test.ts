@@ -1,7 +1,7 @@
 /** Script in texts, names, titles and file names stays text: nothing runs, nothing is fetched, nothing violates the policy. */
 import assert from "node:assert/strict";
-import type { Browser } from "playwright-core";
-import { launchBrowser, openGroup, Setting } from "./setting.ts";
+
+import { openGroup, type Setting, useSetting } from "./setting.ts";
 
 const PAYLOADS = [
   `<script>globalThis.pwned = 1</script>`,
@@ -27,18 +27,11 @@ const PAYLOADS = [
 ];
 
 describe("Workbench: hostile input", () => {
-  let browser: Browser;
   let setting: Setting;
 
-  before(async () => {
-    browser = await launchBrowser();
-    setting = await Setting.open(browser);
+  useSetting((opened) => {
+    setting = opened;
   });
-  after(async () => {
-    await setting?.close();
-    await browser?.close();
-  });
-  afterEach(() => setting.check());
 
   it("shows script in Markdown, names, titles and file names as text", async () => {
     const evil = `<img src=x onerror="globalThis.pwned=1">`;

@@ -1,8 +1,8 @@
 /** A Group of 100,000 messages: few rows in the document, bounded memory, and the place kept while older ones come. */
 import assert from "node:assert/strict";
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { WINDOW_ROWS } from "../../webview/state/feed-window.ts";
-import { launchBrowser, openGroup, Setting, until } from "./setting.ts";
+import { openGroup, type Setting, until, useSetting } from "./setting.ts";
 
 const MESSAGES = 100_000;
 const AT_ONCE = 256;
@@ -13,14 +13,14 @@ async function rows(page: Page): Promise<number> {
 }
 
 describe("Workbench: 100,000 messages", () => {
-  let browser: Browser;
   let setting: Setting;
   let groupId: string;
 
+  useSetting((opened) => {
+    setting = opened;
+  });
   before(async function () {
     this.timeout(600_000);
-    browser = await launchBrowser();
-    setting = await Setting.open(browser);
     ({ groupId } = await setting.group("large"));
     const { owner } = setting;
     let next = 1;
@@ -36,11 +36,6 @@ describe("Workbench: 100,000 messages", () => {
     };
     await Promise.all(Array.from({ length: AT_ONCE }, producer));
   });
-  after(async () => {
-    await setting?.close();
-    await browser?.close();
-  });
-  afterEach(() => setting.check());
 
   it("pages both ways with bounded rows and memory", async function () {
     this.timeout(300_000);

@@ -4,11 +4,11 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Browser, Page, Request } from "playwright-core";
+import type { Page, Request } from "playwright-core";
 import type { StreamMessage } from "../../shared/streams.ts";
 import { verifies } from "../requirements.ts";
 import { startFakeClaude } from "./fake-claude.ts";
-import { launchBrowser, openGroup, Setting, until } from "./setting.ts";
+import { openGroup, Setting, until, useSetting } from "./setting.ts";
 
 const PATIENCE = { timeout: 60_000 };
 /** Longer than any poll takes to come. */
@@ -29,18 +29,11 @@ if (globalThis.ServiceWorkerRegistration)
 
 describe("Workbench: what Actors do", function () {
   this.timeout(180_000);
-  let browser: Browser;
   let setting: Setting;
 
-  before(async () => {
-    browser = await launchBrowser();
-    setting = await Setting.open(browser);
+  useSetting((opened) => {
+    setting = opened;
   });
-  after(async () => {
-    await setting?.close();
-    await browser?.close();
-  });
-  afterEach(() => setting.check());
 
   const word = (page: Page, text: string) =>
     page.locator("[data-actor=ann] .actor-word", { hasText: text }).waitFor(PATIENCE);
@@ -80,10 +73,19 @@ describe("Workbench: what Actors do", function () {
   it("follows the ledger of the open Group without asking for anything", async () => {
     verifies("WRK-011");
     const actor = await startFakeClaude(setting, "by-ledger");
-    const { page } = await setting.window({ prepare: filtered(({ type }) => type !== "actors") });
+    let isFollowing = false;
+    const prepare = filtered(({ type }) => {
+      if (type === "subscribed") isFollowing = true;
+      return type !== "actors";
+    });
+    const { page } = await setting.window({ prepare });
     await openGroup(page, actor.title);
     await word(page, "idle");
     const { asked, settled } = lists(page);
+    // The stream's beginning reads everything once.
+    await until("the page follows", () => isFollowing);
+    await settled();
+    asked.length = 0;
     await setting.owner.result("send", { group_id: actor.group_id, text: "use a TOOL", to: ["ann"] });
     await word(page, "working");
     actor.endTool();
@@ -239,7 +241,7 @@ describe("Workbench: what Actors do", function () {
       calls += 1;
       socket.destroy();
     }).listen(join(folder, "bus"));
-    const own = await Setting.open(browser, {
+    const own = await Setting.open(setting.browser, {
       environment: {
         PATH: `${folder}:${process.env["PATH"]}`,
         DBUS_SESSION_BUS_ADDRESS: `unix:path=${join(folder, "bus")}`,

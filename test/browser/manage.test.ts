@@ -2,22 +2,15 @@
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import type { Browser, Page } from "playwright-core";
-import { launchBrowser, openGroup, Setting, until } from "./setting.ts";
+import type { Page } from "playwright-core";
+import { openGroup, type Setting, until, useSetting } from "./setting.ts";
 
 describe("Workbench: Groups, Actors and the window", () => {
-  let browser: Browser;
   let setting: Setting;
 
-  before(async () => {
-    browser = await launchBrowser();
-    setting = await Setting.open(browser);
+  useSetting((opened) => {
+    setting = opened;
   });
-  after(async () => {
-    await setting?.close();
-    await browser?.close();
-  });
-  afterEach(() => setting.check());
 
   async function choose(page: Page, owner: string, item: string): Promise<void> {
     await page.locator(`${owner} button[aria-haspopup=menu]`).first().click();

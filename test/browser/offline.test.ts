@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { randomInt } from "node:crypto";
 import { createServer } from "node:net";
-import type { Browser } from "playwright-core";
+
 import { verifies } from "../requirements.ts";
-import { launchBrowser, openGroup, Setting, until } from "./setting.ts";
+import { openGroup, type Setting, until, useSetting } from "./setting.ts";
 
 /** A free port for a daemon that must come back under the same address: below those that the kernel gives to others meanwhile. */
 async function freePort(): Promise<number> {
@@ -22,18 +22,11 @@ async function freePort(): Promise<number> {
 }
 
 describe("Workbench: offline", () => {
-  let browser: Browser;
   let setting: Setting;
 
-  before(async () => {
-    browser = await launchBrowser();
-    setting = await Setting.open(browser, { port: await freePort() });
-  });
-  after(async () => {
-    await setting?.close();
-    await browser?.close();
-  });
-  afterEach(() => setting.check());
+  useSetting((opened) => {
+    setting = opened;
+  }, freePort);
 
   it("reconnects by itself, with every message once and the draft in place", async () => {
     verifies("WEB-020");

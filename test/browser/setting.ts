@@ -145,3 +145,19 @@ export async function openGroup(page: Page, title: string): Promise<void> {
   await page.locator(".group-row", { hasText: title }).click();
   await page.locator(".group-title", { hasText: title }).waitFor();
 }
+
+/** A browser and a daemon for the tests of a describe. Nothing may have gone wrong in any window at the end of each. */
+export function useSetting(take: (setting: Setting) => void, port?: () => Promise<number>): void {
+  let browser: Browser | undefined;
+  let setting: Setting | undefined;
+  before(async () => {
+    browser = await launchBrowser();
+    setting = await Setting.open(browser, port === undefined ? {} : { port: await port() });
+    take(setting);
+  });
+  after(async () => {
+    await setting?.close();
+    await browser?.close();
+  });
+  afterEach(() => setting?.check());
+}

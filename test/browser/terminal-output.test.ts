@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Browser, Page } from "playwright-core";
-import { launchBrowser, openGroup, Setting, until } from "./setting.ts";
+import type { Page } from "playwright-core";
+import { openGroup, type Setting, until, useSetting } from "./setting.ts";
 
 const PATIENCE = { timeout: 60_000 };
 
@@ -49,20 +49,17 @@ process.stdout.write("up\\r\\n");
 
 describe("Workbench: what a program writes into its terminal", function () {
   this.timeout(180_000);
-  let browser: Browser;
   let setting: Setting;
   let folder: string;
-  before(async () => {
-    browser = await launchBrowser();
-    setting = await Setting.open(browser);
+  useSetting((opened) => {
+    setting = opened;
+  });
+  before(() => {
     folder = mkdtempSync(join(tmpdir(), "svc-output-"));
   });
-  after(async () => {
-    await setting?.close();
-    await browser?.close();
+  after(() => {
     rmSync(folder, { recursive: true, force: true });
   });
-  afterEach(() => setting.check());
 
   /** A program that writes the next of `texts` when it reads an N, and notes everything else that it reads. In a window that writes to it. */
   async function program(name: string, texts: readonly string[]) {

@@ -3,26 +3,19 @@ import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { verifies } from "../requirements.ts";
-import { launchBrowser, openGroup, Setting, until } from "./setting.ts";
+import { openGroup, type Setting, until, useSetting } from "./setting.ts";
 
 const AGENT = join(import.meta.dirname, "../runtimes/fake-agent.mjs");
 
 describe("Workbench: terminals", () => {
-  let browser: Browser;
   let setting: Setting;
   let groups = 0;
 
-  before(async () => {
-    browser = await launchBrowser();
-    setting = await Setting.open(browser);
+  useSetting((opened) => {
+    setting = opened;
   });
-  after(async () => {
-    await setting?.close();
-    await browser?.close();
-  });
-  afterEach(() => setting.check());
 
   /** A Group with a folder of its own, in which its Actors run. */
   async function project(kind: string): Promise<{ group_id: string; title: string }> {

@@ -5,9 +5,7 @@ import type { OpenGroup } from "../../daemon/groups/group.ts";
 import { groupHandlers } from "../../daemon/groups/handlers.ts";
 import { LaunchTokens } from "../../daemon/groups/launch-tokens.ts";
 import { GroupRegistry } from "../../daemon/groups/registry.ts";
-import { JsonDocument } from "../../daemon/home/documents.ts";
 import { homePaths } from "../../daemon/home/paths.ts";
-import { defaultSettings, Settings } from "../../daemon/home/settings.ts";
 import type { Projection } from "../../daemon/ledger/types.ts";
 import type { Clock, Timer } from "../../daemon/platform/clock.ts";
 import type { Files } from "../../daemon/platform/files.ts";
@@ -17,6 +15,7 @@ import { RealRandom } from "../../daemon/platform/real-random.ts";
 import type { StoredActor } from "../../shared/model.ts";
 import type { CallContext, Caller } from "../../shared/operations/caller.ts";
 import { type InputOf, OPERATIONS, type OperationName } from "../../shared/operations/registry.ts";
+import { NO_RUNNER, openSettings } from "./parts.ts";
 
 /** Time that passes by a millisecond at each look, and timers that a test fires. */
 export class TestClock implements Clock {
@@ -76,10 +75,7 @@ export async function openRoom(root: string) {
   mkdirSync(paths.groups, { recursive: true, mode: 0o700 });
   const registry = await openRegistry(root);
   const launchTokens = await LaunchTokens.open({ files, random, home: root, registry });
-  const options = { files, path: paths.settings, version: 1, schema: Settings };
-  const settings =
-    (await JsonDocument.read(options)) ??
-    (await JsonDocument.create(options, defaultSettings("2026-01-01T00:00:00.000Z")));
+  const settings = await openSettings(files, paths.settings);
   const accessTokens = new AccessTokens({ clock, random, settings });
   const handlers = groupHandlers({
     clock,
@@ -87,14 +83,7 @@ export async function openRoom(root: string) {
     projects: new RealProjectFiles(root),
     registry,
     launchTokens,
-    runner: {
-      check: () => {},
-      start: async () => {},
-      stop: async () => {},
-      restart: async () => {},
-      interrupt: () => {},
-      isRunning: () => false,
-    },
+    runner: NO_RUNNER,
     accessTokens,
     home: root,
     program: ["svc"],

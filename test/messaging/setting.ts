@@ -3,13 +3,9 @@ import assert from "node:assert/strict";
 import * as fs from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { AccessTokens } from "../../daemon/groups/access-tokens.ts";
-import { groupHandlers } from "../../daemon/groups/handlers.ts";
 import { LaunchTokens } from "../../daemon/groups/launch-tokens.ts";
 import { GroupRegistry } from "../../daemon/groups/registry.ts";
-import { JsonDocument } from "../../daemon/home/documents.ts";
-import { type HomePaths, homePaths } from "../../daemon/home/paths.ts";
-import { defaultSettings, Settings } from "../../daemon/home/settings.ts";
+import { homePaths } from "../../daemon/home/paths.ts";
 import type { LedgerLimits } from "../../daemon/ledger/types.ts";
 import type { MessagingLimits } from "../../daemon/messaging/group-room.ts";
 import { Messaging } from "../../daemon/messaging/room.ts";
@@ -17,7 +13,6 @@ import { Dispatcher } from "../../daemon/operations/dispatcher.ts";
 import type { Files } from "../../daemon/platform/files.ts";
 import type { Log } from "../../daemon/platform/log.ts";
 import type { ProjectFiles } from "../../daemon/platform/project-files.ts";
-import type { Random } from "../../daemon/platform/random.ts";
 import { RealFiles } from "../../daemon/platform/real-files.ts";
 import { RealProjectFiles } from "../../daemon/platform/real-project-files.ts";
 import { RealRandom } from "../../daemon/platform/real-random.ts";
@@ -26,6 +21,7 @@ import type { Caller } from "../../shared/operations/caller.ts";
 import type { HandlersOf } from "../../shared/operations/handlers.ts";
 import type { ArgumentsOf, OperationName, ResultOf } from "../../shared/operations/registry.ts";
 import { ManualClock } from "./manual-clock.ts";
+import { dispatcherOver, type MessagingRooms, openMessagingRooms } from "./rooms.ts";
 
 export const USER: Caller = { kind: "user", by: "user", via: "socket", token_id: null };
 export const BROWSER: Caller = { kind: "user", by: "user", via: "web", token_id: "t1" };
@@ -43,15 +39,8 @@ interface CallOptions {
 }
 
 /** What a room above messaging is made from. */
-export interface Joining {
-  files: Files;
+export interface Joining extends MessagingRooms {
   clock: ManualClock;
-  random: Random;
-  projects: ProjectFiles;
-  log: Log;
-  paths: HomePaths;
-  registry: GroupRegistry;
-  messaging: Messaging;
 }
 
 /** A daemon's rooms over one Home. `kill` forgets it as a crash would; `TestHome.open` on the same root starts again. */
@@ -100,69 +89,19 @@ export class TestHome {
     const random = new RealRandom();
     const projects = options.projects ?? new RealProjectFiles(root);
     const paths = homePaths(root);
-    for (const directory of [root, paths.groups]) {
-      if (files.stat(directory) === null) files.mkdir(directory);
-    }
     const lines: LogLine[] = [];
     const note = (level: string) => (event: string, fields?: Record<string, unknown>) =>
       void lines.push({ level, event, fields });
     const log: Log = { debug: note("debug"), info: note("info"), warn: note("warn"), error: note("error") };
-    const { limits = {} } = options;
-    const messaging = new Messaging({ files, clock, random, projects, log, limits });
-    const registry = await GroupRegistry.open({
-      files,
-      clock,
-      random,
-      paths,
-      projectionsFor: (group_id) => messaging.projectionsFor(group_id),
-      keyOf: messaging.keyOf,
-      ledgerLimits: { extendBytes: 64 * 1024, ...options.ledgerLimits },
-    });
-    const launchTokens = await LaunchTokens.open({ files, random, home: root, registry });
-    const parts = { files, clock, random, projects, log, paths, registry, messaging };
-    const joined = (await options.join?.(parts)) ?? {};
+    const rooms = await openMessagingRooms(
+      { files, clock, random, projects, log, paths },
+      { extendBytes: 64 * 1024, ...options.ledgerLimits },
+      options.limits,
+    );
+    const { registry, messaging, launchTokens } = rooms;
+    const joined = (await options.join?.({ ...rooms, clock })) ?? {};
     await messaging.start(registry, launchTokens);
-    const document = { files, path: paths.settings, version: 1, schema: Settings };
-    const settings =
-      (await JsonDocument.read(document)) ??
-      (await JsonDocument.create(document, defaultSettings("2026-01-01T00:00:00.000Z")));
-    const refused = (): never => {
-      throw new Error("not a part of this setting");
-    };
-    const handlers = {
-      ...groupHandlers({
-        clock,
-        random,
-        projects,
-        registry,
-        launchTokens,
-        runner: {
-          check: () => {},
-          start: async () => {},
-          stop: async () => {},
-          restart: async () => {},
-          interrupt: () => {},
-          isRunning: () => false,
-        },
-        accessTokens: new AccessTokens({ clock, random, settings }),
-        home: root,
-        program: ["svc"],
-        counts: (group_id) => messaging.counts(group_id),
-        presence: (group_id, actor_id) => messaging.presence(group_id, actor_id),
-      }),
-      ...messaging.handlers(),
-      ...joined,
-    };
-    const table = new Proxy(handlers, {
-      get: (target, name: string) => (target as Record<string, unknown>)[name] ?? refused,
-    });
-    const dispatcher = new Dispatcher({
-      handlers: table as unknown as HandlersOf<OperationName>,
-      log,
-      permitOf: (group_id) => registry.get(group_id).permit,
-      touch: (caller) => messaging.touch(caller),
-      checkOutputs: true,
-    });
+    const dispatcher = await dispatcherOver(rooms, joined, { checkOutputs: true });
     return new TestHome({ root, clock, registry, messaging, launchTokens, dispatcher, log: lines });
   }
 

@@ -6,14 +6,9 @@ import { Connect } from "../../daemon/connect/room.ts";
 import type { PeerReceiver } from "../../daemon/connect/transport.ts";
 import type { Direct } from "../../daemon/direct/direct.ts";
 import { directHandlers } from "../../daemon/direct/handlers.ts";
-import { AccessTokens } from "../../daemon/groups/access-tokens.ts";
-import { groupHandlers } from "../../daemon/groups/handlers.ts";
-import { LaunchTokens } from "../../daemon/groups/launch-tokens.ts";
 import { GroupRegistry } from "../../daemon/groups/registry.ts";
-import { JsonDocument } from "../../daemon/home/documents.ts";
 import { InstanceIdentity } from "../../daemon/home/identity.ts";
 import { homePaths } from "../../daemon/home/paths.ts";
-import { defaultSettings, Settings } from "../../daemon/home/settings.ts";
 import { Messaging } from "../../daemon/messaging/room.ts";
 import { Dispatcher } from "../../daemon/operations/dispatcher.ts";
 import type { Files } from "../../daemon/platform/files.ts";
@@ -21,8 +16,8 @@ import type { Log } from "../../daemon/platform/log.ts";
 import type { ProjectFiles } from "../../daemon/platform/project-files.ts";
 import { Refusal } from "../../shared/errors.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
-import type { HandlersOf } from "../../shared/operations/handlers.ts";
 import type { ArgumentsOf, OperationName, ResultOf } from "../../shared/operations/registry.ts";
+import { dispatcherOver, openMessagingRooms } from "../messaging/rooms.ts";
 import { type Chance, SimulatedRandom } from "./chance.ts";
 import { type Call, SimulatedFiles, type Tree } from "./files.ts";
 import { type Host, machineAddress, type SimulatedNetwork } from "./network.ts";
@@ -270,31 +265,10 @@ export class SimulatedDaemon {
     const log: Log = { debug: () => {}, info: () => {}, warn: note, error: note };
     const paths = homePaths(ROOT);
     const { identity } = this;
-    for (const directory of [paths.root, paths.groups]) {
-      if (files.stat(directory) === null) files.mkdir(directory);
-    }
-    const messaging = new Messaging({ files, clock, random, projects: NO_PROJECTS, log });
-    const registry = await GroupRegistry.open({
-      files,
-      clock,
-      random,
-      paths,
-      projectionsFor: (group_id) => messaging.projectionsFor(group_id),
-      keyOf: messaging.keyOf,
-      ledgerLimits: { extendBytes: 8 * 1024 },
-    });
-    const launchTokens = await LaunchTokens.open({ files, random, home: ROOT, registry });
-    const connect = await Connect.open({
-      files,
-      clock,
-      random,
-      log,
-      projects: NO_PROJECTS,
-      paths,
-      identity,
-      registry,
-      rooms: messaging,
-    });
+    const base = { files, clock, random, projects: NO_PROJECTS, log, paths };
+    const rooms = await openMessagingRooms(base, { extendBytes: 8 * 1024 });
+    const { registry, messaging, launchTokens } = rooms;
+    const connect = await Connect.open({ ...base, identity, registry, rooms: messaging });
     messaging.useRemote(connect.remote);
     await messaging.start(registry, launchTokens);
     const receiver = new Receiver({
@@ -319,40 +293,8 @@ export class SimulatedDaemon {
       registry,
       connect,
     });
-    const document = { files, path: paths.settings, version: 1, schema: Settings };
-    const settings =
-      (await JsonDocument.read(document)) ??
-      (await JsonDocument.create(document, defaultSettings("2026-01-01T00:00:00.000Z")));
-    const handlers: Partial<HandlersOf<OperationName>> = {
-      ...groupHandlers({
-        clock,
-        random,
-        projects: NO_PROJECTS,
-        registry,
-        launchTokens,
-        runner: NO_RUNNER,
-        accessTokens: new AccessTokens({ clock, random, settings }),
-        home: ROOT,
-        program: ["svc"],
-        counts: (group_id) => messaging.counts(group_id),
-        presence: (group_id, actor_id) => messaging.presence(group_id, actor_id),
-      }),
-      ...messaging.handlers(),
-      ...connect.handlers(),
-      ...directHandlers(direct),
-    };
-    const missing = (): never => {
-      throw new Error("not a part of the simulation");
-    };
-    const table = new Proxy(handlers, {
-      get: (target, name) => target[name as OperationName] ?? missing,
-    });
-    const dispatcher = new Dispatcher({
-      handlers: table as HandlersOf<OperationName>,
-      log,
-      permitOf: (group_id) => registry.get(group_id).permit,
-      touch: (caller) => messaging.touch(caller),
-    });
+    const above = { ...connect.handlers(), ...directHandlers(direct) };
+    const dispatcher = await dispatcherOver(rooms, above);
     return { registry, messaging, connect, receiver, direct, dispatcher };
   }
 }
@@ -364,13 +306,4 @@ const NO_PROJECTS: ProjectFiles = {
   openBelow: (root) => {
     throw Object.assign(new Error(`ENOENT: ${root}`), { code: "ENOENT" });
   },
-};
-
-const NO_RUNNER = {
-  check: () => {},
-  start: async () => {},
-  stop: async () => {},
-  restart: async () => {},
-  interrupt: () => {},
-  isRunning: () => false,
 };
