@@ -5,14 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return t.tv_sec + t.tv_nsec / 1e9;
-}
+#include "clock.h"
 
 int main(int argc, char **argv) {
   if (argc != 5) return 2;
@@ -26,10 +21,10 @@ int main(int argc, char **argv) {
   for (size_t at = 0; at < total; at += step)
     if (pwrite(file, feeds, step, at) != (ssize_t)step) return 1;
   if (fsync(file) != 0) return 1;
-  double start = now();
+  double start = seconds();
   for (size_t at = 0; at < total; at += batch) {
     if (pwrite(file, data, batch, at) != (ssize_t)batch || fdatasync(file) != 0) return 1;
   }
-  printf("%f\n", records * syncs / (now() - start));
+  printf("%f\n", records * syncs / (seconds() - start));
   return 0;
 }

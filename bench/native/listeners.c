@@ -14,10 +14,10 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "clock.h"
+#include "socket.h"
 
 enum { BUFFER = 16 * 1024 };
 
@@ -27,47 +27,6 @@ struct client {
   size_t filled;
   char bytes[BUFFER];
 };
-
-static void die(const char *what, const char *detail) {
-  fprintf(stderr, "listeners: %s: %s\n", what, detail);
-  exit(1);
-}
-
-static double microseconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
-}
-
-static char *read_file(const char *path, size_t *length) {
-  FILE *file = fopen(path, "rb");
-  if (!file) die(path, strerror(errno));
-  fseek(file, 0, SEEK_END);
-  *length = (size_t)ftell(file);
-  rewind(file);
-  char *bytes = malloc(*length + 1);
-  if (fread(bytes, 1, *length, file) != *length) die(path, "short read");
-  fclose(file);
-  return bytes;
-}
-
-static int dial(const char *path) {
-  struct sockaddr_un address = {.sun_family = AF_UNIX};
-  if (strlen(path) >= sizeof address.sun_path) die(path, "too long for a socket");
-  strcpy(address.sun_path, path);
-  int fd = socket(AF_UNIX, SOCK_STREAM, 0);
-  if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address) != 0) die(path, strerror(errno));
-  return fd;
-}
-
-static void send_all(int fd, const char *bytes, size_t length) {
-  while (length > 0) {
-    ssize_t sent = write(fd, bytes, length);
-    if (sent < 0) die("write", strerror(errno));
-    bytes += sent;
-    length -= (size_t)sent;
-  }
-}
 
 static int ends_with(const struct client *one, const char *tail, size_t length) {
   return one->filled >= length && memcmp(one->bytes + one->filled - length, tail, length) == 0;
@@ -128,7 +87,7 @@ int main(int count, char **arguments) {
   for (int round = 1; round <= rounds; round++) {
     usleep(20000); /* Everybody is idle again. */
     int waiting = clients, answered = 0;
-    double begin = microseconds();
+    double begin = seconds();
     send_all(sender->fd, trigger, trigger_length);
     while (waiting > 0 || !answered) {
       int found = epoll_wait(epoll, ready, 1024, 30000);
@@ -146,7 +105,7 @@ int main(int count, char **arguments) {
         /* A comment to keep the connection alive is no event. */
         if (memmem(one->bytes, one->filled, "data:", 5)) {
           if (++one->round != round) die("event", "one more or less than was made");
-          if (--waiting == 0) results[round - 1] = microseconds() - begin;
+          if (--waiting == 0) results[round - 1] = 1e6 * (seconds() - begin);
           if (count == 7 && round == rounds && waiting == 0) {
             FILE *capture = fopen(arguments[6], "wb");
             fwrite(one->bytes, 1, one->filled, capture);

@@ -14,10 +14,10 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "clock.h"
+#include "socket.h"
 
 enum { ANSWER_BYTES = 64 * 1024 };
 
@@ -27,47 +27,6 @@ struct connection {
   double sent_at;
   char answer[ANSWER_BYTES + 1];
 };
-
-static void die(const char *what, const char *detail) {
-  fprintf(stderr, "load: %s: %s\n", what, detail);
-  exit(1);
-}
-
-static double seconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
-static char *read_file(const char *path, size_t *length) {
-  FILE *file = fopen(path, "rb");
-  if (!file) die(path, strerror(errno));
-  fseek(file, 0, SEEK_END);
-  *length = (size_t)ftell(file);
-  rewind(file);
-  char *bytes = malloc(*length + 1);
-  if (fread(bytes, 1, *length, file) != *length) die(path, "short read");
-  fclose(file);
-  return bytes;
-}
-
-static int dial(const char *path) {
-  struct sockaddr_un address = {.sun_family = AF_UNIX};
-  if (strlen(path) >= sizeof address.sun_path) die(path, "too long for a socket");
-  strcpy(address.sun_path, path);
-  int fd = socket(AF_UNIX, SOCK_STREAM, 0);
-  if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address) != 0) die(path, strerror(errno));
-  return fd;
-}
-
-static void send_all(int fd, const char *bytes, size_t length) {
-  while (length > 0) {
-    ssize_t sent = write(fd, bytes, length);
-    if (sent < 0) die("write", strerror(errno));
-    bytes += sent;
-    length -= (size_t)sent;
-  }
-}
 
 /* Length of the whole answer at the start of the buffer, 0 while it is incomplete. */
 static size_t http_answer(char *answer, size_t filled) {

@@ -12,16 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { BUFFER = 64 * 1024 };
+#include "clock.h"
 
-static double milliseconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
-}
+enum { BUFFER = 64 * 1024 };
 
 int main(int count, char **arguments) {
   if (count < 4) {
@@ -29,7 +24,7 @@ int main(int count, char **arguments) {
     return 2;
   }
   struct winsize size = {.ws_col = (unsigned short)atoi(arguments[1]), .ws_row = (unsigned short)atoi(arguments[2])};
-  double begin = milliseconds();
+  double begin = seconds();
   int terminal;
   pid_t child = forkpty(&terminal, NULL, NULL, &size);
   if (child < 0) {
@@ -50,6 +45,6 @@ int main(int count, char **arguments) {
     fprintf(stderr, "pty: %s failed\n", arguments[3]);
     return 1;
   }
-  printf("{\"ms\": %.3f, \"bytes\": %ld}\n", milliseconds() - begin, bytes);
+  printf("{\"ms\": %.3f, \"bytes\": %ld}\n", 1e3 * (seconds() - begin), bytes);
   return 0;
 }

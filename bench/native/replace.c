@@ -6,14 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return t.tv_sec + t.tv_nsec / 1e9;
-}
+#include "clock.h"
 
 int main(int argc, char **argv) {
   if (argc != 4) return 2;
@@ -21,7 +16,7 @@ int main(int argc, char **argv) {
   char *data = malloc(bytes), temporary[4096], name[4096];
   if (data == NULL || (mkdir(argv[1], 0700) != 0)) return 1;
   memset(data, 'x', bytes);
-  double start = now();
+  double start = seconds();
   for (size_t made = 0; made < count; made += 1) {
     snprintf(temporary, sizeof temporary, "%s/.%zu.json.tmp", argv[1], made);
     snprintf(name, sizeof name, "%s/%zu.json", argv[1], made);
@@ -31,6 +26,6 @@ int main(int argc, char **argv) {
     int directory = open(argv[1], O_RDONLY | O_DIRECTORY);
     if (directory < 0 || fsync(directory) != 0 || close(directory) != 0) return 1;
   }
-  printf("%f\n", count / (now() - start));
+  printf("%f\n", count / (seconds() - start));
   return 0;
 }
