@@ -50,7 +50,9 @@ describe("Workbench: terminals", () => {
     pane(page, actorId).locator(".xterm-rows > div", { hasText: text }).first().waitFor();
   const write = async (page: Page, actorId: string, line: string) => {
     if ((await pane(page, actorId).locator(".terminal-state", { hasText: "you write" }).count()) === 0)
-      await pane(page, actorId).locator("vscode-button").click();
+      await pane(page, actorId)
+        .locator("vscode-button", { hasText: /Write here|Take over/ })
+        .click();
     await pane(page, actorId).locator(".terminal-state", { hasText: "you write" }).waitFor();
     await pane(page, actorId).locator(".xterm-helper-textarea").focus();
     await page.keyboard.type(`${line}\n`);
@@ -166,6 +168,44 @@ describe("Workbench: terminals", () => {
       return !actor.enabled && actor.presence.state === "stopped";
     });
     await page.locator("[data-actor=ann] .actor-state", { hasText: "stopped" }).waitFor();
+    await page.locator(".system", { hasText: "you stopped ann" }).waitFor();
+    await pane(page, "ann").locator("vscode-button", { hasText: "Start" }).click();
+    await pane(page, "ann").locator(".terminal-state", { hasText: "you write" }).waitFor();
+    await write(page, "ann", "echo third-$((3+3))");
+    await shows(page, "ann", "third-6");
+  });
+
+  it("keep the line that is written in view where there is less room than the writer has", async () => {
+    const { title } = await shells("ann");
+    const { page } = await setting.window({ height: 1000 });
+    await openGroup(page, title);
+    await openTerminal(page, "ann");
+    await page.locator('[aria-label="Terminals on the whole page"]').click();
+    const { page: low } = await setting.window({ height: 600 });
+    await openGroup(low, title);
+    await openTerminal(low, "ann");
+    await write(
+      page,
+      "ann",
+      "i=0; while [ $i -lt 70 ]; do i=$((i+1)); echo line-$i; done; echo the-$((1+1))nd",
+    );
+    await shows(low, "ann", "the-2nd");
+    const place = pane(low, "ann").locator(".terminal-place");
+    const last = pane(low, "ann").locator(".xterm-rows > div", { hasText: "the-2nd" }).last();
+    const isSeen = async () => {
+      const [around, line] = [await place.boundingBox(), await last.boundingBox()];
+      if (around === null || line === null) return false;
+      return line.y >= around.y - 1 && line.y + line.height <= around.y + around.height + 1;
+    };
+    const hidden = await place.evaluate((element) => element.scrollHeight - element.clientHeight);
+    assert.ok(hidden > 0, "there is room for all of it");
+    await until("the last line is in view", isSeen, 60_000);
+    // Whoever looks elsewhere isn't taken back.
+    await place.evaluate((element) => (element.scrollTop = 0));
+    await until("it is out of view", async () => !(await isSeen()), 60_000);
+    await write(page, "ann", "echo more-$((2+2))");
+    await shows(low, "ann", "more-4");
+    assert.equal(await place.evaluate((element) => element.scrollTop), 0);
   });
 
   it("lose nothing over a broken connection", async () => {

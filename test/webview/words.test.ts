@@ -385,6 +385,8 @@ describe("events in words", () => {
       say("actor.stop", { actor_id: "lead", reason: "process_exit" }),
       "lead stopped: process exit",
     );
+    assert.equal(say("actor.stop", { actor_id: "lead", reason: "requested" }), "user stopped lead");
+    assert.equal(say("actor.stop", { actor_id: "lead", reason: "requested" }, "lead"), "lead stopped itself");
     const notice = { title: "Reply owed", message: "Answer it." };
     assert.equal(
       say("system.notify", { ...notice, target_actor_id: "lead" }),

@@ -216,7 +216,7 @@ class ActorsElement extends View {
       items.push({
         label: "Interrupt",
         icon: "debug-pause",
-        detail: "as Escape does",
+        detail: actor.runtime === "custom" ? "as Ctrl+C does" : "as Escape does",
         onSelect: () => this.#act(actor, "actor_interrupt"),
       });
     }

@@ -98,6 +98,8 @@ class ConnectionsDialog extends DialogView {
 
   /** Where the focus belongs when another part of the dialog takes the place of the one that had it. */
   protected override updated(changed: PropertyValues): void {
+    // The Group's header says the same.
+    this.conversation.connections.take(this.#connections);
     if (!changed.has("page") && !changed.has("ending")) return;
     const to =
       this.ending === null
@@ -196,9 +198,16 @@ class ConnectionsDialog extends DialogView {
   #invitation() {
     const claims = this.made === null ? null : invitationClaims(this.made);
     if (this.made === null || claims === null) return nothing;
-    const relation = this.#connections.status!.relations.find(({ id }) => id === claims.id);
-    const came = relation !== undefined && relation.state !== "invited";
-    return html`${came ? html`<ul class="plain-list connection-list" aria-label="Who came">${this.#card(relation)}</ul>` : invitationShown(this.made, claims)}`;
+    const came = this.#whoCame;
+    return came === undefined
+      ? invitationShown(this.made, claims)
+      : html`<ul class="plain-list connection-list" aria-label="Who came">${this.#card(came)}</ul>`;
+  }
+
+  /** By the invitation that is shown. */
+  get #whoCame(): DirectRelation | undefined {
+    const id = this.made === null ? null : invitationClaims(this.made)?.id;
+    return this.#connections.status?.relations.find((one) => one.id === id && one.state !== "invited");
   }
 
   #join() {
@@ -252,7 +261,11 @@ class ConnectionsDialog extends DialogView {
     const back = button({ label: "Back", onClick: () => this.#go("list") });
     switch (this.page) {
       case "invitation":
-        return button({ label: "Done", primary: true, onClick: () => this.#go("list") });
+        return button({
+          label: "Done",
+          primary: this.#whoCame === undefined,
+          onClick: () => this.#go("list"),
+        });
       case "join":
         return html`${back}
         ${button({ label: "Ask to be connected", primary: true, disabled: !this.#mayJoin, onClick: () => this.submit() })}`;

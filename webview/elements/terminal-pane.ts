@@ -7,6 +7,7 @@ import type { Host, TerminalLink } from "../host.ts";
 import { actorName } from "../state/actor-words.ts";
 import type { TerminalScreen, TerminalSize } from "../terminal/screen.ts";
 import { button } from "../toolkit.ts";
+import type { ActorOperation } from "./actors-panel.ts";
 import { failure, iconButton } from "./controls.ts";
 import { copy } from "./copy.ts";
 import { View } from "./view.ts";
@@ -171,7 +172,11 @@ class TerminalPaneElement extends View {
   }
 
   #take() {
-    if (!this.administrator || !this.connected || !this.running) return nothing;
+    if (!this.administrator || !this.connected) return nothing;
+    if (!this.running) {
+      const started = { actor: this.actor, operation: "actor_start" } satisfies ActorOperation;
+      return button({ label: "Start", icon: "play", onClick: () => this.tell("actor-operation", started) });
+    }
     if (this.writer === "you") {
       return iconButton({
         icon: "unlock",

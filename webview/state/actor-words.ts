@@ -30,7 +30,7 @@ export function actorWords({ state, reason }: Presence): { icon: IconName; word:
 }
 
 /** Reasons that the word itself says already. */
-const SAID = new Set(["", "connected", "disabled", "works", "working", NOT_CONNECTED]);
+const SAID = new Set(["", "connected", "disabled", "stopped", "works", "working", NOT_CONNECTED]);
 
 /** Why it is in that state, where the word alone leaves a question. */
 export function actorReason({ state, reason }: Presence): string {

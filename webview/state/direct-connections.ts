@@ -60,6 +60,13 @@ export class DirectConnections extends Store {
     if (!this.#closed && before !== this.#shown()) this.changed();
   }
 
+  /** What another one has learnt meanwhile. */
+  take({ status }: DirectConnections): void {
+    if (status === this.status) return;
+    this.status = status;
+    this.changed();
+  }
+
   async #poll(): Promise<void> {
     if (this.#looking()) await this.refresh();
     if (this.#closed) return;

@@ -70,9 +70,11 @@ export function eventWords(event: LedgerEvent, name: (id: string) => string): Ev
       return { icon: "play", text: `${actor} was enabled` };
     case "actor.stop": {
       const reason = field(event, "reason");
+      if (reason === "requested")
+        return { icon: "debug-stop", text: `${who} stopped ${actor === who ? "itself" : actor}` };
       return {
         icon: "debug-stop",
-        text: `${actor} stopped${reason === "" || reason === "stop" ? "" : `: ${reason.replaceAll("_", " ")}`}`,
+        text: `${actor} stopped${reason === "" ? "" : `: ${reason.replaceAll("_", " ")}`}`,
       };
     }
     case "actor.restart":

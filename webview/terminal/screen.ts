@@ -37,10 +37,14 @@ export class TerminalScreen {
   readonly #events: ScreenEvents;
   readonly #watcher: ResizeObserver;
   readonly #themes: MutationObserver;
+  readonly #element: HTMLElement;
   #mayType = false;
+  /** The cursor is kept in view: whoever only looks may have less room than the writer. */
+  #follows = true;
 
   constructor(element: HTMLElement, label: string, events: ScreenEvents) {
     this.#events = events;
+    this.#element = element;
     const style = getComputedStyle(document.body);
     this.#terminal = new Terminal({
       allowProposedApi: true,
@@ -78,8 +82,15 @@ export class TerminalScreen {
     this.#terminal.parser.registerDcsHandler({ intermediates: "$", final: "q" }, () => true);
     for (const code of [4, 10, 11, 12])
       this.#terminal.parser.registerOscHandler(code, (data) => data.includes("?"));
-    this.#watcher = new ResizeObserver(() => this.#measure());
+    this.#watcher = new ResizeObserver(() => {
+      this.#measure();
+      this.#follow();
+    });
     this.#watcher.observe(element);
+    this.#terminal.onRender(() => this.#follow());
+    element.addEventListener("scroll", () => {
+      this.#follows = this.#hidden() === 0;
+    });
     this.#themes = new MutationObserver(() => {
       this.#terminal.options.theme = terminalColors();
     });
@@ -89,6 +100,7 @@ export class TerminalScreen {
   /** Replaces everything by a screen of the daemon's. */
   restore(data: string, size: TerminalSize): void {
     this.#terminal.reset();
+    this.#follows = true;
     this.resize(size);
     this.#terminal.write(data, () => this.#drawn(new TextEncoder().encode(data).length));
   }
@@ -142,6 +154,19 @@ export class TerminalScreen {
 
   #drawn(bytes: number): void {
     if (bytes > 0) this.#events.drawn(bytes);
+  }
+
+  /** Pixels by which the line of the cursor is below the view, or, less than 0, above it. */
+  #hidden(): number {
+    const rows = this.#element.querySelector(".xterm-screen")?.clientHeight ?? 0;
+    const height = rows / this.#terminal.rows;
+    const top = this.#terminal.buffer.active.cursorY * height - this.#element.scrollTop;
+    return Math.max(0, Math.ceil(top + height - this.#element.clientHeight)) || Math.min(0, Math.floor(top));
+  }
+
+  #follow(): void {
+    const by = this.#follows ? this.#hidden() : 0;
+    if (by !== 0) this.#element.scrollTop += by;
   }
 
   #measure(): void {

@@ -128,9 +128,7 @@ export class TlsConnection {
       new TlsError(
         "transport",
         null,
-        this.#connected
-          ? "The connection broke off: what arrived may be cut short."
-          : "The connection ended within the TLS handshake.",
+        this.#connected ? "The connection broke off." : "The connection ended within the TLS handshake.",
       ),
     );
   }
