@@ -8,14 +8,8 @@ import { HANDSHAKE_TYPES, handshakeMessage } from "../../../daemon/direct/tls/me
 import { CONTENT_TYPES } from "../../../daemon/direct/tls/records.ts";
 import { verifies } from "../../requirements.ts";
 import { refusedWith } from "./expect.ts";
-import {
-  alpnExtension,
-  plainRecord,
-  rawExtension,
-  ScriptedServer,
-  type ServerHelloParts,
-  spki,
-} from "./puppet.ts";
+import { alpnExtension, plainRecord, rawExtension, spki } from "./puppet.ts";
+import { ScriptedServer, type ServerHelloParts } from "./scripted-server.ts";
 import { ALPN, STRANGER_KEY } from "./target.ts";
 import { BAD_KEYS, certificates, FORGED, LOW_ORDER_SHARES, proofs } from "./wrongs.ts";
 

@@ -6,7 +6,9 @@ import assert from "node:assert/strict";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { CONTENT_TYPES } from "../../../daemon/direct/tls/records.ts";
-import { plainRecord, ScriptedClient, ScriptedServer } from "./puppet.ts";
+import { plainRecord } from "./puppet.ts";
+import { ScriptedClient } from "./scripted-client.ts";
+import { ScriptedServer } from "./scripted-server.ts";
 import { exchange, SeededRandom, Target } from "./target.ts";
 
 const SEED = Number(process.env["SVC_TLS_FUZZ_SEED"] ?? 20);

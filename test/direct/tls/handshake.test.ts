@@ -6,7 +6,9 @@ import { TLS13, X25519 } from "../../../daemon/direct/tls/hello.ts";
 import { CONTENT_TYPES } from "../../../daemon/direct/tls/records.ts";
 import { SUITES } from "../../../daemon/direct/tls/suites.ts";
 import { verifies } from "../../requirements.ts";
-import { plainRecord, RETRY_RANDOM, rawExtension, ScriptedClient, ScriptedServer } from "./puppet.ts";
+import { plainRecord, RETRY_RANDOM, rawExtension } from "./puppet.ts";
+import { ScriptedClient } from "./scripted-client.ts";
+import { ScriptedServer } from "./scripted-server.ts";
 import { CLIENT_KEY, connectedPair, exchange, SERVER_KEY, Target } from "./target.ts";
 
 /** Both sides know each other, and data goes both ways. */

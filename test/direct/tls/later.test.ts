@@ -7,7 +7,9 @@ import { CONTENT_TYPES } from "../../../daemon/direct/tls/records.ts";
 import { SUITES } from "../../../daemon/direct/tls/suites.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import { refusedWith } from "./expect.ts";
-import { type Puppet, ScriptedClient, ScriptedServer } from "./puppet.ts";
+import { type Puppet } from "./puppet.ts";
+import { ScriptedClient } from "./scripted-client.ts";
+import { ScriptedServer } from "./scripted-server.ts";
 import { connectedPair, exchange, Target } from "./target.ts";
 
 const { alert, handshake, application_data } = CONTENT_TYPES;

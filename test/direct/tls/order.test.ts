@@ -4,7 +4,8 @@ import { u8 } from "../../../daemon/direct/tls/codec.ts";
 import { HANDSHAKE_TYPES, handshakeMessage } from "../../../daemon/direct/tls/messages.ts";
 import { CONTENT_TYPES } from "../../../daemon/direct/tls/records.ts";
 import { refusedWith } from "./expect.ts";
-import { ScriptedClient, ScriptedServer } from "./puppet.ts";
+import { ScriptedClient } from "./scripted-client.ts";
+import { ScriptedServer } from "./scripted-server.ts";
 
 describe("TLS refuses out of order", () => {
   const types = Object.values(HANDSHAKE_TYPES).filter((type) => type !== HANDSHAKE_TYPES.message_hash);

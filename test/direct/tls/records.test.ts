@@ -6,7 +6,9 @@ import { CONTENT_TYPES, MAX_PLAINTEXT } from "../../../daemon/direct/tls/records
 import { SUITES } from "../../../daemon/direct/tls/suites.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import { refusedWith } from "./expect.ts";
-import { plainRecord, ScriptedClient, ScriptedServer } from "./puppet.ts";
+import { plainRecord } from "./puppet.ts";
+import { ScriptedClient } from "./scripted-client.ts";
+import { ScriptedServer } from "./scripted-server.ts";
 import { connectedPair, exchange } from "./target.ts";
 
 const { change_cipher_spec, alert, handshake, application_data } = CONTENT_TYPES;

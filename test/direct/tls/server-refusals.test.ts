@@ -9,14 +9,8 @@ import { HANDSHAKE_TYPES, handshakeMessage } from "../../../daemon/direct/tls/me
 import { CONTENT_TYPES } from "../../../daemon/direct/tls/records.ts";
 import { verifies } from "../../requirements.ts";
 import { refusedWith } from "./expect.ts";
-import {
-  alpnExtension,
-  type ClientHelloParts,
-  plainRecord,
-  rawExtension,
-  ScriptedClient,
-  spki,
-} from "./puppet.ts";
+import { alpnExtension, plainRecord, rawExtension, spki } from "./puppet.ts";
+import { type ClientHelloParts, ScriptedClient } from "./scripted-client.ts";
 import { ALPN, testKey } from "./target.ts";
 import { BAD_KEYS, certificates, FORGED, LOW_ORDER_SHARES, proofs } from "./wrongs.ts";
 
