@@ -172,6 +172,6 @@ function listenProblem(bind: string, error: unknown): string {
     case "EACCES":
       return `This user may not listen on ${bind}. Choose a port above 1023.`;
     default:
-      return `Listening on ${bind} failed (${codeOf(error)}).`;
+      return `Listening on ${bind} failed (${codeOf(error)}). Choose another address or port.`;
   }
 }

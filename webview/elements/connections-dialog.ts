@@ -23,6 +23,7 @@ import {
   listenerDraft,
   listenerFacts,
   listenerForm,
+  listenerProblem,
 } from "./listener-form.ts";
 import { follow } from "./view.ts";
 
@@ -200,7 +201,7 @@ class ConnectionsDialog extends DialogView {
     if (this.made === null || claims === null) return nothing;
     const came = this.#whoCame;
     return came === undefined
-      ? invitationShown(this.made, claims)
+      ? html`${listenerProblem(this.#connections.status!, "Until then nobody can use this invitation.")}${invitationShown(this.made, claims)}`
       : html`<ul class="plain-list connection-list" aria-label="Who came">${this.#card(came)}</ul>`;
   }
 

@@ -10,6 +10,8 @@ import { copyFrom } from "./copy.ts";
 import { invitationFingerprint } from "./fingerprint.ts";
 import { qrCode } from "./qr-code.ts";
 
+const LOOPBACK = /^(127\.|localhost:|\[::1\])/i;
+
 /** The secret text, shown this once. */
 export function invitationShown(text: string, { expires_at, address }: InvitationClaims): TemplateResult {
   return html`<div class="invitation">
@@ -21,7 +23,7 @@ export function invitationShown(text: string, { expires_at, address }: Invitatio
     </div>
     <p class="waiting" role="status">${icon("clock")}<span>Waiting for somebody to use it. Who comes appears here, with six words to compare.</span></p>
     ${qrCode(text, "The invitation as a QR code")}
-    <p class="hint">The other person takes it in their Workbench (Group connections, Take an invitation) or with <code>svc direct join</code>; their instance dials <code>${address}</code>.</p>
+    <p class="hint">The other person takes it in their Workbench (Group connections, Take an invitation) or with <code>svc direct join</code>; their instance dials <code>${address}</code>${LOOPBACK.test(address) ? ", which only this machine reaches" : nothing}.</p>
   </div>`;
 }
 

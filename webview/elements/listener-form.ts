@@ -80,11 +80,11 @@ export function listenerForm(
 }
 
 /** What is set, in words; with an error and what helps. */
-export function listenerFacts({ listener, runtime, display_name }: DirectStatus): TemplateResult {
+export function listenerFacts(status: DirectStatus): TemplateResult {
+  const { listener, runtime, display_name } = status;
   if (listener === null) {
     return html`<p class="hint">Off: nobody can dial this instance. It can still take invitations of others.</p>`;
   }
-  const error = runtime?.error ?? null;
   const listening = listenerStateWords(listener, runtime) === "listening";
   return html`<dl class="facts">
       <div><dt>State</dt><dd>${
@@ -96,9 +96,16 @@ export function listenerFacts({ listener, runtime, display_name }: DirectStatus)
       <div><dt>Dialled at</dt><dd><code>${listener.address}</code></dd></div>
       <div><dt>Name</dt><dd><bdi>${shownName(display_name)}</bdi></dd></div>
     </dl>
-    ${
-      error === null
-        ? nothing
-        : html`<p class="connection-error">${icon("warning")}<span><bdi>${shownName(error)}</bdi> <span class="remedy">Choose another address or port with Change, or end the program that has it.</span></span></p>`
-    }`;
+    ${listenerProblem(status)}`;
+}
+
+/** Why nobody can dial this instance, with what helps. */
+export function listenerProblem(
+  { runtime }: DirectStatus,
+  consequence = "",
+): TemplateResult | typeof nothing {
+  const error = runtime?.error ?? null;
+  return error === null
+    ? nothing
+    : html`<p class="connection-error">${icon("warning")}<span><bdi>${shownName(error)}</bdi> ${consequence}</span></p>`;
 }
