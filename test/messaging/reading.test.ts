@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { refusal, TestHome } from "./setting.ts";
+
+describe("The person's reading", () => {
+  let home: TestHome;
+  let group: string;
+  beforeEach(async () => {
+    home = await TestHome.open();
+    group = await home.group("lead");
+  });
+  afterEach(() => home.remove());
+
+  it("goes only forward, is counted once, and attention ends with the reply", async () => {
+    let told = 0;
+    home.messaging.onCounts(() => (told += 1));
+    const lead = home.actor(group, "lead");
+    const say = (text: string, message_mode: "send" | "request_reply" = "send") =>
+      home.send(group, text, { to: ["user"], message_mode }, lead);
+    const first = await say("1");
+    const asked = await say("?", "request_reply");
+    const last = await say("3");
+    const counts = () => {
+      const { unread, attention } = home.messaging.counts(group);
+      return [unread, attention];
+    };
+    assert.deepEqual(counts(), [3, 1]);
+    assert.ok(told >= 3);
+    const read = (event_id: string) => home.call("feed_read", { group_id: group, event_id });
+    assert.deepEqual(await read(asked.event.id), { unread: 1, attention: 1 });
+    assert.deepEqual(await read(first.event.id), { unread: 1, attention: 1 });
+    assert.equal((await home.status(group, first.event.id)).delivery_status.user?.state, "read");
+    assert.equal((await home.status(group, last.event.id)).delivery_status.user?.state, "pending");
+    await home.call("reply", { group_id: group, event_id: asked.event.id, text: "yes" });
+    home = await home.restarted();
+    assert.deepEqual(counts(), [1, 0]);
+    await read(last.event.id);
+    assert.deepEqual(counts(), [0, 0]);
+    assert.equal(home.messaging.counts(group).last_event?.id !== undefined, true);
+    await assert.rejects(read("0".repeat(32)), refusal("event_not_found"));
+  });
+});
