@@ -1,5 +1,7 @@
 /** Group connections between two real daemons, each with its Workbench in a window of its own, as two people use them. */
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import type { Browser, Page } from "playwright-core";
 import { freePort } from "../direct/two-homes.ts";
 import { verifies } from "../requirements.ts";
@@ -413,6 +415,37 @@ describe("Workbench: connections between instances", function () {
     await there.locator(".connections-state", { hasText: "offline" }).waitFor();
     await office.owner.result("connect_direct_configure", { listener });
     await there.locator(".connections-state", { hasText: "online" }).waitFor();
+  });
+
+  it("say that nobody can dial where another program has the port, also while inviting", async () => {
+    const occupied = createServer().listen(0, "127.0.0.1");
+    await once(occupied, "listening");
+    const at = `127.0.0.1:${(occupied.address() as AddressInfo).port}`;
+    try {
+      await openConnections(there);
+      await press(there, "Turn on");
+      const fields = dialog(there).locator(".listener-form input");
+      await fields.nth(0).fill(at);
+      await fields.nth(1).fill(at);
+      await press(there, "Save");
+      const error = dialog(there).locator(".connection-error", { hasText: "used by another program" });
+      await error.waitFor();
+      await dialog(there).locator(".state", { hasText: "not listening" }).waitFor();
+      await press(there, "Invite");
+      await dialog(there).locator(".invitation-text").waitFor();
+      await error.filter({ hasText: "nobody can use this invitation" }).waitFor();
+      await dialog(there).locator(".hint", { hasText: "only this machine reaches" }).waitFor();
+      await clean(there, "an invitation that nobody can use");
+      await close(there);
+    } finally {
+      occupied.close();
+    }
+    const group_id = labGroup;
+    await lab.owner.result("connect_direct_configure", { listener: null });
+    const { relations } = await lab.owner.result("connect_direct_status", { group_id });
+    const { id } = relations.find(({ state }) => state === "invited")!;
+    await lab.owner.result("connect_direct_revoke", { group_id, id });
+    await lab.owner.result("connect_direct_remove", { group_id, id });
   });
 
   it("do all of it at 360 px and by keyboard, to the end of the connection", async () => {
