@@ -156,6 +156,13 @@ describe("Workbench: terminals", () => {
     };
     await write(page, "ann", "exit 3");
     await pane(page, "ann").locator(".terminal-state", { hasText: "3" }).waitFor();
+    // The row's own action, the menu's, and the terminal's.
+    await page.locator("[data-actor=ann]").hover();
+    await page.locator('[data-actor=ann] [aria-label="Start ann"]').click();
+    await pane(page, "ann").locator(".terminal-state", { hasText: "you write" }).waitFor();
+    await page.locator('[data-actor=ann] [aria-label="Start ann"]').waitFor({ state: "detached" });
+    await write(page, "ann", "exit 4");
+    await pane(page, "ann").locator(".terminal-state", { hasText: "4" }).waitFor();
     await choose("Start");
     await pane(page, "ann").locator(".terminal-state", { hasText: "you write" }).waitFor();
     await write(page, "ann", "echo second-$((2+2))");

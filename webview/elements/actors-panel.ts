@@ -136,6 +136,7 @@ class ActorsElement extends View {
         }${waiting.length === 0 ? nothing : html`<span class="counts">${waiting.join(" · ")}</span>`}
       </span>
       <span class="actor-actions">
+        ${this.administrator && hasTerminal(actor) && ENDED.has(presence.state) ? iconButton({ icon: "play", label: `Start ${actorName(actor)}`, className: "start", onClick: () => this.#act(actor, "actor_start") }) : nothing}
         ${this.administrator && hasTerminal(actor) ? iconButton({ icon: "terminal", label: `Terminal of ${actorName(actor)}`, onClick: () => this.tell("open-terminal", actor.id) }) : nothing}
         ${iconButton({ icon: "mention", label: `Write to ${actorName(actor)}`, onClick: () => this.tell("write-to", actor.id) })}
         <svc-menu label="Actions for ${actorName(actor)}" .items=${() => this.#menu(actor)}></svc-menu>
