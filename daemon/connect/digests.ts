@@ -1,9 +1,15 @@
 /** Digests of what goes between instances (protocol.md, sections 4 and 5): SHA-256 in lowercase hex over JSON in declared field order. */
 import { createHash } from "node:crypto";
+import { BlobBytes } from "../../shared/wire/blob-bytes.ts";
 import { ConnectCancellation, ConnectMessage } from "../../shared/wire/message.ts";
-import { type ConnectPeerAuthorization, ConnectPeerOperation } from "../../shared/wire/peer.ts";
+import {
+  type ConnectBlob,
+  type ConnectPeerAuthorization,
+  ConnectPeerOperation,
+} from "../../shared/wire/peer.ts";
 import type { ConnectGroupTicket } from "../../shared/wire/proofs.ts";
 import { requestStatement, ticketStatement, type Unsigned } from "../../shared/wire/signing.ts";
+import { encoded, PIECE_CHARACTERS } from "./base64-pieces.ts";
 
 export function sha256Hex(content: Uint8Array | string): string {
   return createHash("sha256").update(content).digest("hex");
@@ -30,18 +36,32 @@ export async function operationDigest(operation: ConnectPeerOperation): Promise<
   hash.update(
     `{"op":"deliver","message":${JSON.stringify(ConnectMessage.parse(operation.message))},"blobs":[`,
   );
+  let hashed = 0;
   for (const [at, { sha256, base64 }] of operation.blobs.entries()) {
     hash.update(`${at === 0 ? "" : ","}{"sha256":${JSON.stringify(sha256)},"base64":"`);
-    for (let from = 0; from < base64.length; from += SLICE_CHARACTERS) {
-      const slice = base64.slice(from, from + SLICE_CHARACTERS);
-      // Base64 stands in JSON as it is, and JSON.stringify would copy it twice to find that out; anything else is escaped as in the whole.
-      if (NOT_BASE64.test(slice)) hash.update(JSON.stringify(slice).slice(1, -1));
-      else hash.update(slice, "latin1");
-      if (from + SLICE_CHARACTERS < base64.length) await new Promise((resolve) => setImmediate(resolve));
+    for (const text of textsOf(base64)) {
+      hash.update(text, "latin1");
+      hashed += text.length;
+      if (hashed < SLICE_CHARACTERS) continue;
+      hashed = 0;
+      await new Promise((resolve) => setImmediate(resolve));
     }
     hash.update('"}');
   }
   return hash.update("]}").digest("hex");
+}
+
+/** A file's base64 as it stands in JSON, in pieces of Latin-1. */
+function* textsOf(base64: ConnectBlob["base64"]): Generator<string> {
+  if (base64 instanceof BlobBytes) {
+    yield* encoded(base64);
+    return;
+  }
+  for (let from = 0; from < base64.length; from += PIECE_CHARACTERS) {
+    const text = base64.slice(from, from + PIECE_CHARACTERS);
+    // Base64 stands in JSON as it is; anything else is escaped as in the whole.
+    yield NOT_BASE64.test(text) ? Buffer.from(JSON.stringify(text).slice(1, -1)).toString("latin1") : text;
+  }
 }
 
 /** `request_sha256`: of the bytes that the request's signature covers. */

@@ -29,6 +29,13 @@ interface Dependencies {
   identity: Signer;
 }
 
+interface Circumstances {
+  /** Of the files that go along. */
+  bytes?: number;
+  isStillGranted: () => boolean;
+  operation_sha256?: string;
+}
+
 /** A slow line gets this much more time for each of these bytes of a Direct request. */
 const BYTES_PER_SECOND = 256 * 1024;
 
@@ -40,18 +47,18 @@ export class PeerSender {
     this.#deps = deps;
   }
 
-  /** Never rejects. `signal` ends the wait at shutdown. */
+  /** Never rejects. `signal` ends the wait at shutdown; `operation_sha256` is the operation's digest if that is known. */
   async ask(
     grant: Grant,
     operation: ConnectPeerOperation,
     signal: AbortSignal,
-    { bytes = 0, isStillGranted }: { bytes?: number; isStillGranted: () => boolean },
+    { bytes = 0, isStillGranted, operation_sha256 }: Circumstances,
   ): Promise<Answer> {
     const { route, transport } = grant;
     if (route === null) return { kind: "not_sent", reason: "There is no way to the other instance now." };
     const { clock, log } = this.#deps;
     try {
-      const proof = await this.#prove(grant, operation);
+      const proof = this.#prove(grant, operation_sha256 ?? (await operationDigest(operation)));
       if (signal.aborted) return { kind: "not_sent", reason: "The daemon is shutting down." };
       const seconds = LIMITS.connect.requestSeconds;
       const slow = route.via === "direct" ? bytes / BYTES_PER_SECOND : 0;
@@ -74,9 +81,8 @@ export class PeerSender {
     }
   }
 
-  async #prove(grant: Grant, operation: ConnectPeerOperation) {
+  #prove(grant: Grant, operation_sha256: string) {
     const { clock, random, identity } = this.#deps;
-    const operation_sha256 = await operationDigest(operation);
     const now = clock.now();
     const isDirect = grant.authority === "direct";
     return signStatement(requestStatement, identity, {

@@ -6,17 +6,19 @@
 import { LIMITS } from "../../shared/limits.ts";
 import type { Attachment } from "../../shared/model.ts";
 import { withoutInvisible } from "../../shared/model.ts";
-import { uuidKey } from "../../shared/wire/fields.ts";
 import type { ConnectActor, ConnectMessage } from "../../shared/wire/message.ts";
 import type { ConnectBlob, ReceiptResult } from "../../shared/wire/peer.ts";
 import { milliseconds } from "../../shared/wire/time.ts";
 import { untimelyDelivery } from "../../shared/wire/timely.ts";
+import { uuidKey } from "../../shared/wire/uuid.ts";
 import type { Audience } from "../groups/recipients.ts";
+import { remoteBy } from "../messaging/authors.ts";
 import { describeAttachment } from "../messaging/blobs.ts";
 import { safeName } from "../messaging/file-fetch.ts";
 import type { GroupRoom } from "../messaging/group-room.ts";
 import { EVENTS } from "../messaging/kinds.ts";
-import { type Author, deliveryKey, messageData, remoteBy } from "../messaging/message-event.ts";
+import { type Author, messageData } from "../messaging/message-event.ts";
+import { deliveryKey } from "../messaging/message-keys.ts";
 import type { Grant } from "./authority.ts";
 import { PeerRefusal } from "./peer-refusal.ts";
 import { checkBlobs, inTurns } from "./receiver-blobs.ts";
@@ -46,7 +48,7 @@ export async function deliver(
   const files = await checkBlobs(message, blobs);
   const { ledger } = room;
   const { count } = ledger;
-  for (const pieces of files.values()) await room.blobs.take(inTurns(pieces), count);
+  for (const file of files) await room.blobs.take(inTurns(file), count, file.sha256);
   const event = room.event(
     EVENTS.message,
     remoteBy(message.source.instance_id),
@@ -80,7 +82,11 @@ export async function deliver(
     }),
     deliveryKey(remoteBy(message.source.instance_id), uuidKey(message.delivery_id)),
   );
-  const [placed] = await room.blobs.send([...files.keys()], count, () => ledger.appendAll([event]));
+  const [placed] = await room.blobs.send(
+    files.map(({ sha256 }) => sha256),
+    count,
+    () => ledger.appendAll([event]),
+  );
   return { receipt: receiptOf(placed!.event, { delivery_id: message.delivery_id, sha256 }) };
 }
 

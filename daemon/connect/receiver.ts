@@ -4,6 +4,7 @@
  */
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
+import { BlobBytes } from "../../shared/wire/blob-bytes.ts";
 import type {
   ConnectPeerAuthorization,
   ConnectPeerOperation,
@@ -13,10 +14,11 @@ import { responseStatement } from "../../shared/wire/signing.ts";
 import type { GroupRegistry } from "../groups/registry.ts";
 import type { InstanceIdentity } from "../home/identity.ts";
 import type { GroupRoom, Rooms } from "../messaging/group-room.ts";
-import type { Clock } from "../platform/clock.ts";
+import type { Clock, Timer } from "../platform/clock.ts";
 import { errorFields, type Log } from "../platform/log.ts";
 import type { Authorities } from "./authorities.ts";
 import type { Grant } from "./authority.ts";
+import { release, trim } from "./base64-pieces.ts";
 import { requestDigest, sha256Hex } from "./digests.ts";
 import { PeerRefusal, peerRefusalOf } from "./peer-refusal.ts";
 import { ReceiverBounds } from "./receiver-bounds.ts";
@@ -38,6 +40,9 @@ export interface ReceiverDependencies {
   authorities: Pick<Authorities, "forBinding">;
 }
 
+/** Memory for files is kept so long for the next one. */
+const TRIM_MS = 30_000;
+
 type OperationOf<Op extends ConnectPeerOperation["op"]> = Extract<ConnectPeerOperation, { op: Op }>;
 
 export class Receiver implements PeerReceiver {
@@ -46,6 +51,7 @@ export class Receiver implements PeerReceiver {
   readonly #bounds: ReceiverBounds;
   readonly #groups: ReceiverGroups;
   readonly #working = new Set<Promise<unknown>>();
+  #trimming: Timer | null = null;
   #isClosed = false;
 
   constructor(deps: ReceiverDependencies) {
@@ -67,6 +73,7 @@ export class Receiver implements PeerReceiver {
   /** Later requests are refused; resolves when those under way have their answers. */
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#trimming?.cancel();
     await Promise.allSettled(this.#working);
   }
 
@@ -85,6 +92,18 @@ export class Receiver implements PeerReceiver {
       return this.#sign(proof, { ok: false, error: { code: refusal.code, message: refusal.message } });
     } finally {
       leave();
+      this.#release(operation);
+    }
+  }
+
+  /** Nobody reads the files of an operation that was answered. */
+  #release(operation: ConnectPeerOperation): void {
+    if (operation.op !== "deliver") return;
+    for (const { base64 } of operation.blobs) {
+      if (!(base64 instanceof BlobBytes)) continue;
+      release(base64);
+      this.#trimming?.cancel();
+      this.#trimming = this.#deps.clock.after(TRIM_MS, trim, { background: true });
     }
   }
 

@@ -4,19 +4,19 @@
  */
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
-import { uuidKey } from "../../shared/wire/fields.ts";
 import type { OutboxRecord } from "../../shared/wire/outbox.ts";
 import { type ConnectPeerOperation, ReceiptResult } from "../../shared/wire/peer.ts";
 import { DELIVERY_NOTES, isPassing } from "../../shared/wire/refusals.ts";
+import { uuidKey } from "../../shared/wire/uuid.ts";
 import type { NewEvent } from "../ledger/types.ts";
 import type { GroupRoom, Rooms } from "../messaging/group-room.ts";
 import type { Clock } from "../platform/clock.ts";
 import { errorFields, type Log } from "../platform/log.ts";
 import type { Authorities, Binding } from "./authorities.ts";
 import type { Grant } from "./authority.ts";
-import { cancellationDigest, messageDigest } from "./digests.ts";
+import { cancellationDigest, messageDigest, operationDigest } from "./digests.ts";
 import type { Outbox, OutboxEntry } from "./outbox.ts";
-import { readBlobs } from "./outgoing-blobs.ts";
+import { outgoingBlobs } from "./outgoing-blobs.ts";
 import type { Answer, PeerSender } from "./peer-sender.ts";
 import { withPermit } from "./permits.ts";
 import type { SourceEvents } from "./source-event.ts";
@@ -130,9 +130,12 @@ export class OutboxWorker {
     }
     // The question may have taken a while.
     if (this.#isOver(entry)) return this.#expire(task);
-    const blobs = await readBlobs(task.room, message.attachments);
+    const blobs = outgoingBlobs(task.room, message.attachments);
+    const operation = { op: "deliver" as const, message, blobs };
+    // Files that can't be read are found before anything is said to have gone out.
+    const operation_sha256 = await operationDigest(operation);
     if (!before) await this.#note(task, true);
-    const answer = await this.#ask(task, grant, { op: "deliver", message, blobs });
+    const answer = await this.#ask(task, grant, operation, operation_sha256);
     const digest = messageDigest(message);
     switch (answer.kind) {
       case "result":
@@ -211,9 +214,15 @@ export class OutboxWorker {
     return isTooLate && original >= 0 ? (original + 1) / 1000 : usual;
   }
 
-  async #ask(task: Task, grant: Grant, operation: ConnectPeerOperation): Promise<Answer> {
+  async #ask(
+    task: Task,
+    grant: Grant,
+    operation: ConnectPeerOperation,
+    operation_sha256?: string,
+  ): Promise<Answer> {
     const { entry, signal } = task;
     const answer = await this.#deps.sender.ask(grant, operation, signal, {
+      ...(operation_sha256 === undefined ? {} : { operation_sha256 }),
       bytes: operation.op === "deliver" ? entry.blobBytes : 0,
       isStillGranted: () => this.#deps.authorities.forBinding(bindingOf(entry)).state === "granted",
     });

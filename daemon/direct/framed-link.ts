@@ -1,7 +1,8 @@
 /** A link that carries frames: first one each way for the hello, then any. Each frame that is sent has a budget of time (protocol.md, section 9). */
 import { LIMITS } from "../../shared/limits.ts";
 import type { Clock, Timer } from "../platform/clock.ts";
-import { encodeFrame, type Frame, FrameReader } from "./frames.ts";
+import { FrameReader } from "./frame-reader.ts";
+import { encodeFrame, type Frame } from "./frames.ts";
 import type { Link } from "./link.ts";
 
 export interface FrameHandler {
@@ -9,6 +10,9 @@ export interface FrameHandler {
   /** The link is at its end; called once. `reason` is null after an orderly close by the peer. */
   ended(reason: string | null): void;
 }
+
+/** So much of a large frame goes before others have a turn. */
+const TURN_BYTES = 256 * 1024;
 
 interface Outgoing {
   value: unknown;
@@ -27,6 +31,7 @@ export class FramedLink {
   #first: { resolve: (value: unknown) => void; reject: (error: Error) => void } | null = null;
   #queue: Outgoing[] = [];
   #sending: Outgoing | null = null;
+  #parts: Frame["parts"] | null = null;
   #budget: Timer | null = null;
   /** Why it ended; undefined while it lives. */
   #end: string | null | undefined;
@@ -138,23 +143,35 @@ export class FramedLink {
         `The connection is too slow: ${frame.bytes} bytes didn't go out within ${seconds} seconds.`,
       ),
     );
+    this.#parts = frame.parts;
     this.#sendPart(frame.parts);
   }
 
-  /** One part when the one before it was taken: a large frame lets others have a turn. */
-  #sendPart(parts: Frame["parts"]): void {
-    const part = parts.next();
+  /** One part when the one before it was taken. `taken` bytes went since others had a turn. */
+  #sendPart(parts: Frame["parts"], taken = 0): void {
+    if (this.#end !== undefined) return;
+    let part: IteratorResult<Uint8Array, void>;
+    try {
+      part = parts.next();
+    } catch {
+      // The peer waits for bytes that won't come.
+      this.#finish("A file that was being sent can't be read any more.");
+      return;
+    }
     if (part.done !== true) {
+      const bytes = taken + part.value.length;
       this.#link.send(part.value, () => {
         if (this.#end !== undefined) return;
         this.said = this.#clock.monotonic();
-        this.#sendPart(parts);
+        if (bytes < TURN_BYTES) this.#sendPart(parts, bytes);
+        else setImmediate(() => this.#sendPart(parts));
       });
       return;
     }
     const sent = this.#sending;
     this.#budget?.cancel();
     this.#sending = null;
+    this.#parts = null;
     sent?.sent();
     this.#sendNext();
   }
@@ -164,6 +181,7 @@ export class FramedLink {
     this.#end = reason;
     this.#budget?.cancel();
     this.#link.close();
+    this.#parts?.return();
     const error = endError(reason);
     this.#first?.reject(error);
     this.#sending?.failed(error);

@@ -98,7 +98,7 @@ async function gather(
     for (const { file, name } of opened) {
       // A file may grow meanwhile.
       const end = Number.isFinite(left) ? left + 1 : undefined;
-      const blob = await room.blobs.take(fileChunks(file, 0, end), sent_from);
+      const blob = await room.blobs.take(fileChunks(file, 0, end, { shared: true }), sent_from);
       check(blob.bytes);
       left -= blob.bytes;
       gathered.push(describeAttachment(blob, { name: shownName(name), mime_type: mimeType(name) }));

@@ -13,7 +13,7 @@ import type { Clock } from "../platform/clock.ts";
 import type { Files } from "../platform/files.ts";
 import { errorFields, type Log } from "../platform/log.ts";
 import type { Random } from "../platform/random.ts";
-import { type Chunks, fileChunks, type Written, writeNew } from "./file-streams.ts";
+import { type Chunks, fileChunks, filePieces, type Written, writeNew } from "./file-streams.ts";
 import type { GroupQuota, Reservation } from "./upload-quota.ts";
 import { WaitingFiles } from "./waiting-files.ts";
 
@@ -104,9 +104,9 @@ export class BlobStore {
     }
   }
 
-  /** Streams a file in for a message that will stand at `sent_from` or behind. */
-  take(chunks: Chunks, sent_from: number): Promise<Written> {
-    return this.#write(chunks, { sent_from });
+  /** Streams a file in for a message that will stand at `sent_from` or behind. `sha256` is its digest if the caller has computed it. */
+  take(chunks: Chunks, sent_from: number, sha256?: string): Promise<Written> {
+    return this.#write(chunks, { sent_from }, sha256);
   }
 
   /** Streams a file in that is referred to already, in a Group that is being built. */
@@ -142,6 +142,13 @@ export class BlobStore {
     const start = Math.min(Math.max(range?.start ?? 0, 0), bytes);
     const end = Math.max(start, Math.min(range?.end ?? bytes, bytes));
     return { bytes, start, end, chunks: this.#chunks(join(this.#directory, sha256), start, end) };
+  }
+
+  /** A whole file in pieces of this size, each good until the next one is asked for. Throws blob_not_found, `pieces` also Node's errors. */
+  inPieces(sha256: string, size: number): { bytes: number; pieces: () => Iterable<Uint8Array> } {
+    const { bytes } = this.read(sha256);
+    const path = join(this.#directory, sha256);
+    return { bytes, pieces: () => filePieces(this.#deps.files.open(path, "read"), bytes, size) };
   }
 
   /** The file is opened by the first step: a reading that nobody follows leaves nothing open. */
@@ -187,12 +194,16 @@ export class BlobStore {
     });
   }
 
-  async #write(chunks: Chunks, record: { sent_from: number | null } | null): Promise<Written> {
+  async #write(
+    chunks: Chunks,
+    record: { sent_from: number | null } | null,
+    sha256?: string,
+  ): Promise<Written> {
     const { files, random } = this.#deps;
     try {
       await this.#makeDirectories();
       const partial = this.#waiting.partial(random.uuid());
-      const written = await writeNew(files, partial, chunks, LIMITS.attachment.uploadBytes);
+      const written = await writeNew(files, partial, chunks, LIMITS.attachment.uploadBytes, sha256);
       try {
         await this.#inTurn(() => this.#place(partial, written, record));
       } catch (error) {

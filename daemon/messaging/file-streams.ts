@@ -21,16 +21,22 @@ function breathe(): Promise<void> {
   });
 }
 
-/** The bytes of an open file from `start` to before `end`, in chunks of at most 256 KiB; closes it. */
+/**
+ * The bytes of an open file from `start` to before `end`, in chunks of at most 256 KiB; closes it. When they are `shared`, each is good until
+ * the next one is asked for.
+ */
 export async function* fileChunks(
   file: OpenFile,
   start = 0,
   end = Number.POSITIVE_INFINITY,
+  { shared }: { shared: boolean } = { shared: false },
 ): AsyncGenerator<Uint8Array> {
   try {
     let position = start;
+    let buffer = Buffer.alloc(0);
     while (position < end) {
-      const buffer = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, end - position));
+      const length = Math.min(CHUNK_BYTES, end - position);
+      buffer = shared && buffer.length > 0 ? buffer.subarray(0, length) : Buffer.allocUnsafe(length);
       const got = file.read(buffer, position);
       if (got === 0) return;
       position += got;
@@ -42,11 +48,31 @@ export async function* fileChunks(
   }
 }
 
-/** Writes a stream into a new file and makes it durable; nothing stays when it fails. */
-export async function writeNew(files: Files, path: string, chunks: Chunks, limit: number): Promise<Written> {
+/** The first `bytes` of an open file in pieces of `size`, which share their memory; closes it. Throws when the file has become shorter. */
+export function* filePieces(file: OpenFile, bytes: number, size: number): Generator<Uint8Array> {
+  try {
+    const buffer = Buffer.allocUnsafe(Math.min(size, bytes));
+    for (let position = 0; position < bytes; position += buffer.length) {
+      const piece = buffer.subarray(0, bytes - position);
+      if (file.read(piece, position) < piece.length) throw new Error("a file has become shorter");
+      yield piece;
+    }
+  } finally {
+    file.close();
+  }
+}
+
+/** Writes a stream into a new file and makes it durable; nothing stays when it fails. `sha256` is its digest if that is known. */
+export async function writeNew(
+  files: Files,
+  path: string,
+  chunks: Chunks,
+  limit: number,
+  sha256?: string,
+): Promise<Written> {
   const file = files.open(path, "create");
   try {
-    const written = await pour(file, chunks, limit);
+    const written = await pour(file, chunks, limit, sha256);
     file.close();
     return written;
   } catch (error) {
@@ -56,16 +82,16 @@ export async function writeNew(files: Files, path: string, chunks: Chunks, limit
   }
 }
 
-/** Writes a stream into an open, empty file and syncs it. Throws too_large behind `limit` bytes. */
-export async function pour(file: OpenFile, chunks: Chunks, limit: number): Promise<Written> {
+/** Writes a stream into an open, empty file and syncs it; hashes it unless its digest is known. Throws too_large behind `limit` bytes. */
+export async function pour(file: OpenFile, chunks: Chunks, limit: number, sha256?: string): Promise<Written> {
   const hash = createHash("sha256");
   let bytes = 0;
   for await (const chunk of chunks) {
     if (bytes + chunk.length > limit) throw new Refusal("too_large", { details: { limit } });
     file.write(chunk, bytes);
-    hash.update(chunk);
+    if (sha256 === undefined) hash.update(chunk);
     bytes += chunk.length;
   }
   await syncFile(file);
-  return { bytes, sha256: hash.digest("hex") };
+  return { bytes, sha256: sha256 ?? hash.digest("hex") };
 }

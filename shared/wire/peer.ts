@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { LIMITS } from "../limits.ts";
 import { text } from "../model.ts";
+import { BlobBytes } from "./blob-bytes.ts";
 import {
   ConnectionId,
   Digest,
@@ -54,10 +55,13 @@ export const ConnectPeerAuthorization = z
 /** 10 MiB as base64. */
 const BLOB_CHARACTERS = Math.ceil(connect.blobBytes / 3) * 4;
 
-/** A file's bytes. The base64 is checked and decoded where the digest is computed (`decodeBlob`). */
+/** A file's bytes. A text is checked and decoded where its digest is computed; JSON has nothing but texts. */
 export const ConnectBlob = z.strictObject({
   sha256: Digest,
-  base64: z.string().max(BLOB_CHARACTERS),
+  base64: z.union([
+    z.string().max(BLOB_CHARACTERS),
+    z.instanceof(BlobBytes).refine(({ bytes }) => bytes <= connect.blobBytes),
+  ]),
 });
 
 /** Without a connection, `source_group_id` may be empty: the daemon looks for itself in its own account (PEER-016). */

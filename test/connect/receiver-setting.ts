@@ -381,7 +381,7 @@ function connectionFor(way: Way): string | undefined {
 export function deliverOperation(
   message: ConnectMessage,
   files: (string | Uint8Array)[] = [],
-): Extract<ConnectPeerOperation, { op: "deliver" }> {
+): Extract<ConnectPeerOperation, { op: "deliver" }> & { blobs: { sha256: string; base64: string }[] } {
   const blobs = files.map((file) => ({ sha256: sha256(file), base64: Buffer.from(file).toString("base64") }));
   return { op: "deliver", message, blobs };
 }

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
-import { randomBytes, randomUUID } from "node:crypto";
+import { createHash, randomBytes, randomUUID } from "node:crypto";
 import type { PeerOutcome, PeerRequest, PeerRoute } from "../../daemon/connect/transport.ts";
-import { FrameReader, encodeFrame as frameOf } from "../../daemon/direct/frames.ts";
+import { FrameReader } from "../../daemon/direct/frame-reader.ts";
+import { encodeFrame as frameOf } from "../../daemon/direct/frames.ts";
 import type { Link } from "../../daemon/direct/link.ts";
 import { LIMITS } from "../../shared/limits.ts";
+import { BlobBytes } from "../../shared/wire/blob-bytes.ts";
 import { parseInvitationText } from "../../shared/wire/direct.ts";
 import type { ConnectPeerResponse } from "../../shared/wire/peer.ts";
 import { verifies } from "../requirements.ts";
@@ -37,7 +39,7 @@ function requestFrom(source: Instance, target: Instance, id: string): PeerReques
 function encodeFrame(value: unknown, limit: number): Buffer {
   const { parts } = frameOf(value, limit);
   const all: Uint8Array[] = [];
-  for (let part = parts.next(); part.done !== true; part = parts.next()) all.push(part.value);
+  for (let part = parts.next(); part.done !== true; part = parts.next()) all.push(Buffer.from(part.value));
   return Buffer.concat(all);
 }
 
@@ -74,18 +76,62 @@ describe("frames with files", () => {
     kind: "request",
     request: { proof: { request_id: "1" }, operation: { op: "deliver", message: { text }, blobs } },
   });
-  const read = (bytes: Uint8Array): unknown => {
+  /** The value of a frame that arrives in pieces of this size, as JSON has it. */
+  const read = (bytes: Uint8Array, size = 50_000): unknown => {
     const reader = new FrameReader(LIMITS.direct.frameBytes);
-    for (let at = 0; at < bytes.length; at += 50_000) reader.push(bytes.subarray(at, at + 50_000));
-    return reader.next();
+    let value: unknown;
+    for (let at = 0; at < bytes.length; at += size) {
+      assert.equal(value, undefined);
+      reader.push(bytes.subarray(at, at + size));
+      value = reader.next();
+      if (value === undefined && at + size >= 4) assert.equal(reader.held, at + size - 4);
+    }
+    assert.equal(reader.held, 0);
+    return JSON.parse(JSON.stringify(value));
+  };
+  const asBytes = ({ sha256, base64 }: ReturnType<typeof blob>) => {
+    const bytes = Buffer.from(base64, "base64");
+    const pieces = [0, 1, 2, 7, 100_001, 100_002].map((from, at, all) => bytes.subarray(from, all[at + 1]));
+    return { sha256, base64: new BlobBytes(bytes.length, sha256, () => pieces) };
   };
 
   it("are the same bytes as JSON, and the same value again, whatever the sizes", () => {
-    for (const sizes of [[], [10], [70_000], [65_536, 3, 300_000], [1_000_000, 500_000]]) {
-      const value = deliver('A "base64":" in a text', ...sizes.map(blob));
+    for (const sizes of [[], [10], [70_000], [65_536, 3, 300_000], [4, 80_000, 8], [1_000_000, 500_000]]) {
+      const blobs = sizes.map(blob);
+      const value = deliver('A "base64":" in a text', ...blobs);
       const bytes = encodeFrame(value, LIMITS.direct.frameBytes);
       assert.equal(bytes.subarray(4).toString(), JSON.stringify(value));
-      assert.deepEqual(read(bytes), value);
+      const mixed = blobs.map((one) => (one.base64.length % 4 === 0 ? asBytes(one) : one));
+      const ofBytes = deliver('A "base64":" in a text', ...mixed);
+      assert.ok(encodeFrame(ofBytes, LIMITS.direct.frameBytes).equals(bytes));
+      for (const size of [1021, 16_384, 50_000, bytes.length]) assert.deepEqual(read(bytes, size), value);
+    }
+    const padded = deliver("x", { sha256: "1", base64: Buffer.alloc(70_000, "p").toString("base64") });
+    const bytes = encodeFrame(padded, LIMITS.direct.frameBytes);
+    for (const size of [1, 7]) assert.deepEqual(read(bytes, size), padded);
+  });
+
+  it("have large files as their bytes, with their digest, and other texts as they are", () => {
+    const file = randomBytes(100_000);
+    const base64 = file.toString("base64");
+    const blobsOf = (value: unknown) => {
+      const reader = new FrameReader(LIMITS.direct.frameBytes);
+      reader.push(encodeFrame(value, LIMITS.direct.frameBytes));
+      return (reader.next() as ReturnType<typeof deliver>).request.operation.blobs as { base64: unknown }[];
+    };
+    const [read] = blobsOf(deliver("x", { sha256: "1", base64 }));
+    assert.ok(read?.base64 instanceof BlobBytes);
+    assert.ok(Buffer.concat([...read.base64.read()]).equals(file));
+    assert.equal(read.base64.sha256, createHash("sha256").update(file).digest("hex"));
+    // What isn't canonical: another alphabet, something missing, padding inside, bits behind the last byte.
+    for (const other of [
+      `${base64.slice(0, 70_000)}-${base64.slice(70_001)}`,
+      base64.slice(0, -1),
+      `${base64.slice(0, 80_000)}AA==${base64.slice(80_000)}`,
+      `${base64.slice(0, 80_000)}AB==`,
+      `${base64.slice(0, 80_000)}ä${base64.slice(80_000)}`,
+    ]) {
+      assert.equal(blobsOf(deliver("x", { sha256: "1", base64: other }))[0]?.base64, other);
     }
   });
 
