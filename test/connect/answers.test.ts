@@ -5,7 +5,8 @@ import type { Caller } from "../../shared/operations/caller.ts";
 import type { ArgumentsOf } from "../../shared/operations/registry.ts";
 import { refusal, USER } from "../messaging/setting.ts";
 import { verifies } from "../requirements.ts";
-import { DOWN, MINUTE, Pair, rest, SECOND, type Side, signed, UP, type Wire } from "./sending-setting.ts";
+import { DOWN, signed, UP, type Wire } from "./memory-transport.ts";
+import { MINUTE, Pair, rest, SECOND, type Side } from "./sending-setting.ts";
 
 const CANCELLED = "chat.reply_request.cancelled";
 

@@ -7,9 +7,10 @@ import { refusal } from "../messaging/setting.ts";
 import { MemoryLog } from "../operations/support.ts";
 import { verifies } from "../requirements.ts";
 import { SimulatedFiles } from "../simulation/files.ts";
+import { signed, UP } from "./memory-transport.ts";
 import { piece } from "./outbox-piece.ts";
 import { newIdentity } from "./receiver-setting.ts";
-import { grantOf, Pair, rest, SECOND, signed, UP } from "./sending-setting.ts";
+import { grantOf, Pair, rest, SECOND } from "./sending-setting.ts";
 
 const DIRECTORY = "/outbox";
 const MiB = 1024 * 1024;

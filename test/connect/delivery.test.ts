@@ -5,18 +5,9 @@ import { join } from "node:path";
 import type { ConnectMessage } from "../../shared/wire/message.ts";
 import { refusal } from "../messaging/setting.ts";
 import { verifies } from "../requirements.ts";
-import {
-  DOWN,
-  MINUTE,
-  Pair,
-  rest,
-  SECOND,
-  type Seen,
-  signed,
-  UP,
-  until,
-  type Way,
-} from "./sending-setting.ts";
+import { type Way } from "./injected-authority.ts";
+import { DOWN, type Seen, signed, UP } from "./memory-transport.ts";
+import { MINUTE, Pair, rest, SECOND, until } from "./sending-setting.ts";
 
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
 

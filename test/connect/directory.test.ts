@@ -4,18 +4,9 @@ import { join } from "node:path";
 import type { ArgumentsOf, ResultOf } from "../../shared/operations/registry.ts";
 import { refusal } from "../messaging/setting.ts";
 import { verifies } from "../requirements.ts";
-import {
-  DOWN,
-  InjectedAuthority,
-  MINUTE,
-  Pair,
-  rest,
-  SECOND,
-  type Side,
-  signed,
-  UP,
-  type Wire,
-} from "./sending-setting.ts";
+import { InjectedAuthority } from "./injected-authority.ts";
+import { DOWN, signed, UP, type Wire } from "./memory-transport.ts";
+import { MINUTE, Pair, rest, SECOND, type Side } from "./sending-setting.ts";
 
 type Details = Extract<ResultOf<"connect_catalog">, { catalog: unknown }>;
 type Discovery = Extract<ResultOf<"connect_catalog">, { instances: unknown }>;

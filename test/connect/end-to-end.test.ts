@@ -5,7 +5,9 @@ import { join } from "node:path";
 import type { ConnectPeerOperation } from "../../shared/wire/peer.ts";
 import { refusal } from "../messaging/setting.ts";
 import { verifies } from "../requirements.ts";
-import { DOWN, MINUTE, Pair, SECOND, type Side, UP, type Way } from "./sending-setting.ts";
+import { type Way } from "./injected-authority.ts";
+import { DOWN, UP } from "./memory-transport.ts";
+import { MINUTE, Pair, SECOND, type Side } from "./sending-setting.ts";
 
 type Op = ConnectPeerOperation["op"];
 const CANCELLED = "chat.reply_request.cancelled";

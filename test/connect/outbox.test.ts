@@ -8,7 +8,8 @@ import { LIMITS } from "../../shared/limits.ts";
 import type { OutboxRecord } from "../../shared/wire/outbox.ts";
 import { refusal } from "../messaging/setting.ts";
 import { verifies } from "../requirements.ts";
-import { DOWN, MINUTE, Pair, rest, SECOND, UP } from "./sending-setting.ts";
+import { DOWN, UP } from "./memory-transport.ts";
+import { MINUTE, Pair, rest, SECOND } from "./sending-setting.ts";
 
 const MiB = 1024 * 1024;
 

@@ -11,7 +11,8 @@ import { ManualClock } from "../messaging/manual-clock.ts";
 import { MemoryLog } from "../operations/support.ts";
 import { verifies } from "../requirements.ts";
 import { SimulatedFiles } from "../simulation/files.ts";
-import { InjectedAuthority, MINUTE, rest, SECOND } from "./sending-setting.ts";
+import { InjectedAuthority } from "./injected-authority.ts";
+import { MINUTE, rest, SECOND } from "./sending-setting.ts";
 
 const GROUP = "g_00000000000a";
 const CONNECTION = "direct-11111111-2222-4333-8444-555555555555";

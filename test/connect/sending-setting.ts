@@ -5,18 +5,9 @@
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type {
-  AuthorityCondition,
-  ConnectAuthority,
-  Grant,
-  GrantState,
-  PairQuery,
-} from "../../daemon/connect/authority.ts";
-import { requestDigest } from "../../daemon/connect/digests.ts";
+import type { Grant } from "../../daemon/connect/authority.ts";
 import { Receiver } from "../../daemon/connect/receiver.ts";
 import { Connect } from "../../daemon/connect/room.ts";
-import { signStatement } from "../../daemon/connect/statements.ts";
-import type { PeerOutcome, PeerRequest, PeerRoute, PeerTransport } from "../../daemon/connect/transport.ts";
 import { InstanceIdentity } from "../../daemon/home/identity.ts";
 import type { Files, OpenFile, OpenMode, SyncDone } from "../../daemon/platform/files.ts";
 import { RealFiles } from "../../daemon/platform/real-files.ts";
@@ -25,17 +16,12 @@ import type { LedgerEvent } from "../../shared/events.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
 import type { ArgumentsOf, ResultOf } from "../../shared/operations/registry.ts";
 import type { OutboxRecord } from "../../shared/wire/outbox.ts";
-import {
-  ConnectPeerEnvelope,
-  type ConnectPeerOperation,
-  ConnectPeerResponse,
-} from "../../shared/wire/peer.ts";
-import { responseStatement } from "../../shared/wire/signing.ts";
 import { ManualClock } from "../messaging/manual-clock.ts";
 import { TestHome, USER } from "../messaging/setting.ts";
 import { SimulatedFiles } from "../simulation/files.ts";
+import { InjectedAuthority, type Way } from "./injected-authority.ts";
+import { MemoryTransport } from "./memory-transport.ts";
 
-export type Way = "account" | "external" | "direct";
 export const SECOND = 1000;
 export const MINUTE = 60 * SECOND;
 
@@ -44,182 +30,6 @@ const IDS = {
   external: "11111111-2222-4333-8444-555555555555",
   direct: "direct-11111111-2222-4333-8444-555555555555",
 };
-
-/** An authority that grants what the test says. */
-export class InjectedAuthority implements ConnectAuthority {
-  readonly kind: Way;
-  grants: Grant[] = [];
-  state: GrantState["state"] = "granted";
-  readonly #listeners = new Set<() => void>();
-
-  constructor(kind: Way) {
-    this.kind = kind;
-  }
-
-  forPair(query: PairQuery): GrantState | null {
-    const found = this.grants.find((grant) => fits(grant, query));
-    return found === undefined ? null : this.#stateOf(found);
-  }
-
-  forConnection(
-    connection_id: string | null,
-    query: PairQuery,
-    devices: { local: string; remote: string },
-  ): GrantState {
-    const found = this.grants.find(
-      (grant) =>
-        grant.connection_id === connection_id &&
-        fits(grant, query) &&
-        grant.local.device_id === devices.local &&
-        grant.remote.device_id === devices.remote,
-    );
-    return found === undefined ? { state: "gone", reason: "It was revoked." } : this.#stateOf(found);
-  }
-
-  discover(local: { group_id: string; generation: string } | null): Grant[] {
-    if (this.state !== "granted") return [];
-    return this.grants.filter(
-      ({ pair }) => local === null || pair === null || pair.local_group_id === local.group_id,
-    );
-  }
-
-  condition(): AuthorityCondition {
-    const ready = this.state === "granted";
-    return {
-      status: ready ? "ready" : "unavailable",
-      error: null,
-      checked_at: null,
-      expires_at: null,
-    };
-  }
-
-  onChange(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
-
-  changed(): void {
-    for (const listener of this.#listeners) listener();
-  }
-
-  #stateOf(grant: Grant): GrantState {
-    if (this.state === "granted") return { state: "granted", grant };
-    return { state: this.state, reason: `The test says ${this.state}.` };
-  }
-}
-
-function fits({ remote, pair }: Grant, query: PairQuery): boolean {
-  if (remote.instance_id !== query.remote_instance_id) return false;
-  return (
-    pair === null ||
-    (pair.local_group_id === query.local_group_id &&
-      pair.local_generation === query.local_generation &&
-      pair.remote_group_id === query.remote_group_id)
-  );
-}
-
-export type Seen = {
-  op: ConnectPeerOperation["op"];
-  bytes: string;
-  request: PeerRequest;
-  at: number;
-  to: string;
-};
-
-/** What the wire does with a request: carries it, loses it or its answer, or answers by itself. */
-export type Wire = (
-  request: PeerRequest,
-  carry: () => Promise<PeerOutcome>,
-  to: string,
-) => Promise<PeerOutcome> | PeerOutcome;
-
-export const UP: Wire = (_request, carry) => carry();
-export const DOWN: Wire = () => ({ kind: "refused", reason: "connection refused" });
-
-/** Both ends' transport. */
-export class MemoryTransport implements PeerTransport {
-  readonly #clock: ManualClock;
-  readonly #receivers: Map<string, () => Receiver>;
-  readonly #listeners = new Set<(instance_id: string) => void>();
-  readonly seen: Seen[] = [];
-  wire: Wire = UP;
-  /** Requests under way, by target. */
-  readonly open = new Map<string, number>();
-  mostOpen = 0;
-
-  constructor(clock: ManualClock, receivers: Map<string, () => Receiver>) {
-    this.#clock = clock;
-    this.#receivers = receivers;
-  }
-
-  async request(
-    route: PeerRoute,
-    request: PeerRequest,
-    deadline: number,
-    signal: AbortSignal,
-  ): Promise<PeerOutcome> {
-    const bytes = JSON.stringify(request);
-    const to = route.instance_id;
-    this.seen.push({ op: request.operation.op, bytes, request, at: this.#clock.now(), to });
-    this.open.set(to, (this.open.get(to) ?? 0) + 1);
-    this.mostOpen = Math.max(
-      this.mostOpen,
-      [...this.open.values()].reduce((sum, count) => sum + count, 0),
-    );
-    const carry = async (): Promise<PeerOutcome> => {
-      const receiver = this.#receivers.get(to);
-      if (receiver === undefined) return { kind: "refused", reason: "nobody there" };
-      const arrival =
-        route.via === "direct"
-          ? {
-              via: "direct" as const,
-              connection_id: route.connection_id,
-              instance_id: request.proof.source_instance_id,
-            }
-          : { via: "web" as const };
-      try {
-        const response = await receiver().receive(ConnectPeerEnvelope.parse(JSON.parse(bytes)), arrival);
-        return {
-          kind: "answered",
-          response: ConnectPeerResponse.parse(JSON.parse(JSON.stringify(response))),
-        };
-      } catch {
-        return { kind: "uncertain", reason: "it isn't signed" };
-      }
-    };
-    let stop = (): void => {};
-    try {
-      return await new Promise<PeerOutcome>((resolve) => {
-        const late = (): void => resolve({ kind: "timed_out", reason: "no answer in time" });
-        const timer = this.#clock.after(deadline - this.#clock.monotonic(), late);
-        signal.addEventListener("abort", late);
-        stop = () => signal.removeEventListener("abort", late);
-        void Promise.resolve(this.wire(request, carry, to)).then((outcome) => {
-          timer.cancel();
-          resolve(outcome);
-        });
-      });
-    } finally {
-      stop();
-      this.open.set(to, this.open.get(to)! - 1);
-    }
-  }
-
-  onReachable(listener: (instance_id: string) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
-
-  reachable(instance_id: string): void {
-    for (const listener of this.#listeners) listener(instance_id);
-  }
-
-  ops(op?: ConnectPeerOperation["op"]): Seen[] {
-    return this.seen
-      .filter((one) => op === undefined || one.op === op)
-      .filter((one) => op !== undefined || one.op !== "catalog");
-  }
-}
 
 /** One daemon: its Home, what sends and what receives. */
 export class Side {
@@ -537,18 +347,4 @@ export function grantOf(way: Way, local: Side, remote: Side): Grant {
         },
     transport: local.transport,
   };
-}
-
-/** An answer as the other side would sign it, or somebody else. */
-export function signed(
-  signer: InstanceIdentity,
-  request: PeerRequest,
-  result: ConnectPeerResponse["result"],
-): PeerOutcome {
-  const response = signStatement(responseStatement, signer, {
-    request_id: request.proof.request_id,
-    request_sha256: requestDigest(request.proof),
-    result,
-  });
-  return { kind: "answered", response };
 }

@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BROWSER, refusal } from "../messaging/setting.ts";
 import { verifies } from "../requirements.ts";
-import { DOWN, MINUTE, Pair, rest, SECOND, UP } from "./sending-setting.ts";
+import { DOWN, UP } from "./memory-transport.ts";
+import { MINUTE, Pair, rest, SECOND } from "./sending-setting.ts";
 
 describe("connect_send", () => {
   let pair: Pair;
