@@ -13,6 +13,7 @@ export const NODE_BUNDLES = [
   { name: "mcp", entry: "mcp-server/main.ts", budget: 218 * KiB, packed: true },
   { name: "hook", entry: "cli/hook/main.ts", budget: 2 * KiB },
   { name: "daemon", entry: "daemon/main.ts", budget: 2200 * KiB, packed: true, chunked: true },
+  { name: "scan", entry: "daemon/scan-thread.ts", budget: 19 * KiB },
   { name: "demo", entry: "demo/main.ts", budget: 61 * KiB },
 ];
 

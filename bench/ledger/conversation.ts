@@ -1,11 +1,14 @@
 /** A Group as it grows in use: four Actors and the person write, take, accept and read messages; with the projection that the daemon has. */
+import { threadFile } from "../../daemon/assembly/installation.ts";
 import { Ledger } from "../../daemon/ledger/ledger.ts";
 import type { NewEvent } from "../../daemon/ledger/types.ts";
-import { keyOf, messageData, messageKey } from "../../daemon/messaging/message-event.ts";
+import { messageData } from "../../daemon/messaging/message-event.ts";
+import { keyOf, messageKey } from "../../daemon/messaging/message-keys.ts";
 import { MessageProjection } from "../../daemon/messaging/projection.ts";
 import { RealClock } from "../../daemon/platform/real-clock.ts";
 import { RealFiles } from "../../daemon/platform/real-files.ts";
 import { RealRandom } from "../../daemon/platform/real-random.ts";
+import { RealThreads } from "../../daemon/platform/real-threads.ts";
 import type { MessageMode } from "../../shared/model.ts";
 import { BATCH_EVENTS, textOf } from "./setting.ts";
 
@@ -120,7 +123,12 @@ class Conversation {
 
 /** The ledger of a Group, as the daemon opens it. */
 export function openGroup(directory: string): Promise<Ledger> {
-  const deps = { files: new RealFiles(), clock: new RealClock(), random };
+  const deps = {
+    files: new RealFiles(),
+    clock: new RealClock(),
+    random,
+    threads: new RealThreads(threadFile),
+  };
   return Ledger.open(deps, directory, {
     group_id: "g_0123456789ab",
     projections: [new MessageProjection()],

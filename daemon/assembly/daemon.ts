@@ -17,9 +17,10 @@ import { RealNetwork } from "../platform/real-network.ts";
 import { RealProcesses } from "../platform/real-processes.ts";
 import { RealProjectFiles } from "../platform/real-project-files.ts";
 import { RealRandom } from "../platform/real-random.ts";
+import { RealThreads } from "../platform/real-threads.ts";
 import { openDirect } from "./direct.ts";
 import { buildDoors, type DoorParts } from "./doors.ts";
-import { commandLine } from "./installation.ts";
+import { commandLine, threadFile } from "./installation.ts";
 import type { DaemonOptions } from "./options.ts";
 import { openRooms, type Rooms } from "./rooms.ts";
 
@@ -51,7 +52,15 @@ export async function runDaemon(options: DaemonOptions): Promise<RunningDaemon> 
   let rooms: Rooms | undefined;
   try {
     log = openLog(files, home.paths.daemon.log);
-    const platform = { files, clock, random, projects, log, processes: new RealProcesses() };
+    const platform = {
+      files,
+      clock,
+      random,
+      threads: new RealThreads(threadFile),
+      projects,
+      log,
+      processes: new RealProcesses(),
+    };
     const program = commandLine();
     rooms = await openRooms(platform, home, {
       program,

@@ -1,11 +1,17 @@
 /** This program's own files: beside the bundle, or in `dist` when it runs from the sources. */
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import type { ThreadProgram } from "../platform/threads.ts";
 
 /** How another program starts svc: by whole paths, since editors and agents often have another PATH. */
 export function commandLine(): readonly [command: string, ...args: string[]] {
   const launcher = places("svc.cjs").find((place) => existsSync(place));
   return launcher === undefined ? ["svc"] : [process.execPath, launcher];
+}
+
+/** The file of a program that runs in a thread; undefined where it isn't built. */
+export function threadFile(program: ThreadProgram): string | undefined {
+  return places(`${program}.cjs`).find((place) => existsSync(place));
 }
 
 /** Directory of the built Workbench; null where there is none. */

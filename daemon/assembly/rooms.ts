@@ -17,12 +17,14 @@ import type { Log } from "../platform/log.ts";
 import type { Processes } from "../platform/processes.ts";
 import type { ProjectFiles } from "../platform/project-files.ts";
 import type { Random } from "../platform/random.ts";
+import type { Threads } from "../platform/threads.ts";
 import { Runtimes } from "../runtimes/runtimes.ts";
 
 export interface Platform {
   files: Files;
   clock: Clock;
   random: Random;
+  threads: Threads;
   projects: ProjectFiles;
   log: Log;
   processes: Processes;
@@ -54,7 +56,7 @@ export interface Rooms {
 }
 
 export async function openRooms(platform: Platform, home: Home, surroundings: Surroundings): Promise<Rooms> {
-  const { files, clock, random, log } = platform;
+  const { files, clock, random, threads, log } = platform;
   const { paths, settings } = home;
   const activity = new Activity(platform);
   const messaging = new Messaging({
@@ -65,6 +67,7 @@ export async function openRooms(platform: Platform, home: Home, surroundings: Su
     files,
     clock,
     random,
+    threads,
     paths,
     projectionsFor: (groupId) => messaging.projectionsFor(groupId),
     keyOf: messaging.keyOf,

@@ -1,9 +1,10 @@
 /** What was learned of other instances' Groups and Actors, one owner-only file per peer or connection (protocol.md, section 7). */
 import { join } from "node:path";
 import * as z from "zod";
-import { Title, uuidKey, WireGroupId } from "../../shared/wire/fields.ts";
+import { Title, WireGroupId } from "../../shared/wire/fields.ts";
 import { CatalogActor } from "../../shared/wire/message.ts";
 import { Time } from "../../shared/wire/time.ts";
+import { uuidKey } from "../../shared/wire/uuid.ts";
 import { ensureDirectory, isTemporary, readWhole, replaceFile, unlinkIfThere } from "../home/durable.ts";
 import type { Files } from "../platform/files.ts";
 import { errorFields, type Log } from "../platform/log.ts";

@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { Refusal } from "../../shared/errors.ts";
 import type { LedgerEvent } from "../../shared/events.ts";
 import { LIMITS } from "../../shared/limits.ts";
-import { uuidKey } from "../../shared/wire/fields.ts";
 import { type OutboxProgress, OutboxRecord, type OutboxWork } from "../../shared/wire/outbox.ts";
 import { milliseconds } from "../../shared/wire/time.ts";
+import { uuidKey } from "../../shared/wire/uuid.ts";
 import {
   ensureDirectory,
   isTemporary,

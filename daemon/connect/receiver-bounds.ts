@@ -4,7 +4,7 @@
  */
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
-import { uuidKey } from "../../shared/wire/fields.ts";
+import { uuidKey } from "../../shared/wire/uuid.ts";
 import type { Clock } from "../platform/clock.ts";
 
 interface Peer {

@@ -3,14 +3,15 @@
  * Group's exclusive lock, so no original can arrive in between. A control is recorded here and never forwarded (CAN-028).
  */
 import { createHash } from "node:crypto";
-import { uuidKey } from "../../shared/wire/fields.ts";
 import type { ConnectCancellation, ConnectMessage } from "../../shared/wire/message.ts";
 import type { ReceiptResult } from "../../shared/wire/peer.ts";
 import { milliseconds } from "../../shared/wire/time.ts";
 import { untimelyDelivery } from "../../shared/wire/timely.ts";
+import { uuidKey } from "../../shared/wire/uuid.ts";
+import { remoteAuthor, remoteBy } from "../messaging/authors.ts";
 import type { GroupRoom } from "../messaging/group-room.ts";
 import { EVENTS } from "../messaging/kinds.ts";
-import { controlKey, remoteAuthor, remoteBy } from "../messaging/message-event.ts";
+import { controlKey } from "../messaging/message-keys.ts";
 import { PeerRefusal } from "./peer-refusal.ts";
 import { receiptOf, receivedControl, receivedMessage } from "./receiver-receipt.ts";
 import { isAmong, isEnd, originalOf } from "./receiver-reply.ts";

@@ -1,9 +1,10 @@
 /** What the ledger knows of a delivery or a withdrawal from another instance: the receipt, over the whole history (OUT-010 to OUT-012). */
 import type { LedgerEvent } from "../../shared/events.ts";
-import { uuidKey } from "../../shared/wire/fields.ts";
 import type { Receipt } from "../../shared/wire/message.ts";
+import { uuidKey } from "../../shared/wire/uuid.ts";
+import { remoteBy } from "../messaging/authors.ts";
 import type { GroupRoom } from "../messaging/group-room.ts";
-import { controlKey, deliveryKey, remoteBy } from "../messaging/message-event.ts";
+import { controlKey, deliveryKey } from "../messaging/message-keys.ts";
 
 /** What of a message or a withdrawal its receipt says again. */
 interface Logical {

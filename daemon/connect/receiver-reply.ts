@@ -1,9 +1,9 @@
 /** Whether a reply from another instance fits the message here that it answers (connect-service.md, rule 8; RPL-005 to RPL-012). */
 
-import { uuidKey } from "../../shared/wire/fields.ts";
 import type { ConnectActor } from "../../shared/wire/message.ts";
 import { ConnectMessage } from "../../shared/wire/message.ts";
 import { milliseconds } from "../../shared/wire/time.ts";
+import { uuidKey } from "../../shared/wire/uuid.ts";
 import type { GroupRoom } from "../messaging/group-room.ts";
 import { EVENTS } from "../messaging/kinds.ts";
 import { PeerRefusal } from "./peer-refusal.ts";

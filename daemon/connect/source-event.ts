@@ -3,7 +3,7 @@ import type { LedgerEvent } from "../../shared/events.ts";
 import type { NewEvent } from "../ledger/types.ts";
 import type { GroupRoom } from "../messaging/group-room.ts";
 import { EVENTS } from "../messaging/kinds.ts";
-import { messageKey } from "../messaging/message-event.ts";
+import { messageKey } from "../messaging/message-keys.ts";
 import type { Random } from "../platform/random.ts";
 
 /** An event that isn't recorded yet, with its id and time. */

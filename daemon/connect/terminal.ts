@@ -4,7 +4,7 @@ import type { OutboxRecord } from "../../shared/wire/outbox.ts";
 import type { NewEvent } from "../ledger/types.ts";
 import type { GroupRoom } from "../messaging/group-room.ts";
 import { EVENTS } from "../messaging/kinds.ts";
-import { noticeKey } from "../messaging/message-event.ts";
+import { noticeKey } from "../messaging/message-keys.ts";
 
 export interface Ending {
   status: "sent" | "failed" | "unconfirmed";

@@ -4,10 +4,10 @@
  */
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
-import { uuidKey } from "../../shared/wire/fields.ts";
 import type { OutboxRecord } from "../../shared/wire/outbox.ts";
 import { type ConnectPeerOperation, ReceiptResult } from "../../shared/wire/peer.ts";
 import { DELIVERY_NOTES, isPassing } from "../../shared/wire/refusals.ts";
+import { uuidKey } from "../../shared/wire/uuid.ts";
 import type { NewEvent } from "../ledger/types.ts";
 import type { GroupRoom, Rooms } from "../messaging/group-room.ts";
 import type { Clock } from "../platform/clock.ts";

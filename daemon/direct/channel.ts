@@ -1,8 +1,8 @@
 /** One live channel: requests and answers both ways over one link (protocol.md, section 9). It carries; who may is asked elsewhere. */
 import { LIMITS } from "../../shared/limits.ts";
 import { DirectFrame } from "../../shared/wire/direct.ts";
-import { uuidKey } from "../../shared/wire/fields.ts";
 import type { ConnectPeerResponse } from "../../shared/wire/peer.ts";
+import { uuidKey } from "../../shared/wire/uuid.ts";
 import type { PeerOutcome, PeerRequest } from "../connect/transport.ts";
 import type { Clock, Timer } from "../platform/clock.ts";
 import type { FramedLink } from "./framed-link.ts";

@@ -14,6 +14,7 @@ import type { LedgerLimits, LedgerOptions, Projection } from "../ledger/types.ts
 import { type Clock, type Timer, timestamp } from "../platform/clock.ts";
 import type { Files } from "../platform/files.ts";
 import type { Random } from "../platform/random.ts";
+import type { Threads } from "../platform/threads.ts";
 import { OpenGroup } from "./group.ts";
 import { PrivateEnvironments } from "./private-environments.ts";
 import { commitReset, finishReset } from "./reset.ts";
@@ -23,6 +24,7 @@ export interface RegistryDependencies {
   files: Files;
   clock: Clock;
   random: Random;
+  threads?: Threads;
   paths: HomePaths;
   /** What follows a Group's ledger; called once per opening of a Group. */
   projectionsFor(group_id: string): Projection[];
@@ -357,7 +359,7 @@ export class GroupRegistry {
   }
 
   async #openGroup(group_id: string): Promise<OpenGroup> {
-    const { files, clock, random, keyOf, ledgerLimits } = this.#deps;
+    const { files, clock, random, threads, keyOf, ledgerLimits } = this.#deps;
     const paths = this.#deps.paths.group(group_id);
     if (files.stat(paths.root) === null) throw notDirectory(paths.root);
     const { root, ledger: ledgerPath, blobs, cursors, drafts, tokens, privateEnvironment } = paths;
@@ -372,7 +374,7 @@ export class GroupRegistry {
       throw new HomeProblem("corrupt", paths.document, wrong, "Restore it from a backup.");
     }
     const environments = await PrivateEnvironments.open(files, paths, document.value.actors);
-    const ledger = await Ledger.open({ files, clock, random }, paths.ledger, {
+    const ledger = await Ledger.open({ files, clock, random, threads }, paths.ledger, {
       group_id,
       projections: this.#deps.projectionsFor(group_id),
       keyOf,

@@ -9,6 +9,7 @@ const ROOMY = 0.6;
 const FIRST_CAPACITY = 64;
 /** References mostly lead to an event that isn't far away. */
 const RECENT = 4096;
+const LATER_WORDS = 5;
 /** No source, no related event. */
 export const NONE = 0xffffffff;
 
@@ -46,6 +47,8 @@ export class EventIndex {
   #keyTable = new Uint32Array(FIRST_CAPACITY * 2);
   /** Ordinal + 1 of recent events, by the end of their ids' first word. */
   readonly #recent = new Uint32Array(RECENT);
+  /** References to events that aren't recent, each the ordinal of its event and four words: they wait until all ids are entered at once. */
+  #later: number[] = [];
   /** Entries of the key table, and how many events each table takes in; the rest follows with the next lookup. */
   #keyed = 0;
   #idsEntered = 0;
@@ -95,17 +98,15 @@ export class EventIndex {
     if (total > this.#positions.length) this.#growColumns(total);
   }
 
-  ordinalOf(id: Uint32Array): number {
+  /** Of the id whose four words begin at `from`; -1 when it isn't here. */
+  ordinalOf(id: Uint32Array, from = 0): number {
     const ids = this.#ids;
-    const a = id[0]!;
-    const b = id[1]!;
-    const c = id[2]!;
-    const d = id[3]!;
-    const recent = this.#recent[a & (RECENT - 1)]!;
-    if (recent !== EMPTY) {
-      const at = (recent - 1) * 4;
-      if (ids[at] === a && ids[at + 1] === b && ids[at + 2] === c && ids[at + 3] === d) return recent - 1;
-    }
+    const a = id[from]!;
+    const b = id[from + 1]!;
+    const c = id[from + 2]!;
+    const d = id[from + 3]!;
+    const recent = this.#recentOf(id, from);
+    if (recent >= 0) return recent;
     if (this.#idsEntered < this.count) this.#enterIds();
     const table = this.#idTable;
     let slot = home(mix(a, b, c, d), table.length);
@@ -116,6 +117,19 @@ export class EventIndex {
       if (ids[at] === a && ids[at + 1] === b && ids[at + 2] === c && ids[at + 3] === d) return entry - 1;
       slot = slot + 1 === table.length ? 0 : slot + 1;
     }
+  }
+
+  #recentOf(id: Uint32Array, from: number): number {
+    const recent = this.#recent[id[from]! & (RECENT - 1)]!;
+    if (recent === EMPTY) return -1;
+    const ids = this.#ids;
+    const at = (recent - 1) * 4;
+    const isIt =
+      ids[at] === id[from] &&
+      ids[at + 1] === id[from + 1] &&
+      ids[at + 2] === id[from + 2] &&
+      ids[at + 3] === id[from + 3];
+    return isIt ? recent - 1 : -1;
   }
 
   /** Every event whose key has this fingerprint, in append order, until `confirm` says that it is the one. -1 when none is. */
@@ -190,30 +204,48 @@ export class EventIndex {
    * older than their events. False leaves the index as it was.
    */
   load(count: number, fill: (columns: Columns) => boolean): boolean {
+    this.#relateLater();
     const first = this.count;
-    const end = first + count;
-    if (end > this.#positions.length) this.#growColumns(end);
-    const columns: Columns = {
-      ids: this.#ids.subarray(first * 4, end * 4),
-      positions: this.#positions.subarray(first, end),
-      kinds: this.#kinds.subarray(first, end),
-      keys: this.#keys.subarray(first * 2, end * 2),
-      sources: new Uint32Array(count),
-    };
+    const sources = new Uint32Array(count);
+    const columns = { ...this.#room(count), sources };
     if (!fill(columns)) {
       columns.keys.fill(0);
       return false;
     }
-    this.count = end;
+    this.count = first + count;
     for (let at = 0; at < count; at += 1) {
-      const source = columns.sources[at]!;
+      const source = sources[at]!;
       if (source < first + at) this.#relate(source, first + at);
     }
     return true;
   }
 
+  /** Adds `count` events whose columns `fill` writes in place; `refer` tells what they refer to. */
+  extend(count: number, fill: (columns: Omit<Columns, "sources">) => void): void {
+    fill(this.#room(count));
+    this.count += count;
+  }
+
+  /**
+   * After `extend` and before `settle`, for the events from `first` on: `referrers` tells which of them refer to another one, counted from `first`, and
+   * `references` has the four words of the id of each of those. An id that isn't here, or is no older event's, refers to nothing.
+   */
+  relateAll(first: number, referrers: Uint32Array, references: Uint32Array): void {
+    const ids = this.#ids;
+    let ordinal = first;
+    for (let place = 0; place < referrers.length; place += 1) {
+      const referrer = first + referrers[place]!;
+      for (; ordinal < referrer; ordinal += 1) this.#recent[ids[ordinal * 4]! & (RECENT - 1)] = ordinal + 1;
+      const source = this.#recentOf(references, place * 4);
+      if (source >= 0) this.#relate(source, referrer);
+      else this.#later.push(referrer, ...references.subarray(place * 4, place * 4 + 4));
+    }
+    for (; ordinal < this.count; ordinal += 1) this.#recent[ids[ordinal * 4]! & (RECENT - 1)] = ordinal + 1;
+  }
+
   /** Enters what the tables miss, so that the first lookup needn't. */
   settle(): void {
+    this.#relateLater();
     if (this.#idsEntered < this.count) this.#enterIds();
     if (this.#keysEntered < this.count) this.#enterKeys();
   }
@@ -235,6 +267,30 @@ export class EventIndex {
     this.#idsEntered = this.count;
     this.#keysEntered = this.count;
     return true;
+  }
+
+  /** The columns of the next `count` events. */
+  #room(count: number): Omit<Columns, "sources"> {
+    const first = this.count;
+    const end = first + count;
+    if (end > this.#positions.length) this.#growColumns(end);
+    return {
+      ids: this.#ids.subarray(first * 4, end * 4),
+      positions: this.#positions.subarray(first, end),
+      kinds: this.#kinds.subarray(first, end),
+      keys: this.#keys.subarray(first * 2, end * 2),
+    };
+  }
+
+  /** An event that was once not found among the recent ones never is again, so that these come in their order behind the others. */
+  #relateLater(): void {
+    const later = Uint32Array.from(this.#later);
+    this.#later = [];
+    for (let at = 0; at < later.length; at += LATER_WORDS) {
+      const referrer = later[at]!;
+      const source = this.ordinalOf(later, at + 1);
+      if (source >= 0 && source < referrer) this.#relate(source, referrer);
+    }
   }
 
   #relate(source: number, ordinal: number): void {

@@ -2,42 +2,26 @@
 import { Refusal } from "../../shared/errors.ts";
 import type { LedgerEvent } from "../../shared/events.ts";
 import type { OpenFile } from "../platform/files.ts";
+import type { EventColumns } from "./event-columns.ts";
+import { isEventId, wordsOfId } from "./event-id.ts";
 import { EventIndex, NONE } from "./event-index.ts";
 import { KeyHash } from "./key-hash.ts";
-import { decodeLine, isEventId } from "./line.ts";
+import { decodeLine } from "./line.ts";
+import type { Steps } from "./line-scan.ts";
 import { ParsedHead } from "./parsed-head.ts";
+import { REFERENCE_MEMBERS } from "./segment-scan.ts";
 import type { Segment } from "./segments.ts";
 import { corrupt, pathOf, type Storage } from "./storage.ts";
-import type { EventHead, LedgerOptions, Ordinal } from "./types.ts";
-
-/** Which member of an event's data names the event that it refers to. */
-export const REFERENCE_MEMBERS: Readonly<Record<string, string>> = {
-  "chat.message": "reply_to",
-  "runtime.delivery": "source_event_id",
-  "chat.reply_request.cancelled": "source_event_id",
-  "chat.cross_group_receipt": "source_event_id",
-  "system.notify": "related_event_id",
-};
+import { type EventHead, keyIn, type LedgerOptions, type Ordinal } from "./types.ts";
 
 /** Kinds have a code of one byte each; this one stands for all that came too late to get their own. */
 const OTHER_KIND = 255;
 const OPEN_FILES = 8;
+/** Events that are taken in one step. */
+const TAKEN = 4096;
 /** Events that lie closer together than this are read with what is between them. */
 const READ_GAP_BYTES = 64 * 1024;
 const READ_BYTES = 4 * 1024 * 1024;
-
-/** The id's four words into `words`. */
-function wordsOfId(id: string, words: Uint32Array): void {
-  for (let word = 0; word < 4; word += 1) {
-    let value = 0;
-    for (let at = word * 8; at < word * 8 + 8; at += 1) {
-      const code = id.charCodeAt(at);
-      // "0" is 48 and "a" is 97; an id holds nothing else.
-      value = (value << 4) | (code < 58 ? code - 48 : code - 87);
-    }
-    words[word] = value;
-  }
-}
 
 export class History {
   readonly index = new EventIndex();
@@ -85,6 +69,28 @@ export class History {
     return ordinal;
   }
 
+  /** Enters events that were read from the files; what they refer to is older and here. */
+  *take(events: EventColumns): Steps<void> {
+    const { index } = this;
+    const codes = Uint8Array.from(events.kinds, (kind) => this.kindCode(kind));
+    const first = this.count;
+    let place = 0;
+    for (let from = 0; from < events.count; from += TAKEN) {
+      const to = Math.min(from + TAKEN, events.count);
+      index.extend(to - from, ({ ids, positions, kinds, keys }) => {
+        ids.set(events.ids.subarray(from * 4, to * 4));
+        positions.set(events.positions.subarray(from, to));
+        keys.set(events.keys.subarray(from * 2, to * 2));
+        for (let at = from; at < to; at += 1) kinds[at - from] = codes[events.codes[at]!]!;
+      });
+      const referred = place;
+      while (place < events.referring && events.referrers[place]! < to) place += 1;
+      const referrers = events.referrers.subarray(referred, place).map((at) => at - from);
+      index.relateAll(first + from, referrers, events.references.subarray(referred * 4, place * 4));
+      yield;
+    }
+  }
+
   /** Enters an event into the index alone. */
   enter(head: EventHead, key: string | undefined, position: number): Ordinal {
     wordsOfId(head.id, this.#id);
@@ -93,7 +99,8 @@ export class History {
     let source = NONE;
     if (isEventId(reference)) {
       wordsOfId(reference, this.#source);
-      source = this.sourceOf(this.#source);
+      const found = this.index.ordinalOf(this.#source);
+      if (found >= 0) source = found;
     }
     if (key !== undefined) this.#hash.begin().add(key).finish(this.#key);
     return this.index.add(
@@ -105,12 +112,6 @@ export class History {
     );
   }
 
-  /** Ordinal of a referred event, NONE when it isn't here. */
-  sourceOf(words: Uint32Array): number {
-    const source = this.index.ordinalOf(words);
-    return source < 0 ? NONE : source;
-  }
-
   ordinalOf(id: string): Ordinal | undefined {
     if (!isEventId(id)) return undefined;
     wordsOfId(id, this.#id);
@@ -120,10 +121,7 @@ export class History {
 
   /** The event's idempotency key, in full. */
   keyOf(event: EventHead): string | undefined {
-    const key = this.options.keyOf(event);
-    if (typeof key !== "object") return key;
-    const rest = event.string(key.member) ?? "";
-    return rest === "" ? undefined : key.prefix + rest;
+    return keyIn(event, this.options.keyOf(event));
   }
 
   /** A fingerprint alone never decides: the event on disk is asked for its key. */

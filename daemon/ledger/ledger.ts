@@ -6,11 +6,13 @@ import { storageRefusal } from "../home/durable.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Files } from "../platform/files.ts";
 import type { Random } from "../platform/random.ts";
+import type { Threads } from "../platform/threads.ts";
 import { writeCheckpoint } from "./checkpoint.ts";
+import { isEventId } from "./event-id.ts";
 import { Filters } from "./filters.ts";
 import type { History } from "./history.ts";
 import { writeIndex } from "./index-file.ts";
-import { encodeLine, isEventId } from "./line.ts";
+import { encodeLine } from "./line-encoding.ts";
 import { openHistory } from "./opening.ts";
 import { readPage, readWindow } from "./pages.ts";
 import { search } from "./search.ts";
@@ -43,6 +45,8 @@ export interface LedgerDependencies {
   files: Files;
   clock: Clock;
   random: Random;
+  /** For large histories that lost their indexes. */
+  threads?: Threads | undefined;
 }
 
 export class Ledger {
@@ -88,6 +92,7 @@ export class Ledger {
         options,
         limits,
         deps.clock,
+        deps.threads,
       );
       const filters = new Filters(history, deps.clock, limits.searchFilterBytes);
       const writer = new Writer(history, active, deps.clock, limits, (segment) => {

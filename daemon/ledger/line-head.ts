@@ -1,8 +1,8 @@
 /** What keys, references and projections need of an event, read from the raw line without parsing it. */
 import type { KeyHash } from "./key-hash.ts";
 import { LAST_HEAD_MEMBER, LINE_START, MESSAGE_KIND } from "./line.ts";
-import { hexWord, matches, Pattern, plainEnd, skipPlain, stringEnd } from "./line-bytes.ts";
-import type { Opening, Place, Shape } from "./line-shapes.ts";
+import { hexWord, isPlainString, matches, Pattern, plainEnd, skipPlain, stringEnd } from "./line-bytes.ts";
+import type { Gap, Opening, Place, Shape } from "./line-shapes.ts";
 import type { EventHead } from "./types.ts";
 
 const QUOTE = 34;
@@ -29,6 +29,9 @@ const GAP_MEMBERS = new Set([
   "delivery_id",
   "batch_id",
 ]);
+
+/** The only one of them that its caller chooses; the others are ids. */
+const CHOSEN_MEMBER = "client_id";
 
 const MEMBER_SLOTS = 4;
 const TS_LENGTH = 24;
@@ -140,7 +143,7 @@ export class LineHead implements EventHead {
   /** The id as four words into `words`; false when it isn't 32 lowercase hex digits. */
   idWords(words: Uint32Array): boolean {
     for (let word = 0; word < 4; word += 1) {
-      const value = hexWord(this.#bytes, this.#start + ID_AT + word * 8);
+      const value = hexWord(this.#view, this.#start + ID_AT + word * 8);
       if (value < 0) return false;
       words[word] = value;
     }
@@ -189,7 +192,7 @@ export class LineHead implements EventHead {
   }
 
   /** What stands between the gaps is alike in all lines of a shape. */
-  get shape(): object | null {
+  get shape(): Shape | null {
     if (this.#memberCount < 0) this.#findMembers();
     return this.#shape;
   }
@@ -198,7 +201,7 @@ export class LineHead implements EventHead {
   memberWords(name: string, words: Uint32Array): boolean {
     if (!this.#find(name) || this.#valueEnd - this.#valueStart !== 34) return false;
     for (let word = 0; word < 4; word += 1) {
-      const value = hexWord(this.#bytes, this.#valueStart + 1 + word * 8);
+      const value = hexWord(this.#view, this.#valueStart + 1 + word * 8);
       if (value < 0) return false;
       words[word] = value;
     }
@@ -313,22 +316,37 @@ export class LineHead implements EventHead {
     return (hash ^ (hash >>> 15)) & (SHAPE_GROUPS - 1);
   }
 
-  #fits({ parts, headEnd, isWhole }: Shape): boolean {
+  /** A shape that doesn't fit is mostly known by its parts, which stand where gaps of the usual lengths leave them. */
+  #fits({ parts, gaps, headEnd, isWhole }: Shape): boolean {
+    const view = this.#view;
+    const end = this.#end;
     let at = this.#dataAt;
+    /** A bit for each gap that nobody has looked into. */
+    let unseen = 0;
     for (let part = 0; part < parts.length; part += 1) {
       const pattern = parts[part]!;
       if (part > 0) {
-        if (this.#bytes[at] !== QUOTE) return false;
-        this.#gaps[part * 2 - 2] = at;
-        // One before what was skipped stands for the opening quote.
-        at = stringEnd(this.#bytes, skipPlain(this.#view, at + 1, this.#end) - 1, this.#end);
+        const { length, isFixed } = gaps[part - 1]!;
+        const from = at;
+        at += length;
+        if (at + pattern.length <= end && pattern.stands(view, at)) unseen |= 1 << part;
+        else {
+          if (isFixed || view.getUint8(from) !== QUOTE) return false;
+          // One before what was skipped stands for the opening quote.
+          at = stringEnd(this.#bytes, skipPlain(view, from + 1, end) - 1, end);
+          if (at + pattern.length > end || !pattern.stands(view, at)) return false;
+        }
+        this.#gaps[part * 2 - 2] = from;
         this.#gaps[part * 2 - 1] = at;
-      }
-      if (at + pattern.length > this.#end || !pattern.stands(this.#view, at)) return false;
+      } else if (at + pattern.length > end || !pattern.stands(view, at)) return false;
       this.#parts[part] = at;
       at += pattern.length;
     }
-    if (isWhole && at !== this.#end) return false;
+    if (isWhole && at !== end) return false;
+    for (let gap = 0; gap < gaps.length; gap += 1) {
+      const isUnseen = (unseen & (2 << gap)) !== 0;
+      if (isUnseen && !isPlainString(view, this.#gaps[gap * 2]!, this.#gaps[gap * 2 + 1]!)) return false;
+    }
     this.#headEnd = this.#parts[parts.length - 1]! + headEnd;
     return true;
   }
@@ -336,6 +354,7 @@ export class LineHead implements EventHead {
   /** From the members just found; the last part ends at `partEnd`: where the text's value begins, or with the line. */
   #rememberShape(count: number, partEnd: number, isWhole: boolean): void {
     const parts: Pattern[] = [];
+    const gaps: Gap[] = [];
     const places = new Map<string, Place>();
     let from = this.#dataAt;
     for (let slot = 0; slot < count * MEMBER_SLOTS; slot += MEMBER_SLOTS) {
@@ -353,13 +372,14 @@ export class LineHead implements EventHead {
       }
       places.set(name, { gap: parts.length, part: 0, start: 0, end: 0, text: undefined });
       parts.push(new Pattern(this.#bytes, from, start));
+      gaps.push({ length: end - start, isFixed: name !== CHOSEN_MEMBER });
       from = end;
     }
     parts.push(new Pattern(this.#bytes, from, partEnd));
     const group = this.#shapeGroup();
     const shapes = (this.#opening!.shapes[group] ??= []);
     if (shapes.length === SHAPES_MAX) shapes.pop();
-    shapes.push({ parts, places, headEnd: this.#headEnd - from, isWhole });
+    shapes.push({ parts, gaps, places, headEnd: this.#headEnd - from, isWhole, key: null });
   }
 
   #growMembers(): void {

@@ -1,4 +1,5 @@
 /** What lines have in common, as a scan learns it: most lines of a ledger begin and are laid out like an earlier one. */
+import type { KeyHash } from "./key-hash.ts";
 import type { Pattern } from "./line-bytes.ts";
 
 /** What stands between a line's time and its data, and where data may begin the same way as before. */
@@ -22,11 +23,26 @@ export interface Opening {
  */
 export interface Shape {
   parts: Pattern[];
+  /** In front of each part but the first. */
+  gaps: Gap[];
   places: Map<string, Place>;
   /** Where the members that it knows end, relative to the last part. */
   headEnd: number;
   /** The last part is the end of the line. */
   isWhole: boolean;
+  /** How the keys of its events are found, once that is known. */
+  key: ShapeKey | null;
+}
+
+/** Not at all, each for itself, or from what they share. */
+export type ShapeKey = typeof NO_KEY | typeof OWN_KEYS | { prefix: KeyHash; member: string };
+export const NO_KEY = "none";
+export const OWN_KEYS = "own";
+
+/** How long the string in a gap usually is, with its quotes, and whether it is of that length always. */
+export interface Gap {
+  length: number;
+  isFixed: boolean;
 }
 
 /** A member's value: what stands in a gap, or (-1) bytes relative to a part, with their meaning when that is a string. */

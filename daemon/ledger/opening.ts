@@ -3,6 +3,7 @@ import { isTemporary, syncDirectory, syncFile } from "../home/durable.ts";
 import type { Clock } from "../platform/clock.ts";
 import { timestamp } from "../platform/clock.ts";
 import type { OpenFile } from "../platform/files.ts";
+import type { Threads } from "../platform/threads.ts";
 import { ActiveFile } from "./active-file.ts";
 import { type Anchor, restoreCheckpoint } from "./checkpoint.ts";
 import { History } from "./history.ts";
@@ -10,6 +11,7 @@ import { claimedCount, loadIndex } from "./index-file.ts";
 import { LINE_FEED } from "./line.ts";
 import { atOnce } from "./line-scan.ts";
 import { Rebuild } from "./rebuild.ts";
+import { ScanHelper } from "./scan-helper.ts";
 import { ACTIVE, type Inventory, type Segment, takeInventory, writeManifest } from "./segments.ts";
 import { corrupt, pathOf, type Storage } from "./storage.ts";
 import { loadTables } from "./tables-file.ts";
@@ -31,6 +33,7 @@ export async function openHistory(
   options: LedgerOptions,
   limits: LedgerLimits,
   clock: Clock,
+  threads?: Threads,
 ): Promise<Opened> {
   const { files, directory } = storage;
   if (files.stat(directory) === null) files.mkdir(directory);
@@ -46,7 +49,7 @@ export async function openHistory(
   const history = new History(storage, options);
   addSegments(history, inventory);
   try {
-    return await fillHistory(history, inventory, limits, clock);
+    return await fillHistory(history, inventory, limits, clock, threads);
   } catch (error) {
     history.closeFiles();
     throw error;
@@ -58,15 +61,33 @@ async function fillHistory(
   inventory: Inventory,
   limits: LedgerLimits,
   clock: Clock,
+  threads: Threads | undefined,
 ): Promise<Opened> {
   const { storage } = history;
-  const { files } = storage;
   const { followers, anchor } = restoreCheckpoint(history);
   const rebuild = new Rebuild(history, followers);
-  const unindexed: Segment[] = [];
   history.index.reserve(expectedEvents(history));
-  for (const segment of history.segments) {
-    const size = files.stat(pathOf(storage, segment.name))?.bytes ?? 0;
+  // A projection that starts over needs every line in its order anyway.
+  const helper = rebuild.isNeeded(1) ? null : ScanHelper.start(threads, history, limits.threadBytes);
+  const unindexed = await readSealed(history, rebuild, helper, clock).finally(() => helper?.stop());
+  const active = inventory.hasActive ? await openActive(history, rebuild, limits, clock) : null;
+  history.index.settle();
+  if (anchor !== null && !holds(history, anchor)) replayAll(history);
+  if (inventory.manifestStale) await writeManifest(storage, history.segments);
+  return { history, active, unindexed };
+}
+
+/** Gives the segments that have no usable index file. */
+async function readSealed(
+  history: History,
+  rebuild: Rebuild,
+  helper: ScanHelper | null,
+  clock: Clock,
+): Promise<Segment[]> {
+  const { storage } = history;
+  const unindexed: Segment[] = [];
+  for (const [place, segment] of history.segments.entries()) {
+    const size = storage.files.stat(pathOf(storage, segment.name))?.bytes ?? 0;
     if (size < segment.bytes)
       throw corrupt("A ledger segment is shorter than the manifest says.", {
         number: segment.number,
@@ -74,17 +95,19 @@ async function fillHistory(
       });
     if (size > segment.bytes) await trimSegment(storage, segment, size, clock);
     segment.first = history.count;
-    const covered = loadIndex(history, segment);
+    let covered = loadIndex(history, segment);
     if (covered > 0) loadTables(history);
     if (covered < segment.bytes) unindexed.push(segment);
+    const columns = covered === 0 && helper !== null ? await helper.columnsOf(place) : null;
+    if (columns !== null) {
+      atOnce(history.take(columns));
+      segment.count = columns.count;
+      covered = segment.bytes;
+    }
     if (covered < segment.bytes || rebuild.isNeeded(history.count))
       atOnce(rebuild.sealed(segment, history.fileOf(segment), covered));
   }
-  const active = inventory.hasActive ? await openActive(history, rebuild, limits, clock) : null;
-  history.index.settle();
-  if (anchor !== null && !holds(history, anchor)) replayAll(history);
-  if (inventory.manifestStale) await writeManifest(storage, history.segments);
-  return { history, active, unindexed };
+  return unindexed;
 }
 
 function parentOf(directory: string): string {

@@ -118,14 +118,23 @@ export interface KeyRule {
   member: string;
 }
 
+/**
+ * The idempotency key of an event that is met in a rebuild: the same string that `NewEvent.key` carried at the append. A rule may depend on
+ * nothing that differs between events of one `shape`.
+ */
+export type KeyOf = (event: EventHead) => string | KeyRule | undefined;
+
+/** What the rule says for this event. */
+export function keyIn(event: EventHead, key: string | KeyRule | undefined): string | undefined {
+  if (typeof key !== "object") return key;
+  const rest = event.string(key.member) ?? "";
+  return rest === "" ? undefined : key.prefix + rest;
+}
+
 export interface LedgerOptions {
   group_id: string;
   projections: Projection[];
-  /**
-   * The idempotency key of an event that is met in a rebuild: the same string that `NewEvent.key` carried at the append. A rule may
-   * depend on nothing that differs between events of one `shape`.
-   */
-  keyOf(event: EventHead): string | KeyRule | undefined;
+  keyOf: KeyOf;
   /** Smaller limits, for tests. */
   limits?: Partial<LedgerLimits>;
 }

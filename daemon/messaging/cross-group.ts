@@ -15,14 +15,8 @@ import { checkBody, withAttachments } from "./attachments.ts";
 import { type GroupRoom, type MessagingDependencies, type Rooms, wakeGroup } from "./group-room.ts";
 import { once } from "./idempotency.ts";
 import { EVENTS } from "./kinds.ts";
-import {
-  type Author,
-  contentDigest,
-  defaultMode,
-  messageData,
-  messageKey,
-  type Said,
-} from "./message-event.ts";
+import { type Author, contentDigest, defaultMode, messageData, type Said } from "./message-event.ts";
+import { messageKey } from "./message-keys.ts";
 
 type SentAcross = ResultOf<"send_cross_group">;
 

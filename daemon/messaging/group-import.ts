@@ -17,7 +17,7 @@ import type { OpenFile } from "../platform/files.ts";
 import { BlobStore } from "./blobs.ts";
 import type { MessagingDependencies } from "./group-room.ts";
 import { fileLines } from "./line-reader.ts";
-import { keyOf } from "./message-event.ts";
+import { keyOf } from "./message-keys.ts";
 import {
   BlobLine,
   ChunkLine,

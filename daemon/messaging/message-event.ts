@@ -3,12 +3,7 @@ import { hash } from "node:crypto";
 import type { Attachment, MessageMode } from "../../shared/model.ts";
 import { CONNECT_PLATFORM } from "../../shared/names.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
-import { uuidKey } from "../../shared/wire/fields.ts";
 import type { Audience } from "../groups/recipients.ts";
-import type { EventHead, KeyRule } from "../ledger/types.ts";
-import { EVENTS } from "./kinds.ts";
-
-const REMOTE_PREFIX = "connect:";
 
 /** Who speaks, as the credential says. */
 export interface Author {
@@ -153,21 +148,6 @@ function addIncoming(data: Record<string, unknown>, incoming: Incoming): void {
   data.connect_message = incoming.connect_message;
 }
 
-/** `by` of what came from another instance (MSG-029). */
-export function remoteBy(instance_id: string): string {
-  return `${REMOTE_PREFIX}${instance_id}`;
-}
-
-/** An author across instances, unambiguous among equal Actor ids: how obligations to and from other instances are kept (RPL-013). */
-export function remoteAuthor(instance_id: string, actor_id: string): string {
-  return `${REMOTE_PREFIX}${instance_id}::${actor_id}`;
-}
-
-/** Who speaks in a message, as obligations know them; `user_id` is its `source_user_id`. */
-export function authorOf(by: string, user_id: unknown): string {
-  return by.startsWith(REMOTE_PREFIX) ? `${by}::${String(user_id)}` : by;
-}
-
 /** Whether a message went to or came from another instance. */
 export function isRemote({ data }: { data: Readonly<Record<string, unknown>> }): boolean {
   return typeof data.dst_instance_id === "string" || typeof data.src_instance_id === "string";
@@ -177,59 +157,6 @@ export function isRemote({ data }: { data: Readonly<Record<string, unknown>> }):
 export function defaultMode(caller: Caller, to: readonly string[]): MessageMode {
   if (caller.kind !== "actor") return "send";
   return to.length > 0 && to.every((recipient) => recipient === "user") ? "send" : "mail";
-}
-
-/** The idempotency key of a sender's `client_id`. A new generation of an Actor has keys of its own. */
-export function messageKey(
-  author: { by: string; generation?: string | undefined },
-  clientId: string,
-): string {
-  return `m/${author.by}/${author.generation ?? ""}/${clientId}`;
-}
-
-/** The key of a message from another instance, `by` which it is (OUT-011). The event keeps the id in the form of `uuidKey`. */
-export function deliveryKey(by: string, deliveryId: string): string {
-  return `d/${by}/${deliveryId}`;
-}
-
-/** The key of a withdrawal that came from another instance, `by` which it is; `deliveryId` is its own (CAN-031). */
-export function controlKey(by: string, deliveryId: string): string {
-  return `c/${by}/${uuidKey(deliveryId)}`;
-}
-
-/** The key under which a notice of this kind about this event comes once for this Actor. */
-export function noticeKey(
-  kind: string,
-  about: string,
-  actor: { actor_id: string; generation: string },
-): string {
-  return `n/${kind}/${about}/${actor.actor_id}/${actor.generation}`;
-}
-
-/** The key of an event in the ledger (`LedgerOptions.keyOf`). */
-export function keyOf(event: EventHead): string | KeyRule | undefined {
-  if (event.kind === EVENTS.message) {
-    if (event.by.startsWith(REMOTE_PREFIX))
-      return { prefix: deliveryKey(event.by, ""), member: "delivery_id" };
-    if (event.string("client_id") === undefined) return undefined;
-    const author = { by: event.by, generation: event.string("sender_generation") };
-    return { prefix: messageKey(author, ""), member: "client_id" };
-  }
-  if (event.kind === EVENTS.cancelled) return keyOfControl(event);
-  if (event.kind !== EVENTS.notify) return undefined;
-  const kind = event.string("kind");
-  const about = event.string("related_event_id");
-  const actor_id = event.string("target_actor_id");
-  if (kind === undefined || about === undefined || actor_id === undefined) return undefined;
-  const context = event.data.context as { actor_generation?: unknown } | null | undefined;
-  const generation = context?.actor_generation;
-  return noticeKey(kind, about, { actor_id, generation: typeof generation === "string" ? generation : "" });
-}
-
-function keyOfControl({ by, data }: EventHead): string | undefined {
-  const control = data.connect_cancel as { delivery_id?: unknown } | null | undefined;
-  const id = control?.delivery_id;
-  return by.startsWith(REMOTE_PREFIX) && typeof id === "string" ? controlKey(by, id) : undefined;
 }
 
 /**

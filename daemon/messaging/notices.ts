@@ -9,7 +9,7 @@ import type { Timer } from "../platform/clock.ts";
 import { errorFields } from "../platform/log.ts";
 import type { GroupRoom, MessagingDependencies } from "./group-room.ts";
 import { EVENTS } from "./kinds.ts";
-import { noticeKey } from "./message-event.ts";
+import { noticeKey } from "./message-keys.ts";
 
 interface Due {
   kind: "mail_notice" | "reply_notice";

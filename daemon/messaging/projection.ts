@@ -5,9 +5,9 @@
  */
 import type { EventHead, Projection } from "../ledger/types.ts";
 import { ActorQueue } from "./actor-queue.ts";
+import { authorOf, remoteAuthor } from "./authors.ts";
 import { Backlog } from "./backlog.ts";
 import { EVENTS, HANDED_BACK } from "./kinds.ts";
-import { authorOf, remoteAuthor } from "./message-event.ts";
 import { Obligations } from "./obligations.ts";
 import { SavedProjection } from "./saved-projection.ts";
 

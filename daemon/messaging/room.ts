@@ -28,8 +28,8 @@ import {
   type WorkingState,
 } from "./group-room.ts";
 import { Inbox } from "./inbox.ts";
-import { keyOf } from "./message-event.ts";
 import { messageHistory } from "./message-history.ts";
+import { keyOf } from "./message-keys.ts";
 import { Notices } from "./notices.ts";
 import { bootstrap, countsOf, presenceOf } from "./overview.ts";
 import { MessageProjection } from "./projection.ts";

@@ -25,9 +25,9 @@ import {
   defaultMode,
   isRemote,
   messageData,
-  messageKey,
   type Said,
 } from "./message-event.ts";
+import { messageKey } from "./message-keys.ts";
 
 type Sent = ResultOf<"send">;
 

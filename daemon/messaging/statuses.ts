@@ -4,9 +4,10 @@
  */
 import type { LedgerEvent } from "../../shared/events.ts";
 import type { MessageStatus } from "../../shared/operations/messages.ts";
+import { authorOf, remoteAuthor } from "./authors.ts";
 import type { GroupRoom } from "./group-room.ts";
 import { EVENTS, HANDED_BACK, SESSION_ENDED } from "./kinds.ts";
-import { authorOf, isRemote, remoteAuthor } from "./message-event.ts";
+import { isRemote } from "./message-event.ts";
 import { isReplyOf } from "./obligations.ts";
 
 type DeliveryStatus = MessageStatus["delivery_status"][string];

@@ -18,11 +18,6 @@ export function isDirect(connection_id: string | undefined): boolean {
   return connection_id?.startsWith("direct-") ?? false;
 }
 
-/** One form for a UUID with and without dashes, in capitals or not: what to compare and to index by. */
-export function uuidKey(uuid: string): string {
-  return uuid.replaceAll("-", "").toLowerCase();
-}
-
 /** Multihash "identity", 36 bytes; protobuf field 1 = Ed25519; field 2 = 32 bytes (ID-022). */
 const PEER_ID_PREFIX = [0x00, 0x24, 0x08, 0x01, 0x12, 0x20];
 
