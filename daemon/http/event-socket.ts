@@ -1,33 +1,23 @@
 /** `GET /events/ws`: many subscriptions over one WebSocket (shared/streams.ts). */
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import { type WebSocket, WebSocketServer } from "ws";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
 import type { GroupSummary } from "../../shared/operations/groups.ts";
 import { type StreamMessage, StreamRequest } from "../../shared/streams.ts";
-import { parseStrictJsonBytes } from "../../shared/strict-json.ts";
 import { foreignGroup, mayEnter } from "../operations/dispatcher.ts";
-import { invalidArguments } from "../operations/failures.ts";
 import type { Batch } from "./ledger-subscription.ts";
 import { LedgerSubscription } from "./ledger-subscription.ts";
-import type { StreamClient, StreamHub } from "./stream-hub.ts";
+import type { StreamHub } from "./stream-hub.ts";
+import { parseRequest, StreamSocket, upgradesOf } from "./stream-socket.ts";
 
-const POLICY_VIOLATION = 1008;
-const GOING_AWAY = 1001;
 /** Frames of a batch by subscription id: clients name their subscriptions alike. */
 const framesOf = new WeakMap<Batch, Map<string, readonly string[]>>();
 
 export class EventSockets {
   readonly #hub: StreamHub;
-  readonly #server = new WebSocketServer({
-    noServer: true,
-    maxPayload: LIMITS.stream.inboundMessageBytes,
-    perMessageDeflate: false,
-    clientTracking: false,
-    skipUTF8Validation: false,
-  });
+  readonly #server = upgradesOf(LIMITS.stream.inboundMessageBytes);
 
   constructor(hub: StreamHub) {
     this.#hub = hub;
@@ -43,7 +33,7 @@ export class EventSockets {
   ): void {
     this.#server.handleUpgrade(request, socket, head, (webSocket) => {
       try {
-        new EventSocket(webSocket, this.#hub, caller, isAllowed).start();
+        new EventSocket(webSocket, this.#hub, caller, isAllowed).join();
       } catch {
         webSocket.close(1013, "overloaded");
       }
@@ -58,52 +48,12 @@ interface Subscription {
   groupId: string | null;
 }
 
-class EventSocket implements StreamClient {
-  readonly caller: Caller;
-  readonly isAllowed: () => boolean;
-  readonly #socket: WebSocket;
-  readonly #hub: StreamHub;
+class EventSocket extends StreamSocket {
   readonly #subscriptions = new Map<string, Subscription>();
-  #alive = true;
 
-  constructor(socket: WebSocket, hub: StreamHub, caller: Caller, isAllowed: () => boolean) {
-    this.#socket = socket;
-    this.#hub = hub;
-    this.caller = caller;
-    this.isAllowed = isAllowed;
-  }
-
-  /** Throws `overloaded`. */
-  start(): void {
-    const socket = this.#socket;
-    const hub = this.#hub;
-    hub.add(this);
-    socket.on("message", (data, binary) => this.#receive(data as Buffer, binary));
-    socket.on("pong", () => (this.#alive = true));
-    socket.on("error", () => socket.terminate());
-    socket.on("close", () => {
-      for (const subscription of this.#subscriptions.values()) subscription.end();
-      this.#subscriptions.clear();
-      hub.remove(this);
-    });
-  }
-
-  heartbeat(): void {
-    if (!this.#alive) {
-      this.#socket.terminate();
-      return;
-    }
-    this.#alive = false;
-    this.#socket.ping();
-  }
-
-  cut(): void {
-    this.#socket.close(POLICY_VIOLATION, "unauthenticated");
-    this.#socket.terminate();
-  }
-
-  goodbye(): void {
-    this.#socket.close(GOING_AWAY, "shutting_down");
+  protected left(): void {
+    for (const subscription of this.#subscriptions.values()) subscription.end();
+    this.#subscriptions.clear();
   }
 
   group(groupId: string, summary: GroupSummary | null): void {
@@ -122,28 +72,14 @@ class EventSocket implements StreamClient {
     }
   }
 
-  #receive(data: Buffer, binary: boolean): void {
-    let id: string | null = null;
-    try {
-      if (binary) throw new Refusal("invalid_request");
-      let value: unknown;
-      try {
-        value = parseStrictJsonBytes(data);
-      } catch {
-        throw new Refusal("invalid_request");
-      }
-      const named = (value as { id?: unknown } | null)?.id;
-      if (typeof named === "string" && named.length <= 64) id = named;
-      const parsed = StreamRequest.safeParse(value);
-      if (!parsed.success) throw invalidArguments(parsed.error);
-      this.#handle(parsed.data);
-    } catch (error) {
-      const refusal = error instanceof Refusal ? error : new Refusal("internal_error");
-      this.#send({ type: "error", id, error: refusal.body() });
-    }
+  protected refuse(refusal: Refusal, request: unknown): void {
+    const named = (request as { id?: unknown } | null | undefined)?.id;
+    const id = typeof named === "string" && named.length <= 64 ? named : null;
+    this.#send({ type: "error", id, error: refusal.body() });
   }
 
-  #handle(request: StreamRequest): void {
+  protected serve(asked: unknown): void {
+    const request = parseRequest(StreamRequest, asked);
     if (request.type === "ping") this.#send({ type: "pong" });
     else if (request.type === "unsubscribe") {
       this.#subscriptions.get(request.id)?.end();
@@ -168,9 +104,9 @@ class EventSocket implements StreamClient {
     const subscription: Subscription = { groupId: null, end: () => {} };
     this.#subscriptions.set(id, subscription);
     this.#send({ type: "subscribed", id });
-    for (const groupId of this.#hub.sources.groupIds()) {
+    for (const groupId of this.hub.sources.groupIds()) {
       if (!mayEnter(this.caller, groupId)) continue;
-      const group = await this.#hub.sources.summary(groupId).catch(() => null);
+      const group = await this.hub.sources.summary(groupId).catch(() => null);
       if (this.#subscriptions.get(id) !== subscription) return;
       if (group !== null) this.#send({ type: "group", id, group });
     }
@@ -178,7 +114,7 @@ class EventSocket implements StreamClient {
 
   #subscribeLedger(id: string, groupId: string, after: string | null): void {
     if (!mayEnter(this.caller, groupId)) throw foreignGroup(groupId);
-    const ledger = this.#hub.sources.ledgerOf(groupId);
+    const ledger = this.hub.sources.ledgerOf(groupId);
     let unfollow = (): void => {};
     const forget = (): void => {
       subscription.end();
@@ -189,8 +125,8 @@ class EventSocket implements StreamClient {
       isFull: () => this.#isFull(() => subscription.pump()),
       past: (event) => this.#send({ type: "event", id, event }),
       live: (batch) => {
-        if (this.#socket.bufferedAmount <= LIMITS.stream.bufferBytes) {
-          for (const frame of frames(batch, id)) this.#socket.send(frame);
+        if (this.socket.bufferedAmount <= LIMITS.stream.bufferBytes) {
+          for (const frame of frames(batch, id)) this.socket.send(frame);
           return;
         }
         this.#send({ type: "resume", id, after: batch.first === 0 ? null : ledger.read(batch.first - 1).id });
@@ -201,7 +137,7 @@ class EventSocket implements StreamClient {
         forget();
       },
     });
-    unfollow = this.#hub.follow(groupId, {
+    unfollow = this.hub.follow(groupId, {
       batch: (batch) => subscription.offer(batch),
       gone: () => {
         this.#send({ type: "reload", id });
@@ -215,17 +151,17 @@ class EventSocket implements StreamClient {
 
   /** Whether so much waits that the past should, too; goes on when the socket has drained. */
   #isFull(drained: () => void): boolean {
-    const transport = (this.#socket as unknown as { _socket?: Duplex })._socket;
+    const transport = (this.socket as unknown as { _socket?: Duplex })._socket;
     if (transport?.writableNeedDrain !== true) return false;
     transport.once("drain", drained);
     return true;
   }
 
   #send(message: StreamMessage): void {
-    if (this.#socket.readyState !== this.#socket.OPEN) return;
+    if (this.socket.readyState !== this.socket.OPEN) return;
     // A client that reads nothing at all, not even what it was told last, is cut off.
-    if (this.#socket.bufferedAmount > 2 * LIMITS.stream.bufferBytes) this.#socket.terminate();
-    else this.#socket.send(JSON.stringify(message));
+    if (this.socket.bufferedAmount > 2 * LIMITS.stream.bufferBytes) this.socket.terminate();
+    else this.socket.send(JSON.stringify(message));
   }
 }
 
