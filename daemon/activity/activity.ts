@@ -79,7 +79,7 @@ export class Activity implements LaunchReports {
     };
   }
 
-  /** For streams: accepted events as they become durable. Throws group_not_found or group_unavailable. */
+  /** For streams: accepted events as they are committed. Throws group_not_found or group_unavailable. */
   follow(group_id: string, listener: ActivityListener): () => void {
     return this.#get(group_id).follow(listener);
   }
@@ -198,7 +198,7 @@ export class Activity implements LaunchReports {
   #accept(room: GroupActivity, actor: StoredActor, launch: Launch & { pid: number }, hook: Hook): Submitted {
     const store = room.storeOf(actor);
     let result: Submitted = { accepted: true, reason: null };
-    const durable = store.submit((content) => {
+    const committed = store.submit((content) => {
       const at = room.timestampAfter(content);
       const fresh = this.#ofLaunch(store, content, launch, hook.runtime, at);
       const judged = judge(fresh.hooks, fresh.memory, hook, at);
@@ -212,7 +212,7 @@ export class Activity implements LaunchReports {
       judged.remember();
       return change;
     });
-    durable.catch((error: unknown) => this.#warn(launch, error));
+    committed.catch((error: unknown) => this.#warn(launch, error));
     return result;
   }
 

@@ -1,7 +1,7 @@
 /**
  * One Actor's hook state and records: the critical section that both share (HOOK-012). A change is judged and applied in memory at once, in
- * the order of arrival; changes that wait for the disk together are written together; whoever submitted one is told when it is durable. When
- * the disk fails, state and records go back to the last durable ones together.
+ * the order of arrival; changes that wait for the disk together are written together; whoever submitted one is told when it is committed: in the
+ * Actor's file, which no end of the daemon takes back. When the disk fails, state and records go back to the last committed ones together.
  */
 import type { RuntimeActivityEvent } from "../../shared/activity/event.ts";
 import { isTerminal } from "../../shared/activity/status.ts";
@@ -9,7 +9,8 @@ import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { AnswerWatch } from "./answers.ts";
 import type { HookState, Memory } from "./hook-state.ts";
-import type { ActivityRecord, Records, RecordsFile } from "./records-file.ts";
+import type { ActivityRecord, Records } from "./record-slots.ts";
+import type { RecordsFile } from "./records-file.ts";
 
 export interface Content {
   /** Null while no hook of the present launch was accepted. */
@@ -20,7 +21,7 @@ export interface Content {
 /** What a change makes of the content. */
 export interface Change {
   content: Content;
-  /** In order; told when they are durable. */
+  /** In order; told when they are committed. */
   events: RuntimeActivityEvent[];
 }
 
@@ -44,13 +45,13 @@ export class ActorStore {
   #trouble: Refusal | null = null;
   #hasMissed = false;
 
-  /** `committedEvents` gets the events of each durable change. */
+  /** `committedEvents` gets the events of each committed change. */
   constructor(file: RecordsFile, committedEvents: (events: readonly RuntimeActivityEvent[]) => void) {
     this.#file = file;
     this.#committedEvents = committedEvents;
   }
 
-  /** What is durable. Throws runtime_activity_unavailable. */
+  /** What is in the file. Throws runtime_activity_unavailable. */
   committed(): Content {
     this.#look();
     return this.#committed;
@@ -67,7 +68,7 @@ export class ActorStore {
   }
 
   /**
-   * Applies a change; null from it leaves everything alone. Resolves when it is durable. Throws, or rejects with,
+   * Applies a change; null from it leaves everything alone. Resolves when it is committed. Throws, or rejects with,
    * runtime_activity_unavailable, overloaded, storage_full, storage_failed, and whatever `change` throws.
    */
   submit(change: (content: Content) => Change | null): Promise<void> {
@@ -84,9 +85,7 @@ export class ActorStore {
     this.#latest = changed.content;
     return new Promise((done, failed) => {
       this.#waiting.push({ events: changed.events, done, failed });
-      this.#writing ??= this.#write().finally(() => {
-        this.#writing = null;
-      });
+      this.#writing ??= this.#write();
     });
   }
 
@@ -135,26 +134,33 @@ export class ActorStore {
   async #write(): Promise<void> {
     // Whatever arrives in this turn of the event loop goes to the disk together.
     await Promise.resolve();
-    while (this.#waiting.length > 0) {
-      const waiting = this.#waiting;
-      const content = this.#latest;
+    try {
+      while (this.#waiting.length > 0) await this.#writeWaiting();
+    } finally {
+      // At once: whoever submits from now on starts anew.
+      this.#writing = null;
+    }
+  }
+
+  async #writeWaiting(): Promise<void> {
+    const waiting = this.#waiting;
+    const content = this.#latest;
+    this.#waiting = [];
+    try {
+      await this.#file.write(content.records);
+    } catch (error) {
+      const failed = [...waiting, ...this.#waiting];
       this.#waiting = [];
-      try {
-        await this.#file.write(content.records);
-      } catch (error) {
-        const failed = [...waiting, ...this.#waiting];
-        this.#waiting = [];
-        this.#latest = this.#committed;
-        this.#hasMissed = true;
-        for (const one of failed) one.failed(error as Error);
-        return;
-      }
-      this.#committed = content;
-      this.#hasMissed = false;
-      for (const { events, done } of waiting) {
-        this.#committedEvents(events);
-        done();
-      }
+      this.#latest = this.#committed;
+      this.#hasMissed = true;
+      for (const one of failed) one.failed(error as Error);
+      return;
+    }
+    this.#committed = content;
+    this.#hasMissed = false;
+    for (const { events, done } of waiting) {
+      this.#committedEvents(events);
+      done();
     }
   }
 }

@@ -38,20 +38,20 @@ export function furtherPrompt(before: HookState, memory: Memory, hook: Hook, at:
     memory.prompts.add(key);
   };
   if (turn === null) {
-    if (ended?.key !== key) return "turn";
     // Its own prompt, which its end has overtaken, begins nothing.
     if (runtime === "claude" && !memory.prompts.has(key)) return "turn";
-    if (runtime === "codex" && ended.how === "interrupted") return "turn";
+    if (runtime === "codex" && (ended?.key !== key || ended.how === "interrupted")) return "turn";
     const next = runtime === "codex" ? { ...openTurn(hook, at), isAssumed: true } : followingTurn(key, at);
     return { state: { ...before, turn: next }, revisions: [started(before, next)], remember };
   }
   // The turn that is open takes it.
   if (runtime === "codex") return "turn";
   const known = withKey(turn, memory, key);
-  // Queued in the turn before this one, and told late: it is behind this one now.
-  const isLate = known.key !== key && ended?.key === key && memory.prompts.has(key);
+  // Queued in a turn before this one, and told late: it is behind this one now.
+  const isLate = known.key !== key && memory.prompts.has(key);
   if (known.key !== key && !isLate) return "turn";
-  const isQueued = turn.key === "" || memory.prompts.has(key);
+  // The own prompt of a turn that followed another was told in that one.
+  const isQueued = turn.name !== turn.key || memory.prompts.has(key);
   const next = { ...known, isAssumed: turn.isAssumed && isLate, hasQueued: turn.hasQueued || isQueued };
   const status = next.isWaiting ? "waiting" : "started";
   return {

@@ -10,10 +10,11 @@ import type { Files } from "../platform/files.ts";
 import type { Random } from "../platform/random.ts";
 import { ActorStore, type Change, type Content } from "./actor-store.ts";
 import type { HookState, Revision } from "./hook-state.ts";
-import { type ActivityRecord, RecordsFile } from "./records-file.ts";
+import type { ActivityRecord } from "./record-slots.ts";
+import { RecordsFile } from "./records-file.ts";
 
 export interface ActivityListener {
-  /** Accepted events that are durable, in order. */
+  /** Accepted events that are committed, in order. */
   events(events: readonly RuntimeActivityEvent[]): void;
   /** The Group is gone. */
   gone(): void;
@@ -23,6 +24,8 @@ export interface GroupActivityDependencies {
   files: Files;
   clock: Clock;
   random: Random;
+  /** Wall time in milliseconds. */
+  machineStartedAt: number;
 }
 
 const RECORD_MS = LIMITS.activity.recordSeconds * 1000;
@@ -57,7 +60,9 @@ export class GroupActivity {
   storeOf({ id, generation }: Pick<StoredActor, "id" | "generation">): ActorStore {
     const known = this.#stores.get(id);
     if (known?.generation === generation) return known.store;
-    const file = new RecordsFile(this.#deps.files, this.group.paths.runtimeActivityFile(id), generation);
+    const { files, machineStartedAt } = this.#deps;
+    const path = this.group.paths.runtimeActivityFile(id);
+    const file = new RecordsFile({ files, path, generation, machineStartedAt });
     const store = new ActorStore(file, (events) => this.#tell(events));
     this.#stores.set(id, { generation, store });
     return store;

@@ -1,49 +1,45 @@
 /**
- * One Actor's records on disk: `groups/<id>/runtime-activity/<actor>.json`. Written whole and durable, looked at again before each use, so
- * that a file that somebody damaged, repaired or removed meanwhile is noticed. Damage is told, never repaired and never read as empty.
+ * One Actor's records on disk: `groups/<id>/runtime-activity/<actor>.json`. Looked at again before each use, so that a file that somebody
+ * damaged, repaired or removed meanwhile is noticed. Damage is told, never repaired and never read as empty.
+ *
+ * What was written outlives the daemon, however it ends. It isn't synced in its place: the end of the machine may take back the latest
+ * revisions, or tear one, and the channel is a buffer that may begin empty (ACT-003). So damage from before the machine's start is no damage.
  */
 import { dirname } from "node:path";
-import * as z from "zod";
-import { RuntimeActivityEvent } from "../../shared/activity/event.ts";
 import { Refusal } from "../../shared/errors.ts";
-import { LIMITS } from "../../shared/limits.ts";
 import { ensureDirectory, readWhole, replaceFile, storageRefusal } from "../home/durable.ts";
-import type { Files } from "../platform/files.ts";
+import type { FileStatus, Files } from "../platform/files.ts";
+import { type PlacedWrite, RecordSlots, type Records } from "./record-slots.ts";
 
-/** The latest revision of an activity, with its start: durations need no more (ACT-047). */
-export interface ActivityRecord {
-  event: RuntimeActivityEvent;
-  started_at: string;
-}
-
-/** By activity_id, oldest revision first. */
-export type Records = ReadonlyMap<string, ActivityRecord>;
-
-const FileContent = z.strictObject({
-  v: z.literal(1),
+export interface RecordsFileOptions {
+  files: Files;
+  path: string;
   /** Of the Actor. */
-  generation: z.string(),
-  records: z
-    .array(z.strictObject({ event: RuntimeActivityEvent, started_at: z.string() }))
-    .max(LIMITS.activity.records),
-});
+  generation: string;
+  /** Wall time in milliseconds. */
+  machineStartedAt: number;
+}
 
 export class RecordsFile {
   readonly #files: Files;
   readonly #path: string;
   readonly #generation: string;
-  /** Status of the file as last read or written; null when there was none. */
+  readonly #machineStartedAt: number;
+  /** Status of the file as last read or written; null when there was none, undefined when it isn't known. */
   #mark: string | null | undefined;
+  /** What the file holds, when something can take its place there. */
+  #slots: RecordSlots | null = null;
 
-  constructor(files: Files, path: string, generation: string) {
+  constructor({ files, path, generation, machineStartedAt }: RecordsFileOptions) {
     this.#files = files;
     this.#path = path;
     this.#generation = generation;
+    this.#machineStartedAt = machineStartedAt;
   }
 
   /** Whether the file isn't the one last read or written. */
   hasChanged(): boolean {
-    return this.#mark !== this.#status();
+    return this.#mark === undefined || this.#mark !== this.#status();
   }
 
   /** Of another generation of the Actor nothing is taken over. Throws runtime_activity_unavailable. */
@@ -55,52 +51,106 @@ export class RecordsFile {
     } catch (error) {
       throw new Refusal("runtime_activity_unavailable", { cause: error });
     }
-    const records = bytes === null ? new Map<string, ActivityRecord>() : this.#parse(bytes);
+    this.#slots = null;
+    const records = bytes === null ? nothing() : this.#parse(bytes);
     this.#mark = bytes === null ? null : mark;
     return records;
   }
 
   /**
-   * Durable when resolved. When the disk fails late it may be there all the same: then the bytes decide, not the error (HOOK-014). Throws
+   * In the file when resolved. When the disk fails late it may be there all the same: then the bytes decide, not the error (HOOK-014). Throws
    * storage_full or storage_failed, and what was there before counts.
    */
   async write(records: Records): Promise<void> {
-    const content = { v: 1, generation: this.#generation, records: [...records.values()] };
-    const bytes = Buffer.from(`${JSON.stringify(content)}\n`);
+    const placed = this.hasChanged() ? null : (this.#slots?.with(records) ?? null);
+    if (placed === null) await this.#writeWhole(records);
+    else await this.#writeInPlace(placed.slots, placed.writes);
+    this.#mark = this.#status();
+  }
+
+  async #writeWhole(records: Records): Promise<void> {
+    const slots = RecordSlots.of(this.#generation, records);
     try {
-      await ensureDirectory(this.#files, dirname(this.#path));
-      await replaceFile(this.#files, this.#path, bytes);
+      await this.#replace(slots);
     } catch (error) {
-      if (!this.#holds(bytes)) {
+      if (!this.#holds(slots)) {
+        this.#slots = null;
         this.#mark = this.#status();
         throw storageRefusal(error);
       }
     }
-    this.#mark = this.#status();
+    this.#slots = slots;
   }
 
-  #holds(bytes: Buffer): boolean {
+  async #writeInPlace(slots: RecordSlots, writes: readonly PlacedWrite[]): Promise<void> {
+    const before = this.#slots!;
     try {
-      return readWhole(this.#files, this.#path)?.equals(bytes) ?? false;
+      const file = this.#files.open(this.#path, "write");
+      try {
+        for (const { bytes, position } of writes) file.write(bytes, position);
+      } finally {
+        file.close();
+      }
+    } catch (error) {
+      if (!this.#holds(slots)) {
+        // A part of a line may be there. Should the disk refuse this, too, the next write is a whole one, in another file's place.
+        this.#slots = null;
+        await this.#replace(before).catch(() => {});
+        this.#mark = this.#status();
+        throw storageRefusal(error);
+      }
+    }
+    this.#slots = slots;
+  }
+
+  async #replace(slots: RecordSlots): Promise<void> {
+    await ensureDirectory(this.#files, dirname(this.#path));
+    await replaceFile(this.#files, this.#path, slots.bytes());
+  }
+
+  #holds(slots: RecordSlots): boolean {
+    try {
+      return readWhole(this.#files, this.#path)?.equals(slots.bytes()) ?? false;
     } catch {
       return false;
     }
   }
 
   #parse(bytes: Buffer): Records {
-    let content: z.infer<typeof FileContent>;
+    let found: ReturnType<typeof RecordSlots.read>;
     try {
-      content = FileContent.parse(JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)));
+      found = RecordSlots.read(bytes);
     } catch {
+      if (this.#isFromBefore()) return nothing();
       // The error could quote what is in the file.
       throw new Refusal("runtime_activity_unavailable");
     }
-    if (content.generation !== this.#generation) return new Map();
-    return new Map(content.records.map((record) => [record.event.activity_id, record]));
+    if (found.generation !== this.#generation) return nothing();
+    this.#slots = found.slots;
+    return found.records;
   }
 
-  #status(): string | null {
-    const status = this.#files.stat(this.#path);
-    return status === null ? null : `${status.kind} ${status.inode} ${status.bytes} ${status.modifiedMs}`;
+  /** The machine's start came after the last write. */
+  #isFromBefore(): boolean {
+    const status = this.#stat();
+    return status !== null && status !== undefined && status.modifiedMs < this.#machineStartedAt;
   }
+
+  #status(): string | null | undefined {
+    const status = this.#stat();
+    return status && `${status.kind} ${status.inode} ${status.bytes} ${status.modifiedMs}`;
+  }
+
+  /** Undefined when the disk doesn't say. */
+  #stat(): FileStatus | null | undefined {
+    try {
+      return this.#files.stat(this.#path);
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+function nothing(): Records {
+  return new Map();
 }

@@ -10,7 +10,7 @@ import { restoreExhibit } from "../http/exhibit.ts";
 import { readTlsFiles } from "../http/tls-files.ts";
 import { findHookClient } from "../platform/hook-client.ts";
 import { errorFields } from "../platform/log.ts";
-import { RealClock } from "../platform/real-clock.ts";
+import { machineStart, RealClock } from "../platform/real-clock.ts";
 import { RealFiles } from "../platform/real-files.ts";
 import { type LogFile, openLog } from "../platform/real-log.ts";
 import { RealNetwork } from "../platform/real-network.ts";
@@ -66,6 +66,7 @@ export async function runDaemon(options: DaemonOptions): Promise<RunningDaemon> 
       program,
       node: process.execPath,
       environment: process.env,
+      machineStartedAt: machineStart(),
       hookClient: once(() => findHookClient(process.env["PATH"] ?? "")),
     });
     const network = new RealNetwork();

@@ -39,6 +39,8 @@ export interface Surroundings {
   environment: Readonly<Record<string, string | undefined>>;
   /** What brings hook events here sooner than Node would, null without any. */
   hookClient(): HookClient | null;
+  /** Wall time in milliseconds. */
+  machineStartedAt: number;
 }
 
 export interface Rooms {
@@ -58,7 +60,7 @@ export interface Rooms {
 export async function openRooms(platform: Platform, home: Home, surroundings: Surroundings): Promise<Rooms> {
   const { files, clock, random, threads, log } = platform;
   const { paths, settings } = home;
-  const activity = new Activity(platform);
+  const activity = new Activity({ ...platform, machineStartedAt: surroundings.machineStartedAt });
   const messaging = new Messaging({
     ...platform,
     workingState: (group_id, actor) => activity.workingState(group_id, actor),

@@ -1,4 +1,4 @@
-/** `GET G/runtime-activity/stream`: accepted hook events as server-sent events, pushed as they become durable (shared/operations/activity.ts). */
+/** `GET G/runtime-activity/stream`: accepted hook events as server-sent events, pushed as they are committed (shared/operations/activity.ts). */
 import type { RuntimeActivityEvent } from "../../shared/activity/event.ts";
 import { eventText } from "./event-text.ts";
 import type { Exchange } from "./exchange.ts";

@@ -1,8 +1,14 @@
 /** The machine's clock behind `Clock`. */
+import { uptime } from "node:os";
 import type { Clock, Timer } from "./clock.ts";
 
 /** Node fires a longer timer at once. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
+
+/** When the machine started, as wall time in milliseconds. */
+export function machineStart(): number {
+  return Date.now() - uptime() * 1000;
+}
 
 export class RealClock implements Clock {
   now(): number {

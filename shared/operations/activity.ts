@@ -12,7 +12,7 @@ export const activityOperations = [
     name: "hook_submit",
     title: "Submit a hook event",
     summary:
-      "What an agent's runtime says at one of its events. The arguments are the runtime's own payload; prompts, inputs and outputs in it are never kept. Answered when it is judged; the stream tells it when it is durable.",
+      "What an agent's runtime says at one of its events. The arguments are the runtime's own payload; prompts, inputs and outputs in it are never kept. Answered when it is judged; the stream tells it when it is in the Actor's file.",
     input: z.looseObject({ hook_event_name: z.string().max(128) }),
     output: z.strictObject({ accepted: z.boolean(), reason: HookRefusal.nullable() }),
     callers: ["actor"],

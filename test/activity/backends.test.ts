@@ -50,7 +50,12 @@ describe("runtime activity over both backends", function () {
       },
     ];
     /** The answer's head and, of a stream, what comes until `enough`. */
-    const ask = (backend: (typeof backends)[number], path: string, enough?: RegExp): Promise<Answer> =>
+    const ask = (
+      backend: (typeof backends)[number],
+      path: string,
+      enough?: RegExp,
+      opened?: () => void,
+    ): Promise<Answer> =>
       new Promise((resolve, reject) => {
         const options = { ...backend.target, path, headers: backend.headers, agent: false };
         const sent = request(options, (response) => {
@@ -60,6 +65,7 @@ describe("runtime activity over both backends", function () {
             sent.destroy();
           };
           response.setEncoding("utf8").on("data", (chunk: string) => {
+            if (text === "") opened?.();
             text += chunk;
             if (enough?.test(text) === true) done();
           });
@@ -67,10 +73,10 @@ describe("runtime activity over both backends", function () {
         });
         sent.on("error", reject).end();
       });
-    const compare = async (path: string, enough?: RegExp): Promise<Answer> => {
+    const compare = async (path: string, enough?: RegExp, opened?: () => void): Promise<Answer> => {
       const [web, local] = await Promise.all(
         backends.map(async (backend) => {
-          const { status, headers, text } = await ask(backend, path, enough);
+          const { status, headers, text } = await ask(backend, path, enough, opened);
           const shown = Object.entries(headers).filter(([name]) => !OWN_HEADERS.has(name));
           const body = text.replaceAll(/"request_id":"[^"]*"/g, "");
           return { status, headers: Object.fromEntries(shown), text: body };
@@ -94,8 +100,12 @@ describe("runtime activity over both backends", function () {
       assert.equal((await compare(`${other}/${path}`)).status, 404);
       assert.equal((await compare(`${base.replace("g_", "x_")}/${path}`)).status, 400);
     }
+    const open = { count: 0 };
+    const live = compare(`${base}/stream?replay=true`, /"event_type":"Stop".*\n\n/, () => {
+      open.count += 1;
+    });
+    await until("both streams are open", async () => open.count >= 2);
     endTool();
-    const live = compare(`${base}/stream?replay=true`, /"status":"completed".*\n\n/);
     assert.equal((await live).status, 200);
     await owner.result("actor_stop", { group_id, actor_id: "ann" });
     await until("its session's end is written", async () => {

@@ -2,23 +2,34 @@
 import type { Files, OpenFile, OpenMode, SyncDone } from "../../daemon/platform/files.ts";
 import { RealFiles } from "../../daemon/platform/real-files.ts";
 
-/** Calls that can be made to fail; each names the path that it is about. */
-type Step = "write" | "rename" | "syncDir";
+/**
+ * Calls that can be made to fail; each names the path that it is about. A write can fail at its beginning, with a part of its bytes there and when all of its
+ * bytes are there.
+ */
+type Step = "write" | "part" | "written" | "rename" | "syncDir";
 
 export class FaultyFiles implements Files {
   readonly #real = new RealFiles();
   /** The error for a call, if it is to fail. `syncDir` fails after the directory was synced: the change is there all the same. */
   fail: (step: Step, path: string) => Error | null = () => null;
-  /** Renames into place so far. */
+  /** Renames into place so far, and writes. */
   renames: string[] = [];
+  writes: string[] = [];
 
   open(path: string, mode: OpenMode): OpenFile {
     const file = this.#real.open(path, mode);
     const write = file.write.bind(file);
     file.write = (data, position) => {
-      const error = this.fail("write", path);
-      if (error !== null) throw error;
+      const failOf = (step: Step): void => {
+        const error = this.fail(step, path);
+        if (error !== null) throw error;
+      };
+      failOf("write");
+      this.writes.push(path);
+      write(data.subarray(0, data.length >> 4), position);
+      failOf("part");
       write(data, position);
+      failOf("written");
     };
     return file;
   }

@@ -53,6 +53,24 @@ describe("turns that no hook announces", () => {
       assert.equal(state(), "idle");
     });
 
+    it("also when its hook comes a turn later than that", async () => {
+      await submit(start(), prompt("p1"), stop("p1"), prompt("p2"), stop("p2"));
+      assert.equal(state(), "idle");
+      await submit(prompt("p1"));
+      assert.equal(state(), "working");
+      await submit(stop("p3"), prompt("p4"), prompt("p1"), stop("p4"));
+      assert.equal(state(), "working", "behind the turn that is open");
+    });
+
+    it("every prompt of a turn that was queued itself is queued behind it", async () => {
+      const ofNext = { prompt_id: "p2" };
+      await submit(start(), prompt("p1"), prompt("p1"), stop("p1"), pre("t1", "Bash", ofNext));
+      await submit(post("t1", "Bash", ofNext), prompt("p2"), stop("p2"));
+      assert.equal(state(), "working");
+      await submit(stop("p3"));
+      assert.equal(state(), "idle");
+    });
+
     it("what follows a tool takes it up: then nothing follows the turn", async () => {
       await submit(start(), prompt("p1"), pre("t1"), prompt("p1"), post("t1"), stop("p1"));
       assert.equal(state(), "idle");
@@ -131,7 +149,7 @@ describe("turns that no hook announces", () => {
           }
           setting.launches.end(launch);
         }),
-        { numRuns: 60 },
+        { numRuns: 300 },
       );
     }).timeout(120_000);
   });

@@ -117,12 +117,12 @@ export interface Setting {
   submit(launch: Launch, payload: Payload): Promise<ResultOf<"hook_submit">>;
   snapshot(): RuntimeActivityEvent[];
   recordsPath(actor_id: string): string;
-  /** Records as they are on disk. */
+  /** Records as they are on disk, oldest revision first. */
   stored(actor_id: string): { event: RuntimeActivityEvent; started_at: string }[];
   states(): ActorActivity["actors"];
   ledger(): LedgerEvent[];
-  /** Everything anew on the same Home, as after a restart of the daemon. */
-  reopen(): Promise<Setting>;
+  /** Everything anew on the same Home, as after a restart of the daemon, or of the machine at that wall time. */
+  reopen(machineStartedAt?: number): Promise<Setting>;
   close(): Promise<void>;
 }
 
@@ -134,6 +134,7 @@ export function callerOf(launch: Launch): Extract<Caller, { kind: "actor" }> {
 export async function openSetting(
   files: Files = new RealFiles(),
   root = mkdtempSync(join(tmpdir(), "svc-activity-")),
+  machineStartedAt = 0,
 ): Promise<Setting> {
   const clock = new ManualClock();
   const random = new RealRandom();
@@ -152,7 +153,7 @@ export async function openSetting(
   const [existing] = registry.list();
   const group = existing ?? (await registry.create({ title: "one", topic: "", by: "user" }));
   const launches = new FakeLaunches();
-  const activity = new Activity({ files, clock, random, log });
+  const activity = new Activity({ files, clock, random, log, machineStartedAt });
   activity.start(registry, launches);
   const recordsPath = (actor_id: string): string => group.paths.runtimeActivityFile(actor_id);
   const ledger = (): LedgerEvent[] => group.ledger.page({ limit: 200 }).events;
@@ -191,17 +192,24 @@ export async function openSetting(
       return (output.parse(result) as ResultOf<"runtime_activity_snapshot">).events;
     },
     recordsPath,
-    stored: (actor_id) =>
-      (JSON.parse(readFileSync(recordsPath(actor_id), "utf8")) as { records: ReturnType<Setting["stored"]> })
-        .records,
+    stored: (actor_id) => {
+      type Line = ReturnType<Setting["stored"]>[number] & { n: number };
+      const { records } = JSON.parse(readFileSync(recordsPath(actor_id), "utf8")) as {
+        records: (Line | null)[];
+      };
+      return records
+        .filter((line) => line !== null)
+        .sort((one, other) => one.n - other.n)
+        .map(({ event, started_at }) => ({ event, started_at }));
+    },
     states: () =>
       ledger()
         .filter(({ kind }) => kind === "actor.activity")
         .flatMap(({ data }) => (data as unknown as ActorActivity).actors),
     ledger,
-    reopen: async () => {
+    reopen: async (startedAt = machineStartedAt) => {
       await close();
-      return openSetting(files, root);
+      return openSetting(files, root, startedAt);
     },
     close: async () => {
       await close();

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import type { RuntimeActivityEvent } from "../../shared/activity/event.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { verifies } from "../requirements.ts";
@@ -178,17 +178,24 @@ describe("activity store", () => {
     const last = new Map(told.map((event) => [event.activity_id, event.status]));
     assert.equal(last.size, 1001);
     assert.ok([...last].every(([id, status]) => id.includes(":session:") || status === "completed"));
-    const renames = files.renames.filter((path) => path === setting.recordsPath("ann")).length;
-    assert.ok(renames < 500, `${renames} writes for 2000 events: those that wait go to the disk together`);
+    const ofAnn = (path: string): boolean => path === setting.recordsPath("ann");
+    const writes = files.renames.filter(ofAnn).length + files.writes.filter(ofAnn).length;
+    assert.ok(writes < 500, `${writes} writes for 2000 events: those that wait go to the disk together`);
   });
 
   it("a late error of the disk doesn't undo what is committed; an early one undoes state and records together", async () => {
     verifies("HOOK-014", "HOOK-012");
     const told = followed();
     const launch = setting.launches.launch(setting.group, "ann");
-    await setting.submit(launch, start());
+    // The first event writes a whole file.
     files.fail = (step, path) =>
       step === "syncDir" && path === setting.group.paths.runtimeActivity ? diskError("EIO") : null;
+    await setting.submit(launch, start());
+    assert.equal(setting.stored("ann").length, 1);
+    assert.equal(told.length, 1);
+    // The second takes a place in it; the error comes when its bytes are there.
+    files.fail = (step, path) =>
+      step === "written" && path === setting.recordsPath("ann") ? diskError("EIO") : null;
     assert.equal((await setting.submit(launch, pre("t1"))).accepted, true);
     assert.equal(setting.stored("ann").length, 2);
     assert.equal(told.length, 2);
@@ -214,6 +221,118 @@ describe("activity store", () => {
     );
   });
 
+  it("a write in its place that fails half-way leaves everything as it was, and the next one heals it", async () => {
+    verifies("HOOK-014");
+    const launch = setting.launches.launch(setting.group, "ann");
+    for (const payload of [start(), pre("t1"), pre("t2")]) await setting.submit(launch, payload);
+    const path = setting.recordsPath("ann");
+    const bytes = readFileSync(path);
+    const failing = (isOther: boolean) => {
+      files.fail = (step, at) =>
+        step === "part" && (at === path || isOther) && at.includes("ann") ? diskError("EIO") : null;
+    };
+    failing(false);
+    await setting.submit(launch, post("t1"));
+    assert.equal(setting.log.lines.at(-1)?.fields["code"], "storage_failed");
+    assert.deepEqual(readFileSync(path), bytes, "what was there is put back");
+    files.fail = () => null;
+    await setting.submit(launch, pre("t3"));
+    const more = readFileSync(path);
+    failing(true);
+    await setting.submit(launch, post("t1"));
+    assert.notDeepEqual(readFileSync(path), more, "the disk takes nothing");
+    const shown = (): string[] =>
+      setting.snapshot().map(({ operation_id, status }) => `${operation_id} ${status}`);
+    const before = [" started", "t1 started", "t2 started", "t3 started"];
+    assert.deepEqual(shown(), before, "what counts is what was committed");
+    files.fail = () => null;
+    assert.equal((await setting.submit(launch, post("t1"))).accepted, true);
+    assert.deepEqual(shown(), [" started", "t2 started", "t3 started", "t1 completed"]);
+    assert.equal(setting.stored("ann").length, 4);
+  });
+
+  it("writes one line for one event, and a whole file when it needs more room", async () => {
+    const launch = setting.launches.launch(setting.group, "ann");
+    await setting.submit(launch, start());
+    const path = setting.recordsPath("ann");
+    const { ino: inode, size } = statSync(path);
+    const lines = (): string[] => readFileSync(path, "utf8").split("\n");
+    for (let index = 0; index < 7; index += 1) {
+      for (const payload of [pre(`t${index}`), post(`t${index}`)]) {
+        const before = lines();
+        await setting.submit(launch, payload);
+        const after = lines();
+        assert.equal(after.filter((line, at) => line !== before[at]).length, 1);
+        assert.ok(after.slice(0, -2).every((line) => line.length === before[0]!.length));
+      }
+    }
+    assert.deepEqual([statSync(path).ino, statSync(path).size], [inode, size]);
+    for (let index = 0; index < 20; index += 1) await setting.submit(launch, pre(`u${index}`));
+    assert.equal(setting.stored("ann").length, 28);
+    const long = (id: string): string => id.padEnd(128, '"');
+    const wordy = claude(long("s"));
+    setting.launches.end(launch);
+    const next = setting.launches.launch(setting.group, "ann");
+    for (const payload of [wordy.start(), wordy.pre(long("t"), "x".repeat(100)), wordy.pre("short")])
+      assert.equal((await setting.submit(next, payload)).accepted, true);
+    const shown = setting.snapshot();
+    setting = await setting.reopen();
+    assert.deepEqual(
+      setting.snapshot(),
+      shown.filter(({ status }) => status === "completed" || status === "failed"),
+    );
+  });
+
+  it("reads the files of the version before, and goes on in their place", async () => {
+    const launch = setting.launches.launch(setting.group, "ann");
+    for (const payload of [start(), pre("t1"), post("t1"), pre("t2")]) await setting.submit(launch, payload);
+    const records = setting.stored("ann");
+    const shown = setting.snapshot();
+    const path = setting.recordsPath("ann");
+    writeFileSync(path, `${JSON.stringify({ v: 1, generation: "generation of ann", records })}\n`);
+    assert.deepEqual(setting.snapshot(), shown);
+    assert.equal((await setting.submit(launch, post("t2"))).accepted, true);
+    assert.deepEqual(
+      setting.stored("ann").map(({ event }) => `${event.operation_id} ${event.status}`),
+      [" started", "t1 completed", "t2 completed"],
+    );
+    assert.equal((JSON.parse(readFileSync(path, "utf8")) as { v: number }).v, 2);
+  });
+
+  it("what somebody laid out otherwise is read, and written anew", async () => {
+    const launch = setting.launches.launch(setting.group, "ann");
+    for (const payload of [start(), pre("t1")]) await setting.submit(launch, payload);
+    const path = setting.recordsPath("ann");
+    writeFileSync(path, JSON.stringify(JSON.parse(readFileSync(path, "utf8")), null, 1));
+    assert.equal(setting.snapshot().length, 2);
+    assert.equal((await setting.submit(launch, post("t1"))).accepted, true);
+    assert.deepEqual(
+      setting.stored("ann").map(({ event }) => event.status),
+      ["started", "completed"],
+    );
+    const widths = readFileSync(path, "utf8").split("\n").slice(0, -2);
+    assert.equal(new Set(widths.map(({ length }) => length)).size, 1);
+  });
+
+  it("a file that the machine's end tore is empty, one that was damaged since is an error", async () => {
+    verifies("ACT-003", "ACT-039");
+    const launch = setting.launches.launch(setting.group, "ann");
+    for (const payload of [start(), pre("t1"), post("t1")]) await setting.submit(launch, payload);
+    const path = setting.recordsPath("ann");
+    const torn = readFileSync(path).fill(0, 1500, 2600);
+    writeFileSync(path, torn);
+    utimesSync(path, 1000, 1000);
+    setting = await setting.reopen(999_000);
+    assert.throws(() => setting.snapshot(), code("runtime_activity_unavailable"));
+    setting = await setting.reopen(1_001_000);
+    assert.deepEqual(setting.snapshot(), []);
+    const next = setting.launches.launch(setting.group, "ann");
+    assert.equal((await setting.submit(next, start())).accepted, true);
+    assert.equal(setting.stored("ann").length, 1);
+    writeFileSync(path, torn);
+    assert.throws(() => setting.snapshot(), code("runtime_activity_unavailable"));
+  });
+
   it("a damaged store is an error and never an empty list; nothing overwrites it; a repaired one goes on", async () => {
     verifies("ACT-038", "ACT-039", "ACT-041", "ACT-042");
     const told = followed();
@@ -224,7 +343,9 @@ describe("activity store", () => {
     const damages = [
       good.subarray(0, 40),
       Buffer.from("[]"),
-      Buffer.from(good.toString().replace('"v":1', '"v":9')),
+      Buffer.from(good.toString().replace('"v":2', '"v":9')),
+      Buffer.from(good.toString().replace('"end":1', '"end":0')),
+      good.subarray(0, good.length >> 1),
       Buffer.from(good.toString().replace('"kind":"tool"', '"kind":"prompt"')),
       Buffer.from([0xff, 0xfe]),
       Buffer.from(""),

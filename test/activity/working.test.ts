@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { Launch } from "../../daemon/activity/launches.ts";
+import { until } from "../http/setting.ts";
 import { verifies } from "../requirements.ts";
 import { diskError, FaultyFiles } from "./faulty-files.ts";
 import { claude, codex, type Mutable, openSetting, type Payload, type Setting } from "./setting.ts";
@@ -33,8 +34,7 @@ describe("working state", () => {
   };
   /** States that the ledger has, once it has taken them. */
   const noted = async (count: number): Promise<string[]> => {
-    for (let turn = 0; setting.states().length < count && turn < 1000; turn += 1)
-      await new Promise((resolve) => setImmediate(resolve));
+    await until(() => setting.states().length >= count, `${count} states in the ledger`);
     return setting.states().map((row) => `${row.id} ${row.effective_working_state}`);
   };
 
@@ -188,7 +188,7 @@ describe("working state", () => {
   it("is unavailable rather than stale: a damaged file, an event that couldn't be kept, a turn that never ends", async () => {
     await submit(start(), prompt("p1"));
     assert.equal((await after(1)).state, "working");
-    files.fail = (step) => (step === "rename" ? diskError("ENOSPC") : null);
+    files.fail = (step) => (step === "write" ? diskError("ENOSPC") : null);
     await setting.submit(launch, stop("p1"));
     assert.equal((await after(1)).reason, "something it told couldn't be kept");
     files.fail = () => null;
