@@ -7,7 +7,8 @@ import { Refusal } from "../../shared/errors.ts";
 import { MemoryLog } from "../operations/support.ts";
 import { verifies } from "../requirements.ts";
 import { enumerateCrashes, enumerateFaults, type Story, without } from "../simulation/crash.ts";
-import { SimulatedFiles, type Tree } from "../simulation/files.ts";
+import type { Tree } from "../simulation/crash-states.ts";
+import { SimulatedFiles } from "../simulation/files.ts";
 import { type Piece, piece } from "./outbox-piece.ts";
 import { newIdentity } from "./receiver-setting.ts";
 

@@ -10,7 +10,8 @@ import { ManualClock } from "../messaging/manual-clock.ts";
 import { TestHome } from "../messaging/setting.ts";
 import { verifies } from "../requirements.ts";
 import { enumerateCrashes, enumerateFaults, type Story, without } from "../simulation/crash.ts";
-import { SimulatedFiles, type Tree } from "../simulation/files.ts";
+import type { Tree } from "../simulation/crash-states.ts";
+import { SimulatedFiles } from "../simulation/files.ts";
 import { attachment, deliverOperation, MINUTE, newIdentity, sha256, Target } from "./receiver-setting.ts";
 
 const ROOT = "/home";

@@ -10,7 +10,8 @@ import { newIdentity } from "../connect/receiver-setting.ts";
 import { ManualClock } from "../messaging/manual-clock.ts";
 import { verifies } from "../requirements.ts";
 import { enumerateCrashes, enumerateFaults, type Story, without } from "../simulation/crash.ts";
-import { SimulatedFiles, type Tree } from "../simulation/files.ts";
+import type { Tree } from "../simulation/crash-states.ts";
+import { SimulatedFiles } from "../simulation/files.ts";
 
 const PATH = "/home/direct_connections.json";
 const GROUP = "g_0123456789ab";

@@ -7,7 +7,8 @@ import type { ProjectFiles } from "../../daemon/platform/project-files.ts";
 import { Refusal } from "../../shared/errors.ts";
 import type { Attachment } from "../../shared/model.ts";
 import { enumerateCrashes, enumerateFaults, type Story, without } from "../simulation/crash.ts";
-import { SimulatedFiles, type Tree } from "../simulation/files.ts";
+import type { Tree } from "../simulation/crash-states.ts";
+import { SimulatedFiles } from "../simulation/files.ts";
 import { ManualClock } from "./manual-clock.ts";
 import { TestHome } from "./setting.ts";
 

@@ -1,7 +1,8 @@
 /** Runs a story on simulated files and looks at everything that a crash or a failing disk could make of it. */
 import { createHash } from "node:crypto";
 import type { Files } from "../../daemon/platform/files.ts";
-import { type Call, SimulatedFiles, type Tree } from "./files.ts";
+import type { Tree } from "./crash-states.ts";
+import { type Call, SimulatedFiles } from "./files.ts";
 
 /** What happens, what it promised, and how a promise is checked after the crash. */
 export interface Story<Witness> {

@@ -19,7 +19,8 @@ import type { Caller } from "../../shared/operations/caller.ts";
 import type { ArgumentsOf, OperationName, ResultOf } from "../../shared/operations/registry.ts";
 import { dispatcherOver, openMessagingRooms } from "../messaging/rooms.ts";
 import { type Chance, SimulatedRandom } from "./chance.ts";
-import { type Call, SimulatedFiles, type Tree } from "./files.ts";
+import type { Tree } from "./crash-states.ts";
+import { type Call, SimulatedFiles } from "./files.ts";
 import { type Host, machineAddress, type SimulatedNetwork } from "./network.ts";
 import { SimulatedClock, type Wall, type World } from "./world.ts";
 

@@ -3,53 +3,19 @@
  * file's `sync` or the directory's `syncDir`; `crashStates` lists what a crash at this moment could leave.
  */
 import type { FileStatus, Files, OpenFile, OpenMode, SyncDone } from "../../daemon/platform/files.ts";
-
-const SECTOR_BYTES = 512;
-
-/** A directory tree as a plain value: what a crash leaves, and what a new simulation starts from. */
-export interface Tree {
-  directories: string[];
-  files: Map<string, Uint8Array>;
-}
-
-/** A change that isn't surely on disk. */
-interface Change {
-  /** Order of all changes in the simulation. */
-  sequence: number;
-  /** A failed sync covered it: it may be on disk or not, and no later sync says more. */
-  doubtful: boolean;
-}
-
-interface DataChange extends Change {
-  data: Uint8Array;
-  position: number;
-  /** A truncation when not null; `data` is empty then. */
-  length: number | null;
-}
-
-interface FileNode {
-  kind: "file";
-  inode: number;
-  bytes: Uint8Array;
-  base: Uint8Array;
-  changes: DataChange[];
-  modifiedMs: number;
-}
-
-interface NameChange extends Change {
-  removed: string | null;
-  added: { name: string; node: Node } | null;
-}
-
-interface DirectoryNode {
-  kind: "directory";
-  inode: number;
-  entries: Map<string, Node>;
-  base: Map<string, Node>;
-  changes: NameChange[];
-}
-
-type Node = FileNode | DirectoryNode;
+import {
+  applyName,
+  changed,
+  cornerStates,
+  crashState,
+  crashStates,
+  type DataChange,
+  type DirectoryNode,
+  type FileNode,
+  type Node,
+  type Tree,
+  treeOf,
+} from "./crash-states.ts";
 
 /** A call on `Files` or `OpenFile`, as fault injection and crash enumeration see it. */
 export interface Call {
@@ -97,15 +63,6 @@ function failure(code: string, call: Call): NodeJS.ErrnoException {
 
 function error(code: string, call: Call): NodeJS.ErrnoException {
   return Object.assign(new Error(`${code}: simulated, ${call.name} '${call.path}'`), { code });
-}
-
-/** The file's bytes with a change made to them. */
-function changed(bytes: Uint8Array, change: Pick<DataChange, "data" | "position" | "length">): Uint8Array {
-  const length = change.length ?? Math.max(bytes.length, change.position + change.data.length);
-  const result = new Uint8Array(length);
-  result.set(bytes.subarray(0, Math.min(bytes.length, length)));
-  if (change.length === null) result.set(change.data, change.position);
-  return result;
 }
 
 export class SimulatedFiles implements Files {
@@ -378,116 +335,21 @@ export class SimulatedFiles implements Files {
 
   /** The tree as a running program sees it. */
   tree(): Tree {
-    return this.#treeOf(() => true);
+    return treeOf(this.#root, () => true);
   }
 
-  /**
-   * What a crash now could leave: nothing that is in doubt, all of it, each beginning of it, each change alone or missing, names without
-   * data and data without names, and writes torn at sectors, in both orders, or kept in length alone.
-   */
+  /** Every tree that a crash now could leave. */
   crashStates(): Tree[] {
-    const pending = [...this.#changes()]
-      .filter(({ sequence }) => sequence > 0)
-      .sort((a, b) => a.sequence - b.sequence);
-    const states = [this.#treeOf(() => false), this.#treeOf(() => true)];
-    states.push(
-      this.#treeOf(isName),
-      this.#treeOf((change) => !isName(change)),
-    );
-    for (const [at, chosen] of pending.entries()) {
-      const before = new Set<Change>(pending.slice(0, at));
-      states.push(this.#treeOf((change) => before.has(change)));
-      states.push(this.#treeOf((change) => change === chosen));
-      states.push(this.#treeOf((change) => change !== chosen));
-      if (isName(chosen)) continue;
-      for (const torn of tornVersions(chosen as DataChange)) {
-        states.push(this.#treeOf(() => true, { chosen, torn }));
-        states.push(this.#treeOf((change) => change === chosen || before.has(change), { chosen, torn }));
-      }
-    }
-    return states;
+    return crashStates(this.#root);
   }
 
   /** What a crash now leaves when `keeps` is asked once for each change that is in doubt, in the order they were made. */
   crashState(keeps: (kind: "name" | "data") => boolean): Tree {
-    const pending = [...this.#changes()]
-      .filter(({ sequence }) => sequence > 0)
-      .sort((a, b) => a.sequence - b.sequence);
-    const kept = new Set(pending.filter((change) => keeps(isName(change) ? "name" : "data")));
-    return this.#treeOf((change) => kept.has(change));
+    return crashState(this.#root, keeps);
   }
 
   /** Nothing that is in doubt, all of it, names without data, data without names. */
   cornerStates(): Tree[] {
-    const choices = [() => false, () => true, isName, (change: Change) => !isName(change)];
-    return choices.map((choice) => this.#treeOf(choice));
+    return cornerStates(this.#root);
   }
-
-  *#changes(node: Node = this.#root, seen = new Set<Node>()): Generator<Change> {
-    if (seen.has(node)) return;
-    seen.add(node);
-    yield* node.changes;
-    if (node.kind === "file") return;
-    const below = [
-      ...node.entries.values(),
-      ...node.base.values(),
-      ...node.changes.flatMap(({ added }) => (added === null ? [] : [added.node])),
-    ];
-    for (const child of below) yield* this.#changes(child, seen);
-  }
-
-  #treeOf(keeps: (change: Change) => boolean, replaced?: { chosen: Change; torn: DataChange[] }): Tree {
-    const tree: Tree = { directories: [], files: new Map() };
-    const kept = (change: Change): boolean => change.sequence === 0 || keeps(change);
-    const visit = (node: Node, path: string): void => {
-      if (node.kind === "file") {
-        let bytes = node.base;
-        for (const change of node.changes.filter(kept)) {
-          for (const part of change === replaced?.chosen ? replaced.torn : [change])
-            bytes = changed(bytes, part);
-        }
-        tree.files.set(path, bytes);
-        return;
-      }
-      if (path !== "") tree.directories.push(path);
-      const entries = new Map(node.base);
-      for (const change of node.changes.filter(kept)) applyName(entries, change);
-      for (const [name, child] of entries) visit(child, `${path}/${name}`);
-    };
-    visit(this.#root, "");
-    return tree;
-  }
-}
-
-function isName(change: Change): boolean {
-  return !("data" in change);
-}
-
-function applyName(entries: Map<string, Node>, change: NameChange): void {
-  if (change.removed !== null) entries.delete(change.removed);
-  if (change.added !== null) entries.set(change.added.name, change.added.node);
-}
-
-/** Which sectors of a write may have arrived without the others. */
-function tornVersions(change: DataChange): DataChange[][] {
-  if (change.length !== null) return [];
-  const sectors: DataChange[] = [];
-  let at = 0;
-  while (at < change.data.length) {
-    const position = change.position + at;
-    const next = Math.min(change.data.length, at + SECTOR_BYTES - (position % SECTOR_BYTES));
-    sectors.push({ ...change, data: change.data.subarray(at, next), position });
-    at = next;
-  }
-  const end = change.position + change.data.length;
-  const lengthOnly: DataChange = { ...change, data: new Uint8Array(0), position: end };
-  if (sectors.length === 1) return [[lengthOnly]];
-  const half = sectors.length >>> 1;
-  return [
-    [lengthOnly],
-    sectors.slice(0, half),
-    sectors.slice(half),
-    sectors.filter((_, index) => index % 2 === 0),
-    sectors.filter((_, index) => index % 2 === 1),
-  ];
 }
