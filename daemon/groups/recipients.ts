@@ -58,7 +58,7 @@ function named(actors: readonly Addressable[], recipient: string): Addressable {
     specifics:
       titled.length > 1
         ? `The title '${recipient}' belongs to ${titled.length} Actors.`
-        : `There is no recipient '${recipient}' in this Group.`,
+        : `There is no recipient '${recipient}' in the Group that it goes to.`,
     details: { recipient, matches: titled.map((actor) => actor.id) },
   });
 }
