@@ -281,6 +281,10 @@ describe("Workbench: connections between instances", function () {
     await asked.locator(".state", { hasText: "request cancelled" }).waitFor();
     await message(there, "Answer this at once").locator(".state", { hasText: "request cancelled" }).waitFor();
     await there.locator("svc-feed", { hasText: "person of Office cancelled the reply request" }).waitFor();
+    // Not to the one here of the same id.
+    await here
+      .locator("svc-feed", { hasText: "you cancelled the reply request to lead at another instance" })
+      .waitFor();
   });
 
   it("mention a Group there in a local message, which goes nowhere else", async () => {

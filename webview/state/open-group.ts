@@ -72,7 +72,8 @@ export class OpenGroup extends Store {
     if (actor !== undefined) return actorName(actor);
     const separator = id.indexOf("::");
     const there = separator < 0 ? null : id.slice(separator + 2);
-    if (id.startsWith("connect:")) return there === null ? "another instance" : remoteName(there, undefined);
+    if (id.startsWith("connect:"))
+      return there === null ? "another instance" : `${remoteName(there, undefined)} at another instance`;
     return there === null ? shownName(id) : there === "user" ? "you" : shownName(there);
   }
 
