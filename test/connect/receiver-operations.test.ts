@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { cancellationDigest, messageDigest } from "../../daemon/connect/digests.ts";
-import { remoteBy } from "../../daemon/messaging/message-event.ts";
+import { remoteBy } from "../../daemon/messaging/authors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { RESERVED_ACTOR_IDS } from "../../shared/model.ts";
 import type { ConnectMessage } from "../../shared/wire/message.ts";
