@@ -58,6 +58,7 @@ describe("the packed tarball", function () {
       "demo.cjs",
       "hook.cjs",
       "mcp.bundle",
+      "scan.cjs",
       "svc.cjs",
       "webview",
     ]);
