@@ -21,6 +21,7 @@ import {
 import type { Files } from "../platform/files.ts";
 import { errorFields, type Log } from "../platform/log.ts";
 import { sha256Hex } from "./digests.ts";
+import { noteInPlace, recordText, whole } from "./outbox-progress.ts";
 
 const SUFFIX = ".json";
 
@@ -77,6 +78,8 @@ export class Outbox {
   readonly #unreadable: string[] = [];
   /** Peers with removed records that a crash might bring back. */
   readonly #loose = new Set<string>();
+  /** Records whose file was being replaced when the disk failed: a crash may bring back the one before, so that nothing counts but a new one. */
+  readonly #doubtful = new WeakSet<OutboxEntry>();
   /** Peers' directories that are durable, or being made so. */
   readonly #directories = new Map<string, Promise<void>>();
   #sequence = 0;
@@ -197,8 +200,11 @@ export class Outbox {
     if (!this.has(entry)) throw new Error("the outbox record is gone");
     const progress = { ...entry.progress, ...change };
     try {
-      const bytes = this.#encode({ ...record, progress });
-      await this.#write(entry.peer, entry.delivery_id, bytes);
+      if (!(await this.#noteInPlace(entry, progress))) {
+        this.#doubtful.add(entry);
+        await this.#write(entry.peer, entry.delivery_id, this.#encode({ ...record, progress }));
+        this.#doubtful.delete(entry);
+      }
     } catch (error) {
       throw storageRefusal(error);
     }
@@ -229,7 +235,7 @@ export class Outbox {
   remove(entry: OutboxEntry): void {
     if (!this.has(entry)) return;
     try {
-      unlinkIfThere(this.#deps.files, this.#path(entry.peer, entry.delivery_id));
+      unlinkIfThere(this.#deps.files, this.#path(entry.peer, entry.delivery_id), true);
     } catch (error) {
       throw storageRefusal(error);
     }
@@ -277,6 +283,13 @@ export class Outbox {
     }
   }
 
+  /** A change of flags alone; false when the record has to be replaced. */
+  async #noteInPlace(entry: OutboxEntry, progress: OutboxProgress): Promise<boolean> {
+    if (this.#doubtful.has(entry)) return false;
+    const path = this.#path(entry.peer, entry.delivery_id);
+    return noteInPlace(this.#deps.files, path, entry.progress, progress);
+  }
+
   /** The peer's directory, durable, made once; whoever writes meanwhile waits for that too. */
   #directory(peer: string): Promise<void> {
     let made = this.#directories.get(peer);
@@ -289,7 +302,7 @@ export class Outbox {
   }
 
   #encode(record: OutboxRecord): Uint8Array {
-    const bytes = Buffer.from(JSON.stringify(record));
+    const bytes = Buffer.from(recordText(record));
     const limit = LIMITS.outbox.recordBytes;
     if (bytes.length <= limit) return bytes;
     const specifics = "The message is too large to be queued for another instance.";
@@ -384,7 +397,8 @@ export class Outbox {
 
 /** What would go out has to be what the source Group's ledger says: a record that was damaged in between is none. */
 function parse(bytes: Uint8Array): OutboxRecord {
-  const record = OutboxRecord.parse(JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)));
+  const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  const record = OutboxRecord.parse(JSON.parse(whole(text)));
   const { work, source_event } = record;
   const { connect_message_sha256, connect_cancel_sha256 } = source_event.data;
   const told = work.kind === "message" ? connect_message_sha256 : connect_cancel_sha256;

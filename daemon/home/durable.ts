@@ -41,10 +41,10 @@ export function syncFile(file: OpenFile): Promise<void> {
   });
 }
 
-/** Removes a file if it is there; says whether it was. */
-export function unlinkIfThere(files: Files, path: string): boolean {
+/** Removes a file if it is there, its blocks perhaps `later`; says whether it was. */
+export function unlinkIfThere(files: Files, path: string, later = false): boolean {
   try {
-    files.unlink(path);
+    files.unlink(path, later);
     return true;
   } catch (error) {
     if (errorCode(error) === "ENOENT") return false;

@@ -45,7 +45,8 @@ export type OpenMode = "read" | "write" | "create";
 export interface Files {
   open(path: string, mode: OpenMode): OpenFile;
   rename(from: string, to: string): void;
-  unlink(path: string): void;
+  /** The name is gone when it returns. With `later`, what the file took on the disk is given back in a while, which holds nobody up. */
+  unlink(path: string, later?: boolean): void;
   /** Names in a directory, in no order. */
   list(path: string): string[];
   /** Status of the entry itself (a link is not followed); null when it does not exist. */

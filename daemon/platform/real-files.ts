@@ -88,6 +88,30 @@ export class RealFile implements OpenFile {
   }
 }
 
+/** Files whose last descriptor is being closed by a thread. */
+let closing = 0;
+const CLOSING_MAX = 64;
+
+/**
+ * Keeps a file while its name goes, so that its blocks are freed by whoever closes it: on a disk with online discard that takes as long as a
+ * sync. Null when that can't be had. Windows keeps the name, too, while somebody has it open.
+ */
+function hold(path: string): number | null {
+  if (process.platform === "win32" || closing >= CLOSING_MAX) return null;
+  try {
+    return fs.openSync(path, FLAGS.read);
+  } catch {
+    return null;
+  }
+}
+
+function letGo(descriptor: number): void {
+  closing += 1;
+  fs.close(descriptor, () => {
+    closing -= 1;
+  });
+}
+
 function kindOf(status: fs.Stats): FileStatus["kind"] {
   if (status.isFile()) return "file";
   if (status.isDirectory()) return "directory";
@@ -111,8 +135,13 @@ export class RealFiles implements Files {
     fs.renameSync(from, to);
   }
 
-  unlink(path: string): void {
-    fs.unlinkSync(path);
+  unlink(path: string, later = false): void {
+    const held = later ? hold(path) : null;
+    try {
+      fs.unlinkSync(path);
+    } finally {
+      if (held !== null) letGo(held);
+    }
   }
 
   list(path: string): string[] {

@@ -77,6 +77,13 @@ function storyOf(pieces: readonly Piece[]): Story<Witness> {
         await note(three, true);
         await note(three, false);
       }
+      // What is as long as before may stand in place; anything else replaces the file.
+      if (two !== null) {
+        await note(two, true);
+        const last_error = { code: "connect_unreachable", message: "Nobody listens." };
+        await outbox.postpone(two, { next_attempt_at: "2026-01-01T00:00:05.000Z", last_error });
+        await note(two, false);
+      }
       for (const entry of [one, two]) {
         if (entry === null) continue;
         witness[entry.delivery_id]!.removed = true;
