@@ -232,10 +232,12 @@ export class Oracle {
     if (!isObject(connect_message)) return;
     const delivery = this.#source({ generation }, event, connect_message);
     delivery.acknowledged = true;
-    const before = this.#byClient.get(client);
+    // A reset forgets what was said before it: the same again is new then.
+    const said = `${client} in ${generation}`;
+    const before = this.#byClient.get(said);
     if (before !== undefined && before !== delivery.id)
-      this.violate("a retry is the same message", `${client} became ${before} and ${delivery.id}`);
-    this.#byClient.set(client, delivery.id);
+      this.violate("a retry is the same message", `${said} became ${before} and ${delivery.id}`);
+    this.#byClient.set(said, delivery.id);
   }
 
   #admitted({ daemon, group_id, generation }: Watched, event: LedgerEvent, message: Data): void {
