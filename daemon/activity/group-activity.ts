@@ -160,7 +160,7 @@ export class GroupActivity {
         if (record && (oldest === null || record.event.ts < oldest.record.event.ts))
           oldest = { record, store };
       };
-      consider([...records.values()].find(isVictim), null);
+      consider(first(records.values(), isVictim), null);
       for (const { store } of this.#stores.values()) {
         if (store !== own) consider(store.oldest(isVictim), store);
       }
@@ -234,7 +234,16 @@ export class GroupActivity {
   }
 }
 
+function first<T>(values: Iterable<T>, isWanted: (value: T) => boolean): T | null {
+  for (const value of values) if (isWanted(value)) return value;
+  return null;
+}
+
 function withoutOld(records: Content["records"], now: number): Content["records"] {
-  const kept = [...records].filter(([, { event }]) => now - Date.parse(event.ts) < RECORD_MS);
-  return kept.length === records.size ? records : new Map(kept);
+  // Texts of instants are in the order of the instants.
+  const oldest = new Date(now - RECORD_MS).toISOString();
+  for (const { event } of records.values()) {
+    if (event.ts <= oldest) return new Map([...records].filter(([, one]) => one.event.ts > oldest));
+  }
+  return records;
 }

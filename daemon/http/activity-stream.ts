@@ -43,7 +43,7 @@ export function serveActivityStream(
   };
   const unfollow = feed.follow(groupId, {
     events(events) {
-      if (stream?.write(textOf(events)) !== false) return;
+      if (stream?.write(Buffer.from(textOf(events))) !== false) return;
       stream.end();
       close();
     },

@@ -50,6 +50,8 @@ export interface BegunLaunch {
 
 export class LaunchIdentities {
   readonly #deps: LaunchIdentitiesDependencies;
+  /** What the files said when they were last read, by path: every hook asks twice. */
+  readonly #parsed = new Map<string, { bytes: Buffer; launch: StoredLaunch }>();
 
   constructor(deps: LaunchIdentitiesDependencies) {
     this.#deps = deps;
@@ -88,11 +90,16 @@ export class LaunchIdentities {
   /** As it stands in the Home; null when there is none. */
   committed(group: OpenGroup, actor_id: string): StoredLaunch | "corrupt" | null {
     try {
-      const bytes = readWhole(this.#deps.files, group.paths.launchFile(actor_id));
+      const path = group.paths.launchFile(actor_id);
+      const bytes = readWhole(this.#deps.files, path);
       if (bytes === null) return null;
+      const known = this.#parsed.get(path);
+      if (known?.bytes.equals(bytes) === true) return known.launch;
       const parsed = StoredLaunch.safeParse(JSON.parse(bytes.toString("utf8")));
       const isIts = parsed.data?.actor_id === actor_id && parsed.data.group_id === group.group_id;
-      return parsed.success && isIts ? parsed.data : "corrupt";
+      if (!parsed.success || !isIts) return "corrupt";
+      this.#parsed.set(path, { bytes, launch: parsed.data });
+      return parsed.data;
     } catch {
       return "corrupt";
     }
@@ -105,9 +112,11 @@ export class LaunchIdentities {
 
   /** The process is gone: its token is worth nothing, its identity is forgotten. Throws storage_full or storage_failed. */
   async end(group: OpenGroup, actor_id: string): Promise<void> {
+    const path = group.paths.launchFile(actor_id);
+    this.#parsed.delete(path);
     await this.#deps.launchTokens.remove(group, actor_id);
     try {
-      if (unlinkIfThere(this.#deps.files, group.paths.launchFile(actor_id))) {
+      if (unlinkIfThere(this.#deps.files, path)) {
         await syncDirectory(this.#deps.files, group.paths.launches);
       }
     } catch (error) {
