@@ -66,7 +66,12 @@ export class Launcher {
     const path =
       { ...this.#deps.environment, ...actor.env, ...group.environments.values(actor) }["PATH"] ?? "";
     const file = this.#deps.processes.locate(program, path, directory);
-    if (file === null) throw new Refusal("runtime_not_installed", { details: { program } });
+    if (file === null) {
+      throw new Refusal("runtime_not_installed", {
+        specifics: `The program ${JSON.stringify(program)} isn't on this machine.`,
+        details: { program },
+      });
+    }
     const isOwn = entry.programs.includes(basename(program));
     return {
       entry,

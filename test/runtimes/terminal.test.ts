@@ -182,6 +182,8 @@ describe("terminals", () => {
       group_id: setting.group_id,
       actor_id: "missing",
     });
-    assert.equal(!other.ok && other.error.code, "runtime_not_installed");
+    assert.ok(!other.ok);
+    assert.equal(other.error.code, "runtime_not_installed");
+    assert.match(other.error.message, /not-there" isn't on this machine/);
   });
 });
