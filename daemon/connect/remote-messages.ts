@@ -47,6 +47,12 @@ export class RemoteReplies implements RemoteMessages {
     return this.#deps.outbox.bySource(source_event_id) !== undefined;
   }
 
+  accepted(group_id: string, key: string): LedgerEvent | undefined {
+    const { outbox } = this.#deps;
+    const waiting = outbox.byClient(group_id, key);
+    return waiting === undefined ? undefined : outbox.read(waiting).source_event;
+  }
+
   async reply(
     room: GroupRoom,
     said: Said,

@@ -56,11 +56,6 @@ export class RemoteSending {
     const { message_mode: mode, to, instance_id, target_group_id } = input;
     const digest = contentDigest(said, { mode, to, dst_group_id: `${instance_id}/${target_group_id}` });
     const key = messageKey(author, input.client_id);
-    const waiting = this.#deps.outbox.byClient(input.group_id, key);
-    if (waiting !== undefined) {
-      if (waiting.client?.sha256 !== digest) throw new Refusal("idempotency_conflict");
-      return this.#answer(room, this.#deps.outbox.read(waiting).source_event);
-    }
     const first = async (): Promise<Found> => {
       const destination = this.#deps.catalog.destination(input.group_id, instance_id, target_group_id);
       const { grant } = destination;

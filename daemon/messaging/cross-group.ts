@@ -60,7 +60,11 @@ export class CrossGroup {
       messageKey(author, input.client_id),
       digest,
       () => this.deliver(room, input, address, author, caller, digest),
-      (event, ordinal) => this.complete(room, event, ordinal),
+      (event, ordinal) => {
+        // It waits for another instance.
+        if (ordinal === undefined) throw new Refusal("idempotency_conflict");
+        return this.complete(room, event, ordinal);
+      },
     );
   }
 

@@ -70,6 +70,8 @@ export interface RemoteReply {
 export interface RemoteMessages {
   /** Whether the outbox has active work for this message or cancellation. */
   isActive(source_event_id: string): boolean;
+  /** The event that was accepted under a sender's key, whether or not the ledger has it; undefined when no active work has that key. */
+  accepted(group_id: string, key: string): LedgerEvent | undefined;
   /**
    * Queues a reply and records it here; answers its source event. Throws what sending throws, invalid_recipient for an audience that the
    * original doesn't allow, permission_denied, or connect_receipt_required for a follow-up before the original's receipt (RPL-004).

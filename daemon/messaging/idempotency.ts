@@ -8,7 +8,8 @@ interface Answered {
 }
 
 /**
- * Runs `first` unless the key is recorded or under way. `found` turns the recorded event into an answer. Throws idempotency_conflict when
+ * Runs `first` unless the key is recorded or under way. `found` turns the recorded event into an answer; it has no
+ * ordinal while it waits in the outbox for a disk that failed. Throws idempotency_conflict when
  * the recorded or running content has another digest.
  */
 export function once<Answer extends Answered>(
@@ -16,7 +17,7 @@ export function once<Answer extends Answered>(
   key: string,
   digest: string,
   first: () => Promise<Answer>,
-  found: (event: LedgerEvent, ordinal: number) => Answer | Promise<Answer>,
+  found: (event: LedgerEvent, ordinal: number | undefined) => Answer | Promise<Answer>,
 ): Answer | Promise<Answer> {
   const running = room.underWay.get(key);
   if (running !== undefined) {
@@ -24,10 +25,11 @@ export function once<Answer extends Answered>(
     return (running.done as Promise<Answer>).then((answer) => ({ ...answer, duplicate: true }));
   }
   const ordinal = room.ledger.byKey(key);
+  const event =
+    ordinal === undefined ? room.remote?.accepted(room.group.group_id, key) : room.ledger.read(ordinal);
   let answer: Answer | Promise<Answer>;
-  if (ordinal === undefined) answer = first();
+  if (event === undefined) answer = first();
   else {
-    const event = room.ledger.read(ordinal);
     if (event.data.client_sha256 !== digest) throw new Refusal("idempotency_conflict");
     answer = found(event, ordinal);
     if (!(answer instanceof Promise)) return answer;

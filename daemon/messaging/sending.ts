@@ -180,7 +180,8 @@ export class Sending {
       digest,
       async () => first(),
       (event, ordinal) => {
-        if (event.data.dst_group_id === undefined || isRemote(event)) return recorded(event);
+        const isHere = event.data.dst_group_id === undefined;
+        if (ordinal === undefined || isHere || isRemote(event)) return recorded(event);
         return this.#cross.complete(room, event, ordinal).then(() => recorded(event));
       },
     );

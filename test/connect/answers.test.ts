@@ -126,6 +126,32 @@ describe("answers and withdrawals between instances", () => {
     );
   });
 
+  it("makes one message of a reply that is tried again before the ledger has it", async () => {
+    const { arrived } = await delivered();
+    const { ledger } = there.group;
+    const appendAll = ledger.appendAll.bind(ledger);
+    ledger.appendAll = () => Promise.reject(new Error("the disk said no"));
+    const first = await reply(there, arrived.id, { client_id: "k" });
+    const again = await reply(there, arrived.id, { client_id: "k" });
+    assert.deepEqual([again.event, again.duplicate], [first.event, true]);
+    for (const other of [{ text: "other" }, { to: ["ann"] }]) {
+      await assert.rejects(
+        reply(there, arrived.id, { client_id: "k", ...other }),
+        refusal("idempotency_conflict"),
+      );
+    }
+    // The key is taken for messages within the Group, too.
+    const local = { group_id: there.group_id, text: "answer", client_id: "k" };
+    await assert.rejects(there.home.call("send", local), refusal("idempotency_conflict"));
+    ledger.appendAll = appendAll;
+    await pair.ended(there);
+    assert.equal(there.records().length, 0);
+    assert.deepEqual(
+      there.messages().filter(({ data }) => data.client_id === "k"),
+      [first.event],
+    );
+  });
+
   it("lets an Actor's obligation stand when the person answers", async () => {
     verifies("RPL-008", "RPL-009", "RPL-013");
     const { sent, arrived } = await delivered({ to: ["bob"], message_mode: "request_reply" });
