@@ -50,8 +50,6 @@ export class Scheduler {
   readonly #waits = new WeakMap<OutboxEntry, Wait>();
   readonly #peers = new Map<string, Peer>();
   readonly #running = new Set<Promise<void>>();
-  /** Records that their peer has: nothing but their receipt here is under way. As many at most as jobs. */
-  readonly #delivered = new Set<OutboxEntry>();
   readonly #abort = new AbortController();
   readonly #stops: (() => void)[] = [];
   #turn = 0;
@@ -123,14 +121,13 @@ export class Scheduler {
     const best = new Map<string, OutboxEntry>();
     for (const entry of this.#deps.outbox.entries()) {
       const peer = this.#peerOf(entry.peer);
-      if (peer.running !== null || this.#delivered.has(entry)) continue;
-      if (!this.#isDue(entry, peer, now, wall)) continue;
+      if (peer.running !== null || !this.#isDue(entry, peer, now, wall)) continue;
       const rival = best.get(entry.peer);
       if (rival === undefined || this.#comesBefore(entry, rival)) best.set(entry.peer, entry);
     }
     const turns = [...best.values()].sort((a, b) => this.#peerOf(a.peer).turn - this.#peerOf(b.peer).turn);
     for (const entry of turns) {
-      if (this.#running.size - this.#delivered.size >= limits.jobs) return;
+      if (this.#running.size >= limits.jobs) return;
       this.#run(entry);
     }
   }
@@ -156,7 +153,7 @@ export class Scheduler {
     peer.turn = this.#turn;
     this.#waitOf(entry).isUrgent = false;
     const running = this.#job(entry).finally(() => {
-      if (!this.#delivered.delete(entry)) peer.running = null;
+      peer.running = null;
       this.#running.delete(running);
       this.wake();
     });
@@ -165,7 +162,7 @@ export class Scheduler {
 
   async #job(entry: OutboxEntry): Promise<void> {
     try {
-      const step = await this.#deps.worker.step(entry, this.#abort.signal, () => this.#next(entry));
+      const step = await this.#deps.worker.step(entry, this.#abort.signal);
       await this.#settle(entry, step);
     } catch (error) {
       this.#deps.log.error("outbox_job", { delivery_id: entry.delivery_id, ...errorFields(error) });
@@ -173,19 +170,12 @@ export class Scheduler {
     }
   }
 
-  /** The peer has this one: its next one goes out while the receipt is recorded. */
-  #next(entry: OutboxEntry): void {
-    if (this.#delivered.size >= limits.jobs) return;
-    const peer = this.#peerOf(entry.peer);
-    answered(peer);
-    peer.running = null;
-    this.#delivered.add(entry);
-    this.wake();
-  }
-
   async #settle(entry: OutboxEntry, step: Step): Promise<void> {
     const peer = this.#peerOf(entry.peer);
-    if (step.answered && !this.#delivered.has(entry)) answered(peer);
+    if (step.answered) {
+      peer.failures = 0;
+      peer.until = 0;
+    }
     if (step.kind === "ended") return;
     const { clock, outbox } = this.#deps;
     const now = clock.monotonic();
@@ -287,11 +277,6 @@ export class Scheduler {
     }
     return peer;
   }
-}
-
-function answered(peer: Peer): void {
-  peer.failures = 0;
-  peer.until = 0;
 }
 
 /** Seconds after so many failures in a row (LIM-044). */

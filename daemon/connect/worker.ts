@@ -48,7 +48,6 @@ interface Task {
   room: GroupRoom;
   signal: AbortSignal;
   answered: boolean;
-  delivered: () => void;
 }
 
 interface Dependencies {
@@ -72,14 +71,14 @@ export class OutboxWorker {
     this.#startedAt = deps.clock.monotonic();
   }
 
-  /** Never rejects. `delivered` is called when the peer's part is over by its receipt: what is left is to record that here. */
-  async step(entry: OutboxEntry, signal: AbortSignal, delivered: () => void): Promise<Step> {
+  /** Never rejects. */
+  async step(entry: OutboxEntry, signal: AbortSignal): Promise<Step> {
     const { outbox, rooms, log } = this.#deps;
     const room = rooms.find(entry.source.group_id);
     if (room === undefined) return { ...job("group_unavailable", "The Group isn't open."), answered: false };
     let task: Task | undefined;
     try {
-      task = { entry, record: outbox.read(entry), room, signal, answered: false, delivered };
+      task = { entry, record: outbox.read(entry), room, signal, answered: false };
       const progress = await this.#step(task);
       return { ...progress, answered: task.answered };
     } catch (error) {
@@ -238,7 +237,6 @@ export class OutboxWorker {
     if (receipt === null || receipt.message_sha256 !== digest) return null;
     if (uuidKey(receipt.delivery_id) !== uuidKey(task.entry.delivery_id)) return null;
     const remote_event_id = uuidKey(receipt.event_id);
-    task.delivered();
     return this.#end(task, { status: "sent", remote_event_id, error: null });
   }
 

@@ -34,7 +34,7 @@ class Setting {
   outbox!: Outbox;
   scheduler!: Scheduler;
   knows = true;
-  work: (peer: string, delivery_id: string, delivered: () => void) => Promise<Step> | Step = () => done();
+  work: (peer: string, delivery_id: string) => Promise<Step> | Step = () => done();
   running = 0;
   most = 0;
   #source = "";
@@ -58,15 +58,11 @@ class Setting {
     const request = () => Promise.reject(new Error("nothing is sent in this setting"));
     authorities.add(this.authority, { request, onReachable });
     const worker = {
-      step: async (
-        { peer, delivery_id }: { peer: string; delivery_id: string },
-        _signal: AbortSignal,
-        delivered: () => void,
-      ): Promise<Step> => {
+      step: async ({ peer, delivery_id }: { peer: string; delivery_id: string }): Promise<Step> => {
         this.begun.push({ peer, delivery_id, at: clock.now() });
         this.running += 1;
         this.most = Math.max(this.most, this.running);
-        const step = await this.work(peer, delivery_id, delivered);
+        const step = await this.work(peer, delivery_id);
         this.running -= 1;
         if (step.kind === "ended") this.outbox.remove(this.outbox.byDelivery(delivery_id)!);
         return step;
@@ -147,41 +143,6 @@ describe("the scheduler", () => {
     assert.equal(setting.most, 4);
     assert.equal(setting.begun.length, 4);
     assert.equal(new Set(setting.begun.map(({ peer }) => peer)).size, 4);
-  });
-
-  it("sends a peer's next one while a receipt is being recorded, of four at most, and never one twice", async () => {
-    const recorded: ((step: Step) => void)[] = [];
-    setting.work = (_peer, _id, delivered) =>
-      new Promise((resolve) => {
-        recorded.push(resolve);
-        delivered();
-      });
-    const peer = await newInstance();
-    for (let record = 0; record < 7; record += 1) await setting.accept(peer);
-    await setting.pass(2 * SECOND);
-    assert.equal(setting.begun.length, 5);
-    recorded.shift()!(done());
-    await setting.pass(2 * SECOND);
-    assert.equal(setting.begun.length, 5, "one counted as the peer's while the others were recorded");
-    // The fifth is the peer's work until it is recorded.
-    recorded.pop()!(done());
-    await setting.pass(2 * SECOND);
-    assert.equal(setting.begun.length, 7);
-    // A disk that fails then leaves the record, which waits for itself alone.
-    const error = { code: "io_error", message: "disk" };
-    recorded.shift()!({ kind: "job", answered: true, error });
-    const other = await setting.accept(peer);
-    for (const end of recorded.splice(0)) end(done());
-    await setting.pass(4 * SECOND);
-    assert.equal(setting.begun.at(-1)?.delivery_id, other);
-    setting.work = () => done();
-    await setting.pass(10 * SECOND);
-    for (const end of recorded.splice(0)) end(done());
-    await setting.pass(10 * SECOND);
-    assert.equal(setting.outbox.size, 0);
-    const ids = setting.begun.map(({ delivery_id }) => delivery_id);
-    assert.equal(ids.length, 9);
-    assert.equal(new Set(ids).size, 8);
   });
 
   it("goes on as soon as a record is done, in order of acceptance, without waiting for the scan", async () => {
