@@ -243,9 +243,14 @@ export class EventIndex {
     for (; ordinal < this.count; ordinal += 1) this.#recent[ids[ordinal * 4]! & (RECENT - 1)] = ordinal + 1;
   }
 
-  /** Enters what the tables miss, so that the first lookup needn't. */
+  /** Relates and enters what isn't yet, so that the first lookup needn't. */
   settle(): void {
     this.#relateLater();
+    this.enter();
+  }
+
+  /** The tables' part of it, which may be done at any time. */
+  enter(): void {
     if (this.#idsEntered < this.count) this.#enterIds();
     if (this.#keysEntered < this.count) this.#enterKeys();
   }

@@ -98,7 +98,8 @@ async function readSealed(
     let covered = loadIndex(history, segment);
     if (covered > 0) loadTables(history);
     if (covered < segment.bytes) unindexed.push(segment);
-    const columns = covered === 0 && helper !== null ? await helper.columnsOf(place) : null;
+    const enter = (): void => history.index.enter();
+    const columns = covered === 0 && helper !== null ? await helper.columnsOf(place, enter) : null;
     if (columns !== null) {
       atOnce(history.take(columns));
       segment.count = columns.count;

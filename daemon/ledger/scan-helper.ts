@@ -47,9 +47,10 @@ export class ScanHelper {
     this.#thread = null;
   }
 
-  /** What stands in the segment, from the other thread; null when the caller has to read it. */
-  async columnsOf(place: number): Promise<EventColumns | null> {
+  /** What stands in the segment, from the other thread; null when the caller has to read it. Does `meanwhile` before it waits. */
+  async columnsOf(place: number, meanwhile: () => void): Promise<EventColumns | null> {
     if (!this.#isLost[place] || takeSegment(this.#taken, place)) return null;
+    if (!this.#scanned.has(place)) meanwhile();
     while (!this.#scanned.has(place) && this.#thread !== null) {
       await new Promise<void>((resolve) => {
         this.#waiting = resolve;
