@@ -43,14 +43,18 @@ function verdict({ ratio, goal, better, holds }: Figure): string {
   return (better === "higher" ? ratio >= goal : ratio <= goal) ? "goal reached" : "holds";
 }
 
-function table(machine: Machine, figures: readonly Figure[]): string {
+/** A short run takes too little to judge by: with a fiftieth of the events, say, under the same name. */
+const SHORT =
+  "A short run: it shows that every figure can be taken. What they are worth, only a whole run says.";
+
+function table(machine: Machine, figures: readonly Figure[], isShort: boolean): string {
   const rows = figures.map((figure) => [
     figure.name,
     `${number(figure.value)} ${figure.unit}`,
     `${number(figure.against_value)} ${figure.against}`,
     `${number(figure.ratio)} x`,
     `${figure.better === "higher" ? "≥" : "≤"} ${figure.goal} (${figure.floor})`,
-    verdict(figure),
+    isShort ? "" : verdict(figure),
   ]);
   const all = [["Figure", "Value", "Against", "Ratio", "Goal (floor)", ""], ...rows];
   const widths = all[0]!.map((_, column) => Math.max(...all.map((row) => row[column]!.length)));
@@ -61,7 +65,8 @@ function table(machine: Machine, figures: readonly Figure[]): string {
       .trimEnd(),
   );
   const facts = `${machine.platform}, ${machine.cores} cores (${machine.processor}), ${machine.memory_gib} GiB, ${machine.file_system}`;
-  return `${facts}, sync ${machine.sync_us} us, Node ${machine.node}, Redis ${machine.redis}\n\n${lines.join("\n")}`;
+  const note = isShort ? `\n\n${SHORT}` : "";
+  return `${facts}, sync ${machine.sync_us} us, Node ${machine.node}, Redis ${machine.redis}\n\n${lines.join("\n")}${note}`;
 }
 
 const { values: flags } = parseArgs({
@@ -94,6 +99,8 @@ for (const measurement of chosen) {
     );
   }
 }
-console.log(flags.json ? JSON.stringify({ machine, figures }, null, 2) : table(machine, figures));
+console.log(
+  flags.json ? JSON.stringify({ machine, figures }, null, 2) : table(machine, figures, flags.short),
+);
 const below = !flags.short && figures.some(({ holds }) => !holds);
 process.exit(failed || below ? 1 : 0);
