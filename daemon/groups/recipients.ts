@@ -36,11 +36,11 @@ export interface RecipientRequest {
   sender: Sender;
 }
 
-const ALIASES: Record<string, (actor: Addressable, place: number) => boolean> = {
-  "@all": () => true,
-  "@peers": (_actor, place) => place > 0,
-  "@foreman": (_actor, place) => place === 0,
-};
+const ALIASES: ReadonlyMap<string, (place: number) => boolean> = new Map([
+  ["@all", () => true],
+  ["@peers", (place: number) => place > 0],
+  ["@foreman", (place: number) => place === 0],
+]);
 
 /** What two titles have in common that count as the same. */
 function fold(title: string): string {
@@ -73,13 +73,13 @@ function collect(
   const found = new Set<Addressable>();
   let disabled = 0;
   for (const recipient of recipients) {
-    const alias = Object.hasOwn(ALIASES, recipient) ? ALIASES[recipient] : undefined;
+    const alias = ALIASES.get(recipient);
     if (alias === undefined) {
       found.add(named(actors, recipient));
       continue;
     }
     for (const [place, actor] of actors.entries()) {
-      if (!alias(actor, place) || (sender.kind === "actor" && actor.id === sender.actor_id)) continue;
+      if (!alias(place) || (sender.kind === "actor" && actor.id === sender.actor_id)) continue;
       if (mode === "mail" || actor.enabled) found.add(actor);
       else disabled += 1;
     }
@@ -114,8 +114,7 @@ export function resolveRecipients(record: RecipientGroup, request: RecipientRequ
       details: { limit: LIMITS.message.recipients },
     });
   }
-  return {
-    to: audience.map((actor) => actor.id),
-    to_generations: Object.fromEntries(audience.map((actor) => [actor.id, actor.generation])),
-  };
+  const to_generations: Record<string, string> = {};
+  for (const { id, generation } of audience) to_generations[id] = generation;
+  return { to: audience.map(({ id }) => id), to_generations };
 }

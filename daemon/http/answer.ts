@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Refusal } from "../../shared/errors.ts";
 import { HEADERS } from "../../shared/names.ts";
-import { jsonOf } from "../../shared/operations/known-json.ts";
+import { hasAsciiJson, jsonOf } from "../../shared/operations/known-json.ts";
 import { failure, type Outcome } from "../operations/dispatcher.ts";
 
 const RETRY_SECONDS = 60;
@@ -11,6 +11,11 @@ export function envelope(outcome: Outcome): string {
   return outcome.ok
     ? `{"ok":true,"result":${jsonOf(outcome.result)}}`
     : `{"ok":false,"error":${JSON.stringify(outcome.error)}}`;
+}
+
+/** Of the envelope in UTF-8. */
+export function envelopeBytes(outcome: Outcome, text: string): number {
+  return outcome.ok && hasAsciiJson(outcome.result) ? text.length : Buffer.byteLength(text);
 }
 
 /** Answers once; does nothing when the answer has begun or the client is gone. */

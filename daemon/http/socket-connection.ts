@@ -8,7 +8,8 @@ import type { Caller } from "../../shared/operations/caller.ts";
 import { type Call, type Dispatcher, failure, type Outcome } from "../operations/dispatcher.ts";
 import type { Log } from "../platform/log.ts";
 import { errorFields } from "../platform/log.ts";
-import { envelope } from "./answer.ts";
+import { QuickReader } from "../platform/quick-read.ts";
+import { envelope, envelopeBytes } from "./answer.ts";
 import { parseJson } from "./body.ts";
 import type { Waiting } from "./idle-sweep.ts";
 import type { LocalCallers } from "./local-caller.ts";
@@ -44,6 +45,7 @@ function writeAnswers(): void {
 export class SocketConnection {
   readonly #socket: Socket;
   readonly #deps: ConnectionDependencies;
+  readonly #reader: QuickReader;
   /** Bytes that aren't a whole request yet. */
   #rest: Buffer[] = [];
   #restBytes = 0;
@@ -64,7 +66,8 @@ export class SocketConnection {
   constructor(socket: Socket, deps: ConnectionDependencies) {
     this.#socket = socket;
     this.#deps = deps;
-    socket.on("data", this.#onData).on("end", this.#onGone).on("close", this.#onGone).on("error", ignore);
+    this.#reader = new QuickReader(socket, this.#onData);
+    socket.on("end", this.#onGone).on("close", this.#onGone).on("error", ignore);
     socket.on("drain", this.#onDrain);
   }
 
@@ -81,12 +84,13 @@ export class SocketConnection {
     if (this.#answers.length === 0) this.#socket.end();
   }
 
+  /** `chunk` is another's when this returns. */
   readonly #onData = (chunk: Buffer): void => {
     if (this.#rest.length === 0) {
       this.#read(chunk);
       return;
     }
-    this.#rest.push(chunk);
+    this.#rest.push(Buffer.from(chunk));
     this.#restBytes += chunk.length;
     if (this.#restBytes >= this.#needed) this.#readRest();
   };
@@ -99,7 +103,6 @@ export class SocketConnection {
 
   #read(bytes: Buffer): void {
     let position = 0;
-    this.#socket.cork();
     while (position < bytes.length && this.#answers.length < OVERLAPPING) {
       const head = this.#head(bytes, position);
       if (head === "foreign") {
@@ -118,7 +121,6 @@ export class SocketConnection {
       this.#serve(head, bytes.subarray(head.bodyStart, end));
       position = end;
     }
-    this.#socket.uncork();
     if (this.#foreign || (position < bytes.length && this.#rest.length === 0)) {
       this.#keep(bytes, position, 0);
       this.#socket.pause();
@@ -143,7 +145,7 @@ export class SocketConnection {
   }
 
   #keep(bytes: Buffer, position: number, needed: number): void {
-    this.#rest = [position === 0 ? bytes : bytes.subarray(position)];
+    this.#rest = [Buffer.from(bytes.subarray(position))];
     this.#restBytes = bytes.length - position;
     this.#needed = needed;
   }
@@ -182,7 +184,7 @@ export class SocketConnection {
   #settle(index: number, outcome: Outcome): void {
     const status = outcome.ok ? 200 : outcome.refusal.status;
     const body = envelope(outcome);
-    const bytes = Buffer.byteLength(body);
+    const bytes = envelopeBytes(outcome, body);
     if (bytes !== body.length) this.#encoding = "utf8";
     const reason = REASONS[status] ?? "Refused";
     this.#answers[index - this.#firstAnswer] =
@@ -232,8 +234,8 @@ export class SocketConnection {
   #handOver(): void {
     const socket = this.#socket;
     // `ignore` stays: node:http takes its own listener away at an upgrade, and a client that goes just then must not end the daemon.
-    socket.off("data", this.#onData).off("end", this.#onGone).off("close", this.#onGone);
-    socket.off("drain", this.#onDrain);
+    this.#reader.release();
+    socket.off("end", this.#onGone).off("close", this.#onGone).off("drain", this.#onDrain);
     const bytes = Buffer.concat(this.#rest);
     this.#rest = [];
     if (socket.destroyed) return;

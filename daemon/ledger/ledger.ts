@@ -35,8 +35,8 @@ import { type Verification, verify } from "./verify.ts";
 import { type Pending, type Submission, Writer } from "./writer.ts";
 
 const ID_BYTES = 16;
-/** Drawing bytes costs more than using them. */
-const IDS_AT_ONCE = 64;
+/** A draw costs as much as hundreds of ids. */
+const IDS_AT_ONCE = 512;
 
 /** Called once: with the event's place when it is durable, or with the refusal. */
 export type AppendDone = (refusal: Refusal | null, placed?: Placed) => void;

@@ -30,7 +30,7 @@ export class ParsedHead implements EventHead {
   }
 
   string(name: string): string | undefined {
-    const value = Object.hasOwn(this.#event.data, name) ? this.#event.data[name] : undefined;
+    const value = this.#event.data[name];
     return typeof value === "string" ? value : undefined;
   }
 }

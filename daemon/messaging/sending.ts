@@ -233,10 +233,11 @@ function submitMessage(
 }
 
 /** The answer to a message that was recorded just now. */
-function sentNow({ event, json }: Placed, message_mode: MessageMode): Sent {
+function sentNow({ event, json, bytes }: Placed, message_mode: MessageMode): Sent {
   const sent = { event, message_mode, duplicate: false };
   if (json === undefined) return sent;
-  return withJson(sent, `{"event":${json},"message_mode":"${message_mode}","duplicate":false}`);
+  const text = `{"event":${json},"message_mode":"${message_mode}","duplicate":false}`;
+  return withJson(sent, text, bytes === json.length + 1);
 }
 
 /** The answer to a retry. */

@@ -4,11 +4,26 @@
  */
 const TEXT = Symbol("json");
 
-export function withJson<Result extends object>(result: Result, json: string): Result {
-  return Object.defineProperty(result, TEXT, { value: json });
+interface Known {
+  json: string;
+  isAscii: boolean;
+}
+
+/** `isAscii`: each character of `json` is known to be one byte. */
+export function withJson<Result extends object>(result: Result, json: string, isAscii = false): Result {
+  const value: Known = { json, isAscii };
+  return Object.defineProperty(result, TEXT, { value });
+}
+
+function known(result: unknown): Known | undefined {
+  return (result as { [TEXT]?: Known } | null | undefined)?.[TEXT];
 }
 
 export function jsonOf(result: unknown): string {
-  const known = (result as { [TEXT]?: string } | null | undefined)?.[TEXT];
-  return known ?? JSON.stringify(result);
+  return known(result)?.json ?? JSON.stringify(result);
+}
+
+/** Whether the JSON is known to be ASCII; false says nothing. */
+export function hasAsciiJson(result: unknown): boolean {
+  return known(result)?.isAscii === true;
 }
