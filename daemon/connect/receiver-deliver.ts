@@ -33,13 +33,23 @@ export interface Delivery {
   blobs: readonly ConnectBlob[];
 }
 
-/** Throws PeerRefusal, or Refusal when the disk fails; then nothing was recorded. */
+/** What decides about an admission, as it is at that moment. */
+export interface Admission {
+  grant: Grant;
+  /** Milliseconds since 1970. */
+  now: number;
+}
+
+/**
+ * Throws PeerRefusal, or Refusal when the disk fails; then nothing was recorded. `admission` throws when the grant is no longer in force.
+ * It is asked again when the files are there, which takes as long as the disk does: the event is of the moment that was checked.
+ */
 export async function deliver(
   room: GroupRoom,
   { message, sha256, blobs }: Delivery,
-  grant: Grant,
-  now: number,
+  admission: () => Admission,
 ): Promise<ReceiptResult> {
+  const { grant, now } = admission();
   const earlier = earlierReceipt(room, message, sha256);
   if (earlier !== null) return earlier;
   checkTimes(room, message, grant, now);
@@ -85,7 +95,11 @@ export async function deliver(
   const [placed] = await room.blobs.send(
     files.map(({ sha256 }) => sha256),
     count,
-    () => ledger.appendAll([event]),
+    () => {
+      const last = admission();
+      checkTimes(room, message, last.grant, last.now);
+      return ledger.appendAll([{ ...event, ts: new Date(last.now).toISOString() }]);
+    },
   );
   return { receipt: receiptOf(placed!.event, { delivery_id: message.delivery_id, sha256 }) };
 }

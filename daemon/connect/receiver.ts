@@ -24,7 +24,7 @@ import { PeerRefusal, peerRefusalOf } from "./peer-refusal.ts";
 import { ReceiverBounds } from "./receiver-bounds.ts";
 import { cancel } from "./receiver-cancel.ts";
 import { catalogPage } from "./receiver-catalog.ts";
-import { deliver, resetAt } from "./receiver-deliver.ts";
+import { type Admission, deliver, resetAt } from "./receiver-deliver.ts";
 import { ReceiverGroups } from "./receiver-groups.ts";
 import { checkDigest, ReceiverProof } from "./receiver-proof.ts";
 import { receiptOf, receivedMessage } from "./receiver-receipt.ts";
@@ -132,15 +132,15 @@ export class Receiver implements PeerReceiver {
       case "deliver": {
         const { message, blobs } = operation;
         const sha256 = sha256Hex(JSON.stringify(message));
-        return this.#write(proof, operation, message.target.group_id, (room, current, now) =>
-          deliver(room, { message, sha256, blobs }, current, now),
+        return this.#write(proof, operation, message.target.group_id, (room, admission) =>
+          deliver(room, { message, sha256, blobs }, admission),
         );
       }
       case "cancel": {
         const { cancellation } = operation;
         const sha256 = sha256Hex(JSON.stringify(cancellation));
-        return this.#write(proof, operation, cancellation.target.group_id, (room, _grant, now) =>
-          cancel(room, { cancellation, sha256 }, now),
+        return this.#write(proof, operation, cancellation.target.group_id, (room, admission) =>
+          cancel(room, { cancellation, sha256 }, admission().now),
         );
       }
     }
@@ -179,15 +179,15 @@ export class Receiver implements PeerReceiver {
     return { receipt: receiptOf(event, { delivery_id, sha256: message_sha256 }) };
   }
 
-  /** Under the exclusive lock, with the grant that is in force then. */
+  /** Under the exclusive lock; `step` asks what is in force then. */
   #write<Result>(
     proof: ConnectPeerAuthorization,
     operation: ConnectPeerOperation,
     group_id: string,
-    step: (room: GroupRoom, grant: Grant, now: number) => Promise<Result>,
+    step: (room: GroupRoom, admission: () => Admission) => Promise<Result>,
   ): Promise<Result> {
     return this.#groups.write(group_id, (room) =>
-      step(room, this.#stillGranted(proof, operation), this.#deps.clock.now()),
+      step(room, () => ({ grant: this.#stillGranted(proof, operation), now: this.#deps.clock.now() })),
     );
   }
 

@@ -3,9 +3,20 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { messageDigest } from "../../daemon/connect/digests.ts";
+import { RealFiles } from "../../daemon/platform/real-files.ts";
 import { TestHome } from "../messaging/setting.ts";
 import { verifies } from "../requirements.ts";
 import { attachment, deliverOperation, MINUTE, refused, Target } from "./receiver-setting.ts";
+
+/** Something happens whenever a file of a message is written. */
+class SlowDisk extends RealFiles {
+  duringFiles = (): void => {};
+
+  override rename(from: string, to: string): void {
+    super.rename(from, to);
+    if (from.includes("uploads")) this.duringFiles();
+  }
+}
 
 describe("Receiver: deliver", () => {
   let target: Target;
@@ -238,6 +249,27 @@ describe("Receiver: deliver", () => {
       assert.equal(readFileSync(join(target.group.paths.blobs, stored[0]!.sha256), "utf8"), "one");
       assert.deepEqual(data.connect_message, message);
       assert.deepEqual(readdirSync(join(target.group.paths.blobs, "uploads")), []);
+    });
+
+    it("take as long as the disk does, and the message still comes neither after its window nor after its grant", async () => {
+      verifies("LIM-033", "DRC-060");
+      const disk = new SlowDisk();
+      const slow = await Target.open("account", await TestHome.open({ files: disk }));
+      try {
+        const send = () =>
+          slow.ask(deliverOperation(slow.message({ attachments: [attachment("one")] }), ["one"]));
+        disk.duringFiles = () => slow.home.clock.advance(15 * MINUTE);
+        assert.equal(refused(await send()), "connect_message_expired");
+        disk.duringFiles = () => void (slow.authority.state = "gone");
+        assert.equal(refused(await send()), "connect_peer_denied");
+        slow.authority.state = "granted";
+        assert.deepEqual(slow.messages(), []);
+        disk.duringFiles = () => slow.home.clock.advance(MINUTE);
+        assert.equal((await send()).ok, true);
+        assert.equal(slow.messages()[0]?.ts, new Date(slow.home.clock.now()).toISOString());
+      } finally {
+        await slow.home.remove();
+      }
     });
 
     it("are all checked before any is written", async () => {
