@@ -1,17 +1,17 @@
 /** The program of the thread that helps to open a large Group (daemon/ledger/scan-thread.ts). */
 import { parentPort } from "node:worker_threads";
-import { type ScanJob, scanSegments } from "./ledger/scan-thread.ts";
+import { type ScanJob, scanParts } from "./ledger/scan-thread.ts";
 import { keyOf } from "./messaging/message-keys.ts";
 import { RealFiles } from "./platform/real-files.ts";
 
 const port = parentPort!;
 port.once("message", (job: ScanJob) => {
-  scanSegments(new RealFiles(), keyOf, job, (segment) => {
-    const { columns } = segment;
+  scanParts(new RealFiles(), keyOf, job, (part) => {
+    const { columns } = part;
     const { ids, positions, codes, keys, referrers, references } = columns ?? {};
     const arrays = [ids, positions, codes, keys, referrers, references];
     const buffers = arrays.flatMap((array) => (array === undefined ? [] : [array.buffer as ArrayBuffer]));
-    port.postMessage(segment, buffers);
+    port.postMessage(part, buffers);
   });
   port.close();
 });

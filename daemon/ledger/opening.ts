@@ -68,7 +68,7 @@ async function fillHistory(
   const rebuild = new Rebuild(history, followers);
   history.index.reserve(expectedEvents(history));
   // A projection that starts over needs every line in its order anyway.
-  const helper = rebuild.isNeeded(1) ? null : ScanHelper.start(threads, history, limits.threadBytes);
+  const helper = rebuild.isNeeded(1) ? null : ScanHelper.start(threads, history, limits);
   const unindexed = await readSealed(history, rebuild, helper, clock).finally(() => helper?.stop());
   const active = inventory.hasActive ? await openActive(history, rebuild, limits, clock) : null;
   history.index.settle();
@@ -95,18 +95,21 @@ async function readSealed(
       });
     if (size > segment.bytes) await trimSegment(storage, segment, size, clock);
     segment.first = history.count;
-    let covered = loadIndex(history, segment);
-    if (covered > 0) loadTables(history);
-    if (covered < segment.bytes) unindexed.push(segment);
-    const enter = (): void => history.index.enter();
-    const columns = covered === 0 && helper !== null ? await helper.columnsOf(place, enter) : null;
-    if (columns !== null) {
-      atOnce(history.take(columns));
-      segment.count = columns.count;
-      covered = segment.bytes;
+    const covered = loadIndex(history, segment);
+    const file = (): OpenFile => history.fileOf(segment);
+    if (covered > 0) {
+      loadTables(history);
+      if (rebuild.isNeeded(history.count))
+        atOnce(rebuild.past(segment, file(), { from: 0, to: covered }, segment.first));
     }
-    if (covered < segment.bytes || rebuild.isNeeded(history.count))
-      atOnce(rebuild.sealed(segment, history.fileOf(segment), covered));
+    if (covered === segment.bytes) continue;
+    unindexed.push(segment);
+    const shared = covered === 0 ? helper?.partsOf(place) : undefined;
+    for (const part of shared ?? [{ from: covered, to: segment.bytes }]) {
+      const columns = (await helper?.columnsOf(part, () => history.index.enter())) ?? null;
+      if (columns === null) atOnce(rebuild.part(segment, file(), part));
+      else atOnce(rebuild.readPart(segment, file, part, columns));
+    }
   }
   return unindexed;
 }
@@ -225,7 +228,7 @@ function replayAll(history: History): void {
   for (const { projection } of followers) projection.reset();
   const rebuild = new Rebuild(history, followers);
   for (const segment of history.segments)
-    atOnce(rebuild.sealed(segment, history.fileOf(segment), segment.bytes));
+    atOnce(rebuild.past(segment, history.fileOf(segment), { from: 0, to: segment.bytes }, segment.first));
 }
 
 /** Keeps a copy of what stands behind the end and was never acknowledged, then cuts it off. */

@@ -5,6 +5,7 @@ import type { History } from "./history.ts";
 import { decodeLine, SPACE } from "./line.ts";
 import { atOnce, type Steps, scanLines } from "./line-scan.ts";
 import { ParsedHead } from "./parsed-head.ts";
+import type { Part } from "./segment-parts.ts";
 import { SegmentScan } from "./segment-scan.ts";
 import type { Segment } from "./segments.ts";
 import { corrupt } from "./storage.ts";
@@ -43,26 +44,46 @@ export class Rebuild {
     return this.#followers.some((follower) => follower.from < end);
   }
 
-  /** A sealed segment, in steps: from `from` on into the index too, before that for projections alone. Every line must be an event. */
-  *sealed(segment: Segment, file: OpenFile, from: number): Steps<void> {
-    const start = this.#start(segment, from);
-    const columns = this.#emptyColumns(segment.bytes - start);
-    let ordinal = start === 0 ? segment.first : segment.first + segment.count;
-    const end = yield* scanLines(file, start, segment.bytes, (bytes, at, to, position) => {
-      const head = this.#scan.read(bytes, at, to);
+  /** The next part of a sealed segment into index and projections, in steps. Every line must be an event. */
+  *part(segment: Segment, file: OpenFile, part: Part): Steps<void> {
+    const columns = this.#emptyColumns(part.to - part.from);
+    const first = segment.first + segment.count;
+    const end = yield* this.#lines(file, part, first, (head, position) =>
+      this.#scan.enter(head, position, columns),
+    );
+    yield* this.#history.take(columns);
+    segment.count += columns.count;
+    checkEnd(segment, part, end);
+  }
+
+  /** The same of a part that another thread has read. */
+  *readPart(segment: Segment, file: () => OpenFile, part: Part, columns: EventColumns): Steps<void> {
+    const first = segment.first + segment.count;
+    yield* this.#history.take(columns);
+    segment.count += columns.count;
+    if (this.isNeeded(first + columns.count)) yield* this.past(segment, file(), part, first);
+  }
+
+  /** A part that the index has, past projections alone. Its first event is the `first`. */
+  *past(segment: Segment, file: OpenFile, part: Part, first: number): Steps<void> {
+    checkEnd(segment, part, yield* this.#lines(file, part, first));
+  }
+
+  *#lines(
+    file: OpenFile,
+    { from, to }: Part,
+    first: number,
+    enter?: (head: EventHead, position: number) => void,
+  ): Steps<number> {
+    let ordinal = first;
+    return yield* scanLines(file, from, to, (bytes, start, end, position) => {
+      const head = this.#scan.read(bytes, start, end);
       if (head === null) return false;
-      if (position >= from) this.#scan.enter(head, position, columns);
+      enter?.(head, position);
       this.#feed(head, ordinal);
       ordinal += 1;
       return true;
     });
-    yield* this.#history.take(columns);
-    segment.count += columns.count;
-    if (end !== segment.bytes)
-      throw corrupt("A sealed ledger segment has a line that isn't an event.", {
-        number: segment.number,
-        position: end,
-      });
   }
 
   /**
@@ -129,4 +150,9 @@ export class Rebuild {
     }
     return wanted;
   }
+}
+
+function checkEnd({ number }: Segment, { to }: Part, end: number): void {
+  if (end === to) return;
+  throw corrupt("A sealed ledger segment has a line that isn't an event.", { number, position: end });
 }

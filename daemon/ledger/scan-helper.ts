@@ -2,54 +2,68 @@
 import type { Thread, Threads } from "../platform/threads.ts";
 import type { EventColumns } from "./event-columns.ts";
 import type { History } from "./history.ts";
-import { SCAN_FORMAT, type ScanJob, type ScannedSegment, takeSegment } from "./scan-thread.ts";
+import { SCAN_FORMAT, type ScanJob, type ScannedPart, takePart } from "./scan-thread.ts";
+import { type Part, partsOf } from "./segment-parts.ts";
 import { indexName } from "./segments.ts";
 import { pathOf } from "./storage.ts";
+import type { LedgerLimits } from "./types.ts";
 
 export class ScanHelper {
+  /** By the place of their segment. */
+  readonly #parts: ReadonlyMap<number, Part[]>;
+  readonly #places: ReadonlyMap<Part, number>;
   readonly #taken: Int32Array;
-  readonly #isLost: readonly boolean[];
   readonly #scanned = new Map<number, EventColumns | null>();
-  #thread: Thread | null;
+  #thread: Thread | null = null;
   #waiting: (() => void) | null = null;
 
   /** Null when it isn't worth a thread, or there is none to be had. */
   static start(
     threads: Threads | undefined,
-    { storage, segments, options }: History,
-    worthBytes: number,
+    history: History,
+    { threadBytes, partBytes }: LedgerLimits,
   ): ScanHelper | null {
-    const isLost = segments.map(
-      ({ number }) => storage.files.stat(pathOf(storage, indexName(number))) === null,
+    const { storage, segments, options } = history;
+    const lost = segments.flatMap((segment, place) =>
+      storage.files.stat(pathOf(storage, indexName(segment.number))) === null ? [{ segment, place }] : [],
     );
-    const lostBytes = segments.reduce((sum, { bytes }, at) => sum + (isLost[at] ? bytes : 0), 0);
-    if (threads === undefined || lostBytes < worthBytes) return null;
-    const taken = new Int32Array(new SharedArrayBuffer(segments.length * Int32Array.BYTES_PER_ELEMENT));
-    for (const at of segments.keys()) if (!isLost[at]) takeSegment(taken, at);
-    const helper = new ScanHelper(taken, isLost);
+    const lostBytes = lost.reduce((sum, { segment }) => sum + segment.bytes, 0);
+    if (threads === undefined || lostBytes < threadBytes) return null;
+    const parts = new Map(
+      lost.map(({ segment, place }) => [place, partsOf(history.fileOf(segment), segment.bytes, partBytes)]),
+    );
+    const helper = new ScanHelper(parts);
     helper.#thread = threads.start("scan", {
-      message: (value) => helper.#take(value as ScannedSegment),
+      message: (value) => helper.#take(value as ScannedPart),
       ended: () => helper.stop(),
     });
     const job: ScanJob = {
       format: SCAN_FORMAT,
       group_id: options.group_id,
-      segments: segments.map(({ name, bytes }) => ({ path: pathOf(storage, name), bytes })),
-      taken,
+      parts: lost.flatMap(({ segment, place }) =>
+        parts.get(place)!.map((part) => ({ ...part, path: pathOf(storage, segment.name) })),
+      ),
+      taken: helper.#taken,
     };
     helper.#thread?.post(job);
     return helper.#thread === null ? null : helper;
   }
 
-  private constructor(taken: Int32Array, isLost: readonly boolean[]) {
-    this.#taken = taken;
-    this.#isLost = isLost;
-    this.#thread = null;
+  private constructor(parts: ReadonlyMap<number, Part[]>) {
+    this.#parts = parts;
+    this.#places = new Map([...parts.values()].flat().map((part, place) => [part, place]));
+    this.#taken = new Int32Array(new SharedArrayBuffer(this.#places.size * Int32Array.BYTES_PER_ELEMENT));
   }
 
-  /** What stands in the segment, from the other thread; null when the caller has to read it. Does `meanwhile` before it waits. */
-  async columnsOf(place: number, meanwhile: () => void): Promise<EventColumns | null> {
-    if (!this.#isLost[place] || takeSegment(this.#taken, place)) return null;
+  /** How the segment is shared; undefined when it isn't. */
+  partsOf(segment: number): readonly Part[] | undefined {
+    return this.#parts.get(segment);
+  }
+
+  /** What stands in the part, from the other thread; null when the caller has to read it. Does `meanwhile` before it waits. */
+  async columnsOf(part: Part, meanwhile: () => void): Promise<EventColumns | null> {
+    const place = this.#places.get(part);
+    if (place === undefined || takePart(this.#taken, place)) return null;
     if (!this.#scanned.has(place)) meanwhile();
     while (!this.#scanned.has(place) && this.#thread !== null) {
       await new Promise<void>((resolve) => {
@@ -68,7 +82,7 @@ export class ScanHelper {
     this.#waiting?.();
   }
 
-  #take({ place, columns }: ScannedSegment): void {
+  #take({ place, columns }: ScannedPart): void {
     this.#scanned.set(place, columns);
     this.#waiting?.();
   }

@@ -56,7 +56,7 @@ export async function verify(history: History, clock: Clock): Promise<Verificati
     const file = history.storage.files.open(pathOf(history.storage, original.name), "read");
     try {
       copy.first = again.count;
-      await inSlices(rebuild.sealed(copy, file, 0));
+      await inSlices(rebuild.part(copy, file, { from: 0, to: copy.bytes }));
       const whole = scanLines(
         file,
         0,

@@ -4,15 +4,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { threadFile } from "../../daemon/assembly/installation.ts";
 import { Ledger } from "../../daemon/ledger/ledger.ts";
-import { type ScanJob, scanSegments } from "../../daemon/ledger/scan-thread.ts";
-import type { NewEvent } from "../../daemon/ledger/types.ts";
+import { type ScanJob, scanParts } from "../../daemon/ledger/scan-thread.ts";
+import type { NewEvent, Projection } from "../../daemon/ledger/types.ts";
 import { keyOf, messageKey } from "../../daemon/messaging/message-keys.ts";
 import { RealClock } from "../../daemon/platform/real-clock.ts";
 import { RealFiles } from "../../daemon/platform/real-files.ts";
 import { RealRandom } from "../../daemon/platform/real-random.ts";
 import { RealThreads } from "../../daemon/platform/real-threads.ts";
 import type { ThreadEvents, Threads } from "../../daemon/platform/threads.ts";
-import { GROUP, message } from "./setting.ts";
+import { GROUP, message, Tally } from "./setting.ts";
 
 const EVENTS = 9000;
 const BATCH = 500;
@@ -32,10 +32,10 @@ describe("a history that lost its index files, opened by two threads", () => {
   let ids: string[];
   let expected: Said;
 
-  function open(threads?: Threads): Promise<Ledger> {
+  function open(threads?: Threads, projections: Projection[] = []): Promise<Ledger> {
     const deps = { files, clock: new RealClock(), random: new RealRandom(), threads };
-    const limits = { segmentBytes: 256 * 1024, threadBytes: 1 };
-    return Ledger.open(deps, directory, { group_id: GROUP, projections: [], keyOf, limits });
+    const limits = { segmentBytes: 256 * 1024, threadBytes: 1, partBytes: 64 * 1024 };
+    return Ledger.open(deps, directory, { group_id: GROUP, projections, keyOf, limits });
   }
 
   function event(at: number): NewEvent {
@@ -122,11 +122,24 @@ describe("a history that lost its index files, opened by two threads", () => {
     };
   }
 
+  /** As a crash leaves it: a projection's state of an earlier moment, which lies in the middle of a part. */
+  async function earlyCheckpoint(): Promise<{ count: number; checkpoint: Buffer }> {
+    const earlier = fs.mkdtempSync(join(tmpdir(), "svc-scan-"));
+    const deps = { files, clock: new RealClock(), random: new RealRandom() };
+    const ledger = await Ledger.open(deps, earlier, { group_id: GROUP, projections: [new Tally()], keyOf });
+    const count = Math.floor(EVENTS / 3) + 7;
+    await ledger.appendAll(Array.from({ length: count }, (_, at) => event(at)));
+    await ledger.close();
+    const checkpoint = fs.readFileSync(join(earlier, "checkpoint.bin"));
+    fs.rmSync(earlier, { recursive: true });
+    return { count, checkpoint };
+  }
+
   const scanned =
     (tells: (place: number) => boolean) =>
     (job: ScanJob, events: ThreadEvents): void => {
-      scanSegments(files, keyOf, job, (segment) => {
-        if (tells(segment.place)) events.message(structuredClone(segment));
+      scanParts(files, keyOf, job, (part) => {
+        if (tells(part.place)) events.message(structuredClone(part));
       });
       events.ended();
     };
@@ -135,7 +148,32 @@ describe("a history that lost its index files, opened by two threads", () => {
     await opensAlike(threadThat(scanned(() => true)));
     await opensAlike(threadThat(scanned((place) => place % 2 === 0)));
     await opensAlike(threadThat((_job, events) => events.ended()));
-    await opensAlike(threadThat((job, events) => scanned(() => true)({ ...job, format: 2 as 1 }, events)));
+    await opensAlike(threadThat((job, events) => scanned(() => true)({ ...job, format: 1 as 2 }, events)));
+  });
+
+  it("shows a projection what came after its checkpoint, each event once, whoever read it", async () => {
+    const applied: number[] = [];
+    class Watching extends Tally {
+      override apply(...[event, ordinal]: Parameters<Tally["apply"]>): void {
+        applied.push(ordinal);
+        super.apply(event, ordinal);
+      }
+    }
+    const { count, checkpoint } = await earlyCheckpoint();
+    for (const tells of [() => true, (place: number) => place % 2 === 0, () => false]) {
+      for (const name of fs.readdirSync(directory))
+        if (name.endsWith(".bin")) fs.rmSync(join(directory, name));
+      fs.writeFileSync(join(directory, "checkpoint.bin"), checkpoint);
+      applied.length = 0;
+      const tally = new Watching();
+      await (await open(threadThat(scanned(tells)), [tally])).close();
+      const wanted = Array.from({ length: EVENTS - count }, (_, at) => count + at);
+      assert.deepEqual(
+        applied,
+        wanted.filter((ordinal) => ordinal % 3 !== 0),
+      );
+      assert.equal(tally.seen.length, EVENTS - EVENTS / 3);
+    }
   });
 
   it("mixes segments with and without index files", async () => {
