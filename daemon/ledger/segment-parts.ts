@@ -1,8 +1,8 @@
 /** Where the segments of a history are cut, so that two threads can read them and neither waits long for the other. */
 import type { OpenFile } from "../platform/files.ts";
-import { LINE_FEED, SPACE } from "./line.ts";
+import { LINE_FEED } from "./line.ts";
 
-/** Bytes `[from, to)` of a segment: whole lines, and whole batches. */
+/** Bytes `[from, to)` of a segment: whole lines. What is sealed was acknowledged, so a batch may be cut. */
 export interface Part {
   from: number;
   to: number;
@@ -18,18 +18,11 @@ export function partsOf(file: OpenFile, bytes: number, size: number): Part[] {
   let from = 0;
   for (let near = size; near < bytes; near += size) {
     const got = file.read(look.subarray(0, Math.min(LOOK_BYTES, bytes - near)), near);
-    const to = near + endOfBatch(look.subarray(0, got));
-    if (to <= near || to >= bytes) continue;
+    const to = near + look.subarray(0, got).indexOf(LINE_FEED) + 1;
+    if (to === near || to >= bytes) continue;
     parts.push({ from, to });
     from = to;
   }
   parts.push({ from, to: bytes });
   return parts;
-}
-
-/** Behind the first line that ends here and isn't followed by more of its batch (`line.ts`); 0 when there is none. */
-function endOfBatch(bytes: Buffer): number {
-  let end = bytes.indexOf(LINE_FEED, 1);
-  while (end > 0 && bytes[end - 1] === SPACE) end = bytes.indexOf(LINE_FEED, end + 1);
-  return end + 1;
 }
