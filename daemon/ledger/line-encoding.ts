@@ -5,9 +5,8 @@ import { LINE_START, MESSAGE_KIND } from "./line.ts";
 /** The place of each known member in a message's data. */
 const MEMBER_PLACES = new Map(Object.keys(ChatMessage.shape).map((name, place) => [name, place]));
 
-function sorted(data: Record<string, unknown>): Record<string, unknown> {
-  const placeOf = ([name]: [string, unknown]): number => MEMBER_PLACES.get(name) ?? MEMBER_PLACES.size;
-  return Object.fromEntries(Object.entries(data).sort((a, b) => placeOf(a) - placeOf(b)));
+function placeOf(name: string): number {
+  return MEMBER_PLACES.get(name) ?? MEMBER_PLACES.size;
 }
 
 /** What JSON doesn't write as it stands, with some that it does. Looking for it costs a third of what `JSON.stringify` takes. */
@@ -23,12 +22,17 @@ function encoded(value: unknown): string {
 }
 
 /** A message's data with the members that projections need before `text`, whatever order the caller had. */
-function encodeMessage(data: Record<string, unknown>): string {
+function encodeMessage(data: Record<string, unknown>, names = Object.keys(data)): string {
   let json = "";
   let last = -1;
-  for (const name of Object.keys(data)) {
-    const place = MEMBER_PLACES.get(name) ?? MEMBER_PLACES.size;
-    if (place < last) return encodeMessage(sorted(data));
+  for (const name of names) {
+    const place = placeOf(name);
+    // Not an object in that order: one keeps names that are whole numbers in front.
+    if (place < last)
+      return encodeMessage(
+        data,
+        names.sort((a, b) => placeOf(a) - placeOf(b)),
+      );
     last = place;
     const value = data[name];
     if (value !== undefined) json += `${json === "" ? "{" : ","}${quoted(name)}:${encoded(value)}`;

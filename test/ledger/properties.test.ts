@@ -14,7 +14,7 @@ const hex = (length: number) =>
   fc.string({ unit: fc.constantFrom(..."0123456789abcdef".split("")), minLength: length, maxLength: length });
 const anyText = fc.string({ unit: "grapheme", maxLength: 20 });
 const memberName = fc
-  .oneof(fc.constantFrom("text", "reply_to", "client_id", "to", "source_event_id", 'a"b', ""), anyText)
+  .oneof(fc.constantFrom("text", "reply_to", "client_id", "to", "source_event_id", 'a"b', "", "7"), anyText)
   .filter((name) => name !== "__proto__");
 const events: fc.Arbitrary<LedgerEvent> = fc.record({
   v: fc.constant(1 as const),
