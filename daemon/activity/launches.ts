@@ -40,7 +40,7 @@ export interface Launches {
   committed(group_id: string, actor_id: string): Launch | "corrupt" | null;
   /** Resolves when the launch that is being started has its pid or has failed; at once when none is being started. */
   settled(group_id: string, actor_id: string): Promise<void>;
-  /** Asks the system: the pid lives and is still the process that was spawned. */
+  /** The process that was spawned lives: the system tells its parent when it ends. */
   isAlive(launch: Launch): boolean;
   /** All launches that run now. */
   running(): readonly Launch[];

@@ -50,8 +50,8 @@ export interface BegunLaunch {
 
 export class LaunchIdentities {
   readonly #deps: LaunchIdentitiesDependencies;
-  /** What the files said when they were last read, by path: every hook asks twice. */
-  readonly #parsed = new Map<string, { bytes: Buffer; launch: StoredLaunch }>();
+  /** What the files said when they were last read, by path: every hook asks twice, and every second somebody else does. */
+  readonly #known = new Map<string, { status: string; launch: StoredLaunch }>();
 
   constructor(deps: LaunchIdentitiesDependencies) {
     this.#deps = deps;
@@ -91,14 +91,16 @@ export class LaunchIdentities {
   committed(group: OpenGroup, actor_id: string): StoredLaunch | "corrupt" | null {
     try {
       const path = group.paths.launchFile(actor_id);
+      const found = this.#deps.files.stat(path);
+      const status = found && `${found.kind} ${found.inode} ${found.bytes} ${found.modifiedMs}`;
+      const known = this.#known.get(path);
+      if (known !== undefined && known.status === status) return known.launch;
       const bytes = readWhole(this.#deps.files, path);
-      if (bytes === null) return null;
-      const known = this.#parsed.get(path);
-      if (known?.bytes.equals(bytes) === true) return known.launch;
+      if (status === null || bytes === null) return null;
       const parsed = StoredLaunch.safeParse(JSON.parse(bytes.toString("utf8")));
       const isIts = parsed.data?.actor_id === actor_id && parsed.data.group_id === group.group_id;
       if (!parsed.success || !isIts) return "corrupt";
-      this.#parsed.set(path, { bytes, launch: parsed.data });
+      this.#known.set(path, { status, launch: parsed.data });
       return parsed.data;
     } catch {
       return "corrupt";
@@ -113,7 +115,7 @@ export class LaunchIdentities {
   /** The process is gone: its token is worth nothing, its identity is forgotten. Throws storage_full or storage_failed. */
   async end(group: OpenGroup, actor_id: string): Promise<void> {
     const path = group.paths.launchFile(actor_id);
-    this.#parsed.delete(path);
+    this.#known.delete(path);
     await this.#deps.launchTokens.remove(group, actor_id);
     try {
       if (unlinkIfThere(this.#deps.files, path)) {

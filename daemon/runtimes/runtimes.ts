@@ -225,8 +225,8 @@ export class Runtimes implements Launches {
   }
 
   isAlive({ group_id, actor_id, token_digest }: Launch): boolean {
-    const stored = this.#slots.get(key(group_id, actor_id))?.run?.stored;
-    return stored?.token_digest === token_digest && this.#identities.isAlive(stored);
+    const run = this.#slots.get(key(group_id, actor_id))?.run;
+    return run?.stored.token_digest === token_digest && !run.hasExited;
   }
 
   running(): readonly Launch[] {
