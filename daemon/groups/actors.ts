@@ -30,7 +30,10 @@ export interface ActorsDependencies {
   runner: ActorRunner;
 }
 
-/** Starting and ending a process takes time: the Group's permit is held for the record alone. */
+/**
+ * Starting and ending a process takes time: the Group's permit is held for the record alone. Who may do it is checked inside, since the
+ * caller or the Actor may have been removed, or be another by now, when the permit comes.
+ */
 async function exclusively<Result>(group: OpenGroup, step: () => Promise<Result>): Promise<Result> {
   const release = await group.permit.acquireWrite();
   try {
@@ -148,15 +151,16 @@ export class Actors {
 
   /** Enables the Actor; one that the daemon runs is started. Throws as `checkMayManage` and `ActorRunner.start`. */
   async start(group: OpenGroup, caller: Caller, actor_id: string): Promise<Actor> {
-    checkMayManage(group, caller, "start", actor_id);
     const { runner } = this.#deps;
-    const isRun = group.actor(actor_id).runner === "pty";
-    if (isRun) runner.check(group, actor_id);
-    const starts = isRun && !runner.isRunning(group.group_id, actor_id);
     const event = { kind: "actor.start" as const, by: caller.by, data: { actor_id } };
-    await exclusively(group, async () => {
+    const isRun = await exclusively(group, async () => {
+      checkMayManage(group, caller, "start", actor_id);
+      const isRun = group.actor(actor_id).runner === "pty";
+      if (isRun) runner.check(group, actor_id);
+      const starts = isRun && !runner.isRunning(group.group_id, actor_id);
       const changed = await this.#change(group, actor_id, { enabled: true }, () => event);
       if (starts && !changed) await group.note(event);
+      return isRun;
     });
     if (isRun) await runner.start(group, actor_id);
     return viewActor(group, actor_id);
@@ -164,10 +168,10 @@ export class Actors {
 
   /** Disables the Actor; one that the daemon runs is ended. */
   async stop(group: OpenGroup, caller: Caller, actor_id: string): Promise<Actor> {
-    checkMayManage(group, caller, "stop", actor_id);
     const { runner } = this.#deps;
     const event = { kind: "actor.stop" as const, by: caller.by, data: { actor_id, reason: "requested" } };
     await exclusively(group, async () => {
+      checkMayManage(group, caller, "stop", actor_id);
       const changed = await this.#change(group, actor_id, { enabled: false }, () => event);
       if (!changed && runner.isRunning(group.group_id, actor_id)) await group.note(event);
     });
@@ -181,15 +185,16 @@ export class Actors {
     caller: Caller,
     actor_id: string,
   ): Promise<{ actor: Actor; token_file: string }> {
-    const actor = group.actor(actor_id);
-    checkMayManage(group, caller, "restart", actor_id);
     const { runner, launchTokens } = this.#deps;
-    const isRun = actor.runner === "pty";
-    if (isRun) runner.check(group, actor_id);
-    await exclusively(group, async () => {
+    const isRun = await exclusively(group, async () => {
+      const actor = group.actor(actor_id);
+      checkMayManage(group, caller, "restart", actor_id);
+      const isRun = actor.runner === "pty";
+      if (isRun) runner.check(group, actor_id);
       if (isRun) await this.#enable(group, caller, actor_id);
-      else await launchTokens.issue(group, group.actor(actor_id));
+      else await launchTokens.issue(group, actor);
       await group.note({ kind: "actor.restart", by: caller.by, data: { actor_id } });
+      return isRun;
     });
     if (isRun) await runner.restart(group, actor_id);
     return { actor: viewActor(group, actor_id), token_file: group.paths.tokenFile(actor_id) };

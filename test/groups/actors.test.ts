@@ -244,6 +244,29 @@ describe("permissions on Actors", () => {
   });
 });
 
+describe("permissions on Actors that change while others have the Group", () => {
+  after(removeTemporaryDirectories);
+
+  for (const name of ["actor_start", "actor_stop", "actor_restart"] as const) {
+    it(`hold when ${name} gets its turn`, async () => {
+      const room = await team();
+      const { group_id, group } = room;
+      const actor_id = "ann";
+      const who = name === "actor_start" ? "lead" : "ann";
+      const release = await group.permit.acquireWrite();
+      const late = room.call(name, { group_id, actor_id }, asActor(group, who));
+      await room.call("actor_remove", { group_id, actor_id: who });
+      const { token_file } = await room.call("actor_add", { group_id, actor_id: who, enabled: true });
+      const token = tokenOf(token_file!);
+      release();
+      await assert.rejects(late, code("permission_denied"));
+      assert.equal(room.launchTokens.verify(token)?.actor_id, who);
+      assert.equal(group.actor(who).enabled, true);
+      await room.registry.close();
+    });
+  }
+});
+
 describe("private environment values", () => {
   after(removeTemporaryDirectories);
 
