@@ -1,8 +1,8 @@
 /** The inviting side's answer to a hello: what a relation's id, secret and the proven key are good for (protocol.md, section 9). */
 import { timingSafeEqual } from "node:crypto";
-import { type DirectEndpoint, DirectHello, type DirectState } from "../../shared/wire/direct.ts";
+import { DirectHello, type DirectState } from "../../shared/wire/direct.ts";
 import type { Clock } from "../platform/clock.ts";
-import { isJoined, isPair, isSameEnd, isTerminal, type Relation } from "./relation.ts";
+import { isJoined, isSameEnd, isTerminal, type Relation } from "./relation.ts";
 import { digestSecret, hasExpired, type Relations } from "./relations.ts";
 
 /** Null: close without an answer, since `revoked` would be final. `id` names the relation that `error` belongs to. */
@@ -49,19 +49,16 @@ export class Reception {
     }
     if (hasExpired(relation, clock.now())) {
       await relations.expire();
-      return { answer: "expired", relation };
-    }
-    if (relation.remote !== null) {
+    } else if (relation.remote !== null) {
       await relations.rename(id, endpoint);
-    } else {
-      if (this.#hasRival(relation, endpoint)) {
-        return silent(id, "The Group that came with this invitation is connected to this one already.");
-      }
-      await relations.bind(id, endpoint);
+    } else if (!(await relations.bind(id, endpoint))) {
+      return silent(id, "The Group that came with this invitation is connected to this one already.");
     }
-    // Somebody may have decided while that was written, or a second peer may have been faster.
+    // Somebody may have decided while that was written, an approval in time may have been on its way to the disk, or a second peer may
+    // have been faster.
     const now = relations.find(id);
     if (now === undefined) return { answer: "revoked", relation: null };
+    if (isTerminal(now)) return { answer: now.state, relation: now };
     if (now.remote === null || !isSameEnd(now.remote, endpoint)) {
       return silent(id, "Another instance or Group came with this invitation, which is taken.");
     }
@@ -72,12 +69,6 @@ export class Reception {
   isApproved(id: string): boolean {
     const relation = this.#deps.relations.find(id);
     return relation?.state === "active" && this.#deps.isCurrent(relation);
-  }
-
-  #hasRival(relation: Relation, endpoint: DirectEndpoint): boolean {
-    return this.#deps.relations.list.some(
-      (one) => one !== relation && !isTerminal(one) && isPair(one, relation.local.group_id, endpoint),
-    );
   }
 }
 

@@ -234,13 +234,20 @@ export class Relations {
     if (this.list.some(isIts)) await this.#update((value) => retire(value, isIts));
   }
 
-  /** The inviting side: somebody proved to have the invitation. The caller has checked that it may be bound. */
-  async bind(id: string, remote: DirectEndpoint): Promise<void> {
-    await this.#set(id, (relation) =>
-      relation.state === "invited" && relation.remote === null
-        ? { ...relation, remote, state: "pending" }
-        : relation,
-    );
+  /**
+   * The inviting side: somebody proved to have the invitation. False when the pair has another connection; an invitation that was taken or
+   * ended meanwhile stays as it is.
+   */
+  async bind(id: string, remote: DirectEndpoint): Promise<boolean> {
+    let hasRival = false;
+    await this.#set(id, (relation, all) => {
+      if (relation.state !== "invited" || relation.remote !== null) return relation;
+      hasRival = all.some(
+        (one) => one !== relation && !isTerminal(one) && isPair(one, relation.local.group_id, remote),
+      );
+      return hasRival ? relation : { ...relation, remote, state: "pending" };
+    });
+    return !hasRival;
   }
 
   /** What the peer calls itself and its Group now; the end itself is the same. */
@@ -292,11 +299,11 @@ export class Relations {
     return this.#set(id, change);
   }
 
-  async #set(id: string, change: (relation: Relation) => Relation): Promise<void> {
+  async #set(id: string, change: (relation: Relation, all: readonly Relation[]) => Relation): Promise<void> {
     await this.#update((value) => {
       const relation = value.relations.find((one) => one.id === id);
       if (relation === undefined) throw new Refusal("direct_not_found", { details: { id } });
-      const next = change(relation);
+      const next = change(relation, value.relations);
       if (next === relation) return value;
       return { ...value, relations: value.relations.map((one) => (one === relation ? next : one)) };
     });

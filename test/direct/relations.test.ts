@@ -153,6 +153,50 @@ describe("Direct relations", () => {
     assert.deepEqual(joiner.direct.status(GROUP).relations, []);
   });
 
+  it("that were approved in time aren't told to have expired while the disk takes the approval", async () => {
+    const { host, joiner, id } = await world.joined();
+    await rest();
+    world.clock.advance(30 * MINUTE - 1000);
+    await rest();
+    host.files.isSlow = true;
+    const approved = host.direct.approve(GROUP, id);
+    await until("the approval waits for the disk", () => host.files.waiting.length > 0);
+    const { dials } = world.network;
+    world.clock.advance(5000);
+    await until("the joiner asks", () => world.network.dials > dials);
+    await rest();
+    host.files.recover();
+    await approved;
+    await until("the joiner is answered", () => joiner.relation(id).state !== "pending");
+    assert.equal(joiner.relation(id).state, "active");
+    await until("both are online", () => joiner.relation(id).online && host.relation(id).online);
+  });
+
+  it("stay one for a pair of Groups when it comes with two invitations at once", async () => {
+    const host = await world.instance("host");
+    const joiner = await world.instance("joiner");
+    await host.direct.configure(LISTENER, undefined, undefined);
+    const invitations = [
+      await host.direct.invite(GROUP, undefined),
+      await host.direct.invite(GROUP, undefined),
+    ];
+    host.files.isSlow = true;
+    const ids: string[] = [];
+    for (const invitation of invitations) {
+      // What was asked with the first is taken back before it arrived.
+      for (const id of ids) await joiner.direct.revoke(GROUP, id);
+      const { dials } = world.network;
+      ids.push(await joiner.direct.join(GROUP, invitation));
+      await until("the joiner asks", () => world.network.dials > dials);
+      await rest();
+    }
+    host.files.recover();
+    await until("both are judged", () =>
+      ids.every((id) => host.relation(id).remote !== null || host.relation(id).error !== null),
+    );
+    assert.equal(ids.filter((id) => host.relation(id).remote !== null).length, 1);
+  });
+
   it("are checked every minute past the deadline until the receiver says what became of them", async () => {
     verifies("DRC-025", "DRC-031", "DRC-032", "DRC-040", "LIM-060", "LIM-061");
     const { host, joiner, id } = await world.joined();

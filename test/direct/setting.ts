@@ -7,6 +7,7 @@ import { Direct } from "../../daemon/direct/direct.ts";
 import type { Links } from "../../daemon/direct/link.ts";
 import { InstanceIdentity } from "../../daemon/home/identity.ts";
 import { homePaths } from "../../daemon/home/paths.ts";
+import type { OpenFile, OpenMode } from "../../daemon/platform/files.ts";
 import { RealFiles } from "../../daemon/platform/real-files.ts";
 import { RealRandom } from "../../daemon/platform/real-random.ts";
 import type { DirectRelation } from "../../shared/operations/direct.ts";
@@ -78,6 +79,7 @@ export class Instance {
   readonly root: string;
   readonly identity: InstanceIdentity;
   readonly groups = new Map([[GROUP, { generation: "generation-1", title: "Group" }]]);
+  readonly files = new SlowFiles();
   readonly received: PeerRequest[] = [];
   readonly log = new MemoryLog();
   /** Answers requests; to be replaced by tests that want more. */
@@ -112,7 +114,7 @@ export class Instance {
       },
     };
     this.direct = await Direct.open({
-      files: new RealFiles(),
+      files: this.files,
       clock: this.#world.clock,
       random: new RealRandom(),
       log: this.log,
@@ -141,6 +143,30 @@ export class Instance {
   async close(): Promise<void> {
     await this.direct.close();
     rmSync(this.root, { recursive: true, force: true });
+  }
+}
+
+/** The disk; while it is slow, what is written to the relations isn't durable. */
+class SlowFiles extends RealFiles {
+  isSlow = false;
+  /** What waits for the disk. */
+  readonly waiting: (() => void)[] = [];
+
+  override open(path: string, mode: OpenMode): OpenFile {
+    const file = super.open(path, mode);
+    if (!path.includes("direct_connections")) return file;
+    const sync = file.sync.bind(file);
+    file.sync = (done, alone) => {
+      if (this.isSlow) this.waiting.push(() => sync(done, alone));
+      else sync(done, alone);
+    };
+    return file;
+  }
+
+  /** It is as fast as ever again. */
+  recover(): void {
+    this.isSlow = false;
+    for (const go of this.waiting.splice(0)) go();
   }
 }
 
