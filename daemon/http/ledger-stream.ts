@@ -1,16 +1,22 @@
 /** `GET G/ledger/stream`: one Group's events as server-sent events (shared/streams.ts). */
 
 import { Refusal } from "../../shared/errors.ts";
+import type { LedgerEvent } from "../../shared/events.ts";
 import { EventId, GroupId } from "../../shared/model.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
 import { foreignGroup, mayEnter } from "../operations/dispatcher.ts";
 import { ledgerText, RELOAD } from "./event-text.ts";
 import { type Exchange, readerOfExchange } from "./exchange.ts";
-import { LedgerSubscription } from "./ledger-subscription.ts";
+import {
+  type Batch,
+  type FollowedLedger,
+  type LedgerSink,
+  LedgerSubscription,
+} from "./ledger-subscription.ts";
 import { queryOf } from "./operation-routes.ts";
 import { queryFields, wrongField } from "./query.ts";
 import { SseStream } from "./sse-stream.ts";
-import type { StreamClient, StreamHub } from "./stream-hub.ts";
+import type { Listener, StreamClient, StreamHub } from "./stream-hub.ts";
 
 /** The event to resume after: `Last-Event-ID`, which a browser sends by itself, before `?after=`. */
 export function resumeAfter(exchange: Exchange): string | null {
@@ -46,46 +52,84 @@ export function groupReader(exchange: Exchange): { caller: Caller; groupId: stri
 export function serveLedgerStream(hub: StreamHub, exchange: Exchange, isAllowed: () => boolean): void {
   const { caller, groupId } = groupReader(exchange);
   const after = resumeAfter(exchange);
-  const ledger = hub.sources.ledgerOf(groupId);
+  const client = new LedgerClient(hub, groupId, caller, isAllowed);
+  client.serve(exchange, after);
+}
 
-  let stream: SseStream | null = null;
-  let unfollow = (): void => {};
-  const client: StreamClient = {
-    caller,
-    isAllowed,
-    heartbeat: () => stream?.heartbeat(),
-    cut: () => stream?.cut(),
-    goodbye: () => stream?.end(),
-  };
-  const stop = (): void => {
-    subscription.end();
-    unfollow();
-    hub.dismiss(client);
-  };
-  const subscription = new LedgerSubscription(ledger, {
-    isFull: () => stream?.isFull(() => subscription.pump()) ?? true,
-    past: (event) => stream?.push(ledgerText(event.id, JSON.stringify(event))),
-    live(batch) {
-      if (stream?.write(batch.sse()) !== false) return;
-      stream.resume(batch.first === 0 ? null : ledger.read(batch.first - 1).id);
-      stop();
-    },
-    reload() {
-      stream?.end(RELOAD);
-      stop();
-    },
-  });
-  hub.add(client);
-  stream = new SseStream(exchange, () => {
-    stop();
-    hub.remove(client);
-  });
-  unfollow = hub.follow(groupId, {
-    batch: (batch) => subscription.offer(batch),
-    gone() {
-      stream?.end(RELOAD);
-      stop();
-    },
-  });
-  subscription.start(after);
+/** A client of one Group's stream. An append goes through a thousand of them, so it is one object and not several. */
+class LedgerClient implements StreamClient, Listener, LedgerSink {
+  readonly caller: Caller;
+  readonly isAllowed: () => boolean;
+  readonly #hub: StreamHub;
+  readonly #groupId: string;
+  readonly #ledger: FollowedLedger;
+  readonly #subscription: LedgerSubscription;
+  #stream: SseStream | null = null;
+  #unfollow = (): void => {};
+
+  constructor(hub: StreamHub, groupId: string, caller: Caller, isAllowed: () => boolean) {
+    this.caller = caller;
+    this.isAllowed = isAllowed;
+    this.#hub = hub;
+    this.#groupId = groupId;
+    this.#ledger = hub.sources.ledgerOf(groupId);
+    this.#subscription = new LedgerSubscription(this.#ledger, this);
+  }
+
+  /** Begins after this event, or with what comes. Throws `overloaded`. */
+  serve(exchange: Exchange, after: string | null): void {
+    this.#hub.add(this);
+    this.#stream = new SseStream(exchange, () => {
+      this.#stop();
+      this.#hub.remove(this);
+    });
+    this.#unfollow = this.#hub.follow(this.#groupId, this);
+    this.#subscription.start(after);
+  }
+
+  heartbeat(): void {
+    this.#stream?.heartbeat();
+  }
+
+  cut(): void {
+    this.#stream?.cut();
+  }
+
+  goodbye(): void {
+    this.#stream?.end();
+  }
+
+  batch(batch: Batch): void {
+    this.#subscription.offer(batch);
+  }
+
+  gone(): void {
+    this.reload();
+  }
+
+  isFull(): boolean {
+    return this.#stream?.isFull(() => this.#subscription.pump()) ?? true;
+  }
+
+  past(event: LedgerEvent): void {
+    this.#stream?.push(ledgerText(event.id, JSON.stringify(event)));
+  }
+
+  live(batch: Batch): void {
+    const stream = this.#stream;
+    if (stream === null || stream.write(batch.sse())) return;
+    stream.resume(batch.first === 0 ? null : this.#ledger.read(batch.first - 1).id);
+    this.#stop();
+  }
+
+  reload(): void {
+    this.#stream?.end(RELOAD);
+    this.#stop();
+  }
+
+  #stop(): void {
+    this.#subscription.end();
+    this.#unfollow();
+    this.#hub.dismiss(this);
+  }
 }
