@@ -9,7 +9,7 @@ import type { LedgerEvent } from "../../shared/events.ts";
 import type { Attachment, MessageMode } from "../../shared/model.ts";
 import type { CallContext, Caller } from "../../shared/operations/caller.ts";
 import type { InputOf, ResultOf } from "../../shared/operations/registry.ts";
-import { resolveRecipients } from "../groups/recipients.ts";
+import { type Audience, resolveRecipients } from "../groups/recipients.ts";
 import { errorFields } from "../platform/log.ts";
 import { checkBody, withAttachments } from "./attachments.ts";
 import { type GroupRoom, type MessagingDependencies, type Rooms, wakeGroup } from "./group-room.ts";
@@ -84,15 +84,18 @@ export class CrossGroup {
         details: { field: "dst_group_id" },
       });
     }
-    const destination = this.#rooms.get(dst_group_id);
-    const { title } = destination.group.record;
-    const audience = resolveRecipients(destination.group.record, {
-      to: address.to,
-      mode,
-      sender: caller.kind === "actor" ? { kind: "remote" } : { kind: "user" },
-    });
+    const audience = (): Audience =>
+      resolveRecipients(this.#rooms.get(dst_group_id).group.record, {
+        to: address.to,
+        mode,
+        sender: caller.kind === "actor" ? { kind: "remote" } : { kind: "user" },
+      });
+    audience();
     const key = said.client_id === undefined ? undefined : messageKey(author, said.client_id);
     const [placed] = await withAttachments(room, this.#deps.projects, said, caller, (attachments) => {
+      // Keeping files takes time, and nobody need hold the permit of either Group: who speaks and who listens is asked again.
+      room.author(caller);
+      const { title } = this.#rooms.get(dst_group_id).group.record;
       const data = messageData({
         mode,
         audience: { to: [], to_generations: {} },
@@ -101,7 +104,12 @@ export class CrossGroup {
         attachments,
         reply_to,
         digest,
-        destination: { group_id: dst_group_id, group_title: title, audience, reply_to: address.remote },
+        destination: {
+          group_id: dst_group_id,
+          group_title: title,
+          audience: audience(),
+          reply_to: address.remote,
+        },
       });
       return room.ledger.appendAll([room.event(EVENTS.message, author.by, data, key)]);
     });

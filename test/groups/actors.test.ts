@@ -257,7 +257,7 @@ describe("permissions on Actors that change while others have the Group", () => 
       const late = room.call(name, { group_id, actor_id }, asActor(group, who));
       await room.call("actor_remove", { group_id, actor_id: who });
       const { token_file } = await room.call("actor_add", { group_id, actor_id: who, enabled: true });
-      const token = tokenOf(token_file!);
+      const token = tokenOf(token_file);
       release();
       await assert.rejects(late, code("permission_denied"));
       assert.equal(room.launchTokens.verify(token)?.actor_id, who);

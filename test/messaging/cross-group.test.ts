@@ -1,6 +1,8 @@
 /** Crashes between the two appends of a cross-group message, with a disk that fails where the test says. */
 import assert from "node:assert/strict";
+import { Readable } from "node:stream";
 import { remoteId } from "../../daemon/messaging/cross-group.ts";
+import type { Caller } from "../../shared/operations/caller.ts";
 import { refusal, TestHome, until } from "./setting.ts";
 
 describe("A message between two Groups", () => {
@@ -93,6 +95,66 @@ describe("A message between two Groups", () => {
     const status = (await home.status(from, events.at(-1)!.id)).delivery_status[to];
     assert.deepEqual([status?.state, status?.reason], ["failed", "group_not_found"]);
     await assert.rejects(send(), refusal("group_not_found"));
+  });
+
+  describe("with a file that takes long to keep", () => {
+    let attachments: { sha256: string; name: string; mime_type: string }[];
+    /** Sends with the file; `meanwhile` runs while it is being kept. */
+    const sendSlowly = async (meanwhile: () => Promise<void>, as?: Caller) => {
+      const { blobs } = home.messaging.get(from);
+      const keep = blobs.send.bind(blobs);
+      let reached = (): void => {};
+      const keeping = new Promise<void>((resolve) => (reached = resolve));
+      let goOn = (): void => {};
+      const over = new Promise<void>((resolve) => (goOn = resolve));
+      blobs.send = async (digests, count, append) => {
+        reached();
+        await over;
+        return keep(digests, count, append);
+      };
+      const input = { group_id: from, dst_group_id: to, text: "across", attachments, to: ["boss"] };
+      const sent = home.call("send_cross_group", input, as === undefined ? {} : { as });
+      sent.catch(() => {});
+      await keeping;
+      await meanwhile();
+      goOn();
+      return sent;
+    };
+    beforeEach(async () => {
+      const { sha256 } = await home.messaging.upload(from, Readable.from([Buffer.from("a file")]), {
+        name: "f",
+        mime_type: "text/plain",
+      });
+      attachments = [{ sha256, name: "f", mime_type: "text/plain" }];
+    });
+
+    it("goes to the Actors that are there then", async () => {
+      const { event } = await sendSlowly(async () => {
+        await home.call("actor_remove", { group_id: to, actor_id: "boss" });
+        await home.call("actor_add", { group_id: to, actor_id: "boss" });
+      });
+      const { generation } = home.registry.get(to).actor("boss");
+      assert.deepEqual(event.data.to_generations, { boss: generation });
+    });
+
+    it("goes nowhere when nobody of the audience is there any more", async () => {
+      const sent = sendSlowly(async () => {
+        await home.call("actor_remove", { group_id: to, actor_id: "boss" });
+      });
+      await assert.rejects(sent, refusal("invalid_recipient"));
+      assert.equal(home.messaging.get(from).projection.halfDone.size, 0);
+      assert.equal(arrived(), 0);
+    });
+
+    it("isn't recorded after its sender's removal", async () => {
+      const as = home.actor(from, "dev");
+      const sent = sendSlowly(async () => {
+        await home.call("actor_remove", { group_id: from, actor_id: "dev" });
+      }, as);
+      await assert.rejects(sent, refusal("invalid_launch_token"));
+      assert.equal(home.messaging.get(from).projection.halfDone.size, 0);
+      assert.equal(arrived(), 0);
+    });
   });
 
   it("appends once for calls at the same time", async () => {
