@@ -82,6 +82,8 @@ export class Outbox {
   readonly #doubtful = new WeakSet<OutboxEntry>();
   /** Peers' directories that are durable, or being made so. */
   readonly #directories = new Map<string, Promise<void>>();
+  /** Records that are being written. */
+  #writing = 0;
   #sequence = 0;
 
   private constructor(deps: OutboxDependencies, clientKeyOf: ClientKeyOf) {
@@ -275,11 +277,14 @@ export class Outbox {
     const { files } = this.#deps;
     await this.#directory(peer);
     try {
-      await replaceFile(files, this.#path(peer, delivery_id), bytes);
+      this.#writing += 1;
+      await replaceFile(files, this.#path(peer, delivery_id), bytes, { alone: this.#writing === 1 });
     } catch (error) {
       // Somebody may have removed the directory.
       this.#directories.delete(peer);
       throw error;
+    } finally {
+      this.#writing -= 1;
     }
   }
 

@@ -27,17 +27,17 @@ export function storageRefusal(error: unknown): Refusal {
   return new Refusal(isFull ? "storage_full" : "storage_failed", { details, cause: error });
 }
 
-/** Makes what was created, renamed or removed in `directory` durable. */
-export function syncDirectory(files: Files, directory: string): Promise<void> {
+/** Makes what was created, renamed or removed in `directory` durable; `alone` as in `OpenFile.sync`. */
+export function syncDirectory(files: Files, directory: string, alone = false): Promise<void> {
   return new Promise((resolve, reject) => {
-    files.syncDir(directory, (error) => (error === null ? resolve() : reject(error)));
+    files.syncDir(directory, (error) => (error === null ? resolve() : reject(error)), alone);
   });
 }
 
-/** Makes the bytes of an open file durable. */
-export function syncFile(file: OpenFile): Promise<void> {
+/** Makes the bytes of an open file durable; `alone` as in `OpenFile.sync`. */
+export function syncFile(file: OpenFile, alone = false): Promise<void> {
   return new Promise((resolve, reject) => {
-    file.sync((error) => (error === null ? resolve() : reject(error)));
+    file.sync((error) => (error === null ? resolve() : reject(error)), alone);
   });
 }
 
@@ -77,13 +77,13 @@ export function isTemporary(name: string): boolean {
 /**
  * Puts bytes, whole or in parts, at `path` with mode 0600: whoever looks, also after a crash, finds the old file or the new one whole.
  * One writer per path. After a rejection either may be there. What isn't `durable` may be lost or torn by a crash: for files that carry
- * a checksum and can be made again.
+ * a checksum and can be made again. `alone` as in `OpenFile.sync`.
  */
 export async function replaceFile(
   files: Files,
   path: string,
   bytes: Uint8Array | readonly Uint8Array[],
-  { durable }: { durable: boolean } = { durable: true },
+  { durable = true, alone = false }: { durable?: boolean; alone?: boolean } = {},
 ): Promise<void> {
   const temporary = join(dirname(path), `.${basename(path)}.tmp`);
   const file = create(files, temporary);
@@ -93,7 +93,7 @@ export async function replaceFile(
       file.write(part, position);
       position += part.length;
     }
-    if (durable) await syncFile(file);
+    if (durable) await syncFile(file, alone);
   } catch (error) {
     file.close();
     // The disk may be full: what can't be used must not stay.
@@ -106,7 +106,7 @@ export async function replaceFile(
   }
   file.close();
   files.rename(temporary, path);
-  if (durable) await syncDirectory(files, dirname(path));
+  if (durable) await syncDirectory(files, dirname(path), alone);
 }
 
 /** A new file in the place of whatever an earlier try left there, which is hardly ever anything. */

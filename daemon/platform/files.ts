@@ -55,6 +55,6 @@ export interface Files {
   mkdir(path: string): void;
   /** An empty directory goes. */
   rmdir(path: string): void;
-  /** Makes entries created, renamed or removed in the directory durable. */
-  syncDir(path: string, done: SyncDone): void;
+  /** Makes entries created, renamed or removed in the directory durable; `alone` as in `OpenFile.sync`. */
+  syncDir(path: string, done: SyncDone, alone?: boolean): void;
 }
