@@ -20,6 +20,8 @@ export interface McpIdentity {
   group_id: string;
   actor_id: string;
   generation: string;
+  /** Digest of the token. */
+  launch?: string;
 }
 
 export interface McpHttpDependencies {

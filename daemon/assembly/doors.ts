@@ -1,5 +1,6 @@
 /** The ways in: the local socket, the Web listener and the exhibit, with the one dispatcher that all of them call. */
 import type { McpHttp } from "../../mcp-server/http.ts";
+import { Refusal } from "../../shared/errors.ts";
 import type { Direct } from "../direct/direct.ts";
 import type { LaunchIdentity } from "../groups/launch-tokens.ts";
 import type { Home } from "../home/home.ts";
@@ -49,7 +50,7 @@ export interface Doors {
 export function buildDoors(parts: DoorParts): Doors {
   const { options, platform, network, hasModes, tls, home, rooms, direct } = parts;
   const { files, clock, random, log } = platform;
-  const { registry, launchTokens, messaging, runtimes } = rooms;
+  const { registry, launchTokens, accessTokens, messaging, runtimes } = rooms;
 
   const web = new WebDoor({
     network,
@@ -74,18 +75,28 @@ export function buildDoors(parts: DoorParts): Doors {
   });
   const links = new LoginLinks({ clock, random });
   const health = healthOf({ files, clock, home, rooms, direct, web, hasModes });
+  /** A token of a process that this daemon runs counts while that process lives. */
+  const mayUse = (launched: LaunchIdentity | null): launched is LaunchIdentity =>
+    launched !== null && runtimes.mayUse(launched);
   const dispatcher = new Dispatcher({
     handlers: allHandlers({ ...parts, links, web, exhibit, health }),
     log,
     permitOf: (groupId) => registry.get(groupId).permit,
     touch: (caller) => messaging.touch(caller),
+    lapsed(caller) {
+      if (caller.kind === "actor") {
+        if (caller.launch === undefined || mayUse(launchTokens.find(caller.launch))) return null;
+        return new Refusal("invalid_launch_token");
+      }
+      const isThere = caller.token_id === null || accessTokens.find(caller.token_id) !== null;
+      return isThere ? null : new Refusal("unauthenticated");
+    },
     checkOutputs: options.checkOutputs ?? false,
   });
 
-  /** A token of a process that this daemon runs counts while that process lives. */
   const verifyLaunchToken = (token: string): LaunchIdentity | null => {
     const launched = launchTokens.verify(token);
-    return launched !== null && runtimes.mayUse(launched) ? launched : null;
+    return mayUse(launched) ? launched : null;
   };
   const lifeline: Lifeline = (caller, ended) => {
     const held = messaging.openSession(caller, ended);

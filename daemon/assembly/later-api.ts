@@ -59,7 +59,12 @@ export function laterMcp(parts: McpParts): Later<McpHttp> {
   return new Later(async () => {
     const { McpHttp } = await import("../../mcp-server/http.ts");
     return new McpHttp({
-      verify: verifyLaunchToken,
+      verify(token) {
+        const launched = verifyLaunchToken(token);
+        if (launched === null) return null;
+        const { digest, ...identity } = launched;
+        return { ...identity, launch: digest };
+      },
       call: async (operation, input, as, signal) =>
         dispatcher.call(operation, input, {
           caller: { kind: "actor", by: as.actor_id, unordered: true, ...as },

@@ -104,8 +104,12 @@ export class LaunchTokens {
    * Actor that is still there in the same generation counts.
    */
   verify(token: string): LaunchIdentity | null {
-    if (!TOKEN.test(token)) return null;
-    const identity = this.#identities.get(digestOf(token));
+    return TOKEN.test(token) ? this.find(digestOf(token)) : null;
+  }
+
+  /** The same by the token's digest. */
+  find(digest: string): LaunchIdentity | null {
+    const identity = this.#identities.get(digest);
     if (identity === undefined) return null;
     const group = this.#deps.registry.find(identity.group_id);
     const actor = group?.record.actors.find((one) => one.id === identity.actor_id);

@@ -46,6 +46,8 @@ export interface DispatcherOptions {
   permitOf(groupId: string): Mutex;
   /** Told about every call of an Actor before anything else: its session lives on, and the call is evidence. */
   touch?(caller: ActorCaller): void;
+  /** Why the caller's credential is worth nothing any more; null when it still is. Asked about a call that had to wait for its permit. */
+  lapsed?(caller: Caller): Refusal | null;
   /** Checks every result against its schema and fails loudly; for tests. */
   checkOutputs?: boolean;
 }
@@ -55,12 +57,14 @@ export class Dispatcher {
   readonly #permits: Permits;
   readonly #log: Log;
   readonly #touch: ((caller: ActorCaller) => void) | undefined;
+  readonly #lapsed: ((caller: Caller) => Refusal | null) | undefined;
   readonly #checkOutputs: boolean;
 
   constructor(options: DispatcherOptions) {
     this.#log = options.log;
     this.#permits = new Permits((groupId) => options.permitOf(groupId));
     this.#touch = options.touch?.bind(options);
+    this.#lapsed = options.lapsed?.bind(options);
     this.#checkOutputs = options.checkOutputs ?? false;
     for (const [name, contract] of OPERATIONS) {
       const handler = options.handlers[name as OperationName] as AnyHandler | undefined;
@@ -104,7 +108,11 @@ export class Dispatcher {
 
   async #wait(entry: Entry, input: unknown, call: Call, permit: Promise<() => void>): Promise<Outcome> {
     try {
-      return await this.#run(entry, input, call, await permit);
+      const release = await permit;
+      const lapsed = this.#lapsed?.(call.caller) ?? null;
+      if (lapsed === null) return await this.#run(entry, input, call, release);
+      release();
+      return this.#fail(entry.contract.name, lapsed, call);
     } catch (error) {
       return this.#fail(entry.contract.name, error, call);
     }

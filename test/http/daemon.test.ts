@@ -2,13 +2,14 @@ import assert from "node:assert/strict";
 import { chmodSync, copyFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { request as secureRequest } from "node:https";
-import { Socket } from "node:net";
+import { connect, Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { RunningDaemon } from "../../daemon/assembly/daemon.ts";
 import { DaemonClient } from "../../daemon/client/client.ts";
+import { findEndpoint } from "../../daemon/client/endpoint.ts";
 import { EXHIBIT_PATHS, type Route, specialRoutes } from "../../daemon/http/routes.ts";
-import { API_PREFIX } from "../../shared/names.ts";
+import { API_PREFIX, HEADERS } from "../../shared/names.ts";
 import { OPERATIONS } from "../../shared/operations/registry.ts";
 import { verifies } from "../requirements.ts";
 
@@ -208,6 +209,34 @@ describe("the daemon as a whole", () => {
     await assert.rejects(ask(origin, "GET", "/health"));
     const { tokens } = await client.result("access_token_list", {});
     assert.ok(!tokens.some(({ kind }) => kind === "exhibit"));
+  });
+
+  it("takes nothing from a launch token that was replaced while its call waited for the Group", async () => {
+    const { group_id } = await client.result("group_create", { title: "alone" });
+    const { token_file } = await client.result("actor_add", { group_id, actor_id: "alice" });
+    const { token } = JSON.parse(readFileSync(token_file, "utf8")) as { token: string };
+    const { key } = findEndpoint(home);
+    const frame = (operation: string, input: unknown, more = ""): string => {
+      const body = JSON.stringify(input);
+      const fields = `Content-Type: application/json\r\n${HEADERS.socketKey}: ${key}\r\n${more}`;
+      return `POST /op/${operation} HTTP/1.1\r\nHost: svc\r\n${fields}Content-Length: ${body.length}\r\n\r\n${body}`;
+    };
+    const socket = connect(daemon.socket);
+    // In one piece: the second is read before the first has done anything.
+    socket.write(
+      frame("actor_restart", { group_id, actor_id: "alice" }) +
+        frame("send", { group_id, text: "late", to: ["user"] }, `${HEADERS.launchToken}: ${token}\r\n`),
+    );
+    let text = "";
+    for await (const chunk of socket as AsyncIterable<Buffer>) {
+      text += chunk.toString();
+      if (text.split("HTTP/1.1 ").length === 3 && text.endsWith("}")) break;
+    }
+    const [, restarted, sent] = text.split("HTTP/1.1 ");
+    assert.match(restarted!, /^200 /);
+    assert.match(sent!, /^401 .*"invalid_launch_token"/s);
+    const { events } = await client.result("ledger_tail", { group_id, kinds: ["chat.message"] });
+    assert.deepEqual(events, []);
   });
 
   it("holds a conversation with nothing but its Home: it connects to nobody", async () => {
