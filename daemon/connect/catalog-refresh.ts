@@ -58,14 +58,18 @@ export class CatalogRefresh {
   }
 
   #changed(): void {
+    this.#prune();
+    this.#scan();
+  }
+
+  /** What a fresh authority doesn't know any more is over; one that can't tell says nothing. */
+  #prune(): void {
     const { authorities, cache } = this.#deps;
-    // What a fresh authority doesn't know any more is over; one that can't tell says nothing.
     cache.prune((connection_id) => {
       const authority = authorities.of(kindOf(connection_id));
       if (authority?.condition().status !== "ready") return false;
       return !authority.discover(null).some((grant) => grant.connection_id === connection_id);
     });
-    this.#scan();
   }
 
   /** A way to the peer opened: what failed before is tried now. */
@@ -122,6 +126,8 @@ export class CatalogRefresh {
       reason = typeof found === "string" ? found : null;
       if (typeof found !== "string" && this.#isStillGranted(grant)) {
         await cache.put(grant, timestamp(clock), found);
+        // It may have ended while that was written.
+        if (!this.#isStillGranted(grant)) this.#prune();
       }
     } catch (error) {
       log.warn("catalog", errorFields(error));

@@ -32,6 +32,7 @@ interface Dependencies {
 interface Circumstances {
   /** Of the files that go along. */
   bytes?: number;
+  /** Asked before the request leaves and when its answer is there. */
   isStillGranted: () => boolean;
   operation_sha256?: string;
 }
@@ -60,6 +61,10 @@ export class PeerSender {
     try {
       const proof = this.#prove(grant, operation_sha256 ?? (await operationDigest(operation)));
       if (signal.aborted) return { kind: "not_sent", reason: "The daemon is shutting down." };
+      // What the request waited for may have taken a while: the digest of files, the disk.
+      if (!isStillGranted()) {
+        return { kind: "not_sent", reason: "The connection ended before the request left." };
+      }
       const seconds = LIMITS.connect.requestSeconds;
       const slow = route.via === "direct" ? bytes / BYTES_PER_SECOND : 0;
       const wait = Math.min(seconds + slow, LIMITS.connect.proofSeconds) * 1000;

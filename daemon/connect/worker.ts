@@ -80,10 +80,11 @@ export class OutboxWorker {
     try {
       task = { entry, record: outbox.read(entry), room, signal, answered: false };
       const progress = await this.#step(task);
-      return { ...progress, answered: task.answered };
+      // It may have been retired while it was under way.
+      return { ...(outbox.has(entry) ? progress : ENDED), answered: task.answered };
     } catch (error) {
       const answered = task?.answered ?? false;
-      if (!outbox.has(entry)) return { kind: "ended", answered };
+      if (!outbox.has(entry)) return { ...ENDED, answered };
       log.warn("outbox_step", { delivery_id: entry.delivery_id, ...errorFields(error) });
       const isRefusal = error instanceof Refusal;
       const message = isRefusal ? error.message : "The record can't be worked on now.";
@@ -221,10 +222,11 @@ export class OutboxWorker {
     operation_sha256?: string,
   ): Promise<Answer> {
     const { entry, signal } = task;
-    const answer = await this.#deps.sender.ask(grant, operation, signal, {
+    const { outbox, authorities, sender } = this.#deps;
+    const answer = await sender.ask(grant, operation, signal, {
       ...(operation_sha256 === undefined ? {} : { operation_sha256 }),
       bytes: operation.op === "deliver" ? entry.blobBytes : 0,
-      isStillGranted: () => this.#deps.authorities.forBinding(bindingOf(entry)).state === "granted",
+      isStillGranted: () => outbox.has(entry) && authorities.forBinding(bindingOf(entry)).state === "granted",
     });
     if (answer.kind === "result" || answer.kind === "error") task.answered = true;
     return answer;
@@ -292,7 +294,7 @@ export class OutboxWorker {
     const { clock, outbox } = this.#deps;
     if (events.length > 0) await withPermit(room.group, clock, () => room.ledger.appendAll(events));
     outbox.remove(entry);
-    return { kind: "ended" };
+    return ENDED;
   }
 
   #note({ entry, record }: Task, needs_receipt: boolean): Promise<void> {
@@ -300,6 +302,7 @@ export class OutboxWorker {
   }
 }
 
+const ENDED: Progress = { kind: "ended" };
 const NO_WAY: Progress = {
   kind: "peer",
   tried: false,

@@ -294,6 +294,24 @@ describe("what is known of a message", () => {
     assert.equal((await here.delivery(second.source_event.id))?.state, "unconfirmed");
   });
 
+  it("doesn't leave any more when its grant ended while the disk was slow, and is known not to have left", async () => {
+    const { here, there } = pair;
+    here.files.slow = "/outbox/";
+    const sending = pair.send();
+    await until(() => here.files.held.length > 0);
+    for (const go of here.files.held.splice(0)) go();
+    const { source_event } = await sending;
+    await until(() => here.files.held.length > 0);
+    here.authority.grants = [];
+    here.authority.changed();
+    here.files.recover();
+    const [receipt] = await pair.ended(here);
+    assert.equal(receipt!.data.status, "failed");
+    assert.equal((await here.delivery(source_event.id))?.state, "failed");
+    assert.deepEqual(here.transport.ops(), []);
+    assert.deepEqual(there.messages(), []);
+  });
+
   it("waits while its grant can't be confirmed: that proves nothing", async () => {
     const { here } = pair;
     here.transport.wire = DOWN;

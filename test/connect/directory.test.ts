@@ -193,6 +193,19 @@ describe("connect_catalog", () => {
     assert.deepEqual(readdirSync(catalogs(here)), []);
   });
 
+  it("goes away with its connection though that ended while the catalog was being written", async () => {
+    verifies("DRC-019");
+    pair = await Pair.open("direct", { learnt: false });
+    const { here } = pair;
+    here.files.slow = "/catalog/";
+    await pair.eventually(() => here.files.held.length > 0);
+    here.authority.grants = [];
+    here.authority.changed();
+    here.files.recover();
+    await pair.pass(5 * SECOND);
+    assert.deepEqual(readdirSync(catalogs(here)), []);
+  });
+
   it("is refreshed a minute after a success, and after 5, 10, 20, 40, 60 seconds when it fails", async () => {
     verifies("LIM-019", "LIM-021", "LIM-022", "LIM-027", "CAT-021");
     pair = await Pair.open("direct");

@@ -9,7 +9,7 @@ import type { OutboxRecord } from "../../shared/wire/outbox.ts";
 import { refusal } from "../messaging/setting.ts";
 import { verifies } from "../requirements.ts";
 import { DOWN, UP } from "./memory-transport.ts";
-import { MINUTE, Pair, rest, SECOND } from "./sending-setting.ts";
+import { MINUTE, Pair, rest, SECOND, until } from "./sending-setting.ts";
 
 const MiB = 1024 * 1024;
 
@@ -242,5 +242,24 @@ describe("the outbox", () => {
     await pair.pass(5 * SECOND);
     assert.throws(() => statSync(root));
     assert.deepEqual(there.messages(), []);
+  });
+
+  it("doesn't leave when its Group is reset while the disk takes the note that it goes out", async () => {
+    verifies("OUT-036");
+    await pair.close();
+    pair = await Pair.open("account");
+    const { here, there } = pair;
+    here.files.slow = "/outbox/";
+    const sending = pair.send();
+    await until(() => here.files.held.length > 0);
+    for (const go of here.files.held.splice(0)) go();
+    await sending;
+    await until(() => here.files.held.length > 0);
+    await here.home.call("group_reset", { group_id: here.group_id, confirm: here.group_id });
+    here.files.recover();
+    await pair.pass(10 * SECOND);
+    assert.deepEqual(here.transport.ops(), []);
+    assert.deepEqual(there.messages(), []);
+    assert.deepEqual(here.outboxFiles(), []);
   });
 });

@@ -41,6 +41,7 @@ export class Side {
   readonly identity: InstanceIdentity;
   readonly authority: InjectedAuthority;
   readonly transport: MemoryTransport;
+  readonly files = new WatchedFiles();
   readonly #clock: ManualClock;
 
   constructor(parts: {
@@ -61,7 +62,7 @@ export class Side {
     this.home = await TestHome.open({
       clock: this.#clock,
       ...(root === undefined ? {} : { root }),
-      files: files ?? new WatchedFiles(),
+      files: files ?? this.files,
       join: async (parts) => {
         const { messaging, registry, log, clock } = parts;
         const { identity } = this;
@@ -260,12 +261,24 @@ export class Pair {
 /** The disk, and how much of it somebody waits for. */
 class WatchedFiles extends RealFiles {
   static waiting = 0;
+  /** Files whose paths hold this aren't durable before `recover`. */
+  slow: string | null = null;
+  /** What waits for that. */
+  readonly held: (() => void)[] = [];
 
   override open(path: string, mode: OpenMode): OpenFile {
     const file = super.open(path, mode);
     const sync = file.sync.bind(file);
-    file.sync = (done, alone) => sync(watched(done), alone);
+    file.sync = (done, alone) => {
+      if (this.slow !== null && path.includes(this.slow)) this.held.push(() => sync(watched(done), alone));
+      else sync(watched(done), alone);
+    };
     return file;
+  }
+
+  recover(): void {
+    this.slow = null;
+    for (const go of this.held.splice(0)) go();
   }
 
   override syncDir(path: string, done: SyncDone): void {
