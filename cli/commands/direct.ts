@@ -9,6 +9,7 @@ import {
 } from "../../shared/direct-invitation.ts";
 import { directStateWords, listenerStateWords } from "../../shared/direct-words.ts";
 import { Refusal } from "../../shared/errors.ts";
+import { shownName } from "../../shared/foreign-text.ts";
 import type { DirectRelation } from "../../shared/operations/direct.ts";
 import type { ResultOf } from "../../shared/operations/registry.ts";
 import type { CommandContext } from "../context.ts";
@@ -31,9 +32,10 @@ function printPeer(
   fingerprint: string,
 ): void {
   const shown = [
-    ["instance", `${oneLine(end.name)}, as it calls itself`],
-    ["", end.instance_id],
-    ["group", `${oneLine(end.title)} (${oneLine(end.group_id)})`],
+    ["instance", `${shownName(end.name)}, as it calls itself`],
+    // Of an invitation nothing was checked yet, not even this.
+    ["", shownName(end.instance_id)],
+    ["group", `${shownName(end.title)} (${shownName(end.group_id)})`],
     ["until", moment(until)],
     ["words", fingerprint],
   ] as const;
@@ -157,7 +159,7 @@ function printRelation(context: CommandContext, relation: DirectRelation): void 
   const peer =
     remote === null
       ? "nobody came yet"
-      : `${oneLine(remote.title)} (${oneLine(remote.group_id)}) at ${oneLine(remote.name)}`;
+      : `${shownName(remote.title)} (${shownName(remote.group_id)}) at ${shownName(remote.name)}`;
   const shown: [string, string][] = [
     ["connection", id],
     [

@@ -247,6 +247,29 @@ describe("svc direct", function () {
     assert.ok(!`${wrong.out}${wrong.err}`.includes("AAAA"));
   });
 
+  it("lets nothing in an invitation steer the terminal, turn text around or hide, before anything of it was checked", async () => {
+    const end = {
+      instance_id: "12D3\u001b]0;owned\u0007\u202e",
+      public_key: "\u001b[2J",
+      name: "Off\u200bice\u2066",
+      group_id: "g_\u001b[1A",
+      title: "Ti\u2060tle\nwords     abandon\ufeff",
+    };
+    const claims = { id: "direct-\u001b[2J", address: "a:1", expires_at: "now \u001b[2J", host: end };
+    const input = `svc-direct:${Buffer.from(JSON.stringify(claims)).toString("base64url")}`;
+    const ran = await run(["direct", "join"], { home: joiner.daemon.home, input });
+    assert.equal(ran.code, 1);
+    assert.match(ran.err, /12D3\u241b\]0;owned/u);
+    assert.match(ran.err, /Off\ufffdice/u);
+    // oxlint-disable-next-line no-control-regex
+    assert.doesNotMatch(
+      ran.err,
+      /[\u0000-\u0009\u000b-\u001f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/u,
+    );
+    assert.equal(ran.err.match(/^words/gmu)?.length, 1);
+    assert.match(ran.err, /Copy the whole text/u);
+  });
+
   it("is the person's: no Actor may call any of it", async () => {
     verifies("DRC-043", "DRC-044");
     const lead = host.daemon.actorClient(host.tokenFile);
