@@ -150,7 +150,6 @@ export class Inbox {
     const desk = room.desk(caller.actor_id);
     let saidAt = clock.monotonic();
     for (;;) {
-      if (session.over?.refusal) throw session.over.refusal;
       if (context.signal.aborted || session.over !== null) break;
       const reading = await desk.inTurn(() => this.#take(room, caller, session, input.limit, context.signal));
       if (reading !== null) return reading;
@@ -167,6 +166,7 @@ export class Inbox {
       this.#isWaiting(room, session, true);
       await this.#sleep(room, caller.actor_id, until - now, context.signal);
     }
+    if (session.over?.refusal) throw session.over.refusal;
     const who = { id: caller.actor_id, generation: caller.generation };
     const cursor = room.queueOf(who)?.cursor ?? null;
     return { messages: [], batch_id: null, cursor, unread: room.unreadMail(who) };
@@ -208,7 +208,7 @@ export class Inbox {
     signal: AbortSignal,
   ): Promise<Reading | null> {
     const actor = room.self(caller);
-    if (signal.aborted || !room.handsOut || !actor.enabled) return null;
+    if (signal.aborted || session.over !== null || !room.handsOut || !actor.enabled) return null;
     const queue = room.queueOf(actor);
     if (queue === undefined) return null;
     const selection = this.#select(room, queue, limit, actor.runner === "external");

@@ -233,6 +233,21 @@ describe("The Inbox of an external Actor", () => {
     }
   });
 
+  it("leaves the Mail to the token that came after, also for a read that only waited for its turn", async () => {
+    await mail("1");
+    let goOn = (): void => {};
+    void home.messaging
+      .get(group)
+      .desk("dev")
+      .inTurn(() => new Promise<void>((resolve) => (goOn = resolve)));
+    const read = home.call("inbox_read", { group_id: group }, { as: home.actor(group, "dev", null) });
+    read.catch(() => {});
+    await home.call("actor_restart", { group_id: group, actor_id: "dev" });
+    goOn();
+    await assert.rejects(read, refusal("invalid_launch_token"));
+    assert.deepEqual((await home.read(group, "dev")).texts, ["1"]);
+  });
+
   it("leaves nothing to a new Actor under the same id", async () => {
     await mail("mail");
     const { event } = await direct("work");
