@@ -47,6 +47,7 @@ export class BlobStore {
   readonly #waiting: WaitingFiles;
   #directories: Promise<void> | null = null;
   #last: Promise<unknown> = Promise.resolve();
+  #isClosed = false;
 
   /** `directory` need not exist yet. */
   constructor(deps: BlobDependencies, directory: string, quota: GroupQuota) {
@@ -62,8 +63,9 @@ export class BlobStore {
     this.#waiting.load((sha256) => this.bytesOf(sha256) !== null);
   }
 
-  /** The Group is gone. */
+  /** The Group is gone, or begins anew in the same place, where nothing that was under way belongs. */
   close(): void {
+    this.#isClosed = true;
     this.#waiting.forget();
   }
 
@@ -202,6 +204,7 @@ export class BlobStore {
     const { files, random } = this.#deps;
     try {
       await this.#makeDirectories();
+      this.#checkOpen();
       const partial = this.#waiting.partial(random.uuid());
       const written = await writeNew(files, partial, chunks, LIMITS.attachment.uploadBytes, sha256);
       try {
@@ -214,6 +217,10 @@ export class BlobStore {
     } catch (error) {
       throw isSystemError(error) ? storageRefusal(error) : error;
     }
+  }
+
+  #checkOpen(): void {
+    if (this.#isClosed) throw new Refusal("group_busy");
   }
 
   /** Once: nobody writes into a directory that isn't durable yet. */
@@ -233,6 +240,7 @@ export class BlobStore {
     { bytes, sha256 }: Written,
     record: { sent_from: number | null } | null,
   ): Promise<void> {
+    this.#checkOpen();
     const { files, clock } = this.#deps;
     const waiting = this.#waiting.get(sha256);
     const isThere = this.bytesOf(sha256) !== null;

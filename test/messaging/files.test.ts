@@ -232,6 +232,29 @@ describe("Attached files", () => {
       await announced(group, 10_000);
     });
 
+    it("go with a reset that comes while they are being uploaded, and take no room afterwards", async () => {
+      let goOn = (): void => {};
+      const over = new Promise<void>((resolve) => (goOn = resolve));
+      const late = home.messaging.upload(
+        group,
+        (async function* () {
+          yield randomBytes(14_000);
+          await over;
+          yield Buffer.from("end");
+        })(),
+        { name: "a", mime_type: "a/b" },
+      );
+      late.catch(() => {});
+      await until(() => onDisk().length > 0);
+      await home.call("group_reset", { group_id: group, confirm: group });
+      const { sha256 } = await upload(Buffer.from("new"));
+      goOn();
+      await assert.rejects(late, refusal("group_busy"));
+      assert.deepEqual(waiting(), [sha256]);
+      assert.deepEqual(onDisk().length, 2);
+      await announced(await home.group("dev"), 20_000);
+    });
+
     it("give room back when they break off, and count once when they come twice", async () => {
       await assert.rejects(upload(randomBytes(15_000), new Error("gone")), /gone/);
       const bytes = randomBytes(10_000);
