@@ -154,7 +154,7 @@ export async function status(context: CommandContext): Promise<number> {
 }
 
 function printRelation(context: CommandContext, relation: DirectRelation): void {
-  const { id, remote, state, initiated, current, expires_at, error } = relation;
+  const { id, remote, state, initiated, current, expired, expires_at, error } = relation;
   const pending = state === "invited" || state === "pending";
   const peer =
     remote === null
@@ -174,7 +174,8 @@ function printRelation(context: CommandContext, relation: DirectRelation): void 
   if (pending && fingerprint !== null) shown.push(["words", fingerprint]);
   if (pending) shown.push(["until", moment(expires_at)]);
   if (error !== null) shown.push(["error", oneLine(error)]);
-  if (pending && !initiated && remote !== null) shown.push(["next", `svc direct approve ${id}`]);
+  if (pending && !initiated && !expired && current && remote !== null)
+    shown.push(["next", `svc direct approve ${id}`]);
   context.out.line();
   context.out.fields(shown);
 }

@@ -14,6 +14,7 @@ import {
   endingOf,
   peerName,
   remedyFor,
+  remedyForChange,
 } from "../../webview/state/connection-words.ts";
 import { alike, deliveries } from "../../webview/state/delivery-words.ts";
 import { eventWords } from "../../webview/state/event-words.ts";
@@ -127,6 +128,8 @@ describe("a connection in words", () => {
     assert.equal(end({ state: "expired" }).operation, "connect_direct_remove");
     assert.ok(awaitsApproval({ ...relation, state: "pending", initiated: false }));
     assert.ok(!awaitsApproval({ ...relation, state: "pending", initiated: false, expired: true }));
+    // Nobody can approve it for a Group that isn't that one any more.
+    assert.ok(!awaitsApproval({ ...relation, state: "pending", initiated: false, current: false }));
     const brief = (...changes: Partial<DirectRelation>[]) =>
       connectionsInBrief(changes.map((change) => ({ ...relation, ...change })))?.word;
     assert.equal(brief({ state: "revoked" }), undefined);
@@ -138,6 +141,13 @@ describe("a connection in words", () => {
     assert.equal(brief({}, { state: "pending", initiated: false }), "approve");
     assert.equal(remedyFor(relation), null);
     assert.match(remedyFor({ ...relation, error: "refused" }) ?? "", /listening/);
+    const refused = (field: string) => remedyForChange({ code: "invalid_args", details: { field } });
+    assert.match(refused("listener.bind") ?? "", /IP:PORT/);
+    assert.match(refused("display_name") ?? "", /^The name/);
+    assert.match(refused("invitation") ?? "", /Copy all of it/);
+    assert.equal(refused("id"), null);
+    assert.match(remedyForChange({ code: "conflict", details: {} }) ?? "", /Somebody else/);
+    assert.equal(remedyForChange({ code: "storage_full", details: {} }), null);
   });
 });
 

@@ -8,7 +8,7 @@ import { shownName } from "../../shared/foreign-text.ts";
 import type { DirectRelation } from "../../shared/operations/direct.ts";
 import { type Host, HostError } from "../host.ts";
 import { icon } from "../icons.ts";
-import { awaitsApproval, isPast } from "../state/connection-words.ts";
+import { awaitsApproval, isPast, remedyForChange } from "../state/connection-words.ts";
 import type { Conversation } from "../state/conversation.ts";
 import { DirectConnections } from "../state/direct-connections.ts";
 import { button } from "../toolkit.ts";
@@ -34,15 +34,6 @@ const LISTENER = "listener";
 const EVERY_MS = 1500;
 
 type Page = "list" | "invitation" | "join" | "listener";
-
-/** Where the daemon's own remedy names commands, what helps here. */
-const REMEDIES: Readonly<Record<string, string>> = {
-  direct_listener_off: "The listener was turned off meanwhile. Turn it on below, then invite.",
-  direct_state: "It changed meanwhile; what is shown is new.",
-  direct_not_found: "It is gone: somebody removed it, or the Group was cleared.",
-  conflict: "Somebody else changed the listener meanwhile. Look at it again before you change it.",
-  invalid_args: "An address is IP:PORT here and NAME:PORT or IP:PORT for the other side; ports go to 65535.",
-};
 
 class ConnectionsDialog extends DialogView {
   static override readonly properties = {
@@ -372,8 +363,8 @@ class ConnectionsDialog extends DialogView {
       try {
         await action();
       } catch (error) {
-        const remedy = error instanceof HostError ? REMEDIES[error.code] : undefined;
-        if (!(error instanceof HostError) || remedy === undefined) throw error;
+        const remedy = error instanceof HostError ? remedyForChange(error) : null;
+        if (!(error instanceof HostError) || remedy === null) throw error;
         throw new HostError(error.code, remedy, error.details);
       } finally {
         await this.#connections.refresh();

@@ -2,6 +2,7 @@
 import { directStateWords } from "../../shared/direct-words.ts";
 import { shownName } from "../../shared/foreign-text.ts";
 import type { DirectRelation } from "../../shared/operations/direct.ts";
+import type { HostError } from "../host.ts";
 import type { IconName } from "../icons.ts";
 import type { Tone } from "./delivery-words.ts";
 
@@ -29,8 +30,8 @@ export function peerName({ remote }: Pick<DirectRelation, "remote">): string {
 }
 
 /** The time for approval runs, and somebody here has to compare words. */
-export function awaitsApproval({ state, remote, initiated, expired }: DirectRelation): boolean {
-  return state === "pending" && remote !== null && !initiated && !expired;
+export function awaitsApproval({ state, remote, initiated, expired, current }: DirectRelation): boolean {
+  return state === "pending" && remote !== null && !initiated && !expired && current;
 }
 
 export function isPast({ state }: Pick<DirectRelation, "state">): boolean {
@@ -83,6 +84,30 @@ export function remedyFor({ initiated, error }: Pick<DirectRelation, "initiated"
   return initiated
     ? "Is the other side’s svc running and listening, and does a router or firewall let its address through? It is dialled again by itself."
     : "The other side dials again by itself. If this stays, ask its person what is shown there.";
+}
+
+/** Where the daemon's own remedy names commands, what helps in the dialog. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  direct_listener_off: "The listener was turned off meanwhile. Turn it on below, then invite.",
+  direct_state: "It changed meanwhile; what is shown is new.",
+  direct_not_found: "It is gone: somebody removed it, or the Group was cleared.",
+  conflict: "Somebody else changed the listener meanwhile. Look at it again before you change it.",
+};
+
+/** By the first word of the field that a wrong value stands in. */
+const FIELDS: Readonly<Record<string, string>> = {
+  listener: "An address is IP:PORT here and NAME:PORT or IP:PORT for the other side; ports go to 65535.",
+  display_name:
+    "The name is one short line. Something in it can’t be seen or turns text around: type it anew.",
+  invitation:
+    "This isn’t a whole invitation. Copy all of it, from svc-direct: to its end, or ask for a new one.",
+};
+
+/** What helps when a change was refused; null where the daemon's own sentence says it. */
+export function remedyForChange({ code, details }: Pick<HostError, "code" | "details">): string | null {
+  if (code !== "invalid_args") return REMEDIES[code] ?? null;
+  const field = typeof details["field"] === "string" ? details["field"].split(".")[0]! : "";
+  return FIELDS[field] ?? null;
 }
 
 /** What ends the connection where it stands. */

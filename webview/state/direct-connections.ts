@@ -16,6 +16,9 @@ export class DirectConnections extends Store {
   /** Why what is shown may be old. */
   failure: string | null = null;
   #timer: ReturnType<typeof setTimeout> | null = null;
+  /** How often was asked, and which of these questions the latest answer belongs to. */
+  #asked = 0;
+  #answered = 0;
   #closed = false;
 
   /** Asks every `everyMs` while somebody is `looking`. */
@@ -50,13 +53,21 @@ export class DirectConnections extends Store {
 
   /** Asks now, after a change. */
   async refresh(): Promise<void> {
-    const before = this.#shown();
+    this.#asked += 1;
+    const turn = this.#asked;
+    let status: DirectStatus | null = null;
+    let failure: string | null = null;
     try {
-      this.status = await this.#host.call("connect_direct_status", { group_id: this.#groupId });
-      this.failure = null;
+      status = await this.#host.call("connect_direct_status", { group_id: this.#groupId });
     } catch (error) {
-      this.failure = error instanceof HostError ? error.message : String(error);
+      failure = error instanceof HostError ? error.message : String(error);
     }
+    // An answer that was slower than one to a later question tells what was before.
+    if (turn < this.#answered) return;
+    this.#answered = turn;
+    const before = this.#shown();
+    if (status !== null) this.status = status;
+    this.failure = failure;
     if (!this.#closed && before !== this.#shown()) this.changed();
   }
 
