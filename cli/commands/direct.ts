@@ -19,6 +19,9 @@ import { moment } from "../render.ts";
 
 type Status = ResultOf<"connect_direct_status">;
 
+/** Dialled, it is the machine that dials. */
+const EVERY_ADDRESS = /^(?:0\.0\.0\.0|\[[0:]+\]):/u;
+
 const sha256 = (bytes: Uint8Array): Uint8Array => createHash("sha256").update(bytes).digest();
 
 function wordsOf(relation: DirectRelation): string | null {
@@ -49,7 +52,11 @@ function printPeer(
 async function agreed(context: CommandContext, question: string): Promise<boolean> {
   if (context.has("yes") || !process.stdin.isTTY || !process.stderr.isTTY) return true;
   const asked = createInterface({ input: process.stdin, output: process.stderr });
-  const answer = await asked.question(`${question} [y/N] `);
+  // Ctrl+C and Ctrl+D are no consent.
+  const answer = await asked.question(`${question} [y/N] `).catch(() => {
+    context.out.note("");
+    return "";
+  });
   asked.close();
   return /^y(es)?$/i.test(answer.trim());
 }
@@ -68,7 +75,13 @@ export async function listen(context: CommandContext): Promise<number> {
   if (off === (bind !== undefined)) {
     throw context.usage("Where? Name an address of this machine with --bind IP:PORT, or give --off.");
   }
-  const listener = bind === undefined ? null : { bind, address: context.text("address") ?? bind };
+  const address = context.text("address");
+  if (bind !== undefined && address === undefined && EVERY_ADDRESS.test(bind)) {
+    throw context.usage(
+      "How does the other side reach it? On every address is no place to dial: name one with --address HOST:PORT.",
+    );
+  }
+  const listener = bind === undefined ? null : { bind, address: address ?? bind };
   const name = context.text("name");
   const input = { listener, ...(name === undefined ? {} : { display_name: name }) };
   const answer = await context.client.call("connect_direct_configure", input);

@@ -1,13 +1,17 @@
 import assert from "node:assert/strict";
 import { createHash, randomBytes, randomUUID } from "node:crypto";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { join } from "node:path";
 import { INVISIBLE } from "../../shared/invisible.ts";
 import { PRODUCT_VERSION } from "../../shared/version.ts";
+import { parseInvitationText } from "../../shared/wire/direct.ts";
 import { run } from "../cli/svc.ts";
 import { verifies } from "../requirements.ts";
-import { until } from "../withstand/daemon-process.ts";
+import { plainEnvironment, SVC, until } from "../withstand/daemon-process.ts";
 import { connect, freePort, online, Side } from "./two-homes.ts";
+
+const pty = createRequire(import.meta.url)("@lydell/node-pty") as typeof import("@lydell/node-pty");
 
 interface Attached {
   attachments: { name: string; sha256: string; bytes: number }[];
@@ -265,6 +269,49 @@ describe("svc direct", function () {
     for (const line of ran.err.split("\n")) assert.doesNotMatch(line, INVISIBLE);
     assert.equal(ran.err.match(/^words/gmu)?.length, 1);
     assert.match(ran.err, /Copy the whole text/u);
+  });
+
+  it("does nothing when its question is left with Ctrl+C or Ctrl+D", async () => {
+    const at = `127.0.0.1:${await freePort()}`;
+    await host.client.result("connect_direct_configure", { listener: { bind: at, address: at } });
+    const { invitation } = await host.client.result("connect_direct_invite", { group_id: host.group_id });
+    for (const key of ["\u0003", "\u0004"]) {
+      const terminal = pty.spawn(process.execPath, [SVC, "direct", "join"], {
+        env: { ...plainEnvironment(), SVC_HOME: joiner.daemon.home },
+        cols: 2000,
+      });
+      let shown = "";
+      let step = 0;
+      terminal.onData((data) => {
+        shown += data;
+        if (step === 0 && shown.includes("press Enter")) {
+          step = 1;
+          terminal.write(`${invitation}\r`);
+        } else if (step === 1 && shown.includes("[y/N]")) {
+          step = 2;
+          terminal.write(key);
+        }
+      });
+      const { exitCode } = await new Promise<{ exitCode: number }>((resolve) => terminal.onExit(resolve));
+      assert.equal(exitCode, 1, shown);
+      assert.match(shown, /Nothing was done/u);
+      assert.doesNotMatch(shown, /Error|node:/u);
+    }
+    const { relations } = await joiner.client.result("connect_direct_status", { group_id: joiner.group_id });
+    const { id } = parseInvitationText(invitation)!;
+    assert.ok(relations.every((relation) => relation.id !== id));
+  });
+
+  it("asks for an address to dial when it listens on all of them", async () => {
+    const here = { home: host.daemon.home };
+    for (const every of ["0.0.0.0", "[::]", "[0:0::0]"]) {
+      const ran = await run(["direct", "listen", "--bind", `${every}:${await freePort()}`], here);
+      assert.equal(ran.code, 2);
+      assert.match(ran.err, /--address/u);
+    }
+    const at = `0.0.0.0:${await freePort()}`;
+    const ran = await run(["direct", "listen", "--bind", at, "--address", "office.example:9000"], here);
+    assert.equal(ran.code, 0, ran.err);
   });
 
   it("is the person's: no Actor may call any of it", async () => {

@@ -10,7 +10,8 @@ import { copyFrom } from "./copy.ts";
 import { invitationFingerprint } from "./fingerprint.ts";
 import { qrCode } from "./qr-code.ts";
 
-const LOOPBACK = /^(127\.|localhost:|\[::1\])/i;
+/** The machine that dials, whichever it is. */
+const LOOPBACK = /^(127\.|0\.0\.0\.0:|localhost:|\[[0:]+1?\]:)/i;
 
 /** The secret text, shown this once. */
 export function invitationShown(text: string, { expires_at, address }: InvitationClaims): TemplateResult {
