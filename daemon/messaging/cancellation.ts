@@ -50,14 +50,18 @@ async function cancel(
   const { by } = room.author(caller);
   const open = room.projection.obligations.get(event.id);
   if (open === undefined) return cancelledBefore(room, event, ordinal);
-  const recipients = [...open.owed.keys()];
   if (isRemote(event)) {
+    const recipients = [...open.owed.keys()];
     const { remote } = room;
     if (remote === null) throw new Refusal("shutting_down");
     const control = await remote.cancel(room, { ordinal, event }, caller, { recipients, client_id });
     return { event: control, cancelled: recipients, duplicate: false };
   }
   await cancelThere(rooms, room, event, caller);
+  // Replies may have come meanwhile; they were first.
+  const still = room.projection.obligations.get(event.id);
+  if (still === undefined) return cancelledBefore(room, event, ordinal);
+  const recipients = [...still.owed.keys()];
   const data: Record<string, unknown> = { source_event_id: event.id, cancelled_by: by, recipients };
   if (client_id !== undefined) data.client_id = client_id;
   const placed = await room.ledger.append(room.event(EVENTS.cancelled, by, data));

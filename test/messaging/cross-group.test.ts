@@ -157,6 +157,29 @@ describe("A message between two Groups", () => {
     });
   });
 
+  it("isn't cancelled any more when everybody replies while the other side is told", async () => {
+    const { event, source_event } = await send();
+    const { ledger } = home.registry.get(to);
+    const append = ledger.append.bind(ledger);
+    let replied: Promise<unknown> = Promise.resolve();
+    ledger.append = async (told) => {
+      const as = home.actor(to, "boss");
+      replied = home.call("reply", { group_id: to, event_id: event.id, text: "done" }, { as });
+      await replied;
+      return append(told);
+    };
+    const cancel = home.call("reply_request_cancel", { group_id: from, event_id: source_event.id });
+    await assert.rejects(cancel, refusal("already_replied"));
+    await replied;
+    const { obligation_status } = await home.status(from, source_event.id);
+    assert.deepEqual(
+      Object.values(obligation_status).map(({ state }) => state),
+      ["replied"],
+    );
+    const kinds = new Set(["chat.reply_request.cancelled"]);
+    assert.deepEqual(home.registry.get(from).ledger.page({ limit: 200, kinds }).events, []);
+  });
+
   it("appends once for calls at the same time", async () => {
     const sent = await Promise.all(Array.from({ length: 6 }, () => send("same")));
     assert.equal(new Set(sent.map(({ event }) => event.id)).size, 1);
