@@ -80,11 +80,11 @@ export class Receiver implements PeerReceiver {
   async #receive(request: PeerRequest, arrival: PeerArrival): Promise<ConnectPeerResponse> {
     const { proof, operation } = request;
     if (this.#isClosed) throw new Refusal("shutting_down");
-    const grant = this.#authenticate(request, arrival);
+    this.#authenticate(request, arrival);
     const leave = await this.#bounds.enter(proof.source_instance_id, proof.request_id);
     try {
       await checkDigest(request);
-      return this.#sign(proof, { ok: true, result: await this.#run(proof, operation, grant) });
+      return this.#sign(proof, { ok: true, result: await this.#run(proof, operation) });
     } catch (error) {
       // Only what happened behind the digest is a business error.
       if (error instanceof Refusal && error.code === "connect_peer_denied") throw error;
@@ -107,9 +107,9 @@ export class Receiver implements PeerReceiver {
     }
   }
 
-  #authenticate(request: PeerRequest, arrival: PeerArrival): Grant {
+  #authenticate(request: PeerRequest, arrival: PeerArrival): void {
     try {
-      return this.#proof.check(request, arrival, this.#deps.clock.now());
+      this.#proof.check(request, arrival, this.#deps.clock.now());
     } catch (error) {
       if (error instanceof Refusal) {
         const why = typeof error.cause === "string" ? error.cause : error.code;
@@ -119,14 +119,10 @@ export class Receiver implements PeerReceiver {
     }
   }
 
-  async #run(
-    proof: ConnectPeerAuthorization,
-    operation: ConnectPeerOperation,
-    grant: Grant,
-  ): Promise<unknown> {
+  async #run(proof: ConnectPeerAuthorization, operation: ConnectPeerOperation): Promise<unknown> {
     switch (operation.op) {
       case "catalog":
-        return this.#catalog(operation, grant);
+        return this.#catalog(operation, this.#stillGranted(proof, operation));
       case "receipt":
         return this.#receipt(proof, operation);
       case "deliver": {

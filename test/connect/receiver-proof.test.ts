@@ -116,6 +116,22 @@ describe("Receiver: proofs", () => {
       assert.equal(refused(await waiting), "connect_peer_denied");
       assert.equal(target.messages().length, 0);
     });
+
+    it(`get no catalog when their grant ended while they waited for their turn (${way})`, async () => {
+      verifies("PEER-031", "DRC-060");
+      await opened(way);
+      const release = await target.group.permit.acquireRead();
+      const deliveries = [target.message(), target.message()].map((message) =>
+        target.ask(deliverOperation(message)),
+      );
+      const waiting = target.catalog();
+      await new Promise((resolve) => setImmediate(resolve));
+      target.authority.state = "gone";
+      release();
+      for (const denied of await Promise.all(deliveries))
+        assert.equal(refused(denied), "connect_peer_denied");
+      await assert.rejects(waiting, /connect_peer_denied/);
+    });
   }
 
   for (const way of ["external", "direct"] as const) {
