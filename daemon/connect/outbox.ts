@@ -22,6 +22,7 @@ import type { Files } from "../platform/files.ts";
 import { errorFields, type Log } from "../platform/log.ts";
 import { sha256Hex } from "./digests.ts";
 import { noteInPlace, recordText, whole } from "./outbox-progress.ts";
+import type { WorkGenerations } from "./work-generations.ts";
 
 const SUFFIX = ".json";
 
@@ -30,6 +31,8 @@ export interface OutboxDependencies {
   log: Log;
   /** `state/connect/outbox` in the Home; its parents exist. */
   directory: string;
+  /** Without it, all work is of the Groups as they are. */
+  generations?: WorkGenerations;
 }
 
 /** Active work as it stands in memory. Identity never changes; progress does, by `Outbox.update` alone. */
@@ -80,6 +83,8 @@ export class Outbox {
   readonly #loose = new Set<string>();
   /** Records whose file was being replaced when the disk failed: a crash may bring back the one before, so that nothing counts but a new one. */
   readonly #doubtful = new WeakSet<OutboxEntry>();
+  /** Records of a generation of their Group that is over, as an earlier run left them: they count for nothing and are still to be removed. */
+  readonly #past = new Set<{ peer: string; delivery_id: string }>();
   /** Peers' directories that are durable, or being made so. */
   readonly #directories = new Map<string, Promise<void>>();
   /** Records that are being written. */
@@ -112,8 +117,19 @@ export class Outbox {
     }
     const createdAt = ({ work }: OutboxRecord) => milliseconds(work.data.created_at);
     found.sort((one, other) => createdAt(one) - createdAt(other));
-    for (const record of found) outbox.#enter(record);
+    for (const record of found) {
+      const { source, target, delivery_id } = record.work.data;
+      if (deps.generations?.isPast(source.group_id) === true) {
+        outbox.#past.add({ peer: target.instance_id, delivery_id });
+      } else outbox.#enter(record);
+    }
+    await outbox.#noteGenerations();
     return outbox;
+  }
+
+  /** Whether the entry is work of a generation of its Group that is over. */
+  isPast({ source }: OutboxEntry): boolean {
+    return this.#deps.generations?.isPast(source.group_id) === true;
   }
 
   get size(): number {
@@ -168,6 +184,8 @@ export class Outbox {
     this.#check(peer, blobBytes);
     this.#charge(peer, 1, blobBytes);
     try {
+      const { group_id } = work.data.source;
+      await this.#deps.generations?.begin(group_id, () => this.#forget(group_id));
       await this.#write(peer, work.data.delivery_id, bytes);
     } catch (error) {
       this.#charge(peer, -1, -blobBytes);
@@ -254,6 +272,11 @@ export class Outbox {
 
   /** Makes all removals durable, for when their receipts go. Throws Node's errors. */
   async settle(): Promise<void> {
+    for (const record of this.#past) {
+      unlinkIfThere(this.#deps.files, this.#path(record.peer, record.delivery_id));
+      this.#past.delete(record);
+      this.#loose.add(record.peer);
+    }
     for (const peer of this.#loose) {
       await syncDirectory(this.#deps.files, join(this.#deps.directory, peer));
       this.#loose.delete(peer);
@@ -262,6 +285,23 @@ export class Outbox {
 
   #path(peer: string, delivery_id: string): string {
     return join(this.#deps.directory, peer, `${delivery_id}${SUFFIX}`);
+  }
+
+  /** Work that an older program queued is of the Groups as they are. */
+  async #noteGenerations(): Promise<void> {
+    const { generations, log } = this.#deps;
+    for (const { source } of this.#entries.values()) {
+      await generations
+        ?.begin(source.group_id, async () => {})
+        .catch((error) => log.warn("outbox", errorFields(error)));
+    }
+  }
+
+  /** Nothing of the Group's past is there any more, nor comes back. */
+  async #forget(group_id: string): Promise<void> {
+    for (const entry of this.#entries.values())
+      if (entry.source.group_id === group_id && this.isPast(entry)) this.remove(entry);
+    await this.settle();
   }
 
   /** What was refused or retired must not go out after a restart. */

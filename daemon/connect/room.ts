@@ -27,6 +27,7 @@ import { Scheduler } from "./scheduler.ts";
 import { RemoteSending } from "./sending.ts";
 import { clientKeyOf, SourceEvents } from "./source-event.ts";
 import type { PeerTransport } from "./transport.ts";
+import { WorkGenerations } from "./work-generations.ts";
 import { OutboxWorker } from "./worker.ts";
 
 export interface ConnectDependencies {
@@ -53,7 +54,6 @@ export class Connect {
   readonly #refresh: CatalogRefresh;
   readonly #scheduler: Scheduler;
   readonly #registry: GroupRegistry;
-  readonly #generations = new Map<string, string>();
   #unfollow: (() => void) | null = null;
 
   private constructor(deps: ConnectDependencies, outbox: Outbox, cache: CatalogCache) {
@@ -77,13 +77,18 @@ export class Connect {
 
   /** Reads outbox and catalogs. Throws Node's errors when the Home can't be read. */
   static async open(deps: ConnectDependencies): Promise<Connect> {
-    const { files, log, paths } = deps;
-    const { outbox, catalog } = paths.connect;
+    const { files, log, paths, registry } = deps;
+    const { outbox, catalog, generations: path } = paths.connect;
     await ensureDirectory(files, dirname(dirname(outbox)));
     await ensureDirectory(files, dirname(outbox));
+    const generations = await WorkGenerations.open(
+      files,
+      path,
+      (group_id) => registry.find(group_id)?.record.generation,
+    );
     return new Connect(
       deps,
-      await Outbox.open({ files, log, directory: outbox }, clientKeyOf),
+      await Outbox.open({ files, log, directory: outbox, generations }, clientKeyOf),
       await CatalogCache.open({ files, log, directory: catalog }),
     );
   }
@@ -95,10 +100,9 @@ export class Connect {
 
   /** After messaging started and the authorities were added: works on what waits. */
   start(): void {
-    for (const { group_id, record } of this.#registry.list())
-      this.#generations.set(group_id, record.generation);
     this.#unfollow = this.#registry.onChange(({ group_id, what }) => {
-      if (what === "created") this.#groupOpened(group_id);
+      // After a reset it is another Group, and its work has ended.
+      if (what === "created") this.#scheduler.groupOpened(group_id);
     });
     // The receipts went with the Group: a record that came back after a crash would find none.
     this.#registry.onGone(() => this.outbox.settle());
@@ -120,15 +124,5 @@ export class Connect {
     this.#unfollow?.();
     this.authorities.close();
     await Promise.all([this.#scheduler.close(), this.#refresh.close()]);
-  }
-
-  /** A Group came, or came back: after a reset it is another one, and its work has ended. */
-  #groupOpened(group_id: string): void {
-    const generation = this.#registry.find(group_id)?.record.generation;
-    if (generation === undefined) return;
-    const before = this.#generations.get(group_id);
-    this.#generations.set(group_id, generation);
-    if (before !== undefined && before !== generation) this.#scheduler.retireGroup(group_id);
-    this.#scheduler.groupOpened(group_id);
   }
 }

@@ -90,13 +90,6 @@ export class Scheduler {
     this.wake();
   }
 
-  /** The Group was reset: what it had under way ends without a trace. */
-  retireGroup(group_id: string): void {
-    for (const entry of this.#deps.outbox.entries()) {
-      if (entry.source.group_id === group_id) this.#remove(entry);
-    }
-  }
-
   /** Waits for what is under way; requests to peers end at once. */
   async close(): Promise<void> {
     for (const stop of this.#stops.splice(0)) stop();
@@ -228,10 +221,11 @@ export class Scheduler {
     this.wake();
   }
 
-  /** Records whose Group was deleted go without a trace (OUT-036, OUT-037). */
+  /** Records whose Group was deleted or reset go without a trace (OUT-036, OUT-037). */
   #retire(): void {
-    for (const entry of this.#deps.outbox.entries()) {
-      if (!this.#deps.registry.knows(entry.source.group_id)) this.#remove(entry);
+    const { outbox, registry } = this.#deps;
+    for (const entry of outbox.entries()) {
+      if (!registry.knows(entry.source.group_id) || outbox.isPast(entry)) this.#remove(entry);
     }
   }
 

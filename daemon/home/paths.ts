@@ -52,6 +52,8 @@ export interface HomePaths {
   connect: {
     /** Active records, one directory per target instance. */
     outbox: string;
+    /** Of which generation of its Group the work there is. */
+    generations: string;
     catalog: string;
   };
   groups: string;
@@ -106,6 +108,7 @@ export function homePaths(root: string): HomePaths {
     directStatus: join(root, "state", "connect", "direct_status.json"),
     connect: {
       outbox: join(root, "state", "connect", "outbox"),
+      generations: join(root, "state", "connect", "outbox_generations.json"),
       catalog: join(root, "state", "connect", "catalog"),
     },
     groups,

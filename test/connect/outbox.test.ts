@@ -244,6 +244,30 @@ describe("the outbox", () => {
     assert.deepEqual(there.messages(), []);
   });
 
+  it("is no work any more when the power went while its Group was reset, and brought it back", async () => {
+    verifies("OUT-037");
+    const { here, there } = pair;
+    await pair.send();
+    await rest();
+    const [path] = here.outboxFiles() as [string];
+    const bytes = readFileSync(path);
+    await here.home.call("group_reset", { group_id: here.group_id, confirm: here.group_id });
+    await pair.eventually(() => here.outboxFiles().length === 0);
+    await here.close();
+    writeFileSync(path, bytes, { mode: 0o600 });
+    await here.open(here.home.root);
+    here.start();
+    assert.equal(here.connect.outbox.size, 0);
+    pair.grant();
+    here.transport.wire = UP;
+    // The next message is the Group's first: nothing of before may be taken for its generation then.
+    const next = await pair.send();
+    await pair.eventually(() => here.receipts().length === 1 && here.connect.outbox.size === 0);
+    assert.equal(here.receipts()[0]?.data.source_event_id, next.source_event.id);
+    assert.deepEqual(here.outboxFiles(), []);
+    assert.equal(there.messages().length, 1);
+  });
+
   it("doesn't leave when its Group is reset while the disk takes the note that it goes out", async () => {
     verifies("OUT-036");
     await pair.close();
