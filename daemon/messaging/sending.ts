@@ -96,7 +96,10 @@ export class Sending {
         return { accepted: true, upload_limit: Math.min(uploadBytes, LIMITS.connect.blobBytes) };
       }
       const way = to.length > 0 ? null : wayBack(room, event, author);
-      if (way?.kind === "across") return { accepted: true, upload_limit: uploadBytes };
+      if (way?.kind === "across") {
+        checkReach(caller, way.group_id);
+        return { accepted: true, upload_limit: uploadBytes };
+      }
       to = way?.to ?? to;
     }
     resolveRecipients(room.group.record, { to, mode, sender: senderOf(caller) });
@@ -158,10 +161,8 @@ export class Sending {
         to: way.to,
         reply_to,
       };
-      if (way.kind === "across" && caller.kind === "member" && !caller.groups.has(way.group_id)) {
-        throw new Refusal("permission_denied");
-      }
       if (way.kind === "here") return this.#append(room, input, address, author, caller, digest);
+      checkReach(caller, way.group_id);
       return this.#cross
         .deliver(
           room,
@@ -248,6 +249,11 @@ function recorded(event: LedgerEvent): Sent {
 function remoteOf(room: GroupRoom): RemoteMessages {
   if (room.remote === null) throw new Refusal("shutting_down");
   return room.remote;
+}
+
+/** A restricted token's replies go into its own Groups only. */
+function checkReach(caller: Caller, group_id: string): void {
+  if (caller.kind === "member" && !caller.groups.has(group_id)) throw new Refusal("permission_denied");
 }
 
 function senderOf(caller: Caller): Sender {

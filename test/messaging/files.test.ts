@@ -8,6 +8,7 @@ import { safeName } from "../../daemon/messaging/file-fetch.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { Attachment } from "../../shared/model.ts";
+import type { Caller } from "../../shared/operations/caller.ts";
 import { BROWSER, refusal, TestHome, until } from "./setting.ts";
 
 async function* stream(...chunks: (Uint8Array | Error)[]): AsyncGenerator<Uint8Array> {
@@ -381,6 +382,21 @@ describe("Attached files", () => {
       check({ files: [{ name: "a", bytes: LIMITS.attachment.uploadBytes + 1 }] }),
       refusal("invalid_attachments"),
     );
+  });
+
+  it("are refused before they are uploaded for a reply into a Group that the token doesn't reach", async () => {
+    const from = await home.group("boss");
+    const { event } = await home.call("send_cross_group", {
+      group_id: from,
+      dst_group_id: group,
+      text: "across",
+    });
+    const as: Caller = { kind: "member", by: "user", token_id: "t", groups: new Set([group]) };
+    const files = [{ name: "a", bytes: 1 }];
+    const preflight = (caller: Caller) =>
+      home.call("message_upload_preflight", { group_id: group, files, reply_to: event.id }, { as: caller });
+    await assert.rejects(preflight(as), refusal("permission_denied"));
+    assert.equal((await preflight({ ...as, groups: new Set([group, from]) })).accepted, true);
   });
 
   it("travel with a message to another Group", async () => {
