@@ -452,6 +452,35 @@ describe("Workbench: connections between instances", function () {
     await lab.owner.result("connect_direct_remove", { group_id, id });
   });
 
+  it("invite by the listener that was just set, though nobody says yet that it is set", async () => {
+    await openConnections(there);
+    await press(there, "Invite");
+    const at = `127.0.0.1:${await freePort()}`;
+    const fields = dialog(there).locator(".listener-form input");
+    await fields.nth(0).fill(at);
+    await fields.nth(1).fill(at);
+    const status = "**/api/v1/connect/direct?*";
+    const message = "Too much is waiting already.";
+    await there.route(status, (route) =>
+      route.fulfill({ json: { ok: false, error: { code: "overloaded", message, details: {} } } }),
+    );
+    try {
+      await press(there, "Listen and invite");
+      await dialog(there).locator(".invitation-text").waitFor();
+      await dialog(there).locator(".failure", { hasText: message }).waitFor();
+    } finally {
+      await there.unroute(status);
+    }
+    await dialog(there).locator(".failure").waitFor({ state: "detached" });
+    await close(there);
+    const group_id = labGroup;
+    await lab.owner.result("connect_direct_configure", { listener: null });
+    const { relations } = await lab.owner.result("connect_direct_status", { group_id });
+    const { id } = relations.find(({ state }) => state === "invited")!;
+    await lab.owner.result("connect_direct_revoke", { group_id, id });
+    await lab.owner.result("connect_direct_remove", { group_id, id });
+  });
+
   it("do all of it at 360 px and by keyboard, to the end of the connection", async () => {
     const small = await opened(lab, "Lab", { width: 360, height: 740, theme: "dark" });
     await small.locator("svc-group-header button[aria-haspopup=menu]").focus();

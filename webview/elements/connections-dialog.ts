@@ -295,8 +295,7 @@ class ConnectionsDialog extends DialogView {
     this.#go("listener");
   }
 
-  async #invite(): Promise<void> {
-    const { listener } = this.#connections.status!;
+  async #invite(listener = this.#connections.status!.listener): Promise<void> {
     if (listener === null) return this.#openListener(true);
     await this.#do(async () => {
       const { invitation } = await this.host.call("connect_direct_invite", {
@@ -309,17 +308,19 @@ class ConnectionsDialog extends DialogView {
   }
 
   async #configure(): Promise<void> {
-    const { listener } = this;
-    if (listener === null || !isComplete(listener)) return;
+    const draft = this.listener;
+    if (draft === null || !isComplete(draft)) return;
+    const listener = { bind: draft.bind.trim(), address: draft.address.trim() };
     const done = await this.#do(() =>
       this.host.call("connect_direct_configure", {
-        listener: { bind: listener.bind.trim(), address: listener.address.trim() },
-        display_name: listener.name.trim(),
-        expected_listener: listener.before,
+        listener,
+        display_name: draft.name.trim(),
+        expected_listener: draft.before,
       }),
     );
     if (!done) return;
-    if (this.inviting) await this.#invite();
+    // What is shown may be old: the daemon may not have answered since.
+    if (this.inviting) await this.#invite(listener);
     else this.#go("list");
   }
 
