@@ -268,11 +268,14 @@ export class Oracle {
     this.#world.tell(`${what} arrived`);
   }
 
-  /** A source Group that was deleted in the same moment can't be asked any more. */
+  /** A source Group that was deleted or reset in the same moment can't be asked any more. */
   #fromNowhere(work: Data, what: string): void {
     const { instance_id, group_id } = work.source as GroupEnd;
     const source = this.#daemons.find((one) => one.instance_id === instance_id);
-    if (source?.rooms?.registry.find(group_id) === undefined) return;
+    const group = source?.rooms?.registry.find(group_id);
+    if (group === undefined) return;
+    const first = group.ledger.count > 0 ? group.ledger.read(0) : undefined;
+    if (first?.kind === "group.reset" && first.ts >= String(work.created_at)) return;
     this.violate("nothing comes from nowhere", `${what} was never seen at its source`);
   }
 
