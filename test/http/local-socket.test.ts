@@ -192,6 +192,45 @@ describe("the local socket", () => {
     );
   });
 
+  it("gives each of many connections its own, however their pieces alternate and whoever reads them", async () => {
+    const connections = await Promise.all(
+      Array.from({ length: 8 }, async (_, place) => {
+        const titles = Array.from({ length: 90 }, (_, at) => `${place}/${at}/`.padEnd(900, `${place}`));
+        // Half of them are handed over to node:http on the way, with bytes that wait.
+        const frames = titles.map((title, at) =>
+          frame(
+            "group_create",
+            JSON.stringify({ title }),
+            at === 45 + place ? "X-Other: 1\r\n".repeat(place % 2) : "",
+          ),
+        );
+        const socket = connect(fixture.path);
+        await once(socket, "connect");
+        const pieceBytes = 97 + place * 613;
+        return {
+          titles,
+          socket,
+          pieceBytes,
+          bytes: Buffer.from(frames.join("")),
+          answers: collect(socket, 90),
+        };
+      }),
+    );
+    const most = Math.max(...connections.map(({ bytes, pieceBytes }) => bytes.length / pieceBytes));
+    for (let piece = 0; piece < most; piece += 1) {
+      for (const { socket, bytes, pieceBytes } of connections) {
+        const from = piece * pieceBytes;
+        if (from < bytes.length) socket.write(bytes.subarray(from, from + pieceBytes));
+      }
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    for (const { titles, socket, answers } of connections) {
+      const told = (await answers).map((answer) => /"title":"([^"]*)"/.exec(answer)?.[1]);
+      assert.deepEqual(told, titles);
+      socket.destroy();
+    }
+  });
+
   it("keeps the order when a request that waits stands before others", async () => {
     const socket = connect(fixture.path);
     const answers = collect(socket, 3);
