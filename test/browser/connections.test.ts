@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import type { Browser, Page } from "playwright-core";
+import { parseInvitationText } from "../../shared/wire/direct.ts";
 import { freePort } from "../direct/two-homes.ts";
 import { verifies } from "../requirements.ts";
 import { violations } from "./axe.ts";
@@ -450,6 +451,47 @@ describe("Workbench: connections between instances", function () {
     const { id } = relations.find(({ state }) => state === "invited")!;
     await lab.owner.result("connect_direct_revoke", { group_id, id });
     await lab.owner.result("connect_direct_remove", { group_id, id });
+  });
+
+  it("keep what is typed while an earlier change is slow", async () => {
+    const listener = (await office.owner.result("connect_direct_status", {})).listener;
+    assert.ok(listener !== null);
+    const { invitation } = await office.owner.result("connect_direct_invite", { group_id: officeGroup });
+    const { id } = parseInvitationText(invitation)!;
+    // The two Groups have a connection: the daemon would refuse.
+    let answer = (): void => undefined;
+    const change = "**/api/v1/connect/direct";
+    await there.route(change, async (route) => {
+      await new Promise<void>((resolve) => {
+        answer = resolve;
+      });
+      await route.fulfill({ json: { ok: true, result: { id } } });
+    });
+    try {
+      await openConnections(there);
+      await press(there, "Take an invitation");
+      const field = dialog(there).locator(".invitation-field");
+      await field.fill(invitation);
+      const asked = there.waitForRequest(
+        (request) => request.method() === "POST" && request.url().endsWith("/connect/direct"),
+      );
+      await press(there, "Ask to be connected");
+      await asked;
+      await press(there, "Back");
+      await press(there, "Take an invitation");
+      await field.fill("svc-direct:another");
+      answer();
+      // One look was perhaps under way, one follows the change, one comes by itself.
+      for (let look = 0; look < 3; look += 1)
+        await there.waitForResponse((response) => response.url().includes("/connect/direct?"));
+      assert.equal(await field.inputValue(), "svc-direct:another");
+      await field.fill("");
+      await close(there);
+    } finally {
+      await there.unroute(change);
+    }
+    await office.owner.result("connect_direct_revoke", { group_id: officeGroup, id });
+    await office.owner.result("connect_direct_remove", { group_id: officeGroup, id });
   });
 
   it("invite by the listener that was just set, though nobody says yet that it is set", async () => {

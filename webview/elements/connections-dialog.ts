@@ -318,7 +318,8 @@ class ConnectionsDialog extends DialogView {
         expected_listener: draft.before,
       }),
     );
-    if (!done) return;
+    // Whoever went on to something else meanwhile stays there.
+    if (!done || this.page !== "listener") return;
     // What is shown may be old: the daemon may not have answered since.
     if (this.inviting) await this.#invite(listener);
     else this.#go("list");
@@ -334,16 +335,19 @@ class ConnectionsDialog extends DialogView {
 
   async #take(): Promise<void> {
     if (!this.#mayJoin) return;
+    const { pasted } = this;
     const done = await this.#do(() =>
       this.host.call("connect_direct_join", {
         group_id: this.conversation.groupId,
-        invitation: this.pasted.trim(),
+        invitation: pasted.trim(),
       }),
     );
     if (!done) return;
-    this.pasted = "";
-    this.#go("list");
     announce("Asked. The other side has to approve.");
+    // Whoever went on to something else meanwhile stays there, with what was typed.
+    if (this.pasted !== pasted) return;
+    this.pasted = "";
+    if (this.page === "join") this.#go("list");
   }
 
   async #change(
