@@ -46,8 +46,8 @@ export class SocketConnection {
   readonly #socket: Socket;
   readonly #deps: ConnectionDependencies;
   readonly #reader: QuickReader;
-  /** Bytes that aren't a whole request yet. */
-  #rest: Buffer[] = [];
+  /** Bytes that aren't a whole request yet, at the start of a buffer with room for more; null for none. */
+  #rest: Buffer | null = null;
   #restBytes = 0;
   /** Bytes that must be there before reading on makes sense. */
   #needed = 0;
@@ -75,7 +75,7 @@ export class SocketConnection {
   get waiting(): Waiting {
     const requests = this.#firstAnswer + this.#answers.length;
     if (this.#answers.length > 0 || this.#socket.writableLength > 0) return { for: null, requests };
-    return { for: this.#rest.length > 0 ? "rest" : "next", requests };
+    return { for: this.#rest !== null ? "rest" : "next", requests };
   }
 
   /** Ends the connection when what is under way has been answered. */
@@ -86,19 +86,25 @@ export class SocketConnection {
 
   /** `chunk` is another's when this returns. */
   readonly #onData = (chunk: Buffer): void => {
-    if (this.#rest.length === 0) {
+    if (this.#rest === null) {
       this.#read(chunk);
       return;
     }
-    this.#rest.push(Buffer.from(chunk));
+    const before = this.#restBytes;
     this.#restBytes += chunk.length;
-    if (this.#restBytes >= this.#needed) this.#readRest();
+    if (this.#restBytes > this.#rest.length) {
+      const wider = Buffer.allocUnsafeSlow(Math.max(this.#restBytes, 2 * before));
+      this.#rest.copy(wider, 0, 0, before);
+      this.#rest = wider;
+    }
+    chunk.copy(this.#rest, before);
+    if (this.#restBytes >= this.#needed) this.#read(this.#takeRest());
   };
 
-  #readRest(): void {
-    const bytes = this.#rest.length === 1 ? this.#rest[0]! : Buffer.concat(this.#rest);
-    this.#rest = [];
-    this.#read(bytes);
+  #takeRest(): Buffer {
+    const bytes = this.#rest?.subarray(0, this.#restBytes) ?? Buffer.alloc(0);
+    this.#rest = null;
+    return bytes;
   }
 
   #read(bytes: Buffer): void {
@@ -121,7 +127,7 @@ export class SocketConnection {
       this.#serve(head, bytes.subarray(head.bodyStart, end));
       position = end;
     }
-    if (this.#foreign || (position < bytes.length && this.#rest.length === 0)) {
+    if (this.#foreign || (position < bytes.length && this.#rest === null)) {
       this.#keep(bytes, position, 0);
       this.#socket.pause();
     }
@@ -145,8 +151,8 @@ export class SocketConnection {
   }
 
   #keep(bytes: Buffer, position: number, needed: number): void {
-    this.#rest = [Buffer.from(bytes.subarray(position))];
-    this.#restBytes = bytes.length - position;
+    this.#rest = Buffer.from(bytes.subarray(position));
+    this.#restBytes = this.#rest.length;
     this.#needed = needed;
   }
 
@@ -221,14 +227,14 @@ export class SocketConnection {
   /** The reader of the answers has caught up, or room for more requests has come. */
   readonly #onDrain = (): void => {
     if (this.#foreign || this.#socket.writableNeedDrain) return;
-    if (this.#rest.length > 0 && this.#needed === 0) setImmediate(() => this.#resume());
+    if (this.#rest !== null && this.#needed === 0) setImmediate(() => this.#resume());
     else this.#socket.resume();
   };
 
   #resume(): void {
-    if (this.#foreign || this.#rest.length === 0 || this.#needed !== 0) return;
+    if (this.#foreign || this.#rest === null || this.#needed !== 0) return;
     this.#socket.resume();
-    this.#readRest();
+    this.#read(this.#takeRest());
   }
 
   #handOver(): void {
@@ -236,8 +242,7 @@ export class SocketConnection {
     // `ignore` stays: node:http takes its own listener away at an upgrade, and a client that goes just then must not end the daemon.
     this.#reader.release();
     socket.off("end", this.#onGone).off("close", this.#onGone).off("drain", this.#onDrain);
-    const bytes = Buffer.concat(this.#rest);
-    this.#rest = [];
+    const bytes = this.#takeRest();
     if (socket.destroyed) return;
     if (bytes.length > 0) socket.unshift(bytes);
     this.#deps.handOver(socket);
