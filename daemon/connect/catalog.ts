@@ -27,8 +27,10 @@ type Details = Extract<ResultOf<"connect_catalog">, { instance: RemoteInstance }
 export interface Destination {
   grant: Grant;
   group_id: string;
-  /** Null before the other side was reached once. */
+  /** Null before the other side was reached once, and for one that it doesn't list. */
   group: CatalogGroup | null;
+  /** Whether the other side was reached once. */
+  isLearnt: boolean;
 }
 
 const { catalog: limits } = LIMITS.connect;
@@ -89,9 +91,9 @@ export class CatalogReads {
       throw new Refusal("connect_unavailable", { specifics: state.reason, details: { instance_id } });
     }
     const { grant } = state;
-    const groups = this.#deps.cache.of(grant)?.groups ?? [];
-    const group = groups.find((one) => one.group_id === target_group_id) ?? null;
-    return { grant, group_id: target_group_id, group };
+    const catalog = this.#deps.cache.of(grant);
+    const group = catalog?.groups.find((one) => one.group_id === target_group_id) ?? null;
+    return { grant, group_id: target_group_id, group, isLearnt: catalog !== null };
   }
 
   #discover(group_id: string): Discovery {

@@ -103,9 +103,12 @@ function titleOf({ grant, group }: Destination): string {
   return group?.title ?? grant.pair?.remote_title ?? "";
 }
 
-/** Concrete Actors of the other Group, as it was last known (MSG-053, MSG-055). Throws what `resolveRecipients` throws. */
+/**
+ * Concrete Actors of the other Group, as it was last known (MSG-053, MSG-055). Throws connect_catalog_unavailable, connect_not_granted for a
+ * Group that isn't listed, or what `resolveRecipients` throws.
+ */
 function recipientsOf(
-  { group }: Destination,
+  { group, group_id, isLearnt }: Destination,
   { to, message_mode }: Pick<Input, "to" | "message_mode">,
   caller: Caller,
 ): ConnectActor[] {
@@ -113,7 +116,14 @@ function recipientsOf(
     if (message_mode === "mail") throw new Refusal("mail_requires_actor_recipient");
     return [personOf("user")];
   }
-  if (group === null) throw new Refusal("connect_catalog_unavailable");
+  if (group === null) {
+    if (!isLearnt) throw new Refusal("connect_catalog_unavailable");
+    throw new Refusal("connect_not_granted", {
+      specifics: "The other instance lists no such Group.",
+      remedy: "Look at 'svc connect' for its Groups; a new one is listed within a minute.",
+      details: { group_id },
+    });
+  }
   const actors = foremanFirst(group);
   const audience = resolveRecipients(
     { actors, settings: { default_send_to: "foreman" } },

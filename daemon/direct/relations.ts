@@ -194,14 +194,16 @@ export class Relations {
     });
   }
 
-  /** The person's consent on the inviting side (DRC-029). Throws direct_not_found, direct_state. */
+  /** The person's consent on the inviting side (DRC-029). Throws direct_not_found, direct_state, direct_invitation_expired. */
   async approve(group_id: string, id: string): Promise<void> {
     await this.#change(group_id, id, (relation) => {
       if (relation.state === "active" && !isJoined(relation)) return relation;
       if (isJoined(relation)) throw wrongState("The other side approves; it sent the invitation.");
       if (relation.remote === null) throw wrongState("Nobody has used the invitation yet.");
       if (isTerminal(relation)) throw wrongState(`The connection is ${relation.state}.`);
-      if (isOverdue(relation, this.#deps.clock.now())) throw new Refusal("direct_invitation_expired");
+      if (isOverdue(relation, this.#deps.clock.now())) {
+        throw new Refusal("direct_invitation_expired", { remedy: "Invite the other side again." });
+      }
       return { ...relation, state: "active" };
     });
   }

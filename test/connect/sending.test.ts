@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Refusal } from "../../shared/errors.ts";
 import { BROWSER, refusal } from "../messaging/setting.ts";
 import { verifies } from "../requirements.ts";
 import { DOWN, UP } from "./memory-transport.ts";
@@ -55,6 +56,22 @@ describe("connect_send", () => {
     await pair.pass(2 * MINUTE, 5 * SECOND);
     assert.deepEqual(here.transport.ops(), []);
     assert.equal((await here.delivery(first.source_event.id))?.state, "unconfirmed");
+  });
+
+  it("tells a Group that the other instance doesn't list from one that isn't known yet", async () => {
+    await pair.close();
+    pair = await Pair.open("account");
+    await assert.rejects(pair.send({ target_group_id: "g_000000000bad" }), (error: Refusal) => {
+      assert.equal(error.code, "connect_not_granted");
+      assert.match(error.message, /lists no such Group.*svc connect/u);
+      return true;
+    });
+    await pair.close();
+    pair = await Pair.open("account", { learnt: false });
+    pair.here.files.slow = "/catalog/";
+    await assert.rejects(pair.send(), refusal("connect_catalog_unavailable"));
+    pair.here.files.recover();
+    assert.equal(pair.here.connect.outbox.size, 0);
   });
 
   it("makes aliases and titles concrete Actors of the other Group", async () => {

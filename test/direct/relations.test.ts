@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { directStateWords } from "../../shared/direct-words.ts";
+import type { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { type DirectInvitation, invitationText, parseInvitationText } from "../../shared/wire/direct.ts";
 import { verifies } from "../requirements.ts";
@@ -151,6 +152,20 @@ describe("Direct relations", () => {
     await host.direct.remove(GROUP, id);
     await joiner.direct.remove(GROUP, id);
     assert.deepEqual(joiner.direct.status(GROUP).relations, []);
+  });
+
+  it("tell who invited, and approves too late, to invite again", async () => {
+    verifies("DRC-029");
+    const { host, joiner, id } = await world.joined();
+    // The clock was set: nothing that waits for the deadline has come up yet.
+    const now = world.clock.now() + 30 * MINUTE;
+    world.clock.now = () => now;
+    await assert.rejects(host.direct.approve(GROUP, id), (error: Refusal) => {
+      assert.equal(error.code, "direct_invitation_expired");
+      assert.match(error.message, /Invite the other side again/u);
+      return true;
+    });
+    assert.equal(joiner.relation(id).state, "pending");
   });
 
   it("that were approved in time aren't told to have expired while the disk takes the approval", async () => {
