@@ -7,7 +7,7 @@
  */
 import { dirname } from "node:path";
 import { Refusal } from "../../shared/errors.ts";
-import { ensureDirectory, readWhole, replaceFile, storageRefusal } from "../home/durable.ts";
+import { ensureDirectory, readWhole, replaceFile, storageRefusal, versionOf } from "../home/durable.ts";
 import type { FileStatus, Files } from "../platform/files.ts";
 import { type PlacedWrite, RecordSlots, type Records } from "./record-slots.ts";
 
@@ -138,7 +138,7 @@ export class RecordsFile {
 
   #status(): string | null | undefined {
     const status = this.#stat();
-    return status && `${status.kind} ${status.inode} ${status.bytes} ${status.modifiedMs}`;
+    return status && versionOf(status);
   }
 
   /** Undefined when the disk doesn't say. */

@@ -22,6 +22,7 @@ import type { Files } from "../platform/files.ts";
 import { errorFields, type Log } from "../platform/log.ts";
 import { sha256Hex } from "./digests.ts";
 import { noteInPlace, recordText, whole } from "./outbox-progress.ts";
+import { OutboxUsage } from "./outbox-usage.ts";
 import type { WorkGenerations } from "./work-generations.ts";
 
 const SUFFIX = ".json";
@@ -62,11 +63,6 @@ export interface OutboxEntry {
   progress: Readonly<OutboxProgress>;
 }
 
-interface Usage {
-  records: number;
-  blobBytes: number;
-}
-
 /** What names a sender's retry; from the source event. */
 export type ClientKeyOf = (event: LedgerEvent) => string | null;
 
@@ -76,8 +72,7 @@ export class Outbox {
   readonly #entries = new Map<string, OutboxEntry>();
   readonly #bySource = new Map<string, OutboxEntry>();
   readonly #byClient = new Map<string, OutboxEntry>();
-  readonly #usage = new Map<string, Usage>();
-  readonly #total: Usage = { records: 0, blobBytes: 0 };
+  readonly #usage = new OutboxUsage();
   readonly #unreadable: string[] = [];
   /** Peers with removed records that a crash might bring back. */
   readonly #loose = new Set<string>();
@@ -124,6 +119,8 @@ export class Outbox {
       } else outbox.#enter(record);
     }
     await outbox.#noteGenerations();
+    // What can't be removed yet counts for nothing all the same, and goes before the next work of its Group is queued.
+    await outbox.settle().catch((error) => deps.log.warn("outbox", errorFields(error)));
     return outbox;
   }
 
@@ -181,14 +178,14 @@ export class Outbox {
     const bytes = this.#encode(record);
     const peer = work.data.target.instance_id;
     const blobBytes = blobBytesOf(work);
-    this.#check(peer, blobBytes);
-    this.#charge(peer, 1, blobBytes);
+    this.#usage.check(peer, blobBytes);
+    this.#usage.charge(peer, 1, blobBytes);
     try {
       const { group_id } = work.data.source;
       await this.#deps.generations?.begin(group_id, () => this.#forget(group_id));
       await this.#write(peer, work.data.delivery_id, bytes);
     } catch (error) {
-      this.#charge(peer, -1, -blobBytes);
+      this.#usage.charge(peer, -1, -blobBytes);
       this.#withdraw(peer, work.data.delivery_id);
       throw storageRefusal(error);
     }
@@ -267,7 +264,7 @@ export class Outbox {
     this.#entries.delete(uuidKey(entry.delivery_id));
     this.#bySource.delete(entry.source_event_id);
     if (entry.client !== null) this.#byClient.delete(`${entry.source.group_id} ${entry.client.key}`);
-    this.#charge(entry.peer, -1, -entry.blobBytes);
+    this.#usage.charge(entry.peer, -1, -entry.blobBytes);
   }
 
   /** Makes all removals durable, for when their receipts go. Throws Node's errors. */
@@ -375,7 +372,7 @@ export class Outbox {
   /** A file that is no record: it stays, and counts as a full message. */
   #setAside(peer: string, path: string): void {
     this.#unreadable.push(path);
-    this.#charge(peer, 1, LIMITS.connect.blobBytes);
+    this.#usage.charge(peer, 1, LIMITS.connect.blobBytes);
   }
 
   #enter(record: OutboxRecord, isCharged = false): OutboxEntry {
@@ -405,38 +402,8 @@ export class Outbox {
     this.#entries.set(uuidKey(entry.delivery_id), entry);
     this.#bySource.set(entry.source_event_id, entry);
     if (entry.client !== null) this.#byClient.set(`${entry.source.group_id} ${entry.client.key}`, entry);
-    if (!isCharged) this.#charge(entry.peer, 1, entry.blobBytes);
+    if (!isCharged) this.#usage.charge(entry.peer, 1, entry.blobBytes);
     return entry;
-  }
-
-  #usageOf(peer: string): Usage {
-    return this.#usage.get(peer) ?? { records: 0, blobBytes: 0 };
-  }
-
-  /** LIM-035 to LIM-038: exhaustion refuses new work and says which limit it was. */
-  #check(peer: string, blobBytes: number): void {
-    const { outbox } = LIMITS;
-    const mine = this.#usageOf(peer);
-    const limits: [taken: number, limit: number, what: string][] = [
-      [this.#total.records + 1, outbox.records, "messages wait for other instances"],
-      [mine.records + 1, outbox.recordsPerPeer, "messages wait for this instance"],
-      [this.#total.blobBytes + blobBytes, outbox.blobBytes, "bytes of files wait for other instances"],
-      [mine.blobBytes + blobBytes, outbox.blobBytesPerPeer, "bytes of files wait for this instance"],
-    ];
-    for (const [taken, limit, what] of limits) {
-      if (taken <= limit) continue;
-      const specifics = `No more than ${limit} ${what}.`;
-      throw new Refusal("outbox_full", { specifics, details: { limit, instance_id: peer } });
-    }
-  }
-
-  #charge(peer: string, records: number, blobBytes: number): void {
-    const mine = this.#usageOf(peer);
-    const usage = { records: mine.records + records, blobBytes: mine.blobBytes + blobBytes };
-    if (usage.records > 0) this.#usage.set(peer, usage);
-    else this.#usage.delete(peer);
-    this.#total.records += records;
-    this.#total.blobBytes += blobBytes;
   }
 }
 

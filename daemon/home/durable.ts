@@ -1,7 +1,7 @@
 /** Whole files and directories that are on disk when a call returns, or as before. */
 import { basename, dirname, join } from "node:path";
 import { Refusal } from "../../shared/errors.ts";
-import type { Files, OpenFile } from "../platform/files.ts";
+import type { FileStatus, Files, OpenFile } from "../platform/files.ts";
 
 /** The `code` of one of Node's own errors. */
 export function errorCode(error: unknown): string | undefined {
@@ -50,6 +50,11 @@ export function unlinkIfThere(files: Files, path: string, later = false): boolea
     if (errorCode(error) === "ENOENT") return false;
     throw error;
   }
+}
+
+/** What changes with a file when somebody writes it or puts another in its place. */
+export function versionOf({ kind, inode, bytes, modifiedMs }: FileStatus): string {
+  return `${kind} ${inode} ${bytes} ${modifiedMs}`;
 }
 
 /** All bytes of a file; null when there is none. Throws Node's errors, ELOOP for a link. */

@@ -15,6 +15,7 @@ import {
   storageRefusal,
   syncDirectory,
   unlinkIfThere,
+  versionOf,
 } from "../home/durable.ts";
 import { type Clock, timestamp } from "../platform/clock.ts";
 import type { Files } from "../platform/files.ts";
@@ -51,7 +52,7 @@ export interface BegunLaunch {
 export class LaunchIdentities {
   readonly #deps: LaunchIdentitiesDependencies;
   /** What the files said when they were last read, by path: every hook asks twice, and every second somebody else does. */
-  readonly #known = new Map<string, { status: string; launch: StoredLaunch }>();
+  readonly #known = new Map<string, { version: string; launch: StoredLaunch }>();
 
   constructor(deps: LaunchIdentitiesDependencies) {
     this.#deps = deps;
@@ -92,15 +93,15 @@ export class LaunchIdentities {
     try {
       const path = group.paths.launchFile(actor_id);
       const found = this.#deps.files.stat(path);
-      const status = found && `${found.kind} ${found.inode} ${found.bytes} ${found.modifiedMs}`;
+      const version = found && versionOf(found);
       const known = this.#known.get(path);
-      if (known !== undefined && known.status === status) return known.launch;
+      if (known !== undefined && known.version === version) return known.launch;
       const bytes = readWhole(this.#deps.files, path);
-      if (status === null || bytes === null) return null;
+      if (version === null || bytes === null) return null;
       const parsed = StoredLaunch.safeParse(JSON.parse(bytes.toString("utf8")));
       const isIts = parsed.data?.actor_id === actor_id && parsed.data.group_id === group.group_id;
       if (!parsed.success || !isIts) return "corrupt";
-      this.#known.set(path, { status, launch: parsed.data });
+      this.#known.set(path, { version, launch: parsed.data });
       return parsed.data;
     } catch {
       return "corrupt";

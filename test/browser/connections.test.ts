@@ -72,6 +72,16 @@ describe("Workbench: connections between instances", function () {
     await dialog(page).waitFor({ state: "detached" });
   }
 
+  /** The lab listens no more, and its open invitation is gone. */
+  async function takeInvitationBack(): Promise<void> {
+    const group_id = labGroup;
+    await lab.owner.result("connect_direct_configure", { listener: null });
+    const { relations } = await lab.owner.result("connect_direct_status", { group_id });
+    const { id } = relations.find(({ state }) => state === "invited")!;
+    await lab.owner.result("connect_direct_revoke", { group_id, id });
+    await lab.owner.result("connect_direct_remove", { group_id, id });
+  }
+
   it("invite in one window, look and ask in the other, compare, approve, and are online", async () => {
     await openConnections(here);
     await clean(here, "no connection yet");
@@ -445,12 +455,7 @@ describe("Workbench: connections between instances", function () {
     } finally {
       occupied.close();
     }
-    const group_id = labGroup;
-    await lab.owner.result("connect_direct_configure", { listener: null });
-    const { relations } = await lab.owner.result("connect_direct_status", { group_id });
-    const { id } = relations.find(({ state }) => state === "invited")!;
-    await lab.owner.result("connect_direct_revoke", { group_id, id });
-    await lab.owner.result("connect_direct_remove", { group_id, id });
+    await takeInvitationBack();
   });
 
   it("keep what is typed while an earlier change is slow", async () => {
@@ -515,12 +520,7 @@ describe("Workbench: connections between instances", function () {
     }
     await dialog(there).locator(".failure").waitFor({ state: "detached" });
     await close(there);
-    const group_id = labGroup;
-    await lab.owner.result("connect_direct_configure", { listener: null });
-    const { relations } = await lab.owner.result("connect_direct_status", { group_id });
-    const { id } = relations.find(({ state }) => state === "invited")!;
-    await lab.owner.result("connect_direct_revoke", { group_id, id });
-    await lab.owner.result("connect_direct_remove", { group_id, id });
+    await takeInvitationBack();
   });
 
   it("do all of it at 360 px and by keyboard, to the end of the connection", async () => {

@@ -258,6 +258,7 @@ describe("the outbox", () => {
     await here.open(here.home.root);
     here.start();
     assert.equal(here.connect.outbox.size, 0);
+    assert.deepEqual(here.outboxFiles(), []);
     pair.grant();
     here.transport.wire = UP;
     // The next message is the Group's first: nothing of before may be taken for its generation then.
