@@ -1,12 +1,10 @@
 /** Group connections between two real daemons, each with its Workbench in a window of its own, as two people use them. */
 import assert from "node:assert/strict";
-import { once } from "node:events";
-import { type AddressInfo, createServer } from "node:net";
 import type { Browser, Page } from "playwright-core";
 import { parseInvitationText } from "../../shared/wire/direct.ts";
 import { freePort } from "../direct/two-homes.ts";
 import { verifies } from "../requirements.ts";
-import { violations } from "./axe.ts";
+import { clean, close, dialog, openConnections, press } from "./connections-dialog.ts";
 import { launchBrowser, openGroup, Setting, until, type WindowOptions } from "./setting.ts";
 
 /** Redialling takes 5 s, a slow machine its time. */
@@ -53,35 +51,8 @@ describe("Workbench: connections between instances", function () {
     lab.check();
   });
 
-  const dialog = (page: Page) => page.locator("svc-connections-dialog dialog[open]");
-  const press = (page: Page, label: string) =>
-    dialog(page).locator("vscode-button", { hasText: label }).click();
   const words = (page: Page) => dialog(page).locator(".fingerprint").first().locator("li").allTextContents();
   const card = (page: Page, text: string) => dialog(page).locator(".connection", { hasText: text });
-  const clean = async (page: Page, what: string) => assert.deepEqual(await violations(page), [], what);
-
-  async function openConnections(page: Page): Promise<void> {
-    await page.locator("svc-group-header button[aria-haspopup=menu]").click();
-    await page.locator(".menu-item", { hasText: "Group connections" }).click();
-    await dialog(page).waitFor();
-    await dialog(page).locator(".skeleton").waitFor({ state: "detached" });
-  }
-
-  async function close(page: Page): Promise<void> {
-    await page.keyboard.press("Escape");
-    await dialog(page).waitFor({ state: "detached" });
-  }
-
-  /** The lab listens no more, and its open invitation is gone. */
-  async function takeInvitationBack(): Promise<void> {
-    const group_id = labGroup;
-    await lab.owner.result("connect_direct_configure", { listener: null });
-    const { relations } = await lab.owner.result("connect_direct_status", { group_id });
-    const { id } = relations.find(({ state }) => state === "invited")!;
-    await lab.owner.result("connect_direct_revoke", { group_id, id });
-    await lab.owner.result("connect_direct_remove", { group_id, id });
-  }
-
   it("invite in one window, look and ask in the other, compare, approve, and are online", async () => {
     await openConnections(here);
     await clean(here, "no connection yet");
@@ -432,32 +403,6 @@ describe("Workbench: connections between instances", function () {
     await there.locator(".connections-state", { hasText: "online" }).waitFor();
   });
 
-  it("say that nobody can dial where another program has the port, also while inviting", async () => {
-    const occupied = createServer().listen(0, "127.0.0.1");
-    await once(occupied, "listening");
-    const at = `127.0.0.1:${(occupied.address() as AddressInfo).port}`;
-    try {
-      await openConnections(there);
-      await press(there, "Turn on");
-      const fields = dialog(there).locator(".listener-form input");
-      await fields.nth(0).fill(at);
-      await fields.nth(1).fill(at);
-      await press(there, "Save");
-      const error = dialog(there).locator(".connection-error", { hasText: "used by another program" });
-      await error.waitFor();
-      await dialog(there).locator(".state", { hasText: "not listening" }).waitFor();
-      await press(there, "Invite");
-      await dialog(there).locator(".invitation-text").waitFor();
-      await error.filter({ hasText: "nobody can use this invitation" }).waitFor();
-      await dialog(there).locator(".hint", { hasText: "only this machine reaches" }).waitFor();
-      await clean(there, "an invitation that nobody can use");
-      await close(there);
-    } finally {
-      occupied.close();
-    }
-    await takeInvitationBack();
-  });
-
   it("keep what is typed while an earlier change is slow", async () => {
     const listener = (await office.owner.result("connect_direct_status", {})).listener;
     assert.ok(listener !== null);
@@ -497,30 +442,6 @@ describe("Workbench: connections between instances", function () {
     }
     await office.owner.result("connect_direct_revoke", { group_id: officeGroup, id });
     await office.owner.result("connect_direct_remove", { group_id: officeGroup, id });
-  });
-
-  it("invite by the listener that was just set, though nobody says yet that it is set", async () => {
-    await openConnections(there);
-    await press(there, "Invite");
-    const at = `127.0.0.1:${await freePort()}`;
-    const fields = dialog(there).locator(".listener-form input");
-    await fields.nth(0).fill(at);
-    await fields.nth(1).fill(at);
-    const status = "**/api/v1/connect/direct?*";
-    const message = "Too much is waiting already.";
-    await there.route(status, (route) =>
-      route.fulfill({ json: { ok: false, error: { code: "overloaded", message, details: {} } } }),
-    );
-    try {
-      await press(there, "Listen and invite");
-      await dialog(there).locator(".invitation-text").waitFor();
-      await dialog(there).locator(".failure", { hasText: message }).waitFor();
-    } finally {
-      await there.unroute(status);
-    }
-    await dialog(there).locator(".failure").waitFor({ state: "detached" });
-    await close(there);
-    await takeInvitationBack();
   });
 
   it("do all of it at 360 px and by keyboard, to the end of the connection", async () => {

@@ -1,0 +1,90 @@
+/** Where others dial, set in the Workbench: also where that fails, or its state isn't known at once. */
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
+import type { Browser, Page } from "playwright-core";
+import { freePort } from "../direct/two-homes.ts";
+import { clean, close, dialog, openConnections, press } from "./connections-dialog.ts";
+import { launchBrowser, openGroup, Setting } from "./setting.ts";
+
+const PATIENCE_MS = 60_000;
+
+describe("Workbench: the listener of Direct connections", function () {
+  this.timeout(240_000);
+  let browser: Browser;
+  let setting: Setting;
+  let group: string;
+  let page: Page;
+
+  before(async () => {
+    browser = await launchBrowser();
+    setting = await Setting.open(browser);
+    ({ groupId: group } = await setting.group("Lab", ["lead"]));
+    ({ page } = await setting.window({ reducedMotion: true, theme: "light" }));
+    page.setDefaultTimeout(PATIENCE_MS);
+    await openGroup(page, "Lab");
+  });
+
+  after(async () => {
+    await setting?.close();
+    await browser?.close();
+  });
+
+  /** Nobody listens any more, and the open invitation is gone. */
+  afterEach(async () => {
+    const group_id = group;
+    await setting.owner.result("connect_direct_configure", { listener: null });
+    const { relations } = await setting.owner.result("connect_direct_status", { group_id });
+    const { id } = relations.find(({ state }) => state === "invited")!;
+    await setting.owner.result("connect_direct_revoke", { group_id, id });
+    await setting.owner.result("connect_direct_remove", { group_id, id });
+    setting.check();
+  });
+
+  it("is shown to reach nobody where another program has the port, also while inviting", async () => {
+    const occupied = createServer().listen(0, "127.0.0.1");
+    await once(occupied, "listening");
+    const at = `127.0.0.1:${(occupied.address() as AddressInfo).port}`;
+    try {
+      await openConnections(page);
+      await press(page, "Turn on");
+      const fields = dialog(page).locator(".listener-form input");
+      await fields.nth(0).fill(at);
+      await fields.nth(1).fill(at);
+      await press(page, "Save");
+      const error = dialog(page).locator(".connection-error", { hasText: "used by another program" });
+      await error.waitFor();
+      await dialog(page).locator(".state", { hasText: "not listening" }).waitFor();
+      await press(page, "Invite");
+      await dialog(page).locator(".invitation-text").waitFor();
+      await error.filter({ hasText: "nobody can use this invitation" }).waitFor();
+      await dialog(page).locator(".hint", { hasText: "only this machine reaches" }).waitFor();
+      await clean(page, "an invitation that nobody can use");
+      await close(page);
+    } finally {
+      occupied.close();
+    }
+  });
+
+  it("is invited by as soon as it is set, though nobody says yet that it is set", async () => {
+    await openConnections(page);
+    await press(page, "Invite");
+    const at = `127.0.0.1:${await freePort()}`;
+    const fields = dialog(page).locator(".listener-form input");
+    await fields.nth(0).fill(at);
+    await fields.nth(1).fill(at);
+    const status = "**/api/v1/connect/direct?*";
+    const message = "Too much is waiting already.";
+    await page.route(status, (route) =>
+      route.fulfill({ json: { ok: false, error: { code: "overloaded", message, details: {} } } }),
+    );
+    try {
+      await press(page, "Listen and invite");
+      await dialog(page).locator(".invitation-text").waitFor();
+      await dialog(page).locator(".failure", { hasText: message }).waitFor();
+    } finally {
+      await page.unroute(status);
+    }
+    await dialog(page).locator(".failure").waitFor({ state: "detached" });
+    await close(page);
+  });
+});
