@@ -3,6 +3,7 @@
  * `node esbuild.mjs [node|web]`; with a word it builds that half and leaves the other alone.
  * What may be large and how large is in build/bundles.mjs.
  */
+import "./build/node-version.cjs";
 import {
   chmodSync,
   copyFileSync,
@@ -13,16 +14,15 @@ import {
   readFileSync,
   renameSync,
   rmSync,
-  statSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { build } from "esbuild";
-import { NODE_BUNDLES, WEB_BUNDLES } from "./build/bundles.mjs";
-import { buildInChunks } from "./build/chunks.mjs";
-import { packBundles } from "./build/pack.mjs";
+import { NODE_BUNDLES, SOURCE_MAPS_BUDGET, WEB_BUNDLES } from "./build/bundles.mjs";
+import { WEB_OPTIONS } from "./build/web-options.mjs";
 
 const OUT = "dist";
 
@@ -45,13 +45,15 @@ async function load(entry) {
   }
 }
 
-/** Another bundle's entry stays a bundle of its own: `import("../daemon/main.ts")` becomes `require("./daemon.cjs")`. */
+/** Another bundle's entry stays a bundle of its own: `import("../daemon/main.ts")` becomes `import("./daemon.mjs")`. */
 const separateBundles = {
   name: "separate-bundles",
   setup({ onResolve }) {
-    onResolve({ filter: /\/main\.ts$/ }, ({ path, kind }) => {
-      const other = kind === "dynamic-import" && NODE_BUNDLES.find(({ entry }) => path.endsWith(`/${entry}`));
-      return other ? { path: `./${other.name}.cjs`, external: true } : undefined;
+    onResolve({ filter: /^\..*\.ts$/ }, ({ path, kind, resolveDir }) => {
+      if (kind !== "dynamic-import") return undefined;
+      const file = join(resolveDir, path);
+      const other = NODE_BUNDLES.find(({ entry }) => join(import.meta.dirname, entry) === file);
+      return other ? { path: `./${other.name}.${other.split ? "mjs" : "cjs"}`, external: true } : undefined;
     });
   },
 };
@@ -65,32 +67,27 @@ const withoutAjv = {
   },
 };
 
-/** The terminal sees the document as the page's policy has it: what it makes as text becomes what the policy allows (webview/terminal/strict-document.ts). */
-const strictTerminal = {
-  name: "strict terminal",
-  setup({ onLoad }) {
-    onLoad({ filter: /@xterm[\\/]xterm[\\/]lib[\\/]xterm\.mjs$/ }, ({ path }) => ({
-      contents: `import { strictDocument as document } from "./webview/terminal/strict-document.ts";\n${readFileSync(path, "utf8").replaceAll("window.document", "document")}`,
-      resolveDir: import.meta.dirname,
-    }));
-  },
-};
-
-/** Two builds at once, or a build beside running tests, must not mix: everything is made apart and then moved into its place. */
+/**
+ * Two builds at once, or a build beside running tests, must not mix: everything is made apart and then moved into its place. Beside `dist`, so
+ * that the paths in source maps stay right.
+ */
 function workshop() {
   mkdirSync(OUT, { recursive: true });
-  return mkdtempSync(join(OUT, ".build-"));
+  return mkdtempSync(".svc-build-");
 }
 
-async function buildForNode() {
-  const { deriveTools, operationTexts } = await load("build/contracts.ts");
-  const folder = workshop();
-  const options = {
+/** Names stay as they are written, so that a stack can be read even where Node doesn't follow source maps. */
+function nodeOptions({ deriveTools, operationTexts }) {
+  return {
     bundle: true,
     platform: "node",
     target: "node20.19",
-    minify: true,
+    minifyWhitespace: true,
+    minifySyntax: true,
     legalComments: "none",
+    sourcemap: "linked",
+    // A stack needs the sources' names and lines; their text is in the repository.
+    sourcesContent: false,
     define: {
       SVC_OPERATION_TEXTS: JSON.stringify(operationTexts()),
       SVC_MCP_TOOLS: JSON.stringify(deriveTools()),
@@ -98,53 +95,80 @@ async function buildForNode() {
     external: ["libsql"],
     plugins: [separateBundles, withoutAjv],
     logLevel: "warning",
+    metafile: true,
   };
+}
+
+/** What packages in CommonJS expect around them, for an ES module. */
+const COMMON_JS = `import { createRequire as svcCreateRequire } from "node:module";
+const require = svcCreateRequire(import.meta.url);`;
+
+const entryPoints = (bundles) => bundles.map(({ name, entry }) => ({ in: entry, out: name }));
+
+async function buildForNode() {
+  const options = nodeOptions(await load("build/contracts.ts"));
+  const folder = workshop();
   try {
-    await build({
+    const whole = await build({
       ...options,
-      entryPoints: NODE_BUNDLES.filter(({ chunked }) => !chunked).map(({ name, entry }) => ({
-        in: entry,
-        out: name,
-      })),
+      entryPoints: entryPoints(NODE_BUNDLES.filter(({ split }) => !split)),
       outdir: folder,
       outExtension: { ".js": ".cjs" },
       format: "cjs",
-      supported: { "dynamic-import": false },
       define: { ...options.define, "import.meta.url": "svcBundleUrl" },
       banner: { js: 'const svcBundleUrl = require("node:url").pathToFileURL(__filename).href;' },
     });
-    for (const { name, entry, chunked } of NODE_BUNDLES)
-      if (chunked) await buildInChunks(folder, name, entry, options);
-    const bytesOf = (file) => statSync(join(folder, file)).size;
-    const sizes = NODE_BUNDLES.map(({ name, chunked, budget }) => ({
-      name,
-      bytes: bytesOf(`${name}.cjs`) + (chunked ? bytesOf(`${name}.later`) : 0),
-      budget,
-    }));
-    const launcher = join(folder, "svc.cjs");
-    copyFileSync("build/launcher.cjs", launcher);
-    chmodSync(launcher, 0o755);
-    packBundles(
-      folder,
-      NODE_BUNDLES.filter(({ packed }) => packed).map(({ name }) => name),
-    );
-    // The daemon is also required by bundles that aren't packed.
-    writeFileSync(join(folder, "daemon.cjs"), 'module.exports = require("./svc.cjs")("daemon");\n');
-    for (const bundle of NODE_BUNDLES)
-      for (const file of filesOf(bundle)) renameSync(join(folder, file), join(OUT, file));
-    renameSync(launcher, join(OUT, "svc.cjs"));
-    return sizes;
+    const outputs = { ...whole.metafile.outputs };
+    for (const bundle of NODE_BUNDLES.filter(({ split }) => split)) {
+      const { metafile } = await build({
+        ...options,
+        entryPoints: entryPoints([bundle]),
+        outdir: folder,
+        outExtension: { ".js": ".mjs" },
+        chunkNames: `${bundle.name}-[hash]`,
+        format: "esm",
+        splitting: true,
+        banner: { js: COMMON_JS },
+      });
+      Object.assign(outputs, metafile.outputs);
+    }
+    writeLauncher(join(folder, "svc.cjs"));
+    moveIntoPlace(folder);
+    return sizesOf(outputs);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-/** The files that a bundle ships as: what it opens comes before it. */
-function filesOf({ name, packed, chunked }) {
+function writeLauncher(launcher) {
+  const parts = ["build/node-version.cjs", "build/launcher.cjs"].map((file) => readFileSync(file, "utf8"));
+  writeFileSync(launcher, `#!/usr/bin/env node\n${parts.join("")}`);
+  chmodSync(launcher, 0o755);
+}
+
+/** Chunks come before the entries that name them; what an earlier build left goes last. */
+function moveIntoPlace(folder) {
+  const files = readdirSync(folder).sort((a, b) => Number(isEntry(a)) - Number(isEntry(b)));
+  for (const file of files) renameSync(join(folder, file), join(OUT, file));
+  for (const { name } of readdirSync(OUT, { withFileTypes: true }).filter((entry) => entry.isFile()))
+    if (!files.includes(name)) rmSync(join(OUT, name), { force: true });
+}
+
+function isEntry(file) {
+  return (
+    file === "svc.cjs" || NODE_BUNDLES.some(({ name }) => file === `${name}.cjs` || file === `${name}.mjs`)
+  );
+}
+
+/** The code of each bundle, chunks included, and all source maps together. */
+function sizesOf(outputs) {
+  const files = Object.entries(outputs).map(([path, { bytes }]) => ({ file: basename(path), bytes }));
+  const sum = (wanted) => files.filter(({ file }) => wanted(file)).reduce((all, { bytes }) => all + bytes, 0);
+  const ofBundle = (name) => (file) =>
+    !file.endsWith(".map") && (file.startsWith(`${name}.`) || file.startsWith(`${name}-`));
   return [
-    ...(chunked ? [`${name}.later`] : []),
-    ...(packed ? [`${name}.bundle`] : []),
-    ...(packed && !chunked ? [] : [`${name}.cjs`]),
+    ...NODE_BUNDLES.map(({ name, budget }) => ({ name, bytes: sum(ofBundle(name)), budget })),
+    { name: "source maps", bytes: sum((file) => file.endsWith(".map")), budget: SOURCE_MAPS_BUDGET },
   ];
 }
 
@@ -152,37 +176,55 @@ async function buildForBrowsers() {
   const folder = workshop();
   const place = join(OUT, "webview");
   try {
-    await build({
-      entryPoints: WEB_BUNDLES.map(({ name, entry }) => ({ in: entry, out: name })),
-      outdir: folder,
-      bundle: true,
-      platform: "browser",
-      target: ["es2022"],
-      format: "esm",
-      splitting: true,
-      chunkNames: "chunk-[hash]",
-      assetNames: "[name]-[hash]",
-      plugins: [strictTerminal],
-      loader: { ".ttf": "file", ".woff2": "file", ".svg": "text" },
-      minify: true,
-      legalComments: "none",
-      logLevel: "warning",
+    const { metafile } = await build({ ...WEB_OPTIONS, outdir: folder, minify: true, metafile: true });
+    const sizes = compressForBrowsers(folder);
+    const rows = WEB_BUNDLES.flatMap(({ name, budget, laterBudget }) => {
+      const first = firstLoad(metafile, folder, name);
+      const sum = (wanted) =>
+        [...sizes].filter(([file]) => first.has(file) === wanted).reduce((all, [, bytes]) => all + bytes, 0);
+      return [
+        { name: "first load", bytes: sum(true), budget },
+        { name: "later", bytes: sum(false), budget: laterBudget },
+      ];
     });
     for (const { page } of WEB_BUNDLES) copyFileSync(page, join(folder, "index.html"));
     chmodSync(folder, 0o755);
     if (existsSync(place)) renameSync(place, `${folder}-old`);
     renameSync(folder, place);
+    return rows;
   } finally {
     rmSync(folder, { recursive: true, force: true });
     rmSync(`${folder}-old`, { recursive: true, force: true });
   }
-  return WEB_BUNDLES.map(({ budget }) => ({ name: "webview/", bytes: folderBytes(place), budget }));
 }
 
-function folderBytes(folder) {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .reduce((bytes, entry) => bytes + statSync(join(entry.parentPath, entry.name)).size, 0);
+/** Puts a compressed version beside each file, as daemon/http/workbench-files.ts serves it; answers the bytes of each with Brotli. */
+function compressForBrowsers(folder) {
+  const sizes = new Map();
+  for (const file of readdirSync(folder)) {
+    const bytes = readFileSync(join(folder, file));
+    const small = brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } });
+    writeFileSync(join(folder, `${file}.br`), small);
+    writeFileSync(join(folder, `${file}.gz`), gzipSync(bytes, { level: 9 }));
+    sizes.set(file, small.length);
+  }
+  return sizes;
+}
+
+/** What every visit loads: the entry, what it imports, and what it begins to load at once; with fonts and styles. */
+function firstLoad({ outputs }, folder, name) {
+  const inFolder = (path) => path.slice(path.lastIndexOf("/") + 1);
+  const found = new Set();
+  const visit = (path, isEntry) => {
+    if (found.has(inFolder(path))) return;
+    found.add(inFolder(path));
+    for (const { path: next, kind } of outputs[path]?.imports ?? [])
+      if (isEntry || kind !== "dynamic-import") visit(next, false);
+  };
+  const entry = Object.keys(outputs).find((path) => inFolder(path) === `${name}.js`);
+  visit(entry, true);
+  if (outputs[entry].cssBundle !== undefined) visit(outputs[entry].cssBundle, true);
+  return found;
 }
 
 /** One table; says whether everything is within its budget. */

@@ -65,7 +65,8 @@ export const startUp: Measurement = {
     const measured = [
       {
         name: SEND,
-        goal: 1.6,
+        // 1.6 needed V8's code packed into the bundles, which no debugger could follow.
+        goal: 2,
         floor: 2.5,
         ours: () => wholeProcess([SVC, "send", "--to", "agent", "hello"], person),
       },

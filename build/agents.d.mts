@@ -1,2 +1,3 @@
-export function findAgents(): string | null;
-export function installAgents(): string;
+type AgentSet = "pinned" | "newest" | "others";
+export function findAgents(set?: AgentSet): string | null;
+export function installAgents(set?: AgentSet): string;

@@ -1,95 +1,64 @@
 /**
- * The real agents that test:agents runs: Claude Code and Codex, installed from npm into a cache folder outside the dependencies
- * (SVC_AGENTS_CACHE names another one). Only their versions are pinned here; neither is part of the product.
+ * The real agents that test:agents runs: Claude Code and Codex from npm, outside the dependencies. Only their versions are pinned here; neither is
+ * part of the product. What docs/runtimes.md says is measured with the first set; the second is the newest that was tried.
  */
-import { spawnSync } from "node:child_process";
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { homedir } from "node:os";
+import { existsSync, mkdirSync, readdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
+import { cachedFolder, installCached } from "./cache.mjs";
 
-const VERSIONS = { "@anthropic-ai/claude-code": "2.1.329", "@openai/codex": "0.169.0" };
-const INSTALL_MS = 10 * 60_000;
+const VERSIONS = {
+  pinned: { "@anthropic-ai/claude-code": "2.1.329", "@openai/codex": "0.169.0" },
+  newest: { "@anthropic-ai/claude-code": "2.1.330", "@openai/codex": "0.169.0" },
+  others: { "opencode-ai": "1.18.33", "@google/gemini-cli": "0.61.0" },
+};
+const nameOf = (set) => [...Object.values(VERSIONS[set]), process.platform, process.arch].join("-");
 
-function cacheFolder() {
-  const { SVC_AGENTS_CACHE: named, XDG_CACHE_HOME: cache } = process.env;
-  if (named) return named;
-  const usual = process.platform === "darwin" ? "Library/Caches" : ".cache";
-  return join(cache || join(homedir(), usual), "svc-agents");
-}
-
-function agentsFolder() {
-  return join(cacheFolder(), [...Object.values(VERSIONS), process.platform, process.arch].join("-"));
-}
-
-/** Folder with the programs `claude` and `codex` as they were installed before; null when they weren't. */
-export function findAgents() {
-  const bin = join(agentsFolder(), "bin");
+/** Folder with the programs of a set as they were installed before; null when they weren't. */
+export function findAgents(set = "pinned") {
+  const bin = join(cachedFolder(nameOf(set)), "bin");
   return existsSync(bin) ? bin : null;
 }
 
 /** The same folder. Throws when they aren't there and npm can't bring them. */
-export function installAgents() {
-  const found = findAgents();
-  if (found !== null) return found;
-  const cache = cacheFolder();
-  const folder = agentsFolder();
-  mkdirSync(cache, { recursive: true });
-  // Made apart and moved into its place, so that a half install never counts.
-  const workshop = mkdtempSync(join(cache, ".new-"));
-  try {
-    install(workshop);
-    if (!existsSync(folder)) renameSync(workshop, folder);
-  } finally {
-    rmSync(workshop, { recursive: true, force: true });
-  }
+export function installAgents(set = "pinned") {
+  const folder = installCached(nameOf(set), VERSIONS[set], (workshop) => {
+    mkdirSync(join(workshop, "bin"));
+    for (const [program, path] of Object.entries(PROGRAMS[set](workshop))) {
+      symlinkSync(join("..", path), join(workshop, "bin", program));
+    }
+  });
   return join(folder, "bin");
 }
 
-function install(folder) {
-  writeFileSync(join(folder, "package.json"), '{ "private": true }\n');
-  const packages = Object.entries(VERSIONS).map(([name, version]) => `${name}@${version}`);
-  console.log(`Installing ${packages.join(" and ")} ...`);
-  const options = ["--ignore-scripts", "--no-audit", "--no-fund", "--save-exact", "--loglevel=error"];
-  const { status, error } = spawnSync("npm", ["install", ...options, ...packages], {
-    cwd: folder,
-    stdio: ["ignore", "inherit", "inherit"],
-    timeout: INSTALL_MS,
-    env: { ...process.env, npm_config_global: "false", npm_config_prefix: undefined },
-  });
-  if (status !== 0) throw new Error(`npm can't install them${error ? `: ${error.message}` : "."}`);
-  mkdirSync(join(folder, "bin"));
-  for (const [program, path] of Object.entries(programs(folder))) {
-    symlinkSync(join("..", path), join(folder, "bin", program));
-  }
+/** The native programs, as the packages of this platform hold them: without install scripts nothing links to them. */
+const PROGRAMS = { pinned: claudeAndCodex, newest: claudeAndCodex, others };
+
+/** Path of the first package in `place` for this platform that has the program, and of the program in it. */
+function find(folder, place, fits) {
+  const found = readdirSync(join(folder, place)).find(
+    (name) =>
+      name.includes(`-${process.platform}-${process.arch}`) &&
+      existsSync(join(folder, place, name, fits(place, name))),
+  );
+  if (found === undefined)
+    throw new Error(`There is none for ${process.platform}-${process.arch} in ${place}.`);
+  return join(place, found, fits(place, found));
 }
 
-/** The native programs, as the packages of this platform hold them: without install scripts nothing links to them. */
-function programs(folder) {
-  const find = (place, fits) => {
-    const found = readdirSync(join(folder, place)).find(
-      (name) =>
-        name.includes(`-${process.platform}-${process.arch}`) &&
-        existsSync(join(folder, place, name, fits(place, name))),
-    );
-    if (found === undefined)
-      throw new Error(`There is none for ${process.platform}-${process.arch} in ${place}.`);
-    return join(place, found, fits(place, found));
-  };
+function claudeAndCodex(folder) {
   const codex = (place, name) => {
     const vendor = join("vendor", readdirSync(join(folder, place, name, "vendor"))[0]);
     return join(vendor, "bin", "codex");
   };
   return {
-    claude: find("node_modules/@anthropic-ai", () => "claude"),
-    codex: find("node_modules/@openai", codex),
+    claude: find(folder, "node_modules/@anthropic-ai", () => "claude"),
+    codex: find(folder, "node_modules/@openai", codex),
+  };
+}
+
+function others(folder) {
+  return {
+    opencode: find(folder, "node_modules", () => join("bin", "opencode")),
+    gemini: join("node_modules", "@google", "gemini-cli", "bundle", "gemini.js"),
   };
 }

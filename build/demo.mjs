@@ -1,4 +1,5 @@
 /** `npm run demo`: installs and builds what is missing, then `svc demo`. */
+import "./node-version.cjs";
 import { spawn } from "node:child_process";
 import { ensureBuilt, PROGRAM } from "./ensure-built.mjs";
 

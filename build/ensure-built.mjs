@@ -1,10 +1,13 @@
 /** Installs and builds what is missing or older than its sources; for the commands that a fresh clone begins with. */
 import { spawnSync } from "node:child_process";
-import { readdirSync, statSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { installDependencies } from "./dependencies.mjs";
 
 export const PROGRAM = join("dist", "svc.cjs");
+export const PAGE_FOLDER = join("dist", "webview");
+/** There while the Workbench in dist is one for its development (build/dev.mjs): neither small nor compressed. */
+export const DEVELOPMENT_MARK = join(PAGE_FOLDER, ".development");
 const SOURCES = ["build", "cli", "daemon", "demo", "mcp-server", "shared", "webview"];
 const FILES = ["esbuild.mjs", "package-lock.json"];
 
@@ -21,8 +24,9 @@ function newest() {
 export function ensureBuilt() {
   installDependencies();
   const built = statSync(PROGRAM, { throwIfNoEntry: false });
-  const page = statSync(join("dist", "webview", "index.html"), { throwIfNoEntry: false });
-  if (built && page && Math.min(built.mtimeMs, page.mtimeMs) >= newest()) return;
+  const page = statSync(join(PAGE_FOLDER, "index.html"), { throwIfNoEntry: false });
+  const isForUse = built && page && !existsSync(DEVELOPMENT_MARK);
+  if (isForUse && Math.min(built.mtimeMs, page.mtimeMs) >= newest()) return;
   console.log("Building ...");
   const { status } = spawnSync(process.execPath, ["esbuild.mjs"], { stdio: ["ignore", "ignore", "inherit"] });
   if (status !== 0) process.exit(status ?? 1);

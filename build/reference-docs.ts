@@ -154,7 +154,7 @@ export function commandsPage(): string {
     "standard error. Exit: 0 done, 1 refused by the daemon, 2 wrong usage, 3 no daemon reached, 130 interrupted.",
     "",
     "The Group is `--group`, else `SVC_GROUP_ID`, else the one bound to the current directory, else the only one; otherwise the command lists them and exits with 2.",
-    "With `SVC_LAUNCH_TOKEN` or `SVC_ACTOR_FILE` set, commands act as that Actor and never as you.",
+    "With `SVC_ACTOR_FILE` set, commands act as the Actor whose launch token that file holds, and never as you.",
     "",
     "Every command takes:",
     "",

@@ -1,4 +1,5 @@
 /** `npm start`: installs and builds what is missing, starts the daemon, prints a one-time link to the Workbench. Arguments go to `svc daemon start`. */
+import "./node-version.cjs";
 import { spawnSync } from "node:child_process";
 import { ensureBuilt, PROGRAM } from "./ensure-built.mjs";
 
@@ -11,5 +12,7 @@ const home = process.argv
   .flatMap((argument, at, all) =>
     argument === "--home" ? [argument, all[at + 1] ?? ""] : argument.startsWith("--home=") ? [argument] : [],
   );
+const opened = svc(["open", "--print", ...home], ["ignore", "pipe", "inherit"]);
+if (opened.status !== 0) process.exit(opened.status ?? 1);
 console.log("\nThe Workbench (this link works once, for 5 minutes; 'npx svc open' makes another):");
-process.exit(svc(["open", "--print", ...home], ["ignore", "inherit", "inherit"]).status ?? 1);
+process.stdout.write(opened.stdout);

@@ -2,6 +2,7 @@
  * `npm test [-- FILES]`: sets up what is missing, builds, and runs mocha over real parts. Works on a fresh clone.
  * FILES narrow the run: paths or globs below test/. `--withstand`, `--package` and `--agents` run the longer suites of these names instead.
  */
+import "./node-version.cjs";
 import { spawnSync } from "node:child_process";
 import { installAgents } from "./agents.mjs";
 import { installDependencies } from "./dependencies.mjs";
@@ -29,6 +30,8 @@ const [first, ...rest] = process.argv.slice(2);
 if (first === "--agents") {
   try {
     process.env.SVC_AGENTS_BIN = installAgents();
+    process.env.SVC_AGENTS_NEWEST_BIN = installAgents("newest");
+    process.env.SVC_AGENTS_OTHERS_BIN = installAgents("others");
   } catch (error) {
     console.error(`not run: the real agents aren't there. ${error.message}`);
     process.exit(1);

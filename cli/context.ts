@@ -6,7 +6,9 @@ import { resolveHome } from "../daemon/home/paths.ts";
 import { ENVIRONMENT } from "../shared/names.ts";
 import type { ArgumentsOf, OperationName, ResultOf } from "../shared/operations/registry.ts";
 import type { Arguments, Options } from "./arguments.ts";
+import { eventNamed, groupNamed } from "./lookup.ts";
 import type { Output } from "./output.ts";
+import { type Naming, spoken } from "./spoken.ts";
 import { UsageError } from "./usage-error.ts";
 
 export class CommandContext {
@@ -17,10 +19,12 @@ export class CommandContext {
   readonly home: string;
   /** Words of the command, for usage errors. */
   readonly words: string;
+  readonly #command: Naming;
   #client: DaemonClient | null = null;
 
-  constructor(words: string, invocation: Arguments, out: Output) {
-    this.words = words;
+  constructor(command: Naming, invocation: Arguments, out: Output) {
+    this.#command = command;
+    this.words = command.words;
     this.args = invocation.args;
     this.rest = invocation.rest;
     this.options = invocation.options;
@@ -73,12 +77,29 @@ export class CommandContext {
     return members;
   }
 
-  /** `--group`, else the environment's, else by what is bound here (cli/group-selection.ts). */
+  /** `--group`, else the environment's, else by what is bound here (cli/group-selection.ts). A title does for an id. */
   async group(): Promise<string> {
     const named = this.text("group") ?? process.env[ENVIRONMENT.group];
-    if (named !== undefined && named !== "") return named;
+    if (named !== undefined && named !== "") return groupNamed(this.client, named);
     const { selectGroup } = await import("./group-selection.ts");
     return selectGroup(this.client);
+  }
+
+  /** The id of the event that an argument or an option names by its beginning. */
+  async event(group_id: string, typed: string): Promise<string> {
+    return eventNamed(this.client, group_id, typed);
+  }
+
+  /** The same for an option that may be left out, as a member of an operation's input. */
+  async givenEvent<Name extends string>(
+    group_id: string,
+    option: string,
+    name: Name,
+  ): Promise<{ [Key in Name]?: string }> {
+    const typed = this.text(option);
+    const members: { [Key in Name]?: string } = {};
+    if (typed !== undefined) members[name] = await this.event(group_id, typed);
+    return members;
   }
 
   /** Calls an operation and prints its envelope, or its result with `render`. Answers the exit code. */
@@ -91,11 +112,16 @@ export class CommandContext {
     return this.show(await this.client.call(name, input, options), render);
   }
 
+  /** A refusal for people: fields of the operation by the names that they have here. */
+  told({ message, details }: { message: string; details: Readonly<Record<string, unknown>> }): string {
+    return spoken(message, details, this.#command);
+  }
+
   /** Prints an envelope, or its result with `render`. Answers the exit code. */
   show<Result>(envelope: Envelope<Result>, render: (result: Result) => void): number {
     if (this.out.json) this.out.document(envelope);
     if (!envelope.ok) {
-      this.out.note(`svc: ${envelope.error.message}`);
+      this.out.note(`svc: ${this.told(envelope.error)}`);
       return 1;
     }
     if (!this.out.json) render(envelope.result);

@@ -1,8 +1,8 @@
-/** Which Group a command means when none is named (cli.md): an Actor's own, the one bound to this directory, or the only one. */
+/** Which Group a command means when none is named (docs/cli.md): an Actor's own, the one bound to this directory, or the only one. */
 import { realpathSync } from "node:fs";
 import { sep } from "node:path";
 import type { DaemonClient } from "../daemon/client/client.ts";
-import { oneLine } from "./output.ts";
+import { listed } from "./lookup.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** Length of the scope path that holds the directory, -1 when none does. */
@@ -41,7 +41,5 @@ export async function selectGroup(client: DaemonClient): Promise<string> {
   }
   if (bound.length === 1 && bound[0] !== undefined) return bound[0];
   const choices = groups.filter(({ group_id }) => bound.length === 0 || bound.includes(group_id));
-  throw new UsageError(
-    `Which Group? Name it with --group:\n${choices.map(({ group_id, title }) => `  ${group_id}  ${oneLine(title)}`).join("\n")}`,
-  );
+  throw new UsageError(`Which Group? Use --group with its id or title:\n${listed(choices)}`);
 }

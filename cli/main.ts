@@ -1,4 +1,4 @@
-/** The command line: parse, run one command, answer the exit code of cli.md (0 done, 1 refused, 2 usage, 3 daemon unreachable, 130 interrupted). */
+/** The command line: parse, run one command, answer the exit code of docs/cli.md (0 done, 1 refused, 2 usage, 3 daemon unreachable, 130 interrupted). */
 import { DaemonUnreachable, RefusedByDaemon } from "../daemon/client/failures.ts";
 import { launchToken } from "../daemon/client/identity.ts";
 import { Refusal } from "../shared/errors.ts";
@@ -11,7 +11,7 @@ import { UsageError } from "./usage-error.ts";
 const EXIT = { done: 0, refused: 1, usage: 2, unreachable: 3, interrupted: 130 } as const;
 
 /** Tells an error to people on standard error, and to scripts as an envelope where it has one. */
-function report(error: unknown, out: Output): number {
+function report(error: unknown, out: Output, context: CommandContext | null): number {
   if (error instanceof UsageError) {
     out.note(`svc: ${error.message}`);
     out.note(`Help: svc ${error.words === "" ? "" : `${error.words} `}--help`);
@@ -22,8 +22,9 @@ function report(error: unknown, out: Output): number {
     return EXIT.unreachable;
   }
   if (error instanceof Refusal || error instanceof RefusedByDaemon) {
-    if (out.json) out.document({ ok: false, error: error.body() });
-    out.note(`svc: ${error.message}`);
+    const body = error.body();
+    if (out.json) out.document({ ok: false, error: body });
+    out.note(`svc: ${context?.told(body) ?? body.message}`);
     return EXIT.refused;
   }
   // A fault of this program or of the machine; the stack helps whoever looks for it.
@@ -47,12 +48,12 @@ async function run(argv: readonly string[]): Promise<number> {
     if (!command.handlesInterrupt) process.once("SIGINT", () => process.exit(EXIT.interrupted));
     if (command.personOnly && launchToken() !== null)
       throw new Refusal("permission_denied", {
-        specifics: `'svc ${command.words}' is the person's, not an Actor's.`,
+        specifics: `Only the person runs 'svc ${command.words}', not an Actor.`,
       });
-    context = new CommandContext(command.words, invocation, out);
+    context = new CommandContext(command, invocation, out);
     return (await command.run(context, COMMANDS)) ?? EXIT.done;
   } catch (error) {
-    return report(error, out);
+    return report(error, out, context);
   } finally {
     context?.close();
   }

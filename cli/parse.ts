@@ -3,6 +3,7 @@
  * words come first, every value is joined to its option (`--to=0123` stays text), and positional arguments stand behind `--`.
  */
 import sade from "sade";
+import { didYouMean } from "../shared/closest.ts";
 import { DIRECT } from "../shared/names.ts";
 import type { Arguments } from "./arguments.ts";
 import { type Command, type Option, positionals } from "./command.ts";
@@ -123,7 +124,10 @@ function checked(option: Option, value: unknown, words: string): string | boolea
   if (values.length > 1 && !option.many) throw new UsageError(`--${option.name} is given twice.`, words);
   for (const one of values) {
     if (option.choices && !option.choices.includes(one))
-      throw new UsageError(`--${option.name} is one of ${option.choices.join(", ")}.`, words);
+      throw new UsageError(
+        `--${option.name} is one of ${option.choices.join(", ")}.${didYouMean(one, option.choices)}`,
+        words,
+      );
     if (option.integer) {
       const [minimum, maximum] = option.integer;
       if (!/^\d{1,15}$/.test(one) || Number(one) < minimum || Number(one) > maximum)
@@ -134,11 +138,23 @@ function checked(option: Option, value: unknown, words: string): string | boolea
 }
 
 function unknownCommand(first: string): UsageError {
-  const close = [...new Set(COMMANDS.map(({ words }) => words.split(" ")[0] ?? ""))].filter(
-    (word) => word.startsWith(first.slice(0, 2)) && first.length > 1,
+  const names = new Set(COMMANDS.map(({ words }) => words.split(" ")[0] ?? ""));
+  return new UsageError(`There is no command '${first.slice(0, 80)}'.${didYouMean(first, names, "svc ")}`);
+}
+
+function unknownOption(flag: string, known: readonly Option[], words: string): UsageError {
+  const name = flag.split("=", 1)[0] ?? "";
+  const meant = name.startsWith("--")
+    ? didYouMean(name.slice(2), ["help", ...known.map((option) => option.name)], "--")
+    : "";
+  return new UsageError(`Unknown option ${name.slice(0, 80)}.${meant}`, words);
+}
+
+/** What may follow the name of a group of commands. */
+function subcommands(group: string): string[] {
+  return COMMANDS.filter(({ words }) => words.startsWith(`${group} `)).map(({ words }) =>
+    words.slice(group.length + 1),
   );
-  const hint = close.length > 0 ? ` Did you mean ${close.map((word) => `'svc ${word}'`).join(" or ")}?` : "";
-  return new UsageError(`There is no command '${first}'.${hint}`);
 }
 
 const INVITATION = new RegExp(`(^|=)${DIRECT.invitationPrefix}[\\w-]{16}`, "u");
@@ -162,19 +178,21 @@ export function parse(argv: readonly string[]): Invocation | HelpRequest {
         (flag) => !GLOBAL_OPTIONS.some((option) => flag.startsWith(`--${option.name}`)),
       );
       if (args[0] === undefined)
-        throw new UsageError(refused ? `Unknown option ${refused}.` : "Which command?");
+        throw refused === undefined
+          ? new UsageError("Which command?")
+          : unknownOption(refused, GLOBAL_OPTIONS, "");
       throw unknownCommand(args[0]);
     }
     throw new UsageError(
       args[0] === undefined
         ? `Which 'svc ${words}' command?`
-        : `There is no command 'svc ${words} ${args[0]}'.`,
+        : `There is no command 'svc ${words} ${args[0].slice(0, 80)}'.${didYouMean(args[0], subcommands(words), `svc ${words} `)}`,
       words,
     );
   }
   const known = optionsOf(command);
   const stranger = flags.find((flag) => !known.some(({ name }) => flag.split("=", 1)[0] === `--${name}`));
-  if (stranger !== undefined) throw new UsageError(`Unknown option ${stranger.split("=", 1)[0]}.`, words);
+  if (stranger !== undefined) throw unknownOption(stranger, known, words);
   const places = positionals(command);
   const positional = command.rest === undefined ? [...args, ...rest] : args;
   for (const [index, place] of places.entries())

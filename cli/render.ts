@@ -1,6 +1,7 @@
 /** Events, times and Actors as people read them. */
 import type { LedgerEvent } from "../shared/events.ts";
 import { addressOf, isFromElsewhere, partiesOf } from "../shared/message-parties.ts";
+import { sizeWords } from "../shared/size-words.ts";
 import { type Output, oneLine, plain } from "./output.ts";
 
 /** Local time to the second; what isn't a time stays as it is. */
@@ -16,23 +17,17 @@ export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-export function bytes(count: number): string {
-  if (count < 1024) return `${count} B`;
-  if (count < 1024 * 1024) return `${(count / 1024).toFixed(1)} KiB`;
-  return `${(count / 1024 / 1024).toFixed(1)} MiB`;
-}
-
-/** How a message to another instance fares. */
+/** Delivery status of a message to another instance. */
 export const DELIVERY_WORDS = {
-  queued: "Kept for the other instance, on its way",
-  sent: "Received by the other Group",
+  queued: "Queued for delivery",
+  sent: "Delivered",
   failed: "Not delivered",
-  unconfirmed: "Perhaps delivered, not confirmed",
+  unconfirmed: "Possibly delivered, not confirmed",
 };
 
 /** The same of a reply request's withdrawal. */
 export const WITHDRAWAL_WORDS = {
-  queued: "Withdrawn here; on its way to the other instance",
+  queued: "Withdrawn here; queued for the other instance",
   sent: "Withdrawn in both Groups",
   failed: "Withdrawn here; the other instance refused it",
   unconfirmed: "Withdrawn here; not confirmed by the other instance",
@@ -71,5 +66,7 @@ export function printEvent(out: Output, event: LedgerEvent): void {
   for (const line of plain(data.text ?? "").split("\n")) out.line(`    ${line}`);
   if (data.insight) out.line(`    ${out.style("yellow", `insight: ${oneLine(data.insight)}`)}`);
   for (const file of data.attachments ?? [])
-    out.line(`    ${out.style("dim", `file: ${oneLine(file.name)} (${bytes(file.bytes)}) ${file.sha256}`)}`);
+    out.line(
+      `    ${out.style("dim", `file: ${oneLine(file.name)} (${sizeWords(file.bytes)}) ${file.sha256}`)}`,
+    );
 }

@@ -1,4 +1,4 @@
-/** All commands. Parsing, help and completion come from this table (cli.md). */
+/** All commands. Parsing, help and completion come from this table (docs/cli.md). */
 import type { Command } from "./command.ts";
 import { accessCommands } from "./tables/access.ts";
 import { actorCommands } from "./tables/actors.ts";

@@ -54,10 +54,13 @@ async function agentsDemo(
   const asked = { group_id, to: ["planner"], message_mode: "request_reply" as const, text: PERSON_ASKS };
   await client.result("send", asked);
   await Promise.race([talk, ended]);
+  if (interrupted.aborted) {
+    watching.abort();
+    return 0;
+  }
   const { events } = await client.result("ledger_tail", { group_id, kinds: ["chat.message"] });
   watching.abort();
   await shown;
-  if (interrupted.aborted) return 0;
   screen.line();
   screen.line(`The agents are done: ${events.length} messages.`);
   if (exit) return 0;

@@ -144,7 +144,8 @@ export class ToolCaller {
     if (otherWay)
       return wrongArgument(Object.keys(otherWay.arguments)[0]!, "doesn't go with the other destination");
     const input: Arguments = {};
-    for (const [argument, value] of Object.entries({ ...tool.defaults, ...(named ? rest : given) }))
+    const defaults = tool.defaultsFor?.(given) ?? tool.defaults;
+    for (const [argument, value] of Object.entries({ ...defaults, ...(named ? rest : given) }))
       input[tool.fields?.[argument] ?? way?.arguments[argument] ?? argument] = value;
     if (tool.fields?.["idempotency_key"] && input["client_id"] === undefined)
       input["client_id"] = randomUUID();

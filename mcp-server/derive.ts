@@ -135,7 +135,7 @@ function derive(tool: Tool): DerivedTool {
         ...(required.length > 0 ? { required } : {}),
         additionalProperties: false,
       },
-      // The envelope that every port answers (protocol.md, section 3).
+      // The envelope that every port answers (docs/protocol.md#envelopes-and-errors).
       outputSchema: {
         type: "object",
         properties: {

@@ -2,7 +2,7 @@
 export const HELP = `# Working with svc
 
 You are an Actor in a Group: agents and one person who send each other durable messages. What you are told was sent stays sent, also when
-everything crashes. Who you are follows from your launch token; you can't speak as somebody else.
+everything crashes. Your launch token says who you are; you can't speak as anyone else.
 
 ## Every session
 
@@ -16,7 +16,7 @@ everything crashes. Who you are follows from your launch token; you can't speak 
 
 | message_mode | when |
 |---|---|
-| mail (your default) | The reader looks when they have time. Waits in the Inbox; starts nobody. |
+| mail (your default) | The reader looks when they have time. Waits in the Inbox and starts no work. |
 | send | The reader should get it now. |
 | request_reply | Now, and each recipient owes you a reply. Use it only when you need the answer. |
 
@@ -27,7 +27,7 @@ Withdraw your own requests with svc_reply_request_cancel. Running work isn't sto
 ## Recipients
 
 An Actor's id, its unique title, @all (all other Actors), @peers, @foreman, or user (the person). One message goes to agents or to the person,
-never both; the person gets no mail, use send. Without \`to\` the Group's default is taken. The first Actor is the foreman; the others are peers.
+never both; the person gets no mail: to user alone the default is send. Without \`to\` the Group's default is taken. The first Actor is the foreman; the others are peers.
 
 ## Other instances
 

@@ -1,6 +1,6 @@
 /**
  * The same server as Streamable HTTP at `/mcp`: a launch token as bearer and nothing else. The door before it has checked Host and Origin
- * (core-model.md, "Ports").
+ * (docs/core-model.md#ports).
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { randomUUID } from "node:crypto";
@@ -136,8 +136,6 @@ export class McpHttp {
       else refuseFailure(refusal);
       return;
     }
-    const named = request.headers["mcp-session-id"];
-    const known = typeof named === "string" ? this.#sessions.get(named) : undefined;
     const identity = this.#deps.verify(token);
     if (identity === null) {
       refuseFailure(new Refusal("invalid_launch_token"));
@@ -145,6 +143,13 @@ export class McpHttp {
     }
     const body = request.method === "POST" ? await this.#message(request, response) : undefined;
     if (body === null) return;
+    if (this.#deps.verify(token) === null) {
+      // It was renewed while the body was on its way.
+      refuse(response, new Refusal("invalid_launch_token"));
+      return;
+    }
+    const named = request.headers["mcp-session-id"];
+    const known = typeof named === "string" ? this.#sessions.get(named) : undefined;
     // A session of somebody else answers like none: the client initialises anew.
     const session =
       named === undefined

@@ -4,6 +4,7 @@
  * the launch identity.
  */
 import { LIMITS } from "../shared/limits.ts";
+import { isForPersonAlone } from "../shared/message-parties.ts";
 import type { OperationName } from "../shared/operations/registry.ts";
 
 export interface Tool {
@@ -24,8 +25,15 @@ export interface Tool {
   arguments?: Readonly<Record<string, string>>;
   /** Values taken where the agent gives none. */
   defaults?: Readonly<Record<string, unknown>>;
+  /** Whether these arguments have defaults of their own; null for those of `defaults`. */
+  defaultsFor?: (given: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>> | null;
   /** Sent to another operation when one of these arguments is there; the value is the field of that operation. */
   switches?: readonly { arguments: Readonly<Record<string, string>>; operation: OperationName }[];
+  /**
+   * What it can touch. `svc`: nothing but messages, requests and what svc knows; an agent may use it without asking its person each time.
+   * `project`: it writes or reads files of the project by itself. `processes`: it starts and ends agents.
+   */
+  reach: "svc" | "project" | "processes";
   annotations: {
     readOnlyHint: boolean;
     destructiveHint: boolean;
@@ -40,15 +48,21 @@ const REPEATABLE = { ...WRITES, idempotentHint: true };
 
 const MESSAGE_FIELDS = { idempotency_key: "client_id" };
 const MESSAGE_HIDDEN = ["attachments", "refs", "quote_text"];
-const TO = "Actor ids, unique titles, @all, @peers, @foreman, or user. Left out: the Group's default.";
-const KEY = "The same key with the same content is one message. Left out: a new message.";
+const TO = "Actor ids, unique titles, @all, @peers, @foreman, or user. Optional; the default is the Group's.";
+const KEY = "Optional. Sending again with the same key and content makes no second message.";
 const PATHS = "Files of your project to attach.";
 
 const REMOTE_FIELDS = { dst_instance_id: "instance_id", dst_group_id: "target_group_id" };
 const REMOTE_ARGUMENTS = {
-  dst_instance_id: "Another instance (svc_connect). It is queued; svc_message_history shows how it fares.",
+  dst_instance_id:
+    "Another instance (svc_connect). It is queued; svc_message_history shows its delivery status.",
   dst_group_id: "The Group of that instance.",
 };
+
+/** Mail goes to agents only; what is for the person alone is sent. */
+function sentToPerson({ to }: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> | null {
+  return Array.isArray(to) && isForPersonAlone(to) ? { message_mode: "send" } : null;
+}
 
 /** In the order of tools/list. */
 export const TOOLS: readonly Tool[] = [
@@ -57,6 +71,7 @@ export const TOOLS: readonly Tool[] = [
     title: "How to work with svc",
     description: "The rules of this Group's messages. Read it once before the first message.",
     operations: {},
+    reach: "svc",
     annotations: READS,
   },
   {
@@ -65,6 +80,7 @@ export const TOOLS: readonly Tool[] = [
     description:
       "Your Group, yourself, the other Actors, unread Mail and requests that wait for your reply. Call it first.",
     operations: { "": "bootstrap" },
+    reach: "svc",
     annotations: READS,
   },
   {
@@ -75,13 +91,14 @@ export const TOOLS: readonly Tool[] = [
     operations: { "": "connect_catalog" },
     hidden: ["by"],
     arguments: { after: "next of the page before." },
+    reach: "svc",
     annotations: READS,
   },
   {
     name: "svc_message_send",
     title: "Send a message",
     description:
-      "Send a message. mail (default) waits in the Inbox; send is handed over now; request_reply also asks every recipient for a reply. Answer messages with svc_message_reply.",
+      "Send a message. mail (default) waits in the Inbox; send (default to user) is handed over now; request_reply also asks every recipient for a reply. Answer messages with svc_message_reply.",
     operations: { "": "send" },
     fields: MESSAGE_FIELDS,
     hidden: MESSAGE_HIDDEN,
@@ -96,10 +113,12 @@ export const TOOLS: readonly Tool[] = [
       ...REMOTE_ARGUMENTS,
     },
     defaults: { message_mode: "mail" },
+    defaultsFor: sentToPerson,
     switches: [
       { arguments: { local_group_id: "dst_group_id" }, operation: "send_cross_group" },
       { arguments: REMOTE_FIELDS, operation: "connect_send" },
     ],
+    reach: "svc",
     annotations: WRITES,
   },
   {
@@ -112,10 +131,11 @@ export const TOOLS: readonly Tool[] = [
     required: ["text"],
     arguments: {
       event_id: "The message you answer.",
-      to: "Only to answer somebody other than the sender.",
+      to: "Only to answer someone other than the sender.",
       idempotency_key: KEY,
       paths: PATHS,
     },
+    reach: "svc",
     annotations: WRITES,
   },
   {
@@ -125,6 +145,7 @@ export const TOOLS: readonly Tool[] = [
     operations: { "": "message_deliver" },
     fields: { event_id: "source_event_id" },
     arguments: { force_ambiguous: "Also where an earlier attempt may have arrived." },
+    reach: "svc",
     annotations: REPEATABLE,
   },
   {
@@ -137,6 +158,7 @@ export const TOOLS: readonly Tool[] = [
       query: "Only messages that contain it.",
       before_event_id: "For the page before: continue_before of the last answer.",
     },
+    reach: "svc",
     annotations: READS,
   },
   {
@@ -148,6 +170,7 @@ export const TOOLS: readonly Tool[] = [
     hidden: ["actor_id"],
     arguments: { ack: "batch_id of the batch before." },
     defaults: { wait_seconds: LIMITS.inbox.waitSecondsDefault },
+    reach: "svc",
     annotations: WRITES,
   },
   {
@@ -156,6 +179,7 @@ export const TOOLS: readonly Tool[] = [
     description: "Withdraw the replies that you asked for with a message. Running work isn't stopped.",
     operations: { "": "reply_request_cancel" },
     fields: { idempotency_key: "client_id" },
+    reach: "svc",
     annotations: { ...REPEATABLE, destructiveHint: true },
   },
   {
@@ -168,6 +192,7 @@ export const TOOLS: readonly Tool[] = [
       sha256: "Which file, where there are several.",
       save_to: "Path in your project for a copy.",
     },
+    reach: "project",
     annotations: REPEATABLE,
   },
   {
@@ -179,7 +204,9 @@ export const TOOLS: readonly Tool[] = [
     hidden: MESSAGE_HIDDEN,
     arguments: { to: TO, idempotency_key: KEY, ...REMOTE_ARGUMENTS },
     defaults: { message_mode: "mail" },
+    defaultsFor: sentToPerson,
     switches: [{ arguments: REMOTE_FIELDS, operation: "connect_send_files" }],
+    reach: "project",
     annotations: WRITES,
   },
   {
@@ -189,6 +216,7 @@ export const TOOLS: readonly Tool[] = [
       "show: your Group with its projects, Actors and settings. list: the Groups that you may see.",
     operations: { show: "group_show", list: "group_list" },
     defaultAction: "show",
+    reach: "svc",
     annotations: READS,
   },
   {
@@ -207,6 +235,12 @@ export const TOOLS: readonly Tool[] = [
     },
     defaultAction: "list",
     hidden: ["runner"],
+    reach: "processes",
     annotations: { ...WRITES, destructiveHint: true },
   },
 ];
+
+/** Those that an agent may use without its person being asked. */
+export const OWN_TOOLS: readonly string[] = TOOLS.filter(({ reach }) => reach === "svc").map(
+  ({ name }) => name,
+);

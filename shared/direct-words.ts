@@ -1,4 +1,4 @@
-/** States of Direct connections as people read them (protocol.md, section 9, "Display states"); the command line and the Workbench say the same. */
+/** States of Direct connections as people read them (docs/protocol.md#display-states); the command line and the Workbench say the same. */
 import type { DirectRelation, DirectRuntime } from "./operations/direct.ts";
 
 export function directStateWords({
@@ -6,9 +6,11 @@ export function directStateWords({
   initiated,
   expired,
   online,
-}: Pick<DirectRelation, "state" | "initiated" | "expired" | "online">): string {
+  error,
+}: Pick<DirectRelation, "state" | "initiated" | "expired" | "online" | "error">): string {
   if (state === "revoked" || state === "expired") return state;
-  if (state === "active") return online ? "online" : "active but offline";
+  if (state === "active" && online) return error === null ? "online" : "online, messages are refused";
+  if (state === "active") return "active but offline";
   // Only the other side knows whether it approved in time (DRC-032).
   return initiated && expired ? "checking approval" : "pending approval";
 }

@@ -1,5 +1,5 @@
 /**
- * The error catalogue (architecture.md, rule 9). Every refusal of an operation is one of these codes; the status is the HTTP
+ * The error catalogue (docs/architecture.md#rules). Every refusal of an operation is one of these codes; the status is the HTTP
  * port's, the sentence and the remedy are for people. `docs/errors.md` lists the same codes, held together by a test.
  */
 interface CatalogueEntry {
@@ -14,12 +14,12 @@ const entries = {
   invalid_request: {
     status: 400,
     sentence: "The request is malformed.",
-    remedy: "Correct the request and send it again.",
+    remedy: "Check the request against docs/http.md.",
   },
   invalid_args: {
     status: 400,
     sentence: "The arguments don't fit the operation.",
-    remedy: "Correct it and send it again.",
+    remedy: "Check the field that details name.",
   },
   connect_instance_required: {
     status: 400,
@@ -68,8 +68,8 @@ const entries = {
   },
   invalid_attachments: {
     status: 400,
-    sentence: "An attachment is missing, too large or one too many.",
-    remedy: "Upload the file first and keep to the limits in details.",
+    sentence: "An attachment is missing or too large, or there are too many.",
+    remedy: "Attach smaller or fewer files.",
   },
   invalid_path: {
     status: 400,
@@ -132,6 +132,11 @@ const entries = {
     sentence: "The request isn't one of a connection that is in force now.",
     remedy: "Check on both sides that the connection is approved and the clocks are right.",
   },
+  connect_clock_differs: {
+    status: 403,
+    sentence: "The clocks of the two instances are too far apart.",
+    remedy: "Set both clocks right, then send it again; details say what the refusing one shows.",
+  },
   connect_group_denied: {
     status: 403,
     sentence: "The selected Group is gone or isn't the one it was.",
@@ -180,7 +185,7 @@ const entries = {
   blob_not_found: {
     status: 404,
     sentence: "There is no such file in this Group.",
-    remedy: "Upload it again.",
+    remedy: "Check the message and the file's SHA-256.",
   },
   token_not_found: {
     status: 404,
@@ -220,7 +225,7 @@ const entries = {
   outbox_full: {
     status: 409,
     sentence: "Too much waits for other instances already.",
-    remedy: "Wait until some of it has arrived; details name the limit.",
+    remedy: "Wait until some of it has arrived.",
   },
   connect_receipt_required: {
     status: 409,
@@ -240,12 +245,12 @@ const entries = {
   runtime_not_installed: {
     status: 409,
     sentence: "The runtime's program isn't on this machine.",
-    remedy: "Install it, or name the Actor's command: svc actor update ID -- COMMAND.",
+    remedy: "Install it, or give the Actor another command.",
   },
   not_running: {
     status: 409,
     sentence: "The Actor's process isn't running.",
-    remedy: "Start it: svc actor start ID.",
+    remedy: "Start the Actor first.",
   },
   runner_mismatch: {
     status: 409,
@@ -254,8 +259,8 @@ const entries = {
   },
   conflict: {
     status: 409,
-    sentence: "Somebody else changed it meanwhile.",
-    remedy: "Read it again and repeat the change.",
+    sentence: "Someone else has changed it in the meantime.",
+    remedy: "Reload and try again.",
   },
   direct_invitation_expired: {
     status: 409,
@@ -269,13 +274,18 @@ const entries = {
   },
   direct_listener_off: {
     status: 409,
-    sentence: "No Direct listener is set, so nobody could use the invitation.",
+    sentence: "No Direct listener is set, so the invitation couldn't be used.",
     remedy: "Set it first: svc direct listen --bind IP:PORT --address HOST:PORT.",
   },
   direct_state: {
     status: 409,
     sentence: "The connection's state doesn't allow this.",
     remedy: "Look at 'svc direct status'.",
+  },
+  imported_history: {
+    status: 409,
+    sentence: "That message came with an import: it is history, and nothing follows from it here.",
+    remedy: "Send a new message instead.",
   },
   already_replied: {
     status: 409,
@@ -300,7 +310,7 @@ const entries = {
   limit_reached: {
     status: 409,
     sentence: "A limit is reached.",
-    remedy: "Remove something first; details name the limit.",
+    remedy: "Remove something first.",
   },
   length_required: {
     status: 411,
@@ -310,7 +320,7 @@ const entries = {
   too_large: {
     status: 413,
     sentence: "The body is larger than allowed here.",
-    remedy: "Send less; details name the limit.",
+    remedy: "Send less.",
   },
   unsupported_media_type: {
     status: 415,
@@ -377,7 +387,7 @@ const entries = {
 export type ErrorCode = keyof typeof entries;
 export const ERRORS: Readonly<Record<ErrorCode, CatalogueEntry>> = entries;
 
-/** The failing half of every envelope (protocol.md, section 3). */
+/** The failing half of every envelope (docs/protocol.md#envelopes-and-errors). */
 export interface ErrorBody {
   code: ErrorCode;
   message: string;

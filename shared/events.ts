@@ -1,5 +1,5 @@
 /**
- * Ledger events (protocol.md, section 11; core-model.md, "Messages"). One JSON line each:
+ * Ledger events (docs/protocol.md#ledger-events; docs/core-model.md#messages). One JSON line each:
  * `{v:1, id, ts, kind, group_id, scope_key, by, data}`, members in this order. Readers keep kinds and data fields they don't know.
  */
 import * as z from "zod";
@@ -64,7 +64,7 @@ export const ChatMessage = z.looseObject({
   src_group_title: z.string().optional(),
 });
 
-export const DeliveryState = z.enum(["claimed", "accepted", "failed", "ambiguous"]);
+export const DeliveryState = z.enum(["claimed", "queued", "accepted", "failed", "ambiguous"]);
 /** `runtime.delivery`: one per attempt and step. `batch_id` and `session` belong to the external runner. */
 export const RuntimeDelivery = z.looseObject({
   actor_id: ActorId,
@@ -92,7 +92,7 @@ export const ReplyRequestCancelled = z.looseObject({
   client_id: z.string().optional(),
 });
 
-/** `actor.activity`: states that changed (protocol.md, section 10). */
+/** `actor.activity`: states that changed (docs/protocol.md#runtime-activity). */
 export const ActorActivity = z.looseObject({
   actors: z.array(
     z.looseObject({

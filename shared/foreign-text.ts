@@ -2,7 +2,7 @@
  * Text of others made safe to show. Characters that turn the text around them or that nobody can see become visible, so that no name
  * looks like another one and no sentence reads as it wasn't written. Elements of the interface isolate direction besides (`<bdi>`).
  */
-import { INVISIBLE } from "./invisible.ts";
+import { INVISIBLE, JOINED_EMOJI } from "./invisible.ts";
 
 /** Further ones that show nothing: fillers, marks of annotations, and the tags that spell text which only programs read. */
 const FILLERS = "\\u3164\\uffa0\\ufff9-\\ufffb\\u{e0000}-\\u{e007f}";
@@ -13,8 +13,8 @@ const FLAG =
   "\\u{1f3f4}\\u{e0067}\\u{e0062}(?:\\u{e0065}\\u{e006e}|\\u{e0073}\\u{e0063}|\\u{e0077}\\u{e006c})[\\u{e0067}\\u{e0073}\\u{e0074}]\\u{e007f}";
 const SMUGGLED = `${FLAG}|[${FILLERS}]|(?<=${SELECTOR})${SELECTOR}`;
 const ALL_INVISIBLE = new RegExp(
-  `${INVISIBLE.source}|[\\u00ad\\u034f\\u115f\\u1160\\u17b4\\u17b5\\u180e]|${SMUGGLED}`,
-  "gu",
+  `${JOINED_EMOJI}|${INVISIBLE.source}|[\\u00ad\\u034f\\u115f\\u1160\\u17b4\\u17b5\\u180e]|${SMUGGLED}`,
+  "gv",
 );
 /** Prose may join letters and mark a direction, as Persian, Hebrew and some emoji need; it may not override one. */
 const STEERING = new RegExp(
@@ -23,7 +23,8 @@ const STEERING = new RegExp(
 );
 
 function picture(character: string): string {
-  if (character.startsWith("\u{1f3f4}")) return character;
+  // Signs that are made of several: flags written with tags, joined emoji.
+  if (character.length > 2) return character;
   const code = character.codePointAt(0) ?? 0;
   if (code < 0x20) return String.fromCodePoint(0x2400 + code);
   return code === 0x7f ? "\u2421" : "\ufffd";

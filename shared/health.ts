@@ -1,4 +1,4 @@
-/** One health registry feeds `svc doctor`, the Workbench and the metrics (style.md). */
+/** One health registry feeds `svc doctor`, the Workbench and the metrics. */
 import * as z from "zod";
 
 export const HealthCheck = z.strictObject({

@@ -44,6 +44,8 @@ export const LIMITS = {
   },
   page: { max: 200, default: 50 },
   statuses: { events: 1000 },
+  /** Events that the beginning of an id is told to mean. */
+  eventPrefix: { found: 10 },
   /** What one look into an Actor's history may read of the ledger, by estimate, before it says where to go on. */
   history: { scanBytes: 64 * MiB },
   inbox: { waitSecondsMax: 50, waitSecondsDefault: 25, progressSeconds: 15, waitersPerActor: 16 },
@@ -60,6 +62,10 @@ export const LIMITS = {
     /** The active file is sealed by itself when it passes this size. */
     segmentBytes: 64 * MiB,
     lineBytes: 1 * MiB,
+    /** The author of an event, as an import may name it. */
+    authorBytes: 512,
+    /** Events of an import under one idempotency key; the ledger itself has one, and one more for every import on the way. */
+    importedPerKey: 64,
     /** Bytes and lines that one write and its sync carry at most. */
     batchBytes: 1 * MiB,
     batchLines: 4096,
@@ -81,6 +87,8 @@ export const LIMITS = {
     headerBytes: 16 * KiB,
     headerFields: 100,
     importBytes: 4096 * MiB,
+    /** Of one line of an import. */
+    importValues: 256 * 1024,
   },
   http: {
     requestSeconds: 30,
@@ -95,7 +103,6 @@ export const LIMITS = {
     sessions: 256,
     /** Addresses whose failed authentications are counted at a time. */
     failingAddresses: 4096,
-    recheckSeconds: 15,
   },
   stream: {
     clients: 2048,
@@ -108,11 +115,15 @@ export const LIMITS = {
   },
   loginLink: { minutes: 5, live: 8 },
   accessToken: { perHome: 256, nameBytes: 128 },
-  draft: { bytes: 128 * KiB },
   notices: { maxSeconds: 30 * 24 * 3600 },
-  /** How long the socket client waits for an answer; longer than any wait of an operation. */
   client: {
+    /** How long the socket client waits for bytes of an answer; longer than any wait of an operation. */
     callSeconds: 600,
+    /** After so long without an answer the client asks whether the daemon is alive at all, which then has this long to say so. */
+    quietSeconds: 10,
+    aliveSeconds: 5,
+    /** What `svc doctor` and `svc daemon status` wait. */
+    statusSeconds: 5,
     streamLineBytes: 4 * MiB,
     retryMillisecondsMax: 2000,
     /** How long, and how often, a daemon is tried whose queue of connections is full. */
@@ -126,7 +137,7 @@ export const LIMITS = {
     sessionIdleSeconds: 3600,
     settleSeconds: 2,
   },
-  /** The runtime activity channel (runtime-activity.md, "Limits"). */
+  /** The runtime activity channel (docs/protocol.md#activity-limits). */
   activity: {
     /** Records that one Group keeps. */
     records: 256,
@@ -137,6 +148,8 @@ export const LIMITS = {
     hook: {
       payloadBytes: 1 * MiB,
       waitSeconds: 3,
+      /** Of a path in a payload. */
+      pathBytes: 4096,
       /** Events of one Actor that may wait for the disk. */
       pending: 256,
     },
@@ -144,8 +157,12 @@ export const LIMITS = {
     remembered: { operations: 4096, turns: 256, sessions: 32, subagents: 256 },
     /** A working Actor whose terminal and hooks are silent this long isn't called working any more. */
     silenceSeconds: 120,
+    /** The same for one of which only subagents work, in the background: their tools show nothing in its terminal. */
+    subagentSilenceSeconds: 1800,
     /** A turn that is only assumed, because hooks don't tell of it, ends when the terminal is silent this long. */
     assumedSilenceSeconds: 10,
+    /** An error on the screen of a Codex in a turn counts once terminal and hooks are silent this long: it draws all the time while it works. */
+    errorSilenceSeconds: 2,
   },
   /** Terminals of Actors that the daemon runs. */
   terminal: {
@@ -177,19 +194,37 @@ export const LIMITS = {
     toolsSeconds: 15,
     /** After a key of a person, nothing is put into what they may be writing. */
     typingSeconds: 3,
+    /** A paste that its input line doesn't show within this is never followed by Enter. */
+    pasteSeconds: 10,
+    /** A screen that decides whether a message goes in is looked at again at most this often. */
+    lookMs: 100,
   },
   /** The daemon's log; one older file of this size stays beside it. */
-  log: { fileBytes: 4 * MiB },
+  log: {
+    fileBytes: 4 * MiB,
+    linesShown: 10_000,
+    /** Of one event; what is beyond is counted. */
+    eventLinesPerMinute: 120,
+  },
   direct: {
     relations: 64,
     /** Channels of approved connections. */
     channels: 64,
-    /** Connections that haven't said an approved hello yet: in all, and from one address. */
+    /** Connections that haven't said an approved hello yet: of strangers in all, from one address, and with the key of one relation. */
     unadmitted: 16,
     unadmittedPerAddress: 4,
+    unadmittedPerKey: 2,
     invitationMinutes: 30,
     invitationCharacters: 8192,
     frameBytes: 14 * MiB,
+    /** JSON of a frame apart from its files and the message's text, and the values in it: what a catalog page can have. */
+    jsonBytes: 2560 * KiB,
+    jsonValues: 128 * 1024,
+    /** What a frame adds to the answer that it carries. */
+    frameShellBytes: 256,
+    /** Answers to nothing that was asked, and pings in ten seconds, before the channel ends. */
+    strayAnswers: 4,
+    pings: 64,
     helloBytes: 8 * KiB,
     /** From the first byte of a connection to the answer to its hello. */
     handshakeSeconds: 10,
@@ -211,7 +246,7 @@ export const LIMITS = {
     titleBytes: 1024,
     addressBytes: 262,
   },
-  /** What goes between instances (connect-service.md, "Limits"; protocol.md, sections 5 to 7). Message text, recipients and insight: `message`. */
+  /** What goes between instances (docs/protocol.md#validity; docs/protocol.md#peer-operations, docs/protocol.md#account, docs/protocol.md#daemon-files). Message text, recipients and insight: `message`. */
   connect: {
     idBytes: 128,
     titleBytes: 4096,
@@ -220,8 +255,6 @@ export const LIMITS = {
     cursorBytes: 512,
     clientVersionBytes: 64,
     generationBytes: 128,
-    /** Signature headers and every proof sent as a body or a query. */
-    proofBytes: 4 * KiB,
     proofSeconds: 60,
     identitySeconds: 30,
     frameSeconds: 120,
@@ -232,10 +265,7 @@ export const LIMITS = {
     registrationSkewSeconds: 120,
     deliverSeconds: 15 * 60,
     replySeconds: 7 * 24 * 3600,
-    identityAnswerBytes: 4 * KiB,
-    identityAnswerSeconds: 5,
     requestSeconds: 5,
-    bodyBytes: 14 * MiB,
     /** All attachments of a message together, and what they take as base64. */
     blobBytes: 10 * MiB,
     answerBytes: 8 * KiB,
@@ -244,6 +274,9 @@ export const LIMITS = {
     catalogAnswerBytes: 1 * MiB + 4 * KiB,
     errorCharacters: 1024,
     errorCodeCharacters: 64,
+    /** What is shown of a peer's own words, and of its name beside them. */
+    saidCharacters: 300,
+    saidNameCharacters: 60,
     /** Bodies of one peer read at a time, and how long a request id is remembered. */
     bodiesPerPeer: 2,
     seenSeconds: 90,
@@ -251,6 +284,8 @@ export const LIMITS = {
     /** After this long an unanswered POST can't be admitted any more. */
     postEscapesSeconds: 90,
     originalPendingSeconds: 5,
+    /** What a connection may write here at a time, and how fast that comes back. Generous: it is for peers that mean ill or are broken. */
+    quota: { records: 10_000, recordsPerSecond: 10, bytes: 4096 * MiB, bytesPerDay: 4096 * MiB },
     /** Keys of peers kept ready for verifying. */
     admittedKeys: 256,
     catalog: {
@@ -287,8 +322,11 @@ export const LIMITS = {
     /** Section 5.5: AES-GCM keys are good for 2^24.5 records. We change ours before 2^24, and take no more than those of the peer. */
     recordsPerKey: 16_000_000,
     recordsPerReadKey: 23_726_566,
-    /** Key updates, tickets, empty records and warnings in a row without application data between them. */
+    /** Key updates, tickets, empty records and warnings beyond one for so many bytes of application data. */
     idleMessages: 32,
+    bytesPerIdleMessage: 256,
+    /** Records of one connection that are opened before others have a turn. */
+    recordsPerTurn: 64,
     /** Encrypted ahead of what the peer has taken. */
     sendAheadBytes: 256 * KiB,
     /** How long a socket that failed stays, so that the peer reads the alert. */

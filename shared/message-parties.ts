@@ -31,6 +31,11 @@ export function remoteName(id: string, titles: unknown): string {
   return typeof title === "string" && title !== "" ? shownName(title) : shownName(id);
 }
 
+/** Whether a message goes to the person and nobody else, as its sender wrote it. */
+export function isForPersonAlone(to: readonly unknown[]): boolean {
+  return to.length > 0 && to.every((recipient) => recipient === "user");
+}
+
 export function isFromElsewhere(event: Pick<LedgerEvent, "data">): boolean {
   return typeof event.data["src_instance_id"] === "string";
 }

@@ -1,43 +1,50 @@
-/** Groups, Actors and what belongs to them: the shapes of core-model.md as schemas. Names and bounds are contract. */
+/** Groups, Actors and what belongs to them: the shapes of docs/core-model.md as schemas. Names and bounds are contract. */
 
 import * as z from "zod";
-import { INVISIBLE } from "./invisible.ts";
+import { withoutInvisible } from "./invisible.ts";
 import { LIMITS } from "./limits.ts";
 
 const encoder = new TextEncoder();
-const ALL_INVISIBLE = new RegExp(INVISIBLE, "gu");
-
-/** A name from elsewhere without what a label of ours couldn't have. */
-export function withoutInvisible(name: string): string {
-  return name.replace(ALL_INVISIBLE, "");
-}
-
 /** Text of at most `bytes` UTF-8 bytes, without lone surrogates. */
 export function text(bytes: number) {
-  return z
-    .string()
-    .refine((value) => value.isWellFormed(), "has half of a surrogate pair")
-    .refine(
+  const error = `is longer than ${bytes} bytes of UTF-8`;
+  return (
+    z
+      .string()
+      // No text has more code units than bytes.
+      .max(bytes, { error, abort: true })
+      .refine((value) => value.isWellFormed(), "has half of a surrogate pair")
       // A code unit takes three bytes at most; most texts are far from their limit.
-      (value) =>
-        value.length * 3 <= bytes || (value.length <= bytes && encoder.encode(value).length <= bytes),
-      `is longer than ${bytes} bytes of UTF-8`,
-    );
+      .refine((value) => value.length * 3 <= bytes || encoder.encode(value).length <= bytes, error)
+  );
+}
+
+/** At most `max` items, counted before any of them is looked at: what is wrong with each of a million would fill the memory. */
+export function list<Item extends z.ZodType>(item: Item, max: number, min = 0) {
+  const items = z.array(item).min(min).max(max);
+  return z.preprocess((value, context) => {
+    if (!Array.isArray(value) || value.length <= max) return value;
+    context.addIssue({ code: "too_big", origin: "array", maximum: max, inclusive: true, input: value });
+    return z.NEVER;
+  }, items);
 }
 
 /** A one-line label that people see: nothing invisible or bidirectional in it. */
 export function label(bytes: number) {
   return text(bytes).refine(
-    (value) => !INVISIBLE.test(value),
+    (value) => withoutInvisible(value) === value,
     "has a control, invisible or bidirectional character",
   );
 }
 
 export const GroupId = z.string().regex(/^g_[0-9a-f]{12}$/, "isn't a Group id (g_ and 12 hex digits)");
 export const ScopeKey = z.string().regex(/^s_[0-9a-f]{12}$/, "isn't a scope key (s_ and 12 hex digits)");
-/** Event ids are UUIDs without dashes (protocol.md, section 11). */
+/** Event ids are UUIDs without dashes (docs/protocol.md#ledger-events). */
 export const EventId = z.string().regex(/^[0-9a-f]{32}$/, "isn't an event id (32 hex digits)");
-export const Sha256 = z.string().regex(/^[0-9a-f]{64}$/, "isn't a SHA-256 in lowercase hex");
+export const Sha256 = z
+  .string()
+  .max(64)
+  .regex(/^[0-9a-f]{64}$/, "isn't a SHA-256 in lowercase hex");
 
 export const RESERVED_ACTOR_IDS = [
   "user",
@@ -115,7 +122,11 @@ const actorFields = {
   env: Environment,
   scope_key: ScopeKey.nullable(),
   enabled: z.boolean(),
+  /** The agent uses svc's own tools without asking a person each time. Actors of earlier versions have no such word. */
+  allow_tools: z.boolean().default(true),
   submit: z.enum(["enter", "none"]),
+  /** Its owner says that its command reads prompts: only then are messages typed into a program that svc doesn't know. */
+  prompts: z.boolean().default(false),
   created_at: z.string(),
   updated_at: z.string(),
 };

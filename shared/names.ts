@@ -1,11 +1,15 @@
-/** Names that other programs rely on (protocol.md, section 1; core-model.md, "Home"). */
+/** Names that other programs rely on (docs/protocol.md#names; docs/core-model.md#home). */
 
 export const ENVIRONMENT = {
   home: "SVC_HOME",
   group: "SVC_GROUP_ID",
   actor: "SVC_ACTOR_ID",
-  launchToken: "SVC_LAUNCH_TOKEN",
+  /** Path of the owner-only file with the Actor's launch token: the only way a process is told its token. */
   actorFile: "SVC_ACTOR_FILE",
+  /** Names one launch, so that what it leaves behind can be found. It isn't a secret and grants nothing. */
+  launchMark: "SVC_LAUNCH_ID",
+  /** Earlier versions put the token itself here, where an agent that prints its environment showed it to its model. Refused. */
+  launchToken: "SVC_LAUNCH_TOKEN",
   webHost: "SVC_WEB_HOST",
   webPort: "SVC_WEB_PORT",
   /** PEM files; the Web listener serves HTTPS with them. */
@@ -68,3 +72,7 @@ export const DIRECT = {
 
 /** How the reason begins for an Actor whose process others start and that has no session: it is neither broken nor stopped. */
 export const NOT_CONNECTED = "not connected";
+/** The reason of an Actor whose process runs and has no hooks. */
+export const RUNS_UNTOLD = "runs; its command tells nothing of what it does";
+/** Why a message waits for an Actor that reads its Inbox by itself or not at all. */
+export const WAITS_IN_INBOX = "it waits in the Inbox: nothing is typed into this program";

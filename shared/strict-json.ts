@@ -1,5 +1,5 @@
 /**
- * JSON as every port takes it (protocol.md, "JSON bytes"): what `JSON.parse` takes, without duplicate members, halves of surrogate
+ * JSON as every port takes it (docs/protocol.md#json-bytes): what `JSON.parse` takes, without duplicate members, halves of surrogate
  * pairs, invalid UTF-8, excessive depth and a member named `__proto__`. `JSON.parse` does the work; what it forgives is found by
  * counting: a text with as many colons outside strings as the value has members has no member twice.
  */
@@ -12,8 +12,15 @@ export class StrictJsonError extends Error {
   override readonly name = "StrictJsonError";
 }
 
-/** Parses UTF-8 bytes; throws StrictJsonError. */
-export function parseStrictJsonBytes(bytes: Uint8Array, depth: number = LIMITS.body.jsonDepth): unknown {
+/** Parses UTF-8 bytes of at most `values` values, which are counted before anything is built; throws StrictJsonError. */
+export function parseStrictJsonBytes(
+  bytes: Uint8Array,
+  depth: number = LIMITS.body.jsonDepth,
+  values: number = Number.POSITIVE_INFINITY,
+): unknown {
+  if (bytes.length > values && hasMoreValues(bytes, values)) {
+    throw new StrictJsonError("The JSON holds too many values.");
+  }
   let text: string;
   try {
     text = decoder.decode(bytes);
@@ -62,8 +69,23 @@ function countMembers(value: unknown, depth: number, escapes: boolean): number {
   return members;
 }
 
-const COLON = 0x3a;
-const BACKSLASH = 0x5c;
+const [QUOTE, COMMA, COLON, BACKSLASH, OPEN_ARRAY, OPEN_OBJECT] = [0x22, 0x2c, 0x3a, 0x5c, 0x5b, 0x7b];
+
+/** A few MiB of `{},` become gigabytes of objects. Of bytes that aren't JSON it says nothing. */
+function hasMoreValues(bytes: Uint8Array, max: number): boolean {
+  let values = 1;
+  let isText = false;
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at];
+    if (byte === QUOTE) isText = !isText;
+    else if (isText) at += byte === BACKSLASH ? 1 : 0;
+    else if (byte === COMMA || byte === OPEN_ARRAY || byte === OPEN_OBJECT) {
+      values += 1;
+      if (values > max) return true;
+    }
+  }
+  return false;
+}
 
 /** Colons outside strings of a text that is known to be JSON. Jumps from quote to quote. */
 function countColons(text: string): number {

@@ -13,7 +13,7 @@ export const TerminalRequest = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("ack"), bytes: z.int().min(1) }),
   /** Keys, for the writer only. */
   z.strictObject({ type: z.literal("input"), data: z.string().min(1).max(LIMITS.terminal.inputBytes) }),
-  /** The writer's size is everybody's. */
+  /** What fits this window. The writer's size is everybody's; when it has left, that of a window that is still there. */
   z.strictObject({
     type: z.literal("resize"),
     columns: z.int().min(2).max(LIMITS.terminal.columnsMax),

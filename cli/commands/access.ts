@@ -1,5 +1,6 @@
 /** Who calls, access tokens, the advertised origin and the exhibit. */
 import type { CommandContext } from "../context.ts";
+import { groupNamed } from "../lookup.ts";
 import { oneLine } from "../output.ts";
 import { moment } from "../render.ts";
 
@@ -9,16 +10,19 @@ export async function whoami(context: CommandContext): Promise<number> {
   );
 }
 
-function groupsOf(context: CommandContext): string[] | undefined {
-  const groups = context.text("groups");
-  return groups === undefined ? undefined : groups.split(",").map((group) => group.trim());
+async function groupsOf(context: CommandContext): Promise<string[] | undefined> {
+  const named = context.text("groups")?.split(",");
+  if (named === undefined) return undefined;
+  const ids: string[] = [];
+  for (const group of named) ids.push(await groupNamed(context.client, group.trim()));
+  return ids;
 }
 
 export async function createToken(context: CommandContext): Promise<number> {
-  const groups = groupsOf(context);
+  const groups = await groupsOf(context);
   const input = { ...context.given("name"), ...(groups === undefined ? {} : { groups }) };
   return context.print("access_token_create", input, ({ id, token }) => {
-    context.out.note(`Token ${id}; it is shown this once:`);
+    context.out.note(`Token ${id}, shown only once:`);
     context.out.line(token);
   });
 }
@@ -45,7 +49,7 @@ export async function listTokens(context: CommandContext): Promise<number> {
 
 export async function revokeToken(context: CommandContext): Promise<number> {
   return context.print("access_token_revoke", { token_id: context.arg(0) }, () =>
-    context.out.line(`${context.arg(0)} is worth nothing any more.`),
+    context.out.line(`${context.arg(0)} is revoked.`),
   );
 }
 
@@ -81,13 +85,13 @@ export async function showExhibit(context: CommandContext): Promise<number> {
 }
 
 export async function setExhibit(context: CommandContext): Promise<number> {
-  const groups = groupsOf(context);
+  const groups = await groupsOf(context);
   const port = context.number("port");
-  if (groups === undefined) throw context.usage("Which Groups? Name them with --groups.");
-  if (port === undefined) throw context.usage("Which port? Name it with --port.");
+  if (groups === undefined) throw context.usage("Which Groups? Use --groups G,...");
+  if (port === undefined) throw context.usage("Which port? Use --port.");
   const exhibit = { ...context.given("host"), port, groups };
   return context.print("exhibit_set", { exhibit }, ({ origin, token }) => {
-    context.out.note(`The exhibit is at ${origin ?? "no address yet"}. Its token is shown this once:`);
+    context.out.note(`The exhibit is at ${origin ?? "no address yet"}. Its token, shown only once:`);
     context.out.line(token ?? "");
   });
 }

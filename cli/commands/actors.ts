@@ -2,10 +2,12 @@
 import type { Actor } from "../../shared/model.ts";
 import { NOT_CONNECTED } from "../../shared/names.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
-import type { InputOf } from "../../shared/operations/registry.ts";
+import type { InputOf, ResultOf } from "../../shared/operations/registry.ts";
+import { agreed } from "../consent.ts";
 import type { CommandContext } from "../context.ts";
 import { readInput } from "../input.ts";
 import { oneLine } from "../output.ts";
+import { programFile } from "../program.ts";
 import { moment } from "../render.ts";
 
 async function target(context: CommandContext): Promise<{ group_id: string; actor_id: string }> {
@@ -42,6 +44,12 @@ function runtimeOf(context: CommandContext): { runtime?: Runtime } {
   return runtime === undefined || runtime === "external" ? {} : { runtime: runtime as Runtime };
 }
 
+/** Whether its agent may use svc's own tools without asking. */
+function allowed(context: CommandContext): { allow_tools?: boolean } {
+  const how = context.text("own-tools");
+  return how === undefined ? {} : { allow_tools: how === "allow" };
+}
+
 export async function add(context: CommandContext): Promise<number> {
   const env = assignments(context, context.list("env"), "--env");
   const scope_key = context.text("scope");
@@ -54,8 +62,17 @@ export async function add(context: CommandContext): Promise<number> {
     command: [...context.rest],
     ...(scope_key === undefined ? {} : { scope_key }),
     enabled: !context.has("disabled"),
+    ...allowed(context),
+    prompts: context.has("prompts"),
   };
-  return context.print("actor_add", input, ({ actor, token_file }) => {
+  const added = await context.client.call("actor_add", input);
+  const missing = added.ok ? await missingProgram(context, added.result.actor) : null;
+  return context.show(added, ({ actor, token_file }) => {
+    if (missing !== null) {
+      context.out.line(`Added ${actor.id} (${actor.role}).`);
+      context.out.note(missing);
+      return;
+    }
     if (actor.runner === "pty") {
       context.out.line(`Added ${actor.id} (${actor.role}). Start it: svc actor start ${actor.id}`);
       return;
@@ -63,6 +80,18 @@ export async function add(context: CommandContext): Promise<number> {
     context.out.line(`Added ${actor.id} (${actor.role}). Its launch token is in ${token_file}.`);
     context.out.line(`For its MCP configuration: svc actor mcp-config ${actor.id}`);
   });
+}
+
+/** What to say of a runtime whose program isn't on this machine; null when it is, or when the Actor has a command of its own. */
+async function missingProgram(
+  { client }: CommandContext,
+  { id, runner, runtime, command }: Pick<Actor, "id" | "runner" | "runtime" | "command">,
+): Promise<string | null> {
+  if (runner !== "pty" || command.length > 0) return null;
+  const listed = await client.call("runtime_list", {});
+  const known = listed.ok ? listed.result.runtimes.find((one) => one.runtime === runtime) : undefined;
+  if (known === undefined || known.installed || known.command === null) return null;
+  return `svc: ${known.title} isn't on this machine: there is no program '${known.command}' in the daemon's PATH. Install it, or give ${id} another command: svc actor update ${id} -- COMMAND`;
 }
 
 export async function list(context: CommandContext): Promise<number> {
@@ -73,12 +102,13 @@ export async function list(context: CommandContext): Promise<number> {
       return;
     }
     out.table(
-      ["ACTOR", "ROLE", "RUNTIME", "STATE", "MAIL", "PENDING", "TITLE"],
+      ["ACTOR", "ROLE", "RUNTIME", "STATE", "REASON", "MAIL", "PENDING", "TITLE"],
       actors.map(({ id, role, runtime, presence, title }) => [
         id,
         role,
         runtime,
         stateOf(presence),
+        stateOf(presence) === NOT_CONNECTED ? "" : reasonsOf(presence),
         String(presence.unread_mail),
         String(presence.pending),
         oneLine(title),
@@ -98,17 +128,30 @@ function stateAndReason(presence: Presence): string {
   return stateOf(presence) === NOT_CONNECTED ? reason : `${presence.state}: ${reason}`;
 }
 
+/** Of its state, and of what keeps its messages. */
+function reasonsOf({ reason, held }: Presence): string {
+  const isSame = held === undefined || held === reason;
+  return [oneLine(reason), ...(isSame ? [] : [`messages wait: ${oneLine(held)}`])]
+    .filter((part) => part !== "")
+    .join("; ");
+}
+
 function printActor(context: CommandContext, actor: ActorWithPresence): void {
   const { out } = context;
   const { presence } = actor;
+  const { held } = presence;
   out.line(`${out.style("bold", actor.id)}  ${oneLine(actor.title)}`);
   out.fields([
     ["role", actor.role],
     ["state", stateAndReason(presence)],
     ["runtime", `${actor.runtime} (${actor.runner})`],
     ["enabled", actor.enabled ? "yes" : "no"],
+    ...(actor.runner === "pty"
+      ? [["svc's tools", actor.allow_tools ? "used without asking" : "asks before each use"] as const]
+      : []),
+    ...(actor.prompts ? [["prompts", "typed into its command"] as const] : []),
     ["unread mail", String(presence.unread_mail)],
-    ["pending", String(presence.pending)],
+    ["pending", [String(presence.pending), ...(held === undefined ? [] : [oneLine(held)])].join(": ")],
     ["last activity", presence.last_activity === null ? "none" : moment(presence.last_activity)],
     ["generation", actor.generation],
     ...(actor.command.length > 0 ? [["command", actor.command.map(oneLine).join(" ")] as const] : []),
@@ -122,6 +165,12 @@ export async function show(context: CommandContext): Promise<number> {
   return context.print("actor_show", await target(context), ({ actor }) => printActor(context, actor));
 }
 
+function promptsOf(context: CommandContext): { prompts?: boolean } {
+  const [yes, no] = [context.has("prompts"), context.has("no-prompts")];
+  if (yes && no) throw context.usage("Choose --prompts or --no-prompts.");
+  return yes || no ? { prompts: yes } : {};
+}
+
 export async function update(context: CommandContext): Promise<number> {
   const scope = context.text("scope");
   const change = {
@@ -130,8 +179,11 @@ export async function update(context: CommandContext): Promise<number> {
     ...(context.list("env").length > 0 ? { env: assignments(context, context.list("env"), "--env") } : {}),
     ...(context.rest.length > 0 ? { command: [...context.rest] } : {}),
     ...(scope === undefined ? {} : { scope_key: scope === "none" ? null : scope }),
+    ...allowed(context),
+    ...promptsOf(context),
   };
-  if (Object.keys(change).length === 0) throw context.usage("What is to change?");
+  if (Object.keys(change).length === 0)
+    throw context.usage("Change what? Use --title, --runtime, --env, --scope or -- COMMAND.");
   return context.print("actor_update", { ...(await target(context)), ...change }, ({ actor }) =>
     context.out.line(`Changed ${actor.id}.`),
   );
@@ -139,12 +191,22 @@ export async function update(context: CommandContext): Promise<number> {
 
 function enabledText({ id, enabled, runner }: Actor): string {
   if (runner === "pty") return enabled ? `${id} runs.` : `${id} is stopped; its messages wait.`;
-  return `${id} is ${enabled ? "enabled and is handed messages" : "disabled; its messages wait"}.`;
+  return `${id} ${enabled ? "receives messages" : "is disabled; its messages wait"}.`;
+}
+
+/** What a start says of the conversation; nothing where there was none before. */
+function conversationText(conversation: ResultOf<"actor_start">["conversation"]): string {
+  if (conversation === null) return "";
+  if (conversation.continued) return " It continues its conversation.";
+  return conversation.lost === ""
+    ? ""
+    : ` It begins a new conversation: its last one can't be continued because ${conversation.lost}.`;
 }
 
 export async function start(context: CommandContext): Promise<number> {
-  return context.print("actor_start", await target(context), ({ actor }) =>
-    context.out.line(enabledText(actor)),
+  const input = { ...(await target(context)), new_conversation: context.has("new-conversation") };
+  return context.print("actor_start", input, ({ actor, conversation }) =>
+    context.out.line(`${enabledText(actor)}${conversationText(conversation)}`),
   );
 }
 
@@ -155,10 +217,11 @@ export async function stop(context: CommandContext): Promise<number> {
 }
 
 export async function restart(context: CommandContext): Promise<number> {
-  return context.print("actor_restart", await target(context), ({ actor, token_file }) =>
+  const input = { ...(await target(context)), new_conversation: context.has("new-conversation") };
+  return context.print("actor_restart", input, ({ actor, token_file, conversation }) =>
     context.out.line(
       actor.runner === "pty"
-        ? `${actor.id} runs afresh.`
+        ? `${actor.id} was restarted.${conversationText(conversation)}`
         : `${actor.id} has a new launch token in ${token_file}; start its process again.`,
     ),
   );
@@ -189,9 +252,12 @@ export async function runtimes(context: CommandContext): Promise<number> {
 }
 
 export async function remove(context: CommandContext): Promise<number> {
-  return context.print("actor_remove", await target(context), () =>
-    context.out.line(`${context.arg(0)} is removed.`),
-  );
+  const found = await target(context);
+  if (!(await agreed(context, `Remove ${context.arg(0)} from the Group, with what waits for it?`))) {
+    context.out.note("Nothing was done.");
+    return 1;
+  }
+  return context.print("actor_remove", found, () => context.out.line(`${context.arg(0)} is removed.`));
 }
 
 /** Values come from standard input or from this process's environment: an argument can be read by every user of the machine. */
@@ -223,7 +289,12 @@ export async function secrets(context: CommandContext): Promise<number> {
 }
 
 export async function mcpConfig(context: CommandContext): Promise<number> {
-  return context.print("actor_mcp_config", await target(context), (result) =>
+  const answer = await context.client.call("actor_mcp_config", await target(context));
+  if (!answer.ok) return context.show(answer, () => undefined);
+  const { svc } = answer.result.mcpServers;
+  // The program that was asked, which may be another copy than the daemon's.
+  const own = { ...svc, command: process.execPath, args: [programFile(), "mcp"] };
+  return context.show({ ok: true, result: { mcpServers: { svc: own } } }, (result) =>
     context.out.line(JSON.stringify(result, null, 2)),
   );
 }

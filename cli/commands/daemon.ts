@@ -4,9 +4,11 @@ import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { DaemonUnreachable } from "../../daemon/client/failures.ts";
-import { isAlive } from "../../daemon/home/endpoint.ts";
+import { DaemonSilent, DaemonUnreachable } from "../../daemon/client/failures.ts";
 import { homePaths } from "../../daemon/home/paths.ts";
+import { isAlive } from "../../daemon/home/process-state.ts";
+import { Refusal } from "../../shared/errors.ts";
+import { LIMITS } from "../../shared/limits.ts";
 import { DEFAULT_WEB_HOST, DEFAULT_WEB_PORT, ENVIRONMENT } from "../../shared/names.ts";
 import type { ResultOf } from "../../shared/operations/registry.ts";
 import { PRODUCT_VERSION } from "../../shared/version.ts";
@@ -49,17 +51,27 @@ function printStatus(context: CommandContext, status: Status): void {
     ["version", status.version],
     ["home", status.home],
     ["socket", status.socket],
-    ["web", status.web_origin ?? "not listening"],
+    ["web", status.web_origin ?? "not listening; 'svc doctor' says why"],
     ["instance", status.instance_id],
   ]);
 }
 
-/** The running daemon's status, or null when none answers. */
+/** The running daemon's status, or null when there is none. Throws DaemonSilent when one is there and doesn't answer. */
 async function probe(context: CommandContext): Promise<Status | null> {
   try {
-    return await context.client.result("daemon_status", {});
+    return await context.client.result("daemon_status", {}, { answerSeconds: LIMITS.client.statusSeconds });
   } catch (error) {
-    if (error instanceof DaemonUnreachable) return null;
+    if (error instanceof DaemonUnreachable && !(error instanceof DaemonSilent)) return null;
+    throw error;
+  }
+}
+
+/** The same of a daemon that is starting: on a busy machine it may take its time. */
+async function probeStarting(context: CommandContext): Promise<Status | null> {
+  try {
+    return await probe(context);
+  } catch (error) {
+    if (error instanceof DaemonSilent) return null;
     throw error;
   }
 }
@@ -83,10 +95,18 @@ export async function status(context: CommandContext): Promise<number> {
   return 3;
 }
 
+/** A daemon that an agent started isn't among what the agent's own launch leaves behind. */
+function ofNoLaunch({ [ENVIRONMENT.launchMark]: _mark, ...rest }: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return rest;
+}
+
 /** Starts a process that outlives this one, and answers when it does. One that runs already is fine. */
 export async function start(context: CommandContext): Promise<number> {
   const running = await probe(context);
-  if (running) return context.show({ ok: true, result: running }, (result) => printStatus(context, result));
+  if (running) {
+    compare(context, running);
+    return context.show({ ok: true, result: running }, (result) => printStatus(context, result));
+  }
   const { host, port, tls } = listener(context);
   // What the daemon says before its log is open, to be told when it ends at once.
   const folder = mkdtempSync(join(tmpdir(), "svc-start-"));
@@ -107,7 +127,7 @@ export async function start(context: CommandContext): Promise<number> {
         String(port),
         ...(tls ? ["--tls-cert", tls.cert, "--tls-key", tls.key] : []),
       ],
-      { detached: true, stdio: ["ignore", "ignore", trouble], cwd: "/" },
+      { detached: true, stdio: ["ignore", "ignore", trouble], cwd: "/", env: ofNoLaunch(process.env) },
     );
     let ended: number | null = null;
     child.once("exit", (code) => {
@@ -119,7 +139,8 @@ export async function start(context: CommandContext): Promise<number> {
     child.unref();
     const deadline = Date.now() + PATIENCE * 1000;
     while (Date.now() < deadline) {
-      const found = await probe(context);
+      const found = await probeStarting(context);
+      if (found?.web_origin === null) return await withoutWorkbench(context, found.pid);
       if (found) return context.show({ ok: true, result: found }, (result) => printStatus(context, result));
       if (ended !== null) break;
       await delay(PROBE_MS);
@@ -137,13 +158,63 @@ export async function start(context: CommandContext): Promise<number> {
   }
 }
 
+/** Who asks for another listener than the running daemon has is told, and how to get it. Throws Refusal. */
+function compare(context: CommandContext, { web_origin }: Status): void {
+  const port = context.number("port");
+  const host = context.text("host");
+  const wantsTls = context.text("tls-cert") !== undefined;
+  const origin = web_origin === null ? null : new URL(web_origin);
+  const isSecure = origin?.protocol === "https:";
+  const has = origin === null ? null : Number(origin.port || (isSecure ? 443 : 80));
+  const isOther =
+    (port !== undefined && port !== 0 && port !== has) ||
+    (host !== undefined && !isWildcard(host) && host !== origin?.hostname.replace(/^\[|\]$/gu, "")) ||
+    (wantsTls && !isSecure);
+  const where = web_origin === null ? "without a Web listener" : `on ${web_origin}`;
+  const options = (["host", "port", "tls-cert", "tls-key"] as const)
+    .flatMap((name) => {
+      const value = context.text(name);
+      return value === undefined ? [] : [`--${name} ${value}`];
+    })
+    .join(" ");
+  const remedy = `To change that: svc daemon stop && svc daemon start ${options}`;
+  if (isOther)
+    throw new Refusal("conflict", {
+      specifics: `The daemon already runs ${where}.`,
+      remedy,
+      details: { web_origin },
+    });
+  if (options !== "") context.out.note(`svc: the daemon already runs ${where}. ${remedy}`);
+}
+
+/** Addresses that stand for all of the machine: the origin doesn't tell them. */
+function isWildcard(host: string): boolean {
+  return host === "0.0.0.0" || host === "::";
+}
+
+/** The daemon started and its Web listener didn't: it is ended again, so that the next start may name another port. Answers the exit code. */
+async function withoutWorkbench(context: CommandContext, pid: number): Promise<number> {
+  const { checks } = await context.client.result("health", {});
+  const why = checks.find(({ code }) => code === "web_listener");
+  const { text, remedy } = why ?? { text: "The Web listener didn't start.", remedy: "" };
+  await context.client.call("daemon_stop", {});
+  if (pid !== process.pid) await gone(pid);
+  context.out.note(`svc: the daemon didn't start. ${text} ${remedy}`.trimEnd());
+  return 1;
+}
+
+/** Whether the process ends in time. */
+async function gone(pid: number): Promise<boolean> {
+  for (let waited = 0; waited < PATIENCE * 1000 && isAlive(pid); waited += PROBE_MS) await delay(PROBE_MS);
+  return !isAlive(pid);
+}
+
 /** Answers when the daemon is gone. */
 export async function stop(context: CommandContext): Promise<number> {
   const envelope = await context.client.call("daemon_stop", {});
   if (envelope.ok) {
     const { pid } = envelope.result;
-    for (let waited = 0; waited < PATIENCE * 1000 && isAlive(pid); waited += PROBE_MS) await delay(PROBE_MS);
-    if (isAlive(pid)) {
+    if (!(await gone(pid))) {
       context.out.note(
         `svc: the daemon (process ${pid}) is still ending; look at it with 'svc daemon status'`,
       );
@@ -167,10 +238,15 @@ export async function up(context: CommandContext): Promise<number> {
   const ended = ends(context, runUntilEnded({ home: context.home, ...listener(context) })).finally(() => {
     state.over = true;
   });
-  let found = await probe(context);
+  let found = await probeStarting(context);
   while (!state.over && found?.pid !== process.pid) {
     await delay(PROBE_MS);
-    found = await probe(context);
+    found = await probeStarting(context);
+  }
+  if (!state.over && found?.web_origin === null) {
+    const code = await withoutWorkbench(context, found.pid);
+    await ended;
+    return code;
   }
   if (!state.over && found) await greet(context, found);
   const code = await ended;
@@ -185,8 +261,7 @@ async function greet(context: CommandContext, found: Status): Promise<void> {
     return;
   }
   printStatus(context, found);
-  if (found.web_origin === null) out.note("svc: the web listener didn't start; 'svc doctor' says why");
-  else if (out.isTerminal) {
+  if (out.isTerminal) {
     const { url } = await context.client.result("login_link_create", {});
     out.line();
     out.line("The Workbench (this link works once, for 5 minutes):");

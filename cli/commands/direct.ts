@@ -12,6 +12,7 @@ import { Refusal } from "../../shared/errors.ts";
 import { shownName } from "../../shared/foreign-text.ts";
 import type { DirectRelation } from "../../shared/operations/direct.ts";
 import type { ResultOf } from "../../shared/operations/registry.ts";
+import { agreed } from "../consent.ts";
 import type { CommandContext } from "../context.ts";
 import { readInput } from "../input.ts";
 import { oneLine } from "../output.ts";
@@ -44,21 +45,8 @@ function printPeer(
   ] as const;
   for (const [name, value] of shown) context.out.note(`${name.padEnd(8)}  ${value}`);
   context.out.note(
-    "The other side sees the same six words. If they differ, somebody is in between: don't go on.",
+    "The other side sees the same six words. If they differ, someone may be intercepting the connection: don't continue.",
   );
-}
-
-/** Asks at a terminal; anywhere else, and with --yes, the command itself is the answer. */
-async function agreed(context: CommandContext, question: string): Promise<boolean> {
-  if (context.has("yes") || !process.stdin.isTTY || !process.stderr.isTTY) return true;
-  const asked = createInterface({ input: process.stdin, output: process.stderr });
-  // Ctrl+C and Ctrl+D are no consent.
-  const answer = await asked.question(`${question} [y/N] `).catch(() => {
-    context.out.note("");
-    return "";
-  });
-  asked.close();
-  return /^y(es)?$/i.test(answer.trim());
 }
 
 async function found(context: CommandContext, group_id: string): Promise<DirectRelation> {
@@ -73,12 +61,12 @@ export async function listen(context: CommandContext): Promise<number> {
   const bind = context.text("bind");
   const off = context.has("off");
   if (off === (bind !== undefined)) {
-    throw context.usage("Where? Name an address of this machine with --bind IP:PORT, or give --off.");
+    throw context.usage("Listen where? Use --bind IP:PORT with an address of this machine, or --off.");
   }
   const address = context.text("address");
   if (bind !== undefined && address === undefined && EVERY_ADDRESS.test(bind)) {
     throw context.usage(
-      "How does the other side reach it? On every address is no place to dial: name one with --address HOST:PORT.",
+      "How does the other side reach it? Every address of this machine isn't one that it can dial: use --address HOST:PORT.",
     );
   }
   const listener = bind === undefined ? null : { bind, address: address ?? bind };
@@ -95,11 +83,11 @@ export async function listen(context: CommandContext): Promise<number> {
 export async function invite(context: CommandContext): Promise<number> {
   return context.print("connect_direct_invite", { group_id: await context.group() }, ({ invitation }) => {
     context.out.note(
-      "The invitation is a secret, shown this once: whoever has it may ask to connect within 30 minutes.",
+      "The invitation is a secret and is shown only once. Whoever has it can request a connection for 30 minutes. Share it over a channel you trust.",
     );
     context.out.line(invitation);
     context.out.note(
-      "The other side runs 'svc direct join' with it; then 'svc direct status' shows who came.",
+      "The other side runs 'svc direct join' with it; then 'svc direct status' shows the request.",
     );
   });
 }
@@ -110,12 +98,12 @@ export async function join(context: CommandContext): Promise<number> {
   const invitation = invitationClaims(text);
   if (invitation === null) throw new Refusal("direct_invitation_invalid");
   await printInvitation(context, invitation);
-  if (!(await agreed(context, "Ask to be connected?"))) {
+  if (!(await agreed(context, "Request this connection?"))) {
     context.out.note("Nothing was done.");
     return 1;
   }
   return context.print("connect_direct_join", { group_id, invitation: text }, ({ id }) =>
-    context.out.line(`Asked as ${id}. The other side approves it with: svc direct approve ${id}`),
+    context.out.line(`Requested as ${id}. The other side approves it with: svc direct approve ${id}`),
   );
 }
 
@@ -171,7 +159,7 @@ function printRelation(context: CommandContext, relation: DirectRelation): void 
   const pending = state === "invited" || state === "pending";
   const peer =
     remote === null
-      ? "nobody came yet"
+      ? "no request yet"
       : `${shownName(remote.title)} (${shownName(remote.group_id)}) at ${shownName(remote.name)}`;
   const shown: [string, string][] = [
     ["connection", id],
@@ -179,7 +167,7 @@ function printRelation(context: CommandContext, relation: DirectRelation): void 
       "state",
       current
         ? directStateWords(relation)
-        : `${directStateWords(relation)}, but the Group or the instance was replaced`,
+        : `${directStateWords(relation)}, but the Group or the instance has been replaced`,
     ],
     [initiated ? "with" : "invited", peer],
   ];
@@ -187,6 +175,8 @@ function printRelation(context: CommandContext, relation: DirectRelation): void 
   if (pending && fingerprint !== null) shown.push(["words", fingerprint]);
   if (pending) shown.push(["until", moment(expires_at)]);
   if (error !== null) shown.push(["error", oneLine(error)]);
+  const taken = allowanceWords(relation);
+  if (taken !== null) shown.push(["takes", taken]);
   if (pending && !initiated && !expired && current && remote !== null)
     shown.push(["next", `svc direct approve ${id}`]);
   context.out.line();
@@ -199,9 +189,7 @@ export async function approve(context: CommandContext): Promise<number> {
   const fingerprint = wordsOf(relation);
   if (relation.remote !== null && relation.state === "pending" && fingerprint !== null) {
     printPeer(context, relation.remote, relation.expires_at, fingerprint);
-    if (
-      !(await agreed(context, "Are the words the same there, and shall both Groups write to each other?"))
-    ) {
+    if (!(await agreed(context, "Do the words match there, and may both Groups write to each other?"))) {
       context.out.note("Nothing was done.");
       return 1;
     }
@@ -214,13 +202,18 @@ export async function approve(context: CommandContext): Promise<number> {
 export async function revoke(context: CommandContext): Promise<number> {
   const input = { group_id: await context.group(), id: context.arg(0) };
   return context.print("connect_direct_revoke", input, () =>
-    context.out.line(
-      "Revoked for good. Messages that arrived stay. Another connection needs a new invitation.",
-    ),
+    context.out.line("Revoked for good. Messages that arrived stay. To connect again, invite again."),
   );
 }
 
 export async function remove(context: CommandContext): Promise<number> {
   const input = { group_id: await context.group(), id: context.arg(0) };
   return context.print("connect_direct_remove", input, () => context.out.line("Removed."));
+}
+
+/** What the other side may still write here; null before approval. */
+function allowanceWords({ allowance }: DirectRelation): string | null {
+  if (allowance === null) return null;
+  const mebibytes = Math.floor(allowance.bytes / (1024 * 1024));
+  return `${allowance.records} more messages and ${mebibytes} MiB from there for now`;
 }

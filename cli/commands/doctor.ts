@@ -1,8 +1,10 @@
 /** What may be wrong on this machine, with the Home and with the daemon; each problem with its remedy. */
-import { lstatSync, statfsSync } from "node:fs";
-import { DaemonUnreachable, RefusedByDaemon } from "../../daemon/client/failures.ts";
+import { accessSync, constants, existsSync, lstatSync, type Stats, statfsSync } from "node:fs";
+import { dirname } from "node:path";
+import { DaemonSilent, DaemonUnreachable, RefusedByDaemon } from "../../daemon/client/failures.ts";
 import { Refusal } from "../../shared/errors.ts";
 import type { HealthCheck } from "../../shared/health.ts";
+import { LIMITS } from "../../shared/limits.ts";
 import type { CommandContext } from "../context.ts";
 import { oneLine, type Style } from "../output.ts";
 
@@ -21,10 +23,44 @@ function nodeCheck(): HealthCheck {
   };
 }
 
+/** Why this user may not write to the directory; null when it may. */
+function refusedBy(directory: string): unknown {
+  try {
+    accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK);
+    return null;
+  } catch (error) {
+    return error;
+  }
+}
+
+/** What exists of the way to the Home: there it would be made. */
+function nearestDirectory(home: string): string {
+  let at = dirname(home);
+  while (at !== dirname(at) && !existsSync(at)) at = dirname(at);
+  return at;
+}
+
+function notWritable(home: string, error: unknown): HealthCheck {
+  return {
+    code: "home_not_writable",
+    severity: "error",
+    title: "Home",
+    text: `You may not write to ${home} (${(error as NodeJS.ErrnoException).code ?? "error"}).`,
+    remedy: "Make it writable for you, or name another Home with --home or SVC_HOME.",
+  };
+}
+
 /** Checks that need no daemon. */
 function homeChecks(home: string): HealthCheck[] {
   const title = "Home";
-  const stat = lstatSync(home, { throwIfNoEntry: false });
+  let stat: Stats | undefined;
+  try {
+    stat = lstatSync(home, { throwIfNoEntry: false });
+  } catch (error) {
+    return [notWritable(home, error)];
+  }
+  const trouble = stat?.isDirectory() ? refusedBy(home) : refusedBy(nearestDirectory(home));
+  if (trouble !== null && (stat === undefined || stat.isDirectory())) return [notWritable(home, trouble)];
   if (!stat)
     return [
       {
@@ -73,7 +109,11 @@ function homeChecks(home: string): HealthCheck[] {
 async function daemonChecks(context: CommandContext): Promise<HealthCheck[]> {
   const title = "Daemon";
   try {
-    const { checks } = await context.client.result("health", {});
+    const { checks } = await context.client.result(
+      "health",
+      {},
+      { answerSeconds: LIMITS.client.statusSeconds },
+    );
     return [
       { code: "daemon_running", severity: "ok", title, text: "It runs and answers.", remedy: "" },
       ...checks,
@@ -82,11 +122,11 @@ async function daemonChecks(context: CommandContext): Promise<HealthCheck[]> {
     if (error instanceof DaemonUnreachable)
       return [
         {
-          code: "daemon_not_running",
+          code: error instanceof DaemonSilent ? "daemon_silent" : "daemon_not_running",
           severity: "error",
           title,
-          text: error.message,
-          remedy: "Start it with 'svc daemon start'.",
+          text: error.problem,
+          remedy: error.remedy,
         },
       ];
     if (error instanceof Refusal || error instanceof RefusedByDaemon)

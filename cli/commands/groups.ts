@@ -2,12 +2,14 @@
 import { resolve } from "node:path";
 import type { Group, GroupSettings } from "../../shared/model.ts";
 import type { CommandContext } from "../context.ts";
+import { groupNamed } from "../lookup.ts";
 import { oneLine } from "../output.ts";
 import { moment } from "../render.ts";
 
 /** The Group as a positional argument, else by the usual rule. */
 async function shownGroup(context: CommandContext): Promise<string> {
-  return context.args[0] ?? (await context.group());
+  const [named] = context.args;
+  return named === undefined ? context.group() : groupNamed(context.client, named);
 }
 
 function printGroup(context: CommandContext, group: Group): void {
@@ -36,16 +38,16 @@ function printGroup(context: CommandContext, group: Group): void {
 
 export async function attach(context: CommandContext): Promise<number> {
   const path = resolve(context.args[0] ?? ".");
-  return context.print("attach", { path, ...optionalGroup(context) }, (result) => {
+  return context.print("attach", { path, ...(await optionalGroup(context)) }, (result) => {
     context.out.line(
       `${result.created ? "Made the Group" : "Attached to the Group"} ${result.group_id} for ${path} (${result.scope_key}).`,
     );
   });
 }
 
-function optionalGroup(context: CommandContext): { group_id?: string } {
-  const group_id = context.text("group");
-  return group_id === undefined ? {} : { group_id };
+async function optionalGroup(context: CommandContext): Promise<{ group_id?: string }> {
+  const named = context.text("group");
+  return named === undefined ? {} : { group_id: await groupNamed(context.client, named) };
 }
 
 export async function create(context: CommandContext): Promise<number> {
@@ -138,19 +140,24 @@ export async function settings(context: CommandContext): Promise<number> {
 }
 
 /** What destroys data takes the Group from its confirmation, never by guessing. */
-function confirmed(context: CommandContext): { group_id: string; confirm: string } {
-  const confirm = context.text("confirm");
-  if (confirm === undefined) throw context.usage("This destroys data: repeat the Group's id with --confirm.");
-  return { group_id: context.text("group") ?? confirm, confirm };
+async function confirmed(context: CommandContext): Promise<{ group_id: string; confirm: string }> {
+  const again = context.text("confirm");
+  if (again === undefined)
+    throw context.usage("This destroys data. Repeat the Group's id or title: --confirm GROUP.");
+  if (/^(y|yes|true|ok)$/i.test(again))
+    throw context.usage(`--confirm takes the Group's id or title, not '${again}'.`);
+  const confirm = await groupNamed(context.client, again);
+  const named = context.text("group");
+  return { group_id: named === undefined ? confirm : await groupNamed(context.client, named), confirm };
 }
 
 export async function remove(context: CommandContext): Promise<number> {
-  const target = confirmed(context);
+  const target = await confirmed(context);
   return context.print("group_delete", target, () => context.out.line(`${target.group_id} is deleted.`));
 }
 
 export async function reset(context: CommandContext): Promise<number> {
-  return context.print("group_reset", confirmed(context), (group) =>
+  return context.print("group_reset", await confirmed(context), (group) =>
     context.out.line(`${group.group_id} is empty and has the generation ${group.generation}.`),
   );
 }

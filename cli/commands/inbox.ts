@@ -6,7 +6,7 @@ import { printEvent } from "../render.ts";
 function actor(context: CommandContext): { actor_id?: string } {
   const actor_id = context.text("actor");
   if (actor_id !== undefined) return { actor_id };
-  if (!context.client.actsAsActor) throw context.usage("Whose? Name the Actor with --actor.");
+  if (!context.client.actsAsActor) throw context.usage("Which Actor? Use --actor NAME.");
   return {};
 }
 
@@ -47,16 +47,16 @@ export async function inbox(context: CommandContext): Promise<number> {
 
 export async function history(context: CommandContext): Promise<number> {
   const { out } = context;
-  const before_event_id = context.text("before");
   const mode = context.text("mode") as "all" | "sent" | "received" | undefined;
   const whose = actor(context);
+  const group_id = await context.group();
   const input = {
-    group_id: await context.group(),
+    group_id,
     ...whose,
     ...limit(context),
     ...context.given("query"),
     ...(mode === undefined ? {} : { mode }),
-    ...(before_event_id === undefined ? {} : { before_event_id }),
+    ...(await context.givenEvent(group_id, "before", "before_event_id")),
   };
   return context.print("message_history", input, ({ events, continue_before }) => {
     if (continue_before !== null) out.line(out.style("dim", `older ones: --before ${continue_before}`));

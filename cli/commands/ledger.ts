@@ -53,10 +53,11 @@ export async function tail(context: CommandContext): Promise<number> {
 export async function search(context: CommandContext): Promise<number> {
   const { out } = context;
   const limit = context.number("limit");
+  const group_id = await context.group();
   const input = {
-    group_id: await context.group(),
+    group_id,
     query: context.arg(0),
-    ...context.given("before"),
+    ...(await context.givenEvent(group_id, "before", "before")),
     ...(limit === undefined ? {} : { limit }),
   };
   return context.print("ledger_search", input, ({ events, continue_before }) => {
@@ -99,7 +100,7 @@ function printWay(
 export async function show(context: CommandContext): Promise<number> {
   const { client, out } = context;
   const group_id = await context.group();
-  const event_id = context.arg(0);
+  const event_id = await context.event(group_id, context.arg(0));
   const found = await client.call("ledger_window", { group_id, event_id, before: 0, after: 0 });
   if (!found.ok) return context.show(found, () => undefined);
   const { statuses } = await client.result("ledger_statuses", { group_id, event_ids: [event_id] });

@@ -5,11 +5,13 @@ import { resolve } from "node:path";
 import type { LedgerEvent } from "../../shared/events.ts";
 import { addressOf, partiesOf } from "../../shared/message-parties.ts";
 import type { MessageMode } from "../../shared/model.ts";
-import type { InputOf } from "../../shared/operations/registry.ts";
+import type { InputOf, ResultOf } from "../../shared/operations/registry.ts";
+import { sizeWords } from "../../shared/size-words.ts";
 import type { CommandContext } from "../context.ts";
 import { readInput } from "../input.ts";
+import { groupNamed } from "../lookup.ts";
 import { oneLine, plain } from "../output.ts";
-import { bytes, DELIVERY_WORDS } from "../render.ts";
+import { DELIVERY_WORDS } from "../render.ts";
 
 /** A message's text: the argument, or standard input for `-` without its last line feed. */
 async function textOf(argument: string): Promise<string> {
@@ -58,8 +60,9 @@ export async function send(context: CommandContext): Promise<number> {
     ...(mode === undefined ? {} : { message_mode: mode }),
     to: context.list("to"),
   };
-  const dst_group_id = context.text("local-group");
-  const reply_to = context.text("reply-to");
+  const local = context.text("local-group");
+  const dst_group_id = local === undefined ? undefined : await groupNamed(context.client, local);
+  const { reply_to } = await context.givenEvent(group_id, "reply-to", "reply_to");
   const remote = remoteAddress(context);
   if (remote !== null) {
     if (dst_group_id !== undefined || reply_to !== undefined)
@@ -81,9 +84,10 @@ export async function send(context: CommandContext): Promise<number> {
 
 export async function reply(context: CommandContext): Promise<number> {
   const mode = context.text("mode") as "send" | "mail" | undefined;
+  const group_id = await context.group();
   const input = {
-    group_id: await context.group(),
-    event_id: context.arg(0),
+    group_id,
+    event_id: await context.event(group_id, context.arg(0)),
     ...(await body(context, context.arg(1))),
     ...(mode === undefined ? {} : { message_mode: mode }),
   };
@@ -92,10 +96,11 @@ export async function reply(context: CommandContext): Promise<number> {
 
 export async function deliver(context: CommandContext): Promise<number> {
   const actor_ids = context.list("to");
-  if (actor_ids.length === 0) throw context.usage("Who is to get it? Name each Actor with --to.");
+  if (actor_ids.length === 0) throw context.usage("Deliver to whom? Use --to ACTOR.");
+  const group_id = await context.group();
   const input = {
-    group_id: await context.group(),
-    source_event_id: context.arg(0),
+    group_id,
+    source_event_id: await context.event(group_id, context.arg(0)),
     actor_ids,
     force_ambiguous: context.has("force-ambiguous"),
   };
@@ -105,35 +110,49 @@ export async function deliver(context: CommandContext): Promise<number> {
 }
 
 export async function cancelReply(context: CommandContext): Promise<number> {
-  const input = { group_id: await context.group(), event_id: context.arg(0) };
+  const group_id = await context.group();
+  const input = { group_id, event_id: await context.event(group_id, context.arg(0)) };
   return context.print("reply_request_cancel", input, ({ cancelled, duplicate }) =>
     context.out.line(
-      `${duplicate ? "Withdrawn before" : "Withdrawn"} for ${cancelled.map(oneLine).join(", ") || "nobody"}. Running work isn't stopped.`,
+      `${duplicate ? "Withdrawn before" : "Withdrawn"} for ${cancelled.map(oneLine).join(", ") || "no Actor"}. Running work isn't stopped.`,
     ),
   );
 }
 
 export async function file(context: CommandContext): Promise<number> {
-  const save = context.text("save-to");
+  const { client } = context;
+  const group_id = await context.group();
   const input = {
-    group_id: await context.group(),
-    event_id: context.arg(0),
+    group_id,
+    event_id: await context.event(group_id, context.arg(0)),
     ...context.given("sha256"),
-    ...(save === undefined ? {} : { save_to: resolve(save) }),
   };
-  return context.print("file_fetch", input, ({ attachment, text, saved_to }) => {
-    if (saved_to !== null)
-      context.out.line(`Saved ${oneLine(attachment.name)} (${bytes(attachment.bytes)}) to ${saved_to}.`);
-    else if (text !== null) context.out.line(plain(text));
-    else
-      context.out.line(
-        `${oneLine(attachment.name)} (${bytes(attachment.bytes)}, ${oneLine(attachment.mime_type)}). Save it with --save-to.`,
-      );
-  });
+  const wanted = context.text("save-to");
+  // An Actor's files stay inside its project: the daemon writes them. The person's go wherever the person may write.
+  if (wanted === undefined || client.actsAsActor) {
+    const save = wanted === undefined ? {} : { save_to: resolve(wanted) };
+    return context.print("file_fetch", { ...input, ...save }, (fetched) => printFile(context, fetched));
+  }
+  const found = await client.call("file_fetch", input);
+  if (!found.ok) return context.show(found, () => undefined);
+  const { saveFile } = await import("../save-file.ts");
+  const saved_to = await saveFile(client, group_id, found.result.attachment, wanted);
+  return context.show({ ok: true, result: { ...found.result, saved_to } }, (fetched) =>
+    printFile(context, fetched),
+  );
+}
+
+function printFile({ out }: CommandContext, { attachment, text, saved_to }: ResultOf<"file_fetch">): void {
+  const { name, mime_type } = attachment;
+  const size = sizeWords(attachment.bytes);
+  if (saved_to !== null) out.line(`Saved ${oneLine(name)} (${size}) to ${saved_to}.`);
+  else if (text !== null) out.line(plain(text));
+  else out.line(`${oneLine(name)} (${size}, ${oneLine(mime_type)}). Save it with --save-to.`);
 }
 
 export async function read(context: CommandContext): Promise<number> {
-  const input = { group_id: await context.group(), event_id: context.arg(0) };
+  const group_id = await context.group();
+  const input = { group_id, event_id: await context.event(group_id, context.arg(0)) };
   return context.print("feed_read", input, ({ unread, attention }) =>
     context.out.line(`${unread} unread, ${attention} need attention.`),
   );

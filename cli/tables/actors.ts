@@ -1,6 +1,6 @@
 /** The Actors of a Group. */
 import type { Command, Option } from "../command.ts";
-import { GROUP, TITLE } from "./options.ts";
+import { GROUP, TITLE, YES } from "./options.ts";
 
 const actors = () => import("../commands/actors.ts");
 
@@ -8,7 +8,7 @@ const RUNTIME: Option = {
   name: "runtime",
   value: "RUNTIME",
   choices: ["external", "claude", "codex", "gemini", "opencode", "copilot", "cursor", "custom"],
-  text: "The agent that svc runs in a terminal ('svc runtime list'); external, the default: a process that somebody else starts",
+  text: "The agent that svc runs in a terminal ('svc runtime list'); external, the default: a process that you start",
 };
 const ENV: Option = {
   name: "env",
@@ -16,7 +16,22 @@ const ENV: Option = {
   many: true,
   text: "Public environment of its process (secrets: 'svc actor secrets')",
 };
+const PROMPTS: Option = {
+  name: "prompts",
+  text: "Its command reads prompts: messages are typed into it, though svc doesn't know the program",
+};
 const SCOPE: Option = { name: "scope", value: "SCOPE", text: "Scope key of the project it works in" };
+
+const OWN_TOOLS: Option = {
+  name: "own-tools",
+  value: "HOW",
+  choices: ["allow", "ask"],
+  text: "Whether its agent uses svc's own tools without asking you each time (allow, the default) or asks",
+};
+const NEW_CONVERSATION: Option = {
+  name: "new-conversation",
+  text: "Begin a new conversation instead of continuing the last one",
+};
 
 export const actorCommands: readonly Command[] = [
   {
@@ -30,11 +45,13 @@ export const actorCommands: readonly Command[] = [
       TITLE,
       ENV,
       SCOPE,
-      { name: "disabled", text: "Hand it nothing until it is started" },
+      OWN_TOOLS,
+      PROMPTS,
+      { name: "disabled", text: "It receives nothing until it is started" },
     ],
     examples: [
       "svc actor add coder --runtime claude && svc actor start coder",
-      "svc actor add shell --runtime custom -- bash -l",
+      "svc actor add helper --runtime custom --prompts -- my-agent --chat",
       "svc actor add reviewer --title 'Code review' && svc actor mcp-config reviewer",
     ],
     run: async (context) => (await actors()).add(context),
@@ -67,6 +84,9 @@ export const actorCommands: readonly Command[] = [
       TITLE,
       { ...ENV, text: "Replaces its public environment" },
       { ...SCOPE, text: "Scope key of the project it works in; none removes it" },
+      OWN_TOOLS,
+      PROMPTS,
+      { name: "no-prompts", text: "Nothing is typed into its command; messages wait in the Inbox" },
     ],
     run: async (context) => (await actors()).update(context),
   },
@@ -74,7 +94,7 @@ export const actorCommands: readonly Command[] = [
     words: "actor start",
     args: "<id>",
     operations: ["actor_start"],
-    options: [GROUP],
+    options: [GROUP, NEW_CONVERSATION],
     run: async (context) => (await actors()).start(context),
   },
   {
@@ -88,7 +108,7 @@ export const actorCommands: readonly Command[] = [
     words: "actor restart",
     args: "<id>",
     operations: ["actor_restart"],
-    options: [GROUP],
+    options: [GROUP, NEW_CONVERSATION],
     run: async (context) => (await actors()).restart(context),
   },
   {
@@ -99,6 +119,17 @@ export const actorCommands: readonly Command[] = [
     run: async (context) => (await actors()).interrupt(context),
   },
   {
+    words: "actor attach",
+    args: "<id>",
+    summary:
+      "Show the terminal of an Actor that the daemon runs in this one, with what has scrolled away. It is only viewed until Ctrl-T takes it over; Ctrl-] detaches, and the Actor goes on.",
+    options: [GROUP, { name: "take", text: "Write in it at once, also when someone else does" }],
+    examples: ["svc actor attach coder"],
+    personOnly: true,
+    handlesInterrupt: true,
+    run: async (context) => (await import("../commands/attach.ts")).attach(context),
+  },
+  {
     words: "runtime list",
     operations: ["runtime_list"],
     run: async (context) => (await actors()).runtimes(context),
@@ -107,7 +138,7 @@ export const actorCommands: readonly Command[] = [
     words: "actor remove",
     args: "<id>",
     operations: ["actor_remove"],
-    options: [GROUP],
+    options: [GROUP, YES],
     run: async (context) => (await actors()).remove(context),
   },
   {

@@ -1,4 +1,5 @@
 /** The daemon itself, the browser, and this program. */
+import { LIMITS } from "../../shared/limits.ts";
 import type { Command, Option } from "../command.ts";
 
 const LISTEN: readonly Option[] = [
@@ -69,6 +70,22 @@ export const daemonCommands: readonly Command[] = [
     run: async (context) => (await import("../commands/daemon.ts")).status(context),
   },
   {
+    words: "daemon logs",
+    summary: "Show the end of the daemon's log; with -f follow what comes. It needs no running daemon.",
+    options: [
+      {
+        name: "lines",
+        short: "n",
+        value: "N",
+        integer: [0, LIMITS.log.linesShown],
+        text: "How many (else 50)",
+      },
+      { name: "follow", short: "f", text: "Follow" },
+    ],
+    personOnly: true,
+    run: async (context) => (await import("../commands/daemon-log.ts")).logs(context),
+  },
+  {
     words: "daemon run",
     summary: "Run the daemon in the foreground, for service managers.",
     options: LISTEN,
@@ -94,7 +111,7 @@ export const daemonCommands: readonly Command[] = [
     words: "hook",
     operations: ["hook_submit"],
     summary:
-      "What an agent's runtime runs at its events: submits the JSON on standard input as the Actor whose launch token the environment has. Prints nothing and always succeeds.",
+      "What an agent's runtime runs at its events: submits the JSON on standard input as the Actor whose token file the environment names. Prints nothing and always succeeds.",
     run: async () => (await import("../commands/hook.ts")).hook(),
   },
   {

@@ -1,9 +1,8 @@
 /** Direct connections between Groups of two instances. */
-import type { Command, Option } from "../command.ts";
-import { GROUP } from "./options.ts";
+import type { Command } from "../command.ts";
+import { GROUP, YES } from "./options.ts";
 
 const direct = () => import("../commands/direct.ts");
-const YES: Option = { name: "yes", text: "Don't ask" };
 
 export const directCommands: readonly Command[] = [
   {

@@ -30,7 +30,7 @@ const INSIGHT: Option = {
 const KEY: Option = {
   name: "idempotency-key",
   value: "KEY",
-  text: "The same key with the same content is the same message, however often it is sent",
+  text: "Sending again with the same key and content makes no second message",
 };
 const FORMAT: Option = {
   name: "format",
@@ -83,7 +83,7 @@ export const messageCommands: readonly Command[] = [
       GROUP,
       { name: "instance", value: "INSTANCE", text: "Its Groups" },
       { name: "target-group", value: "GROUP", text: "With --instance: that Group's Actors" },
-      { name: "after", value: "GROUP", text: "The page behind this Group" },
+      { name: "after", value: "GROUP", text: "The page after this Group" },
       { name: "limit", value: "N", integer: [1, LIMITS.connect.catalog.groups], text: "At most N Groups" },
     ],
     run: async (context) => (await other()).connect(context),
@@ -108,8 +108,8 @@ export const messageCommands: readonly Command[] = [
     operations: ["message_deliver"],
     options: [
       GROUP,
-      { ...TO, value: "ACTOR", text: "The Actors that are to get it" },
-      { name: "force-ambiguous", text: "Also where an earlier attempt may have arrived" },
+      { ...TO, value: "ACTOR", text: "The Actors to deliver it to" },
+      { name: "force-ambiguous", text: "Even where an earlier attempt may have arrived" },
     ],
     run: async (context) => (await messages()).deliver(context),
   },
@@ -166,7 +166,7 @@ export const messageCommands: readonly Command[] = [
       GROUP,
       { name: "lines", short: "n", value: "N", integer: [0, LIMITS.page.max], text: "How many (else 10)" },
       { name: "follow", short: "f", text: "Follow; with --json one event per line" },
-      { name: "all", text: "All kinds of events, not messages and notices alone" },
+      { name: "all", text: "All kinds of events, not only messages and notices" },
     ],
     run: async (context) => (await ledger()).tail(context),
   },

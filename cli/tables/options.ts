@@ -6,7 +6,7 @@ export const GROUP: Option = {
   name: "group",
   short: "g",
   value: "GROUP",
-  text: "The Group's id; else SVC_GROUP_ID, the one bound to this directory, or the only one",
+  text: "The Group's id or title; else SVC_GROUP_ID, the one bound to this directory, or the only one",
 };
 export const LIMIT: Option = {
   name: "limit",
@@ -17,8 +17,9 @@ export const LIMIT: Option = {
 export const CONFIRM: Option = {
   name: "confirm",
   value: "GROUP",
-  text: "The Group's id once more: this destroys data",
+  text: "The Group's id or title once more: this destroys data",
 };
+export const YES: Option = { name: "yes", text: "Don't ask" };
 export const TITLE: Option = { name: "title", value: "TITLE", text: "Its title" };
 
 /** Taken by every command. */

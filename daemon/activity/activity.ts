@@ -12,11 +12,19 @@ import type { ActorStore, Change, Content } from "./actor-store.ts";
 import { answered, questionOf } from "./answers.ts";
 import { closeSession } from "./closing.ts";
 import { inferInterrupt, judge } from "./fences.ts";
-import { refuteTurn } from "./further-turns.ts";
+import { failTurn, inputSteps, isQueuedPrompt, refuteTurn } from "./further-turns.ts";
 import { type ActivityListener, GroupActivity, type GroupActivityDependencies } from "./group-activity.ts";
-import { type Hook, type HookRuntime, isHookRuntime, promptOf, readHook } from "./hook.ts";
-import { initialState, Memory } from "./hook-state.ts";
-import type { Launch, Launches, LaunchReports, PromptListener } from "./launches.ts";
+import { type Hook, type HookRuntime, isHookRuntime, promptOf, readHook, transcriptOf } from "./hook.ts";
+import { type HookState, initialState, Memory } from "./hook-state.ts";
+import type {
+  InputListener,
+  Launch,
+  Launches,
+  LaunchReports,
+  PromptListener,
+  SessionListener,
+} from "./launches.ts";
+import { type Trouble, troubleOnScreen } from "./trouble.ts";
 import { agree, type Derived, derive } from "./working-state.ts";
 import { type HookEvidence, type WorkingState, WorkingStates } from "./working-states.ts";
 
@@ -26,6 +34,11 @@ export interface ActivityDependencies extends GroupActivityDependencies {
   log: Log;
 }
 
+/** As people see it. */
+type Shown = Omit<WorkingState, "state" | "trouble"> & {
+  state: WorkingState["state"] | "failed";
+  attention: boolean;
+};
 type Submitted = ResultOf<"hook_submit">;
 type PresenceListener = (group_id: string, actor_id: string) => void;
 
@@ -33,9 +46,12 @@ export class Activity implements LaunchReports {
   readonly #deps: ActivityDependencies;
   readonly #groups = new Map<string, GroupActivity>();
   readonly #prompts = new Set<PromptListener>();
+  readonly #inputs = new Set<InputListener>();
+  readonly #sessions = new Set<SessionListener>();
   readonly #presence = new Set<PresenceListener>();
   readonly #stops: (() => void)[] = [];
   #registry: GroupRegistry | null = null;
+  #closed = false;
   #launches: Launches | null = null;
   #working: WorkingStates | null = null;
 
@@ -53,7 +69,7 @@ export class Activity implements LaunchReports {
       log: this.#deps.log,
       launches,
       find: (group_id) => registry.find(group_id),
-      evidenceOf: (group, actor) => this.#evidenceOf(group, actor),
+      evidenceOf: (group, actor, launch) => this.#evidenceOf(group, actor, launch),
       check: (launch) => this.#check(launch),
       changed: (group_id, actor_id) => {
         for (const listener of this.#presence) listener(group_id, actor_id);
@@ -90,15 +106,29 @@ export class Activity implements LaunchReports {
   }
 
   /** What an Actor that runs in a terminal does; as derived within the last second. */
-  workingState(group_id: string, actor: StoredActor): WorkingState & { attention: boolean } {
-    const state = this.#working?.of(group_id, actor) ?? {
+  workingState(group_id: string, actor: StoredActor): Shown {
+    const state: WorkingState = this.#working?.of(group_id, actor) ?? {
       state: "unavailable" as const,
       reason: "the daemon is starting",
       since: actor.updated_at,
       last_activity: null,
     };
-    const { state: name, reason, since, last_activity } = state;
-    return { state: name, reason, since, last_activity, attention: name === "waiting" };
+    const { state: name, reason, since, last_activity, trouble } = state;
+    const shown = name === "idle" && trouble !== undefined ? "failed" : name;
+    return {
+      state: shown,
+      reason,
+      since,
+      last_activity,
+      attention: name === "waiting" || trouble !== undefined,
+    };
+  }
+
+  /** Why the Actor can't do its work, in words; empty when its last turn went well, null while nothing tells. */
+  troubleOf(group_id: string, actor: StoredActor): string | null {
+    const state = this.#working?.of(group_id, actor);
+    if (state?.trouble !== undefined) return state.trouble;
+    return state?.state === "idle" ? "" : null;
   }
 
   /** A working state or its reason changed. */
@@ -110,6 +140,16 @@ export class Activity implements LaunchReports {
   onPrompt(listener: PromptListener): () => void {
     this.#prompts.add(listener);
     return () => void this.#prompts.delete(listener);
+  }
+
+  onInput(listener: InputListener): () => void {
+    this.#inputs.add(listener);
+    return () => void this.#inputs.delete(listener);
+  }
+
+  onSession(listener: SessionListener): () => void {
+    this.#sessions.add(listener);
+    return () => void this.#sessions.delete(listener);
   }
 
   typed(launch: Launch): void {
@@ -127,7 +167,9 @@ export class Activity implements LaunchReports {
         if (content.hooks === null || !agree(launch, content.hooks)) return null;
         const at = room.timestampAfter(content);
         const ended = inferInterrupt(content.hooks, at);
-        return ended && room.change(actor, content, { ...ended.state, at }, ended.revisions, at);
+        if (ended === null) return null;
+        this.#tellInput(launch, content.hooks, ended.state);
+        return room.change(actor, content, { ...ended.state, at }, ended.revisions, at);
       }),
     );
   }
@@ -142,8 +184,10 @@ export class Activity implements LaunchReports {
       launch,
       committed: launches.committed(launch.group_id, launch.actor_id),
       isAlive: launches.isAlive(launch),
-      ...this.#evidenceOf(group, actor),
+      ...this.#evidenceOf(group, actor, launch),
       quietSeconds: launches.quietSeconds(launch),
+      // The prompter looks at the screen itself.
+      needs: "",
       now: this.#deps.clock.now(),
     }).state;
   }
@@ -155,6 +199,7 @@ export class Activity implements LaunchReports {
 
   /** Stops looking and waits for the disk. Streams end. */
   async close(): Promise<void> {
+    this.#closed = true;
     for (const stop of this.#stops.splice(0)) stop();
     this.#working?.close();
     await this.#working?.settled();
@@ -170,12 +215,39 @@ export class Activity implements LaunchReports {
     // The launch fence: this very process, alive, with the token that was committed for it.
     if (launch === null || launch.token_digest !== caller.launch) return refused("launch");
     if (launch.generation !== caller.generation || !isHookRuntime(launch.runtime)) return refused("launch");
-    const prompt = promptOf(payload);
-    if (prompt !== null) for (const listener of this.#prompts) listener(launch, prompt);
     const hook = readHook(launch.runtime, payload);
+    const prompt = promptOf(payload);
+    if (prompt !== null) {
+      const isQueued = typeof hook !== "string" && this.#isQueued(launch, hook);
+      for (const listener of this.#prompts) listener(launch, prompt, isQueued);
+    }
     if (typeof hook === "string") return refused(hook);
     const room = this.#get(group_id);
-    return this.#accept(room, room.group.actor(actor_id), { ...launch, pid: launch.pid! }, hook);
+    const submitted = this.#accept(room, room.group.actor(actor_id), { ...launch, pid: launch.pid! }, hook);
+    if (submitted.accepted && hook.agent_id === "" && hook.event !== "SessionEnd") {
+      const { session_id, event } = hook;
+      const isPrompt = event === "UserPromptSubmit";
+      const report = { session_id, transcript_path: transcriptOf(payload), isPrompt };
+      for (const listener of this.#sessions) listener(launch, report);
+    }
+    return submitted;
+  }
+
+  /** As far as the hooks of this launch tell. */
+  #isQueued(launch: Launch, hook: Hook): boolean {
+    const room = this.#groups.get(launch.group_id);
+    const actor = room?.group.record.actors.find(({ id }) => id === launch.actor_id);
+    if (room === undefined || actor === undefined) return false;
+    const { latest, memory } = room.storeOf(actor);
+    const { hooks } = latest;
+    if (hooks === null || memory === null || !agree(launch, hooks)) return false;
+    return hooks.session?.id === hook.session_id && isQueuedPrompt(hooks, memory, hook);
+  }
+
+  #tellInput(launch: Launch, before: HookState, after: HookState): void {
+    for (const step of inputSteps(before, after)) {
+      for (const listener of this.#inputs) listener(launch, step);
+    }
   }
 
   /** The launch that runs, when it is committed and its process is alive. */
@@ -210,6 +282,8 @@ export class Activity implements LaunchReports {
       const change = room.change(actor, content, judged.state, revisions, at);
       store.memory = fresh.memory;
       judged.remember();
+      // The end of a session takes nothing out of the queue.
+      if (hook.kind !== "session") this.#tellInput(launch, fresh.hooks, judged.state);
       return change;
     });
     committed.catch((error: unknown) => this.#warn(launch, error));
@@ -242,6 +316,17 @@ export class Activity implements LaunchReports {
       const isAnswered = store.answers.look(questionOf(hooks), () => launches.asks(launch));
       const quiet = Math.min(launches.quietSeconds(launch) ?? 0, (now - Date.parse(hooks.at)) / 1000);
       const isSilent = quiet >= LIMITS.activity.assumedSilenceSeconds;
+      const failure =
+        quiet >= LIMITS.activity.errorSilenceSeconds ? this.#failureOnScreen(launch, hooks) : null;
+      if (failure !== null) {
+        await store.submit((content) => {
+          if (content.hooks?.turn?.name !== hooks.turn?.name || content.hooks === null) return null;
+          const at = room.timestampAfter(content);
+          const next = failTurn(content.hooks, failure.words, at);
+          return next && room.change(actor, content, next.state, next.revisions, at);
+        });
+        return;
+      }
       if (!isAnswered && (!isSilent || hooks.turn?.isAssumed !== true)) return;
       await store.submit((content) => {
         if (content.hooks === null) return null;
@@ -250,6 +335,13 @@ export class Activity implements LaunchReports {
         return next && room.change(actor, content, next.state, next.revisions, at);
       });
     });
+  }
+
+  /** Codex: a turn that its screen calls failed, in a terminal that is still. */
+  #failureOnScreen(launch: Launch, { runtime, turn }: HookState): Trouble | null {
+    if (runtime !== "codex" || turn === null || turn.isWaiting || this.#launches === null) return null;
+    const trouble = troubleOnScreen(runtime, this.#launches.screen(launch));
+    return trouble?.isRetrying === false ? trouble : null;
   }
 
   #ended(launch: Launch): void {
@@ -284,20 +376,23 @@ export class Activity implements LaunchReports {
     this.#deps.log.warn("runtime activity", { group: group_id, actor: actor_id, ...errorFields(error) });
   }
 
-  #evidenceOf(group: OpenGroup, actor: StoredActor): HookEvidence {
+  #evidenceOf(group: OpenGroup, actor: StoredActor, launch: Launch): HookEvidence {
     const store = this.#groups.get(group.group_id)?.storeOf(actor);
-    if (store === undefined) return { hooks: null, storeProblem: null };
+    if (store === undefined) return { hooks: null, storeProblem: null, trouble: null };
     try {
       const { hooks } = store.committed();
-      return { hooks, storeProblem: store.hasMissed ? "something it told couldn't be kept" : null };
+      const isInTurn = hooks !== null && hooks.turn !== null;
+      const trouble = isInTurn ? troubleOnScreen(hooks.runtime, this.#launches?.screen(launch) ?? []) : null;
+      return { hooks, storeProblem: store.hasMissed ? "something it told couldn't be kept" : null, trouble };
     } catch {
-      return { hooks: null, storeProblem: "its activity file is damaged" };
+      return { hooks: null, storeProblem: "its activity file is damaged", trouble: null };
     }
   }
 
   #get(group_id: string): GroupActivity {
     const room = this.#groups.get(group_id);
     if (room !== undefined) return room;
+    if (this.#closed) throw new Refusal("shutting_down");
     this.#registry?.get(group_id);
     throw new Refusal("group_not_found", { details: { group_id } });
   }

@@ -1,4 +1,4 @@
-/** Ends of what is open when its session, turn or process ends, or a person interrupts (runtime-activity.md, "States and transitions"). */
+/** Ends of what is open when its session, turn or process ends, or a person interrupts (docs/protocol.md#activity-events). */
 import { type HookState, isOpen, type OpenAgent, type OpenOperation, type Revision } from "./hook-state.ts";
 
 /** Event types of what was closed from outside; the status is `failed`. */
@@ -89,24 +89,48 @@ export function agentTurn(agent: OpenAgent): { name: string; turn_id: string; st
   return { name: turn_id, turn_id, started_at: turn_started_at ?? started_at };
 }
 
-/** Everything below the turn: operations, subagents and their turns. */
-export function closeChildren(before: HookState, event_type: Closing): Closed {
-  const { state, revisions } = closeOperations(before, event_type);
+/** Which subagents go on when their turn ends. */
+export type Survives = (agent: OpenAgent) => boolean;
+
+const nobody: Survives = () => false;
+
+/** Everything below the turn: operations, subagents and their turns; of those that survive it nothing. */
+export function closeChildren(before: HookState, event_type: Closing, survives: Survives = nobody): Closed {
+  const staying = before.agents.filter(survives);
+  const ids = new Set(staying.map(({ id }) => id));
+  const { state, revisions } = closeOperations(before, event_type, ({ agent_id }) => !ids.has(agent_id));
   for (const agent of state.agents) {
+    if (ids.has(agent.id)) continue;
     if (agent.turn_started_at !== null)
       revisions.push(turnRevision(state, agentTurn(agent), "failed", event_type));
     revisions.push(agentRevision(state, agent, "failed", event_type));
   }
-  return { state: state.agents.length === 0 ? state : { ...state, agents: [] }, revisions };
+  return { state: { ...state, agents: staying }, revisions };
 }
 
 /** The children and then the turn itself. */
-export function closeTurn(before: HookState, event_type: Closing, at: string): Closed {
-  const { state, revisions } = closeChildren(before, event_type);
+export function closeTurn(
+  before: HookState,
+  event_type: Closing,
+  at: string,
+  survives: Survives = nobody,
+): Closed {
+  const { state, revisions } = closeChildren(before, event_type, survives);
   if (state.turn === null) return { state, revisions };
   revisions.push(turnRevision(state, state.turn, "failed", event_type));
   const how = event_type === "UserInterrupt" ? "interrupted" : "failed";
   return { state: { ...state, turn: null, ended: { how, at, key: state.turn.key } }, revisions };
+}
+
+/** Runtimes whose tool that starts a subagent ends at once while the subagent works on; one that waits for it is still open. */
+const SPAWNS: ReadonlySet<string> = new Set(["Agent", "Task"]);
+
+/** Of a turn whose end tells nothing of subagents: they work in the background unless the turn waits for one. */
+export function inBackground(state: HookState): Survives {
+  const waits = state.operations.some(
+    (operation) => isOpen(operation) && operation.agent_id === "" && SPAWNS.has(operation.tool_name),
+  );
+  return () => !waits;
 }
 
 /** Turn, children and the session, after the process is gone or another session took its place. */

@@ -1,5 +1,5 @@
 /**
- * The fences (protocol.md, section 10): whether an event of a launch counts, and what it changes. The launch fence is passed before; here are
+ * The fences (docs/protocol.md#runtime-activity): whether an event of a launch counts, and what it changes. The launch fence is passed before; here are
  * session, turn and operation. Claude's turn hooks are observational: they show turns but open and close no fence for its tools. Codex's turns
  * are exact.
  */
@@ -10,13 +10,15 @@ import {
   closeOperations,
   closeSession,
   closeTurn,
+  inBackground,
   operationRevision,
+  type Survives,
   sessionRevision,
   turnRevision,
 } from "./closing.ts";
 import { furtherPrompt, isFurtherPrompt, openTurn, withKey, withQueued } from "./further-turns.ts";
 import type { Hook } from "./hook.ts";
-import { type HookState, isOpen, type Memory } from "./hook-state.ts";
+import { type HookState, isOpen, type Memory, type OpenOperation } from "./hook-state.ts";
 import type { Accepted, Fence } from "./verdict.ts";
 
 const nothing = (): void => {};
@@ -31,9 +33,15 @@ export function judge(before: HookState, memory: Memory, hook: Hook, at: string)
 
 /** What an interrupt in Claude's terminal ends; null when nothing is under way. */
 export function inferInterrupt(before: HookState, at: string): Omit<Accepted, "remember"> | null {
-  if (before.turn === null && before.agents.length === 0 && !before.operations.some(isOpen)) return null;
-  const { state, revisions } = closeTurn(before, "UserInterrupt", at);
+  const survives = inBackground(before);
+  const isQuiet = before.agents.every(survives) && !before.operations.some(isOfTurn);
+  if (before.turn === null && isQuiet) return null;
+  const { state, revisions } = closeTurn(before, "UserInterrupt", at, survives);
   return { state: withQueued(state, before.turn, revisions, at), revisions };
+}
+
+function isOfTurn(operation: OpenOperation): boolean {
+  return isOpen(operation) && operation.agent_id === "";
 }
 
 function judgeInSession(before: HookState, memory: Memory, hook: Hook, at: string): Accepted | Fence {
@@ -51,6 +59,8 @@ function judgeInSession(before: HookState, memory: Memory, hook: Hook, at: strin
     case "PostToolUse":
     case "PostToolUseFailure":
       return endOperation(before, memory, hook, at);
+    case "PostToolBatch":
+      return endBatch(before, memory, hook, at);
     case "SubagentStart":
       return startAgent(before, memory, hook, at);
     case "SubagentStop":
@@ -94,7 +104,7 @@ function endSession(before: HookState, memory: Memory, hook: Hook, at: string): 
 
 function startTurn(before: HookState, memory: Memory, hook: Hook, at: string): Accepted | Fence {
   if (isFurtherPrompt(before, memory, hook)) return furtherPrompt(before, memory, hook, at);
-  const { state, revisions } = closeTurn(before, "TurnSuperseded", at);
+  const { state, revisions } = closeTurn(before, "TurnSuperseded", at, inBackground(before));
   const turn = openTurn(hook, at);
   revisions.push(turnRevision(state, turn, "started", hook.event));
   return {
@@ -139,16 +149,23 @@ function isInTurn(state: HookState, hook: Hook): boolean {
 /** Claude: a tool of the runtime itself shows that a turn is under way, whatever its turn hooks said, and that nobody is waited for. */
 function withActiveTurn(state: HookState, memory: Memory, hook: Hook, at: string): HookState {
   if (hook.runtime !== "claude" || hook.agent_id !== "") return state;
-  if (state.turn === null) return { ...state, turn: openTurn(hook, at) };
+  if (state.turn === null) {
+    // Of a turn that was interrupted a tool's hook may have been on its way, or the key meant something else: its terminal decides.
+    const { ended } = state;
+    const isAssumed = ended?.how === "interrupted" && ended.key !== "" && ended.key === hook.turn_key;
+    return { ...state, turn: { ...openTurn(hook, at), isAssumed } };
+  }
   const turn = withKey(state.turn, memory, hook.turn_key);
   return { ...state, turn: { ...turn, isWaiting: false, isAssumed: turn.isAssumed && turn.key === "" } };
 }
 
-/** Claude: the answer that follows a tool takes up what was queued behind it. */
-function withNothingQueued(state: HookState, hook: Hook): HookState {
-  const { turn } = state;
-  if (turn === null || hook.agent_id !== "") return state;
-  return { ...state, turn: { ...turn, hasQueued: false } };
+/** Claude: all tools that the model asked for are over. The request that follows takes up what was queued behind the turn. */
+function endBatch(before: HookState, memory: Memory, hook: Hook, at: string): Accepted | Fence {
+  if (hook.agent_id !== "") return "ignored";
+  if (isOfEarlierTurn(before, memory, hook)) return "turn";
+  const state = withActiveTurn(before, memory, hook, at);
+  if (state.turn === null) return "ignored";
+  return { state: { ...state, turn: { ...state.turn, hasQueued: false } }, revisions: [], remember: nothing };
 }
 
 function startOperation(before: HookState, memory: Memory, hook: Hook, at: string): Accepted | Fence {
@@ -202,7 +219,7 @@ function endOperation(before: HookState, memory: Memory, hook: Hook, at: string)
   };
   return {
     // The late end of something that its turn's end closed says nothing about a turn.
-    state: ended.closed ? state : withNothingQueued(withActiveTurn(state, memory, hook, at), hook),
+    state: ended.closed ? state : withActiveTurn(state, memory, hook, at),
     revisions: [operationRevision(before, ended, hook.status, hook.event)],
     remember: nothing,
   };
@@ -257,17 +274,23 @@ function holdTurn(before: HookState, memory: Memory, hook: Hook, at: string): Ac
   };
 }
 
+/** Claude lists the subagents that go on; Codex lets all of them go on, and tells the end of each. */
+function goesOn({ runtime, background }: Hook): Survives {
+  return ({ id }) => runtime === "codex" || background?.includes(id) === true;
+}
+
 /** The end of a turn closes what is still open below it: some tools never say how they ended. */
 function endTurn(before: HookState, memory: Memory, hook: Hook, at: string): Accepted | Fence {
   // Subagents never open or close the turn.
   if (hook.agent_id !== "") return "ignored";
   const { turn } = before;
   if (turn === null || !isInTurn(before, hook) || isOfEarlierTurn(before, memory, hook)) return "turn";
-  const { state, revisions } = closeChildren(before, "TurnSuperseded");
+  const { state, revisions } = closeChildren(before, "TurnSuperseded", goesOn(hook));
   revisions.push(turnRevision(state, turn, hook.status, hook.event));
   const how = hook.status === "failed" ? "failed" : "completed";
   const key = hook.turn_key === "" ? turn.key : hook.turn_key;
-  const over = { ...state, turn: null, ended: { how, at, key } } as const;
+  const why = hook.trouble === "" ? {} : { trouble: hook.trouble };
+  const over = { ...state, turn: null, ended: { how, at, key, ...why } } as const;
   return {
     // A notification says that it waits: nothing follows.
     state: hook.event === "Notification" ? over : withQueued(over, { ...turn, key }, revisions, at),
@@ -285,7 +308,7 @@ function interruptTurn(before: HookState, hook: Hook, at: string): Accepted | Fe
   if (hook.agent_id !== "") return "ignored";
   const { turn } = before;
   if (turn === null || !isInTurn(before, hook)) return "turn";
-  const { state, revisions } = closeChildren(before, "UserInterrupt");
+  const { state, revisions } = closeChildren(before, "UserInterrupt", () => true);
   revisions.push(turnRevision(state, turn, "failed", hook.event));
   const ended = { how: "interrupted", at, key: turn.key } as const;
   return { state: { ...state, turn: null, ended }, revisions, remember: nothing };

@@ -4,9 +4,10 @@
  * takes such a prompt into the turn that is open, even when that one's end was told meanwhile. Without this an Actor would pass for idle while
  * it works.
  */
-import { closeChildren, turnRevision } from "./closing.ts";
+import { closeChildren, inBackground, turnRevision } from "./closing.ts";
 import type { Hook } from "./hook.ts";
 import type { HookState, Memory, OpenTurn, Revision } from "./hook-state.ts";
+import type { InputStep } from "./launches.ts";
 import type { Accepted, Fence } from "./verdict.ts";
 
 const PROMPT = "UserPromptSubmit";
@@ -27,6 +28,28 @@ export function openTurn({ turn_key: key, turn_id }: Hook, at: string): OpenTurn
 /** Whether a prompt isn't the first that its turn shows. */
 export function isFurtherPrompt({ turn }: HookState, memory: Memory, { turn_key: key }: Hook): boolean {
   return key !== "" && (memory.turns.has(key) || turn?.key === key || turn?.key === "");
+}
+
+/** Claude: whether a prompt only goes into the input queue, behind a turn that runs or is ending. */
+export function isQueuedPrompt(before: HookState, memory: Memory, hook: Hook): boolean {
+  const { turn } = before;
+  const { turn_key: key, runtime } = hook;
+  if (runtime !== "claude" || !isFurtherPrompt(before, memory, hook)) return false;
+  if (turn === null) return memory.prompts.has(key);
+  // The own prompt of a turn that followed another was told in that one.
+  return memory.prompts.has(key) || (turn.name !== turn.key && withKey(turn, memory, key).key === key);
+}
+
+/** What a change says of the input queue, in order. */
+export function inputSteps(before: HookState, after: HookState): InputStep[] {
+  const was = before.turn;
+  const is = after.turn;
+  const isSame = was !== null && was.name === is?.name;
+  const steps: InputStep[] = [];
+  if (was?.isAssumed === true && (!isSame || !is.isAssumed || was.key !== is.key)) steps.push("begun");
+  if (isSame && was.hasQueued && !is.hasQueued) steps.push("joined");
+  if (!isSame && is?.isAssumed === true) steps.push("next");
+  return steps;
 }
 
 /** A prompt of a turn that is known: queued in it, or its own that comes late. */
@@ -50,8 +73,7 @@ export function furtherPrompt(before: HookState, memory: Memory, hook: Hook, at:
   // Queued in a turn before this one, and told late: it is behind this one now.
   const isLate = known.key !== key && memory.prompts.has(key);
   if (known.key !== key && !isLate) return "turn";
-  // The own prompt of a turn that followed another was told in that one.
-  const isQueued = turn.name !== turn.key || memory.prompts.has(key);
+  const isQueued = isQueuedPrompt(before, memory, hook);
   const next = { ...known, isAssumed: turn.isAssumed && isLate, hasQueued: turn.hasQueued || isQueued };
   const status = next.isWaiting ? "waiting" : "started";
   return {
@@ -86,9 +108,22 @@ export function refuteTurn(
 ): { state: HookState; revisions: Revision[] } | null {
   const { turn } = before;
   if (turn === null || !turn.isAssumed || turn.isWaiting) return null;
-  const { state, revisions } = closeChildren(before, "TurnSuperseded");
+  const { state, revisions } = closeChildren(before, "TurnSuperseded", inBackground(before));
   revisions.push(turnRevision(state, turn, "completed", "TurnSuperseded"));
   return { state: { ...state, turn: null, at }, revisions };
+}
+
+/** Codex: its screen says that the turn has failed, which no hook tells. */
+export function failTurn(
+  before: HookState,
+  trouble: string,
+  at: string,
+): { state: HookState; revisions: Revision[] } | null {
+  const { turn } = before;
+  if (turn === null) return null;
+  const { state, revisions } = closeChildren(before, "TurnSuperseded", () => true);
+  revisions.push(turnRevision(state, turn, "failed", "TurnSuperseded"));
+  return { state: { ...state, turn: null, ended: { how: "failed", at, key: turn.key, trouble } }, revisions };
 }
 
 function followingTurn(key: string, at: string): OpenTurn {

@@ -170,7 +170,9 @@ export class GroupActivity {
       else victim.store.evict((record) => record === victim.record);
       return;
     }
-    throw new Refusal("limit_reached", { details: { limit: LIMITS.activity.records } });
+    const limit = LIMITS.activity.records;
+    const specifics = `The Group has ${limit} activities under way, which is the most.`;
+    throw new Refusal("limit_reached", { specifics, details: { limit } });
   }
 
   #event(

@@ -45,7 +45,13 @@ export interface HookState {
   operations: readonly OpenOperation[];
   agents: readonly OpenAgent[];
   /** How the last turn ended; null before any did. */
-  ended: { how: "completed" | "failed" | "interrupted"; at: string; key: string } | null;
+  ended: {
+    how: "completed" | "failed" | "interrupted";
+    at: string;
+    key: string;
+    /** Why it failed, in words; absent when that isn't known. */
+    trouble?: string;
+  } | null;
   /** When the last accepted event came. */
   at: string;
 }

@@ -1,5 +1,5 @@
 /**
- * One hook payload as a runtime sends it, reduced to what the channel may know (protocol.md, section 10). Prompts, tool inputs and outputs
+ * One hook payload as a runtime sends it, reduced to what the channel may know (docs/protocol.md#runtime-activity). Prompts, tool inputs and outputs
  * and the text of notifications stay in the payload, which nobody keeps.
  */
 import {
@@ -8,7 +8,9 @@ import {
   RUNTIME_ID,
   toolLabel,
 } from "../../shared/activity/event.ts";
+import { LIMITS } from "../../shared/limits.ts";
 import type { Runtime } from "../../shared/model.ts";
+import { troubleOf } from "./trouble.ts";
 
 /** Runtimes whose hooks are verified (HOOK-004). */
 export type HookRuntime = "claude" | "codex";
@@ -31,9 +33,15 @@ export interface Hook {
   agent_id: string;
   /** Of a SessionStart: startup, resume, clear, compact. */
   source: string;
+  /** Of Claude's Stop: the subagents that go on in the background. Null when it doesn't say. */
+  background: readonly string[] | null;
+  /** Of a failed turn: why, in words. */
+  trouble: string;
 }
 
 export type Unusable = "malformed" | "ignored";
+
+const CONTROL = /\p{Cc}/u;
 
 const EVENTS: Readonly<Record<string, readonly [ActivityKind, ActivityStatus]>> = {
   SessionStart: ["session", "started"],
@@ -43,6 +51,7 @@ const EVENTS: Readonly<Record<string, readonly [ActivityKind, ActivityStatus]>> 
   PermissionRequest: ["tool", "waiting"],
   PostToolUse: ["tool", "completed"],
   PostToolUseFailure: ["tool", "failed"],
+  PostToolBatch: ["turn", "started"],
   SubagentStart: ["subagent", "started"],
   SubagentStop: ["subagent", "completed"],
   Stop: ["turn", "completed"],
@@ -102,7 +111,16 @@ export function readHook(runtime: HookRuntime, payload: Readonly<Record<string, 
     tool_name: typeof name === "string" ? toolLabel(name) : "",
     agent_id,
     source: typeof source === "string" ? source : "",
+    background: subagentsIn(payload["background_tasks"]),
+    trouble: event === "StopFailure" ? troubleOf(payload["error"], payload["last_assistant_message"]) : "",
   };
+}
+
+/** Where the runtime says that it keeps the session; null for what isn't a path. */
+export function transcriptOf(payload: Readonly<Record<string, unknown>>): string | null {
+  const { transcript_path: path } = payload;
+  if (typeof path !== "string" || path === "" || path.length > LIMITS.activity.hook.pathBytes) return null;
+  return CONTROL.test(path) ? null : path;
 }
 
 /** The prompt that this payload proves to be taken: of the runtime itself, not of a subagent. */
@@ -110,6 +128,17 @@ export function promptOf(payload: Readonly<Record<string, unknown>>): string | n
   const { hook_event_name: event, agent_id: agent, prompt } = payload;
   if (event !== "UserPromptSubmit" || typeof prompt !== "string") return null;
   return agent === undefined || agent === null || agent === "" ? prompt : null;
+}
+
+/** The ids of running subagents in a list of background tasks, which may hold others. */
+function subagentsIn(tasks: unknown): string[] | null {
+  if (!Array.isArray(tasks)) return null;
+  return tasks
+    .slice(0, LIMITS.activity.remembered.subagents)
+    .filter((task) => typeof task === "object" && task !== null)
+    .map((task) => task as Readonly<Record<string, unknown>>)
+    .filter(({ type, status }) => type === "subagent" && status === "running")
+    .flatMap(({ id }) => idOf(id) || []);
 }
 
 function lookUp<T>(table: Readonly<Record<string, T>>, name: string): T | undefined {

@@ -42,27 +42,55 @@ export interface Launches {
   settled(group_id: string, actor_id: string): Promise<void>;
   /** The process that was spawned lives: the system tells its parent when it ends. */
   isAlive(launch: Launch): boolean;
+  /** Why an Actor's process isn't there, also when an earlier daemon ran it; null when none was started, or one runs. */
+  lastEnd(group_id: string, actor_id: string): { at: string; reason: string } | null;
   /** All launches that run now. */
   running(): readonly Launch[];
   /** Seconds since the terminal last wrote something; null when that isn't known. */
   quietSeconds(launch: Launch): number | null;
   /** Whether its screen shows a question for a person; false where that can't be told. */
   asks(launch: Launch): boolean;
+  /** What its screen says that a person has to do before it goes on, in words; empty when nothing. */
+  needs(launch: Launch): string;
+  /** The lines that its screen shows now. */
+  screen(launch: Launch): readonly string[];
   /** A process was started (pid committed) or is gone. Returns the way to stop listening. */
   onStarted(listener: (launch: Launch) => void): () => void;
   onEnded(listener: (launch: Launch, end: LaunchEnd) => void): () => void;
 }
 
 /**
- * A UserPromptSubmit without agent_id came from this launch: the runtime took a prompt. `prompt` is its text, to be compared in memory with
- * message ids and discarded; it must not be stored or logged. Told once per hook, also when the activity store can't be written.
+ * A UserPromptSubmit without agent_id came from this launch: the runtime has a prompt. `prompt` is its text, to be compared in memory with
+ * message ids and discarded; it must not be stored or logged. `isQueued`: it only went into the runtime's input queue, behind a turn; an
+ * `InputListener` is told when it is taken out. Told once per hook, also when the activity store can't be written.
  */
-export type PromptListener = (launch: Launch, prompt: string) => void;
+export type PromptListener = (launch: Launch, prompt: string, isQueued: boolean) => void;
+
+/**
+ * What became of a launch's input queue. `joined`: the turn that runs has taken everything in it. `next`: that turn has ended, and what was queued
+ * makes the next one. `begun`: that next turn has shown itself.
+ */
+export type InputStep = "joined" | "next" | "begun";
+export type InputListener = (launch: Launch, step: InputStep) => void;
+
+/** An accepted hook of the runtime itself named its session. */
+export interface SessionReport {
+  readonly session_id: string;
+  /** Where the runtime says that it keeps the session; null when it doesn't. */
+  readonly transcript_path: string | null;
+  /** The hook told of a prompt. */
+  readonly isPrompt: boolean;
+}
+
+export type SessionListener = (launch: Launch, report: SessionReport) => void;
 
 /** What activity offers the runtimes. */
 export interface LaunchReports {
   /** Returns the way to stop listening. */
   onPrompt(listener: PromptListener): () => void;
+  /** Returns the way to stop listening. */
+  onInput(listener: InputListener): () => void;
+  onSession(listener: SessionListener): () => void;
   /** A person is about to type in the terminal: a question that is on its screen now may be gone at once. */
   typed(launch: Launch): void;
   /**

@@ -1,17 +1,22 @@
 /**
- * What an Actor that runs in a terminal does, from what its hooks said (runtime-activity.md, "Actor working state"). Hook state counts only
+ * What an Actor that runs in a terminal does, from what its hooks said (docs/protocol.md#working-states). Hook state counts only
  * while the running process, the committed launch identity and the hook state agree on runtime, process and token; else the state is
  * `unavailable`, never an old one.
  */
 import type { ActorActivity } from "../../shared/events.ts";
 import { LIMITS } from "../../shared/limits.ts";
+import { RUNS_UNTOLD } from "../../shared/names.ts";
+import { inBackground } from "./closing.ts";
 import { type HookState, isOpen } from "./hook-state.ts";
 import type { Launch } from "./launches.ts";
+import type { Trouble } from "./trouble.ts";
 
 export interface Derived {
   state: ActorActivity["actors"][number]["effective_working_state"];
   /** In words for people. */
   reason: string;
+  /** Why it can't do its work, in words; absent when it can. */
+  trouble?: string;
 }
 
 export interface Evidence {
@@ -25,6 +30,10 @@ export interface Evidence {
   storeProblem: string | null;
   /** Seconds since the terminal wrote something; null when unknown. */
   quietSeconds: number | null;
+  /** What its screen says that a person has to do, in words; empty when nothing, or nothing is known of its screen. */
+  needs: string;
+  /** What its screen says while a turn is open; null when nothing. */
+  trouble: Trouble | null;
   /** Milliseconds since the Unix epoch. */
   now: number;
 }
@@ -37,12 +46,21 @@ export function agree(
 }
 
 export function derive(evidence: Evidence): Derived {
-  const { launch, committed, isAlive, hooks, storeProblem } = evidence;
+  const { launch, committed, isAlive } = evidence;
   if (launch.pid === null) return unavailable("is being started");
   if (committed === "corrupt" || committed === null) return unavailable("its launch identity can't be read");
   if (!agree(launch, committed)) return unavailable("its launch identity is another process's");
   if (!isAlive) return unavailable("its process is gone");
-  if (!launch.has_hooks) return unavailable("runs; its command tells nothing of what it does");
+  const told = fromProcess(evidence);
+  // Hooks say more about what they tell.
+  return evidence.needs === "" || told.state === "waiting"
+    ? told
+    : { state: "waiting", reason: evidence.needs };
+}
+
+function fromProcess(evidence: Evidence): Derived {
+  const { launch, hooks, storeProblem } = evidence;
+  if (!launch.has_hooks) return unavailable(RUNS_UNTOLD);
   if (storeProblem !== null) return unavailable(storeProblem);
   if (hooks === null || !agree(launch, hooks)) {
     const codex = launch.runtime === "codex";
@@ -54,7 +72,7 @@ export function derive(evidence: Evidence): Derived {
   return fromHooks(evidence, hooks);
 }
 
-function fromHooks({ quietSeconds, now }: Evidence, hooks: HookState): Derived {
+function fromHooks({ quietSeconds, now, trouble }: Evidence, hooks: HookState): Derived {
   const open = hooks.operations.filter(isOpen);
   const held = open.findLast(({ status }) => status === "waiting");
   if (held !== undefined) {
@@ -64,16 +82,34 @@ function fromHooks({ quietSeconds, now }: Evidence, hooks: HookState): Derived {
   const operation = open.at(-1);
   if (operation === undefined && hooks.turn === null && hooks.agents.length === 0) {
     const how = hooks.ended?.how;
-    if (how === "failed") return { state: "idle", reason: "ready; its last turn failed" };
+    if (how === "failed") {
+      const why = hooks.ended?.trouble ?? "";
+      const reason = why === "" ? "its last turn failed" : `${why}; its last turn failed`;
+      return { state: "idle", reason, trouble: reason };
+    }
     return { state: "idle", reason: how === "interrupted" ? "ready; it was interrupted" : "ready" };
+  }
+  if (trouble?.isRetrying === true && hooks.turn !== null) {
+    return { state: "working", reason: trouble.words, trouble: trouble.words };
   }
   // Some ends are never told: an API error of Codex gives no Stop. A runtime that works shows it in its terminal.
   const silent = Math.min((now - Date.parse(hooks.at)) / 1000, quietSeconds ?? 0);
+  const isBehind = hooks.turn === null && (operation === undefined || operation.agent_id !== "");
+  // A subagent in the background may say nothing for the time of one long tool, and its terminal stays still.
+  if (isBehind && hooks.agents.length > 0) {
+    if (silent >= LIMITS.activity.subagentSilenceSeconds)
+      return unavailable("its subagent in the background has told nothing for half an hour");
+    const tool = operation?.tool_name ?? "";
+    return { state: "working", reason: tool === "" ? "a subagent works" : `a subagent uses ${tool}` };
+  }
   if (silent >= LIMITS.activity.silenceSeconds) {
     return unavailable("neither its hooks nor its terminal have told anything for two minutes");
   }
-  if (operation !== undefined) return { state: "working", reason: `uses ${operation.tool_name || "a tool"}` };
-  if (hooks.turn === null) return { state: "working", reason: "a subagent works" };
+  // What a subagent does in the background isn't what the turn does.
+  const goesOn = inBackground(hooks);
+  const behind = new Set(hooks.agents.filter(goesOn).map(({ id }) => id));
+  const own = open.findLast(({ agent_id }) => !behind.has(agent_id));
+  if (own !== undefined) return { state: "working", reason: `uses ${own.tool_name || "a tool"}` };
   return { state: "working", reason: "works on a prompt" };
 }
 

@@ -11,14 +11,14 @@ import type { Launch, LaunchEnd, Launches } from "./launches.ts";
 import { type Derived, derive, type Evidence } from "./working-state.ts";
 
 /** What there is to know of an Actor's hooks. */
-export type HookEvidence = Pick<Evidence, "hooks" | "storeProblem">;
+export type HookEvidence = Pick<Evidence, "hooks" | "storeProblem" | "trouble">;
 
 export interface WorkingStatesDependencies {
   clock: Clock;
   log: Log;
   launches: Launches;
   find(group_id: string): OpenGroup | undefined;
-  evidenceOf(group: OpenGroup, actor: StoredActor): HookEvidence;
+  evidenceOf(group: OpenGroup, actor: StoredActor, launch: Launch): HookEvidence;
   /** Called before each look at a launch. */
   check(launch: Launch): void;
   /** A state or its reason changed. */
@@ -60,9 +60,11 @@ export class WorkingStates {
   /** The state of an Actor whose runner is a terminal. */
   of(group_id: string, actor: StoredActor): WorkingState {
     const entry = this.#entries.get(group_id)?.get(actor.id);
-    if (entry !== undefined) return entry;
-    const reason = actor.enabled ? "not running" : "disabled";
-    return { state: "stopped", reason, since: actor.updated_at, last_activity: null };
+    if (entry !== undefined && entry.state !== "stopped") return entry;
+    const end = this.#deps.launches.lastEnd(group_id, actor.id);
+    const reason = end?.reason ?? entry?.reason ?? (actor.enabled ? "not running" : "disabled");
+    const since = end?.at ?? entry?.since ?? actor.updated_at;
+    return { state: "stopped", reason, since, last_activity: entry?.last_activity ?? null };
   }
 
   /** Derives all states now and, as long as something runs, again in a second. */
@@ -108,14 +110,16 @@ export class WorkingStates {
   #derive(group: OpenGroup, actor: StoredActor, launch: Launch): Entry {
     const { launches, clock } = this.#deps;
     this.#deps.check(launch);
-    const { hooks, storeProblem } = this.#deps.evidenceOf(group, actor);
+    const { hooks, storeProblem, trouble } = this.#deps.evidenceOf(group, actor, launch);
     const derived = derive({
       launch,
       committed: launches.committed(group.group_id, actor.id),
       isAlive: launch.pid !== null && launches.isAlive(launch),
       hooks,
       storeProblem,
+      trouble,
       quietSeconds: launches.quietSeconds(launch),
+      needs: launches.needs(launch),
       now: clock.now(),
     });
     return this.#set(group.group_id, actor.id, derived, launch, hooks?.at ?? null);
@@ -124,7 +128,7 @@ export class WorkingStates {
   #set(
     group_id: string,
     actor_id: string,
-    { state, reason }: Derived,
+    { state, reason, trouble }: Derived,
     launch: Launch | null,
     last_activity: string | null,
   ): Entry {
@@ -138,6 +142,7 @@ export class WorkingStates {
     const entry: Entry = {
       state,
       reason,
+      ...(trouble === undefined ? {} : { trouble }),
       since: before === undefined || isNew ? timestamp(this.#deps.clock) : before.since,
       last_activity: last_activity ?? before?.last_activity ?? null,
       launch,

@@ -3,6 +3,7 @@ import { chmodSync } from "node:fs";
 import { hostname } from "node:os";
 import { PRODUCT_VERSION } from "../../shared/version.ts";
 import { Receiver } from "../connect/receiver.ts";
+import { ReceiverQuota } from "../connect/receiver-quota.ts";
 import { TlsLinks } from "../direct/tls-links.ts";
 import { currentHost } from "../home/endpoint.ts";
 import { openHome } from "../home/home.ts";
@@ -51,7 +52,7 @@ export async function runDaemon(options: DaemonOptions): Promise<RunningDaemon> 
   let log: LogFile | undefined;
   let rooms: Rooms | undefined;
   try {
-    log = openLog(files, home.paths.daemon.log);
+    log = openLog(files, clock, home.paths.daemon.log);
     const platform = {
       files,
       clock,
@@ -91,6 +92,7 @@ async function serve(parts: Parts): Promise<RunningDaemon> {
   const { identity, paths, lock, settings } = home;
   const { registry, messaging, runtimes, connect, hub } = rooms;
 
+  const quota = new ReceiverQuota(clock);
   const receiver = new Receiver({
     clock,
     log,
@@ -98,6 +100,7 @@ async function serve(parts: Parts): Promise<RunningDaemon> {
     registry,
     rooms: messaging,
     authorities: connect.authorities,
+    quota,
   });
   const direct = await openDirect({
     files,
@@ -110,6 +113,7 @@ async function serve(parts: Parts): Promise<RunningDaemon> {
     hostname: hostname(),
     interfaces: () => network.interfaces(),
     receiver,
+    allowance: (id) => quota.left(id),
     registry,
     connect,
   });

@@ -5,7 +5,7 @@ import type { GroupRegistry } from "../groups/registry.ts";
 
 interface Joining extends Omit<DirectDependencies, "findGroup"> {
   registry: GroupRegistry;
-  connect: Connect;
+  connect: Pick<Connect, "add">;
 }
 
 /** Nothing is listened to or dialled before `start`. */

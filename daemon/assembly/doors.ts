@@ -1,6 +1,7 @@
 /** The ways in: the local socket, the Web listener and the exhibit, with the one dispatcher that all of them call. */
 import type { McpHttp } from "../../mcp-server/http.ts";
 import { Refusal } from "../../shared/errors.ts";
+import type { Caller } from "../../shared/operations/caller.ts";
 import type { Direct } from "../direct/direct.ts";
 import type { LaunchIdentity } from "../groups/launch-tokens.ts";
 import type { Home } from "../home/home.ts";
@@ -78,19 +79,20 @@ export function buildDoors(parts: DoorParts): Doors {
   /** A token of a process that this daemon runs counts while that process lives. */
   const mayUse = (launched: LaunchIdentity | null): launched is LaunchIdentity =>
     launched !== null && runtimes.mayUse(launched);
+  const lapsed = (caller: Caller): Refusal | null => {
+    if (caller.kind === "actor") {
+      if (caller.launch === undefined || mayUse(launchTokens.find(caller.launch))) return null;
+      return new Refusal("invalid_launch_token");
+    }
+    const isThere = caller.token_id === null || accessTokens.find(caller.token_id) !== null;
+    return isThere ? null : new Refusal("unauthenticated");
+  };
   const dispatcher = new Dispatcher({
-    handlers: allHandlers({ ...parts, links, web, exhibit, health }),
+    handlers: allHandlers({ ...parts, links, web, exhibit, health, lapsed }),
     log,
     permitOf: (groupId) => registry.get(groupId).permit,
     touch: (caller) => messaging.touch(caller),
-    lapsed(caller) {
-      if (caller.kind === "actor") {
-        if (caller.launch === undefined || mayUse(launchTokens.find(caller.launch))) return null;
-        return new Refusal("invalid_launch_token");
-      }
-      const isThere = caller.token_id === null || accessTokens.find(caller.token_id) !== null;
-      return isThere ? null : new Refusal("unauthenticated");
-    },
+    lapsed,
     checkOutputs: options.checkOutputs ?? false,
   });
 

@@ -1,4 +1,6 @@
 /** Every operation's handler: each room answers its own. */
+import type { Refusal } from "../../shared/errors.ts";
+import type { Caller } from "../../shared/operations/caller.ts";
 import type { HandlersOf } from "../../shared/operations/handlers.ts";
 import type { OperationName } from "../../shared/operations/registry.ts";
 import { PRODUCT_VERSION } from "../../shared/version.ts";
@@ -22,6 +24,8 @@ interface Answering {
   web: WebDoor;
   exhibit: ExhibitControl;
   health: HealthRegistry;
+  /** Why the caller's credential is worth nothing any more; null when it still is. */
+  lapsed(caller: Caller): Refusal | null;
   /** Starts `svc`. */
   program: readonly [command: string, ...args: string[]];
   /** Begins to stop the daemon. */
@@ -39,6 +43,7 @@ export function allHandlers(parts: Answering): HandlersOf<OperationName> {
       launchTokens,
       runner: runtimes,
       accessTokens,
+      lapsed: (caller) => parts.lapsed(caller),
       home: home.paths.root,
       program,
       counts: (groupId) => messaging.counts(groupId),

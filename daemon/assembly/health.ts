@@ -4,7 +4,7 @@ import type { Home } from "../home/home.ts";
 import type { WebDoor } from "../http/web-door.ts";
 import { HealthRegistry } from "../operations/health.ts";
 import type { Clock } from "../platform/clock.ts";
-import { freeBytes } from "../platform/disk-space.ts";
+import { freeBytes, writeTrouble } from "../platform/disk-space.ts";
 import type { Files } from "../platform/files.ts";
 import type { Rooms } from "./rooms.ts";
 
@@ -29,12 +29,17 @@ export function healthOf({ files, clock, home, rooms, direct, web, hasModes }: L
     socket: home.lock.socket,
     tightened: home.tightened,
     createdAt: () => home.settings.value.created_at,
+    writeTrouble,
     freeBytes: () => freeBytes(home.paths.root),
     unavailableGroups: () => registry.unavailable(),
     groups: () => registry.list().length,
     accessTokens: () => accessTokens.list().length,
     web: () => web.health,
-    outbox: () => ({ waiting: connect.outbox.size, unreadable: connect.outbox.unreadable }),
+    sessions: () => rooms.sessions.problem,
+    outbox: () => {
+      const { size: waiting, unreadable, problem } = connect.outbox;
+      return { waiting, unreadable, problem };
+    },
     direct: () => direct.health,
   });
 }

@@ -1,12 +1,23 @@
 /** This program's own files: beside the bundle, or in `dist` when it runs from the sources. */
-import { existsSync } from "node:fs";
+import { existsSync, realpathSync } from "node:fs";
+import { resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { ThreadProgram } from "../platform/threads.ts";
 
 /** How another program starts svc: by whole paths, since editors and agents often have another PATH. */
 export function commandLine(): readonly [command: string, ...args: string[]] {
   const launcher = places("svc.cjs").find((place) => existsSync(place));
-  return launcher === undefined ? ["svc"] : [process.execPath, launcher];
+  return launcher === undefined ? ["svc"] : [process.execPath, asStarted(launcher)];
+}
+
+/** The launcher by the name that this process was started with: an installed command stays, what its link leads to may go. */
+function asStarted(launcher: string): string {
+  const started = process.argv[1];
+  // npx makes links that go by themselves.
+  if (started === undefined || started.split(sep).includes("_npx")) return launcher;
+  return existsSync(started) && realpathSync(started) === realpathSync(launcher)
+    ? resolve(started)
+    : launcher;
 }
 
 /** The file of a program that runs in a thread; undefined where it isn't built. */

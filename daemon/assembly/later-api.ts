@@ -7,6 +7,7 @@ import type { RequestIds } from "../http/request-id.ts";
 import type { ActorCaller, Dispatcher } from "../operations/dispatcher.ts";
 import type { HealthRegistry } from "../operations/health.ts";
 import type { Clock } from "../platform/clock.ts";
+import { tellReplaced } from "../platform/replaced.ts";
 import { workbenchDirectory } from "./installation.ts";
 import { Later } from "./later.ts";
 import type { Rooms } from "./rooms.ts";
@@ -23,7 +24,7 @@ interface ApiParts
 export function laterApi({ rooms, health, ...own }: ApiParts): Later<Api> {
   const { registry, accessTokens, sessions, hub, messaging, runtimes, activity } = rooms;
   return new Later(async () => {
-    const { createApi } = await import("../http/api.ts");
+    const { createApi } = await import("../http/api.ts").catch(tellReplaced);
     return createApi({
       ...own,
       tokens: accessTokens,
@@ -57,7 +58,7 @@ interface McpParts {
 export function laterMcp(parts: McpParts): Later<McpHttp> {
   const { clock, requestIds, dispatcher, verifyLaunchToken, lifeline } = parts;
   return new Later(async () => {
-    const { McpHttp } = await import("../../mcp-server/http.ts");
+    const { McpHttp } = await import("../../mcp-server/http.ts").catch(tellReplaced);
     return new McpHttp({
       verify(token) {
         const launched = verifyLaunchToken(token);

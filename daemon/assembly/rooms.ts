@@ -10,6 +10,7 @@ import type { Home } from "../home/home.ts";
 import { BrowserSessions } from "../http/browser-sessions.ts";
 import { StreamHub } from "../http/stream-hub.ts";
 import { Messaging } from "../messaging/room.ts";
+import { TroubleNotices } from "../messaging/trouble-notices.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Files } from "../platform/files.ts";
 import type { HookClient } from "../platform/hook-client.ts";
@@ -122,8 +123,13 @@ export async function openRooms(platform: Platform, home: Home, surroundings: Su
   });
   messaging.onCounts((groupId) => hub.groupChanged(groupId));
   messaging.onPresence((groupId) => hub.actorsChanged(groupId));
+  const troubles = new TroubleNotices(log);
   activity.onPresence((groupId, actorId) => {
     hub.actorsChanged(groupId);
+    const room = messaging.find(groupId);
+    const actor = room?.group.record.actors.find(({ id }) => id === actorId);
+    const trouble = actor === undefined ? null : activity.troubleOf(groupId, actor);
+    if (room !== undefined && actor !== undefined && trouble !== null) troubles.look(room, actor, trouble);
     if (messaging.find(groupId) !== undefined) {
       const now = messaging.counts(groupId).attention;
       if (attention.get(groupId) !== now) hub.groupChanged(groupId);

@@ -10,12 +10,18 @@ import { HEADERS, SOCKET_OPERATION_PREFIX } from "../../shared/names.ts";
 import type { ArgumentsOf, OperationName, ResultOf } from "../../shared/operations/registry.ts";
 import { findEndpoint } from "./endpoint.ts";
 import { DaemonUnreachable, RefusedByDaemon } from "./failures.ts";
+import { Patience } from "./patience.ts";
 
 export type Envelope<Result> = { ok: true; result: Result } | { ok: false; error: ErrorBody };
 
 export interface CallOptions {
   /** Ends the call and its connection; the daemon then takes back what it would have handed out. */
   signal?: AbortSignal | undefined;
+  /**
+   * How long the daemon may take to answer. Without it a call waits as long as the daemon shows that it is alive, because some
+   * operations take minutes: see `LIMITS.client`.
+   */
+  answerSeconds?: number;
 }
 
 const CONNECTION_ERRORS = new Set([
@@ -60,8 +66,8 @@ export class DaemonClient {
   }
 
   /**
-   * One operation. Answers the daemon's envelope, refusals included. Throws DaemonUnreachable, and the signal's reason after an abort.
-   * A connection that had idled and turns out closed is replaced once.
+   * One operation. Answers the daemon's envelope, refusals included. Throws DaemonUnreachable (DaemonSilent when a daemon is there and
+   * doesn't answer), and the signal's reason after an abort. A connection that had idled and turns out closed is replaced once.
    */
   async call<Name extends OperationName>(
     name: Name,
@@ -73,7 +79,19 @@ export class DaemonClient {
 
   /** The same for a name that is data, such as a tool's. */
   async callByName(name: string, input: unknown, options: CallOptions = {}): Promise<Envelope<unknown>> {
-    const body = Buffer.from(JSON.stringify(input));
+    const patience = new Patience(this.home, options.answerSeconds);
+    const signal = options.signal ? AbortSignal.any([options.signal, patience.signal]) : patience.signal;
+    try {
+      return await this.#exchange(name, Buffer.from(JSON.stringify(input)), { signal });
+    } catch (error) {
+      signal.throwIfAborted();
+      throw error;
+    } finally {
+      patience.end();
+    }
+  }
+
+  async #exchange(name: string, body: Buffer, options: CallOptions): Promise<Envelope<unknown>> {
     const headers = { "content-type": "application/json", "content-length": body.length };
     const response = await this.#send("POST", SOCKET_OPERATION_PREFIX + name, headers, body, options, true);
     const chunks: Buffer[] = [];

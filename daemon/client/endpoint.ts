@@ -25,6 +25,24 @@ export function findEndpoint(home: string): Endpoint {
     return { socketPath: address.socket, key };
   } catch (error) {
     if (error instanceof DaemonUnreachable || error instanceof Refusal) throw error;
-    throw new DaemonUnreachable(home, error instanceof Error ? error.message : String(error), error);
+    throw unreadable(home, error);
+  }
+}
+
+function unreadable(home: string, error: unknown): DaemonUnreachable {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === undefined || !/^E[A-Z]+$/.test(code))
+    return new DaemonUnreachable(home, error instanceof Error ? error.message : String(error), error);
+  const problem = `The Home ${home} can't be read (${code}).`;
+  const remedy = "Check that it is yours, or name another with --home or SVC_HOME.";
+  return new DaemonUnreachable(home, code, error, problem, remedy);
+}
+
+/** The process that last said it serves the Home; null when none did. */
+export function daemonProcess(home: string): number | null {
+  try {
+    return readAddress(files, currentHost(), homePaths(home))?.pid ?? null;
+  } catch {
+    return null;
   }
 }

@@ -88,12 +88,12 @@ async function* history(follow: Follow, after: string | null): AsyncGenerator<Le
 
 /**
  * A Group's events behind `after`, for ever: over restarts of the daemon, without gap or duplicate. Ends when the signal aborts.
- * Throws RefusedByDaemon; a daemon that is away is waited for, except at the very beginning (DaemonUnreachable).
+ * Throws RefusedByDaemon. A daemon that is away is waited for:
+ * ask it something first, so that one that was never there is told.
  */
 export async function* followLedger(follow: Follow): AsyncGenerator<LedgerEvent> {
   const { client, groupId, signal } = follow;
   let last = follow.after;
-  let connected = false;
   let away = false;
   let pause = 0;
   for (;;) {
@@ -105,7 +105,6 @@ export async function* followLedger(follow: Follow): AsyncGenerator<LedgerEvent>
         signal,
       );
       if (away) follow.onConnection?.(true);
-      connected = true;
       away = false;
       pause = 0;
       // A stream without a position begins with what comes: what came before it is read now, and then left out of the stream.
@@ -130,7 +129,7 @@ export async function* followLedger(follow: Follow): AsyncGenerator<LedgerEvent>
       }
     } catch (error) {
       if (signal.aborted) return;
-      if (!connected || !passes(error)) throw error;
+      if (!passes(error)) throw error;
       if (!away) follow.onConnection?.(false);
       away = true;
     }
@@ -146,6 +145,7 @@ export async function* followLedger(follow: Follow): AsyncGenerator<LedgerEvent>
 
 /** Whether waiting helps: the connection broke, the daemon is away or about to be. */
 function passes(error: unknown): boolean {
-  if (error instanceof RefusedByDaemon) return ["shutting_down", "overloaded"].includes(error.body().code);
+  if (error instanceof RefusedByDaemon)
+    return ["shutting_down", "overloaded", "group_busy"].includes(error.body().code);
   return error instanceof DaemonUnreachable || typeof (error as NodeJS.ErrnoException).code === "string";
 }

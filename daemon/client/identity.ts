@@ -1,6 +1,6 @@
 /**
- * The launch token of the Actor as which this process acts (core-model.md, "Identity of a caller"): from the environment, or from the
- * owner-only file that it names. With either set the process is that Actor or nobody; what can't be used is refused, never ignored.
+ * The launch token of the Actor as which this process acts (docs/core-model.md#identity-of-a-caller): from the owner-only file that the
+ * environment names. With a file named the process is that Actor or nobody; what can't be used is refused, never ignored.
  */
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { Refusal } from "../../shared/errors.ts";
@@ -52,15 +52,14 @@ function tokenOf(content: string): string {
 
 /** The token, or null when the environment names none. Throws Refusal `invalid_launch_token`. */
 export function launchToken(environment: Environment = process.env): string | null {
-  const direct = environment[ENVIRONMENT.launchToken];
-  const file = environment[ENVIRONMENT.actorFile];
-  if (direct === undefined && file === undefined) return null;
-  const token = direct ?? tokenOf(readOwnerOnly(file ?? ""));
-  if (!TOKEN.test(token))
+  if (environment[ENVIRONMENT.launchToken] !== undefined)
     throw refused(
-      direct === undefined
-        ? `The file that ${ENVIRONMENT.actorFile} names holds no launch token.`
-        : `${ENVIRONMENT.launchToken} holds no launch token.`,
+      `${ENVIRONMENT.launchToken} isn't read any more: unset it, and name the Actor's token file in ${ENVIRONMENT.actorFile}.`,
     );
+  const file = environment[ENVIRONMENT.actorFile];
+  if (file === undefined) return null;
+  const token = tokenOf(readOwnerOnly(file));
+  if (!TOKEN.test(token))
+    throw refused(`The file that ${ENVIRONMENT.actorFile} names holds no launch token.`);
   return token;
 }

@@ -1,4 +1,4 @@
-/** The authorities of this instance, asked in the order that pins allow: Direct, external, same account (connect-service.md, rule 17). */
+/** The authorities of this instance, asked in the order that pins allow: Direct, external, same account (docs/protocol.md#authority). */
 import type { GroupRegistry } from "../groups/registry.ts";
 import type { AuthorityKind, ConnectAuthority, Grant, GrantState, PairQuery } from "./authority.ts";
 

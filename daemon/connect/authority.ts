@@ -1,6 +1,6 @@
 /**
  * Who may I talk to, under which identity fields and signing domain, and is the grant still there? One interface for the three
- * authorities: same-account membership, account-confirmed external connections, Direct relations (connect-service.md, rules 5, 13, 16, 17).
+ * authorities: same-account membership, account-confirmed external connections, Direct relations (docs/protocol.md#answers, docs/protocol.md#authority).
  *
  * Sender and receiver ask the same questions: a grant lets both sides write to each other, seen from here as `local` and `remote`. An
  * authority only looks up what it holds in memory: it starts no refresh, opens nothing, creates no identity.
@@ -9,7 +9,7 @@ import type { PeerRoute, PeerTransport } from "./transport.ts";
 
 export type AuthorityKind = "account" | "external" | "direct";
 
-/** An end of a grant. `device_id` is the empty string for Direct (protocol.md, section 4). */
+/** An end of a grant. `device_id` is the empty string for Direct (docs/protocol.md#signatures). */
 export interface GrantEnd {
   instance_id: string;
   device_id: string;
@@ -92,7 +92,7 @@ export interface ConnectAuthority {
    * Group is this one in this generation. `local_group_id` null: all of them, for the catalog's refresh.
    */
   discover(local: { group_id: string; generation: string } | null): Grant[];
-  /** Whether the authority can answer, for `connect_catalog` (protocol.md, section 7). Times are ISO 8601. */
+  /** Whether the authority can answer, for `connect_catalog` (docs/protocol.md#daemon-files). Times are ISO 8601. */
   condition(): AuthorityCondition;
   /** Called whenever grants may have changed. Returns the way to stop listening. */
   onChange(listener: () => void): () => void;

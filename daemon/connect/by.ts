@@ -1,4 +1,4 @@
-/** `by` of an operation: a caller may name itself, and nobody else (core-model.md, "Identity of a caller"). */
+/** `by` of an operation: a caller may name itself, and nobody else (docs/core-model.md#identity-of-a-caller). */
 import { Refusal } from "../../shared/errors.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
 import type { GroupRoom } from "../messaging/group-room.ts";

@@ -1,8 +1,9 @@
-/** What was learned of other instances' Groups and Actors, one owner-only file per peer or connection (protocol.md, section 7). */
+/** What was learned of other instances' Groups and Actors, one owner-only file per peer or connection (docs/protocol.md#daemon-files). */
 import { join } from "node:path";
 import * as z from "zod";
-import { Title, WireGroupId } from "../../shared/wire/fields.ts";
-import { CatalogActor } from "../../shared/wire/message.ts";
+import { LIMITS } from "../../shared/limits.ts";
+import { list } from "../../shared/model.ts";
+import { CatalogGroup } from "../../shared/wire/peer.ts";
 import { Time } from "../../shared/wire/time.ts";
 import { uuidKey } from "../../shared/wire/uuid.ts";
 import { ensureDirectory, isTemporary, readWhole, replaceFile, unlinkIfThere } from "../home/durable.ts";
@@ -19,10 +20,10 @@ const Catalog = z.object({
   remote_device_id: z.string(),
   remote_origin: z.string().nullable(),
   checked_at: Time,
-  groups: z.array(z.object({ group_id: WireGroupId, title: Title, actors: z.array(CatalogActor) })),
+  groups: list(CatalogGroup, LIMITS.connect.catalog.groups * LIMITS.connect.catalog.pages),
 });
 export type Catalog = z.infer<typeof Catalog>;
-export type CatalogGroup = Catalog["groups"][number];
+export type { CatalogGroup } from "../../shared/wire/peer.ts";
 
 interface Dependencies {
   files: Files;
@@ -75,7 +76,7 @@ export class CatalogCache {
   }
 
   /** Replaces what was learned before. Rejects with Node's errors. */
-  async put(grant: Grant, checked_at: string, groups: CatalogGroup[]): Promise<void> {
+  async put(grant: Grant, checked_at: string, groups: Catalog["groups"]): Promise<void> {
     const { files, directory } = this.#deps;
     const catalog: Catalog = { ...bindingOf(grant), checked_at, groups };
     const name = nameOf(grant);

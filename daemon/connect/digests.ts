@@ -1,4 +1,4 @@
-/** Digests of what goes between instances (protocol.md, sections 4 and 5): SHA-256 in lowercase hex over JSON in declared field order. */
+/** Digests of what goes between instances (docs/protocol.md#signatures, docs/protocol.md#peer-operations): SHA-256 in lowercase hex over JSON in declared field order. */
 import { createHash } from "node:crypto";
 import { BlobBytes } from "../../shared/wire/blob-bytes.ts";
 import { ConnectCancellation, ConnectMessage } from "../../shared/wire/message.ts";

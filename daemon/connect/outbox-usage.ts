@@ -1,6 +1,7 @@
 /** What queued work takes of the outbox's limits, in all and for each peer (LIM-035 to LIM-038). */
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
+import { sizeWords } from "../../shared/size-words.ts";
 
 interface Usage {
   records: number;
@@ -18,15 +19,21 @@ export class OutboxUsage {
     const { outbox } = LIMITS;
     const total = this.#total;
     const mine = this.#byPeer.get(peer) ?? NOTHING;
+    const here = "can wait for this instance";
+    const all = "can wait for other instances";
     const limits: [taken: number, limit: number, what: string][] = [
-      [total.records + 1, outbox.records, "messages wait for other instances"],
-      [mine.records + 1, outbox.recordsPerPeer, "messages wait for this instance"],
-      [total.blobBytes + blobBytes, outbox.blobBytes, "bytes of files wait for other instances"],
-      [mine.blobBytes + blobBytes, outbox.blobBytesPerPeer, "bytes of files wait for this instance"],
+      [total.records + 1, outbox.records, `${outbox.records} messages ${all}`],
+      [mine.records + 1, outbox.recordsPerPeer, `${outbox.recordsPerPeer} messages ${here}`],
+      [total.blobBytes + blobBytes, outbox.blobBytes, `${sizeWords(outbox.blobBytes)} of files ${all}`],
+      [
+        mine.blobBytes + blobBytes,
+        outbox.blobBytesPerPeer,
+        `${sizeWords(outbox.blobBytesPerPeer)} of files ${here}`,
+      ],
     ];
     for (const [taken, limit, what] of limits) {
       if (taken <= limit) continue;
-      const specifics = `No more than ${limit} ${what}.`;
+      const specifics = `At most ${what}.`;
       throw new Refusal("outbox_full", { specifics, details: { limit, instance_id: peer } });
     }
   }

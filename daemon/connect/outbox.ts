@@ -1,11 +1,12 @@
 /**
- * The outbox on disk: one owner-only file per accepted message or cancellation, replaced atomically (connect-service.md, "Active outbox
- * record"). In memory stands what the scheduler needs; texts are read again when a job runs.
+ * The outbox on disk: one owner-only file per accepted message or cancellation, replaced atomically (docs/protocol.md#outbox).
+ * In memory stands what the scheduler needs; texts are read again when a job runs.
  */
 import { join } from "node:path";
 import { Refusal } from "../../shared/errors.ts";
 import type { LedgerEvent } from "../../shared/events.ts";
 import { LIMITS } from "../../shared/limits.ts";
+import { overSize } from "../../shared/size-words.ts";
 import { type OutboxProgress, OutboxRecord, type OutboxWork } from "../../shared/wire/outbox.ts";
 import { milliseconds } from "../../shared/wire/time.ts";
 import { uuidKey } from "../../shared/wire/uuid.ts";
@@ -136,6 +137,11 @@ export class Outbox {
   /** Paths of records that can't be read. */
   get unreadable(): readonly string[] {
     return this.#unreadable;
+  }
+
+  /** Why it isn't known which work a reset has ended, in words. */
+  get problem(): string | null {
+    return this.#deps.generations?.problem ?? null;
   }
 
   entries(): IterableIterator<OutboxEntry> {
@@ -347,7 +353,7 @@ export class Outbox {
     const bytes = Buffer.from(recordText(record));
     const limit = LIMITS.outbox.recordBytes;
     if (bytes.length <= limit) return bytes;
-    const specifics = "The message is too large to be queued for another instance.";
+    const specifics = `The message can't be queued for another instance: ${overSize("it", bytes.length, limit)}`;
     throw new Refusal("too_large", { specifics, details: { limit, bytes: bytes.length } });
   }
 

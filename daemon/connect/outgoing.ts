@@ -1,9 +1,10 @@
-/** A message on its way out: checked, put into the outbox, recorded in the source Group (connect-service.md, rules 2 and 3). */
+/** A message on its way out: checked, put into the outbox, recorded in the source Group (docs/protocol.md#acceptance). */
 import { Refusal } from "../../shared/errors.ts";
 import type { LedgerEvent } from "../../shared/events.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { Attachment, MessageMode } from "../../shared/model.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
+import { sizeWords } from "../../shared/size-words.ts";
 import { type ConnectActor, ConnectMessage } from "../../shared/wire/message.ts";
 import { withAttachments } from "../messaging/attachments.ts";
 import { type GroupRoom, wakeGroup } from "../messaging/group-room.ts";
@@ -40,8 +41,8 @@ export interface Letter {
   caller: Caller;
   /** What the target knows of the message that this one answers, and its event here. */
   reply: { delivery_id: string; event_id: string; local_event_id: string } | null;
-  /** Paths lie in the attached scopes, whoever calls (MSG-062). */
-  scopesOnly: boolean;
+  /** Paths lie in the caller's own project alone, whoever calls (MSG-062). */
+  projectOnly: boolean;
   /** Of what the caller gave, when it gave a key. */
   digest: string | undefined;
 }
@@ -60,8 +61,8 @@ export class Outgoing {
   async send(room: GroupRoom, letter: Letter): Promise<{ entry: OutboxEntry; event: LedgerEvent }> {
     const { projects, log } = this.#deps;
     const accept = (attachments: Attachment[]) => this.#accept(room, letter, attachments);
-    const { said, caller, scopesOnly } = letter;
-    const rules = { totalBytes: LIMITS.connect.blobBytes, scopesOnly };
+    const { said, caller, projectOnly } = letter;
+    const rules = { totalBytes: LIMITS.connect.blobBytes, projectOnly };
     const accepted = await withAttachments(room, projects, said, caller, accept, rules);
     this.#deps.wake();
     const wakes = letter.caller.kind !== "actor" && letter.mode !== "mail";
@@ -138,7 +139,11 @@ export class Outgoing {
     if (parsed.success) return parsed.data;
     const { path, message } = parsed.error.issues[0]!;
     if (path[0] === "attachments") {
-      throw new Refusal("invalid_attachments", { details: { limit: LIMITS.connect.blobBytes } });
+      const limit = LIMITS.connect.blobBytes;
+      throw new Refusal("invalid_attachments", {
+        specifics: `A message to another instance has at most ${LIMITS.message.attachments} files, together at most ${sizeWords(limit)}.`,
+        details: { limit },
+      });
     }
     throw new Refusal("invalid_args", {
       specifics: `The message can't be sent to another instance: '${path.join(".")}' ${message}.`,

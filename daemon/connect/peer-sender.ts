@@ -1,4 +1,4 @@
-/** One signed request to a peer and its verified answer (protocol.md, sections 4 and 5). */
+/** One signed request to a peer and its verified answer (docs/protocol.md#signatures, docs/protocol.md#peer-operations). */
 import { LIMITS } from "../../shared/limits.ts";
 import type { ConnectPeerOperation, ConnectPeerResponse } from "../../shared/wire/peer.ts";
 import { requestStatement, responseStatement } from "../../shared/wire/signing.ts";
@@ -8,13 +8,15 @@ import { errorFields, type Log } from "../platform/log.ts";
 import type { Random } from "../platform/random.ts";
 import type { Grant } from "./authority.ts";
 import { operationDigest, requestDigest } from "./digests.ts";
+import { said } from "./peer-words.ts";
 import { type Signer, signStatement, verifyStatement } from "./statements.ts";
 
 /**
  * What is known after a request:
- * - `result` and `error` are the target's own signed words.
+ * - `result` and `error` are the target's own signed words; the message of an error quotes it, for people.
  * - `not_sent`: the target can't have got it.
- * - `unknown`: it may have; `reason` is for people. An answer that isn't signed by the target, or is to another request, is as good as none.
+ * - `unknown`: it may have; `reason` is for people. An answer that isn't signed by the target, or is to another request, is as good as none
+ *   (rule 7); so is a refusal without a signature, though its words may help.
  */
 export type Answer =
   | { kind: "result"; result: unknown }
@@ -35,6 +37,8 @@ interface Circumstances {
   /** Asked before the request leaves and when its answer is there. */
   isStillGranted: () => boolean;
   operation_sha256?: string;
+  /** `Clock.monotonic()` at which nobody waits for the answer any more, if that is sooner than usual. */
+  until?: number;
 }
 
 /** A slow line gets this much more time for each of these bytes of a Direct request. */
@@ -53,7 +57,7 @@ export class PeerSender {
     grant: Grant,
     operation: ConnectPeerOperation,
     signal: AbortSignal,
-    { bytes = 0, isStillGranted, operation_sha256 }: Circumstances,
+    { bytes = 0, isStillGranted, operation_sha256, until = Number.POSITIVE_INFINITY }: Circumstances,
   ): Promise<Answer> {
     const { route, transport } = grant;
     if (route === null) return { kind: "not_sent", reason: "There is no way to the other instance now." };
@@ -68,8 +72,10 @@ export class PeerSender {
       const seconds = LIMITS.connect.requestSeconds;
       const slow = route.via === "direct" ? bytes / BYTES_PER_SECOND : 0;
       const wait = Math.min(seconds + slow, LIMITS.connect.proofSeconds) * 1000;
-      const outcome = await transport.request(route, { proof, operation }, clock.monotonic() + wait, signal);
+      const deadline = Math.min(clock.monotonic() + wait, until);
+      const outcome = await transport.request(route, { proof, operation }, deadline, signal);
       if (outcome.kind === "refused") return { kind: "not_sent", reason: outcome.reason };
+      if (outcome.kind === "denied") return { kind: "unknown", reason: said(grant, outcome.message) };
       if (outcome.kind !== "answered") return { kind: "unknown", reason: outcome.reason };
       const { response } = outcome;
       const problem = this.#problemOf(response, grant, proof);
@@ -79,7 +85,7 @@ export class PeerSender {
       }
       const { result } = response;
       if (result.ok) return { kind: "result", result: result.result };
-      return { kind: "error", ...result.error };
+      return { kind: "error", code: result.error.code, message: said(grant, result.error.message) };
     } catch (error) {
       log.error("peer_request", { op: operation.op, ...errorFields(error) });
       return { kind: "unknown", reason: "The request couldn't be made." };

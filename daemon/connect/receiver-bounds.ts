@@ -1,5 +1,5 @@
 /**
- * What a peer may cost (protocol.md, section 5, "Replay"): every request id once within 90 s, two requests at a time, a few more waiting.
+ * What a peer may cost (docs/protocol.md#replay): every request id once within 90 s, two requests at a time, a few more waiting.
  * Every operation is idempotent, so this bounds cost and nothing else: memory that is full forgets the oldest id.
  */
 import { Refusal } from "../../shared/errors.ts";

@@ -1,5 +1,5 @@
 /**
- * Operation `cancel`: what another instance withdraws of a reply request between two Groups (connect-service.md, rule 9). Runs under the
+ * Operation `cancel`: what another instance withdraws of a reply request between two Groups (docs/protocol.md#cancellation). Runs under the
  * Group's exclusive lock, so no original can arrive in between. A control is recorded here and never forwarded (CAN-028).
  */
 import { createHash } from "node:crypto";
@@ -26,11 +26,12 @@ export function notDeliveredId(instance_id: string, delivery_id: string): string
     .slice(0, 32);
 }
 
-/** Throws PeerRefusal, or Refusal when the disk fails; then nothing was recorded. */
+/** Throws PeerRefusal, or Refusal when the disk fails, or what `spend` throws; then nothing was recorded. */
 export async function cancel(
   room: GroupRoom,
   { cancellation, sha256 }: { cancellation: ConnectCancellation; sha256: string },
   now: number,
+  spend: () => void,
 ): Promise<ReceiptResult> {
   const { delivery_id, source } = cancellation;
   const logical = { delivery_id, sha256 };
@@ -42,6 +43,7 @@ export async function cancel(
   const untimely = untimelyDelivery(cancellation, now);
   if (untimely !== null) throw new PeerRefusal("connect_message_expired", `The withdrawal ${untimely}.`);
   const found = findOriginal(room, cancellation);
+  spend();
   const by = remoteBy(source.instance_id);
   const data: Record<string, unknown> = {
     source_event_id: found?.event_id ?? null,

@@ -1,5 +1,6 @@
 /** Operation `catalog`: which Groups and Actors a peer may write to; no paths, commands or histories (CAT-001 to CAT-007). */
 import { LIMITS } from "../../shared/limits.ts";
+import { isOnlyNamed } from "../../shared/typed-actors.ts";
 import type { CatalogPage } from "../../shared/wire/peer.ts";
 import type { OpenGroup } from "../groups/group.ts";
 
@@ -30,12 +31,15 @@ function entryOf(group: OpenGroup): Entry {
   return {
     group_id,
     title,
-    actors: actors.map(({ id, title, generation, enabled }) => ({
-      id,
-      title,
-      generation,
-      enabled,
-      role: group.roleOf(id),
-    })),
+    // From elsewhere nobody writes to a command that isn't said to read prompts.
+    actors: actors
+      .filter((actor) => !isOnlyNamed(actor))
+      .map(({ id, title, generation, enabled }) => ({
+        id,
+        title,
+        generation,
+        enabled,
+        role: group.roleOf(id),
+      })),
   };
 }

@@ -1,11 +1,13 @@
 /**
- * Operation `deliver`: one message of another instance becomes one event here, or none (connect-service.md, rule 5). It runs under the
+ * Operation `deliver`: one message of another instance becomes one event here, or none (docs/protocol.md#answers). It runs under the
  * Group's exclusive lock. What was received before is answered from the ledger, before anything is looked at that may have changed since.
  */
 
+import { safeName } from "../../shared/file-name.ts";
+import { withoutInvisible } from "../../shared/invisible.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { Attachment } from "../../shared/model.ts";
-import { withoutInvisible } from "../../shared/model.ts";
+import { isOnlyNamed } from "../../shared/typed-actors.ts";
 import type { ConnectActor, ConnectMessage } from "../../shared/wire/message.ts";
 import type { ConnectBlob, ReceiptResult } from "../../shared/wire/peer.ts";
 import { milliseconds } from "../../shared/wire/time.ts";
@@ -14,7 +16,6 @@ import { uuidKey } from "../../shared/wire/uuid.ts";
 import type { Audience } from "../groups/recipients.ts";
 import { remoteBy } from "../messaging/authors.ts";
 import { describeAttachment } from "../messaging/blobs.ts";
-import { safeName } from "../messaging/file-fetch.ts";
 import type { GroupRoom } from "../messaging/group-room.ts";
 import { EVENTS } from "../messaging/kinds.ts";
 import { type Author, messageData } from "../messaging/message-event.ts";
@@ -43,11 +44,13 @@ export interface Admission {
 /**
  * Throws PeerRefusal, or Refusal when the disk fails; then nothing was recorded. `admission` throws when the grant is no longer in force.
  * It is asked again when the files are there, which takes as long as the disk does: the event is of the moment that was checked.
+ * `spend` throws when the peer has written too much; what was received before costs nothing.
  */
 export async function deliver(
   room: GroupRoom,
   { message, sha256, blobs }: Delivery,
   admission: () => Admission,
+  spend: () => void,
 ): Promise<ReceiptResult> {
   const { grant, now } = admission();
   const earlier = earlierReceipt(room, message, sha256);
@@ -55,6 +58,7 @@ export async function deliver(
   checkTimes(room, message, grant, now);
   const audience = audienceOf(room, message);
   const reply_to = replyAnchor(room, message);
+  spend();
   const files = await checkBlobs(message, blobs);
   const { ledger } = room;
   const { count } = ledger;
@@ -109,7 +113,7 @@ function earlierReceipt(room: GroupRoom, message: ConnectMessage, sha256: string
   const event = receivedMessage(room, message.source.instance_id, message.delivery_id);
   if (event === null) {
     const withdrawn = notDeliveredId(message.source.instance_id, message.delivery_id);
-    if (room.ledger.ordinalOf(withdrawn) === undefined) return null;
+    if (room.ownOrdinal(withdrawn) === undefined) return null;
     throw new PeerRefusal("connect_message_withdrawn");
   }
   if (event.data.connect_message_sha256 !== sha256) throw new PeerRefusal("connect_content_conflict");
@@ -130,14 +134,12 @@ function checkTimes(room: GroupRoom, message: ConnectMessage, grant: Grant, now:
 }
 
 /**
- * When this generation of the Group began, if that was by a reset and something of before can still come: every ledger begins with what
- * began it, and a connection of two Groups is one of their generations and ends with it.
+ * When this generation of the Group began, if that was by a reset and something of before can still come: a connection of two Groups is
+ * one of their generations and ends with it.
  */
-export function resetAt({ ledger, group }: GroupRoom, { pair }: Grant): number | null {
-  if (pair !== null) return null;
-  if (ledger.count === 0) return Date.parse(group.record.updated_at);
-  const first = ledger.read(0);
-  return first.kind === "group.reset" ? Date.parse(first.ts) : null;
+export function resetAt(room: GroupRoom, { pair }: Grant): number | null {
+  const reset = pair === null ? room.resetAt : null;
+  return reset === null ? null : Date.parse(reset);
 }
 
 /** Exactly the Actors that were meant, in their generations, or the person; never somebody else (PEER-034, MSG-055). */
@@ -148,7 +150,9 @@ function audienceOf(room: GroupRoom, { recipients, message_mode }: ConnectMessag
   }
   const { actors } = room.group.record;
   for (const recipient of recipients) {
-    if (!actors.some(({ id, generation }) => id === recipient.id && generation === recipient.generation)) {
+    const found = actors.find(({ id }) => id === recipient.id);
+    // The catalog doesn't offer a command that isn't said to read prompts.
+    if (found?.generation !== recipient.generation || isOnlyNamed(found)) {
       throw new PeerRefusal("connect_recipient_replaced");
     }
   }

@@ -1,6 +1,7 @@
 /**
- * The permits of requests that come in (protocol.md, section 5): Read takes no lock, Write takes the Group's exclusive one, a Group that is
- * being deleted or reset grants neither. A Write under way is known from the moment it is admitted, so that a receipt query can wait for it.
+ * The permits of requests that come in (docs/protocol.md#peer-operations): Read takes no lock, Write takes the Group's exclusive one, a Group that is
+ * being deleted or reset grants neither. A Write is known from the moment it is admitted, before anything of it takes time, so that a
+ * receipt query can wait for it.
  */
 import type { OpenGroup } from "../groups/group.ts";
 import type { GroupRegistry } from "../groups/registry.ts";
@@ -42,9 +43,8 @@ export class ReceiverGroups {
     if (admitted !== undefined) await Promise.allSettled(admitted);
   }
 
-  /** Runs `step` under the Group's exclusive lock. Throws PeerRefusal, Refusal, or what `step` throws. */
-  write<Result>(group_id: string, step: (room: GroupRoom) => Promise<Result>): Promise<Result> {
-    const done = this.#write(group_id, step);
+  /** A Write into this Group has begun, and ends with `done`. */
+  admit(group_id: string, done: Promise<unknown>): void {
     const admitted = this.#admitted.get(group_id) ?? new Set();
     this.#admitted.set(group_id, admitted.add(done));
     const ended = (): void => {
@@ -52,10 +52,10 @@ export class ReceiverGroups {
       if (admitted.size === 0 && this.#admitted.get(group_id) === admitted) this.#admitted.delete(group_id);
     };
     done.then(ended, ended);
-    return done;
   }
 
-  async #write<Result>(group_id: string, step: (room: GroupRoom) => Promise<Result>): Promise<Result> {
+  /** Runs `step` under the Group's exclusive lock. Throws PeerRefusal, Refusal, or what `step` throws. */
+  async write<Result>(group_id: string, step: (room: GroupRoom) => Promise<Result>): Promise<Result> {
     const group = this.#registry.get(group_id);
     const release = await this.#acquire(group);
     try {

@@ -1,4 +1,4 @@
-/** Whether a request is authentic: everything that is asked before a peer gets a signed answer (connect-service.md, rules 5, 16 and 17). */
+/** Whether a request is authentic: everything that is asked before a peer gets a signed answer (docs/protocol.md#answers, docs/protocol.md#authority). */
 import { Refusal } from "../../shared/errors.ts";
 import { bindingProblem } from "../../shared/wire/binding.ts";
 import { isDirect } from "../../shared/wire/fields.ts";
@@ -8,6 +8,7 @@ import {
   groupsOf,
 } from "../../shared/wire/peer.ts";
 import { requestStatement } from "../../shared/wire/signing.ts";
+import { milliseconds } from "../../shared/wire/time.ts";
 import { untimelyRequest } from "../../shared/wire/timely.ts";
 import { type VerifyingKey, VerifyingKeys } from "../home/public-key.ts";
 import type { Authorities } from "./authorities.ts";
@@ -41,7 +42,7 @@ export class ReceiverProof {
       throw denied("isn't of its channel");
     }
     const untimely = untimelyRequest(proof, now);
-    if (untimely !== null) throw denied(untimely);
+    if (untimely !== null) throw isByClock(proof) ? otherTime(untimely, now) : denied(untimely);
     const problem = bindingProblem(proof, operation);
     if (problem !== null) throw denied(problem);
     const grant = this.grantOf(proof, operation);
@@ -97,6 +98,17 @@ function isSigner(
     account_id === (proof.account_id ?? "") &&
     connection_id === (proof.connection_id ?? null)
   );
+}
+
+/** By this clock it isn't time for the request, or not any more; nothing else is wrong with its times. */
+function isByClock(proof: ConnectPeerAuthorization): boolean {
+  return untimelyRequest(proof, milliseconds(proof.issued_at)) === null;
+}
+
+/** What this clock shows is no secret, and without it nobody there would find out. */
+function otherTime(why: string, now: number): Refusal {
+  const details = { now: new Date(now).toISOString() };
+  return new Refusal("connect_clock_differs", { cause: why, details });
 }
 
 /** The peer, whoever it is, learns no more than the catalogue's sentence; the cause is for the log. */

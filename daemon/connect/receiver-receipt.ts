@@ -34,7 +34,7 @@ export function receiptOf(event: LedgerEvent, { delivery_id, sha256 }: Logical):
   return { delivery_id, message_sha256: sha256, event_id: event.id, delivered_at: event.ts };
 }
 
-function byKey({ ledger }: GroupRoom, key: string): LedgerEvent | null {
-  const ordinal = ledger.byKey(key);
-  return ordinal === undefined ? null : ledger.read(ordinal);
+function byKey(room: GroupRoom, key: string): LedgerEvent | null {
+  const ordinal = room.byKey(key);
+  return ordinal === undefined ? null : room.ledger.read(ordinal);
 }

@@ -1,4 +1,4 @@
-/** Whether a reply from another instance fits the message here that it answers (connect-service.md, rule 8; RPL-005 to RPL-012). */
+/** Whether a reply from another instance fits the message here that it answers (docs/protocol.md#replies; RPL-005 to RPL-012). */
 
 import type { ConnectActor } from "../../shared/wire/message.ts";
 import { ConnectMessage } from "../../shared/wire/message.ts";
@@ -47,10 +47,9 @@ export function originalOf(
   room: GroupRoom,
   event_id: string,
 ): { original: ConnectMessage; event_id: string; digest: unknown; by: string } | null {
-  const ordinal = room.ledger.ordinalOf(event_id);
+  const ordinal = room.ownOrdinal(event_id);
   const event = ordinal === undefined ? undefined : room.ledger.read(ordinal);
   if (event?.kind !== EVENTS.message) return null;
-  // An imported ledger may hold anything.
   const original = ConnectMessage.safeParse(event.data.connect_message).data;
   if (original === undefined) return null;
   return { original, event_id, digest: event.data.connect_message_sha256, by: event.by };

@@ -1,5 +1,5 @@
 /**
- * The receiving half of the peer protocol (connect-service.md, rules 5, 6, 8, 9, 16, 17; protocol.md, section 5): an authentic request
+ * The receiving half of the peer protocol (docs/protocol.md#answers, docs/protocol.md#replies, docs/protocol.md#cancellation, docs/protocol.md#authority; docs/protocol.md#peer-operations): an authentic request
  * becomes a signed answer, whichever transport brought it. What isn't authentic is refused without a signature.
  */
 import { Refusal } from "../../shared/errors.ts";
@@ -27,6 +27,7 @@ import { catalogPage } from "./receiver-catalog.ts";
 import { type Admission, deliver, resetAt } from "./receiver-deliver.ts";
 import { ReceiverGroups } from "./receiver-groups.ts";
 import { checkDigest, ReceiverProof } from "./receiver-proof.ts";
+import type { ReceiverQuota } from "./receiver-quota.ts";
 import { receiptOf, receivedMessage } from "./receiver-receipt.ts";
 import { signStatement } from "./statements.ts";
 import type { PeerArrival, PeerReceiver, PeerRequest } from "./transport.ts";
@@ -38,6 +39,7 @@ export interface ReceiverDependencies {
   registry: Pick<GroupRegistry, "find" | "get" | "list">;
   rooms: Rooms;
   authorities: Pick<Authorities, "forBinding">;
+  quota: Pick<ReceiverQuota, "spend">;
 }
 
 /** Memory for files is kept so long for the next one. */
@@ -83,8 +85,11 @@ export class Receiver implements PeerReceiver {
     this.#authenticate(request, arrival);
     const leave = await this.#bounds.enter(proof.source_instance_id, proof.request_id);
     try {
-      await checkDigest(request);
-      return this.#sign(proof, { ok: true, result: await this.#run(proof, operation) });
+      const done = this.#checked(request);
+      const written = writtenGroup(operation);
+      // From now on a receipt query waits for it, however long the digest of its files takes.
+      if (written !== null) this.#groups.admit(written, done);
+      return this.#sign(proof, { ok: true, result: await done });
     } catch (error) {
       // Only what happened behind the digest is a business error.
       if (error instanceof Refusal && error.code === "connect_peer_denied") throw error;
@@ -94,6 +99,11 @@ export class Receiver implements PeerReceiver {
       leave();
       this.#release(operation);
     }
+  }
+
+  async #checked(request: PeerRequest): Promise<unknown> {
+    await checkDigest(request);
+    return this.#run(request.proof, request.operation);
   }
 
   /** Nobody reads the files of an operation that was answered. */
@@ -127,19 +137,27 @@ export class Receiver implements PeerReceiver {
         return this.#receipt(proof, operation);
       case "deliver": {
         const { message, blobs } = operation;
-        const sha256 = sha256Hex(JSON.stringify(message));
+        const json = JSON.stringify(message);
+        const sha256 = sha256Hex(json);
+        const bytes = blobs.reduce((sum, { base64 }) => sum + sizeOf(base64), Buffer.byteLength(json));
         return this.#write(proof, operation, message.target.group_id, (room, admission) =>
-          deliver(room, { message, sha256, blobs }, admission),
+          deliver(room, { message, sha256, blobs }, admission, () => this.#spend(proof, bytes)),
         );
       }
       case "cancel": {
         const { cancellation } = operation;
-        const sha256 = sha256Hex(JSON.stringify(cancellation));
+        const json = JSON.stringify(cancellation);
+        const sha256 = sha256Hex(json);
+        const spend = (): void => this.#spend(proof, Buffer.byteLength(json));
         return this.#write(proof, operation, cancellation.target.group_id, (room, admission) =>
-          cancel(room, { cancellation, sha256 }, admission().now),
+          cancel(room, { cancellation, sha256 }, admission().now, spend),
         );
       }
     }
+  }
+
+  #spend({ connection_id, source_instance_id }: ConnectPeerAuthorization, bytes: number): void {
+    this.#deps.quota.spend(connection_id ?? source_instance_id, bytes);
   }
 
   /** Over a pair only its own Group; within the account the one that is named, or all (PEER-016, PEER-017). */
@@ -213,4 +231,15 @@ export class Receiver implements PeerReceiver {
       result,
     });
   }
+}
+
+/** The Group that an operation writes into; null for one that only reads. */
+function writtenGroup(operation: ConnectPeerOperation): string | null {
+  if (operation.op === "deliver") return operation.message.target.group_id;
+  return operation.op === "cancel" ? operation.cancellation.target.group_id : null;
+}
+
+/** Bytes of a file that came as they are or as base64. */
+function sizeOf(base64: BlobBytes | string): number {
+  return base64 instanceof BlobBytes ? base64.bytes : base64.length;
 }

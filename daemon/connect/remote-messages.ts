@@ -1,4 +1,4 @@
-/** Replies and withdrawals that leave this instance; everything follows from the message as it stands here (connect-service.md, rules 8 and 9). */
+/** Replies and withdrawals that leave this instance; everything follows from the message as it stands here (docs/protocol.md#replies, docs/protocol.md#cancellation). */
 import { createHash } from "node:crypto";
 import { Refusal } from "../../shared/errors.ts";
 import type { LedgerEvent } from "../../shared/events.ts";
@@ -20,9 +20,12 @@ import type { Grant } from "./authority.ts";
 import { cancellationDigest } from "./digests.ts";
 import type { Outbox, OutboxEntry } from "./outbox.ts";
 import { type Letter, type Outgoing, senderOf } from "./outgoing.ts";
+import { isEnd } from "./receiver-reply.ts";
 import { preallocate, type SourceEvents } from "./source-event.ts";
 
 interface Dependencies {
+  /** Of this Home. */
+  instance_id: string;
   clock: Clock;
   random: Random;
   log: Log;
@@ -35,6 +38,13 @@ interface Dependencies {
 
 /** What a reply needs to know; the same for the check and the reply itself. */
 type Plan = Pick<Letter, "grant" | "target" | "recipients" | "mode" | "reply">;
+
+interface Ends {
+  own: ConnectMessage["source"];
+  other: ConnectMessage["source"];
+  /** It went out from here. */
+  isFollowUp: boolean;
+}
 
 export class RemoteReplies implements RemoteMessages {
   readonly #deps: Dependencies;
@@ -62,7 +72,7 @@ export class RemoteReplies implements RemoteMessages {
   ): Promise<LedgerEvent> {
     const author = room.author(caller);
     const plan = this.#plan(room, reply, author);
-    const letter = { ...plan, said, author, caller, scopesOnly: false, digest };
+    const letter = { ...plan, said, author, caller, projectOnly: false, digest };
     const { event } = await this.#deps.outgoing.send(room, letter);
     return event;
   }
@@ -83,8 +93,7 @@ export class RemoteReplies implements RemoteMessages {
   ): Promise<LedgerEvent> {
     const { clock, random, outbox, log } = this.#deps;
     const message = messageOf(original);
-    const isOurs = typeof original.data.dst_instance_id === "string";
-    const [own, other] = isOurs ? [message.source, message.target] : [message.target, message.source];
+    const { own, other } = this.#ends(room, original, message);
     const delivery_id = controlId(own, message.delivery_id);
     const reserved = outbox.byDelivery(delivery_id);
     if (reserved !== undefined) return this.#project(room, outbox.read(reserved).source_event);
@@ -151,10 +160,9 @@ export class RemoteReplies implements RemoteMessages {
   #plan(room: GroupRoom, { original, mode, to }: RemoteReply, author: Author): Plan {
     const { event } = original;
     const message = messageOf(event);
+    const { own, other, isFollowUp } = this.#ends(room, event, message);
     if (this.#deps.clock.now() > milliseconds(message.reply_before))
       throw new Refusal("connect_reply_expired");
-    const isFollowUp = typeof event.data.dst_instance_id === "string";
-    const [own, other] = isFollowUp ? [message.source, message.target] : [message.target, message.source];
     const authors = isFollowUp ? [message.sender] : message.recipients;
     if (author.by !== "user" && !isAmong({ id: author.by, generation: author.generation ?? "" }, authors)) {
       throw new Refusal("permission_denied", {
@@ -171,6 +179,19 @@ export class RemoteReplies implements RemoteMessages {
       mode: modeOf(mode, recipients, author),
       reply: { delivery_id: message.delivery_id, event_id, local_event_id: event.id },
     };
+  }
+
+  /** The two ends of a message that stands in this Group, which must be one of them. Throws event_not_found. */
+  #ends({ group }: GroupRoom, { id, data }: LedgerEvent, { source, target }: ConnectMessage): Ends {
+    const isFollowUp = typeof data.dst_instance_id === "string";
+    const [own, other] = isFollowUp ? [source, target] : [target, source];
+    if (isEnd(own, { instance_id: this.#deps.instance_id, group_id: group.group_id })) {
+      return { own, other, isFollowUp };
+    }
+    throw new Refusal("event_not_found", {
+      specifics: "That message went between other Groups.",
+      details: { event_id: id },
+    });
   }
 
   /** RPL-004: nothing can follow what hasn't arrived for sure. */
@@ -196,7 +217,7 @@ export class RemoteReplies implements RemoteMessages {
   }
 }
 
-/** Throws event_not_found for an event that an import brought without its message. */
+/** Throws event_not_found for an event without its message. */
 function messageOf({ id, data }: LedgerEvent): ConnectMessage {
   const parsed = ConnectMessage.safeParse(data.connect_message);
   if (parsed.success) return parsed.data;
@@ -265,9 +286,7 @@ function controlId(own: { instance_id: string; group_id: string }, original_deli
   return parts.join("-");
 }
 
-function isBeforeReset({ ledger, group }: GroupRoom, entry: OutboxEntry): boolean {
-  // Nothing was accepted before a Group's first event, but by the one that it was before a reset.
-  if (ledger.count === 0) return group.record.updated_at > entry.source_event_ts;
-  const first = ledger.read(0);
-  return first.kind === "group.reset" && first.ts > entry.source_event_ts;
+/** Nothing was accepted before a Group's first event, but by the one that it was before a reset. */
+function isBeforeReset({ resetAt }: GroupRoom, entry: OutboxEntry): boolean {
+  return resetAt !== null && resetAt > entry.source_event_ts;
 }

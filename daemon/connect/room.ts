@@ -72,7 +72,17 @@ export class Connect {
     const wake = () => this.#scheduler.wake();
     const outgoing = new Outgoing({ clock, random, log, projects, outbox, source, wake });
     this.#sending = new RemoteSending({ rooms, catalog: this.#catalog, outgoing, outbox });
-    this.remote = new RemoteReplies({ clock, random, log, outbox, outgoing, authorities, source, wake });
+    this.remote = new RemoteReplies({
+      instance_id,
+      clock,
+      random,
+      log,
+      outbox,
+      outgoing,
+      authorities,
+      source,
+      wake,
+    });
   }
 
   /** Reads outbox and catalogs. Throws Node's errors when the Home can't be read. */

@@ -1,5 +1,5 @@
 /**
- * Which record is worked on next (connect-service.md, "Scheduler"): at most four at a time, one per peer, slots rotating among the peers
+ * Which record is worked on next (docs/protocol.md#scheduler): at most four at a time, one per peer, slots rotating among the peers
  * that have something to do. Woken by acceptance, completion and changes of grants; the scan once per second is the safety net and runs only
  * while there are records.
  */

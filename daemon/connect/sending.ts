@@ -1,10 +1,10 @@
-/** Operations `connect_send` and `connect_send_files`: durable acceptance, no network (connect-service.md, rules 2 to 4 and 11). */
+/** Operations `connect_send` and `connect_send_files`: durable acceptance, no network (docs/protocol.md#acceptance, docs/protocol.md#discovery). */
 import { Refusal } from "../../shared/errors.ts";
 import type { LedgerEvent } from "../../shared/events.ts";
 import type { CallContext, Caller } from "../../shared/operations/caller.ts";
 import type { InputOf, ResultOf } from "../../shared/operations/registry.ts";
 import type { ConnectActor } from "../../shared/wire/message.ts";
-import { resolveRecipients } from "../groups/recipients.ts";
+import { resolveRecipients, type Sender } from "../groups/recipients.ts";
 import { checkBody } from "../messaging/attachments.ts";
 import type { GroupRoom, Rooms } from "../messaging/group-room.ts";
 import { once } from "../messaging/idempotency.ts";
@@ -48,7 +48,7 @@ export class RemoteSending {
   }
 
   /** The retry's lookup comes before addresses, recipients and files, which may have changed (MSG-056 to MSG-060, MSG-064). */
-  async #send(input: Input, caller: Caller, scopesOnly: boolean): Promise<Queued> {
+  async #send(input: Input, caller: Caller, projectOnly: boolean): Promise<Queued> {
     const room = this.#deps.rooms.get(input.group_id);
     const author = checkBy(room, caller, input.by);
     const said: Said = { ...input, refs: [], quote_text: undefined };
@@ -68,7 +68,7 @@ export class RemoteSending {
         author,
         caller,
         reply: null,
-        scopesOnly,
+        projectOnly,
         digest,
       });
       return { event, duplicate: false };
@@ -99,6 +99,9 @@ export class RemoteSending {
   }
 }
 
+/** Of a message without recipients. */
+const DEFAULT_AUDIENCE = { default_send_to: "foreman" } as const;
+
 function titleOf({ grant, group }: Destination): string {
   return group?.title ?? grant.pair?.remote_title ?? "";
 }
@@ -112,8 +115,10 @@ function recipientsOf(
   { to, message_mode }: Pick<Input, "to" | "message_mode">,
   caller: Caller,
 ): ConnectActor[] {
-  if (to.length === 1 && to[0] === "user") {
-    if (message_mode === "mail") throw new Refusal("mail_requires_actor_recipient");
+  const sender: Sender = caller.kind === "actor" ? { kind: "remote" } : { kind: "user" };
+  if (to.includes("user")) {
+    // The person is there whoever else is: the same rules as within this Home, without the other Group's Actors.
+    resolveRecipients({ actors: [], settings: DEFAULT_AUDIENCE }, { to, mode: message_mode, sender });
     return [personOf("user")];
   }
   if (group === null) {
@@ -126,8 +131,8 @@ function recipientsOf(
   }
   const actors = foremanFirst(group);
   const audience = resolveRecipients(
-    { actors, settings: { default_send_to: "foreman" } },
-    { to, mode: message_mode, sender: caller.kind === "actor" ? { kind: "remote" } : { kind: "user" } },
+    { actors, settings: DEFAULT_AUDIENCE },
+    { to, mode: message_mode, sender },
   );
   return audience.to.map((id) => {
     const { title, generation, enabled, role } = actors.find((actor) => actor.id === id)!;

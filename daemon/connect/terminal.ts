@@ -29,7 +29,7 @@ export function endingOf(
   };
 }
 
-/** `chat.cross_group_receipt` (protocol.md, section 11). */
+/** `chat.cross_group_receipt` (docs/protocol.md#ledger-events). */
 export function receiptEvent(
   room: GroupRoom,
   { work, source_event }: OutboxRecord,

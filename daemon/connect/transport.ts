@@ -1,6 +1,6 @@
 /**
- * How a request gets to a peer and how one comes in: what the Direct channel and the HTTPS peer path implement (connect-service.md,
- * rules 13, 16 and 17). A transport carries bytes; it grants nothing, signs nothing and verifies no signature of a request or response.
+ * How a request gets to a peer and how one comes in: what the Direct channel and the HTTPS peer path implement
+ * (docs/protocol.md#authority). A transport carries bytes; it grants nothing, signs nothing and verifies no signature of a request or response.
  */
 import type {
   ConnectPeerAuthorization,
@@ -18,19 +18,21 @@ export interface PeerRequest {
 export type PeerRoute =
   /** The channel of this Direct connection. */
   | { via: "direct"; connection_id: string; instance_id: string }
-  /** The peer's advertised Web origin; the transport challenges the identity first (PEER-046). */
+  /** The peer's advertised Web origin; the transport challenges the identity first. */
   | { via: "web"; origin: string; instance_id: string; device_id: string; public_key: string };
 
 /**
  * What became of a request. Only `refused` says that the peer can't have got it, so only then may the sender resend a body without
  * asking for a receipt (rule 7): when in doubt a transport says `uncertain` or `timed_out`.
  * - `answered`: an envelope came back that is well-formed; its signature is the sender's to verify.
+ * - `denied`: the peer refused without a signature, in its own words. It may have the body, so that this is as uncertain as no answer.
  * - `refused`: not one byte of the request left this process, or the peer refused it before reading the body. `reason` is for people.
  * - `uncertain`: bytes left and no valid answer came: the connection broke, or what came isn't an envelope.
  * - `timed_out`: the deadline passed after bytes left.
  */
 export type PeerOutcome =
   | { kind: "answered"; response: ConnectPeerResponse }
+  | { kind: "denied"; code: string; message: string; details: Readonly<Record<string, unknown>> }
   | { kind: "refused"; reason: string }
   | { kind: "uncertain"; reason: string }
   | { kind: "timed_out"; reason: string };

@@ -5,6 +5,7 @@
 import * as z from "zod";
 import { GroupId } from "../../shared/model.ts";
 import { type DocumentOptions, JsonDocument } from "../home/documents.ts";
+import { HomeProblem } from "../home/problem.ts";
 import type { Files } from "../platform/files.ts";
 
 const Stored = z.strictObject({ v: z.literal(1), groups: z.record(GroupId, z.string().min(1).max(128)) });
@@ -21,27 +22,40 @@ export class WorkGenerations {
   #making: Promise<JsonDocument<Stored>> | null = null;
   /** By Group, while its generation is being noted. */
   readonly #noting = new Map<string, Promise<void>>();
+  /** What this run knows, where the file can't be read. */
+  readonly #known = new Map<string, string>();
+  /** Why the file can't be read, in words. It stays as it is then, and generations are known for this run alone. */
+  readonly problem: string | null;
 
   private constructor(
     options: DocumentOptions<Stored>,
-    document: JsonDocument<Stored> | null,
+    found: { document: JsonDocument<Stored> | null; problem: string | null },
     now: GenerationOf,
   ) {
     this.#options = options;
-    this.#document = document;
+    this.#document = found.document;
+    this.problem = found.problem;
     this.#now = now;
   }
 
-  /** Reads `state/connect/outbox_generations.json`. Throws HomeProblem for a file that can't be read. */
+  /**
+   * Reads `state/connect/outbox_generations.json`. Without it, what an earlier run left counts as work of the Groups as they are; what a
+   * reset ended still shows in their ledgers, to `RemoteReplies.recover`.
+   */
   static async open(files: Files, path: string, now: GenerationOf): Promise<WorkGenerations> {
     const options: DocumentOptions<Stored> = { files, path, version: 1, schema: Stored };
-    return new WorkGenerations(options, await JsonDocument.read(options), now);
+    try {
+      return new WorkGenerations(options, { document: await JsonDocument.read(options), problem: null }, now);
+    } catch (error) {
+      if (!(error instanceof HomeProblem)) throw error;
+      return new WorkGenerations(options, { document: null, problem: error.message }, now);
+    }
   }
 
   /** Whether queued work of the Group is of a generation that is over. */
   isPast(group_id: string): boolean {
     const now = this.#now(group_id);
-    const then = this.#document?.value.groups[group_id];
+    const then = this.#then(group_id);
     return now !== undefined && then !== undefined && then !== now;
   }
 
@@ -51,7 +65,7 @@ export class WorkGenerations {
    */
   async begin(group_id: string, forget: () => Promise<void>): Promise<void> {
     const generation = this.#now(group_id);
-    if (generation === undefined || this.#document?.value.groups[group_id] === generation) return;
+    if (generation === undefined || this.#then(group_id) === generation) return;
     let noting = this.#noting.get(group_id);
     if (noting === undefined) {
       noting = forget()
@@ -62,7 +76,15 @@ export class WorkGenerations {
     await noting;
   }
 
+  #then(group_id: string): string | undefined {
+    return this.#document?.value.groups[group_id] ?? this.#known.get(group_id);
+  }
+
   async #note(group_id: string, generation: string): Promise<void> {
+    if (this.problem !== null) {
+      this.#known.set(group_id, generation);
+      return;
+    }
     this.#making ??= this.#make();
     const document = await this.#making.finally(() => {
       if (this.#document === null) this.#making = null;

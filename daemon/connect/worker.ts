@@ -1,5 +1,5 @@
 /**
- * One step of one record: from accepted to sent, failed or unconfirmed (connect-service.md, "Outgoing delivery" and "Cancellation"). What
+ * One step of one record: from accepted to sent, failed or unconfirmed (docs/protocol.md#delivery-states, docs/protocol.md#cancellation). What
  * a step learns is durable before it acts on it: a POST goes out only after the record says that one may have escaped.
  */
 import { Refusal } from "../../shared/errors.ts";
@@ -7,6 +7,7 @@ import { LIMITS } from "../../shared/limits.ts";
 import type { OutboxRecord } from "../../shared/wire/outbox.ts";
 import { type ConnectPeerOperation, ReceiptResult } from "../../shared/wire/peer.ts";
 import { DELIVERY_NOTES, isPassing } from "../../shared/wire/refusals.ts";
+import { untimelyReceipt } from "../../shared/wire/timely.ts";
 import { uuidKey } from "../../shared/wire/uuid.ts";
 import type { NewEvent } from "../ledger/types.ts";
 import type { GroupRoom, Rooms } from "../messaging/group-room.ts";
@@ -238,6 +239,7 @@ export class OutboxWorker {
     const receipt = parsed.success ? parsed.data.receipt : null;
     if (receipt === null || receipt.message_sha256 !== digest) return null;
     if (uuidKey(receipt.delivery_id) !== uuidKey(task.entry.delivery_id)) return null;
+    if (untimelyReceipt(receipt, this.#deps.clock.now()) !== null) return null;
     const remote_event_id = uuidKey(receipt.event_id);
     return this.#end(task, { status: "sent", remote_event_id, error: null });
   }

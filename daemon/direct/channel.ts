@@ -1,16 +1,18 @@
-/** One live channel: requests and answers both ways over one link (protocol.md, section 9). It carries; who may is asked elsewhere. */
+/** One live channel: requests and answers both ways over one link (docs/protocol.md#direct). It carries; who may is asked elsewhere. */
+import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { DirectFrame } from "../../shared/wire/direct.ts";
-import type { ConnectPeerResponse } from "../../shared/wire/peer.ts";
+import type { ConnectPeerAnswer, ConnectPeerResponse } from "../../shared/wire/peer.ts";
 import { uuidKey } from "../../shared/wire/uuid.ts";
 import type { PeerOutcome, PeerRequest } from "../connect/transport.ts";
 import type { Clock, Timer } from "../platform/clock.ts";
-import type { FramedLink } from "./framed-link.ts";
+import type { ArrivedFrame } from "./frame-reader.ts";
+import { CLOSED, type FramedLink } from "./framed-link.ts";
 
 interface ChannelParts {
   link: FramedLink;
   clock: Clock;
-  /** Answers a peer's request; a rejection ends the channel, since what isn't authentic gets no answer. */
+  /** Answers a peer's request; the peer is told of a Refusal without a signature, anything else ends the channel. */
   receive: (request: PeerRequest) => Promise<ConnectPeerResponse>;
   /** Called once, when the channel ends by itself or by the peer. */
   ended: (reason: string | null) => void;
@@ -18,8 +20,15 @@ interface ChannelParts {
 
 type Settle = (outcome: PeerOutcome) => void;
 
+/** A request of ours: who waits for its answer, and how many bytes a frame with that may have. */
+interface Asked {
+  settle: Settle;
+  answerBytes: number;
+}
+
 const PING_MS = LIMITS.direct.pingSeconds * 1000;
 const IDLE_MS = LIMITS.direct.idleReadSeconds * 1000;
+const PINGS_MS = 10_000;
 
 export class DirectChannel {
   readonly #link: FramedLink;
@@ -27,9 +36,14 @@ export class DirectChannel {
   readonly #receive: ChannelParts["receive"];
   readonly #ended: ChannelParts["ended"];
   /** Our requests by id; one that timed out keeps its slot, since the peer may still be at it. */
-  readonly #asked = new Map<string, Settle>();
-  /** Requests of the peer that are being answered. */
+  readonly #asked = new Map<string, Asked>();
+  /** Requests of the peer that are being answered, and those beyond that are being refused. */
   #answering = 0;
+  #refusing = 0;
+  /** Answers to nothing that was asked. */
+  #stray = 0;
+  /** Pings since then, by `Clock.monotonic()`. */
+  #pings = { since: Number.NEGATIVE_INFINITY, count: 0 };
   #timer: Timer | null = null;
   #over = false;
 
@@ -44,7 +58,7 @@ export class DirectChannel {
   start(): void {
     this.#watch();
     this.#link.open({
-      frame: (value) => this.#take(value),
+      frame: (frame) => this.#take(frame),
       ended: (reason) => this.#finish(reason),
     });
   }
@@ -74,9 +88,11 @@ export class DirectChannel {
         resolve(outcome);
       };
       signal.addEventListener("abort", abort);
-      this.#asked.set(id, (outcome) =>
-        outcome.kind === "uncertain" ? unanswered("uncertain", outcome.reason) : settle(outcome),
-      );
+      this.#asked.set(id, {
+        settle: (outcome) =>
+          outcome.kind === "uncertain" ? unanswered("uncertain", outcome.reason) : settle(outcome),
+        answerBytes: answerBytes(request),
+      });
       this.#link
         .send({ kind: "request", request }, () => {
           // What nobody waits for any more, and was told that it didn't leave, must not leave.
@@ -100,38 +116,95 @@ export class DirectChannel {
     this.#link.close();
   }
 
-  #take(value: unknown): void {
-    const parsed = DirectFrame.safeParse(value);
-    if (!parsed.success) {
+  #take(arrived: ArrivedFrame): void {
+    const { kind, id } = arrived.outline;
+    if (kind === "response" && !this.#isExpected(id, arrived.bytes)) return;
+    const parsed = DirectFrame.safeParse(arrived.value());
+    // What was measured by its outline is what it is.
+    if (!parsed.success || parsed.data.kind !== kind) {
       this.#fail("The peer sent a frame that this version doesn't know.");
       return;
     }
     const frame = parsed.data;
-    if (frame.kind === "request") {
-      void this.#answer(frame.request);
-    } else if (frame.kind === "response") {
-      const id = uuidKey(frame.id);
-      // One that nobody asked for, or that was answered, says nothing (DRC-059).
-      const settle = this.#asked.get(id);
-      this.#asked.delete(id);
-      settle?.({ kind: "answered", response: frame.response });
+    switch (frame.kind) {
+      case "request":
+        void this.#answer(frame.request);
+        break;
+      case "response":
+        this.#settle(uuidKey(frame.id), outcomeOf(frame.response));
+        break;
+      case "ping":
+        this.#countPing();
+        break;
     }
   }
 
+  /** Whether this answer is worth building: somebody asked for it, and it isn't larger than what was asked for can be. */
+  #isExpected(id: string | null, bytes: number): boolean {
+    const key = uuidKey(id ?? "");
+    const asked = this.#asked.get(key);
+    if (asked === undefined) {
+      // It says nothing (DRC-059); who goes on with it wants to keep us busy.
+      this.#stray += 1;
+      if (this.#stray > LIMITS.direct.strayAnswers) this.#fail("The peer sent answers to what nobody asked.");
+      return false;
+    }
+    if (bytes <= asked.answerBytes) return true;
+    this.#settle(key, { kind: "uncertain", reason: "The answer is larger than it may be." });
+    return false;
+  }
+
+  #settle(key: string, outcome: PeerOutcome): void {
+    const asked = this.#asked.get(key);
+    this.#asked.delete(key);
+    asked?.settle(outcome);
+  }
+
+  #countPing(): void {
+    const now = this.#clock.monotonic();
+    if (now - this.#pings.since >= PINGS_MS) this.#pings = { since: now, count: 0 };
+    this.#pings.count += 1;
+    if (this.#pings.count > LIMITS.direct.pings) this.#fail("The peer sent far more pings than it needs.");
+  }
+
   async #answer(request: PeerRequest): Promise<void> {
-    if (this.#answering >= LIMITS.direct.requests) {
-      this.#fail("The peer sent more requests at a time than are allowed.");
+    const { requests } = LIMITS.direct;
+    if (this.#answering >= requests) {
+      // Of those that nobody takes off the line no more than a few may wait.
+      if (this.#refusing >= requests) {
+        this.#fail("The peer sent more requests at a time than are allowed.");
+        return;
+      }
+      this.#refusing += 1;
+      await this.#respond(request, { ok: false, error: new Refusal("overloaded").body() });
+      this.#refusing -= 1;
       return;
     }
     this.#answering += 1;
     try {
-      const response = await this.#receive(request);
-      await this.#link.send({ kind: "response", id: request.proof.request_id, response });
+      await this.#respond(request, await this.#answerTo(request));
     } catch (error) {
-      // Its message is for people and tells nothing of what was sent.
-      this.#fail(`A request of the peer was refused: ${error instanceof Error ? error.message : "unknown"}`);
+      this.#fail(`A request of the peer failed: ${error instanceof Error ? error.message : "unknown"}`);
     } finally {
       this.#answering -= 1;
+    }
+  }
+
+  async #answerTo(request: PeerRequest): Promise<ConnectPeerAnswer> {
+    try {
+      return { ok: true, result: { response: await this.#receive(request) } };
+    } catch (error) {
+      if (error instanceof Refusal) return { ok: false, error: error.body() };
+      throw error;
+    }
+  }
+
+  /** Never rejects: an answer that can't be sent ends the channel. */
+  async #respond(request: PeerRequest, response: ConnectPeerAnswer): Promise<void> {
+    try {
+      await this.#link.send({ kind: "response", id: request.proof.request_id, response });
+    } catch (error) {
+      this.#fail(`An answer couldn't be sent: ${error instanceof Error ? error.message : "unknown"}`);
     }
   }
 
@@ -160,7 +233,7 @@ export class DirectChannel {
 
   #finish(reason: string | null): void {
     if (this.#over) return;
-    this.#stop(reason ?? "The peer closed the connection.");
+    this.#stop(reason ?? CLOSED);
     this.#ended(reason);
   }
 
@@ -168,7 +241,18 @@ export class DirectChannel {
     if (this.#over) return;
     this.#over = true;
     this.#timer?.cancel();
-    for (const settle of this.#asked.values()) settle({ kind: "uncertain", reason });
+    for (const { settle } of this.#asked.values()) settle({ kind: "uncertain", reason });
     this.#asked.clear();
   }
+}
+
+function outcomeOf(answer: ConnectPeerAnswer): PeerOutcome {
+  if (answer.ok) return { kind: "answered", response: answer.result.response };
+  return { kind: "denied", ...answer.error };
+}
+
+/** What a frame with the answer to this may have (docs/protocol.md#peer-operations). */
+function answerBytes({ operation }: PeerRequest): number {
+  const { answerBytes: plain, catalogAnswerBytes } = LIMITS.connect;
+  return (operation.op === "catalog" ? catalogAnswerBytes : plain) + LIMITS.direct.frameShellBytes;
 }

@@ -40,6 +40,10 @@ const WAITING_BYTES = 2 * LIMITS.direct.frameBytes;
 const UNANSWERED =
   "The other side ended the connection without an answer. If it goes on doing that, ask for a new invitation.";
 
+/** An instance forgets an approval when its Home comes back from a backup that is older. */
+const LOST_APPROVAL =
+  "The other side doesn't know of its approval any more, and the time for another one is over. Remove this connection and ask for a new invitation.";
+
 export class Dialer {
   readonly #deps: Dependencies;
   readonly #lines = new Map<string, Line>();
@@ -135,7 +139,7 @@ export class Dialer {
     invitation: DirectInvitation,
     abort: AbortController,
   ): Promise<string | null> {
-    const { clock, links, channels, relations, endpointOf } = this.#deps;
+    const { clock, links, relations, endpointOf, report } = this.#deps;
     const { id, secret, host, address } = invitation;
     let link: FramedLink | null = null;
     let slow = false;
@@ -150,9 +154,7 @@ export class Dialer {
       link = new FramedLink(peer, clock, WAITING_BYTES);
       if (abort.signal.aborted) throw new Error("The attempt was given up.");
       await link.send({ id, secret, endpoint: endpointOf(relation) });
-      const said = await link.first().catch((cause: unknown) => {
-        throw new Error(UNANSWERED, { cause });
-      });
+      const said = await answerOf(link);
       const answer = DirectState.safeParse(said);
       budget.cancel();
       if (!answer.success) throw new Error("The peer sent something that isn't an answer.");
@@ -163,13 +165,15 @@ export class Dialer {
           if (relations.find(id)?.state !== "active") break;
           if (abort.signal.aborted) break;
           abort.signal.removeEventListener("abort", give);
-          if (channels.take(id, host.instance_id, link)) return null;
-          link.close();
-          return "Too many Direct connections are online.";
+          return this.#hand(id, host.instance_id, link);
         case "expired":
-        case "revoked":
+        case "revoked": {
+          const hadApproved = relations.find(id)?.state === "active";
           await relations.learn(id, answer.data);
+          // Nobody dials any more, so that this attempt's own report comes too late.
+          report(id, answer.data === "expired" && hadApproved ? LOST_APPROVAL : null);
           break;
+        }
         case "pending":
           if (relation.state === "active") {
             link.close();
@@ -190,5 +194,23 @@ export class Dialer {
       budget.cancel();
       abort.signal.removeEventListener("abort", give);
     }
+  }
+
+  /** Makes the link a channel; answers why it isn't one, or null. */
+  #hand(id: string, instance_id: string, link: FramedLink): string | null {
+    const problem = this.#deps.channels.take(id, instance_id, link);
+    if (problem !== null) link.close();
+    return problem;
+  }
+}
+
+/** What the other side says to the hello. */
+async function answerOf(link: FramedLink): Promise<unknown> {
+  try {
+    return await link.first();
+  } catch (cause) {
+    // What we refuse isn't blamed on the other side.
+    if (link.endedHere) throw cause;
+    throw new Error(UNANSWERED, { cause });
   }
 }

@@ -1,4 +1,4 @@
-/** What the Direct relations grant (connect-service.md, rule 17). */
+/** What the Direct relations grant (docs/protocol.md#authority). */
 
 import type { DirectEndpoint } from "../../shared/wire/direct.ts";
 import type {
@@ -94,6 +94,8 @@ export class DirectAuthority implements ConnectAuthority {
     if (!isOurs(relation)) return gone("This instance has another identity now.");
     if (local.generation !== generation) return gone("The Group was replaced since it was connected.");
     if (state === "revoked") return gone("The Direct connection was revoked.");
+    if (state === "expired" && relation.invitation !== null)
+      return gone("The other side says that the Direct connection has expired.");
     if (state === "expired" || (relation.invitation === null && hasExpired(relation, clock.now()))) {
       return gone("The Direct connection expired without approval.");
     }

@@ -1,9 +1,10 @@
 /**
  * Direct connections: two Groups of two instances that write to each other over one socket, without an account, directory, domain or Web
- * listener (connect-service.md, rule 17). This is the room's face: it keeps relations, listener, dialer and channels in step.
+ * listener (docs/protocol.md#authority). This is the room's face: it keeps relations, listener, dialer and channels in step.
  */
 
 import { Refusal } from "../../shared/errors.ts";
+import { LIMITS } from "../../shared/limits.ts";
 import type { DirectListener, DirectRelation } from "../../shared/operations/direct.ts";
 import type { ResultOf } from "../../shared/operations/registry.ts";
 import { PRODUCT_VERSION } from "../../shared/version.ts";
@@ -18,7 +19,8 @@ import { errorFields, type Log } from "../platform/log.ts";
 import type { NetworkInterface } from "../platform/network.ts";
 import type { Random } from "../platform/random.ts";
 import { suggestAddresses } from "./addresses.ts";
-import { Channels } from "./channels.ts";
+import { Channels, CLOCKS_WAIT } from "./channels.ts";
+import { PeerClocks } from "./clocks.ts";
 import { Dialer } from "./dialer.ts";
 import { DirectAuthority } from "./direct-authority.ts";
 import type { Links } from "./link.ts";
@@ -43,7 +45,21 @@ export interface DirectDependencies {
   findGroup(group_id: string): { generation: string; title: string } | null;
   /** Answers requests. */
   receiver: PeerReceiver;
+  /** What the other end of a connection may still write here. */
+  allowance(id: string): { records: number; bytes: number };
 }
+
+export interface DirectHealth {
+  /** Why the relations can't be read. */
+  problem: string | null;
+  /** How the listener that is wanted stands. */
+  listener: { bind: string; trouble: string | null } | null;
+  /** Peers whose clocks are too far from this one, and how far. */
+  clocks: { peer: { title: string; name: string }; trouble: string }[];
+}
+
+/** Where the listener's own trouble leaves nothing to say but what follows from it. */
+const LISTEN_FIRST = "No invitation was made: nobody could use it until this instance listens.";
 
 export class Direct {
   readonly authority: ConnectAuthority;
@@ -51,11 +67,15 @@ export class Direct {
   readonly #deps: DirectDependencies;
   readonly #relations: Relations;
   readonly #channels: Channels;
+  readonly #clocks: PeerClocks;
   readonly #listener: Listener;
   readonly #dialer: Dialer;
   readonly #status: StatusFile;
   readonly #errors = new Map<string, string>();
+  /** Groups that were deleted or reset for good, whose relations the disk hasn't let go yet. */
+  readonly #gone = new Set<string>();
   #expiry: Timer | null = null;
+  #retiring: Timer | null = null;
   #closed = false;
 
   private constructor(deps: DirectDependencies, relations: Relations) {
@@ -64,7 +84,9 @@ export class Direct {
     this.#relations = relations;
     const isCurrent = (relation: Relation): boolean => this.#isCurrent(relation);
     const report = (id: string, error: string | null): void => this.#report(id, error);
-    const channels = new Channels(clock, deps.receiver);
+    const clocks = new PeerClocks(clock, () => this.#status.refresh());
+    this.#clocks = clocks;
+    const channels = new Channels(clock, deps.receiver, clocks);
     this.#channels = channels;
     this.transport = channels;
     this.authority = new DirectAuthority({
@@ -77,6 +99,7 @@ export class Direct {
     const reception = new Reception({ clock, relations, public_key: identity.public_key, isCurrent });
     this.#listener = new Listener({
       clock,
+      random: deps.random,
       log,
       links,
       channels,
@@ -115,15 +138,26 @@ export class Direct {
     return new Direct(deps, await Relations.open({ files, clock, path: paths.directConnections, hostname }));
   }
 
-  /** For the health checks: why the relations can't be read, and how the listener that is wanted stands. */
-  get health(): { problem: string | null; listener: { bind: string; trouble: string | null } | null } {
-    const { problem, listener } = this.#relations;
+  /** For the health checks. */
+  get health(): DirectHealth {
+    const { problem, listener, list } = this.#relations;
     const { error } = this.#listener;
-    return { problem, listener: listener === null ? null : { bind: listener.bind, trouble: error } };
+    return {
+      problem,
+      listener: listener === null ? null : { bind: listener.bind, trouble: error },
+      clocks: list.flatMap(({ id, remote }) => {
+        const trouble = this.#clocks.problem(id);
+        return trouble === null || remote === null ? [] : [{ peer: remote, trouble }];
+      }),
+    };
   }
 
   /** Listens and dials as the relations say. Resolves when the listener was tried once. */
   async start(): Promise<void> {
+    await this.#retirePast();
+    await this.#relations
+      .forgetSecrets()
+      .catch((error: unknown) => this.#deps.log.warn("direct secrets", errorFields(error)));
     this.#follow();
     await this.#listener.configure(this.#relations.listener);
   }
@@ -132,15 +166,39 @@ export class Direct {
   async close(): Promise<void> {
     this.#closed = true;
     this.#expiry?.cancel();
+    this.#retiring?.cancel();
     this.#dialer.close();
     for (const id of this.#channels.ids()) this.#channels.close(id, "The daemon is shutting down.");
     await this.#listener.configure(null);
     await this.#status.close();
   }
 
-  /** The Group was deleted or reset for good: its relations go, and their names and secrets with them. */
-  retireGroup(group_id: string): Promise<void> {
-    return this.#relations.retireGroup(group_id);
+  /** The Group was deleted or reset for good: its relations go, and their names and secrets with them. Never rejects: a full disk lets them go later. */
+  async retireGroup(group_id: string): Promise<void> {
+    this.#gone.add(group_id);
+    await this.#retirePast();
+  }
+
+  /** Also what a crash between a reset and this has left. Relations of a Group that is only missing stay: they may be looked at (DRC-072). */
+  async #retirePast(): Promise<void> {
+    this.#retiring?.cancel();
+    const { clock, log } = this.#deps;
+    const gone = [...this.#gone];
+    this.#gone.clear();
+    const isPast = ({ local }: Relation): boolean => {
+      const group = this.#deps.findGroup(local.group_id);
+      return group === null ? gone.includes(local.group_id) : group.generation !== local.generation;
+    };
+    try {
+      await this.#relations.retire(isPast);
+    } catch (error) {
+      for (const group_id of gone) this.#gone.add(group_id);
+      log.warn("direct retire", errorFields(error));
+      // What can't be read is mended by a restart alone.
+      if (this.#closed || this.#relations.problem !== null) return;
+      const again = LIMITS.group.reopenSeconds * 1000;
+      this.#retiring = clock.after(again, () => void this.#retirePast(), { background: true });
+    }
   }
 
   /** Groups came or went. */
@@ -149,6 +207,7 @@ export class Direct {
     for (const relation of this.#relations.list) {
       if (!this.#isCurrent(relation)) this.#channels.close(relation.id, "The Group was replaced.");
     }
+    void this.#retirePast();
     this.#dialer.refresh();
     this.#status.refresh();
   }
@@ -178,9 +237,12 @@ export class Direct {
     if (!this.#closed) await this.#listener.configure(listener);
   }
 
-  /** The invitation's text, which is a secret. Throws direct_listener_off, limit_reached, conflict, group_not_found. */
+  /** The invitation's text, which is a secret. Throws direct_listener_off (also where the listener can't listen), limit_reached, conflict, group_not_found. */
   async invite(group_id: string, expected: DirectListener | null | undefined): Promise<string> {
     const { random } = this.#deps;
+    const problem = await this.#listener.problem();
+    if (problem !== null)
+      throw new Refusal("direct_listener_off", { specifics: problem, remedy: LISTEN_FIRST });
     const invitation = await this.#relations.invite(
       {
         v: 1,
@@ -254,8 +316,14 @@ export class Direct {
     }
     for (const id of this.#errors.keys()) {
       const relation = this.#relations.find(id);
-      if (relation === undefined || isTerminal(relation)) this.#errors.delete(id);
+      // What was the last that the other side said of an invitation from there is still to be read.
+      const isTold = relation?.state === "expired" && isJoined(relation);
+      if (relation === undefined || (isTerminal(relation) && !isTold)) this.#errors.delete(id);
     }
+    this.#clocks.keep((id) => {
+      const relation = this.#relations.find(id);
+      return relation !== undefined && !isTerminal(relation);
+    });
     this.#dialer.refresh();
     this.#status.refresh();
     this.#expiry?.cancel();
@@ -273,6 +341,12 @@ export class Direct {
     );
   }
 
+  /** What keeps the connection from being made, else what keeps messages from getting through. */
+  #errorOf(id: string): string | null {
+    const clocks = this.#clocks.problem(id);
+    return this.#errors.get(id) ?? (clocks === null ? null : `${clocks} ${CLOCKS_WAIT}`);
+  }
+
   #report(id: string, error: string | null): void {
     if ((this.#errors.get(id) ?? null) === error) return;
     if (error === null) this.#errors.delete(id);
@@ -288,7 +362,9 @@ export class Direct {
       bind: this.#listener.bind,
       error: this.#listener.error,
       online: this.#channels.ids(),
-      errors: Object.fromEntries(this.#errors),
+      errors: Object.fromEntries(
+        list.map(({ id }) => [id, this.#errorOf(id)] as const).filter(([, error]) => error !== null),
+      ) as Record<string, string>,
     };
   }
 
@@ -306,7 +382,8 @@ export class Direct {
       expired,
       expires_at,
       online: online.includes(id),
-      error: this.#errors.get(id) ?? null,
+      error: this.#errorOf(id),
+      allowance: state === "active" ? this.#deps.allowance(id) : null,
     };
   }
 }

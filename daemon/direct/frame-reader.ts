@@ -5,15 +5,23 @@
 import { parseStrictJsonBytes } from "../../shared/strict-json.ts";
 import type { BlobBytes } from "../../shared/wire/blob-bytes.ts";
 import { Base64Decoder, PIECE_CHARACTERS } from "../connect/base64-pieces.ts";
+import { LONG_BYTES, type Outline, outlineOf } from "./frame-outline.ts";
 
 const HEAD = 4;
-/** Base64 of this many characters and more is a file's. */
-const FILE_CHARACTERS = 64 * 1024;
 const FILE_MEMBER = Buffer.from('"base64":"');
 const QUOTE = 0x22;
 /** Stands for a file in the rest of a frame. No base64. */
 const TOKEN_TEXT = "*";
 const TOKEN = Buffer.from(TOKEN_TEXT);
+
+/** A frame that has arrived whole, before anything is built from it. */
+export interface ArrivedFrame {
+  outline: Outline;
+  /** Of its JSON, files included. */
+  bytes: number;
+  /** Throws StrictJsonError for what isn't JSON, RangeError for files that stand where no files may. */
+  value(): unknown;
+}
 
 /** Puts frames together from whatever pieces they arrive in. Holds at most one frame and the piece that arrived last. */
 export class FrameReader {
@@ -45,8 +53,8 @@ export class FrameReader {
     if (this.#body !== null) this.#feed(this.#body);
   }
 
-  /** The next whole frame's value, undefined while there is none. Throws RangeError for one over the limit, StrictJsonError for what isn't JSON. */
-  next(): unknown {
+  /** The next whole frame, undefined while there is none. Throws RangeError for one that is larger, or holds more, than any may. */
+  next(): ArrivedFrame | undefined {
     if (this.#body === null) {
       if (this.#waitingBytes < HEAD) return undefined;
       const length = this.#head();
@@ -57,7 +65,7 @@ export class FrameReader {
     const body = this.#body;
     if (body.left > 0) return undefined;
     this.#body = null;
-    return body.value();
+    return { outline: body.outline(), bytes: body.taken, value: () => body.value() };
   }
 
   #head(): number {
@@ -112,6 +120,11 @@ class FrameBody {
     else this.#decode(this.#decoder, bytes);
   }
 
+  /** Throws RangeError for a frame that holds more than any may. */
+  outline(): Outline {
+    return outlineOf(this.#rest.subarray(0, this.#size));
+  }
+
   /** Throws StrictJsonError, or RangeError for files that stand where no files may. */
   value(): unknown {
     const value = parseStrictJsonBytes(this.#rest.subarray(0, this.#size));
@@ -147,7 +160,7 @@ class FrameBody {
       this.#from = end;
     }
     this.#from = rest.length;
-    if (rest.length - this.#begin < FILE_CHARACTERS) return;
+    if (rest.length - this.#begin < LONG_BYTES) return;
     const text = Buffer.from(rest.subarray(this.#begin));
     this.#size = this.#begin;
     this.#begin = null;

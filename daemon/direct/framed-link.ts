@@ -1,15 +1,19 @@
-/** A link that carries frames: first one each way for the hello, then any. Each frame that is sent has a budget of time (protocol.md, section 9). */
+/** A link that carries frames: first one each way for the hello, then any. Each frame that is sent has a budget of time (docs/protocol.md#direct). */
 import { LIMITS } from "../../shared/limits.ts";
 import type { Clock, Timer } from "../platform/clock.ts";
-import { FrameReader } from "./frame-reader.ts";
+import { type ArrivedFrame, FrameReader } from "./frame-reader.ts";
 import { encodeFrame, type Frame } from "./frames.ts";
 import type { Link } from "./link.ts";
 
 export interface FrameHandler {
-  frame(value: unknown): void;
+  /** What it throws when it reads the frame's value ends the link. */
+  frame(frame: ArrivedFrame): void;
   /** The link is at its end; called once. `reason` is null after an orderly close by the peer. */
   ended(reason: string | null): void;
 }
+
+/** How a link ended that its peer closed in order. */
+export const CLOSED = "The peer closed the connection.";
 
 /** So much of a large frame goes before others have a turn. */
 const TURN_BYTES = 256 * 1024;
@@ -35,6 +39,7 @@ export class FramedLink {
   #budget: Timer | null = null;
   /** Why it ended; undefined while it lives. */
   #end: string | null | undefined;
+  #endedHere = false;
   /** `Clock.monotonic()` of the last bytes each way. */
   heard: number;
   said: number;
@@ -47,11 +52,24 @@ export class FramedLink {
     this.#waiting = waiting;
     this.heard = clock.monotonic();
     this.said = this.heard;
-    link.receive({ data: (bytes) => this.#receive(bytes), ended: (reason) => this.#finish(reason) });
+    link.receive({
+      data: (bytes) => this.#receive(bytes),
+      ended: (reason, here = false) => this.#finish(reason, here),
+    });
   }
 
   get isOpen(): boolean {
     return this.#end === undefined;
+  }
+
+  /** Whether this side ended it. */
+  get endedHere(): boolean {
+    return this.#endedHere;
+  }
+
+  /** Why it ended, for people. */
+  get endReason(): string {
+    return this.#end ?? CLOSED;
   }
 
   /** The first frame, of at most `helloBytes`. Rejects with an Error for people when the link ends or brings something else. */
@@ -106,15 +124,22 @@ export class FramedLink {
   #deliver(): void {
     try {
       while (this.#end === undefined && (this.#first !== null || this.#handler !== null)) {
-        const value = this.#reader.next();
-        if (value === undefined) return;
+        const frame = this.#reader.next();
+        if (frame === undefined) return;
         const first = this.#first;
-        this.#first = null;
-        if (first === null) this.#handler?.frame(value);
-        else first.resolve(value);
+        if (first === null) this.#handler?.frame(frame);
+        else {
+          first.resolve(frame.value());
+          this.#first = null;
+        }
       }
-    } catch {
-      this.#finish("The peer sent something that isn't a frame.");
+    } catch (error) {
+      const tooMuch = error instanceof RangeError;
+      this.#finish(
+        tooMuch
+          ? "The peer sent a frame that holds more than any may."
+          : "The peer sent something that isn't a frame.",
+      );
     }
   }
 
@@ -176,9 +201,11 @@ export class FramedLink {
     this.#sendNext();
   }
 
-  #finish(reason: string | null): void {
+  /** `here`: this side ended it. */
+  #finish(reason: string | null, here = true): void {
     if (this.#end !== undefined) return;
     this.#end = reason;
+    this.#endedHere = here;
     this.#budget?.cancel();
     this.#link.close();
     this.#parts?.return();
@@ -191,5 +218,5 @@ export class FramedLink {
 }
 
 function endError(reason: string | null): Error {
-  return new Error(reason ?? "The peer closed the connection.");
+  return new Error(reason ?? CLOSED);
 }

@@ -1,5 +1,5 @@
 /**
- * Frames of a Direct channel as they go out: a 4-byte big-endian length and so many bytes of JSON (connect-service.md, "Limits"). Files go
+ * Frames of a Direct channel as they go out: a 4-byte big-endian length and so many bytes of JSON (docs/protocol.md#validity). Files go
  * around JSON.stringify, which would hold everybody up for some 50 ms at 14 MiB.
  */
 import { BlobBytes } from "../../shared/wire/blob-bytes.ts";

@@ -17,7 +17,8 @@ export interface Link {
 
 export interface LinkHandler {
   data(bytes: Uint8Array): void;
-  ended(reason: string | null): void;
+  /** `here` says that this side ended it, for what the peer did. */
+  ended(reason: string | null, here?: boolean): void;
 }
 
 /** Where a listener binds: an address of this machine and a port. */
@@ -34,6 +35,8 @@ export interface IncomingLink {
   secure(): Promise<Link>;
   /** Ends it at once. Idempotent. */
   destroy(): void;
+  /** Calls `told` when the socket is closed and holds nothing any more. */
+  whenClosed(told: () => void): void;
 }
 
 export interface BoundListener {

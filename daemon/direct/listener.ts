@@ -6,14 +6,17 @@ import { LIMITS } from "../../shared/limits.ts";
 import type { DirectListener } from "../../shared/operations/direct.ts";
 import type { Clock, Timer } from "../platform/clock.ts";
 import type { Log } from "../platform/log.ts";
+import type { Random } from "../platform/random.ts";
 import { bindAddress } from "./addresses.ts";
 import type { Channels } from "./channels.ts";
 import { FramedLink } from "./framed-link.ts";
+import { type Guest, Guests } from "./guests.ts";
 import type { BoundListener, IncomingLink, Links } from "./link.ts";
-import type { Reception } from "./reception.ts";
+import type { Reception, Verdict } from "./reception.ts";
 
 interface Dependencies {
   clock: Clock;
+  random: Pick<Random, "bytes">;
   log: Log;
   links: Links;
   channels: Channels;
@@ -31,8 +34,7 @@ const WAITING_BYTES = LIMITS.direct.helloBytes + 4;
 
 export class Listener {
   readonly #deps: Dependencies;
-  /** Connections that haven't said an approved hello, and what ends each. */
-  readonly #guests = new Map<IncomingLink, () => void>();
+  readonly #guests: Guests;
   /** Connections whose channel came in here. */
   readonly #received = new Set<string>();
   #wanted: DirectListener | null = null;
@@ -43,6 +45,7 @@ export class Listener {
 
   constructor(deps: Dependencies) {
     this.#deps = deps;
+    this.#guests = new Guests(deps.random);
   }
 
   /** Where it is bound; null when it isn't. */
@@ -52,6 +55,15 @@ export class Listener {
 
   /** Why it isn't bound, for people. */
   get error(): string | null {
+    return this.#error;
+  }
+
+  /** Why it doesn't listen where it should, once the try that is under way has ended; null when it does or isn't wanted. */
+  async problem(): Promise<string | null> {
+    for (let awaited: Promise<void> | null = null; awaited !== this.#last; ) {
+      awaited = this.#last;
+      await awaited;
+    }
     return this.#error;
   }
 
@@ -70,7 +82,7 @@ export class Listener {
     if (this.#bound !== null && this.#bound.bind !== wanted?.bind) {
       const { listener } = this.#bound;
       this.#bound = null;
-      for (const end of this.#guests.values()) end();
+      this.#guests.endAll();
       for (const id of this.#received) channels.close(id, "The Direct listener was turned off.");
       this.#received.clear();
       await listener.close();
@@ -110,52 +122,51 @@ export class Listener {
   }
 
   async #welcome(incoming: IncomingLink): Promise<void> {
-    const { clock, channels, reception, report, log } = this.#deps;
-    if (!this.#admits(incoming.address)) {
-      log.debug("direct connection refused", { reason: "too many" });
-      incoming.destroy();
-      return;
-    }
+    const { clock, reception, log } = this.#deps;
     let link: FramedLink | null = null;
     const end = (): void => {
       link?.close();
       incoming.destroy();
     };
+    const guest = this.#guests.admit(incoming, end);
     const budget = clock.after(HANDSHAKE_MS, end, { background: true });
-    this.#guests.set(incoming, end);
     try {
       link = new FramedLink(await incoming.secure(), clock, WAITING_BYTES);
+      if (reception.isKnown(link.peer_key)) this.#guests.recognize(guest, link.peer_key);
       const verdict = await reception.judge(await link.first(), link.peer_key);
-      if (verdict.answer === null) {
-        if (verdict.id !== null) report(verdict.id, verdict.error);
-        log.info("direct hello refused", { id: verdict.id });
-        end();
-        return;
-      }
-      await link.send(verdict.answer);
-      const { relation } = verdict;
-      if (relation === null || relation.remote === null || verdict.answer !== "active") {
-        link.close();
-        return;
-      }
-      // Turned off meanwhile, or revoked: its change of state found no channel to end.
-      if (!link.isOpen || !reception.isApproved(relation.id)) return end();
-      report(relation.id, null);
-      this.#received.add(relation.id);
-      if (!channels.take(relation.id, relation.remote.instance_id, link)) end();
+      if (!(await this.#answer(verdict, link, guest))) end();
     } catch (error) {
       log.debug("direct handshake failed", { reason: error instanceof Error ? error.message : "unknown" });
       end();
     } finally {
       budget.cancel();
-      this.#guests.delete(incoming);
     }
   }
 
-  #admits(address: string): boolean {
-    const { unadmitted, unadmittedPerAddress } = LIMITS.direct;
-    const same = [...this.#guests.keys()].filter((guest) => guest.address === address).length;
-    return this.#guests.size < unadmitted && same < unadmittedPerAddress;
+  /** Says what was decided, which begins a channel or ends in order. False: to be ended at once. */
+  async #answer(verdict: Verdict, link: FramedLink, guest: Guest): Promise<boolean> {
+    const { channels, reception, report, log } = this.#deps;
+    if (verdict.answer === null) {
+      if (verdict.id !== null) report(verdict.id, verdict.error);
+      log.info("direct hello refused", { id: verdict.id });
+      return false;
+    }
+    await link.send(verdict.answer);
+    guest.isAnswered = true;
+    const { relation } = verdict;
+    if (relation === null || relation.remote === null || verdict.answer !== "active") {
+      link.close();
+      return true;
+    }
+    const { id, remote } = relation;
+    // Turned off meanwhile, or revoked: its change of state found no channel to end.
+    if (!link.isOpen || !reception.isApproved(id)) return false;
+    report(id, null);
+    this.#received.add(id);
+    const problem = channels.take(id, remote.instance_id, link);
+    if (problem !== null) report(id, problem);
+    else this.#guests.leave(guest);
+    return problem === null;
   }
 }
 

@@ -1,4 +1,4 @@
-/** The inviting side's answer to a hello: what a relation's id, secret and the proven key are good for (protocol.md, section 9). */
+/** The inviting side's answer to a hello: what a relation's id, secret and the proven key are good for (docs/protocol.md#direct). */
 import { timingSafeEqual } from "node:crypto";
 import { DirectHello, type DirectState } from "../../shared/wire/direct.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -63,6 +63,13 @@ export class Reception {
       return silent(id, "Another instance or Group came with this invitation, which is taken.");
     }
     return { answer: now.state, relation: now };
+  }
+
+  /** Whether this key is the other end of a connection that was received here and hasn't ended. */
+  isKnown(peer_key: string): boolean {
+    return this.#deps.relations.list.some(
+      (relation) => relation.remote?.public_key === peer_key && !isJoined(relation) && !isTerminal(relation),
+    );
   }
 
   /** Whether a connection is approved now; it may have ended since its hello was judged. */

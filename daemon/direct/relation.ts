@@ -1,4 +1,4 @@
-/** One Direct relation and the document that holds them all (protocol.md, sections 7 and 9). */
+/** One Direct relation and the document that holds them all (docs/protocol.md#daemon-files, docs/protocol.md#direct). */
 import * as z from "zod";
 import { LIMITS } from "../../shared/limits.ts";
 import { label, Sha256 } from "../../shared/model.ts";

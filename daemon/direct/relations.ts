@@ -230,10 +230,9 @@ export class Relations {
     });
   }
 
-  /** The Group was deleted or reset: its relations go and free their room (DRC-074, DRC-075). */
-  async retireGroup(group_id: string): Promise<void> {
-    const isIts = ({ local }: Relation): boolean => local.group_id === group_id;
-    if (this.list.some(isIts)) await this.#update((value) => retire(value, isIts));
+  /** Those whose Group was deleted or reset go and free their room (DRC-074, DRC-075); `isPast` is asked when it is their turn. */
+  async retire(isPast: (relation: Relation) => boolean): Promise<void> {
+    if (this.list.some(isPast)) await this.#update((value) => retire(value, isPast));
   }
 
   /**
@@ -263,12 +262,13 @@ export class Relations {
     );
   }
 
-  /** What the inviting side, authenticated, says of a joined relation. Terminal states stay. */
+  /**
+   * What the inviting side, authenticated, says of a joined relation. Terminal states stay. Approved ones don't expire there (DRC-040): one
+   * that is said to have expired was approved in a time that the other side has lost, and no approval can follow.
+   */
   async learn(id: string, state: "active" | "expired" | "revoked"): Promise<void> {
     await this.#set(id, (relation) => {
       if (isTerminal(relation) || relation.state === state) return relation;
-      // An approved connection doesn't expire (DRC-040).
-      if (state === "expired" && relation.state === "active") return relation;
       return { ...relation, state };
     });
   }
@@ -283,6 +283,11 @@ export class Relations {
         !isJoined(relation) && hasExpired(relation, now) ? { ...relation, state: "expired" } : relation,
       ),
     }));
+  }
+
+  /** Secrets of ended connections that an earlier version left on the disk go. Throws as every change. */
+  async forgetSecrets(): Promise<void> {
+    if (this.list.some(hasSpentSecret)) await this.#update((value) => ({ ...value }));
   }
 
   /** Milliseconds until one of our invitations expires; null when none waits. */
@@ -321,10 +326,11 @@ export class Relations {
   async #apply(change: (value: Readonly<DirectDocument>) => DirectDocument): Promise<void> {
     this.checkReadable();
     const before = this.#value;
+    const changed = (value: Readonly<DirectDocument>): DirectDocument => withoutSpentSecrets(change(value));
     if (this.#document === null) {
-      const value = change(before);
+      const value = changed(before);
       if (value !== before) this.#document = await JsonDocument.create(options(this.#deps), value);
-    } else await this.#document.update(change);
+    } else await this.#document.update(changed);
     if (this.#value !== before) for (const listener of this.#listeners) listener();
   }
 }
@@ -340,6 +346,24 @@ function wrongState(specifics: string): Refusal {
 /** Unapproved past its deadline, on the inviting side. */
 export function hasExpired(relation: Relation, now: number): boolean {
   return (relation.state === "invited" || relation.state === "pending") && isOverdue(relation, now);
+}
+
+/** Stands for a secret that isn't needed any more. */
+const SPENT = "0".repeat(64);
+
+/** The joining side needs the invitation's secret as long as it dials. */
+function hasSpentSecret(relation: Relation): boolean {
+  return isTerminal(relation) && relation.invitation !== null && relation.invitation.secret !== SPENT;
+}
+
+function withoutSpentSecrets(value: DirectDocument): DirectDocument {
+  if (!value.relations.some(hasSpentSecret)) return value;
+  const relations = value.relations.map((relation) =>
+    hasSpentSecret(relation) && relation.invitation !== null
+      ? { ...relation, invitation: { ...relation.invitation, secret: SPENT } }
+      : relation,
+  );
+  return { ...value, relations };
 }
 
 function checkListener(value: DirectDocument, expected: DirectListener | null | undefined): void {
@@ -363,12 +387,13 @@ function add(value: DirectDocument, relation: Relation): DirectDocument {
 
 function retire(value: DirectDocument, goes: (relation: Relation) => boolean): DirectDocument {
   const gone = value.relations.filter(goes).map(({ id }) => id);
+  if (gone.length === 0) return value;
   const retired = [...(value.retired ?? []), ...gone].slice(-LIMITS.direct.retired);
   const { display_name, listener } = value;
   return {
     retired,
     display_name,
     listener,
-    relations: value.relations.filter((relation) => !goes(relation)),
+    relations: value.relations.filter(({ id }) => !gone.includes(id)),
   };
 }

@@ -124,6 +124,8 @@ class TlsSocket implements SecureSocket {
   /** The end, once it is known and until it is reported. */
   #ending: { error: Error | null } | null = null;
   #handing = false;
+  /** A part of what was read is still to be opened. */
+  #isReading = false;
   /** Given to `send` and not encrypted whole; `#offset` bytes of the first are. */
   #queue: Outgoing[] = [];
   #offset = 0;
@@ -162,7 +164,7 @@ class TlsSocket implements SecureSocket {
       sink: {
         send: (pieces) => this.#write(pieces),
         connected: (peerPublicKey) => this.#connected(peerPublicKey),
-        data: (bytes) => this.#arrived.push(bytes),
+        data: (bytes) => this.#arrive(bytes),
         closed: () => (this.#ending ??= { error: null }),
         failed: (error) => this.#finish(error),
       },
@@ -185,12 +187,7 @@ class TlsSocket implements SecureSocket {
       return;
     }
     this.#signal?.addEventListener("abort", this.#abort, { once: true });
-    this.#socket.on("data", (bytes: Buffer) => {
-      if (this.#over) return;
-      this.#core.receive(bytes);
-      if (this.#core.answerDue) this.#pump();
-      this.#hand();
-    });
+    this.#socket.on("data", (bytes: Buffer) => this.#take(bytes));
     this.#socket.on("end", () => {
       this.#core.end();
       this.#hand();
@@ -253,6 +250,27 @@ class TlsSocket implements SecureSocket {
     settle?.resolve(this);
   }
 
+  /** What was read, in turns: somebody who sends nothing but small records would hold everybody up. */
+  #take(bytes: Buffer): void {
+    if (this.#over) return;
+    const rest = this.#core.receive(bytes, LIMITS.tls.recordsPerTurn);
+    if (this.#core.answerDue) this.#pump();
+    this.#isReading = rest !== null;
+    this.#hand();
+    if (rest !== null) {
+      setImmediate(() => {
+        this.#isReading = false;
+        this.#take(rest);
+      });
+    }
+  }
+
+  /** A KeyUpdate that was asked for goes before what answers this, unless the peer takes nothing (RFC 8446, section 4.6.3). */
+  #arrive(bytes: Uint8Array): void {
+    if (this.#core.answerDue && this.#socket.writableLength < LIMITS.tls.sendAheadBytes) this.#core.answer();
+    this.#arrived.push(bytes);
+  }
+
   /** Hands out what arrived, in order; the socket is read while somebody takes it. */
   #hand(): void {
     if (this.#handing) return;
@@ -273,7 +291,7 @@ class TlsSocket implements SecureSocket {
     this.#handing = false;
     // During the handshake, and when the end is known, there is nothing to hold back.
     const held = this.#settle === null && (this.#handler === null || this.#paused) && this.#ending === null;
-    if (held) this.#socket.pause();
+    if (held || this.#isReading) this.#socket.pause();
     else this.#socket.resume();
   }
 

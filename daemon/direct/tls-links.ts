@@ -6,7 +6,8 @@ import type { Clock } from "../platform/clock.ts";
 import type { Network } from "../platform/network.ts";
 import type { Random } from "../platform/random.ts";
 import type { BindAddress, BoundListener, IncomingLink, Link, LinkHandler, Links } from "./link.ts";
-import { type SecureSocket, secureConnect, type TlsIdentity } from "./secure-socket.ts";
+import { type SecureSocket, secureConnect, type TlsIdentity, WriteBudgetError } from "./secure-socket.ts";
+import { TlsError } from "./tls/alert.ts";
 
 /** The other end has so long to answer our close. */
 const CLOSE_MS = 2000;
@@ -67,6 +68,7 @@ export class TlsLinks implements Links {
       address: (socket.remoteAddress ?? "").replace(ADDRESS_IN_V6, ""),
       secure: () => this.#secure(socket, "server", () => true),
       destroy: () => void socket.destroy(),
+      whenClosed: (told) => void socket.once("close", told),
     };
   }
 
@@ -115,7 +117,9 @@ class TlsLink implements Link {
         this.#handler = null;
         this.#over = true;
         this.#socket.destroy();
-        told?.ended(error === null ? null : error.message);
+        const here =
+          error instanceof WriteBudgetError || (error instanceof TlsError && error.origin === "us");
+        told?.ended(error === null ? null : error.message, here);
       },
     });
   }

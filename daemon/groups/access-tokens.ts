@@ -1,4 +1,4 @@
-/** Access tokens of people's browsers and of the exhibit: shown once, only digests are kept (core-model.md, "Ports"). */
+/** Access tokens of people's browsers and of the exhibit: shown once, only digests are kept (docs/core-model.md#ports). */
 import { createHash } from "node:crypto";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
@@ -63,7 +63,12 @@ export class AccessTokens {
     };
     await settings.update((value) => {
       if (value.access_tokens.length >= LIMITS.accessToken.perHome) {
-        throw new Refusal("limit_reached", { details: { limit: LIMITS.accessToken.perHome } });
+        const limit = LIMITS.accessToken.perHome;
+        throw new Refusal("limit_reached", {
+          specifics: `There are ${limit} access tokens, which is the most.`,
+          remedy: "Revoke one first: svc token list.",
+          details: { limit },
+        });
       }
       return { ...value, access_tokens: [...value.access_tokens, stored] };
     });

@@ -3,21 +3,25 @@ import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { Actor, StoredActor, StoredGroup } from "../../shared/model.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
-import type { InputOf } from "../../shared/operations/registry.ts";
+import type { InputOf, ResultOf } from "../../shared/operations/registry.ts";
 import { type Clock, timestamp } from "../platform/clock.ts";
 import type { Random } from "../platform/random.ts";
 import type { OpenGroup } from "./group.ts";
 import type { LaunchTokens } from "./launch-tokens.ts";
 import { checkMayManage } from "./permissions.ts";
 
+/** The conversation that a started Actor is in. */
+export type BegunConversation = NonNullable<ResultOf<"actor_start">["conversation"]>;
+
 /** Runs the processes of Actors whose runner is `pty`. */
 export interface ActorRunner {
   /** Throws what a start would refuse. */
   check(group: OpenGroup, actor_id: string): void;
-  start(group: OpenGroup, actor_id: string): Promise<void>;
-  /** Resolves when nothing of it runs any more. */
-  stop(group_id: string, actor_id: string): Promise<void>;
-  restart(group: OpenGroup, actor_id: string): Promise<void>;
+  /** With `isNew` in a new conversation. Null for a process that others start. */
+  start(group: OpenGroup, actor_id: string, isNew: boolean): Promise<BegunConversation | null>;
+  /** Resolves when nothing of it runs any more. `reason` in words. */
+  stop(group_id: string, actor_id: string, reason: string): Promise<void>;
+  restart(group: OpenGroup, actor_id: string, isNew: boolean): Promise<BegunConversation | null>;
   /** Throws not_running. */
   interrupt(group_id: string, actor_id: string): void;
   isRunning(group_id: string, actor_id: string): boolean;
@@ -28,19 +32,8 @@ export interface ActorsDependencies {
   random: Random;
   launchTokens: LaunchTokens;
   runner: ActorRunner;
-}
-
-/**
- * Starting and ending a process takes time: the Group's permit is held for the record alone. Who may do it is checked inside, since the
- * caller or the Actor may have been removed, or be another by now, when the permit comes.
- */
-async function exclusively<Result>(group: OpenGroup, step: () => Promise<Result>): Promise<Result> {
-  const release = await group.permit.acquireWrite();
-  try {
-    return await step();
-  } finally {
-    release();
-  }
+  /** Why the caller's credential is worth nothing any more; null when it still is. */
+  lapsed(caller: Caller): Refusal | null;
 }
 
 /** An Actor's scope must be one of its Group's. */
@@ -49,6 +42,11 @@ function checkScope(record: StoredGroup, scope_key: string | null | undefined): 
   if (!record.scopes.some((scope) => scope.scope_key === scope_key)) {
     throw new Refusal("scope_not_attached", { details: { scope_key } });
   }
+}
+
+function stoppedBy({ by }: Caller, actor_id: string): string {
+  if (by === actor_id) return "stopped itself";
+  return by === "user" ? "stopped by a person" : `stopped by ${by}`;
 }
 
 /** As operations return it. */
@@ -75,6 +73,12 @@ export class Actors {
   ): Promise<{ actor: Actor; token_file: string }> {
     checkMayManage(group, caller, "add", input.actor_id);
     const isRun = input.runner === "pty";
+    if (input.prompts && caller.kind === "actor") {
+      throw new Refusal("permission_denied", {
+        specifics: "Only a person may say that a command reads prompts.",
+        details: { field: "prompts" },
+      });
+    }
     if (isRun && input.runtime === "custom" && input.command.length === 0) {
       throw new Refusal("invalid_args", {
         specifics: "A custom Actor that the daemon runs needs a command.",
@@ -92,7 +96,9 @@ export class Actors {
       env: input.env,
       scope_key: input.scope_key ?? null,
       enabled: input.enabled,
+      allow_tools: input.allow_tools,
       submit: "enter",
+      prompts: input.prompts,
       created_at: now,
       updated_at: now,
     };
@@ -106,7 +112,12 @@ export class Actors {
         });
       }
       if (record.actors.length >= LIMITS.group.actors) {
-        throw new Refusal("limit_reached", { details: { limit: LIMITS.group.actors } });
+        const limit = LIMITS.group.actors;
+        throw new Refusal("limit_reached", {
+          specifics: `The Group has ${limit} Actors, which is the most.`,
+          remedy: "Remove one first.",
+          details: { limit },
+        });
       }
     };
     admit(group.record);
@@ -136,9 +147,9 @@ export class Actors {
   /** What isn't named stays, and so does the generation (MSG-016). */
   async update(group: OpenGroup, caller: Caller, input: InputOf<"actor_update">): Promise<Actor> {
     checkMayManage(group, caller, "update", input.actor_id);
-    const { group_id: _group, actor_id, title, runtime, command, env, scope_key, enabled } = input;
+    const { group_id: _group, actor_id, ...wanted } = input;
+    const { title, scope_key } = wanted;
     checkScope(group.record, scope_key);
-    const wanted = { title, runtime, command, env, scope_key, enabled };
     const named = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined));
     await this.#change(group, actor_id, named, (fields) => ({
       kind: "actor.update",
@@ -150,10 +161,14 @@ export class Actors {
   }
 
   /** Enables the Actor; one that the daemon runs is started. Throws as `checkMayManage` and `ActorRunner.start`. */
-  async start(group: OpenGroup, caller: Caller, actor_id: string): Promise<Actor> {
+  async start(
+    group: OpenGroup,
+    caller: Caller,
+    { actor_id, new_conversation }: InputOf<"actor_start">,
+  ): Promise<ResultOf<"actor_start">> {
     const { runner } = this.#deps;
     const event = { kind: "actor.start" as const, by: caller.by, data: { actor_id } };
-    const isRun = await exclusively(group, async () => {
+    const isRun = await this.#exclusively(group, caller, async () => {
       checkMayManage(group, caller, "start", actor_id);
       const isRun = group.actor(actor_id).runner === "pty";
       if (isRun) runner.check(group, actor_id);
@@ -162,20 +177,20 @@ export class Actors {
       if (starts && !changed) await group.note(event);
       return isRun;
     });
-    if (isRun) await runner.start(group, actor_id);
-    return viewActor(group, actor_id);
+    const conversation = isRun ? await runner.start(group, actor_id, new_conversation) : null;
+    return { actor: viewActor(group, actor_id), conversation };
   }
 
   /** Disables the Actor; one that the daemon runs is ended. */
   async stop(group: OpenGroup, caller: Caller, actor_id: string): Promise<Actor> {
     const { runner } = this.#deps;
     const event = { kind: "actor.stop" as const, by: caller.by, data: { actor_id, reason: "requested" } };
-    await exclusively(group, async () => {
+    await this.#exclusively(group, caller, async () => {
       checkMayManage(group, caller, "stop", actor_id);
       const changed = await this.#change(group, actor_id, { enabled: false }, () => event);
       if (!changed && runner.isRunning(group.group_id, actor_id)) await group.note(event);
     });
-    await runner.stop(group.group_id, actor_id);
+    await runner.stop(group.group_id, actor_id, stoppedBy(caller, actor_id));
     return viewActor(group, actor_id);
   }
 
@@ -183,10 +198,10 @@ export class Actors {
   async restart(
     group: OpenGroup,
     caller: Caller,
-    actor_id: string,
-  ): Promise<{ actor: Actor; token_file: string }> {
+    { actor_id, new_conversation }: InputOf<"actor_restart">,
+  ): Promise<ResultOf<"actor_restart">> {
     const { runner, launchTokens } = this.#deps;
-    const isRun = await exclusively(group, async () => {
+    const isRun = await this.#exclusively(group, caller, async () => {
       const actor = group.actor(actor_id);
       checkMayManage(group, caller, "restart", actor_id);
       const isRun = actor.runner === "pty";
@@ -196,8 +211,23 @@ export class Actors {
       await group.note({ kind: "actor.restart", by: caller.by, data: { actor_id } });
       return isRun;
     });
-    if (isRun) await runner.restart(group, actor_id);
-    return { actor: viewActor(group, actor_id), token_file: group.paths.tokenFile(actor_id) };
+    const conversation = isRun ? await runner.restart(group, actor_id, new_conversation) : null;
+    return { actor: viewActor(group, actor_id), token_file: group.paths.tokenFile(actor_id), conversation };
+  }
+
+  /**
+   * Starting and ending a process takes time: the Group's permit is held for the record alone. Who may do it is checked inside, since the
+   * caller or the Actor may have been removed, or be another by now, when the permit comes. Throws as `lapsed` says, or what `step` throws.
+   */
+  async #exclusively<Result>(group: OpenGroup, caller: Caller, step: () => Promise<Result>): Promise<Result> {
+    const release = await group.permit.acquireWrite();
+    try {
+      const lapsed = this.#deps.lapsed(caller);
+      if (lapsed !== null) throw lapsed;
+      return await step();
+    } finally {
+      release();
+    }
   }
 
   /** Throws permission_denied, runner_mismatch or not_running. */

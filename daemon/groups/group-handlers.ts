@@ -64,7 +64,12 @@ function bind(record: StoredGroup, scope: Scope): StoredGroup {
   const bound = record.scopes.find((one) => one.scope_key === scope.scope_key);
   if (bound !== undefined && same(bound, scope) && record.active_scope_key !== null) return record;
   if (bound === undefined && record.scopes.length >= LIMITS.group.scopes) {
-    throw new Refusal("limit_reached", { details: { limit: LIMITS.group.scopes } });
+    const limit = LIMITS.group.scopes;
+    throw new Refusal("limit_reached", {
+      specifics: `The Group has ${limit} project directories, which is the most.`,
+      remedy: "Use another Group.",
+      details: { limit },
+    });
   }
   const scopes =
     bound === undefined

@@ -1,4 +1,5 @@
 /** A Group that is open: its record, ledger, private environments and permit. */
+import { didYouMean } from "../../shared/closest.ts";
 import { Refusal } from "../../shared/errors.ts";
 import type { Group, StoredActor, StoredGroup } from "../../shared/model.ts";
 import type { JsonDocument } from "../home/documents.ts";
@@ -91,11 +92,17 @@ export class OpenGroup {
   /** Throws actor_not_found. */
   actor(actor_id: string): StoredActor {
     const found = this.record.actors.find((actor) => actor.id === actor_id);
-    if (found === undefined) throw new Refusal("actor_not_found", { details: { actor_id } });
+    if (found === undefined) {
+      const ids = this.record.actors.map(({ id }) => id);
+      throw new Refusal("actor_not_found", {
+        specifics: `No Actor '${actor_id}' in this Group.${didYouMean(actor_id, ids)}`,
+        details: { actor_id },
+      });
+    }
     return found;
   }
 
-  /** The first Actor is the foreman (core-model.md, "Actor"). */
+  /** The first Actor is the foreman (docs/core-model.md#actor). */
   roleOf(actor_id: string): "foreman" | "peer" {
     return this.record.actors[0]?.id === actor_id ? "foreman" : "peer";
   }

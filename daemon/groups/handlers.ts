@@ -46,6 +46,8 @@ export interface GroupHandlerDependencies {
   launchTokens: LaunchTokens;
   runner: ActorRunner;
   accessTokens: AccessTokens;
+  /** Why the caller's credential is worth nothing any more; null when it still is. */
+  lapsed(caller: Caller): Refusal | null;
   /** Root of the Home and the command that starts svc, for MCP configurations. */
   home: string;
   program: readonly [command: string, ...args: string[]];
@@ -80,9 +82,7 @@ function actorHandlers(deps: GroupHandlerDependencies): HandlersOf<ActorOperatio
       await actors.remove(group, caller, actor_id);
       return { actor };
     },
-    actor_start: async ({ group_id, actor_id }, { caller }) => ({
-      actor: await actors.start(registry.get(group_id), caller, actor_id),
-    }),
+    actor_start: (input, { caller }) => actors.start(registry.get(input.group_id), caller, input),
     actor_stop: async ({ group_id, actor_id }, { caller }) => ({
       actor: await actors.stop(registry.get(group_id), caller, actor_id),
     }),
@@ -91,8 +91,7 @@ function actorHandlers(deps: GroupHandlerDependencies): HandlersOf<ActorOperatio
       actors.interrupt(group, caller, actor_id);
       return { actor: viewActor(group, actor_id) };
     },
-    actor_restart: ({ group_id, actor_id }, { caller }) =>
-      actors.restart(registry.get(group_id), caller, actor_id),
+    actor_restart: (input, { caller }) => actors.restart(registry.get(input.group_id), caller, input),
     actor_secrets: async (input, { caller }) => ({
       actor: await actors.setSecrets(registry.get(input.group_id), caller, input),
     }),

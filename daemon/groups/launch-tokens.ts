@@ -1,5 +1,5 @@
 /**
- * Launch tokens: how an external Actor proves itself (core-model.md, "Identity of a caller"). The token stands in an owner-only file that
+ * Launch tokens: how an external Actor proves itself (docs/core-model.md#identity-of-a-caller). The token stands in an owner-only file that
  * the Actor's MCP configuration names (SVC_ACTOR_FILE); the daemon keeps its digest. The file is the only truth: a start of the daemon
  * takes the digests from the files, so a crash can't leave the two disagreeing.
  */

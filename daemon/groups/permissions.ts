@@ -1,4 +1,4 @@
-/** Who may do what to Actors (core-model.md, "Permissions"). The dispatcher has checked already that a caller's kind may call at all. */
+/** Who may do what to Actors (docs/core-model.md#permissions). The dispatcher has checked already that a caller's kind may call at all. */
 import { Refusal } from "../../shared/errors.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
 import type { OpenGroup } from "./group.ts";

@@ -64,7 +64,12 @@ export class PrivateEnvironments {
     for (const name of unset) delete values[name];
     Object.assign(values, set);
     if (Object.keys(values).length > LIMITS.actor.environmentEntries) {
-      throw new Refusal("limit_reached", { details: { limit: LIMITS.actor.environmentEntries } });
+      const limit = LIMITS.actor.environmentEntries;
+      throw new Refusal("limit_reached", {
+        specifics: `An Actor has at most ${limit} private values.`,
+        remedy: "Remove some first.",
+        details: { limit },
+      });
     }
     try {
       await ensureDirectory(this.#files, this.#paths.privateEnvironment);

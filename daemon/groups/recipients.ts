@@ -1,20 +1,24 @@
 /**
- * From what a sender writes to the Actors that are meant (core-model.md, "Messages"). Pure: the record decides, nothing else.
+ * From what a sender writes to the Actors that are meant (docs/core-model.md#messages). Pure: the record decides, nothing else.
  *
  * Each recipient is `user`, `@all`, `@peers`, `@foreman`, an Actor's id (letter by letter) or an Actor's title. Titles count as equal
  * when they differ only in case, in surrounding blanks or in how Unicode composes a character (NFC); a title that two Actors share
  * names nobody. Ids come before titles. An alias never includes the sender, and for `send` and `request_reply` only Actors that are
- * enabled; a disabled Actor that is named by itself is taken along as long as somebody else in the audience is enabled.
+ * enabled; a disabled Actor that is named by itself is taken along as long as somebody else in the audience is enabled. Nor do
+ * @all and @peers include a command of the user's own that isn't said to read prompts.
  */
+import { didYouMean } from "../../shared/closest.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { GroupSettings, MessageMode, StoredActor } from "../../shared/model.ts";
+import { isOnlyNamed } from "../../shared/typed-actors.ts";
 
 /** `remote` stands for a sender that is no Actor of this Group. */
 export type Sender = { kind: "user" } | { kind: "actor"; actor_id: string } | { kind: "remote" };
 
 /** What matters of an Actor: those of other instances are known by this alone. */
-type Addressable = Pick<StoredActor, "id" | "title" | "enabled" | "generation">;
+type Addressable = Pick<StoredActor, "id" | "title" | "enabled" | "generation"> &
+  Partial<Pick<StoredActor, "runner" | "runtime" | "prompts">>;
 
 /** A Group as its recipients are found; the foreman stands first. */
 export interface RecipientGroup {
@@ -58,9 +62,15 @@ function named(actors: readonly Addressable[], recipient: string): Addressable {
     specifics:
       titled.length > 1
         ? `The title '${recipient}' belongs to ${titled.length} Actors.`
-        : `There is no recipient '${recipient}' in the Group that it goes to.`,
+        : `No Actor '${recipient}' in this Group.${didYouMean(recipient, names(actors))}`,
     details: { recipient, matches: titled.map((actor) => actor.id) },
   });
+}
+
+/** All that a recipient may be called. */
+function names(actors: readonly Addressable[]): string[] {
+  const titles = actors.map(({ title }) => title).filter((title) => title !== "");
+  return [...actors.map(({ id }) => id), ...titles, ...ALIASES.keys(), "user"];
 }
 
 /** Everybody the written recipients mean, each once, in order of mention. */
@@ -80,13 +90,14 @@ function collect(
     }
     for (const [place, actor] of actors.entries()) {
       if (!alias(place) || (sender.kind === "actor" && actor.id === sender.actor_id)) continue;
+      if (recipient !== "@foreman" && isOnlyNamed(actor)) continue;
       if (mode === "mail" || actor.enabled) found.add(actor);
       else disabled += 1;
     }
   }
   if (found.size === 0 && disabled === 0) {
     throw new Refusal("concrete_recipients_required", {
-      specifics: "Nobody in this Group would get the message.",
+      specifics: "There is no Actor in this Group who would get the message.",
     });
   }
   if (mode !== "mail" && ![...found].some((actor) => actor.enabled)) {

@@ -129,13 +129,14 @@ export class GroupRegistry {
     return this.#open.has(group_id) || this.#busy.has(group_id) || this.#unavailable.has(group_id);
   }
 
-  /** Throws group_not_found, group_unavailable or group_busy. */
+  /** Throws group_not_found, group_unavailable or group_busy; shutting_down once closed. */
   get(group_id: string): OpenGroup {
     const group = this.#open.get(group_id);
     if (group !== undefined) return group;
     if (this.#busy.has(group_id)) throw new Refusal("group_busy");
     const reason = this.#unavailable.get(group_id);
     if (reason !== undefined) throw new Refusal("group_unavailable", { details: { reason } });
+    if (this.#closed) throw new Refusal("shutting_down");
     throw new Refusal("group_not_found", { details: { group_id } });
   }
 
@@ -143,7 +144,12 @@ export class GroupRegistry {
   async create(seed: GroupSeed): Promise<OpenGroup> {
     const { files, clock, random, paths } = this.#deps;
     if (this.#open.size + this.#unavailable.size + this.#busy.size >= LIMITS.group.perHome) {
-      throw new Refusal("limit_reached", { details: { limit: LIMITS.group.perHome } });
+      const limit = LIMITS.group.perHome;
+      throw new Refusal("limit_reached", {
+        specifics: `There are ${limit} Groups, which is the most.`,
+        remedy: "Delete one first.",
+        details: { limit },
+      });
     }
     const group_id = `g_${Buffer.from(random.bytes(6)).toString("hex")}`;
     const now = timestamp(clock);
@@ -181,6 +187,8 @@ export class GroupRegistry {
     await this.#take(group_id);
     const group = this.get(group_id);
     this.#tell({ group_id, what: "created" });
+    // An import has noted it behind what it brought.
+    if (group.ledger.count > 0) return group;
     try {
       await group.note({ kind: "group.create", by: seed.by, data: { title: seed.title } });
     } catch (error) {

@@ -1,9 +1,9 @@
-/** Project directories bound to Groups, and the files in them (core-model.md, "Scope"). */
+/** Project directories bound to Groups, and the files in them (docs/core-model.md#scope). */
 import { createHash } from "node:crypto";
 import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
-import { label, type Scope } from "../../shared/model.ts";
+import { label, type Scope, type StoredActor, type StoredGroup } from "../../shared/model.ts";
 import { errorCode } from "../home/durable.ts";
 import type { OpenFile } from "../platform/files.ts";
 import type { ProjectFiles } from "../platform/project-files.ts";
@@ -16,6 +16,21 @@ export interface ScopedFile {
   /** Canonical path. */
   path: string;
   scope_key: string;
+}
+
+/** Where somebody's paths may lead: the scopes, and the one among them that relative paths count from, null without one. */
+export interface Reach {
+  scopes: readonly Scope[];
+  base: Scope | null;
+}
+
+/** Relative paths count from the Actor's own project, as its process does, or from the Group's active one (MSG-062). */
+export function reachOf(
+  { scopes, active_scope_key }: Pick<StoredGroup, "scopes" | "active_scope_key">,
+  actor: Pick<StoredActor, "scope_key"> | null,
+): Reach {
+  const key = actor?.scope_key ?? active_scope_key;
+  return { scopes, base: scopes.find((scope) => scope.scope_key === key) ?? null };
 }
 
 const DEFAULT_PORTS: Record<string, string> = { ssh: "22", https: "443", http: "80", git: "9418" };
@@ -91,11 +106,12 @@ export function describeScope(projects: ProjectFiles, path: string): Scope {
   return { scope_key, path: root, label: labelOf(root) ?? scope_key, git_remote };
 }
 
-function absolute(scopes: readonly Scope[], path: string): string {
-  const [first] = scopes;
-  if (first === undefined) throw new Refusal("scope_not_attached");
+function absolute({ scopes, base }: Reach, path: string): string {
+  if (scopes.length === 0) throw new Refusal("scope_not_attached");
   if (path.includes("\u0000")) throw new Refusal("invalid_path");
-  return isAbsolute(path) ? path : join(first.path, path);
+  if (isAbsolute(path)) return path;
+  if (base === null) throw new Refusal("scope_not_attached");
+  return join(base.path, path);
 }
 
 function openCanonical(
@@ -129,18 +145,18 @@ function openCanonical(
 
 /**
  * Opens a regular file inside one of `scopes` by its canonical path, so that links may lead around inside but never out, not even when
- * one is swapped in meanwhile (MSG-062, MSG-063). Relative paths count from the first scope. Throws invalid_path or scope_not_attached.
+ * one is swapped in meanwhile (MSG-062, MSG-063). Throws invalid_path or scope_not_attached.
  */
-export function openInScope(projects: ProjectFiles, scopes: readonly Scope[], path: string): ScopedFile {
-  const canonical = projects.canonical(absolute(scopes, path));
+export function openInScope(projects: ProjectFiles, reach: Reach, path: string): ScopedFile {
+  const canonical = projects.canonical(absolute(reach, path));
   if (canonical === null) throw new Refusal("invalid_path", { specifics: "There is no such file." });
-  return openCanonical(projects, scopes, canonical, "read");
+  return openCanonical(projects, reach.scopes, canonical, "read");
 }
 
 /** The same for a new file with mode 0600 in an existing directory. Throws already_exists, too. */
-export function createInScope(projects: ProjectFiles, scopes: readonly Scope[], path: string): ScopedFile {
-  const wanted = absolute(scopes, path);
+export function createInScope(projects: ProjectFiles, reach: Reach, path: string): ScopedFile {
+  const wanted = absolute(reach, path);
   const directory = projects.canonical(dirname(wanted));
   if (directory === null) throw new Refusal("invalid_path", { specifics: "There is no such directory." });
-  return openCanonical(projects, scopes, join(directory, basename(wanted)), "create");
+  return openCanonical(projects, reach.scopes, join(directory, basename(wanted)), "create");
 }

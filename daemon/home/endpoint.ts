@@ -32,16 +32,6 @@ export interface Host {
   runtimeDirectory: string | undefined;
 }
 
-/** Whether a process with this id is there, whoever's it is. */
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return errorCode(error) === "EPERM";
-  }
-}
-
 /** The host this process runs on. */
 export function currentHost(): Host {
   return {

@@ -1,5 +1,5 @@
 /**
- * A Home on disk: made, checked, opened (core-model.md, "Home").
+ * A Home on disk: made, checked, opened (docs/core-model.md#home).
  *
  * Owner and kind are not negotiable: a foreign owner or a link is refused. Permissions of what is ours are tightened to 0700 and 0600
  * and the caller is told, because a Home restored from a backup or made by hand must start, and nobody else could have read on.
@@ -9,7 +9,7 @@ import { type Clock, timestamp } from "../platform/clock.ts";
 import type { Files } from "../platform/files.ts";
 import type { Random } from "../platform/random.ts";
 import { JsonDocument } from "./documents.ts";
-import { ensureDirectory } from "./durable.ts";
+import { ensureDirectory, errorCode } from "./durable.ts";
 import type { Host } from "./endpoint.ts";
 import { InstanceIdentity } from "./identity.ts";
 import { HomeLock } from "./lock.ts";
@@ -92,6 +92,27 @@ async function readSettings(files: Files, paths: HomePaths): Promise<JsonDocumen
  * them, and Refusal when the disk fails. A Home that a newer program wrote is not touched.
  */
 export async function openHome(deps: HomeDependencies, root: string): Promise<Home> {
+  try {
+    return await open(deps, root);
+  } catch (error) {
+    throw inaccessible(root, error) ?? error;
+  }
+}
+
+/** The system's refusal of a path, in words; null for anything else. */
+function inaccessible(root: string, error: unknown): HomeProblem | null {
+  const code = errorCode(error);
+  if (code === undefined || !["EACCES", "EPERM", "EROFS", "ENOENT", "ENOTDIR"].includes(code)) return null;
+  const path = (error as NodeJS.ErrnoException).path ?? root;
+  const wrong =
+    code === "ENOENT" || code === "ENOTDIR"
+      ? `It can't be made (${code}).`
+      : `You may not write there (${code}).`;
+  const remedy = "Make it writable for you, or name another Home with --home or SVC_HOME.";
+  return new HomeProblem("unreadable", path, wrong, remedy, error);
+}
+
+async function open(deps: HomeDependencies, root: string): Promise<Home> {
   const { files, clock, random } = deps;
   const paths = homePaths(root);
   const tightened: string[] = [];

@@ -1,4 +1,4 @@
-/** The instance's Ed25519 key, kept for the whole life of a Home (protocol.md, section 2). */
+/** The instance's Ed25519 key, kept for the whole life of a Home (docs/protocol.md#identity-file). */
 import { createPrivateKey, createPublicKey, type KeyObject, sign } from "node:crypto";
 import { parseDocument, stringify } from "yaml";
 import { instanceIdOf } from "../../shared/wire/fields.ts";

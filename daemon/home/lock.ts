@@ -13,7 +13,6 @@ import { errorCode, unlinkIfThere } from "./durable.ts";
 import {
   type Address,
   type Host,
-  isAlive,
   prepareSocket,
   readAddress,
   removeSocket,
@@ -22,6 +21,7 @@ import {
 } from "./endpoint.ts";
 import type { HomePaths } from "./paths.ts";
 import { HomeProblem } from "./problem.ts";
+import { isAlive } from "./process-state.ts";
 
 export interface LockDependencies {
   files: Files;

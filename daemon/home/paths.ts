@@ -1,4 +1,4 @@
-/** The one table of paths in a Home (core-model.md, "Home"). Light: the command line loads it. */
+/** The one table of paths in a Home (docs/core-model.md#home). Light: the command line loads it. */
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { ENVIRONMENT } from "../../shared/names.ts";
@@ -24,6 +24,9 @@ export interface GroupPaths {
   /** Launch identities of processes that the daemon runs, one file per Actor. */
   launches: string;
   launchFile(actor_id: string): string;
+  /** What is known of each Actor's last run, one file per Actor. */
+  runs: string;
+  runFile(actor_id: string): string;
   /** Private environment values, one file per Actor. */
   privateEnvironment: string;
   privateEnvironmentFile(actor_id: string): string;
@@ -66,6 +69,7 @@ export function groupPaths(root: string): GroupPaths {
   const privateEnvironment = join(root, "private_env");
   const runtimeActivity = join(root, "runtime-activity");
   const launches = join(root, "launches");
+  const runs = join(root, "runs");
   return {
     root,
     document: join(root, "group.json"),
@@ -81,6 +85,8 @@ export function groupPaths(root: string): GroupPaths {
     tokenFile: (actor_id) => join(tokens, `${actor_id}.json`),
     launches,
     launchFile: (actor_id) => join(launches, `${actor_id}.json`),
+    runs,
+    runFile: (actor_id) => join(runs, `${actor_id}.json`),
     privateEnvironment,
     privateEnvironmentFile: (actor_id) => join(privateEnvironment, `${actor_id}.json`),
   };

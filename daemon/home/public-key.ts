@@ -1,6 +1,6 @@
 /**
  * The door for Ed25519 public keys, and the one place where signatures are verified. node:crypto accepts forgeries under keys of small
- * order, so every key that enters is checked here, once, and signatures are verified by node:crypto afterwards (protocol.md, section 4).
+ * order, so every key that enters is checked here, once, and signatures are verified by node:crypto afterwards (docs/protocol.md#signatures).
  */
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
 import { ed25519 } from "@noble/curves/ed25519.js";

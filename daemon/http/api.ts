@@ -13,7 +13,7 @@ import type { Log } from "../platform/log.ts";
 import { type ActivityFeed, serveActivityStream } from "./activity-stream.ts";
 import { answer } from "./answer.ts";
 import { createApp, introduce, type McpService } from "./app.ts";
-import { authenticate, exhibitCaller, type WebCredentials, webCaller } from "./authentication.ts";
+import { authenticate, exhibitCaller, lapsedOf, type WebCredentials, webCaller } from "./authentication.ts";
 import type { BrowserSessions } from "./browser-sessions.ts";
 import { directRoute } from "./direct-route.ts";
 import { EventSockets } from "./event-socket.ts";
@@ -91,11 +91,12 @@ export function createApi(deps: ApiDependencies): Api {
     else terminalSockets.accept(request, socket, head, terminal, caller, isAllowed);
   };
 
-  const localCheck =
-    (request: IncomingMessage): (() => boolean) =>
-    () =>
-      !(identifyLocal(callers, request) instanceof Refusal);
-  const routesWith = (isAllowed: (exchange: Exchange) => () => boolean): Route[] => [
+  const localLapsed = (request: IncomingMessage) => (): Refusal | null => {
+    const found = identifyLocal(callers, request);
+    return found instanceof Refusal ? found : null;
+  };
+  const isAllowed = (exchange: Exchange) => (): boolean => exchange.lapsed() === null;
+  const routes: Route[] = [
     ...operationRoutes(dispatcher, clock),
     directRoute(dispatcher, clock),
     ...specialRoutes({
@@ -121,7 +122,7 @@ export function createApi(deps: ApiDependencies): Api {
   const localApp = createApp({
     log,
     requestIds,
-    routes: routesWith(({ request }) => localCheck(request)),
+    routes,
     web: null,
     workbench: null,
     mcp: deps.mcp,
@@ -129,11 +130,16 @@ export function createApi(deps: ApiDependencies): Api {
 
   return {
     local(request, response, caller, id) {
-      introduce(request, response, caller, id);
+      introduce(request, response, caller, localLapsed(request), id);
       localApp(request, response);
     },
-    upgradeLocal: (request, socket, head, caller) =>
-      upgrade(request, socket, head, caller, localCheck(request)),
+    upgradeLocal(request, socket, head, caller) {
+      const lapsed = localLapsed(request);
+      // What serves upgrades may have been loaded meanwhile.
+      const refusal = lapsed();
+      if (refusal !== null) refuseUpgrade(socket, refusal);
+      else upgrade(request, socket, head, caller, () => lapsed() === null);
+    },
     web(names) {
       const credentials: WebCredentials = {
         tokens: deps.tokens,
@@ -141,11 +147,6 @@ export function createApi(deps: ApiDependencies): Api {
         callerOf: webCaller,
       };
       const refuseFailure = failureLimit(clock);
-      const routes = routesWith(
-        ({ request, site }) =>
-          () =>
-            isCaller(authenticate(request, site!, credentials)),
-      );
       const signIn = sessionRoutes({
         clock,
         credentials,
@@ -174,9 +175,7 @@ export function createApi(deps: ApiDependencies): Api {
             const exchange = newExchange(request, answerOnly(request, socket), requestIds.next());
             return refuseFailure(exchange, found);
           }
-          upgrade(request, socket, head, found.caller, () =>
-            isCaller(authenticate(request, site, credentials)),
-          );
+          upgrade(request, socket, head, found.caller, () => lapsedOf(request, site, credentials) === null);
         },
       };
     },
@@ -186,11 +185,6 @@ export function createApi(deps: ApiDependencies): Api {
         sessions: null,
         callerOf: (token) => exhibitCaller(token, groups),
       };
-      const routes = routesWith(
-        ({ request, site }) =>
-          () =>
-            isCaller(authenticate(request, site!, credentials)),
-      );
       return {
         request: createApp({
           log,
@@ -213,10 +207,6 @@ function identifyLocal(callers: LocalCallers, request: IncomingMessage): Caller 
     return typeof value === "string" ? value : undefined;
   };
   return callers.identify(text(HEADERS.socketKey), text(HEADERS.launchToken), text(HEADERS.session));
-}
-
-function isCaller(found: ReturnType<typeof authenticate>): boolean {
-  return found !== null && !(found instanceof Refusal);
 }
 
 function pathOf(request: IncomingMessage): string {

@@ -17,7 +17,7 @@ import type { Caller } from "../../shared/operations/caller.ts";
 import { failure } from "../operations/dispatcher.ts";
 import { errorFields, type Log } from "../platform/log.ts";
 import { answer, refuse } from "./answer.ts";
-import { authenticate, checkCsrf, type WebCredentials } from "./authentication.ts";
+import { authenticate, checkCsrf, lapsedOf, type WebCredentials } from "./authentication.ts";
 import { checkLength } from "./body.ts";
 import { type Exchange, newExchange } from "./exchange.ts";
 import type { RefuseFailure } from "./failure-limit.ts";
@@ -55,10 +55,12 @@ export function introduce(
   request: IncomingMessage,
   response: ServerResponse,
   caller: Caller,
+  lapsed: () => Refusal | null,
   id: string,
 ): void {
   const exchange = newExchange(request, response, id);
   exchange.caller = caller;
+  exchange.lapsed = lapsed;
   exchanges.set(request, exchange);
 }
 
@@ -155,6 +157,7 @@ function knowCaller(credentials: WebCredentials): RequestHandler {
     if (found instanceof Refusal) refusals.set(request, found);
     else if (found !== null) {
       exchange.caller = found.caller;
+      exchange.lapsed = () => lapsedOf(request, exchange.site!, credentials);
       exchange.sessionSecret = found.sessionSecret;
     }
     next();

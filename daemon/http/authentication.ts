@@ -59,6 +59,13 @@ export function authenticate(
   return caller === null ? new Refusal("unauthenticated") : { caller, sessionSecret: secret };
 }
 
+/** Why the credential of a request that was let in is worth nothing any more; null while it still is. */
+export function lapsedOf(request: IncomingMessage, site: Site, credentials: WebCredentials): Refusal | null {
+  const found = authenticate(request, site, credentials);
+  if (found instanceof Refusal) return found;
+  return found === null ? new Refusal("unauthenticated") : null;
+}
+
 /** The caller on the Web listener, where the exhibit's token is worth nothing. */
 export function webCaller(token: AccessToken): Caller | null {
   if (token.kind === "exhibit") return null;
@@ -89,7 +96,7 @@ export function checkCsrf(request: IncomingMessage, sessionSecret: string | null
 }
 
 /**
- * `Set-Cookie` for a session (connect-service.md, "Browser session cookies"); an empty secret removes it.
+ * `Set-Cookie` for a session (docs/core-model.md#ports); an empty secret removes it.
  * HTTPS: `__Host-`, Secure, SameSite=None, Partitioned. HTTP on loopback: SameSite=Lax.
  */
 export function setCookie(site: Site, secret: string): string {

@@ -3,6 +3,7 @@ import { isAscii } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
+import { sizeWords } from "../../shared/size-words.ts";
 import { parseStrictJson, parseStrictJsonBytes, StrictJsonError } from "../../shared/strict-json.ts";
 import type { Clock } from "../platform/clock.ts";
 
@@ -66,5 +67,8 @@ function readBytes(request: IncomingMessage, clock: Clock, limit: number): Promi
 }
 
 function tooLarge(limit: number): Refusal {
-  return new Refusal("too_large", { details: { limit_bytes: limit } });
+  return new Refusal("too_large", {
+    specifics: `The body is larger than ${sizeWords(limit)}.`,
+    details: { limit_bytes: limit },
+  });
 }

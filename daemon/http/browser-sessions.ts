@@ -10,6 +10,7 @@ import { LIMITS } from "../../shared/limits.ts";
 import { Sha256 } from "../../shared/model.ts";
 import type { AccessToken } from "../../shared/operations/access.ts";
 import { JsonDocument } from "../home/documents.ts";
+import { HomeProblem } from "../home/problem.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Files } from "../platform/files.ts";
 import type { Random } from "../platform/random.ts";
@@ -49,15 +50,27 @@ export class BrowserSessions {
   readonly #byDigest = new Map<string, Session>();
   #document: JsonDocument<z.infer<typeof Document>> | null;
   #saved: Promise<unknown> = Promise.resolve();
+  /** Why the file can't be read, in words. It stays as it is then, and sessions last as long as this run. */
+  readonly problem: string | null;
 
-  private constructor(deps: SessionDependencies, document: JsonDocument<z.infer<typeof Document>> | null) {
+  private constructor(
+    deps: SessionDependencies,
+    document: JsonDocument<z.infer<typeof Document>> | null,
+    problem: string | null,
+  ) {
     this.#deps = deps;
     this.#document = document;
+    this.problem = problem;
     for (const session of document?.value.sessions ?? []) this.#byDigest.set(session.digest, session);
   }
 
   static async open(deps: SessionDependencies): Promise<BrowserSessions> {
-    return new BrowserSessions(deps, await JsonDocument.read(options(deps)));
+    try {
+      return new BrowserSessions(deps, await JsonDocument.read(options(deps)), null);
+    } catch (error) {
+      if (!(error instanceof HomeProblem)) throw error;
+      return new BrowserSessions(deps, null, error.message);
+    }
   }
 
   /** A session of a live access token; answers its secret for the cookie. */
@@ -157,6 +170,7 @@ export class BrowserSessions {
   /** One after the other: the first makes the file. */
   #save(): Promise<void> {
     const turn = this.#saved.then(async () => {
+      if (this.problem !== null) return;
       const value = (): z.infer<typeof Document> => ({ v: 1, sessions: [...this.#byDigest.values()] });
       if (this.#document === null) this.#document = await JsonDocument.create(options(this.#deps), value());
       else await this.#document.update(value);

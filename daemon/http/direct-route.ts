@@ -1,12 +1,11 @@
-/** `POST /api/v1/connect/direct`: one address for every change of Direct connections, by `action` (protocol.md, section 9). */
+/** `POST /api/v1/connect/direct`: one address for every change of Direct connections, by `action` (docs/protocol.md#direct). */
 import { fieldSentence, Refusal } from "../../shared/errors.ts";
 import { API_PREFIX } from "../../shared/names.ts";
 import type { OperationName } from "../../shared/operations/registry.ts";
 import type { Dispatcher } from "../operations/dispatcher.ts";
 import type { Clock } from "../platform/clock.ts";
 import { answer } from "./answer.ts";
-import { readJson } from "./body.ts";
-import { callerOfExchange } from "./exchange.ts";
+import { callerOfExchange, readInput } from "./exchange.ts";
 import { objectOf, queryOf } from "./operation-routes.ts";
 import type { Route } from "./routes.ts";
 
@@ -28,7 +27,7 @@ export function directRoute(dispatcher: Dispatcher, clock: Clock): Route {
       if (queryOf(exchange) !== "") {
         throw new Refusal("invalid_request", { specifics: "This address takes no query." });
       }
-      const { action, ...input } = objectOf(await readJson(exchange.request, clock));
+      const { action, ...input } = objectOf(await readInput(exchange, clock));
       const operation = ACTIONS.get(action);
       if (operation === undefined) {
         const problem = `is one of ${[...ACTIONS.keys()].join(", ")}`;

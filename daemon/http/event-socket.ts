@@ -92,6 +92,7 @@ class EventSocket extends StreamSocket {
       }
       if (this.#subscriptions.size >= LIMITS.stream.subscriptionsPerSocket) {
         throw new Refusal("limit_reached", {
+          specifics: `A connection has at most ${LIMITS.stream.subscriptionsPerSocket} subscriptions.`,
           details: { subscriptions: LIMITS.stream.subscriptionsPerSocket },
         });
       }

@@ -2,6 +2,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Refusal } from "../../shared/errors.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
+import type { Clock } from "../platform/clock.ts";
+import { readJson } from "./body.ts";
 import type { Site } from "./site.ts";
 
 export interface Exchange {
@@ -13,6 +15,8 @@ export interface Exchange {
   site: Site | null;
   /** Null while nobody has authenticated. */
   caller: Caller | null;
+  /** Why the caller's credential is worth nothing any more; null while it still is what it was. */
+  lapsed: () => Refusal | null;
   sessionSecret: string | null;
   /** Ends when the client goes away. */
   readonly signal: AbortSignal;
@@ -28,6 +32,7 @@ export function newExchange(request: IncomingMessage, response: ServerResponse, 
     id,
     site: null,
     caller: null,
+    lapsed: () => null,
     sessionSecret: null,
     params: {},
     get signal() {
@@ -43,7 +48,7 @@ export function newExchange(request: IncomingMessage, response: ServerResponse, 
 }
 
 /**
- * The person or exhibit that calls. An Actor knows only what it sent or was sent (core-model.md, "Inbox and obligations"), so whatever
+ * The person or exhibit that calls. An Actor knows only what it sent or was sent (docs/core-model.md#inbox-and-obligations), so whatever
  * carries everything of a Group isn't for it. Throws `unauthenticated` or `permission_denied`.
  */
 export function readerOfExchange(exchange: Exchange): Caller {
@@ -55,6 +60,19 @@ export function readerOfExchange(exchange: Exchange): Caller {
 export function notForActors(): Refusal {
   const specifics = "An Actor reads its Inbox and its own history.";
   return new Refusal("permission_denied", { specifics });
+}
+
+/** For after every wait for a client: a credential may have ended meanwhile. Throws `unauthenticated` or `invalid_launch_token`. */
+export function checkStillCaller(exchange: Exchange): void {
+  const refusal = exchange.lapsed();
+  if (refusal !== null) throw refusal;
+}
+
+/** The JSON body, once it is there, of a caller who may still call then. Throws as `readJson` and `checkStillCaller`. */
+export async function readInput(exchange: Exchange, clock: Clock): Promise<unknown> {
+  const body = await readJson(exchange.request, clock);
+  checkStillCaller(exchange);
+  return body;
 }
 
 /** The caller; throws `unauthenticated` without one. */

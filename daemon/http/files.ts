@@ -1,13 +1,13 @@
 /** Files of messages over HTTP: streamed to disk and back, never whole in memory. */
-import type { IncomingMessage } from "node:http";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { type Attachment, GroupId, Sha256, text } from "../../shared/model.ts";
+import { overSize } from "../../shared/size-words.ts";
 import type { BlobReading } from "../messaging/blobs.ts";
 import { foreignGroup, mayEnter } from "../operations/dispatcher.ts";
 import type { Clock } from "../platform/clock.ts";
 import { answer } from "./answer.ts";
-import { callerOfExchange, type Exchange, readerOfExchange } from "./exchange.ts";
+import { callerOfExchange, checkStillCaller, type Exchange, readerOfExchange } from "./exchange.ts";
 import { queryOf } from "./operation-routes.ts";
 import { queryFields, wrongField } from "./query.ts";
 
@@ -53,22 +53,24 @@ export async function serveUpload(store: FileStore, clock: Clock, exchange: Exch
   const { headers } = exchange.request;
   const length = headers["content-length"];
   if (length === undefined) throw new Refusal("length_required");
-  if (Number(length) > LIMITS.attachment.uploadBytes) {
-    throw new Refusal("too_large", { details: { limit_bytes: LIMITS.attachment.uploadBytes } });
+  const { uploadBytes } = LIMITS.attachment;
+  if (Number(length) > uploadBytes) {
+    throw new Refusal("too_large", {
+      specifics: overSize("The file", Number(length), uploadBytes),
+      remedy: "Send a smaller one.",
+      details: { limit_bytes: uploadBytes },
+    });
   }
   const type = (headers["content-type"] ?? "").split(";")[0]!.trim().toLowerCase();
   const mime_type = TYPE.test(type) ? type : "application/octet-stream";
-  const chunks = withoutStall(exchange.request, clock, Number(length));
+  const chunks = withoutStall(exchange, clock, Number(length));
   const attachment = await store.upload(groupId, chunks, { name, mime_type, bytes: Number(length) });
   answer(exchange.response, { ok: true, result: attachment }, exchange.id);
 }
 
-/** The body's chunks; throws when none comes for a while, or when it ends early. */
-async function* withoutStall(
-  request: IncomingMessage,
-  clock: Clock,
-  length: number,
-): AsyncGenerator<Uint8Array> {
+/** The body's chunks; throws when none comes for a while, when it ends early, or when the caller's credential ended meanwhile. */
+async function* withoutStall(exchange: Exchange, clock: Clock, length: number): AsyncGenerator<Uint8Array> {
+  const { request } = exchange;
   const stalled = new Refusal("request_timeout");
   const arm = () =>
     clock.after(LIMITS.attachment.stallSeconds * 1000, () => request.destroy(stalled), { background: true });
@@ -78,16 +80,18 @@ async function* withoutStall(
     for await (const chunk of request as AsyncIterable<Buffer>) {
       timer.cancel();
       received += chunk.length;
+      checkStillCaller(exchange);
       yield chunk;
       timer = arm();
     }
   } catch (error) {
-    if (error === stalled) throw error;
+    if (error instanceof Refusal) throw error;
     throw new Refusal("invalid_request", { specifics: "The upload broke off.", cause: error });
   } finally {
     timer.cancel();
   }
   if (received !== length) throw new Refusal("invalid_request", { specifics: "The upload broke off." });
+  checkStillCaller(exchange);
 }
 
 /**
@@ -129,6 +133,8 @@ export async function serveBlob(store: FileStore, exchange: Exchange): Promise<v
   }
   for await (const chunk of store.openBlob(groupId, sha256, { start, end }).chunks) {
     if (response.destroyed) return;
+    // Whoever lost their access gets nothing further.
+    if (exchange.lapsed() !== null) return void response.destroy();
     if (!response.write(chunk)) await drained(exchange);
   }
   response.end();

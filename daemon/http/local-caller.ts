@@ -1,4 +1,4 @@
-/** Who calls over the local socket (core-model.md, "Identity of a caller"). */
+/** Who calls over the local socket (docs/core-model.md#identity-of-a-caller). */
 import { timingSafeEqual } from "node:crypto";
 import { Refusal } from "../../shared/errors.ts";
 import type { Caller } from "../../shared/operations/caller.ts";

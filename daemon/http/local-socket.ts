@@ -179,6 +179,9 @@ export class LocalSocket {
     const url = request.url ?? "";
     if (request.method === "POST" && url.startsWith(SOCKET_OPERATION_PREFIX)) {
       const input = await readJson(request, this.#deps.clock);
+      // The token may have been renewed while the body was on its way.
+      const lapsed = this.#identify(request);
+      if (lapsed instanceof Refusal) throw lapsed;
       const gone = new AbortController();
       response.once("close", () => gone.abort());
       const name = url.slice(SOCKET_OPERATION_PREFIX.length);
@@ -188,7 +191,12 @@ export class LocalSocket {
         id,
       );
     } else if (request.method === "GET" && url === "/session") this.#hold(response, caller, id);
-    else (await this.#deps.app())(request, response, caller, id);
+    else {
+      const app = await this.#deps.app();
+      const lapsed = this.#identify(request);
+      if (lapsed instanceof Refusal) throw lapsed;
+      app(request, response, caller, id);
+    }
   }
 
   /** `GET /session`: an answer without end. The Actor's session lives as long as it. */

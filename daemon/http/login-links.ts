@@ -1,4 +1,4 @@
-/** One-time login links for a browser: 256 random bits, single use, five minutes, only their digests in memory (core-model.md, "Ports"). */
+/** One-time login links for a browser: 256 random bits, single use, five minutes, only their digests in memory (docs/core-model.md#ports). */
 import { createHash } from "node:crypto";
 import { LIMITS } from "../../shared/limits.ts";
 import type { Clock } from "../platform/clock.ts";

@@ -2,6 +2,7 @@
 import { Refusal } from "../../shared/errors.ts";
 import type { HealthCheck } from "../../shared/health.ts";
 import type { OperationCount } from "../operations/dispatcher.ts";
+import { tellReplaced } from "../platform/replaced.ts";
 import { callerOfExchange, type Exchange } from "./exchange.ts";
 
 export interface MetricSources {
@@ -26,7 +27,7 @@ export function metricsService(sources: MetricSources): (exchange: Exchange) => 
 }
 
 async function createRegistry(sources: MetricSources) {
-  const { default: client } = await import("prom-client");
+  const { default: client } = await import("prom-client").catch(tellReplaced);
   const registry = new client.Registry();
   const registers: never[] = [];
   client.collectDefaultMetrics({ register: registry, prefix: "svc_" });

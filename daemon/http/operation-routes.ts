@@ -1,4 +1,4 @@
-/** The HTTP routes of operations, generated from the registry (architecture.md, rule 1). */
+/** The HTTP routes of operations, generated from the registry (docs/architecture.md#rules). */
 import { Refusal } from "../../shared/errors.ts";
 import { API_PREFIX } from "../../shared/names.ts";
 import type { OperationContract } from "../../shared/operations/contract.ts";
@@ -6,8 +6,7 @@ import { OPERATIONS } from "../../shared/operations/registry.ts";
 import type { Dispatcher } from "../operations/dispatcher.ts";
 import type { Clock } from "../platform/clock.ts";
 import { answer } from "./answer.ts";
-import { readJson } from "./body.ts";
-import { callerOfExchange, type Exchange } from "./exchange.ts";
+import { callerOfExchange, type Exchange, readInput } from "./exchange.ts";
 import { fieldKinds, queryArguments } from "./query.ts";
 import type { Route } from "./routes.ts";
 
@@ -36,7 +35,7 @@ function operationRoute(contract: OperationContract, dispatcher: Dispatcher, clo
         for (const name of ignores) delete input[name];
       } else {
         if (query !== "") throw new Refusal("invalid_request", { specifics: "This address takes no query." });
-        input = objectOf(await readJson(exchange.request, clock));
+        input = objectOf(await readInput(exchange, clock));
       }
       for (const [name, value] of Object.entries(exchange.params)) {
         if (name in input) throw inPath(name);

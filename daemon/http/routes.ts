@@ -42,7 +42,7 @@ export function specialRoutes(services: SpecialServices): Route[] {
   ];
 }
 
-/** What the exhibit's listener serves, and nothing else (core-model.md, "Ports"). */
+/** What the exhibit's listener serves, and nothing else (docs/core-model.md#ports). */
 export const EXHIBIT_PATHS: ReadonlySet<string> = new Set([
   `${API_PREFIX}/groups`,
   `${API_PREFIX}/groups/{group_id}`,

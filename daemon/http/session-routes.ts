@@ -1,4 +1,4 @@
-/** Signing in and out of a browser (core-model.md, "Ports"; connect-service.md, "Authentication"). */
+/** Signing in and out of a browser (docs/core-model.md#ports; docs/core-model.md#ports). */
 import * as z from "zod";
 import { Refusal } from "../../shared/errors.ts";
 import { API_PREFIX } from "../../shared/names.ts";

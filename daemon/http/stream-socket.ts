@@ -63,6 +63,8 @@ export abstract class StreamSocket implements StreamClient {
   }
 
   #receive(data: Buffer, binary: boolean): void {
+    if (this.socket.readyState !== this.socket.OPEN) return;
+    if (!this.isAllowed()) return this.cut();
     let request: unknown;
     try {
       if (binary) throw new Refusal("invalid_request");

@@ -6,6 +6,7 @@ import {
   type Server,
 } from "node:http";
 import type { Socket } from "node:net";
+import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { Clock } from "../platform/clock.ts";
 import { errorFields, type Log } from "../platform/log.ts";
@@ -75,7 +76,9 @@ export class WebListener {
         (loaded) => loaded.request(request, response),
         (error: unknown) => {
           options.log.error("web application", errorFields(error));
-          response.destroy();
+          const refusal = error instanceof Refusal ? error : new Refusal("internal_error");
+          response.writeHead(refusal.status, { Connection: "close", "Content-Type": "text/plain" });
+          response.end(`${refusal.message}\n`);
         },
       );
     });

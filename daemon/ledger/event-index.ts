@@ -2,6 +2,8 @@
  * Ids, positions, kinds, keys and references of every event of a Group, in typed arrays (about 48 bytes an event; a Map of strings takes
  * ten times that). Two open-addressing tables lead from ids and from key fingerprints to ordinals.
  */
+import { wordsOfId } from "./event-id.ts";
+
 const EMPTY = 0;
 /** Tables are filled to this share before they grow to the lower one. */
 const FULLEST = 0.75;
@@ -116,6 +118,21 @@ export class EventIndex {
       const at = (entry - 1) * 4;
       if (ids[at] === a && ids[at + 1] === b && ids[at + 2] === c && ids[at + 3] === d) return entry - 1;
       slot = slot + 1 === table.length ? 0 : slot + 1;
+    }
+  }
+
+  /** Ordinals of the events whose ids begin with these hex digits (1 to 32), oldest first; every id is compared. */
+  *startingWith(prefix: string): Generator<number> {
+    const words = Math.ceil(prefix.length / 8);
+    const wanted = new Uint32Array(4);
+    wordsOfId(prefix.padEnd(32, "0"), wanted);
+    // Of the last word only the digits that were given count.
+    const mask = (0xffffffff << ((words * 8 - prefix.length) * 4)) >>> 0;
+    for (let ordinal = 0; ordinal < this.count; ordinal++) {
+      const at = ordinal * 4;
+      let word = 0;
+      while (word < words - 1 && this.#ids[at + word] === wanted[word]) word++;
+      if (word === words - 1 && (this.#ids[at + word]! & mask) >>> 0 === wanted[word]) yield ordinal;
     }
   }
 

@@ -125,11 +125,11 @@ export class History {
   }
 
   /** A fingerprint alone never decides: the event on disk is asked for its key. */
-  byKey(key: string): Ordinal | undefined {
+  byKey(key: string, from: Ordinal): Ordinal | undefined {
     this.#hash.begin().add(key).finish(this.#key);
     const ordinal = this.index.findKey(
       this.#key,
-      (found) => this.keyOf(new ParsedHead(this.read(found))) === key,
+      (found) => found >= from && this.keyOf(new ParsedHead(this.read(found))) === key,
     );
     return ordinal < 0 ? undefined : ordinal;
   }

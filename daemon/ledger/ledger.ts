@@ -1,4 +1,4 @@
-/** A Group's ledger: durable append, index, reads, following (core-model.md, "Ledger"). */
+/** A Group's ledger: durable append, index, reads, following (docs/core-model.md#ledger). */
 import { Refusal } from "../../shared/errors.ts";
 import type { LedgerEvent } from "../../shared/events.ts";
 import { LIMITS } from "../../shared/limits.ts";
@@ -198,9 +198,14 @@ export class Ledger {
     return this.#history.ordinalOf(id);
   }
 
-  /** The first event recorded under this idempotency key, over the whole history. */
-  byKey(key: string): Ordinal | undefined {
-    return this.#history.byKey(key);
+  /** Of the events whose ids begin with these hex digits, oldest first; each is looked up when it is asked for. */
+  startingWith(prefix: string): Generator<Ordinal> {
+    return this.#history.index.startingWith(prefix);
+  }
+
+  /** The first event recorded under this idempotency key, over the whole history or from an ordinal on. */
+  byKey(key: string, from: Ordinal = 0): Ordinal | undefined {
+    return this.#history.byKey(key, from);
   }
 
   /** Refuses with `event_not_found`. */

@@ -3,6 +3,7 @@
  * failed write or sync, happen between batches.
  */
 import { Refusal } from "../../shared/errors.ts";
+import { overSize } from "../../shared/size-words.ts";
 import { storageRefusal, syncDirectory } from "../home/durable.ts";
 import type { Clock } from "../platform/clock.ts";
 import { ActiveFile } from "./active-file.ts";
@@ -97,12 +98,22 @@ export class Writer {
   #refusalOf(submission: Submission): Refusal | null {
     const { lineBytes, batchBytes, batchLines, pendingBytes } = this.#limits;
     if (this.#closed) return new Refusal("shutting_down");
-    if (submission.pending.some(({ bytes }) => bytes > lineBytes))
-      return new Refusal("too_large", { details: { limit_bytes: lineBytes } });
+    const line = submission.pending.find(({ bytes }) => bytes > lineBytes);
+    if (line !== undefined)
+      return new Refusal("too_large", {
+        specifics: overSize("The event", line.bytes, lineBytes),
+        details: { limit_bytes: lineBytes },
+      });
     if (submission.bytes > batchBytes)
-      return new Refusal("too_large", { details: { limit_bytes: batchBytes } });
+      return new Refusal("too_large", {
+        specifics: overSize("What is recorded together", submission.bytes, batchBytes),
+        details: { limit_bytes: batchBytes },
+      });
     if (submission.pending.length > batchLines)
-      return new Refusal("too_large", { details: { limit_events: batchLines } });
+      return new Refusal("too_large", {
+        specifics: `${submission.pending.length} events are recorded together; the limit is ${batchLines}.`,
+        details: { limit_events: batchLines },
+      });
     if (this.#queuedBytes + submission.bytes > pendingBytes) return new Refusal("overloaded");
     return null;
   }

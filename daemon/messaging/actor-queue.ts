@@ -8,6 +8,8 @@ export interface Claim {
   batch_id: string;
   /** It had been handed out before. */
   redelivered: boolean;
+  /** It waits in the runtime's own input queue: nothing has read it yet. */
+  queued: boolean;
 }
 
 /** A notice that is still of use, with the event it is about. */
@@ -118,7 +120,18 @@ export class ActorQueue {
   claim(id: string, batch_id: string): void {
     const taken = this.#take(id);
     if (taken === undefined) return;
-    this.#claimed.set(id, { ordinal: taken.ordinal, redelivered: taken.redelivered, batch_id });
+    this.#claimed.set(id, {
+      ordinal: taken.ordinal,
+      redelivered: taken.redelivered,
+      batch_id,
+      queued: false,
+    });
+  }
+
+  /** The runtime has it in its input queue. */
+  enqueued(id: string): void {
+    const claim = this.#claimed.get(id);
+    if (claim !== undefined) this.#claimed.set(id, { ...claim, queued: true });
   }
 
   /** Accepted, failed or ambiguous: it waits no more. */
@@ -133,6 +146,14 @@ export class ActorQueue {
     if (claim === undefined) return;
     this.#claimed.delete(id);
     this.#returned.set(id, { ordinal: claim.ordinal, redelivered: claim.redelivered });
+  }
+
+  /** The process that had it ended before it read it. */
+  endedUnread(id: string): void {
+    const claim = this.#claimed.get(id);
+    if (claim === undefined) return;
+    this.#claimed.delete(id);
+    this.#returned.set(id, { ordinal: claim.ordinal, redelivered: true });
   }
 
   /** Asked for again on purpose. */
@@ -176,11 +197,12 @@ export class ActorQueue {
       this.#mail.encode(),
       this.#pending.encode(),
       [...this.#returned].map(([id, { ordinal, redelivered }]) => [id, ordinal, redelivered]),
-      [...this.#claimed].map(([id, { ordinal, batch_id, redelivered }]) => [
+      [...this.#claimed].map(([id, { ordinal, batch_id, redelivered, queued }]) => [
         id,
         ordinal,
         batch_id,
         redelivered,
+        queued,
       ]),
       [...this.#notices].map(([id, { ordinal, about, mail }]) => [id, ordinal, about, mail]),
     ];
@@ -207,8 +229,8 @@ export class ActorQueue {
     queue.#mail = Backlog.decode(mail);
     queue.#pending = Backlog.decode(pending);
     for (const [id, ordinal, redelivered] of returned) queue.#returned.set(id, { ordinal, redelivered });
-    for (const [id, ordinal, batch_id, redelivered] of claimed) {
-      queue.#claimed.set(id, { ordinal, batch_id, redelivered });
+    for (const [id, ordinal, batch_id, redelivered, queued] of claimed) {
+      queue.#claimed.set(id, { ordinal, batch_id, redelivered, queued });
     }
     for (const [id, ordinal, about, mail] of notices) queue.#notices.set(id, { ordinal, about, mail });
     return queue;

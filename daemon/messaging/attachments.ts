@@ -1,9 +1,11 @@
 /** What a message carries: checked before anything is written. */
 import { isAbsolute, parse, sep } from "node:path";
 import { Refusal } from "../../shared/errors.ts";
+import { withoutInvisible } from "../../shared/invisible.ts";
 import { LIMITS } from "../../shared/limits.ts";
-import { type Attachment, withoutInvisible } from "../../shared/model.ts";
+import type { Attachment } from "../../shared/model.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
+import { overSize } from "../../shared/size-words.ts";
 import { openInScope } from "../groups/scopes.ts";
 import type { OpenFile } from "../platform/files.ts";
 import type { ProjectFiles } from "../platform/project-files.ts";
@@ -41,8 +43,8 @@ export function checkBody(said: Said): void {
 export interface FileRules {
   /** All files together; no more than one byte beyond is ever read. */
   totalBytes?: number;
-  /** Paths lie in the attached scopes, whoever calls. */
-  scopesOnly?: boolean;
+  /** Paths lie in the caller's own project alone, whoever calls (MSG-062). */
+  projectOnly?: boolean;
 }
 
 /**
@@ -64,17 +66,31 @@ export async function withAttachments<Result>(
   return room.blobs.send(digests, count, () => append(attachments));
 }
 
+/** Throws invalid_attachments for a file that no message carries. */
+export function checkFileSize(name: string, bytes: number): void {
+  const limit = LIMITS.attachment.uploadBytes;
+  if (bytes <= limit) return;
+  throw new Refusal("invalid_attachments", {
+    specifics: overSize(`'${name}'`, bytes, limit),
+    details: { name, limit },
+  });
+}
+
 async function gather(
   room: GroupRoom,
   projects: ProjectFiles,
   said: Said,
   caller: Caller,
   sent_from: number,
-  { totalBytes = Number.POSITIVE_INFINITY, scopesOnly = false }: FileRules,
+  { totalBytes = Number.POSITIVE_INFINITY, projectOnly = false }: FileRules,
 ): Promise<Attachment[]> {
   const { attachments: limit } = LIMITS.message;
   if (said.attachments.length + said.paths.length > limit) {
-    throw new Refusal("invalid_attachments", { details: { limit } });
+    const count = said.attachments.length + said.paths.length;
+    throw new Refusal("invalid_attachments", {
+      specifics: `There are ${count} files; the limit is ${limit}.`,
+      details: { limit },
+    });
   }
   const gathered = said.attachments.map((upload) => {
     const bytes = room.blobs.bytesOf(upload.sha256);
@@ -83,18 +99,18 @@ async function gather(
   });
   let left = totalBytes - gathered.reduce((sum, { bytes }) => sum + bytes, 0);
   const check = (bytes: number): void => {
-    if (bytes > left) throw new Refusal("invalid_attachments", { details: { limit: totalBytes } });
+    if (bytes <= left) return;
+    throw new Refusal("invalid_attachments", {
+      specifics: overSize("All files together", totalBytes - left + bytes, totalBytes),
+      details: { limit: totalBytes },
+    });
   };
   check(0);
   const opened: { file: OpenFile; name: string }[] = [];
   try {
-    for (const path of said.paths) opened.push(openPath(room, projects, path, caller, scopesOnly));
+    for (const path of said.paths) opened.push(openPath(room, projects, path, caller, projectOnly));
     check(opened.reduce((sum, { file }) => sum + file.size(), 0));
-    for (const { file } of opened) {
-      if (file.size() > LIMITS.attachment.uploadBytes) {
-        throw new Refusal("invalid_attachments", { details: { limit: LIMITS.attachment.uploadBytes } });
-      }
-    }
+    for (const { file, name } of opened) checkFileSize(shownName(name), file.size());
     for (const { file, name } of opened) {
       // A file may grow meanwhile.
       const end = Number.isFinite(left) ? left + 1 : undefined;
@@ -115,9 +131,16 @@ function openPath(
   projects: ProjectFiles,
   path: string,
   caller: Caller,
-  scopesOnly: boolean,
+  projectOnly: boolean,
 ): { file: OpenFile; name: string } {
-  if (caller.kind === "actor" || scopesOnly) return openInScope(projects, room.group.record.scopes, path);
+  if (caller.kind === "actor" || projectOnly) {
+    const { scopes, base } = room.reach(caller);
+    return openInScope(
+      projects,
+      { scopes: projectOnly ? [base].filter((one) => one !== null) : scopes, base },
+      path,
+    );
+  }
   if (caller.kind !== "user" || caller.via !== "socket") {
     throw new Refusal("invalid_path", {
       specifics: "Files on the daemon's machine can't be named from a browser.",

@@ -1,5 +1,5 @@
 /**
- * Attached files of a Group: content-addressed, streamed to disk and back, never whole in memory (core-model.md, "Messages").
+ * Attached files of a Group: content-addressed, streamed to disk and back, never whole in memory (docs/core-model.md#messages).
  * A file has a record in `uploads/` until a message with it is in the ledger, see `waiting-files.ts`; one that no message took within a
  * day goes. In messages the files are named `state/blobs/<sha256>`.
  */
@@ -340,6 +340,7 @@ export function describeAttachment(
 export function missing(sha256: string): Refusal {
   return new Refusal("invalid_attachments", {
     specifics: "An attached file isn't in this Group.",
+    remedy: "Upload it first.",
     details: { sha256 },
   });
 }

@@ -11,7 +11,7 @@ import { isRemote } from "./message-event.ts";
 type Cancelled = ResultOf<"reply_request_cancel">;
 
 /**
- * First in append order wins; the same call again answers the first cancellation. Throws event_not_found, permission_denied,
+ * First in append order wins; the same call again answers the first cancellation. Throws event_not_found, imported_history, permission_denied,
  * already_replied when everybody had answered, or not_pending when it never asked for a reply.
  */
 export async function cancelReplyRequest(
@@ -21,7 +21,7 @@ export async function cancelReplyRequest(
 ): Promise<Cancelled> {
   const room = rooms.get(input.group_id);
   const author = room.author(caller);
-  const { ordinal, event } = room.visible(caller, input.event_id);
+  const { ordinal, event } = room.actionable(caller, input.event_id);
   if (
     caller.kind === "actor" &&
     (event.by !== author.by || event.data.sender_generation !== author.generation)

@@ -26,8 +26,8 @@ interface CrossAddress {
   dst_group_id: string;
   /** The message answered here. */
   reply_to?: string | undefined;
-  /** The same message as the destination knows it. */
-  remote?: string | undefined;
+  /** The message answered, as the destination knows it, and the generations of those that it was between. */
+  answered?: { event_id: string; generations: Readonly<Record<string, string>> } | undefined;
 }
 
 /** Id of the destination's event. */
@@ -36,6 +36,16 @@ export function remoteId(source_group_id: string, source_event_id: string): stri
     .update(`svc.cross_group/${source_group_id}/${source_event_id}`)
     .digest("hex")
     .slice(0, 32);
+}
+
+/** A reply is for the Actors of then: a new one under an old id inherits nothing. */
+function checkSame({ to, to_generations }: Audience, then: Readonly<Record<string, string>>): void {
+  const other = to.find((id) => to_generations[id] !== then[id]);
+  if (other === undefined) return;
+  throw new Refusal("invalid_recipient", {
+    specifics: `The '${other}' of that message isn't in its Group any more.`,
+    details: { recipient: other },
+  });
 }
 
 export class CrossGroup {
@@ -84,12 +94,15 @@ export class CrossGroup {
         details: { field: "dst_group_id" },
       });
     }
-    const audience = (): Audience =>
-      resolveRecipients(this.#rooms.get(dst_group_id).group.record, {
+    const audience = (): Audience => {
+      const found = resolveRecipients(this.#rooms.get(dst_group_id).group.record, {
         to: address.to,
         mode,
         sender: caller.kind === "actor" ? { kind: "remote" } : { kind: "user" },
       });
+      if (address.answered !== undefined) checkSame(found, address.answered.generations);
+      return found;
+    };
     audience();
     const key = said.client_id === undefined ? undefined : messageKey(author, said.client_id);
     const [placed] = await withAttachments(room, this.#deps.projects, said, caller, (attachments) => {
@@ -108,7 +121,7 @@ export class CrossGroup {
           group_id: dst_group_id,
           group_title: title,
           audience: audience(),
-          reply_to: address.remote,
+          reply_to: address.answered?.event_id,
         },
       });
       return room.ledger.appendAll([room.event(EVENTS.message, author.by, data, key)]);

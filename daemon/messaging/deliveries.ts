@@ -8,7 +8,7 @@ import { MessageStatuses } from "./statuses.ts";
 
 /**
  * The sender (in the same generation) or the user. What already waits is left where it is. Throws permission_denied, event_not_found,
- * invalid_recipient, not_pending (Mail, accepted), or delivery_ambiguous (claimed or unconfirmed, without force).
+ * imported_history, invalid_recipient, not_pending (Mail, accepted), or delivery_ambiguous (claimed, queued or unconfirmed, without force).
  */
 export async function deliverAgain(
   rooms: Rooms,
@@ -17,7 +17,7 @@ export async function deliverAgain(
 ): Promise<ResultOf<"message_deliver">> {
   const room = rooms.get(input.group_id);
   const author = room.author(caller);
-  const { ordinal, event } = room.visible(caller, input.source_event_id);
+  const { ordinal, event } = room.actionable(caller, input.source_event_id);
   if (event.kind !== EVENTS.message) {
     throw new Refusal("event_not_found", { specifics: "That event isn't a message." });
   }
@@ -35,7 +35,7 @@ export async function deliverAgain(
     const generation = presentRecipient(room, event.data, actor_id);
     const status = delivery_status[actor_id];
     if (status?.state === "pending") continue;
-    if (status?.state === "claimed" || status?.state === "ambiguous") {
+    if (status?.state === "claimed" || status?.state === "queued" || status?.state === "ambiguous") {
       if (!input.force_ambiguous) throw new Refusal("delivery_ambiguous", { details: { actor_id } });
     } else if (status?.state !== "failed") {
       throw new Refusal("not_pending", { details: { actor_id, state: status?.state ?? "mail" } });

@@ -1,6 +1,7 @@
 /** Streams into files and out of them: never whole in memory, other work has its turn between chunks. */
 import { createHash } from "node:crypto";
 import { Refusal } from "../../shared/errors.ts";
+import { sizeWords } from "../../shared/size-words.ts";
 import { syncFile, unlinkIfThere } from "../home/durable.ts";
 import type { Files, OpenFile } from "../platform/files.ts";
 
@@ -87,7 +88,11 @@ export async function pour(file: OpenFile, chunks: Chunks, limit: number, sha256
   const hash = createHash("sha256");
   let bytes = 0;
   for await (const chunk of chunks) {
-    if (bytes + chunk.length > limit) throw new Refusal("too_large", { details: { limit } });
+    if (bytes + chunk.length > limit)
+      throw new Refusal("too_large", {
+        specifics: `It is larger than ${sizeWords(limit)}.`,
+        details: { limit },
+      });
     file.write(chunk, bytes);
     if (sha256 === undefined) hash.update(chunk);
     bytes += chunk.length;

@@ -1,6 +1,7 @@
 /**
  * Operation `group_import`: a new, stopped Group from an export. The file may be anybody's: everything in it is checked, and whatever is
- * wrong leaves nothing behind, because the Group is built in a directory that gets its name last.
+ * wrong leaves nothing behind, because the Group is built in a directory that gets its name last. What it brings is history: the Group's
+ * own events begin behind it (`MessageProjection.begin`), and its Actors are new ones under the same names (MSG-015).
  */
 import { createHash } from "node:crypto";
 import { isAbsolute } from "node:path";
@@ -9,13 +10,17 @@ import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { CallContext } from "../../shared/operations/caller.ts";
 import type { InputOf, ResultOf } from "../../shared/operations/registry.ts";
+import { overSize } from "../../shared/size-words.ts";
+import { parseStrictJsonBytes } from "../../shared/strict-json.ts";
 import type { GroupRegistry } from "../groups/registry.ts";
 import type { GroupPaths } from "../home/paths.ts";
 import { Ledger } from "../ledger/ledger.ts";
 import type { KeyRule, NewEvent } from "../ledger/types.ts";
+import { timestamp } from "../platform/clock.ts";
 import type { OpenFile } from "../platform/files.ts";
 import { BlobStore } from "./blobs.ts";
 import type { MessagingDependencies } from "./group-room.ts";
+import { EVENTS } from "./kinds.ts";
 import { fileLines } from "./line-reader.ts";
 import { keyOf } from "./message-keys.ts";
 import {
@@ -23,6 +28,8 @@ import {
   ChunkLine,
   EndLine,
   EventLine,
+  EXPORT_DEPTH,
+  EXPORT_HEADER_BYTES,
   EXPORT_LINE_BYTES,
   ExportHeader,
 } from "./transfer-format.ts";
@@ -44,8 +51,10 @@ class Lines {
   number = 0;
 
   constructor(file: OpenFile) {
-    this.#lines = fileLines(file, EXPORT_LINE_BYTES, () =>
-      invalid("A line is too long or not ended.", this.number + 1),
+    this.#lines = fileLines(
+      file,
+      () => (this.number === 0 ? EXPORT_HEADER_BYTES : EXPORT_LINE_BYTES),
+      () => invalid("A line is too long or not ended.", this.number + 1),
     );
   }
 
@@ -56,13 +65,11 @@ class Lines {
     if (next.done === true) return undefined;
     this.number += 1;
     try {
-      const value: unknown = JSON.parse(
-        new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(next.value),
-      );
+      const value = parseStrictJsonBytes(next.value, EXPORT_DEPTH, LIMITS.body.importValues);
       this.#current = { value, bytes: next.value };
       return value;
     } catch {
-      throw invalid("A line isn't JSON.", this.number);
+      throw invalid("A line isn't JSON as an export has it.", this.number);
     }
   }
 
@@ -93,23 +100,42 @@ export async function importGroup(
   if (caller.kind !== "user" || caller.via !== "socket") throw new Refusal("permission_denied");
   const file = openExport(deps, input.path);
   try {
-    if (file.size() > LIMITS.body.importBytes) {
-      throw new Refusal("too_large", { details: { limit: LIMITS.body.importBytes } });
+    const limit = LIMITS.body.importBytes;
+    if (file.size() > limit) {
+      const specifics = overSize("The file", file.size(), limit);
+      throw new Refusal("too_large", { specifics, details: { limit } });
     }
     const lines = new Lines(file);
     const header = await lines.take(ExportHeader, "format");
     if (header === null) throw invalid("It doesn't begin with a header.", 1);
-    const { title, topic, created_at, settings, actors } = header.group;
+    const { topic, created_at } = header.group;
+    const title = input.title ?? header.group.title;
+    // Programs that the file names start when somebody says so.
+    const settings = { ...header.group.settings, start_actors: false };
+    const now = timestamp(deps.clock);
+    const actors = header.group.actors.map((actor) => ({
+      ...actor,
+      generation: deps.random.uuid(),
+      created_at: now,
+      updated_at: now,
+    }));
     const counts = { events: 0, blobs: 0 };
     const group = await registry.create({
-      title: input.title ?? title,
+      title,
       topic,
       by: "user",
       record: { state: "stopped", settings, actors, created_at },
       prepare: async (group_id, paths) => {
         counts.blobs = await importBlobs(lines, deps, paths);
-        counts.events = await importEvents(lines, deps, group_id, paths);
-        await checkEnd(lines, counts);
+        const ledger = await Ledger.open(deps, paths.ledger, { group_id, projections: [], keyOf });
+        try {
+          await importEvents(lines, ledger);
+          counts.events = ledger.count;
+          await checkEnd(lines, counts);
+          await ledger.append({ kind: EVENTS.groupCreated, scope_key: "", by: "user", data: { title } });
+        } finally {
+          await ledger.close();
+        }
       },
     });
     return { group: group.view(), ...counts };
@@ -166,44 +192,69 @@ async function* blobChunks(lines: Lines, bytes: number): AsyncGenerator<Uint8Arr
   }
 }
 
-async function importEvents(
-  lines: Lines,
-  deps: MessagingDependencies,
-  group_id: string,
-  paths: GroupPaths,
-): Promise<number> {
-  const ledger = await Ledger.open(deps, paths.ledger, { group_id, projections: [], keyOf });
-  try {
-    let batch: NewEvent[] = [];
-    let batchIds = new Set<string>();
-    let batchBytes = 0;
-    const flush = async (): Promise<void> => {
-      await ledger.appendAll(batch);
-      batch = [];
-      batchIds = new Set();
-      batchBytes = 0;
-    };
-    for (;;) {
-      const line = await lines.take(EventLine, "event");
-      if (line === null) break;
-      const { id, ts, kind, scope_key, by, data } = line.event;
-      if (batchIds.has(id) || ledger.ordinalOf(id) !== undefined) {
-        throw invalid("An event comes twice.", lines.number);
-      }
-      const bytes = Buffer.byteLength(JSON.stringify(line.event));
-      if (bytes > LIMITS.ledger.lineBytes - 1024) throw invalid("An event is too large.", lines.number);
-      if (batch.length === BATCH_EVENTS || batchBytes + bytes > BATCH_BYTES) await flush();
-      const event: NewEvent = { id, ts, kind, scope_key, by, data };
-      const key = keyText(keyOf(headOf(line.event)), line.event.data);
-      if (key !== undefined) event.key = key;
-      batch.push(event);
-      batchIds.add(id);
-      batchBytes += bytes;
+/** Throws invalid_import, or what a disk does. */
+async function importEvents(lines: Lines, ledger: Ledger): Promise<void> {
+  let batch: NewEvent[] = [];
+  let batchIds = new Set<string>();
+  let batchBytes = 0;
+  const keys = new ImportedKeys(ledger);
+  const flush = async (): Promise<void> => {
+    await ledger.appendAll(batch);
+    keys.flushed();
+    batch = [];
+    batchIds = new Set();
+    batchBytes = 0;
+  };
+  for (;;) {
+    const line = await lines.take(EventLine, "event");
+    if (line === null) break;
+    const { id, ts, kind, scope_key, by, data } = line.event;
+    if (batchIds.has(id) || ledger.ordinalOf(id) !== undefined) {
+      throw invalid("An event comes twice.", lines.number);
     }
-    await flush();
-    return ledger.count;
-  } finally {
-    await ledger.close();
+    const bytes = Buffer.byteLength(JSON.stringify(line.event));
+    if (bytes > LIMITS.ledger.lineBytes - 1024) throw invalid("An event is too large.", lines.number);
+    if (batch.length === BATCH_EVENTS || batchBytes + bytes > BATCH_BYTES) await flush();
+    const event: NewEvent = { id, ts, kind, scope_key, by, data };
+    const key = keyText(keyOf(headOf(line.event)), line.event.data);
+    if (key !== undefined) {
+      if (!keys.take(key)) throw invalid("Too many events have the same key.", lines.number);
+      event.key = key;
+    }
+    batch.push(event);
+    batchIds.add(id);
+    batchBytes += bytes;
+  }
+  await flush();
+}
+
+/** Idempotency keys that came before: the ledger's index is made for keys that hardly ever come twice. */
+class ImportedKeys {
+  readonly #ledger: Ledger;
+  /** Not in the ledger yet. */
+  readonly #batch = new Set<string>();
+  /** How often a key came that came more than once. */
+  readonly #repeated = new Map<string, number>();
+
+  constructor(ledger: Ledger) {
+    this.#ledger = ledger;
+  }
+
+  /** False when it came too often. */
+  take(key: string): boolean {
+    const times = this.#repeated.get(key) ?? (this.#isKnown(key) ? 1 : 0);
+    if (times === 0) this.#batch.add(key);
+    else this.#repeated.set(key, times + 1);
+    return times < LIMITS.ledger.importedPerKey;
+  }
+
+  /** What was taken so far is in the ledger. */
+  flushed(): void {
+    this.#batch.clear();
+  }
+
+  #isKnown(key: string): boolean {
+    return this.#batch.has(key) || this.#ledger.byKey(key) !== undefined;
   }
 }
 

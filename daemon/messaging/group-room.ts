@@ -5,6 +5,7 @@ import type { StoredActor } from "../../shared/model.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
 import type { OpenGroup } from "../groups/group.ts";
+import { type Reach, reachOf } from "../groups/scopes.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { NewEvent } from "../ledger/types.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -158,6 +159,11 @@ export class GroupRoom {
     return actor;
   }
 
+  /** Where a caller's paths lead that mustn't leave the attached projects. */
+  reach(caller: Caller): Reach {
+    return reachOf(this.group.record, caller.kind === "actor" ? this.self(caller) : null);
+  }
+
   author(caller: Caller): Author {
     if (caller.kind !== "actor") return { by: "user", title: "user" };
     const { id, generation, title } = this.self(caller);
@@ -175,8 +181,39 @@ export class GroupRoom {
     return mail === undefined ? 0 : mail.count - mail.countThrough(this.desk(actor.id).mail.through);
   }
 
+  /** Whether the event came with an import: it is there to be read, and nothing may be done because of it. */
+  isHistory(ordinal: number): boolean {
+    return ordinal < this.projection.begin;
+  }
+
+  /** The Group's own event that was recorded first under this idempotency key. */
+  byKey(key: string): number | undefined {
+    return this.ledger.byKey(key, this.projection.begin);
+  }
+
+  /** The Group's own event of this id; undefined for one that an import brought. */
+  ownOrdinal(event_id: string): number | undefined {
+    const ordinal = this.ledger.ordinalOf(event_id);
+    return ordinal === undefined || this.isHistory(ordinal) ? undefined : ordinal;
+  }
+
+  /** When the Group was last reset, UTC ISO 8601; null when it never was. Every ledger begins with what began it. */
+  get resetAt(): string | null {
+    if (this.ledger.count === 0) return this.group.record.updated_at;
+    if (this.isHistory(0)) return null;
+    const first = this.ledger.read(0);
+    return first.kind === "group.reset" ? first.ts : null;
+  }
+
+  /** An event that something may be done with. Throws as `visible`, and imported_history. */
+  actionable(caller: Caller, event_id: string): Located {
+    const located = this.visible(caller, event_id);
+    if (this.isHistory(located.ordinal)) throw new Refusal("imported_history", { details: { event_id } });
+    return located;
+  }
+
   /** Throws event_not_found unless the event is there and, for an Actor, one that it sent or was sent. */
-  visible(caller: Caller, event_id: string): { ordinal: number; event: LedgerEvent } {
+  visible(caller: Caller, event_id: string): Located {
     const ordinal = this.ledger.ordinalOf(event_id);
     const event = ordinal === undefined ? undefined : this.ledger.read(ordinal);
     if (ordinal === undefined || event === undefined || !mayKnow(caller, event)) {
@@ -258,7 +295,7 @@ export async function wakeGroup(room: GroupRoom, log: Log): Promise<void> {
   }
 }
 
-/** People see everything in their Groups; an Actor what it sent or was sent in its own generation (core-model.md, `message_history`). */
+/** People see everything in their Groups; an Actor what it sent or was sent in its own generation (docs/core-model.md#inbox-and-obligations). */
 export function mayKnow(caller: Caller, event: LedgerEvent): boolean {
   return caller.kind !== "actor" || concerns(event, caller.actor_id, caller.generation) !== null;
 }

@@ -24,7 +24,7 @@ export function once<Answer extends Answered>(
     if (running.digest !== digest) throw new Refusal("idempotency_conflict");
     return (running.done as Promise<Answer>).then((answer) => ({ ...answer, duplicate: true }));
   }
-  const ordinal = room.ledger.byKey(key);
+  const ordinal = room.byKey(key);
   const event =
     ordinal === undefined ? room.remote?.accepted(room.group.group_id, key) : room.ledger.read(ordinal);
   let answer: Answer | Promise<Answer>;

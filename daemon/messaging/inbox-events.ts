@@ -1,4 +1,4 @@
-/** The ledger events of handing out and acknowledging (core-model.md, "Messages" and "Inbox and obligations"). */
+/** The ledger events of handing out and acknowledging (docs/core-model.md#messages, docs/core-model.md#inbox-and-obligations). */
 import type { StoredActor } from "../../shared/model.ts";
 import type { NewEvent } from "../ledger/types.ts";
 import type { GroupRoom } from "./group-room.ts";

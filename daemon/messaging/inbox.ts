@@ -1,5 +1,5 @@
 /**
- * Operations `inbox_read`, `inbox_peek` and `feed_read`, and the external runner's side of them (core-model.md, "Actor"): the direct
+ * Operations `inbox_read`, `inbox_peek` and `feed_read`, and the external runner's side of them (docs/core-model.md#actor): the direct
  * messages that an Actor is handed are claimed in the ledger first, and its Mail is held by the session, which moves the cursor later. Both
  * are acknowledged by naming the batch or by any later call of the session that got it (`later`); and handed out again, marked, when that session has
  * ended without it. A call without a session moves the cursor at once. Paused and stopped Groups and disabled Actors are handed nothing:
@@ -184,7 +184,12 @@ export class Inbox {
   #sleep(room: GroupRoom, actor_id: string, milliseconds: number, signal: AbortSignal): Promise<void> {
     const desk = room.desk(actor_id);
     if (desk.waiting >= LIMITS.inbox.waitersPerActor) {
-      throw new Refusal("limit_reached", { details: { limit: LIMITS.inbox.waitersPerActor } });
+      const limit = LIMITS.inbox.waitersPerActor;
+      throw new Refusal("limit_reached", {
+        specifics: `${limit} calls wait for this Actor's messages, which is the most.`,
+        remedy: "End one of them.",
+        details: { limit },
+      });
     }
     return new Promise((resolve) => {
       const end = (): void => {

@@ -1,4 +1,4 @@
-/** Kinds of ledger events that messaging writes or reads (core-model.md, "Ledger"). */
+/** Kinds of ledger events that messaging writes or reads (docs/core-model.md#ledger). */
 export const EVENTS = {
   message: "chat.message",
   cancelled: "chat.reply_request.cancelled",
@@ -13,6 +13,8 @@ export const EVENTS = {
   notify: "system.notify",
   actorRemoved: "actor.remove",
   actorActivity: "actor.activity",
+  /** The Group began here. What stands before it in a ledger came with an import and is history (`MessageProjection.begin`). */
+  groupCreated: "group.create",
 } as const;
 
 /**
@@ -21,5 +23,17 @@ export const EVENTS = {
  */
 export const HANDED_BACK = "handed_back";
 
+/**
+ * `reason` of a `runtime.delivery` with the state `failed` that takes back what was queued in a process that ended before its turn began: it was
+ * never read. The message is pending again, marked as redelivered.
+ */
+export const ENDED_UNREAD = "ended_unread";
+
+/** `kind` of a `system.notify`: an Actor that owes a reply can't do its work. */
+export const TROUBLE_NOTICE = "trouble_notice";
+
 /** `reason` of a claim in statuses whose session has ended without an acknowledgement: the next one is handed the message again. */
 export const SESSION_ENDED = "session_ended";
+
+/** `reason` in statuses of what waited when its Group was exported: in the import it is history. */
+export const IMPORTED = "imported";

@@ -4,8 +4,15 @@ import type { OpenFile } from "../platform/files.ts";
 const CHUNK_BYTES = 256 * 1024;
 const LINE_FEED = 10;
 
-/** Each line without its line feed; throws what `tooLong` gives for one over `limit` bytes, and for a last line without line feed. */
-export async function* fileLines(file: OpenFile, limit: number, broken: () => Error): AsyncGenerator<Buffer> {
+/**
+ * Each line without its line feed; throws what `broken` gives for one over `limitOf` bytes, which is asked for line by line, and for a last
+ * line without line feed.
+ */
+export async function* fileLines(
+  file: OpenFile,
+  limitOf: () => number,
+  broken: () => Error,
+): AsyncGenerator<Buffer> {
   let kept: Buffer[] = [];
   let keptBytes = 0;
   let position = 0;
@@ -19,7 +26,7 @@ export async function* fileLines(file: OpenFile, limit: number, broken: () => Er
       const end = buffer.subarray(0, got).indexOf(LINE_FEED, start);
       if (end < 0) break;
       const rest = buffer.subarray(start, end);
-      if (keptBytes + rest.length > limit) throw broken();
+      if (keptBytes + rest.length > limitOf()) throw broken();
       yield keptBytes === 0 ? rest : Buffer.concat([...kept, rest]);
       kept = [];
       keptBytes = 0;
@@ -28,7 +35,7 @@ export async function* fileLines(file: OpenFile, limit: number, broken: () => Er
     if (start < got) {
       kept.push(buffer.subarray(start, got));
       keptBytes += got - start;
-      if (keptBytes > limit) throw broken();
+      if (keptBytes > limitOf()) throw broken();
     }
     await new Promise((resolve) => {
       setImmediate(resolve);

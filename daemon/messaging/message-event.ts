@@ -1,5 +1,6 @@
 /** From a validated message to its ledger event, and back to the key it is found by. */
 import { hash } from "node:crypto";
+import { isForPersonAlone } from "../../shared/message-parties.ts";
 import type { Attachment, MessageMode } from "../../shared/model.ts";
 import { CONNECT_PLATFORM } from "../../shared/names.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
@@ -47,7 +48,7 @@ export interface Message {
   incoming?: Incoming | undefined;
 }
 
-/** Where a Connect message goes (connect-service.md, "Received event"). */
+/** Where a Connect message goes (docs/protocol.md#ledger-events). */
 export interface Outgoing {
   delivery_id: string;
   instance_id: string;
@@ -156,7 +157,7 @@ export function isRemote({ data }: { data: Readonly<Record<string, unknown>> }):
 /** People and the command line send, agents write Mail; but Mail goes to agents only, so to the person they send. */
 export function defaultMode(caller: Caller, to: readonly string[]): MessageMode {
   if (caller.kind !== "actor") return "send";
-  return to.length > 0 && to.every((recipient) => recipient === "user") ? "send" : "mail";
+  return isForPersonAlone(to) ? "send" : "mail";
 }
 
 /**

@@ -1,8 +1,9 @@
 /** The keys by which what was recorded is found again, so that nothing is recorded twice. */
+
 import { uuidKey } from "../../shared/wire/uuid.ts";
 import type { EventHead, KeyRule } from "../ledger/types.ts";
 import { isRemoteAuthor } from "./authors.ts";
-import { EVENTS } from "./kinds.ts";
+import { EVENTS, TROUBLE_NOTICE } from "./kinds.ts";
 
 /** The idempotency key of a sender's `client_id`. A new generation of an Actor has keys of its own. */
 export function messageKey(
@@ -42,6 +43,8 @@ export function keyOf(event: EventHead): string | KeyRule | undefined {
   if (event.kind === EVENTS.cancelled) return keyOfControl(event);
   if (event.kind !== EVENTS.notify) return undefined;
   const kind = event.string("kind");
+  // Each failure is told anew.
+  if (kind === TROUBLE_NOTICE) return undefined;
   const about = event.string("related_event_id");
   const actor_id = event.string("target_actor_id");
   if (kind === undefined || about === undefined || actor_id === undefined) return undefined;

@@ -1,7 +1,7 @@
 /**
- * Notices of unread Mail and of replies that are owed (core-model.md, "Inbox and obligations"): once per message and Actor, without its text.
+ * Notices of unread Mail and of replies that are owed (docs/core-model.md#inbox-and-obligations): once per message and Actor, without its text.
  * Nobody who is disabled, in a paused or in a stopped Group is told; their notices wait for the change. A timer is armed only while
- * something is due (architecture.md, rule 7).
+ * something is due (docs/architecture.md#rules).
  */
 import type { StoredActor } from "../../shared/model.ts";
 import type { NewEvent } from "../ledger/types.ts";

@@ -1,6 +1,6 @@
 /**
  * Open reply obligations: one per recipient of a `request_reply` message, until it replies or the request is cancelled; first in append
- * order wins (core-model.md, "Inbox and obligations"). A part of the projection.
+ * order wins (docs/core-model.md#inbox-and-obligations). A part of the projection.
  */
 
 import type { SavedObligation } from "./saved-projection.ts";

@@ -33,7 +33,11 @@ export function presenceOf(rooms: Rooms, room: GroupRoom, sessions: Sessions, ac
     unread_mail: room.unreadMail(actor),
     pending: (queue?.pending.count ?? 0) + (queue?.returned.size ?? 0),
   };
-  if (actor.runner === "pty") return { ...rooms.workingState(room.group.group_id, actor), ...counts };
+  if (actor.runner === "pty") {
+    const held = counts.pending > 0 ? room.whyWaiting(actor.id) : "";
+    const why = held === "" ? {} : { held };
+    return { ...rooms.workingState(room.group.group_id, actor), ...counts, ...why };
+  }
   const living = [...sessions.of(room.group.group_id, actor.id)];
   const lastActivity = living.reduce<string | null>(
     (latest, { lastCall }) => (latest === null || lastCall > latest ? lastCall : latest),
@@ -69,14 +73,14 @@ function doing(room: GroupRoom, actor: StoredActor, sessions: Session[]): Doing 
   const took = sessions.reduce((sum, session) => sum + session.took, 0);
   if (took === 0 || sessions.every(({ took: taken, isQuiet }) => taken === 0 || isQuiet)) {
     if (took > 0 && isOpen(room, actor, sessions)) {
-      return { state: "stalled", reason: `took ${messages(took)}, then silence`, since: newest.lastCall };
+      return { state: "stalled", reason: `read ${messages(took)}, then silence`, since: newest.lastCall };
     }
     if (sessions.some(({ isWaiting }) => isWaiting)) {
       return { state: "idle", reason: "waits for messages", since: newest.lastCall };
     }
     return { state: "idle", reason: "connected", since: newest.since };
   }
-  return { state: "working", reason: `took ${messages(took)}`, since: newest.lastCall };
+  return { state: "working", reason: `read ${messages(took)}`, since: newest.lastCall };
 }
 
 /** Something that it took isn't acknowledged, or somebody waits for its reply. */

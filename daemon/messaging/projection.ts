@@ -1,13 +1,15 @@
 /**
  * What is open in a Group: unread Mail and messages, what waits for Actors, obligations, half-done cross-group messages. It follows the
- * append and is rebuilt from the ledger; its memory grows with what is open, not with history (architecture.md, rule 4). What is closed
+ * append and is rebuilt from the ledger; its memory grows with what is open, not with history (docs/architecture.md#rules). What is closed
  * is read from the ledger's chain of related events (`statuses.ts`).
+ *
+ * What an import brought is history (docs/core-model.md#group): of it nothing is open, whatever it says.
  */
 import type { EventHead, Projection } from "../ledger/types.ts";
 import { ActorQueue } from "./actor-queue.ts";
 import { authorOf, remoteAuthor } from "./authors.ts";
 import { Backlog } from "./backlog.ts";
-import { EVENTS, HANDED_BACK } from "./kinds.ts";
+import { ENDED_UNREAD, EVENTS, HANDED_BACK } from "./kinds.ts";
 import { Obligations } from "./obligations.ts";
 import { SavedProjection } from "./saved-projection.ts";
 
@@ -30,7 +32,7 @@ function record(value: unknown): Data {
 
 export class MessageProjection implements Projection {
   readonly name = "messages";
-  readonly version = 2;
+  readonly version = 3;
   readonly obligations = new Obligations();
   readonly #queues = new Map<string, ActorQueue>();
   /** Cursors of generations that ended. */
@@ -41,12 +43,18 @@ export class MessageProjection implements Projection {
   readonly #addresses = new WeakMap<object, Address>();
   readonly #actors = new WeakMap<object, Addressee>();
   #unread = new Backlog();
+  #begin = 0;
   #personCursor = -1;
   #lastOrdinal = -1;
   #touched = new Set<string>();
   #countsTouched = false;
   #mailTouched = false;
   #requestsTouched = false;
+
+  /** Ordinal of the first event of the Group's own. What stands before it came with an import. */
+  get begin(): number {
+    return this.#begin;
+  }
 
   /** Messages to the person that came after the last one they opened. */
   get unread(): Pick<Backlog, "count" | "at" | "countThrough"> {
@@ -123,6 +131,9 @@ export class MessageProjection implements Projection {
       case EVENTS.actorRemoved:
         this.#actorRemoved(string(event.data.actor_id));
         break;
+      case EVENTS.groupCreated:
+        this.#began(ordinal);
+        break;
     }
     if (!SILENT.has(event.kind)) {
       this.#lastOrdinal = ordinal;
@@ -136,14 +147,25 @@ export class MessageProjection implements Projection {
     this.#ended.clear();
     this.#halfDone.clear();
     this.#unread = new Backlog();
+    this.#begin = 0;
     this.#personCursor = -1;
     this.#lastOrdinal = -1;
     this.takeTouched();
   }
 
+  /** An import writes this event behind what it brought, before the Group exists; elsewhere it stands first. */
+  #began(ordinal: number): void {
+    if (ordinal === 0) return;
+    this.reset();
+    this.#begin = ordinal;
+    // The person needn't open what is history.
+    this.#personCursor = ordinal - 1;
+  }
+
   checkpoint(): Uint8Array {
     return Buffer.from(
       JSON.stringify({
+        begin: this.#begin,
         queues: [...this.#queues.values()].map((queue) => queue.encode()),
         ended: [...this.#ended],
         obligations: this.obligations.encode(),
@@ -166,6 +188,7 @@ export class MessageProjection implements Projection {
     this.obligations.decode(saved.obligations);
     for (const [id, ordinal] of saved.halfDone) this.#halfDone.set(id, ordinal);
     this.#unread = Backlog.decode(saved.unread);
+    this.#begin = saved.begin;
     this.#personCursor = saved.personCursor;
     this.#lastOrdinal = saved.lastOrdinal;
   }
@@ -271,7 +294,10 @@ export class MessageProjection implements Projection {
     const source = event.string("source_event_id") ?? "";
     const state = event.string("state");
     if (state === "claimed") queue.claim(source, event.string("batch_id") ?? "");
-    else if (state === "failed" && event.string("reason") === HANDED_BACK) queue.handBack(source);
+    else if (state === "queued") queue.enqueued(source);
+    else if (state !== "failed") queue.settle(source);
+    else if (event.string("reason") === HANDED_BACK) queue.handBack(source);
+    else if (event.string("reason") === ENDED_UNREAD) queue.endedUnread(source);
     else queue.settle(source);
     this.#touched.add(recipient);
   }

@@ -1,6 +1,7 @@
 /** Operations that read and keep the ledger: `ledger_*`. */
 import { Refusal } from "../../shared/errors.ts";
 import type { LedgerEvent } from "../../shared/events.ts";
+import { LIMITS } from "../../shared/limits.ts";
 import type { CallContext } from "../../shared/operations/caller.ts";
 import type { InputOf, ResultOf } from "../../shared/operations/registry.ts";
 import { type GroupRoom, mayKnow, type Rooms } from "./group-room.ts";
@@ -53,6 +54,19 @@ export class Reads {
       has_more: page.more,
       continue_before: page.before,
     };
+  }
+
+  /** Of an Actor, only what it may know. */
+  find(input: InputOf<"ledger_find">, { caller }: CallContext): ResultOf<"ledger_find"> {
+    const room = this.#rooms.get(input.group_id);
+    if (caller.kind === "actor") room.self(caller);
+    const event_ids: string[] = [];
+    for (const ordinal of room.ledger.startingWith(input.prefix)) {
+      const event = room.ledger.read(ordinal);
+      if (mayKnow(caller, event)) event_ids.push(event.id);
+      if (event_ids.length === LIMITS.eventPrefix.found) break;
+    }
+    return { event_ids };
   }
 
   /** Ids that aren't messages here, or none that this Actor may know, are left out. */

@@ -2,6 +2,7 @@
 import { Refusal } from "../../shared/errors.ts";
 import type { Attachment, StoredActor } from "../../shared/model.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
+import type { CallContext } from "../../shared/operations/caller.ts";
 import type { HandlersOf } from "../../shared/operations/handlers.ts";
 import type { OpenGroup } from "../groups/group.ts";
 import type { GroupCounts } from "../groups/handlers.ts";
@@ -14,6 +15,7 @@ import { type BlobReading, BlobStore, describeAttachment } from "./blobs.ts";
 import { cancelReplyRequest } from "./cancellation.ts";
 import { CrossGroup } from "./cross-group.ts";
 import { deliverAgain } from "./deliveries.ts";
+import { noteEvidence } from "./delivery-evidence.ts";
 import { Drafts } from "./drafts.ts";
 import { fetchFile } from "./file-fetch.ts";
 import { exportGroup } from "./group-export.ts";
@@ -28,6 +30,7 @@ import {
   type WorkingState,
 } from "./group-room.ts";
 import { Inbox } from "./inbox.ts";
+import { EVENTS } from "./kinds.ts";
 import { messageHistory } from "./message-history.ts";
 import { keyOf } from "./message-keys.ts";
 import { Notices } from "./notices.ts";
@@ -55,6 +58,7 @@ export type MessagingOperation =
   | "draft_put"
   | "ledger_tail"
   | "ledger_window"
+  | "ledger_find"
   | "ledger_search"
   | "ledger_statuses"
   | "ledger_compact"
@@ -91,6 +95,7 @@ export class Messaging implements Rooms {
   readonly #remote: RemoteSlot = { current: null };
   readonly #stops: (() => void)[] = [];
   #registry: GroupRegistry | null = null;
+  #closed = false;
 
   constructor(deps: MessagingDependencies) {
     this.#deps = deps;
@@ -148,10 +153,12 @@ export class Messaging implements Rooms {
     }
   }
 
-  /** Throws group_not_found, group_busy or group_unavailable. */
+  /** Throws group_not_found, group_busy or group_unavailable; shutting_down once closed. */
   get(group_id: string): GroupRoom {
     const attached = this.#attached.get(group_id);
     if (attached !== undefined) return attached.room;
+    // A definitive answer while the daemon ends would make who follows the Group give up.
+    if (this.#closed) throw new Refusal("shutting_down");
     this.#registry?.get(group_id);
     throw new Refusal("group_not_found", { details: { group_id } });
   }
@@ -163,16 +170,29 @@ export class Messaging implements Rooms {
   /** The table for the dispatcher. */
   handlers(): HandlersOf<MessagingOperation> {
     return {
-      send: (input, context) => this.#sending.send(input, context),
+      send: async (input, context) => {
+        const sent = await this.#sending.send(input, context);
+        if (input.reply_to !== undefined)
+          await this.#evidence(input.group_id, context, [input.reply_to], "replied");
+        return sent;
+      },
       send_files: (input, context) => this.#sending.sendFiles(input, context),
-      reply: (input, context) => this.#sending.reply(input, context),
+      reply: async (input, context) => {
+        const sent = await this.#sending.reply(input, context);
+        await this.#evidence(input.group_id, context, [input.event_id], "replied");
+        return sent;
+      },
       send_cross_group: (input, context) => this.#cross.send(input, context),
       message_upload_preflight: (input, context) => this.#sending.preflight(input, context),
       file_fetch: (input, context) => fetchFile(this, this.#deps.projects, input, context),
       message_deliver: (input, context) => deliverAgain(this, input, context),
       reply_request_cancel: (input, context) => cancelReplyRequest(this, input, context),
-      message_history: (input, context) =>
-        messageHistory(this, input, context, this.#deps.limits?.historyScanBytes),
+      message_history: async (input, context) => {
+        const page = await messageHistory(this, input, context, this.#deps.limits?.historyScanBytes);
+        const event_ids = page.events.filter(({ kind }) => kind === EVENTS.message).map(({ id }) => id);
+        await this.#evidence(input.group_id, context, event_ids, "read");
+        return page;
+      },
       inbox_peek: (input, context) => this.#inbox.peek(input, context),
       inbox_read: (input, context) => this.#inbox.read(input, context),
       feed_read: (input) => this.#inbox.feedRead(input),
@@ -180,6 +200,7 @@ export class Messaging implements Rooms {
       draft_put: (input) => this.#drafts.put(input),
       ledger_tail: (input) => this.#reads.tail(input),
       ledger_window: (input) => this.#reads.window(input),
+      ledger_find: (input, context) => this.#reads.find(input, context),
       ledger_search: (input) => this.#reads.search(input),
       ledger_statuses: (input, context) => this.#reads.statuses(input, context),
       ledger_compact: (input) => this.#reads.compact(input),
@@ -191,6 +212,16 @@ export class Messaging implements Rooms {
         return importGroup(this.#registry, this.#deps, input, context);
       },
     };
+  }
+
+  async #evidence(
+    group_id: string,
+    { caller }: CallContext,
+    event_ids: readonly string[],
+    reason: "replied" | "read",
+  ): Promise<void> {
+    const room = this.find(group_id);
+    if (room !== undefined) await noteEvidence(room, caller, { event_ids, reason }, this.#deps.log);
   }
 
   counts(group_id: string): GroupCounts {
@@ -270,6 +301,7 @@ export class Messaging implements Rooms {
 
   /** Ends all sessions and waits. Ledgers stay open: they are the registry's. */
   close(): void {
+    this.#closed = true;
     for (const stop of this.#stops.splice(0)) stop();
     this.#sessions.endWhere(() => true, new Refusal("shutting_down"));
     for (const group_id of this.#attached.keys()) this.#detach(group_id);

@@ -17,7 +17,7 @@ const SavedQueue = z.tuple([
   z.string(),
   /** Returned, claimed, and notices. */
   z.array(z.tuple([z.string(), Ordinal, z.boolean()])),
-  z.array(z.tuple([z.string(), Ordinal, z.string(), z.boolean()])),
+  z.array(z.tuple([z.string(), Ordinal, z.string(), z.boolean(), z.boolean()])),
   z.array(z.tuple([z.string(), Ordinal, z.string(), Ordinal.nullable()])),
 ]);
 export type SavedQueue = z.infer<typeof SavedQueue>;
@@ -34,6 +34,7 @@ const SavedObligation = z.tuple([
 export type SavedObligation = z.infer<typeof SavedObligation>;
 
 export const SavedProjection = z.strictObject({
+  begin: Ordinal,
   queues: z.array(SavedQueue),
   ended: z.array(z.tuple([z.string(), Ordinal])),
   obligations: z.array(SavedObligation),

@@ -8,7 +8,7 @@ import { withJson } from "../../shared/operations/known-json.ts";
 import type { InputOf, ResultOf } from "../../shared/operations/registry.ts";
 import { type Audience, resolveRecipients, type Sender } from "../groups/recipients.ts";
 import type { Placed } from "../ledger/types.ts";
-import { carriesFiles, checkBody, withAttachments } from "./attachments.ts";
+import { carriesFiles, checkBody, checkFileSize, withAttachments } from "./attachments.ts";
 import { type CrossGroup, remoteId } from "./cross-group.ts";
 import {
   type GroupRoom,
@@ -43,7 +43,13 @@ interface Address {
 type Way =
   | { kind: "here"; to: string[] }
   /** To the Group that the message came from or went to, where it has the id `event_id`. */
-  | { kind: "across"; group_id: string; to: string[]; event_id: string };
+  | {
+      kind: "across";
+      group_id: string;
+      to: string[];
+      event_id: string;
+      generations: Readonly<Record<string, string>>;
+    };
 
 export class Sending {
   readonly #rooms: Rooms;
@@ -79,27 +85,20 @@ export class Sending {
     const room = this.#rooms.get(input.group_id);
     const author = room.author(caller);
     const { uploadBytes } = LIMITS.attachment;
-    for (const { name, bytes } of input.files) {
-      if (bytes > uploadBytes) {
-        throw new Refusal("invalid_attachments", { details: { name, limit: uploadBytes } });
-      }
-    }
+    for (const { name, bytes } of input.files) checkFileSize(name, bytes);
     room.blobs.checkQuota(input.files.reduce((sum, { bytes }) => sum + bytes, 0));
     const mode = input.message_mode ?? defaultMode(caller, input.to);
     let to: readonly string[] = input.to;
     if (input.reply_to !== undefined) {
-      const original = room.visible(caller, input.reply_to);
+      const original = room.actionable(caller, input.reply_to);
       const { event } = original;
       if (isRemote(event)) {
         const mode = input.message_mode === "request_reply" ? undefined : input.message_mode;
         remoteOf(room).checkReply(room, { original, mode, to }, author);
         return { accepted: true, upload_limit: Math.min(uploadBytes, LIMITS.connect.blobBytes) };
       }
-      const way = to.length > 0 ? null : wayBack(room, event, author);
-      if (way?.kind === "across") {
-        checkReach(caller, way.group_id);
-        return { accepted: true, upload_limit: uploadBytes };
-      }
+      const way = to.length > 0 ? null : this.#wayBack(room, event, author, caller);
+      if (way?.kind === "across") return { accepted: true, upload_limit: uploadBytes };
       to = way?.to ?? to;
     }
     resolveRecipients(room.group.record, { to, mode, sender: senderOf(caller) });
@@ -139,7 +138,7 @@ export class Sending {
     const written = { mode, to: input.to, reply_to };
     const digest = input.client_id === undefined ? undefined : contentDigest(input, written);
     const first = (): Promise<Sent> => {
-      const original = room.visible(caller, reply_to);
+      const original = room.actionable(caller, reply_to);
       const { event } = original;
       if (event.kind !== EVENTS.message) {
         throw new Refusal("event_not_found", {
@@ -154,7 +153,9 @@ export class Sending {
           .then((event) => ({ ...recorded(event), duplicate: false }));
       }
       const way: Way =
-        input.to.length > 0 ? { kind: "here", to: [...input.to] } : wayBack(room, event, author);
+        input.to.length > 0
+          ? { kind: "here", to: [...input.to] }
+          : this.#wayBack(room, event, author, caller);
       const toPerson = way.to.length === 1 && way.to[0] === "user";
       const address = {
         mode: input.message_mode ?? (toPerson ? "send" : mode),
@@ -162,12 +163,11 @@ export class Sending {
         reply_to,
       };
       if (way.kind === "here") return this.#append(room, input, address, author, caller, digest);
-      checkReach(caller, way.group_id);
       return this.#cross
         .deliver(
           room,
           input,
-          { ...address, dst_group_id: way.group_id, remote: way.event_id },
+          { ...address, dst_group_id: way.group_id, answered: way },
           author,
           caller,
           digest,
@@ -186,6 +186,28 @@ export class Sending {
         return this.#cross.complete(room, event, ordinal).then(() => recorded(event));
       },
     );
+  }
+
+  /** Throws invalid_recipient when the other side isn't there any more, and what entering the other Group throws. */
+  #wayBack(room: GroupRoom, event: LedgerEvent, author: Author, caller: Caller): Way {
+    const { by, data } = event;
+    const own = by === author.by && data.sender_generation === author.generation;
+    const across = (group_id: string, event_id: string, written: unknown, then: unknown): Way => {
+      checkReach(caller, group_id);
+      const to = stillThere(this.#rooms.get(group_id), written, then);
+      return { kind: "across", group_id, to, event_id, generations: then as Record<string, string> };
+    };
+    if (own && typeof data.dst_group_id === "string") {
+      const event_id = remoteId(room.group.group_id, event.id);
+      return across(data.dst_group_id, event_id, data.dst_to, data.dst_to_generations);
+    }
+    if (typeof data.src_group_id === "string" && typeof data.src_event_id === "string") {
+      const sender = by === "user" ? "user" : by.slice(by.indexOf("::") + 2);
+      return across(data.src_group_id, data.src_event_id, [sender], { [sender]: data.sender_generation });
+    }
+    if (own) return { kind: "here", to: stillThere(room, data.to, data.to_generations) };
+    if (by === "user") return { kind: "here", to: ["user"] };
+    return { kind: "here", to: stillThere(room, [by], { [by]: data.sender_generation }) };
   }
 
   #append(
@@ -260,41 +282,24 @@ function senderOf(caller: Caller): Sender {
   return caller.kind === "actor" ? { kind: "actor", actor_id: caller.actor_id } : { kind: "user" };
 }
 
-function wayBack(room: GroupRoom, event: LedgerEvent, author: Author): Way {
-  const { by, data } = event;
-  const own = by === author.by && data.sender_generation === author.generation;
-  if (own && typeof data.dst_group_id === "string") {
-    const event_id = remoteId(room.group.group_id, event.id);
-    return { kind: "across", group_id: data.dst_group_id, to: texts(data.dst_to), event_id };
-  }
-  if (typeof data.src_group_id === "string" && typeof data.src_event_id === "string") {
-    const sender = by === "user" ? "user" : by.slice(by.indexOf("::") + 2);
-    return { kind: "across", group_id: data.src_group_id, to: [sender], event_id: data.src_event_id };
-  }
-  if (own) return { kind: "here", to: stillThere(room, data) };
-  if (by === "user") return { kind: "here", to: ["user"] };
-  return {
-    kind: "here",
-    to: stillThere(room, { to: [by], to_generations: { [by]: data.sender_generation } }),
-  };
-}
-
-/** An imported message may say anything. */
 function texts(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((item): item is string => typeof item === "string") : [];
 }
 
-/** Those of the recipients that are the same Actors as then: a new one under an old id inherits nothing. Throws invalid_recipient. */
-function stillThere(room: GroupRoom, data: Record<string, unknown>): string[] {
-  const generations = (data.to_generations ?? {}) as Record<string, unknown>;
-  const there = texts(data.to).filter(
+/**
+ * Those of the recipients that are the same Actors as then: a new one under an old id inherits nothing, in this Group or another. Throws
+ * invalid_recipient.
+ */
+function stillThere({ group }: GroupRoom, recipients: unknown, then: unknown): string[] {
+  const generations = (then ?? {}) as Record<string, unknown>;
+  const there = texts(recipients).filter(
     (id) =>
       id === "user" ||
-      room.group.record.actors.some((actor) => actor.id === id && actor.generation === generations[id]),
+      group.record.actors.some((actor) => actor.id === id && actor.generation === generations[id]),
   );
   if (there.length > 0) return there;
   throw new Refusal("invalid_recipient", {
-    specifics: "The other side of that message isn't in this Group any more.",
-    details: { recipients: data.to },
+    specifics: "The other side of that message isn't in its Group any more.",
+    details: { recipients },
   });
 }

@@ -1,5 +1,5 @@
 /**
- * Sessions of external Actors: who holds what was handed out (core-model.md, "Actor"). A session lives while a connection holds its
+ * Sessions of external Actors: who holds what was handed out (docs/core-model.md#actor). A session lives while a connection holds its
  * lifeline or a call is under way, and else for a while after its last call; its end gives what it didn't acknowledge to the next.
  */
 import { Refusal } from "../../shared/errors.ts";
@@ -169,7 +169,12 @@ export class Sessions {
     const actor = `${group_id}/${actor_id}`;
     const siblings = this.#byActor.get(actor) ?? new Set();
     if (siblings.size >= LIMITS.actorSession.perActor) {
-      throw new Refusal("limit_reached", { details: { limit: LIMITS.actorSession.perActor } });
+      const limit = LIMITS.actorSession.perActor;
+      throw new Refusal("limit_reached", {
+        specifics: `The Actor has ${limit} sessions, which is the most.`,
+        remedy: "End one of its processes.",
+        details: { limit },
+      });
     }
     const now = timestamp(this.#clock);
     const session: Kept = {

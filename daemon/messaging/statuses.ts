@@ -1,12 +1,12 @@
 /**
  * What became of a message, per recipient. What is open stands in the projection; what is closed is read from the ledger's chain of events
- * that refer to the message, never by a scan (architecture.md, rule 4).
+ * that refer to the message, never by a scan (docs/architecture.md#rules).
  */
 import type { LedgerEvent } from "../../shared/events.ts";
 import type { MessageStatus } from "../../shared/operations/messages.ts";
 import { authorOf, remoteAuthor } from "./authors.ts";
 import type { GroupRoom } from "./group-room.ts";
-import { EVENTS, HANDED_BACK, SESSION_ENDED } from "./kinds.ts";
+import { ENDED_UNREAD, EVENTS, HANDED_BACK, IMPORTED, SESSION_ENDED } from "./kinds.ts";
 import { isRemote } from "./message-event.ts";
 import { isReplyOf } from "./obligations.ts";
 
@@ -24,6 +24,10 @@ export class MessageStatuses {
     this.#room = room;
     this.#ordinal = ordinal;
     this.#event = event;
+  }
+
+  get #isHistory(): boolean {
+    return this.#room.isHistory(this.#ordinal);
   }
 
   status(): MessageStatus {
@@ -47,7 +51,7 @@ export class MessageStatuses {
         status.delivery_status.user = { state: read ? "read" : "pending", reason: "", ts: null };
       } else if (data.message_mode === "mail") {
         const cursor = this.#room.projection.cursorOrdinal(recipient, this.#generation(recipient));
-        status.read_status[recipient] = this.#ordinal <= cursor;
+        if (!this.#isHistory) status.read_status[recipient] = this.#ordinal <= cursor;
       } else status.delivery_status[recipient] = this.#delivery(recipient);
     }
     return status;
@@ -66,7 +70,10 @@ export class MessageStatuses {
     const open = this.#room.projection.obligations.get(this.#event.id)?.owed;
     const states: Record<string, ObligationState> = {};
     for (const recipient of recipients) {
-      states[recipient] = open?.has(recipient) === true ? { state: "open" } : this.#closing(recipient);
+      const state: ObligationState =
+        open?.has(recipient) === true ? { state: "open" } : this.#closing(recipient);
+      // Nobody owes an answer to what an import brought.
+      if (state.state !== "open" || !this.#isHistory) states[recipient] = state;
     }
     return states;
   }
@@ -96,7 +103,9 @@ export class MessageStatuses {
   #propagation(event_id: string, later: readonly LedgerEvent[]): ConnectState {
     const receipt = later.findLast(({ kind }) => kind === EVENTS.receipt);
     if (receipt === undefined) {
-      return { state: this.#room.remote?.isActive(event_id) === true ? "queued" : "unconfirmed" };
+      // The outbox may still have the message of the Group that was exported, under the same id.
+      const isActive = !this.#isHistory && this.#room.remote?.isActive(event_id) === true;
+      return { state: isActive ? "queued" : "unconfirmed" };
     }
     const { status, error, remote_event_id } = receipt.data;
     const state: ConnectState = { state: status as ConnectState["state"] };
@@ -105,41 +114,68 @@ export class MessageStatuses {
     return state;
   }
 
+  /** Batch in which a direct message was handed to an Actor, when nothing has settled yet whether that took it; else null. */
+  unproved(recipient: string): string | null {
+    const { state } = this.#event.data.message_mode === "mail" ? { state: "" } : this.#delivery(recipient);
+    if (state !== "claimed" && state !== "queued" && state !== "ambiguous") return null;
+    const { batch_id } = this.#lastDelivery(recipient)?.data ?? {};
+    return typeof batch_id === "string" ? batch_id : null;
+  }
+
+  #lastDelivery(recipient: string): LedgerEvent | undefined {
+    return this.#later().findLast(
+      ({ kind, data }) =>
+        kind === EVENTS.delivery &&
+        data.actor_id === recipient &&
+        data.actor_generation === this.#generation(recipient) &&
+        data.reason !== HANDED_BACK,
+    );
+  }
+
   /** The latest word on a direct message. */
   #delivery(recipient: string): DeliveryStatus {
     const generation = this.#generation(recipient);
     const queue = this.#room.projection.queue(recipient, generation);
-    if (queue?.pending.has(this.#ordinal) === true || queue?.returned.has(this.#event.id) === true) {
-      return { state: "pending", reason: this.#whyWaiting(recipient), ts: null };
+    const returned = queue?.returned.get(this.#event.id);
+    if (returned !== undefined || queue?.pending.has(this.#ordinal) === true) {
+      return { state: "pending", reason: this.#whyWaiting(recipient, returned?.redelivered), ts: null };
     }
-    const last = this.#later().findLast(
-      ({ kind, data }) =>
-        kind === EVENTS.delivery &&
-        data.actor_id === recipient &&
-        data.actor_generation === generation &&
-        data.reason !== HANDED_BACK,
-    );
+    const last = this.#lastDelivery(recipient);
     const ended = this.#room.projection.hasEnded(recipient, generation);
-    if (last === undefined)
+    if (last === undefined) {
+      if (this.#isHistory) return { state: "failed", reason: IMPORTED, ts: null };
       return { state: ended ? "failed" : "pending", reason: ended ? "actor_removed" : "", ts: null };
+    }
     const state = last.data.state as DeliveryStatus["state"];
     const { ts } = last;
+    const { reason } = last.data;
+    const isUnread = state === "queued" || reason === ENDED_UNREAD;
+    if (this.#isHistory && isUnread) return { state: "failed", reason: IMPORTED, ts };
+    if (this.#isHistory && state === "claimed") return { state: "ambiguous", reason: IMPORTED, ts };
+    // Nothing has read it, and now nothing will.
+    if (ended && isUnread) return { state: "failed", reason: "actor_removed", ts };
     if (ended && state === "claimed") return { state: "ambiguous", reason: "actor_removed", ts };
     const { transport, batch_id } = last.data;
     if (state === "claimed" && transport === "external" && !this.#room.isHeld(recipient, String(batch_id))) {
       return { state, reason: SESSION_ENDED, ts };
     }
-    return { state, reason: typeof last.data.reason === "string" ? last.data.reason : "", ts };
+    return { state, reason: typeof reason === "string" ? reason : "", ts };
   }
 
-  #whyWaiting(recipient: string): string {
+  #whyWaiting(recipient: string, comesAgain = false): string {
     const actor = this.#room.group.record.actors.find(({ id }) => id === recipient);
-    return actor?.runner === "pty" ? this.#room.whyWaiting(recipient) : "";
+    if (actor?.runner !== "pty") return "";
+    const why = this.#room.whyWaiting(recipient);
+    return [comesAgain ? "comes again" : "", why].filter((part) => part !== "").join(": ");
   }
 
   #acrossStatus(): DeliveryStatus {
     const receipt = this.#later().findLast(({ kind }) => kind === EVENTS.receipt);
-    if (receipt === undefined) return { state: "pending", reason: "", ts: null };
+    if (receipt === undefined) {
+      return this.#isHistory
+        ? { state: "failed", reason: IMPORTED, ts: null }
+        : { state: "pending", reason: "", ts: null };
+    }
     if (receipt.data.status === "sent")
       return { state: "accepted", reason: "recorded_there", ts: receipt.ts };
     const error = receipt.data.error as { code?: unknown } | null;

@@ -1,5 +1,5 @@
 /**
- * The one way in (architecture.md, rule 1): a name and raw arguments become an envelope. In order: the operation, who may call it, its
+ * The one way in (docs/architecture.md#rules): a name and raw arguments become an envelope. In order: the operation, who may call it, its
  * arguments, the caller's Groups, the permit, the handler. Nothing here waits when nothing has to.
  */
 import type { ErrorBody } from "../../shared/errors.ts";
@@ -13,7 +13,7 @@ import type { Mutex } from "../platform/mutex.ts";
 import { invalidArguments, refusalOf } from "./failures.ts";
 import { Permits } from "./permits.ts";
 
-/** What every port renders (protocol.md, section 3). `status` is the HTTP ports'. */
+/** What every port renders (docs/protocol.md#envelopes-and-errors). `status` is the HTTP ports'. */
 export type Outcome =
   | { readonly ok: true; readonly result: unknown }
   | { readonly ok: false; readonly error: ErrorBody; readonly refusal: Refusal };
@@ -46,7 +46,10 @@ export interface DispatcherOptions {
   permitOf(groupId: string): Mutex;
   /** Told about every call of an Actor before anything else: its session lives on, and the call is evidence. */
   touch?(caller: ActorCaller): void;
-  /** Why the caller's credential is worth nothing any more; null when it still is. Asked about a call that had to wait for its permit. */
+  /**
+   * Why the caller's credential is worth nothing any more; null when it still is. Asked before every call, since a port may have waited for
+   * the request's body, and again about a call that had to wait for its permit.
+   */
   lapsed?(caller: Caller): Refusal | null;
   /** Checks every result against its schema and fails loudly; for tests. */
   checkOutputs?: boolean;
@@ -76,6 +79,8 @@ export class Dispatcher {
   /** Never throws and never rejects. A promise only when the handler or a permit has to wait. */
   call(name: string, raw: unknown, call: Call): Outcome | Promise<Outcome> {
     try {
+      const lapsed = this.#lapsed?.(call.caller) ?? null;
+      if (lapsed !== null) return this.#fail(name, lapsed, call);
       if (call.caller.kind === "actor") this.#touch?.(call.caller);
       const entry = this.#entries.get(name);
       if (entry === undefined) return failure(new Refusal("unknown_operation"));

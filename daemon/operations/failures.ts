@@ -1,4 +1,4 @@
-/** Turns whatever a handler throws into the failing half of an envelope (protocol.md, section 3). */
+/** Turns whatever a handler throws into the failing half of an envelope (docs/protocol.md#envelopes-and-errors). */
 import * as z from "zod";
 import { type ErrorCode, fieldSentence, Refusal } from "../../shared/errors.ts";
 import { isStorageError, storageRefusal } from "../home/durable.ts";
@@ -10,7 +10,7 @@ z.config({ customError: problemOf });
 
 const PROBLEMS_SHOWN = 8;
 const NAME_SHOWN = 128;
-/** Parts of a message whose refusals have codes of their own (core-model.md, "Messages"). */
+/** Parts of a message whose refusals have codes of their own (docs/core-model.md#messages). */
 const CODES: ReadonlyMap<string, ErrorCode> = new Map([
   ["message_mode", "invalid_message_mode"],
   ["insight", "invalid_insight"],
@@ -43,6 +43,7 @@ export function invalidArguments(error: z.ZodError): Refusal {
   const first = problems[0] ?? { field: "", problem: "is wrong" };
   return new Refusal(CODES.get(/^[^.[]*/.exec(first.field)![0]) ?? "invalid_args", {
     specifics: fieldSentence(first.field, first.problem),
+    ...(first.field === "" ? {} : { remedy: `Check '${first.field}'.` }),
     details: { field: first.field, problems },
   });
 }

@@ -1,4 +1,6 @@
-/** The health registry: everything the daemon checks of itself, in words, each with a remedy (style.md). */
+/** The health registry: everything the daemon checks of itself, in words, each with a remedy. */
+
+import { shownName } from "../../shared/foreign-text.ts";
 import type { HealthCheck } from "../../shared/health.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { HomePaths } from "../home/paths.ts";
@@ -18,17 +20,29 @@ export interface HealthSources {
   /** Paths whose permissions this start tightened. */
   tightened: readonly string[];
   createdAt: () => string;
+  /** Why nothing can be written to a directory; null when it can. */
+  writeTrouble: (directory: string) => string | null;
   /** Bytes that this user may still write to the Home's disk; null when the system doesn't say. */
   freeBytes: () => number | null;
   unavailableGroups: () => readonly { group_id: string; reason: string }[];
   groups: () => number;
   accessTokens: () => number;
   /** Null when the listener is off; `trouble` says why it couldn't start. */
-  web: () => { origin: string | null; exposed: boolean; trouble: string | null };
-  /** Messages that wait for other instances, and paths of records of such that can't be read. */
-  outbox: () => { waiting: number; unreadable: readonly string[] };
+  web: () => {
+    origin: string | null;
+    exposed: boolean;
+    trouble: { text: string; remedy: string } | null;
+  };
+  /** Why the sessions of browsers can't be read. */
+  sessions: () => string | null;
+  /** Messages that wait for other instances, paths of records of such that can't be read, and why it isn't known which a reset ended. */
+  outbox: () => { waiting: number; unreadable: readonly string[]; problem: string | null };
   /** Why the relations can't be read, and how the listener stands. */
-  direct: () => { problem: string | null; listener: { bind: string; trouble: string | null } | null };
+  direct: () => {
+    problem: string | null;
+    listener: { bind: string; trouble: string | null } | null;
+    clocks: { peer: { title: string; name: string }; trouble: string }[];
+  };
 }
 
 const MiB = 1024 * 1024;
@@ -54,6 +68,7 @@ export class HealthRegistry {
     const checks: [code: string, title: string, check: (sources: HealthSources) => Found][] = [
       ["node_version", "Node", node],
       ["home_modes", "Permissions of the Home", modes],
+      ["home_writable", "Writing to the Home", writing],
       ["lock", "Lock of the Home", lock],
       ["socket", "Local socket", socket],
       ["web_listener", "Web listener", web],
@@ -61,6 +76,7 @@ export class HealthRegistry {
       ["clock", "Clock", clock],
       ["groups", "Groups and their ledgers", groups],
       ["access_tokens", "Access tokens", tokens],
+      ["web_sessions", "Sessions of browsers", sessions],
       ["outbox", "Messages to other instances", outbox],
       ["direct", "Direct connections", direct],
     ];
@@ -97,6 +113,16 @@ function modes({ files, paths, hasModes, tightened }: HealthSources): Found {
   return { severity: "warning", text, remedy: "Renew tokens if others use this machine." };
 }
 
+function writing({ paths, writeTrouble }: HealthSources): Found {
+  for (const directory of [paths.root, paths.daemon.directory, paths.groups]) {
+    const trouble = writeTrouble(directory);
+    if (trouble === null) continue;
+    const remedy = "Make it writable again; until then nothing can be recorded.";
+    return { severity: "error", text: `The daemon may not write to ${directory} (${trouble}).`, remedy };
+  }
+  return OK("Allowed.");
+}
+
 function lock({ files, paths }: HealthSources): Found {
   if (files.stat(paths.daemon.lock)?.kind === "file") return OK("Held by this daemon.");
   const remedy = "Restart the daemon.";
@@ -114,8 +140,7 @@ function socket({ files, paths, socket, hasModes }: HealthSources): Found {
 function web({ web }: HealthSources): Found {
   const { origin, exposed, trouble } = web();
   if (trouble !== null) {
-    const remedy = "Free the port or name another with --port, then restart the daemon.";
-    return { severity: "error", text: `The Web listener didn't start: ${trouble}.`, remedy };
+    return { severity: "error", ...trouble };
   }
   if (origin === null) return OK("Off.");
   if (!exposed) return OK(origin);
@@ -163,8 +188,22 @@ function tokens({ accessTokens }: HealthSources): Found {
   };
 }
 
+function sessions({ sessions }: HealthSources): Found {
+  const problem = sessions();
+  if (problem === null) return OK("They are kept.");
+  const remedy =
+    "Restore web_sessions.json from a backup, or move it away; then restart the daemon. Until then browsers sign in anew after each start.";
+  return { severity: "error", text: `They can't be read: ${problem}`, remedy };
+}
+
 function outbox({ outbox }: HealthSources): Found {
-  const { waiting, unreadable } = outbox();
+  const { waiting, unreadable, problem } = outbox();
+  if (problem !== null) {
+    const text = `It isn't known which of the messages that wait a Group's reset has ended: ${problem}`;
+    const remedy =
+      "Restore outbox_generations.json from a backup, or move it away; then restart the daemon. New messages are sent meanwhile.";
+    return { severity: "error", text, remedy };
+  }
   if (unreadable.length === 0) return OK(waiting === 1 ? "1 waits." : `${waiting} wait.`);
   const text = `${unreadable.length} can't be read and ${unreadable.length === 1 ? "takes" : "take"} up room: ${unreadable.join(", ")}.`;
   const remedy = "Restore these files from a backup, or remove them and send again; then restart the daemon.";
@@ -172,11 +211,19 @@ function outbox({ outbox }: HealthSources): Found {
 }
 
 function direct({ direct }: HealthSources): Found {
-  const { problem, listener } = direct();
+  const { problem, listener, clocks } = direct();
   if (problem !== null) {
     const remedy =
       "Restore direct_connections.json from a backup, or move it away and invite again; then restart the daemon.";
     return { severity: "error", text: `They can't be read, so none is granted: ${problem}`, remedy };
+  }
+  if (clocks.length > 0) {
+    const text = clocks
+      .map(({ peer, trouble }) => `${shownName(peer.title)} at ${shownName(peer.name)}: ${trouble}`)
+      .join(" ");
+    const remedy =
+      "Compare this machine's clock with a time server and ask the other side to do the same: until they agree, messages to it are refused.";
+    return { severity: "warning", text, remedy };
   }
   if (listener === null) return OK("No listener.");
   if (listener.trouble === null) return OK(`Listening on ${listener.bind}.`);

@@ -1,4 +1,4 @@
-/** The permits that the dispatcher takes around handlers: the Home's, or the Group's own (architecture.md, rule 2). */
+/** The permits that the dispatcher takes around handlers: the Home's, or the Group's own (docs/architecture.md#rules). */
 import { Refusal } from "../../shared/errors.ts";
 import type { LockKind } from "../../shared/operations/contract.ts";
 import { Mutex, type Release } from "../platform/mutex.ts";

@@ -14,7 +14,7 @@ export interface Clock {
   after(milliseconds: number, task: () => void, options?: { background?: boolean }): Timer;
 }
 
-/** The instant `clock` shows, as UTC ISO 8601 with milliseconds and `Z` (protocol.md, "Times"). */
+/** The instant `clock` shows, as UTC ISO 8601 with milliseconds and `Z` (docs/protocol.md#times). */
 export function timestamp(clock: Clock): string {
   return new Date(clock.now()).toISOString();
 }

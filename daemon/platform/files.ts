@@ -1,6 +1,6 @@
 /**
  * The file system as the daemon sees it: small, positional, and synchronous but for the two calls that wait for the disk.
- * A simulated version keeps an operation log and enumerates every crash state (architecture.md, rule 6).
+ * A simulated version keeps an operation log and enumerates every crash state (docs/architecture.md#rules).
  * Errors are Node's own (`code` ENOENT, EEXIST, ENOSPC, EIO, ...).
  */
 

@@ -1,4 +1,4 @@
-/** A read-write permit that shutdown can destroy, so that nothing waits for ever (architecture.md, rule 2). */
+/** A read-write permit that shutdown can destroy, so that nothing waits for ever (docs/architecture.md#rules). */
 
 /** Gives the permit back; idempotent. */
 export type Release = () => void;

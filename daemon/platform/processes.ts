@@ -41,6 +41,11 @@ export interface Processes {
   birthOf(pid: number): string | null;
   /** The process, its session and everything that descends from it, as far as they live. */
   familyOf(pid: number): number[];
+  /**
+   * This user's other living processes that were started with `name`=`value` in their environment, each with its birth. None where the system
+   * doesn't tell environments.
+   */
+  startedWith(name: string, value: string): ReadonlyMap<number, string>;
   /** Sends a signal; false when the process is gone. */
   signal(pid: number, signal: "SIGHUP" | "SIGINT" | "SIGTERM" | "SIGKILL"): boolean;
   /** Absolute path of a program: looked up in `path` (colons between) unless it names a file itself, then from `directory`. Null when there is none. */

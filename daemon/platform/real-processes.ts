@@ -1,6 +1,15 @@
 /** The machine's processes behind `Processes`. */
 import { execFile } from "node:child_process";
-import { accessSync, closeSync, constants, openSync, readdirSync, readSync, statSync } from "node:fs";
+import {
+  accessSync,
+  closeSync,
+  constants,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  statSync,
+} from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { delimiter, isAbsolute, join, resolve, sep } from "node:path";
@@ -111,6 +120,21 @@ function entryOf(pid: number): Entry | null {
   }
 }
 
+function pids(): number[] {
+  return readdirSync("/proc").map(Number).filter(Number.isInteger);
+}
+
+/** The system lets nobody read the environment of another user's process, except root: its processes aren't looked at either. */
+function hasInEnvironment(pid: number, user: number | undefined, wanted: Buffer): boolean {
+  try {
+    if (statSync(`/proc/${pid}`).uid !== user) return false;
+    return Buffer.concat([NUL, readFileSync(`/proc/${pid}/environ`)]).includes(wanted);
+  } catch {
+    return false;
+  }
+}
+
+const NUL = Buffer.from([0]);
 const HAS_PROC = process.platform === "linux";
 
 export class RealProcesses implements Processes {
@@ -141,9 +165,8 @@ export class RealProcesses implements Processes {
   familyOf(pid: number): number[] {
     if (!HAS_PROC) return [pid];
     const entries = new Map<number, Entry>();
-    for (const name of readdirSync("/proc")) {
-      const other = Number(name);
-      const entry = Number.isInteger(other) ? entryOf(other) : null;
+    for (const other of pids()) {
+      const entry = entryOf(other);
       if (entry !== null) entries.set(other, entry);
     }
     const family = new Set(
@@ -154,6 +177,21 @@ export class RealProcesses implements Processes {
       for (const [id, { parent }] of entries) if (family.has(parent)) family.add(id);
     }
     return [...family];
+  }
+
+  startedWith(name: string, value: string): ReadonlyMap<number, string> {
+    const found = new Map<number, string>();
+    if (!HAS_PROC) return found;
+    const wanted = Buffer.from(`\0${name}=${value}\0`);
+    const user = process.geteuid?.();
+    for (const pid of pids()) {
+      if (pid === process.pid) continue;
+      const birth = entryOf(pid)?.birth;
+      if (birth === undefined || !hasInEnvironment(pid, user, wanted)) continue;
+      // The pid may have become another's while it was looked at.
+      if (entryOf(pid)?.birth === birth) found.set(pid, birth);
+    }
+    return found;
   }
 
   signal(pid: number, signal: "SIGHUP" | "SIGINT" | "SIGTERM" | "SIGKILL"): boolean {

@@ -1,8 +1,10 @@
 /**
- * The runtimes as data (core-model.md, "Actor"): one entry each. What is verified was observed on real CLIs; the rest is started and
+ * The runtimes as data (docs/core-model.md#actor): one entry each. What is verified was observed on real CLIs; the rest is started and
  * prompted by the same rules, but nothing proves there that a prompt was taken.
  */
 import type { Runtime } from "../../shared/model.ts";
+import type { InputFacts } from "./composer.ts";
+import { CLAUDE_INPUT, CODEX_INPUT, COPILOT_INPUT, GEMINI_INPUT, OPENCODE_INPUT } from "./input-facts.ts";
 
 /** How our MCP server reaches a runtime. The user's own configuration files are never touched. */
 type McpHandover =
@@ -18,6 +20,9 @@ type McpHandover =
 /** How hooks reach a runtime. */
 type HookHandover = "claude_settings" | "codex_overrides" | "none";
 
+/** How a runtime is told to continue a session: `--resume ID`, or `resume ID` after its options. */
+type Resume = "claude_flag" | "codex_command" | "none";
+
 export interface RuntimeEntry {
   readonly runtime: Runtime;
   readonly title: string;
@@ -27,7 +32,14 @@ export interface RuntimeEntry {
   readonly versionArguments: readonly string[];
   readonly mcp: McpHandover;
   readonly hooks: HookHandover;
-  /** Text goes in as one bracketed paste followed by this. */
+  /** With hooks only: they name the session. */
+  readonly resume: Resume;
+  /** What its screens look like; null when that isn't known: nothing is typed into it then, unless its owner says that it reads prompts. */
+  readonly input: InputFacts | null;
+  /** After its start, its input line has to be empty for as long as this before anything goes in. */
+  readonly steadyMs: number;
+  /** Text goes in as one bracketed paste; once it is taken, but not sooner than this, `submit` follows. */
+  readonly pasteMs: number;
   readonly submit: string;
   /** Its screen shows prompts as Markdown. */
   readonly markdown: boolean;
@@ -49,12 +61,19 @@ const ENTER = "\r";
 const ESCAPE = "\u001b";
 const CONTROL_C = "\u0003";
 
+/** Gemini shows its input line for 0.2 s and then asks about the folder; no hook tells when a start is over. Fifteen times what was measured. */
+const STEADY_MS = 3000;
+
 const ASKS = /\besc to cancel\b/i;
 
 const plain = {
   versionArguments: ["--version"],
   mcp: "none",
   hooks: "none",
+  resume: "none",
+  input: null,
+  steadyMs: 0,
+  pasteMs: 0,
   submit: ENTER,
   markdown: false,
   ready: "bracketed_paste",
@@ -73,9 +92,15 @@ const entries: Readonly<Record<Runtime, RuntimeEntry>> = {
     programs: ["claude"],
     mcp: "claude_flag",
     hooks: "claude_settings",
+    resume: "claude_flag",
     evidence: "user_prompt_submit",
     // Else a message that names `@path` has the file read to it at once, from anywhere, without a permission being asked for.
-    environment: { CLAUDE_CODE_DISABLE_FILE_MENTIONS: "1" },
+    environment: {
+      CLAUDE_CODE_DISABLE_FILE_MENTIONS: "1",
+      // A suggested prompt stands in the input line like text that somebody typed.
+      CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION: "false",
+    },
+    input: CLAUDE_INPUT,
     asks: ASKS,
     end: { signal: "SIGTERM" },
   },
@@ -86,22 +111,51 @@ const entries: Readonly<Record<Runtime, RuntimeEntry>> = {
     programs: ["codex"],
     mcp: "codex_overrides",
     hooks: "codex_overrides",
+    resume: "codex_command",
     markdown: true,
+    input: CODEX_INPUT,
     evidence: "user_prompt_submit",
     asks: ASKS,
     end: { signal: "SIGTERM" },
   },
-  gemini: { ...plain, runtime: "gemini", title: "Gemini CLI", programs: ["gemini"] },
+  gemini: {
+    ...plain,
+    runtime: "gemini",
+    title: "Gemini CLI",
+    programs: ["gemini"],
+    input: GEMINI_INPUT,
+    steadyMs: STEADY_MS,
+    // It takes Enter for a part of the paste for as long as this; twice of what was measured.
+    pasteMs: 120,
+  },
   opencode: {
     ...plain,
     runtime: "opencode",
     title: "opencode",
     programs: ["opencode"],
     mcp: "opencode_variable",
+    input: OPENCODE_INPUT,
+    steadyMs: STEADY_MS,
+    pasteMs: 120,
   },
-  copilot: { ...plain, runtime: "copilot", title: "GitHub Copilot CLI", programs: ["copilot"] },
+  copilot: {
+    ...plain,
+    runtime: "copilot",
+    title: "GitHub Copilot CLI",
+    programs: ["copilot"],
+    input: COPILOT_INPUT,
+    steadyMs: STEADY_MS,
+    pasteMs: 120,
+  },
   cursor: { ...plain, runtime: "cursor", title: "Cursor CLI", programs: ["cursor-agent"] },
-  custom: { ...plain, runtime: "custom", title: "Any command", programs: [], interrupt: CONTROL_C },
+  custom: {
+    ...plain,
+    runtime: "custom",
+    title: "Any command",
+    programs: [],
+    pasteMs: 120,
+    interrupt: CONTROL_C,
+  },
 };
 
 export const CATALOGUE: readonly RuntimeEntry[] = Object.values(entries);

@@ -77,7 +77,7 @@ function attachmentLines(data: LedgerEvent["data"]): string[] {
 
 function messageLines({ event, redelivered }: Parcel, reader: Reader): string[] {
   const { id, data } = event;
-  const again = redelivered ? ", sent again on purpose" : "";
+  const again = redelivered ? ", sent again" : "";
   const text = typeof data.text === "string" && data.text !== "" ? quoted(data.text, reader) : [];
   const about =
     typeof data.quote_text === "string" ? [`${BULLET} about:`, ...quoted(data.quote_text, reader)] : [];
@@ -104,7 +104,7 @@ export function parcelText(parcel: Parcel, reader: Reader): string {
   return lines.join("\n");
 }
 
-/** One bracketed paste of `text`, which must be neutralised, and what submits it. */
-export function asPaste(text: string, submit: string): string {
-  return `\u001b[200~${text}\u001b[201~${submit}`;
+/** One bracketed paste of `text`, which must be neutralised. */
+export function asPaste(text: string): string {
+  return `\u001b[200~${text}\u001b[201~`;
 }

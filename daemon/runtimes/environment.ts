@@ -1,4 +1,4 @@
-/** The environment of an Actor's process (core-model.md, "Actor"; protocol.md, section 1). */
+/** The environment of an Actor's process (docs/core-model.md#actor; docs/protocol.md#names). */
 import { ENVIRONMENT } from "../../shared/names.ts";
 
 export interface EnvironmentParts {
@@ -12,7 +12,10 @@ export interface EnvironmentParts {
   home: string;
   group_id: string;
   actor_id: string;
-  token: string;
+  /** Path of the owner-only file with the launch token. An agent may print its environment, so the token itself isn't in it. */
+  tokenFile: string;
+  /** Of the launch. */
+  mark: string;
 }
 
 /** What says in which terminal or agent the daemon was started: none of the Actor's business. */
@@ -48,6 +51,7 @@ export function composeEnvironment(parts: EnvironmentParts): Record<string, stri
   environment[ENVIRONMENT.home] = parts.home;
   environment[ENVIRONMENT.group] = parts.group_id;
   environment[ENVIRONMENT.actor] = parts.actor_id;
-  environment[ENVIRONMENT.launchToken] = parts.token;
+  environment[ENVIRONMENT.actorFile] = parts.tokenFile;
+  environment[ENVIRONMENT.launchMark] = parts.mark;
   return environment;
 }

@@ -16,6 +16,8 @@ export interface Wiring {
   mcpEnvironment: Readonly<Record<string, string>>;
   /** Runs at every event; null to leave hooks out. */
   hook: Words | null;
+  /** Tools of our server that the agent may use without asking a person each time. */
+  allowedTools: readonly string[];
 }
 
 export interface Handover {
@@ -34,6 +36,7 @@ const CLAUDE_EVENTS = [
   "PermissionRequest",
   "PostToolUse",
   "PostToolUseFailure",
+  "PostToolBatch",
   "SubagentStart",
   "SubagentStop",
   "Stop",
@@ -57,7 +60,7 @@ const CODEX_EVENTS = [
 export function handOver(entry: RuntimeEntry, wiring: Wiring): Handover {
   const handover: Handover = { args: [], environment: {} };
   if (entry.hooks === "claude_settings" && wiring.hook !== null) {
-    handover.args.push("--settings", claudeSettings(wiring.hook));
+    handover.args.push("--settings", claudeSettings(wiring.hook, wiring.allowedTools));
   }
   if (entry.hooks === "codex_overrides" && wiring.hook !== null) {
     for (const override of codexHooks(wiring.hook)) handover.args.push("-c", override);
@@ -78,9 +81,11 @@ export function handOver(entry: RuntimeEntry, wiring: Wiring): Handover {
   return handover;
 }
 
-function claudeSettings([command, ...args]: Words): string {
+/** In the settings rather than as `--allowedTools`, which the person's own command may have: both count, and a rule of theirs that denies wins. */
+function claudeSettings([command, ...args]: Words, tools: readonly string[]): string {
   const hook = { type: "command", command, args, timeout: HOOK_SECONDS };
   return JSON.stringify({
+    permissions: { allow: tools.map((tool) => `mcp__svc__${tool}`) },
     hooks: Object.fromEntries(CLAUDE_EVENTS.map((event) => [event, [{ hooks: [hook] }]])),
   });
 }
@@ -116,11 +121,13 @@ export function codexTrustHash(event_name: string, command: string, timeout: num
   return `sha256:${createHash("sha256").update(identity).digest("hex")}`;
 }
 
-function codexServers({ mcp: [command, ...args], mcpEnvironment }: Wiring): string[] {
+function codexServers({ mcp: [command, ...args], mcpEnvironment, allowedTools }: Wiring): string[] {
   return [
     `mcp_servers.svc.command=${toml(command)}`,
     `mcp_servers.svc.args=[${args.map(toml).join(",")}]`,
     ...Object.entries(mcpEnvironment).map(([name, value]) => `mcp_servers.svc.env.${name}=${toml(value)}`),
+    // By itself it asks before tools that say that they destroy something.
+    ...allowedTools.map((tool) => `mcp_servers.svc.tools.${tool}.approval_mode="approve"`),
   ];
 }
 

@@ -1,29 +1,55 @@
-/** Finds interrupts in what people type: Ctrl-C, or Esc on its own, outside a bracketed paste (Claude has no hook for them). */
+/**
+ * What people type: interrupts (Ctrl-C, or Esc on its own, outside a bracketed paste; Claude has no hook for them), and whether a line may be
+ * half written. A viewer's terminal also speaks by itself: that it got or lost the focus, and where a mouse is.
+ */
 const PASTE_BEGINS = "\u001b[200~";
 const PASTE_ENDS = "\u001b[201~";
 const CONTROL_C = "\u0003";
-const ESCAPE = "\u001b";
+const CONTROL_U = "\u0015";
+/** One or more, and nothing else: a terminal sends each key in one piece, and a fast hand sends two Esc in one. */
+// oxlint-disable-next-line no-control-regex
+const ESCAPES = /^\u001b+$/;
+// oxlint-disable-next-line no-control-regex
+const REPORTS = /\u001b\[(?:[IO]|<[\d;]+[Mm])/g;
+const ENDS_LINE = /[\r\n]/;
+
+export interface TypedInput {
+  /** Somebody typed: it isn't only what a terminal tells by itself. */
+  isTyped: boolean;
+  interrupts: boolean;
+  /** Something was typed since the last Enter, Ctrl-C or Ctrl-U. */
+  hasDraft: boolean;
+}
 
 export class InputWatch {
   #inPaste = false;
+  #hasDraft = false;
 
-  /** Whether `input`, one message of a viewer, interrupts. A terminal sends each key in one piece, so a lone Esc is one on its own. */
-  interrupts(input: string): boolean {
-    let rest = input;
-    let found = false;
-    for (;;) {
+  /** `input`: one message of a viewer. */
+  read(input: string): TypedInput {
+    let rest = input.replaceAll(REPORTS, "");
+    const isTyped = rest !== "";
+    let interrupts = false;
+    while (rest !== "") {
       if (this.#inPaste) {
         const end = rest.indexOf(PASTE_ENDS);
-        if (end < 0) return found;
+        this.#hasDraft = true;
+        if (end < 0) break;
         this.#inPaste = false;
         rest = rest.slice(end + PASTE_ENDS.length);
+        continue;
       }
       const begin = rest.indexOf(PASTE_BEGINS);
       const typed = begin < 0 ? rest : rest.slice(0, begin);
-      found ||= typed.includes(CONTROL_C) || typed === ESCAPE;
-      if (begin < 0) return found;
+      const isEscape = ESCAPES.test(typed);
+      interrupts ||= typed.includes(CONTROL_C) || isEscape;
+      for (const key of isEscape ? "" : typed) {
+        this.#hasDraft = !(ENDS_LINE.test(key) || key === CONTROL_C || key === CONTROL_U);
+      }
+      if (begin < 0) break;
       this.#inPaste = true;
       rest = rest.slice(begin + PASTE_BEGINS.length);
     }
+    return { isTyped, interrupts, hasDraft: this.#hasDraft };
   }
 }

@@ -20,6 +20,7 @@ import {
 import { type Clock, timestamp } from "../platform/clock.ts";
 import type { Files } from "../platform/files.ts";
 import type { Processes } from "../platform/processes.ts";
+import type { Random } from "../platform/random.ts";
 
 const StoredLaunch = z.strictObject({
   v: z.literal(1),
@@ -33,6 +34,8 @@ const StoredLaunch = z.strictObject({
   birth: z.string().nullable(),
   started_at: z.string(),
   has_hooks: z.boolean(),
+  /** In the environment of the launch's processes; empty in files of earlier versions. */
+  mark: z.union([z.uuid(), z.literal("")]).default(""),
 });
 export type StoredLaunch = z.infer<typeof StoredLaunch>;
 
@@ -40,6 +43,7 @@ export interface LaunchIdentitiesDependencies {
   files: Files;
   clock: Clock;
   processes: Processes;
+  random: Random;
   launchTokens: LaunchTokens;
 }
 
@@ -76,6 +80,7 @@ export class LaunchIdentities {
       birth: null,
       started_at: timestamp(this.#deps.clock),
       has_hooks,
+      mark: this.#deps.random.uuid(),
     };
     await this.#write(group, launch);
     return { launch, token, tokenFile: path };
@@ -140,6 +145,6 @@ export class LaunchIdentities {
 }
 
 /** Without what only the system compares. */
-export function launchOf({ v: _v, birth: _birth, ...launch }: StoredLaunch): Launch {
+export function launchOf({ v: _v, birth: _birth, mark: _mark, ...launch }: StoredLaunch): Launch {
   return launch;
 }

@@ -1,5 +1,6 @@
-/** Starts one Actor's process: where, with what command, arguments and environment (core-model.md, "Actor", "Scope"). */
+/** Starts one Actor's process: where, with what command, arguments and environment (docs/core-model.md#actor, docs/core-model.md#scope). */
 import { basename } from "node:path";
+import { OWN_TOOLS } from "../../mcp-server/tools.ts";
 import { Refusal } from "../../shared/errors.ts";
 import type { StoredActor } from "../../shared/model.ts";
 import { ENVIRONMENT } from "../../shared/names.ts";
@@ -10,6 +11,7 @@ import type { HookClient } from "../platform/hook-client.ts";
 import type { Processes, TerminalProcess } from "../platform/processes.ts";
 import type { ProjectFiles } from "../platform/project-files.ts";
 import { entryOf, type RuntimeEntry } from "./catalogue.ts";
+import { type Choice, resumeArguments } from "./conversation.ts";
 import type { AnswerWith } from "./envelope.ts";
 import { composeEnvironment } from "./environment.ts";
 import { handOver, type Words } from "./handover.ts";
@@ -69,6 +71,7 @@ export class Launcher {
     if (file === null) {
       throw new Refusal("runtime_not_installed", {
         specifics: `The program ${JSON.stringify(program)} isn't on this machine.`,
+        remedy: `Install it, or give the Actor another command: svc actor update ${actor.id} -- COMMAND.`,
         details: { program },
       });
     }
@@ -89,22 +92,34 @@ export class Launcher {
     actor: StoredActor,
     plan: LaunchPlan,
     { launch, token, tokenFile }: BegunLaunch,
+    { resume }: Choice,
     size: { columns: number; rows: number },
   ): Promise<TerminalProcess> {
     const { home, program } = this.#deps;
+    // Codex gives its servers a few variables of its own choice only: ours are named in the configuration.
     const mcpEnvironment = {
       [ENVIRONMENT.home]: home,
       [ENVIRONMENT.group]: group.group_id,
       [ENVIRONMENT.actor]: actor.id,
       [ENVIRONMENT.actorFile]: tokenFile,
+      [ENVIRONMENT.launchMark]: launch.mark,
     };
     const hook = launch.has_hooks ? await this.#hook(group, actor, token) : null;
     const handover = plan.isOwn
-      ? handOver(plan.entry, { mcp: [...program, "mcp"], mcpEnvironment, hook })
+      ? handOver(plan.entry, {
+          mcp: [...program, "mcp"],
+          mcpEnvironment,
+          hook,
+          allowedTools: actor.allow_tools ? OWN_TOOLS : [],
+        })
       : { args: [], environment: {} };
     return this.#deps.processes.openTerminal({
       file: plan.file,
-      args: [...plan.args, ...handover.args],
+      args: [
+        ...plan.args,
+        ...(resume === null ? [] : resumeArguments(plan.entry, resume.session_id)),
+        ...handover.args,
+      ],
       directory: plan.directory,
       environment: composeEnvironment({
         base: this.#deps.environment,
@@ -114,7 +129,8 @@ export class Launcher {
         home,
         group_id: group.group_id,
         actor_id: actor.id,
-        token,
+        tokenFile,
+        mark: launch.mark,
       }),
       columns: size.columns,
       rows: size.rows,

@@ -4,11 +4,13 @@ import { join } from "node:path";
 import type { OpenGroup } from "../groups/group.ts";
 import { syncDirectory, unlinkIfThere } from "../home/durable.ts";
 import type { Rooms } from "../messaging/group-room.ts";
+import { ENDED_UNREAD } from "../messaging/kinds.ts";
 import type { Files } from "../platform/files.ts";
 import { errorFields, type Log } from "../platform/log.ts";
+import { deliveryEvent } from "./delivery-proof.ts";
+import type { LastRuns } from "./last-run.ts";
 import type { LaunchIdentities } from "./launch-identity.ts";
 import type { ProcessEnds } from "./process-end.ts";
-import { deliveryEvent } from "./prompter.ts";
 
 export interface LeftoverDependencies {
   files: Files;
@@ -16,6 +18,7 @@ export interface LeftoverDependencies {
   messaging: Rooms;
   identities: LaunchIdentities;
   ends: ProcessEnds;
+  lastRuns: LastRuns;
 }
 
 /** Nothing in here keeps the daemon from starting: what fails is logged. */
@@ -28,7 +31,7 @@ export async function clearLeftovers(deps: LeftoverDependencies, group: OpenGrou
   }
 }
 
-/** A claim whose end the daemon didn't live to see: the bytes may have been written or not. */
+/** A claim whose end the daemon didn't live to see: the bytes may have been written or not. What was only queued was never read. */
 async function endClaims({ messaging }: LeftoverDependencies, group: OpenGroup): Promise<void> {
   const room = messaging.find(group.group_id);
   if (room === undefined) return;
@@ -36,11 +39,13 @@ async function endClaims({ messaging }: LeftoverDependencies, group: OpenGroup):
     const claimed = actor.runner === "pty" ? [...(room.queueOf(actor)?.claimed ?? [])] : [];
     if (claimed.length === 0) continue;
     await room.ledger.appendAll(
-      claimed.map(([source_event_id, { batch_id }]) =>
+      claimed.map(([source_event_id, { batch_id, queued }]) =>
         deliveryEvent(
           room,
           { actor_id: actor.id, generation: actor.generation },
-          { source_event_id, batch_id, state: "ambiguous", reason: "daemon_ended" },
+          queued
+            ? { source_event_id, batch_id, state: "failed", reason: ENDED_UNREAD }
+            : { source_event_id, batch_id, state: "ambiguous", reason: "daemon_ended" },
         ),
       ),
     );
@@ -48,7 +53,7 @@ async function endClaims({ messaging }: LeftoverDependencies, group: OpenGroup):
 }
 
 async function endProcesses(
-  { files, identities, ends }: LeftoverDependencies,
+  { files, identities, ends, lastRuns }: LeftoverDependencies,
   group: OpenGroup,
 ): Promise<void> {
   const { launches } = group.paths;
@@ -56,10 +61,13 @@ async function endProcesses(
   for (const actor of group.record.actors) {
     const stored = identities.committed(group, actor.id);
     if (stored === null) continue;
-    if (stored !== "corrupt" && stored.pid !== null && identities.isAlive(stored)) {
-      await ends.sweep(ends.family(stored.pid));
+    if (stored !== "corrupt") {
+      // A pid alone says nothing here: the machine may have been started since.
+      const pid = identities.isAlive(stored) ? stored.pid : null;
+      await ends.sweep({ ...stored, pid });
     }
     await identities.end(group, actor.id);
+    lastRuns.ended(group, actor, "the daemon ended unexpectedly");
     const data = { actor_id: actor.id, reason: "daemon_ended" };
     await group.note({ kind: "actor.stop", by: "system", data });
   }

@@ -1,97 +1,82 @@
 /**
- * Prompts one running process, with proof (core-model.md, "Messages"). What waits for the Actor is claimed in the ledger, durable before the first
- * byte; then it goes into the terminal as one bracketed paste and Enter, in one write. The process has taken it when its own UserPromptSubmit hook
- * shows the messages' ids; without that it stays unconfirmed, and nothing is ever sent again by itself.
+ * Prompts one running process, with proof (docs/core-model.md#messages). What waits for the Actor is claimed in the ledger, durable before the first
+ * byte; then it goes into the terminal as one bracketed paste, and Enter once its input line shows the paste: only while the screen says that this line
+ * is empty and has the focus (readiness.ts). Whether the process took it is told by `delivery-proof.ts`.
  */
 import { LIMITS } from "../../shared/limits.ts";
-import type { Launch, LaunchReports } from "../activity/launches.ts";
 import type { NewEvent } from "../ledger/types.ts";
-import type { GroupRoom } from "../messaging/group-room.ts";
-import { EVENTS, HANDED_BACK } from "../messaging/kinds.ts";
-import type { Clock, Timer } from "../platform/clock.ts";
-import { errorFields, type Log } from "../platform/log.ts";
+import { HANDED_BACK } from "../messaging/kinds.ts";
+import type { Timer } from "../platform/clock.ts";
+import { errorFields } from "../platform/log.ts";
 import type { Random } from "../platform/random.ts";
-import type { RuntimeEntry } from "./catalogue.ts";
+import { DeliveryProof, deliveryEvent, type ProofOptions } from "./delivery-proof.ts";
 import { type AnswerWith, asPaste, type Parcel, parcelText, type Reader } from "./envelope.ts";
+import { type Hold, Readiness } from "./readiness.ts";
 import type { ActorTerminal } from "./terminal.ts";
 
-export interface PrompterOptions {
-  room: GroupRoom;
-  launch: Launch;
-  entry: RuntimeEntry;
+export interface PrompterOptions extends ProofOptions {
   answerWith: AnswerWith;
   terminal: ActorTerminal;
-  reports: LaunchReports;
   /** The runtime has our tools, or gets none from us. */
   hasTools(): boolean;
-  clock: Clock;
   random: Random;
-  log: Log;
   /** Told when why messages wait has changed. */
   changed(): void;
 }
 
-/** A batch that was written and isn't settled. */
-interface Outstanding {
-  batch_id: string;
-  ids: Set<string>;
-  /** Monotonic. */
-  writtenAt: number;
-  /** The runtime was busy when last looked at. */
-  wasBusy: boolean;
-  timer: Timer;
-}
-
-/** Why nothing is handed over now, in words; `retryMs` when time alone will change it. */
-interface Hold {
-  reason: string;
-  retryMs?: number;
-}
-
-type Settled = "accepted" | "ambiguous";
-
 const RETRY_STORAGE_MS = 5000;
-const UNCONFIRMED_KEPT = 256;
-const { evidenceSeconds, busySeconds, readySeconds, toolsSeconds, typingSeconds } = LIMITS.prompt;
 
 export class Prompter {
   readonly #options: PrompterOptions;
-  readonly #startedAt: number;
+  readonly #readiness: Readiness;
   readonly #stops: (() => void)[] = [];
-  /** Ids that stayed unconfirmed, with their batches: a late proof still counts. */
-  readonly #unconfirmed = new Map<string, string>();
-  #outstanding: Outstanding | null = null;
+  readonly #proof: DeliveryProof;
   #timer: Timer | null = null;
   #work: Promise<void> | null = null;
   #again = false;
   #closed = false;
-  #waits = "";
+  #waiting: Hold | null = null;
+  #looks: Timer | null = null;
 
   constructor(options: PrompterOptions) {
     this.#options = options;
-    this.#startedAt = options.clock.monotonic();
+    this.#readiness = new Readiness(options);
+    this.#proof = new DeliveryProof(options, () => this.consider());
   }
 
   /** Begins to hand over. */
   open(): void {
-    const { room, launch, reports } = this.#options;
-    this.#stops.push(
-      room.desk(launch.actor_id).await(() => this.consider()),
-      reports.onPrompt((from, prompt) => {
-        if (from.token_digest === launch.token_digest) this.#evidence(prompt);
-      }),
-    );
+    const { room, launch } = this.#options;
+    this.#stops.push(room.desk(launch.actor_id).await(() => this.consider()));
+    this.#proof.open();
     this.consider();
   }
 
   /** Why messages wait, in words; empty when none has to. */
   get waits(): string {
-    return this.#waits;
+    return this.#waiting?.reason ?? "";
+  }
+
+  /** What a person has to do before they go on, in words; empty when nothing. */
+  get needs(): string {
+    return this.#waiting?.needsPerson === true ? this.#waiting.reason : "";
+  }
+
+  /** The screen has changed. */
+  drawn(): void {
+    if (this.#waiting?.isOfScreen !== true || this.#looks !== null) return;
+    const { clock } = this.#options;
+    const look = (): void => {
+      this.#looks = null;
+      this.consider();
+    };
+    this.#looks = clock.after(LIMITS.prompt.lookMs, look, { background: true });
   }
 
   /** Something changed that may let messages through. */
   consider(): void {
     if (this.#closed) return;
+    this.#proof.consider();
     this.#again = true;
     this.#work ??= this.#loop().finally(() => {
       this.#work = null;
@@ -105,9 +90,9 @@ export class Prompter {
     this.#closed = true;
     for (const stop of this.#stops.splice(0)) stop();
     this.#timer?.cancel();
+    this.#looks?.cancel();
     await this.#work;
-    const left = this.#outstanding;
-    if (left !== null) await this.#settle(left, [...left.ids], "ambiguous", reason);
+    await this.#proof.close(reason);
   }
 
   async #loop(): Promise<void> {
@@ -145,35 +130,23 @@ export class Prompter {
         background: true,
       });
     }
-    const waits = hold?.reason ?? "";
-    if (waits === this.#waits) return;
-    this.#waits = waits;
-    this.#options.changed();
+    const before = this.#waiting;
+    this.#waiting = hold;
+    const isSame = before?.reason === hold?.reason && before?.needsPerson === hold?.needsPerson;
+    if (!isSame) this.#options.changed();
   }
 
   #hold(): Hold | null {
-    const { room, launch, terminal, clock, reports } = this.#options;
+    const { room, launch, clock } = this.#options;
     const actor = room.group.record.actors.find(({ id }) => id === launch.actor_id);
     if (actor?.generation !== launch.generation) return { reason: "the Actor was removed" };
     if (!actor.enabled) return { reason: "disabled" };
     if (!room.handsOut) return { reason: `the Group is ${room.group.record.state}` };
-    if (this.#outstanding !== null) return { reason: "an earlier prompt isn't confirmed yet" };
-    const now = clock.monotonic();
-    if (!terminal.reads) {
-      const left = this.#startedAt + readySeconds * 1000 - now;
-      return left > 0
-        ? { reason: "starting", retryMs: left }
-        : { reason: "its terminal hasn't shown that it reads prompts (bracketed paste is off)" };
-    }
-    if (!this.#options.hasTools()) {
-      const left = this.#startedAt + toolsSeconds * 1000 - now;
-      if (left > 0) return { reason: "starting", retryMs: left };
-    }
-    if (reports.doing(launch) === "waiting") return { reason: "it waits for a person's answer" };
-    const typing = terminal.typedAt + typingSeconds * 1000 - now;
-    if (typing > 0) return { reason: "somebody types in its terminal", retryMs: typing };
+    if (this.#proof.isAwaited) return { reason: "an earlier prompt isn't confirmed yet" };
+    const hold = this.#readiness.hold(actor);
+    if (hold !== null) return hold;
     const interval = room.group.record.settings.min_interval_seconds * 1000;
-    const pause = room.desk(launch.actor_id).handedOutAt + interval - now;
+    const pause = room.desk(launch.actor_id).handedOutAt + interval - clock.monotonic();
     return pause > 0 ? { reason: "the Group's minimum interval", retryMs: pause } : null;
   }
 
@@ -197,27 +170,18 @@ export class Prompter {
       ),
     );
     const text = parcels.map((parcel) => parcelText(parcel, this.#reader)).join("\n\n");
-    // Much may have happened while the disk worked.
+    // Much may have happened while the disk worked: what came meanwhile is drawn first.
+    await terminal.settled();
     const hold = this.#closed ? { reason: "" } : this.#hold();
-    if (hold !== null || !terminal.write(asPaste(text, entry.submit))) {
+    if (hold !== null || !terminal.write(asPaste(text))) {
+      this.#wait(hold);
       await room.ledger.appendAll(ids.map((id) => this.#event(id, batch_id, "failed", HANDED_BACK)));
       return;
     }
-    const now = clock.monotonic();
-    room.desk(launch.actor_id).handedOutAt = now;
-    const outstanding: Outstanding = {
-      batch_id,
-      ids: new Set(ids),
-      writtenAt: now,
-      wasBusy: isBusy,
-      timer: this.#watch(evidenceSeconds * 1000),
-    };
-    this.#outstanding = outstanding;
-    // A proof from now on is one of this attempt.
-    for (const id of ids) this.#unconfirmed.delete(id);
-    if (entry.evidence === "none" || !launch.has_hooks) {
-      await this.#settle(outstanding, ids, "ambiguous", "no_proof_possible");
-    }
+    room.desk(launch.actor_id).handedOutAt = clock.monotonic();
+    // When in doubt Enter isn't pressed: a person may still do it, and that is believed, too.
+    if (await this.#readiness.takes(text, () => this.#closed)) terminal.write(entry.submit);
+    await this.#proof.written(batch_id, ids, isBusy);
   }
 
   /** The oldest of what waits, up to the limits of one prompt. */
@@ -245,94 +209,8 @@ export class Prompter {
     return parcels;
   }
 
-  /** `prompt` is compared and forgotten. */
-  #evidence(prompt: string): void {
-    const outstanding = this.#outstanding;
-    const shown = outstanding === null ? [] : [...outstanding.ids].filter((id) => prompt.includes(id));
-    if (outstanding !== null && shown.length > 0) {
-      void this.#settle(outstanding, shown, "accepted", outstanding.wasBusy ? "hook_queued" : "hook");
-    }
-    const late = [...this.#unconfirmed].filter(([id]) => prompt.includes(id));
-    for (const [id] of late) this.#unconfirmed.delete(id);
-    if (late.length > 0) {
-      void this.#append(late.map(([id, batch_id]) => this.#event(id, batch_id, "accepted", "late_hook")));
-    }
-  }
-
-  #watch(milliseconds: number): Timer {
-    return this.#options.clock.after(milliseconds, () => this.#look(), { background: true });
-  }
-
-  /** Time is up, unless the runtime is still busy with what came before, or was until now. */
-  #look(): void {
-    const outstanding = this.#outstanding;
-    if (outstanding === null) return;
-    const { clock, reports, launch } = this.#options;
-    const doing = reports.doing(launch);
-    const isBusy = doing === "working" || doing === "waiting";
-    const isLong = clock.monotonic() - outstanding.writtenAt > busySeconds * 1000;
-    if ((isBusy || outstanding.wasBusy) && !isLong) {
-      outstanding.wasBusy = isBusy;
-      outstanding.timer = this.#watch(evidenceSeconds * 1000);
-      return;
-    }
-    void this.#settle(outstanding, [...outstanding.ids], "ambiguous", "no_evidence");
-  }
-
-  async #settle(
-    outstanding: Outstanding,
-    ids: readonly string[],
-    state: Settled,
-    reason: string,
-  ): Promise<void> {
-    const { batch_id } = outstanding;
-    for (const id of ids) {
-      outstanding.ids.delete(id);
-      if (state === "ambiguous") this.#unconfirmed.set(id, batch_id);
-    }
-    for (const id of this.#unconfirmed.keys()) {
-      if (this.#unconfirmed.size <= UNCONFIRMED_KEPT) break;
-      this.#unconfirmed.delete(id);
-    }
-    if (outstanding.ids.size === 0) {
-      outstanding.timer.cancel();
-      if (this.#outstanding === outstanding) this.#outstanding = null;
-    }
-    await this.#append(ids.map((id) => this.#event(id, batch_id, state, reason)));
-    this.consider();
-  }
-
-  /** What can't be noted stays claimed, and becomes unconfirmed with the next start. */
-  async #append(events: NewEvent[]): Promise<void> {
-    try {
-      await this.#options.room.ledger.appendAll(events);
-    } catch (error) {
-      const { group_id, actor_id } = this.#options.launch;
-      this.#options.log.warn("prompt", { group_id, actor_id, ...errorFields(error) });
-    }
-  }
-
   #event(source_event_id: string, batch_id: string, state: string, reason: string): NewEvent {
     const { room, launch } = this.#options;
     return deliveryEvent(room, launch, { source_event_id, batch_id, state, reason });
   }
-}
-
-/** A `runtime.delivery` of a terminal. */
-export function deliveryEvent(
-  room: GroupRoom,
-  actor: { actor_id: string; generation: string },
-  delivery: { source_event_id: string; batch_id: string; state: string; reason: string },
-): NewEvent {
-  const { source_event_id, batch_id, state, reason } = delivery;
-  return room.event(EVENTS.delivery, "system", {
-    actor_id: actor.actor_id,
-    actor_generation: actor.generation,
-    source_event_id,
-    delivery_id: `${batch_id}/${source_event_id}`,
-    state,
-    transport: "pty",
-    reason,
-    batch_id,
-  });
 }

@@ -1,11 +1,14 @@
 /** The runtimes room: Actors whose process the daemon runs, in terminals, prompted with proof. The folder's face. */
 
+import { constants } from "node:os";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { StoredActor } from "../../shared/model.ts";
 import type { HandlersOf } from "../../shared/operations/handlers.ts";
+import { isInboxOnly } from "../../shared/typed-actors.ts";
 import { removeHookCommand } from "../activity/hook-command.ts";
 import type { Launch, LaunchEnd, Launches, LaunchReports } from "../activity/launches.ts";
+import type { BegunConversation } from "../groups/actors.ts";
 import type { OpenGroup } from "../groups/group.ts";
 import type { LaunchIdentity, LaunchTokens } from "../groups/launch-tokens.ts";
 import type { GroupRegistry } from "../groups/registry.ts";
@@ -14,12 +17,16 @@ import type { Clock } from "../platform/clock.ts";
 import { errorFields, type Log } from "../platform/log.ts";
 import type { ProcessExit, TerminalProcess } from "../platform/processes.ts";
 import type { Random } from "../platform/random.ts";
+import { tellReplaced } from "../platform/replaced.ts";
 import { entryOf } from "./catalogue.ts";
+import { type Choice, chooseConversation, NEW } from "./conversation.ts";
+import { LastRuns } from "./last-run.ts";
 import { type BegunLaunch, LaunchIdentities, launchOf, type StoredLaunch } from "./launch-identity.ts";
 import { Launcher, type LauncherDependencies, type LaunchPlan } from "./launcher.ts";
 import { clearLeftovers } from "./leftovers.ts";
-import { ProcessEnds } from "./process-end.ts";
+import { type Kin, ProcessEnds } from "./process-end.ts";
 import { Prompter } from "./prompter.ts";
+import { HOLD_IN_INBOX, screenOf } from "./readiness.ts";
 import { listRuntimes } from "./runtime-list.ts";
 import { ActorTerminal, type AttachedViewer, type ViewerPort } from "./terminal.ts";
 
@@ -43,8 +50,15 @@ interface Run {
   prompter: Prompter | null;
   /** The runtime has listed our tools. */
   hasTools: boolean;
+  /** Where it runs. */
+  directory: string;
+  conversation: Choice;
+  /** A hook of it was accepted: the runtime is in its session. */
+  hasTold: boolean;
   /** Why it is being stopped; null when it ends by itself. */
   requested: string | null;
+  /** What its screen asked a person when it last stood still, in words. */
+  asks: string;
   hasExited: boolean;
   exited: Promise<void>;
   /** Its end is noted. */
@@ -65,12 +79,15 @@ interface Slot {
 
 /** The daemon's own end can't wait as long as a person's stop. */
 const CLOSE_SECONDS = 2;
+/** A screen that hasn't changed for so long is whole. */
+const STILL_MS = 200;
 
 export class Runtimes implements Launches {
   readonly #deps: RuntimesDependencies;
   readonly #identities: LaunchIdentities;
   readonly #launcher: Launcher;
   readonly #ends: ProcessEnds;
+  readonly #lastRuns: LastRuns;
   readonly #slots = new Map<string, Slot>();
   readonly #started = new Set<(launch: Launch) => void>();
   readonly #ended = new Set<(launch: Launch, end: LaunchEnd) => void>();
@@ -83,15 +100,28 @@ export class Runtimes implements Launches {
     this.#identities = new LaunchIdentities(deps);
     this.#launcher = new Launcher(deps);
     this.#ends = new ProcessEnds(deps.processes, deps.clock);
+    this.#lastRuns = new LastRuns({
+      ...deps,
+      isOpen: (group) => deps.registry.find(group.group_id) === group,
+    });
   }
 
   /** Clears what an earlier daemon left (its claims become unconfirmed) and follows the Groups. Starts nothing. */
   async open(): Promise<void> {
-    const { registry, messaging } = this.#deps;
+    const { registry, messaging, reports } = this.#deps;
     for (const group of registry.list()) {
-      await clearLeftovers({ ...this.#deps, identities: this.#identities, ends: this.#ends }, group);
+      const own = { identities: this.#identities, ends: this.#ends, lastRuns: this.#lastRuns };
+      await clearLeftovers({ ...this.#deps, ...own }, group);
     }
     this.#stops.push(
+      reports.onSession((launch, told) => {
+        const { group_id, actor_id, token_digest } = launch;
+        const slot = this.#slots.get(key(group_id, actor_id));
+        const run = slot?.run;
+        if (slot === undefined || run?.launch.token_digest !== token_digest) return;
+        run.hasTold = true;
+        this.#lastRuns.sawSession(slot.group, launch, run.directory, told);
+      }),
       registry.onChange(({ group_id, what }) => {
         if (what === "removed" || what === "actors") this.#recheck(group_id);
         if (what === "created") this.#follow(group_id);
@@ -136,15 +166,16 @@ export class Runtimes implements Launches {
   }
 
   /**
-   * Starts the Actor's process unless it runs. Throws scope_not_attached, invalid_project_root, invalid_args, runtime_not_installed,
-   * storage_full, storage_failed or shutting_down.
+   * Starts the Actor's process unless it runs, in its last conversation where that can be continued and no new one is wanted. Throws
+   * scope_not_attached, invalid_project_root, invalid_args, runtime_not_installed, storage_full, storage_failed or shutting_down.
    */
-  start(group: OpenGroup, actor_id: string): Promise<void> {
+  start(group: OpenGroup, actor_id: string, isNew = false): Promise<BegunConversation | null> {
     const slot = this.#slot(group, group.actor(actor_id));
     return this.#inTurn(slot, async () => {
       // One that has just ended is noted first.
       if (slot.run?.hasExited === true) await slot.run.over;
-      if (slot.run === null) await this.#start(slot);
+      if (slot.run === null) await this.#startNoted(slot, isNew);
+      return begunOf(slot.run);
     });
   }
 
@@ -154,18 +185,19 @@ export class Runtimes implements Launches {
   }
 
   /** Ends the Actor's process, politely and then firmly, with all that descends from it. `reason` in words. */
-  async stop(group_id: string, actor_id: string, reason = "stopped"): Promise<void> {
+  async stop(group_id: string, actor_id: string, reason: string): Promise<void> {
     const slot = this.#slots.get(key(group_id, actor_id));
     if (slot === undefined) return;
     await this.#inTurn(slot, () => this.#stop(slot, reason));
   }
 
-  /** A fresh process with a fresh token. Throws as `start`. */
-  restart(group: OpenGroup, actor_id: string): Promise<void> {
+  /** A fresh process with a fresh token; its conversation as `start` has it. Throws as `start`. */
+  restart(group: OpenGroup, actor_id: string, isNew = false): Promise<BegunConversation | null> {
     const slot = this.#slot(group, group.actor(actor_id));
     return this.#inTurn(slot, async () => {
-      await this.#stop(slot, "restarted");
-      await this.#start(slot);
+      await this.#stop(slot, "stopped to be restarted");
+      await this.#startNoted(slot, isNew);
+      return begunOf(slot.run);
     });
   }
 
@@ -173,7 +205,8 @@ export class Runtimes implements Launches {
   interrupt(group_id: string, actor_id: string): void {
     const slot = this.#slots.get(key(group_id, actor_id));
     const run = slot?.run;
-    if (slot === undefined || run === null || run === undefined) throw new Refusal("not_running");
+    if (slot === undefined || run === null || run === undefined)
+      throw new Refusal("not_running", { remedy: `Start it: svc actor start ${actor_id}.` });
     slot.terminal.write(entryOf(run.launch.runtime).interrupt);
     this.#deps.reports.interrupted(run.launch);
   }
@@ -199,6 +232,9 @@ export class Runtimes implements Launches {
 
   /** Why messages wait for the Actor, in words; empty when none has to. */
   whyWaiting(group_id: string, actor_id: string): string {
+    const actor = this.#deps.registry.find(group_id)?.record.actors.find(({ id }) => id === actor_id);
+    // A start wouldn't change that.
+    if (actor !== undefined && isInboxOnly(actor)) return HOLD_IN_INBOX;
     const slot = this.#slots.get(key(group_id, actor_id));
     const prompter = slot?.run?.prompter;
     if (prompter !== null && prompter !== undefined) return prompter.waits;
@@ -218,6 +254,12 @@ export class Runtimes implements Launches {
     const group = this.#deps.registry.find(group_id);
     const stored = group === undefined ? null : this.#identities.committed(group, actor_id);
     return stored === null || stored === "corrupt" ? stored : launchOf(stored);
+  }
+
+  lastEnd(group_id: string, actor_id: string): { at: string; reason: string } | null {
+    const group = this.#deps.registry.find(group_id);
+    const actor = group?.record.actors.find(({ id }) => id === actor_id);
+    return group === undefined || actor === undefined ? null : this.#lastRuns.endOf(group, actor);
   }
 
   async settled(group_id: string, actor_id: string): Promise<void> {
@@ -243,6 +285,23 @@ export class Runtimes implements Launches {
     const slot = this.#slots.get(key(group_id, actor_id));
     const { asks } = entryOf(runtime);
     return asks !== null && slot !== undefined && slot.run !== null && slot.terminal.shows(asks);
+  }
+
+  needs({ group_id, actor_id, runtime }: Launch): string {
+    const slot = this.#slots.get(key(group_id, actor_id));
+    const run = slot?.run ?? null;
+    if (slot === undefined || run === null) return "";
+    // While it is drawn anew, what it said stands.
+    if (this.#deps.clock.monotonic() - slot.terminal.lastOutput > STILL_MS) {
+      const seen = screenOf(entryOf(runtime), slot.terminal);
+      run.asks = seen?.kind === "question" ? seen.reason : "";
+    }
+    return run.asks || (run.prompter?.needs ?? "");
+  }
+
+  screen({ group_id, actor_id }: Launch): readonly string[] {
+    const slot = this.#slots.get(key(group_id, actor_id));
+    return slot === undefined || slot.run === null ? [] : slot.terminal.lines();
   }
 
   onStarted(listener: (launch: Launch) => void): () => void {
@@ -274,18 +333,37 @@ export class Runtimes implements Launches {
     await Promise.all(
       slots.map((slot) => this.#inTurn(slot, () => this.#stop(slot, "the daemon stopped", CLOSE_SECONDS))),
     );
+    await this.#lastRuns.settled();
   }
 
-  async #start(slot: Slot): Promise<void> {
+  /** Why it couldn't be started stays to be seen. */
+  async #startNoted(slot: Slot, isNew: boolean): Promise<void> {
+    try {
+      await this.#start(slot, isNew ? NEW : null);
+    } catch (error) {
+      const { group } = slot;
+      const actor = group.record.actors.find(({ generation }) => generation === slot.generation);
+      if (error instanceof Refusal && actor !== undefined && !this.#closing) {
+        this.#lastRuns.ended(group, actor, `couldn't be started: ${error.message}`);
+        this.#tellChanged(slot);
+      }
+      throw error;
+    }
+  }
+
+  /** `wanted` null: the last conversation, where it can be continued. */
+  async #start(slot: Slot, wanted: Choice | null): Promise<void> {
     if (this.#closing) throw new Refusal("shutting_down");
     const { group } = slot;
     const actor = group.actor(slot.actor_id);
     if (actor.generation !== slot.generation) throw new Refusal("actor_not_found");
     const plan = this.#launcher.plan(group, actor);
+    const last = this.#lastRuns.conversationOf(group, actor);
+    const conversation = wanted ?? chooseConversation(this.#deps.files, plan, last);
     let begun: BegunLaunch | undefined;
     const starting = (async () => {
       begun = await this.#identities.begin(group, actor, plan.isOwn && plan.entry.hooks !== "none");
-      slot.run = newRun(begun.launch);
+      slot.run = newRun(begun.launch, plan.directory, conversation);
       await this.#spawn(slot, slot.run, actor, plan, begun);
     })();
     slot.starting = starting;
@@ -294,12 +372,18 @@ export class Runtimes implements Launches {
     } catch (error) {
       const run = slot.run;
       slot.run = null;
-      if (run?.process) await this.#ends.sweep(this.#ends.family(run.process.pid));
+      if (run?.process) await this.#ends.sweep(kinOf(run, run.process));
       if (begun !== undefined) await this.#forget(slot);
       slot.terminal.ended("couldn't be started");
       throw error;
     } finally {
       slot.starting = null;
+    }
+    if (conversation.lost !== "") {
+      const data = { actor_id: actor.id, reason: "new_conversation", detail: conversation.lost };
+      await group.note({ kind: "actor.start", by: "system", data }).catch((error: unknown) => {
+        this.#log("note", group, actor.id, error);
+      });
     }
   }
 
@@ -313,8 +397,8 @@ export class Runtimes implements Launches {
     const { group, terminal } = slot;
     const { clock, random, log, reports, messaging } = this.#deps;
     // It brings a terminal emulator along, which a Home without terminals needn't load.
-    const { Screen } = await import("./screen.ts");
-    const process = await this.#launcher.spawn(group, actor, plan, begun, terminal);
+    const { Screen } = await import("./screen.ts").catch(tellReplaced);
+    const process = await this.#launcher.spawn(group, actor, plan, begun, run.conversation, terminal);
     run.process = process;
     let tellExited = (_exit: ProcessExit): void => {};
     const exit = new Promise<ProcessExit>((resolve) => (tellExited = resolve));
@@ -323,6 +407,7 @@ export class Runtimes implements Launches {
     });
     terminal.start(process, Screen, run.launch.started_at, {
       reads: () => run.prompter?.consider(),
+      drawn: () => run.prompter?.drawn(),
       typed: () => reports.typed(run.launch),
       interrupted: () => reports.interrupted(run.launch),
       exited: tellExited,
@@ -343,6 +428,7 @@ export class Runtimes implements Launches {
       changed: () => this.#tellChanged(slot),
     });
     run.over = exit.then((how) => this.#over(slot, run, how));
+    this.#lastRuns.began(group, actor);
     for (const listener of this.#started) listener(run.launch);
     run.prompter.open();
     this.#tellChanged(slot);
@@ -352,7 +438,8 @@ export class Runtimes implements Launches {
     const { run } = slot;
     if (run === null || run.process === null) return;
     run.requested = reason;
-    await this.#ends.end(run.process.pid, entryOf(run.launch.runtime).end.signal, run.exited, seconds);
+    const { signal } = entryOf(run.launch.runtime).end;
+    await this.#ends.end(kinOf(run, run.process), signal, run.exited, seconds);
     await run.over;
   }
 
@@ -363,7 +450,7 @@ export class Runtimes implements Launches {
     try {
       await run.prompter?.close(run.requested === null ? "process_exit" : "process_stopped");
       if (run.requested === null && run.process !== null) {
-        await this.#ends.sweep(this.#ends.family(run.process.pid));
+        await this.#ends.sweep(kinOf(run, run.process));
       }
       await this.#forget(slot);
       if (run.requested === null) {
@@ -377,9 +464,24 @@ export class Runtimes implements Launches {
     } finally {
       slot.run = null;
       slot.terminal.ended(reason);
+      const { generation, runtime } = run.launch;
+      this.#lastRuns.ended(group, { id: actor_id, generation, runtime }, reason);
       for (const listener of this.#ended) listener(run.launch, { reason });
       this.#tellChanged(slot);
     }
+    // Both verified runtimes say so and end with 1 when they don't find a session, before they run any hook.
+    const isRefused = run.conversation.resume !== null && !run.hasTold && exit.code !== 0;
+    if (run.requested === null && isRefused) this.#startAnew(slot, reason);
+  }
+
+  /** After a runtime that didn't continue its session. What happened since counts: the Actor may be stopped, or run, by now. */
+  #startAnew(slot: Slot, reason: string): void {
+    const { group, actor_id } = slot;
+    void this.#inTurn(slot, async () => {
+      const isThere = this.#slots.get(key(group.group_id, actor_id)) === slot;
+      if (this.#closing || !isThere || slot.run !== null || !group.actor(actor_id).enabled) return;
+      await this.#start(slot, { resume: null, lost: `its agent didn't continue it and ${reason}` });
+    }).catch((error: unknown) => this.#log("start", group, actor_id, error));
   }
 
   async #forget({ group, actor_id }: Slot): Promise<void> {
@@ -400,6 +502,7 @@ export class Runtimes implements Launches {
         continue;
       }
       this.#slots.delete(name);
+      if (group !== undefined && actor === undefined) this.#lastRuns.forget(group, slot.actor_id);
       void this.#inTurn(slot, () => this.#stop(slot, "the Actor was removed")).catch((error: unknown) =>
         this.#log("stop", slot.group, slot.actor_id, error),
       );
@@ -449,20 +552,36 @@ function key(group_id: string, actor_id: string): string {
   return `${group_id}/${actor_id}`;
 }
 
-function newRun(stored: StoredLaunch): Run {
+/** What a start went on with. */
+function begunOf(run: Run | null): BegunConversation | null {
+  return run && { continued: run.conversation.resume !== null, lost: run.conversation.lost };
+}
+
+function newRun(stored: StoredLaunch, directory: string, conversation: Choice): Run {
   return {
+    directory,
+    conversation,
+    hasTold: false,
     stored,
     launch: launchOf(stored),
     process: null,
     prompter: null,
     hasTools: false,
     requested: null,
+    asks: "",
     hasExited: false,
     exited: Promise.resolve(),
     over: Promise.resolve(),
   };
 }
 
+/** What it started, and what that left behind. */
+function kinOf({ stored }: Run, { pid }: TerminalProcess): Kin & { pid: number } {
+  return { pid, birth: stored.birth, mark: stored.mark };
+}
+
 function exitWords({ code, signal }: ProcessExit): string {
-  return signal === null ? `exited with code ${code}` : `ended by signal ${signal}`;
+  if (signal === null) return `exited with code ${code}`;
+  const name = Object.entries(constants.signals).find(([, number]) => number === signal)?.[0];
+  return `ended by signal ${name ?? signal}`;
 }

@@ -2,6 +2,7 @@
 import * as serializeModule from "@xterm/addon-serialize";
 import * as headlessModule from "@xterm/headless";
 import { LIMITS } from "../../shared/limits.ts";
+import type { ScreenView } from "./screen-view.ts";
 
 /** Both are CommonJS: Node gives their names on `default`, bundles and loaders directly. */
 function named<Module extends object>(module: Module): Module {
@@ -18,11 +19,15 @@ export interface ScreenEvents {
   reads(reads: boolean): void;
 }
 
-export class Screen {
+/** DECTCEM; the emulator tells every mode but this one. */
+const CURSOR_MODE = 25;
+
+export class Screen implements ScreenView {
   readonly #terminal: InstanceType<typeof Terminal>;
   readonly #serializer: InstanceType<typeof SerializeAddon>;
   readonly #events: ScreenEvents;
   #reads = false;
+  #showsCursor = true;
 
   constructor(columns: number, rows: number, events: ScreenEvents) {
     this.#events = events;
@@ -35,6 +40,19 @@ export class Screen {
     this.#serializer = new SerializeAddon();
     this.#terminal.loadAddon(this.#serializer);
     this.#terminal.onData((data) => events.answer(data));
+    for (const [final, shows] of [
+      ["h", true],
+      ["l", false],
+    ] as const) {
+      this.#terminal.parser.registerCsiHandler({ prefix: "?", final }, (modes) => {
+        if (modes.includes(CURSOR_MODE)) this.#showsCursor = shows;
+        return false;
+      });
+    }
+    this.#terminal.parser.registerEscHandler({ final: "c" }, () => {
+      this.#showsCursor = true;
+      return false;
+    });
   }
 
   get columns(): number {
@@ -43,6 +61,26 @@ export class Screen {
 
   get rows(): number {
     return this.#terminal.rows;
+  }
+
+  get cursor(): ScreenView["cursor"] {
+    const { cursorY: row, cursorX: column } = this.#terminal.buffer.active;
+    return { row, column, isShown: this.#showsCursor };
+  }
+
+  get isDrawing(): boolean {
+    return this.#terminal.modes.synchronizedOutputMode;
+  }
+
+  line(row: number): string {
+    const { active } = this.#terminal.buffer;
+    return (active.getLine(active.baseY + row)?.translateToString(true) ?? "").trimEnd();
+  }
+
+  style(row: number, column: number): { isDim: boolean; isBold: boolean } {
+    const { active } = this.#terminal.buffer;
+    const cell = active.getLine(active.baseY + row)?.getCell(column);
+    return { isDim: (cell?.isDim() ?? 0) !== 0, isBold: (cell?.isBold() ?? 0) !== 0 };
   }
 
   /** Draws output; `drawn` is called when it is on the screen. */
@@ -68,11 +106,17 @@ export class Screen {
 
   /** Whether a line that can be seen now fits. */
   shows(pattern: RegExp): boolean {
-    const { active } = this.#terminal.buffer;
-    for (let row = 0; row < this.rows; row += 1) {
-      if (pattern.test(active.getLine(active.baseY + row)?.translateToString(true) ?? "")) return true;
-    }
+    for (let row = 0; row < this.rows; row += 1) if (pattern.test(this.line(row))) return true;
     return false;
+  }
+
+  /** The lines that can be seen now. */
+  lines(): string[] {
+    const { active } = this.#terminal.buffer;
+    return Array.from(
+      { length: this.rows },
+      (_, row) => active.getLine(active.baseY + row)?.translateToString(true) ?? "",
+    );
   }
 
   /** Text that draws the screen with its scrollback and modes on an empty terminal of the same size. */

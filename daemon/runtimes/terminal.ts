@@ -12,6 +12,7 @@ import type { ProcessExit, TerminalProcess } from "../platform/processes.ts";
 import { Flood } from "./flood.ts";
 import { InputWatch } from "./input-watch.ts";
 import type { Screen } from "./screen.ts";
+import type { ScreenView } from "./screen-view.ts";
 
 /** Where a viewer's messages go. */
 export interface ViewerPort {
@@ -34,6 +35,8 @@ interface Viewer {
   /** Output that follows a screen under way; null when none is. */
   queue: Uint8Array[] | null;
   queuedBytes: number;
+  /** What fits its window; null before it said so. */
+  size: { columns: number; rows: number } | null;
   /** It fell behind: nothing is sent before it has caught up and got a fresh screen. */
   behind: boolean;
 }
@@ -41,6 +44,8 @@ interface Viewer {
 export interface TerminalEvents {
   /** The program reads pastes now, or doesn't any more. */
   reads(): void;
+  /** Output is on the screen. */
+  drawn(): void;
   /** Somebody types; what answers is still on the screen. */
   typed(): void;
   /** Somebody interrupted from a keyboard. */
@@ -59,6 +64,8 @@ export class ActorTerminal {
   #events: TerminalEvents | null = null;
   #watch = new InputWatch();
   #writer: Viewer | null = null;
+  /** Whose window the size fits: the writer's, and after it that of who is left. */
+  #sized: Viewer | null = null;
   #columns: number = COLUMNS;
   #rows: number = ROWS;
   #startedAt: string | null = null;
@@ -68,6 +75,7 @@ export class ActorTerminal {
   #paused = false;
   #lastOutput: number;
   #typedAt = Number.NEGATIVE_INFINITY;
+  #hasDraft = false;
 
   constructor(clock: Pick<Clock, "monotonic" | "after">) {
     this.#clock = clock;
@@ -88,6 +96,10 @@ export class ActorTerminal {
   shows(pattern: RegExp): boolean {
     return this.#process !== null && this.#screen !== null && this.#screen.shows(pattern);
   }
+  /** The lines of its screen; none when nothing runs. */
+  lines(): string[] {
+    return this.#process === null || this.#screen === null ? [] : this.#screen.lines();
+  }
   /** Monotonic milliseconds of the last output. */
   get lastOutput(): number {
     return this.#lastOutput;
@@ -95,6 +107,14 @@ export class ActorTerminal {
   /** Monotonic milliseconds of the last key of a person. */
   get typedAt(): number {
     return this.#typedAt;
+  }
+  /** A person typed since the last Enter: there may be a half-written line. */
+  get hasDraft(): boolean {
+    return this.#hasDraft;
+  }
+  /** What the process shows; null without one. */
+  get view(): ScreenView | null {
+    return this.#process === null ? null : this.#screen;
   }
   get viewers(): number {
     return this.#viewers.size;
@@ -119,6 +139,7 @@ export class ActorTerminal {
     this.#startedAt = startedAt;
     this.#watch = new InputWatch();
     this.#reads = false;
+    this.#hasDraft = false;
     this.#backlog = 0;
     this.#paused = false;
     this.#lastOutput = this.#clock.monotonic();
@@ -151,6 +172,16 @@ export class ActorTerminal {
     for (const { port } of this.#viewers) port.message({ type: "ended", reason });
   }
 
+  /** Resolves when all output that came so far is on the screen. */
+  async settled(): Promise<void> {
+    // What lies in the pipe comes first.
+    await new Promise((resolve) => setImmediate(resolve));
+    const screen = this.#screen;
+    if (screen === null || this.#process === null) return;
+    this.#flood?.flush();
+    await new Promise<void>((resolve) => screen.settled(resolve));
+  }
+
   /** One write; false without a process. */
   write(data: string): boolean {
     if (this.#process === null) return false;
@@ -161,7 +192,12 @@ export class ActorTerminal {
   /** Throws limit_reached. */
   attach(port: ViewerPort): AttachedViewer {
     if (this.#viewers.size >= LIMITS.terminal.viewers) {
-      throw new Refusal("limit_reached", { details: { limit: LIMITS.terminal.viewers } });
+      const limit = LIMITS.terminal.viewers;
+      throw new Refusal("limit_reached", {
+        specifics: `The terminal is open in ${limit} windows, which is the most.`,
+        remedy: "Close one of them.",
+        details: { limit },
+      });
     }
     const viewer: Viewer = {
       port,
@@ -169,6 +205,7 @@ export class ActorTerminal {
       outputBytes: 0,
       queue: null,
       queuedBytes: 0,
+      size: null,
       behind: false,
     };
     this.#viewers.add(viewer);
@@ -178,6 +215,7 @@ export class ActorTerminal {
       detach: () => {
         this.#viewers.delete(viewer);
         if (this.#writer === viewer) this.#setWriter(null);
+        if (this.#sized === viewer) this.#fit([...this.#viewers].at(-1) ?? null);
       },
     };
   }
@@ -186,6 +224,7 @@ export class ActorTerminal {
     this.#backlog += text.length;
     screen.write(text, () => {
       this.#backlog -= text.length;
+      if (this.#screen === screen) this.#events?.drawn();
       if (this.#paused && this.#backlog < backlogBytes / 2 && this.#screen === screen) {
         this.#paused = false;
         process.resume();
@@ -275,6 +314,7 @@ export class ActorTerminal {
         return;
       case "take":
         this.#setWriter(viewer);
+        this.#fit(viewer);
         return;
       case "release":
         if (this.#writer === viewer) this.#setWriter(null);
@@ -282,15 +322,30 @@ export class ActorTerminal {
       case "input":
         this.#mustWrite(viewer);
         if (this.#process === null) throw new Refusal("not_running");
-        this.#typedAt = this.#clock.monotonic();
-        this.#events?.typed();
-        this.#process.write(request.data);
-        if (this.#watch.interrupts(request.data)) this.#events?.interrupted();
+        this.#input(this.#process, request.data);
         return;
       case "resize":
-        this.#mustWrite(viewer);
-        this.#resize(request.columns, request.rows);
+        viewer.size = { columns: request.columns, rows: request.rows };
+        if (this.#sized === null || this.#sized === viewer) this.#fit(viewer);
     }
+  }
+
+  /** From now on the size is that of this viewer's window, as soon as it is known. */
+  #fit(viewer: Viewer | null): void {
+    this.#sized = viewer;
+    if (viewer?.size !== null && viewer?.size !== undefined)
+      this.#resize(viewer.size.columns, viewer.size.rows);
+  }
+
+  #input(process: TerminalProcess, data: string): void {
+    const { isTyped, interrupts, hasDraft } = this.#watch.read(data);
+    if (isTyped) {
+      this.#typedAt = this.#clock.monotonic();
+      this.#hasDraft = hasDraft;
+      this.#events?.typed();
+    }
+    process.write(data);
+    if (interrupts) this.#events?.interrupted();
   }
 
   #acknowledged(viewer: Viewer, bytes: number): void {

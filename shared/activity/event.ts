@@ -1,5 +1,5 @@
 /**
- * Runtime activity events: what the channel carries (runtime-activity.md, "Runtime activity event"; protocol.md, section 10). Never in it:
+ * Runtime activity events: what the channel carries (docs/protocol.md#activity-events; docs/protocol.md#runtime-activity). Never in it:
  * prompts, command lines, tool inputs, tool outputs, notification text.
  */
 import * as z from "zod";

@@ -26,7 +26,7 @@ export const accessOperations = [
     name: "access_token_create",
     title: "Create an access token",
     summary:
-      "An administrator token, or one restricted to named Groups. The token is shown this once; only its digest is kept.",
+      "An administrator token, or one restricted to named Groups. The token is shown only once; only its digest is kept.",
     input: z.strictObject({
       name: label(LIMITS.accessToken.nameBytes).default(""),
       groups: z.array(GroupId).max(LIMITS.group.perHome).optional(),

@@ -28,6 +28,8 @@ export const ActorPresence = z.strictObject({
   unread_mail: z.int(),
   /** Direct messages that the Actor hasn't taken yet. */
   pending: z.int(),
+  /** Why they wait, in words; absent when none has to. */
+  held: z.string().optional(),
 });
 export const ActorWithPresence = Actor.extend({ presence: ActorPresence });
 export type ActorWithPresence = z.infer<typeof ActorWithPresence>;
@@ -38,6 +40,16 @@ const Title = label(LIMITS.actor.titleBytes).refine(
   "is a name that others bear",
 );
 const Command = z.array(text(LIMITS.actor.commandPartBytes)).max(LIMITS.actor.commandParts);
+const NewConversation = { new_conversation: z.boolean().default(false) };
+/** Of an Actor that the daemon runs: null for one whose process others start. */
+const Conversation = z
+  .strictObject({
+    /** The agent goes on where it was; else it begins anew. */
+    continued: z.boolean(),
+    /** Why an earlier conversation couldn't be continued, in words; else empty. */
+    lost: z.string(),
+  })
+  .nullable();
 const GroupAndActor = { group_id: GroupId, actor_id: ActorId };
 /** The file holds the launch token; of an Actor whose process the daemon runs, while it runs. */
 const WithTokenFile = z.strictObject({ actor: Actor, token_file: z.string() });
@@ -91,7 +103,7 @@ export const actorOperations = [
     name: "actor_add",
     title: "Add an Actor",
     summary:
-      "A new Actor with a fresh generation. Runner external: somebody else starts its process, with the launch token in an owner-only file. Runner pty: the daemon runs it in a terminal once it is started.",
+      "A new Actor with a fresh generation. Runner external: you start its process, with the launch token in an owner-only file. Runner pty: the daemon runs it in a terminal once it is started.",
     input: z.strictObject({
       group_id: GroupId,
       actor_id: NewActorId,
@@ -102,6 +114,9 @@ export const actorOperations = [
       env: Environment.default({}),
       scope_key: ScopeKey.optional(),
       enabled: z.boolean().default(true),
+      allow_tools: z.boolean().default(true),
+      /** Its command reads prompts, though svc doesn't know it; only a person may say so. */
+      prompts: z.boolean().default(false),
     }),
     output: WithTokenFile,
     callers: ["user", "actor"],
@@ -115,7 +130,8 @@ export const actorOperations = [
   operation({
     name: "actor_update",
     title: "Change an Actor",
-    summary: "Changes title, command, environment, scope or whether it is enabled; the generation stays.",
+    summary:
+      "Changes title, command, environment, scope, whether it is enabled, or whether its agent may use svc's own tools without asking; the generation stays.",
     input: z.strictObject({
       ...GroupAndActor,
       title: Title.optional(),
@@ -124,6 +140,8 @@ export const actorOperations = [
       env: Environment.optional(),
       scope_key: ScopeKey.nullable().optional(),
       enabled: z.boolean().optional(),
+      allow_tools: z.boolean().optional(),
+      prompts: z.boolean().optional(),
     }),
     output: z.strictObject({ actor: Actor }),
     callers: ["user"],
@@ -152,9 +170,9 @@ export const actorOperations = [
     name: "actor_start",
     title: "Start an Actor",
     summary:
-      "Enables the Actor, so that it is handed messages, and starts its process when the daemon runs it.",
-    input: z.strictObject(GroupAndActor),
-    output: z.strictObject({ actor: Actor }),
+      "Enables the Actor, so that it receives messages, and starts its process when the daemon runs it: in its last conversation where that can be continued, unless a new one is wanted.",
+    input: z.strictObject({ ...GroupAndActor, ...NewConversation }),
+    output: z.strictObject({ actor: Actor, conversation: Conversation }),
     callers: ["user", "actor"],
     lock: "none",
     effect: "write",
@@ -182,9 +200,9 @@ export const actorOperations = [
     name: "actor_restart",
     title: "Restart an Actor",
     summary:
-      "Ends the Actor's sessions and issues its launch token anew; the old one is worth nothing. A process that the daemon runs is started afresh.",
-    input: z.strictObject(GroupAndActor),
-    output: WithTokenFile,
+      "Ends the Actor's sessions and issues a new launch token; the old one no longer works. A process that the daemon runs is started again, its conversation as with actor_start.",
+    input: z.strictObject({ ...GroupAndActor, ...NewConversation }),
+    output: WithTokenFile.extend({ conversation: Conversation }),
     callers: ["user", "actor"],
     lock: "none",
     effect: "write",

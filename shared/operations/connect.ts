@@ -1,4 +1,4 @@
-/** Messages to other instances and the directory of them (connect-service.md, "Daemon operations"). */
+/** Messages to other instances and the directory of them (docs/operations.md). */
 import * as z from "zod";
 import { LedgerEventSchema } from "../events.ts";
 import { LIMITS } from "../limits.ts";
@@ -124,7 +124,7 @@ export const connectOperations = [
     name: "connect_catalog",
     title: "Other instances",
     summary:
-      "Instances of the same account and Groups that this one is connected with; with instance and Group, that Group's Actors. It asks nobody: what is shown was learned before.",
+      "Instances of the same account and Groups that this one is connected with; with instance and Group, that Group's Actors. It shows what was learned before and asks no other instance.",
     input: z.strictObject({
       group_id: GroupId,
       instance_id: Address.optional(),

@@ -1,11 +1,11 @@
 /**
- * What an operation is (architecture.md, rule 1): every change and every read is one. Ports authenticate, call it by name and render the
+ * What an operation is (docs/architecture.md#rules): every change and every read is one. Ports authenticate, call it by name and render the
  * envelope; the input and output schemas here serve the local socket, HTTP, MCP and the command line alike.
  */
 import type * as z from "zod";
 
 /**
- * Who may call (core-model.md, "Identity of a caller"):
+ * Who may call (docs/core-model.md#identity-of-a-caller):
  * - `user`: the owner of the local socket, or an administrator access token.
  * - `member`: an access token restricted to named Groups; only operations with a `group_id` among them, or lists filtered to them.
  * - `actor`: an Actor by its launch token, inside its own Group; finer rules (foreman, itself) are the handler's.

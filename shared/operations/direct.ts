@@ -1,4 +1,4 @@
-/** Direct connections between two Groups (protocol.md, section 9). For the person only. */
+/** Direct connections between two Groups (docs/protocol.md#direct). For the person only. */
 import * as z from "zod";
 import { LIMITS } from "../limits.ts";
 import { GroupId, label } from "../model.ts";
@@ -54,6 +54,8 @@ export const DirectRelation = z.strictObject({
   expires_at: z.string(),
   online: z.boolean(),
   error: z.string().nullable(),
+  /** What the other side may still write here now: messages and withdrawals, and bytes of them and their files. Null before approval. */
+  allowance: z.strictObject({ records: z.int(), bytes: z.int() }).nullable(),
 });
 export type DirectRelation = z.infer<typeof DirectRelation>;
 
@@ -111,7 +113,7 @@ export const directOperations = [
     name: "connect_direct_invite",
     title: "Invite a Group of another instance",
     summary:
-      "A new invitation to this Group, good for one other Group and 30 minutes. It is a secret and is shown this once.",
+      "A new invitation to this Group, good for one other Group and 30 minutes. It is a secret and is shown only once.",
     input: z.strictObject({ by, group_id: GroupId, expected_listener }),
     output: z.strictObject({ invitation: z.string() }),
     callers: ["user"],

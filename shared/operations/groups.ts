@@ -4,7 +4,7 @@ import { LIMITS } from "../limits.ts";
 import { Group, GroupId, GroupSettings, GroupState, label, ScopeKey, text } from "../model.ts";
 import { operation } from "./contract.ts";
 
-/** What a list shows of a Group. Counts are the daemon's (interface.md: "Attention is counted once"). */
+/** What a list shows of a Group. Counts are the daemon's (docs/interface.md#attention-is-counted-once). */
 export const GroupSummary = z.strictObject({
   group_id: GroupId,
   title: z.string(),
@@ -111,7 +111,7 @@ export const groupOperations = [
   operation({
     name: "group_start",
     title: "Start a Group",
-    summary: "Makes the Group active, so that its Actors are handed messages again.",
+    summary: "Makes the Group active, so that its Actors receive messages again.",
     input: z.strictObject({ group_id: GroupId }),
     output: Group,
     callers: ["user"],
@@ -190,7 +190,8 @@ export const groupOperations = [
   operation({
     name: "group_import",
     title: "Import a Group",
-    summary: "Makes a new Group from an export; it gets a fresh generation and starts stopped.",
+    summary:
+      "Makes a new Group from an export: stopped, with fresh generations for itself and its Actors, and start_actors off. What the file brings is history: it can be read, but nothing is handed out, owed, answered or withdrawn because of it.",
     input: z.strictObject({ path: Path, title: Title.optional() }),
     output: z.strictObject({ group: Group, events: z.int(), blobs: z.int() }),
     callers: ["user"],

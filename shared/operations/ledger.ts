@@ -79,6 +79,20 @@ export const ledgerOperations = [
     cli: "search",
   }),
   operation({
+    name: "ledger_find",
+    title: "Events by the beginning of an id",
+    summary: "Ids of up to ten events that begin with these digits, oldest first.",
+    input: z.strictObject({
+      group_id: GroupId,
+      prefix: z.string().regex(/^[0-9a-f]{4,32}$/, "isn't the beginning of an event id (4 to 32 hex digits)"),
+    }),
+    output: z.strictObject({ event_ids: z.array(EventId).max(LIMITS.eventPrefix.found) }),
+    callers: ["user", "member", "actor"],
+    lock: "none",
+    effect: "read",
+    idempotent: true,
+  }),
+  operation({
     name: "ledger_statuses",
     title: "Statuses of messages",
     summary: "Delivery, read and obligation states of up to 1,000 messages, per recipient.",

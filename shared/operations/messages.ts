@@ -63,11 +63,11 @@ const ObligationState = z.strictObject({
 });
 const DeliveryStatus = z.strictObject({
   /** `pending` hasn't been handed out, `read` was opened by a person or read as Mail. */
-  state: z.enum(["pending", "claimed", "accepted", "failed", "ambiguous", "read"]),
+  state: z.enum(["pending", "claimed", "queued", "accepted", "failed", "ambiguous", "read"]),
   reason: z.string(),
   ts: z.string().nullable(),
 });
-/** What is known of a message's or a withdrawal's way to the other instance (connect-service.md, "Outgoing delivery"). */
+/** What is known of a message's or a withdrawal's way to the other instance (docs/protocol.md#delivery-states). */
 const ConnectState = z.strictObject({
   state: z.enum(["queued", "sent", "failed", "unconfirmed"]),
   error: z.looseObject({ code: z.string(), message: z.string() }).optional(),

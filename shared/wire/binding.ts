@@ -1,4 +1,4 @@
-/** What has to agree within one request before anybody looks at authority (connect-service.md, rules 5, 16 and 17). */
+/** What has to agree within one request before anybody looks at authority (docs/protocol.md#answers, docs/protocol.md#authority). */
 
 import type { ConnectMessage } from "./message.ts";
 import {

@@ -1,4 +1,4 @@
-/** Direct connections on the wire: invitation, hello and frames (protocol.md, section 9). */
+/** Direct connections on the wire: invitation, hello and frames (docs/protocol.md#direct). */
 import * as z from "zod";
 import { LIMITS } from "../limits.ts";
 import { text } from "../model.ts";
@@ -15,7 +15,7 @@ import {
   Uuid,
   WireGroupId,
 } from "./fields.ts";
-import { ConnectPeerEnvelope, ConnectPeerResponse } from "./peer.ts";
+import { ConnectPeerAnswer, ConnectPeerEnvelope } from "./peer.ts";
 import { Time } from "./time.ts";
 
 /** An end of a relation. Whether the key may be used is for the one who takes it in to check (`VerifyingKey.admit`). */
@@ -47,7 +47,10 @@ function isAddress(value: string): boolean {
 export const DirectAddress = text(LIMITS.direct.addressBytes).refine(isAddress, "isn't host:port");
 
 /** 32 random bytes that let one peer ask for approval. */
-const Secret = z.string().regex(/^[0-9a-f]{64}$/u, "isn't 64 hex digits");
+const Secret = z
+  .string()
+  .max(64)
+  .regex(/^[0-9a-f]{64}$/u, "isn't 64 hex digits");
 
 export const DirectInvitation = z.strictObject({
   v: z.literal(1),
@@ -69,7 +72,7 @@ export const DirectHello = z.strictObject({
 
 export const DirectFrame = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("request"), request: ConnectPeerEnvelope }),
-  z.strictObject({ kind: z.literal("response"), id: Uuid, response: ConnectPeerResponse }),
+  z.strictObject({ kind: z.literal("response"), id: Uuid, response: ConnectPeerAnswer }),
   z.strictObject({ kind: z.literal("ping") }),
 ]);
 

@@ -6,12 +6,15 @@ import { Sha256, text } from "../model.ts";
 import { fromBase64 } from "./base64.ts";
 
 const { connect } = LIMITS;
+/** A fixed form is no longer than this, and is told from something else after so many characters. */
+const FORM_CHARACTERS = 128;
+const form = () => z.string().max(FORM_CHARACTERS, { error: "is too long", abort: true });
 const UUID = "(?:[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}|[0-9A-Fa-f]{32})";
 
 /** A UUID with or without dashes, as it was written. */
-export const Uuid = z.string().regex(new RegExp(`^${UUID}$`, "u"), "isn't a UUID");
+export const Uuid = form().regex(new RegExp(`^${UUID}$`, "u"), "isn't a UUID");
 /** A Direct connection's id. It alone marks an object as Direct's, without account and device fields. */
-export const DirectId = z.string().regex(new RegExp(`^direct-${UUID}$`, "u"), "isn't a Direct connection id");
+export const DirectId = form().regex(new RegExp(`^direct-${UUID}$`, "u"), "isn't a Direct connection id");
 export const ConnectionId = z.union([Uuid, DirectId], { error: "isn't a connection id" });
 
 export function isDirect(connection_id: string | undefined): boolean {
@@ -27,7 +30,6 @@ export function instanceIdOf(publicKey: Uint8Array): string {
 }
 
 function isInstanceId(value: string): boolean {
-  if (value.length > 64) return false;
   try {
     const bytes = base58.decode(value);
     return bytes.length === 38 && PEER_ID_PREFIX.every((byte, index) => bytes[index] === byte);
@@ -36,10 +38,10 @@ function isInstanceId(value: string): boolean {
   }
 }
 
-export const InstanceId = z.string().refine(isInstanceId, "isn't an instance id");
+export const InstanceId = form().refine(isInstanceId, "isn't an instance id");
 
 function base64Of(bytes: number, problem: string) {
-  return z.string().refine((value) => value.length < 128 && fromBase64(value)?.length === bytes, problem);
+  return form().refine((value) => fromBase64(value)?.length === bytes, problem);
 }
 
 /** The form only: whether the key may be used is for the one who takes it in to check (`VerifyingKey.admit`). */
@@ -55,8 +57,10 @@ export const Generation = text(connect.generationBytes).min(1);
 export const ClientVersion = text(connect.clientVersionBytes).min(1);
 export const Digest = Sha256;
 
+const origin = () => z.string().max(connect.originBytes, { error: "is too long", abort: true });
+
 function originOf(value: string): URL | null {
-  if (value.length > connect.originBytes || !URL.canParse(value)) return null;
+  if (!URL.canParse(value)) return null;
   const url = new URL(value);
   return url.origin === value ? url : null;
 }
@@ -64,13 +68,13 @@ function originOf(value: string): URL | null {
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/u;
 
 /** Canonical HTTPS origin, or HTTP on loopback, which only a development issuer accepts. */
-export const ServiceOrigin = z.string().refine((value) => {
+export const ServiceOrigin = origin().refine((value) => {
   const url = originOf(value);
   return url?.protocol === "https:" || (url?.protocol === "http:" && LOOPBACK.test(url.hostname));
 }, "isn't a canonical HTTPS origin");
 
 /** Canonical origin of a page: a Workbench may be open over plain HTTP. */
-export const PageOrigin = z.string().refine((value) => {
+export const PageOrigin = origin().refine((value) => {
   const protocol = originOf(value)?.protocol;
   return protocol === "https:" || protocol === "http:";
 }, "isn't a canonical Web origin");

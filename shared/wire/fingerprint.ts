@@ -1,4 +1,4 @@
-/** What two people compare before they approve a Direct connection (protocol.md, section 9, "Fingerprint"). */
+/** What two people compare before they approve a Direct connection (docs/protocol.md#fingerprint). */
 import { wordlist } from "@scure/bip39/wordlists/english.js";
 import { SIGNING_DOMAINS } from "../names.ts";
 

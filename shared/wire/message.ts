@@ -1,10 +1,10 @@
 /**
- * What one instance tells another about a message (protocol.md, section 5). Field order is part of the contract: a strict parse gives
+ * What one instance tells another about a message (docs/protocol.md#peer-operations). Field order is part of the contract: a strict parse gives
  * objects whose JSON is the bytes that digests cover. Everything here holds at any time; what depends on the clock is in `timely.ts`.
  */
 import * as z from "zod";
 import { LIMITS } from "../limits.ts";
-import { MessageFormat, MessageMode, text } from "../model.ts";
+import { list, MessageFormat, MessageMode, text } from "../model.ts";
 import {
   ConnectionId,
   Digest,
@@ -122,12 +122,12 @@ function checked<Value>(check: (value: Value, report: Report) => void) {
 export const ConnectMessage = z
   .strictObject({
     ...envelopeFields,
-    recipients: z.array(ConnectActor).min(1).max(LIMITS.message.recipients),
+    recipients: list(ConnectActor, LIMITS.message.recipients, 1),
     text: text(LIMITS.message.textBytes),
     format: MessageFormat,
     insight: text(LIMITS.message.insightBytes).nullable(),
     message_mode: MessageMode,
-    attachments: z.array(ConnectAttachment).max(LIMITS.message.attachments),
+    attachments: list(ConnectAttachment, LIMITS.message.attachments),
     /** The message that this one answers, by the delivery and the event that the target knows. */
     reply_to: z.strictObject({ delivery_id: Uuid, event_id: Uuid }).nullable(),
     created_at: Time,

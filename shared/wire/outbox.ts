@@ -1,4 +1,4 @@
-/** A record of the outbox as it lies on disk (protocol.md, section 7): logical work, its preallocated source event, progress. */
+/** A record of the outbox as it lies on disk (docs/protocol.md#daemon-files): logical work, its preallocated source event, progress. */
 import * as z from "zod";
 import { LedgerEventSchema } from "../events.ts";
 import { ConnectCancellation, ConnectMessage } from "./message.ts";

@@ -1,7 +1,7 @@
-/** Requests between instances and their answers (protocol.md, sections 4 and 5). */
+/** Requests between instances and their answers (docs/protocol.md#signatures, docs/protocol.md#peer-operations). */
 import * as z from "zod";
 import { LIMITS } from "../limits.ts";
-import { text } from "../model.ts";
+import { list, text } from "../model.ts";
 import { BlobBytes } from "./blob-bytes.ts";
 import {
   ConnectionId,
@@ -82,7 +82,7 @@ const CatalogOperation = z
 const DeliverOperation = z.strictObject({
   op: z.literal("deliver"),
   message: ConnectMessage,
-  blobs: z.array(ConnectBlob).max(LIMITS.message.attachments),
+  blobs: list(ConnectBlob, LIMITS.message.attachments),
 });
 
 const ReceiptOperation = z.strictObject({
@@ -128,12 +128,15 @@ export const ConnectPeerEnvelope = z.strictObject({
   operation: ConnectPeerOperation,
 });
 
+const ERROR_TOO_LONG = `is longer than ${connect.errorCharacters} characters`;
+
 const WireErrorBody = z.strictObject({
   code: text(connect.errorCodeCharacters).min(1),
   message: z
     .string()
+    .max(2 * connect.errorCharacters, { error: ERROR_TOO_LONG, abort: true })
     .refine((value) => value.isWellFormed() && Array.from(value).length <= connect.errorCharacters, {
-      error: `is longer than ${connect.errorCharacters} characters`,
+      error: ERROR_TOO_LONG,
     }),
 });
 
@@ -148,18 +151,39 @@ export const ConnectPeerResponse = z.strictObject({
   signature: Signature,
 });
 
+/**
+ * An answer in the daemon's envelope, as a Direct frame and `POST /connect/peer` carry it; members that aren't listed, as `v`, are ignored.
+ * A request that isn't authenticated is refused without a signature: that says nothing about what became of an earlier one.
+ */
+export const ConnectPeerAnswer = z.discriminatedUnion("ok", [
+  z.object({ ok: z.literal(true), result: z.object({ response: ConnectPeerResponse }) }),
+  z.object({
+    ok: z.literal(false),
+    error: z.object({
+      code: text(connect.errorCodeCharacters).min(1),
+      message: text(connect.answerBytes),
+      details: z.record(z.string(), z.unknown()).default({}),
+    }),
+  }),
+]);
+
 /** Inner result of deliver, receipt and cancel. */
 export const ReceiptResult = z.strictObject({
   receipt: Receipt.nullable(),
   duplicate: z.boolean().exactOptional(),
 });
 
+/** A Group of a catalog page; one has no more Actors than a Group of ours may (docs/protocol.md#peer-operations). */
+export const CatalogGroup = z.object({
+  group_id: WireGroupId,
+  title: Title,
+  actors: list(CatalogActor, LIMITS.group.actors),
+});
+
 /** Inner result of catalog. Groups stand in ascending order of their ids; unknown fields are ignored. */
 export const CatalogPage = z
   .object({
-    groups: z
-      .array(z.object({ group_id: WireGroupId, title: Title, actors: z.array(CatalogActor) }))
-      .max(connect.catalog.groups),
+    groups: list(CatalogGroup, connect.catalog.groups),
     next: text(connect.cursorBytes).min(1).nullable(),
   })
   .refine(
@@ -176,5 +200,7 @@ export type ConnectBlob = z.infer<typeof ConnectBlob>;
 export type ConnectPeerOperation = z.infer<typeof ConnectPeerOperation>;
 export type ConnectPeerEnvelope = z.infer<typeof ConnectPeerEnvelope>;
 export type ConnectPeerResponse = z.infer<typeof ConnectPeerResponse>;
+export type ConnectPeerAnswer = z.infer<typeof ConnectPeerAnswer>;
 export type ReceiptResult = z.infer<typeof ReceiptResult>;
+export type CatalogGroup = z.infer<typeof CatalogGroup>;
 export type CatalogPage = z.infer<typeof CatalogPage>;

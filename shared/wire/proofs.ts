@@ -1,5 +1,5 @@
 /**
- * Signed statements apart from requests (protocol.md, section 4). Each has the fields of its signing array in the array's order, and the
+ * Signed statements apart from requests (docs/protocol.md#signatures). Each has the fields of its signing array in the array's order, and the
  * signature last; a registration alone leaves out what its receiver knows.
  */
 import * as z from "zod";

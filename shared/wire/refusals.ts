@@ -1,10 +1,10 @@
 /**
- * Why an authenticated request is refused: signed, and sent to the other instance (architecture.md, rule 9: this family crosses the wire,
+ * Why an authenticated request is refused: signed, and sent to the other instance (docs/architecture.md#rules: this family crosses the wire,
  * `ERRORS` never does). `docs/errors.md` lists them. Another implementation may have more: what isn't here is final.
  */
 interface PeerRefusalEntry {
   sentence: string;
-  /** What the sender of a deliver or cancel does then (protocol.md, section 5, "Refusals"). */
+  /** What the sender of a deliver or cancel does then (docs/protocol.md#refusals). */
   sender: "retries" | "waits" | "gives up";
 }
 

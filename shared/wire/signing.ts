@@ -1,5 +1,5 @@
 /**
- * What is signed, and how (protocol.md, section 4): for every statement its schema and the JSON array whose UTF-8 bytes are signed with
+ * What is signed, and how (docs/protocol.md#signatures): for every statement its schema and the JSON array whose UTF-8 bytes are signed with
  * the instance key. The first member names the kind and the version, so that no signature serves for anything else.
  */
 import type * as z from "zod";

@@ -1,4 +1,4 @@
-/** JSON whose members stand in ascending order of their UTF-8 bytes at every depth, whatever order they came in (protocol.md, section 4). */
+/** JSON whose members stand in ascending order of their UTF-8 bytes at every depth, whatever order they came in (docs/protocol.md#signatures). */
 
 /** A UTF-16 unit's place among UTF-8 bytes: halves of pairs stand for what comes behind U+FFFF. */
 function place(unit: number): number {

@@ -1,5 +1,5 @@
 /**
- * Times of the wire (protocol.md, "Times"): RFC 3339 with any offset and up to nine fraction digits, compared as instants and kept byte
+ * Times of the wire (docs/protocol.md#times): RFC 3339 with any offset and up to nine fraction digits, compared as instants and kept byte
  * for byte. Only a registration's issue time has one form.
  */
 import * as z from "zod";
@@ -38,16 +38,18 @@ function instantOf(text: string): bigint | null {
   return BigInt(seconds) * 1_000_000_000n + BigInt((match[7] ?? "").padEnd(9, "0"));
 }
 
+/** No time that is taken has more. */
+const TIME_CHARACTERS = "2000-01-01T00:00:00.000000000+00:00".length;
+const text = () => z.string().max(TIME_CHARACTERS, { error: "is too long for a time", abort: true });
+
 /** Any RFC 3339 time, as it was written. */
-export const Time = z.string().refine((value) => instantOf(value) !== null, "isn't an RFC 3339 time");
+export const Time = text().refine((value) => instantOf(value) !== null, "isn't an RFC 3339 time");
 
 /** UTC with exactly milliseconds and `Z`: what we emit, and all that a registration may say. */
-export const EmittedTime = z
-  .string()
-  .refine(
-    (value) => EMITTED.test(value) && instantOf(value) !== null,
-    "isn't a UTC time with milliseconds and Z",
-  );
+export const EmittedTime = text().refine(
+  (value) => EMITTED.test(value) && instantOf(value) !== null,
+  "isn't a UTC time with milliseconds and Z",
+);
 
 /** Nanoseconds since 1970. Throws RangeError for what `Time` refuses. */
 export function nanoseconds(time: string): bigint {

@@ -3,7 +3,7 @@
  * object: "has expired". Instants are compared to the millisecond.
  */
 import { LIMITS } from "../limits.ts";
-import type { ConnectCancellation, ConnectMessage } from "./message.ts";
+import type { ConnectCancellation, ConnectMessage, Receipt } from "./message.ts";
 import type { ConnectPeerAuthorization } from "./peer.ts";
 import type {
   ConnectFrameProof,
@@ -67,4 +67,9 @@ export function untimelyRegistration({ issued_at }: Registration, now: number): 
 export function untimelyDelivery(work: ConnectMessage | ConnectCancellation, now: number): string | null {
   if (milliseconds(work.created_at) > now + SKEW) return "is created in the future";
   return milliseconds(work.deliver_before) <= now ? "is past its delivery window" : null;
+}
+
+/** A target whose clock is further ahead than a proof lasts has taken no request, so it has nothing to say of one. */
+export function untimelyReceipt({ delivered_at }: Receipt, now: number): string | null {
+  return milliseconds(delivered_at) > now + connect.proofSeconds * 1000 ? "is from the future" : null;
 }

@@ -246,21 +246,26 @@ describe("hook fences", () => {
     await submit(turn("u1").stop());
     const ended = (): string[] =>
       shown().filter((text) => !text.includes("session") && !text.includes("other"));
+    const subagentEnds = (id: string) => submit(turn(`${id}-a`).event("SubagentStop", agent));
+    const working = (id: string) => [
+      "subagent/started SubagentStart a1",
+      `tool/started PreToolUse Read ${id}-sub`,
+    ];
     assert.deepEqual(ended(), [
+      ...working("u1"),
       "tool/failed TurnSuperseded Bash u1-c",
-      "tool/failed TurnSuperseded Read u1-sub",
-      "subagent/failed TurnSuperseded a1",
       "turn/completed Stop",
     ]);
+    await subagentEnds("u1");
     setting.clock.advance(20_000);
     await inTurn("u2");
     await submit(turn("u2").event("Interrupt"));
     assert.deepEqual(ended(), [
+      ...working("u2"),
       "tool/failed UserInterrupt Bash u2-c",
-      "tool/failed UserInterrupt Read u2-sub",
-      "subagent/failed UserInterrupt a1",
       "turn/failed Interrupt",
     ]);
+    await subagentEnds("u2");
     setting.clock.advance(20_000);
     await inTurn("u3");
     await submit(turn("u3").end());
@@ -273,6 +278,43 @@ describe("hook fences", () => {
     for (const event of setting.snapshot().filter(({ status }) => status === "failed"))
       assert.ok(event.duration_ms !== null && event.duration_ms > 0, line(event));
     assert.ok(shown().includes("tool/started PreToolUse Bash other"));
+  });
+
+  it("a subagent in the background goes on when its turn ends or is interrupted, until its own end", async () => {
+    const submit = run("ann");
+    const { start, prompt, pre, post, event } = claude();
+    const agent = { agent_id: "a1" };
+    const stop = (prompt_id: string, background_tasks: unknown) =>
+      event("Stop", { prompt_id, background_tasks });
+    const listed = [
+      { id: "a1", type: "subagent", status: "running", description: "d", agent_type: "general-purpose" },
+      { id: "b1", type: "shell", status: "running" },
+      null,
+    ];
+    const open = (): string[] =>
+      shown().filter((text) => /(tool|subagent|turn)\/(started|waiting)/.test(text));
+    const working = ["subagent/started SubagentStart a1", "tool/started PreToolUse Bash s1"];
+    await submit(
+      start(),
+      prompt("p1"),
+      pre("t1", "Agent"),
+      event("SubagentStart", agent),
+      post("t1", "Agent"),
+    );
+    await submit(pre("s1", "Bash", agent), stop("p1", listed));
+    assert.deepEqual(open(), working);
+    await submit(prompt("p2"), pre("t2"));
+    setting.activity.interrupted(setting.launches.current(setting.group.group_id, "ann")!);
+    await submit(prompt("p3"), stop("p3", listed));
+    assert.deepEqual(open(), working);
+    await submit(post("s1", "Bash", agent), event("SubagentStop", { ...agent, background_tasks: listed }));
+    assert.deepEqual(open(), []);
+    assert.ok(shown().includes("subagent/completed SubagentStop a1"));
+    // One that its turn waits for ends with it, and so does one that isn't listed any more.
+    await submit(prompt("p4"), pre("t4", "Agent"), event("SubagentStart", { agent_id: "a2" }));
+    setting.activity.interrupted(setting.launches.current(setting.group.group_id, "ann")!);
+    await submit(event("SubagentStart", { agent_id: "a3" }), prompt("p5"), stop("p5", []));
+    assert.deepEqual(open(), []);
   });
 
   it("events of a subagent never open or close its parent's turn; its own turns are fenced apart", async () => {

@@ -31,7 +31,7 @@ describe("turns that no hook announces", () => {
       .map(({ activity_id }) => activity_id);
 
   describe("claude", () => {
-    const { start, prompt, stop, pre, post, notify, event } = claude();
+    const { start, prompt, stop, pre, post, batch, notify, event } = claude();
 
     it("a prompt queued behind a turn runs as one of its own when that one ends", async () => {
       await submit(start(), prompt("p1"), prompt("p1"), prompt("p1"), stop("p1"));
@@ -71,13 +71,30 @@ describe("turns that no hook announces", () => {
       assert.equal(state(), "idle");
     });
 
-    it("what follows a tool takes it up: then nothing follows the turn", async () => {
-      await submit(start(), prompt("p1"), pre("t1"), prompt("p1"), post("t1"), stop("p1"));
+    it("what follows a batch of tools takes it up: then nothing follows the turn", async () => {
+      await submit(start(), prompt("p1"), pre("t1"), prompt("p1"), post("t1"), batch(), stop("p1"));
       assert.equal(state(), "idle");
-      await submit(prompt("p2"), prompt("p2"), pre("t2"), post("t2"), stop("p2"));
+      await submit(prompt("p2"), prompt("p2"), pre("t2"), post("t2"), batch(), stop("p2"));
       assert.equal(state(), "idle");
-      await submit(prompt("p3"), pre("t3"), post("t3"), prompt("p3"), stop("p3"));
+      await submit(prompt("p3"), pre("t3"), post("t3"), batch(), prompt("p3"), stop("p3"));
       assert.equal(state(), "working");
+    });
+
+    it("tells what became of the queue: taken by the turn that runs, or by the next once that shows itself", async () => {
+      const told: string[] = [];
+      setting.activity.onPrompt((_launch, text, isQueued) => told.push(isQueued ? `${text} queued` : text));
+      setting.activity.onInput((_launch, step) => told.push(step));
+      const since = () => told.splice(0);
+      await submit(start(), prompt("p1", "one"), prompt("p1", "two"), pre("t1"), pre("t2"), post("t1"));
+      assert.deepEqual(since(), ["one", "two queued"], "the second tool is still to end");
+      await submit(post("t2"), batch(), prompt("p1", "three"));
+      assert.deepEqual(since(), ["joined", "three queued"]);
+      await submit(stop("p1"));
+      assert.deepEqual(since(), ["next"]);
+      await submit(prompt("p2", "four"), stop("p2"));
+      assert.deepEqual(since(), ["four queued", "begun", "next"]);
+      await submit(event("SessionEnd", { reason: "other" }));
+      assert.deepEqual(since(), [], "its process ends before the turn of the last one has shown itself");
     });
 
     it("prompts behind a turn that wasn't announced count as queued, too", async () => {
@@ -97,6 +114,25 @@ describe("turns that no hook announces", () => {
       setting.activity.interrupted(launch);
       await submit(event("SubagentStop", { agent_id: "none" }));
       assert.equal(derived("ann").reason, "ready; it was interrupted");
+    });
+
+    it("a tool that was told while its turn was interrupted keeps it open only as long as the terminal isn't silent", async () => {
+      const late = pre("t1", "Bash", { prompt_id: "p1" });
+      const interrupted = async () => {
+        setting.activity.interrupted(launch);
+        await submit(event("SubagentStop", { agent_id: "none" }));
+      };
+      await submit(start(), prompt("p1"));
+      await interrupted();
+      setting.launches.quiet = 0;
+      await submit(late);
+      setting.clock.advance(LIMITS.activity.assumedSilenceSeconds * 2000);
+      assert.equal(derived("ann").reason, "uses Bash", "the key meant something else");
+      setting.launches.quiet = LIMITS.activity.assumedSilenceSeconds;
+      state();
+      await setting.activity.settled();
+      assert.equal(derived("ann").reason, "ready; it was interrupted");
+      assert.deepEqual(openTurns(), []);
     });
 
     it("a silent terminal refutes one that was only assumed, and none that showed itself", async () => {
@@ -180,7 +216,7 @@ class ClaudeSession {
   #slow: Payload[] = [];
 
   does(action: "prompt" | "slow prompt" | "arrives" | "tool" | "end" | "interrupt"): Payload[] {
-    const { prompt, pre, post, stop } = this.hooks;
+    const { prompt, pre, post, batch, stop } = this.hooks;
     const prompt_id = `p${this.#turn}`;
     switch (action) {
       case "prompt":
@@ -201,7 +237,7 @@ class ClaudeSession {
         if (!this.works) return [];
         const id = `t${(this.#tool += 1)}`;
         this.#queued = 0;
-        return [pre(id, "Bash", { prompt_id }), post(id, "Bash", { prompt_id })];
+        return [pre(id, "Bash", { prompt_id }), post(id, "Bash", { prompt_id }), batch({ prompt_id })];
       }
       case "end": {
         const hooks = this.works ? [stop(prompt_id)] : [];

@@ -254,7 +254,9 @@ describe("svc hook", () => {
       web_origin: null,
       started_at: "",
     });
-    const environment = { [ENVIRONMENT.home]: setting.root, [ENVIRONMENT.launchToken]: TOKEN };
+    const tokenFile = join(setting.root, "token.json");
+    await replaceFile(files, tokenFile, Buffer.from(JSON.stringify({ token: TOKEN })));
+    const environment = { [ENVIRONMENT.home]: setting.root, [ENVIRONMENT.actorFile]: tokenFile };
     const command: HookCommand = [process.execPath, SVC, "hook"];
     const ended = await run(command, JSON.stringify(claude().start()), environment);
     assert.deepEqual([ended.code, ended.output], [0, ""]);

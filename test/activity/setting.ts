@@ -30,6 +30,7 @@ export class FakeLaunches implements Launches {
   quiet: number | null = 0;
   /** The screen shows a question. */
   question = false;
+  lines: readonly string[] = [];
   /** Resolved by `bind`. */
   #starting = new Map<string, { promise: Promise<void>; done: () => void }>();
   readonly #started = new Set<(launch: Launch) => void>();
@@ -79,6 +80,9 @@ export class FakeLaunches implements Launches {
   committed(group_id: string, actor_id: string): Launch | "corrupt" | null {
     return this.disk.get(`${group_id}/${actor_id}`) ?? null;
   }
+  lastEnd(): null {
+    return null;
+  }
   async settled(group_id: string, actor_id: string): Promise<void> {
     await this.#starting.get(`${group_id}/${actor_id}`)?.promise;
   }
@@ -90,6 +94,13 @@ export class FakeLaunches implements Launches {
   }
   asks(): boolean {
     return this.question;
+  }
+  needs(): string {
+    return "";
+  }
+
+  screen(): readonly string[] {
+    return this.lines;
   }
   quietSeconds(): number | null {
     return this.quiet;
@@ -253,6 +264,8 @@ export function claude(session_id = "s1") {
     pre: (id: string, name = "Bash", more: Payload = {}) => tool("PreToolUse", id, name, more),
     post: (id: string, name = "Bash", more: Payload = {}) => tool("PostToolUse", id, name, more),
     fail: (id: string, name = "Bash", more: Payload = {}) => tool("PostToolUseFailure", id, name, more),
+    /** After all tools that one answer asked for. */
+    batch: (more: Payload = {}) => event("PostToolBatch", { tool_calls: [], ...more }),
     ask: (tool_name = "Bash", more: Payload = {}) => event("PermissionRequest", { tool_name, ...more }),
     notify: (notification_type: string, more: Payload = {}) =>
       event("Notification", { notification_type, message: "text", ...more }),

@@ -64,6 +64,8 @@ describe("working state", () => {
     assert.deepEqual(await after(1), { state: "idle", reason: "ready", attention: false });
     await submit(event("SubagentStart", { agent_id: "a1" }));
     assert.equal((await after(1)).reason, "a subagent works");
+    await submit(pre("s1", "Bash", { agent_id: "a1" }));
+    assert.equal((await after(1)).reason, "a subagent uses Bash");
     await submit(event("SubagentStop", { agent_id: "a1" }), prompt("p2"));
     setting.activity.interrupted(launch);
     // Durable after the interrupt, so that it is durable then, too.
@@ -81,6 +83,19 @@ describe("working state", () => {
       "ann working",
       "ann idle",
     ]);
+  });
+
+  it("says of an open turn what it does itself, not what a subagent does in the background", async () => {
+    await submit(start(), prompt("p1"), pre("t1", "Agent"), event("SubagentStart", { agent_id: "a1" }));
+    await submit(pre("s1", "Bash", { agent_id: "a1" }));
+    assert.equal((await after(1)).reason, "uses Bash", "the turn waits for it");
+    await submit(post("t1", "Agent"));
+    assert.equal((await after(1)).reason, "works on a prompt");
+    await submit(pre("t2", "Read"), pre("s2", "Grep", { agent_id: "a1" }));
+    assert.equal((await after(1)).reason, "uses Read");
+    const background_tasks = [{ id: "a1", type: "subagent", status: "running" }];
+    await submit(post("t2", "Read"), event("Stop", { prompt_id: "p1", background_tasks }));
+    assert.equal((await after(1)).reason, "a subagent uses Grep");
   });
 
   it("appends only on a change, and when a running Actor stops; nothing is looked at when nothing runs", async () => {

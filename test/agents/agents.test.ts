@@ -91,6 +91,8 @@ describe("real agents", function () {
   });
 
   afterEach(async function () {
+    // A test that failed before its end mustn't hold up the turns of the next.
+    rmSync(agents.slowEnds, { force: true });
     if (this.currentTest?.state !== "failed" || web.daemon.hasEnded) return;
     for (const actor of ["lead", "helper", "careful"]) {
       if (!(await agents.has(actor))) continue;
@@ -181,9 +183,10 @@ describe("real agents", function () {
         PATIENCE,
       );
       agents.model.release(`long-${actor}`);
-      assert.equal(await agents.reaches(second, actor, "accepted"), "hook_queued");
       await asked(`meanwhile-${actor}`);
       agents.model.release(`meanwhile-${actor}`);
+      // Without a tool the turn of a queued prompt shows itself only by its end.
+      assert.equal(await agents.reaches(second, actor, "accepted"), "hook_queued");
       await agents.becomes(actor, "idle");
       // Claude runs it as a turn that no hook announces, Codex in the turn that was open.
       assert.deepEqual(await agents.statesSince(first, actor), ["working", "idle"]);
@@ -197,11 +200,12 @@ describe("real agents", function () {
     await agents.becomes("lead", "idle");
     agents.model.script("before-the-end", () => [{ say: "Well.", hold: "before-the-end" }]);
     const second = await agents.send("before-the-end", ["lead"]);
-    await agents.reaches(second, "lead", "accepted");
+    await agents.reaches(second, "lead", "queued");
     rmSync(agents.slowEnds);
     await asked("before-the-end");
     await agents.becomes("lead", "working");
     agents.model.release("before-the-end");
+    await agents.reaches(second, "lead", "accepted");
     await agents.becomes("lead", "idle");
     assert.deepEqual(await agents.statesSince(second, "lead"), ["working", "idle"]);
   });

@@ -7,7 +7,16 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 
 /** What the model does next. `hold`: only once `release` was called with that name. */
-export type Step = { hold?: string } & ({ say: string } | { tool: string; input: Record<string, unknown> });
+export type Step = { hold?: string } & (
+  | { say: string }
+  | { tool: string; namespace?: string; input: Record<string, unknown> }
+);
+/** What the model's server refuses every request with. */
+export interface Failure {
+  status: number;
+  headers?: Record<string, string>;
+  error: Record<string, unknown>;
+}
 /** `id`: of the newest svc message in the prompt. */
 export type Script = (id: string) => readonly Step[];
 
@@ -27,6 +36,8 @@ export class ModelServer {
   /** What the agents sent, whole. */
   readonly heard: string[] = [];
   #answers = 0;
+  /** By the path that an agent asks; while it is set. */
+  readonly failures = new Map<"/v1/messages" | "/v1/responses", Failure>();
 
   async listen(): Promise<void> {
     await once(this.#server.listen(0, "127.0.0.1"), "listening");
@@ -68,7 +79,16 @@ export class ModelServer {
     }
     this.heard.push(body);
     const path = (request.url ?? "").split("?")[0];
-    if (path === "/v1/messages") await this.#answer(JSON.parse(body) as ClaudeRequest, response, claude);
+    const failure = this.failures.get(path as "/v1/messages");
+    if (failure !== undefined) {
+      const { status, headers = {}, error } = failure;
+      response.writeHead(status, { "content-type": "application/json", ...headers });
+      response.end(JSON.stringify({ type: "error", error }));
+      return;
+    }
+    // A WebSocket, which Codex tries first with OpenAI's own provider.
+    if (request.method === "GET" && path === "/v1/responses") response.writeHead(404).end();
+    else if (path === "/v1/messages") await this.#answer(JSON.parse(body) as ClaudeRequest, response, claude);
     else if (path === "/v1/responses") await this.#answer(JSON.parse(body) as CodexRequest, response, codex);
     else response.writeHead(200, { "content-type": "application/json" }).end('{"input_tokens":10}');
   }
@@ -184,7 +204,9 @@ const codex: Api<CodexRequest> = {
     const [name, namespace] =
       "tool" in step && step.tool.startsWith("mcp__svc__")
         ? [step.tool.slice("mcp__svc__".length), "mcp__svc"]
-        : ["tool" in step ? step.tool : "", undefined];
+        : "tool" in step
+          ? [step.tool, step.namespace]
+          : ["", undefined];
     const item =
       "tool" in step
         ? {

@@ -21,16 +21,22 @@ export const PATIENCE = 60_000;
 const SETTLED_MS = 1500;
 
 /** Nothing outside is looked up: whatever isn't on loopback goes to a port where nobody listens. */
-const OFFLINE = {
+export const OFFLINE = {
   HTTPS_PROXY: "http://127.0.0.1:9",
   HTTP_PROXY: "http://127.0.0.1:9",
   NO_PROXY: "127.0.0.1,localhost",
 };
 
-const ALLOWED = ["Bash", "mcp__svc__svc_message_send", "mcp__svc__svc_message_reply"];
+const ALLOWED = ["Bash", "Agent", "mcp__svc__svc_message_send", "mcp__svc__svc_message_reply"];
 
-export function agentsBin(): string {
-  const bin = process.env["SVC_AGENTS_BIN"];
+/** Folder with the programs of a set (build/agents.mjs). */
+export function agentsBin(set: "pinned" | "newest" | "others" = "pinned"): string {
+  const names = {
+    pinned: "SVC_AGENTS_BIN",
+    newest: "SVC_AGENTS_NEWEST_BIN",
+    others: "SVC_AGENTS_OTHERS_BIN",
+  };
+  const bin = process.env[names[set]];
   if (bin === undefined) throw new Error("run these tests with `npm run test:agents`: it brings the agents");
   return bin;
 }
@@ -132,7 +138,7 @@ trust_level = "trusted"
   }
 
   async addClaude(actor_id: string): Promise<void> {
-    await this.#add({
+    await this.add({
       actor_id,
       runtime: "claude",
       command: ["claude", "--permission-mode", "manual", "--allowedTools", ...ALLOWED],
@@ -141,7 +147,7 @@ trust_level = "trusted"
   }
 
   async addCodex(actor_id: string, approval: "never" | "on-request" = "never"): Promise<void> {
-    await this.#add({
+    await this.add({
       actor_id,
       runtime: "codex",
       command: ["codex", "--no-daemon", "--disable", "plugins"],
@@ -149,7 +155,7 @@ trust_level = "trusted"
     });
   }
 
-  async #add(actor: Pick<InputOf<"actor_add">, "actor_id" | "runtime" | "command" | "env">): Promise<void> {
+  async add(actor: Pick<InputOf<"actor_add">, "actor_id" | "runtime" | "command" | "env">): Promise<void> {
     await this.client.result("actor_add", { ...actor, group_id: this.group_id, runner: "pty" });
   }
 

@@ -16,7 +16,14 @@ export async function violations(page: Page): Promise<string[]> {
   await page.evaluate(AXE);
   const found = await page.evaluate(async () => {
     const { axe } = globalThis as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } };
-    return (await axe.run()).violations;
+    const { violations } = await axe.run();
+    // What scrolls inside a message is reached after Enter on the message, which can't be seen here (reading.test.ts).
+    for (const violation of violations)
+      if (violation.id === "scrollable-region-focusable")
+        violation.nodes = violation.nodes.filter(
+          ({ target }) => document.querySelector(String(target))?.closest("svc-message[data-row]") === null,
+        );
+    return violations;
   });
   return found.flatMap((violation) =>
     violation.nodes.map(

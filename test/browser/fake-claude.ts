@@ -1,5 +1,5 @@
 /** An Actor in a terminal that behaves as Claude does towards the daemon: reads prompts, runs its hooks (test/runtimes/fake-agent.mjs). */
-import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Setting } from "./setting.ts";
@@ -19,6 +19,8 @@ export interface FakeActor {
   actor_id: string;
   /** Its tool, which a prompt with TOOL uses, comes to its end. */
   readonly endTool: () => void;
+  /** The arguments of each start so far. */
+  readonly starts: () => string[][];
 }
 
 /** A Group with a folder of its own and one such Actor in it, started. */
@@ -32,9 +34,15 @@ export async function startFakeClaude(
   mkdirSync(project);
   const { group_id } = await owner.result("attach", { path: project });
   const log = join(path, "log");
-  const env = { FAKE_AGENT: JSON.stringify({ log }) };
+  const env = { FAKE_AGENT: JSON.stringify({ log, keeps: true }) };
   const command = [fakeClaude()];
   await owner.result("actor_add", { group_id, actor_id, runtime: "claude", runner: "pty", command, env });
   await owner.result("actor_start", { group_id, actor_id });
-  return { group_id, title, actor_id, endTool: () => writeFileSync(`${log}.tool`, "") };
+  const starts = () =>
+    readFileSync(log, "utf8")
+      .split("\n")
+      .slice(0, -1)
+      .map((line) => (JSON.parse(line) as { start?: string[] }).start ?? [])
+      .filter(({ length }) => length > 0);
+  return { group_id, title, actor_id, endTool: () => writeFileSync(`${log}.tool`, ""), starts };
 }

@@ -36,6 +36,95 @@ describe("Workbench: Groups, Actors and the window", () => {
     await closed(page);
     await page.locator(".group-scope").waitFor();
     await page.locator("svc-feed .empty", { hasText: "Add an Actor first" }).waitFor();
+    await until("something has the focus", () =>
+      page.evaluate(() => document.activeElement !== null && document.activeElement !== document.body),
+    );
+  });
+
+  it("takes emoji that are joined of several in titles, and no other joiner", async () => {
+    const { page } = await setting.window({ expected: /status of 400/ });
+    const create = async (title: string) => {
+      await page.locator("[aria-label='New Group']").click();
+      await page.locator("dialog[open] input").nth(1).fill(title);
+      await press(page, "Create Group");
+    };
+    await create("family 👨‍👩‍👧 🏳️‍🌈 👩🏽‍💻");
+    await closed(page);
+    await page.locator(".group-title", { hasText: "family 👨‍👩‍👧 🏳️‍🌈 👩🏽‍💻" }).waitFor();
+    for (const title of ["fam\u200dily", "©\u200d®", "👨\u200d", "1\u200d2"]) {
+      await assert.rejects(setting.owner.result("group_create", { title }), /invisible/);
+    }
+    await create("fam\u200dily");
+    await page.locator("dialog[open] .failure", { hasText: "invisible" }).waitFor();
+    await page.keyboard.press("Escape");
+  });
+
+  it("says before starting that a program is missing, and changes the command where it is", async () => {
+    const project = join(
+      setting.daemon.home,
+      "..",
+      `${setting.daemon.home.split("/").at(-1)}-projects`,
+      "programs",
+    );
+    mkdirSync(project, { recursive: true });
+    const { group_id } = await setting.owner.result("attach", { path: project });
+    const { page } = await setting.window({ expected: /status of 409/ });
+    await openGroup(page, "programs");
+    await page.locator("svc-actors .column-head .icon-button").click();
+    await page.locator("dialog[open] input").first().fill("runner");
+    const selects = page.locator("dialog[open] select");
+    await until(
+      "what is installed is known",
+      async () =>
+        /not found here/.test((await selects.nth(1).textContent()) ?? "") ||
+        (await selects.nth(0).inputValue()) === "external",
+    );
+    await selects.nth(0).selectOption("pty");
+    await selects.nth(1).selectOption("gemini");
+    await page.locator("dialog[open] .missing", { hasText: "npm install -g @google/gemini-cli" }).waitFor();
+    await page.locator("dialog[open] vscode-button", { hasText: /^\s*Add\s*$/ }).waitFor();
+    const command = page.locator("dialog[open] vscode-text-field[name=command] input");
+    await command.fill("no-such-program --flag");
+    await page.locator("dialog[open] .missing").waitFor({ state: "detached" });
+    await press(page, "Add and start");
+    // The Actor is there, so its fields are.
+    await page.locator("dialog[open] h2", { hasText: "Edit runner" }).waitFor();
+    await page
+      .locator("dialog[open] .failure", { hasText: "“no-such-program” isn’t on the daemon’s machine" })
+      .waitFor();
+    assert.equal(await command.inputValue(), "no-such-program --flag");
+    await command.fill(`sh -c "echo it 'works'; sleep 60"`);
+    await press(page, "Save and start");
+    await closed(page);
+    const { actor } = await setting.owner.result("actor_show", { group_id, actor_id: "runner" });
+    assert.deepEqual(actor.command, ["sh", "-c", "echo it 'works'; sleep 60"]);
+    await page.locator("svc-terminal .xterm-rows > div", { hasText: "it works" }).first().waitFor();
+    // From the row, too.
+    await setting.owner.result("actor_stop", { group_id, actor_id: "runner" });
+    await setting.owner.result("actor_update", { group_id, actor_id: "runner", command: ["gone-program"] });
+    await page.locator("[data-actor=runner] .actor-state", { hasText: "stopped" }).waitFor();
+    await page.locator("[data-actor=runner]").hover();
+    await page.locator('[data-actor=runner] [aria-label="Start runner"]').click();
+    await page.locator("dialog[open] .failure", { hasText: "“gone-program”" }).waitFor();
+    await press(page, "Cancel");
+  });
+
+  it("shows the Groups of a new token with whole boxes, however long their titles are", async () => {
+    await setting.group("A Group whose title is so long that it needs more than the one line it has here");
+    const { page } = await setting.window({ width: 360 });
+    await page.locator(".bottom-tab", { hasText: "Groups" }).click();
+    await page.locator("[aria-label='Settings']").first().click();
+    await page.locator(".menu-item", { hasText: "Access tokens" }).click();
+    await press(page, "New token");
+    const boxes = page.locator("dialog[open] .choices vscode-checkbox");
+    await boxes.first().waitFor();
+    const widths = await boxes.evaluateAll((all) =>
+      all.map((box) =>
+        Math.round(box.shadowRoot!.querySelector("[part=control]")!.getBoundingClientRect().width),
+      ),
+    );
+    assert.equal(new Set(widths).size, 1, `boxes of ${widths.join(", ")} pixels`);
+    assert.ok(widths[0]! >= 16);
   });
 
   it("adds an Actor, shows how to connect it, edits, stops and removes it", async () => {
@@ -167,7 +256,14 @@ describe("Workbench: Groups, Actors and the window", () => {
       ["Delete the Group", "Delete the Group"],
     ] as const) {
       await choose(page, "svc-group-header", "Group settings");
-      await press(page, first);
+      await page.locator("dialog[open] .danger-button", { hasText: `${first}…` }).click();
+      const field = page.locator("dialog[open] .destroy vscode-text-field");
+      await until("the confirmation is asked for in view", () =>
+        field.evaluate((element) => {
+          const box = element.getBoundingClientRect();
+          return document.activeElement === element && box.top >= 0 && box.bottom <= innerHeight;
+        }),
+      );
       const danger = page.locator("dialog[open] .danger-button", { hasText: act });
       assert.ok(await danger.isDisabled());
       await page.locator("dialog[open] .destroy input").fill("doomed");
@@ -179,6 +275,10 @@ describe("Workbench: Groups, Actors and the window", () => {
       }
     }
     await page.locator(".group-row", { hasText: "doomed" }).waitFor({ state: "detached" });
+    // The keyboard isn't left behind with what is gone.
+    await until("something has the focus", () =>
+      page.evaluate(() => document.activeElement !== null && document.activeElement !== document.body),
+    );
     await until("the Group is gone", async () =>
       (await setting.owner.result("group_list", {})).groups.every((group) => group.group_id !== groupId),
     );

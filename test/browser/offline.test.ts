@@ -59,6 +59,55 @@ describe("Workbench: offline", () => {
     });
   });
 
+  it("sends by itself what was sent to a dead daemon, once it is back, also after a reload", async () => {
+    const { groupId } = await setting.group("unsent");
+    const texts = async () => {
+      const { events } = await setting.owner.result("ledger_tail", {
+        group_id: groupId,
+        kinds: ["chat.message"],
+      });
+      return events.map((event) => event.data["text"]);
+    };
+    const { page, context } = await setting.window({ expected: /ERR_|WebSocket/ });
+    await openGroup(page, "unsent");
+    await page.locator(".plan", { hasText: "lead" }).waitFor();
+    const text = page.locator(".compose-text");
+    await setting.daemon.kill();
+    await page.locator(".offline").waitFor();
+    await text.fill("sent into the void");
+    await page.keyboard.press("Control+Enter");
+    await page.locator(".unsent", { hasText: "as soon as the daemon is back" }).waitFor();
+    await setting.daemon.start();
+    await until("the draft was taken", async () => (await text.inputValue()) === "");
+    await page.locator(".unsent").waitFor({ state: "detached" });
+    assert.deepEqual(await texts(), ["sent into the void"]);
+
+    // The tab is closed before it learns that the daemon is back.
+    await setting.daemon.kill();
+    await page.locator(".offline").waitFor();
+    await text.fill("over a reload");
+    await page.keyboard.press("Control+Enter");
+    await page.locator(".unsent").waitFor();
+    await page.close();
+    await setting.daemon.start();
+    const again = await context.newPage();
+    await again.goto(await setting.origin());
+    await again.locator("svc-message", { hasText: "over a reload" }).waitFor();
+    await until("nothing is left", async () => (await again.locator(".compose-text").inputValue()) === "");
+    assert.deepEqual(await texts(), ["sent into the void", "over a reload"]);
+
+    await setting.daemon.kill();
+    await again.locator(".offline").waitFor();
+    await again.locator(".compose-text").fill("held back");
+    await again.keyboard.press("Control+Enter");
+    await again.locator(".unsent vscode-button", { hasText: "Don’t send" }).click();
+    await setting.daemon.start();
+    await again.locator(".offline").waitFor({ state: "detached" });
+    await again.locator(".group-title", { hasText: "unsent" }).waitFor();
+    assert.equal(await again.locator(".compose-text").inputValue(), "held back");
+    assert.equal((await texts()).length, 2);
+  });
+
   it("sends a message once though its answer got lost", async () => {
     const { groupId } = await setting.group("once");
     const { page } = await setting.window({ expected: /ERR_|WebSocket/ });

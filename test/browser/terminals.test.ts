@@ -5,6 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { verifies } from "../requirements.ts";
+import { violations } from "./axe.ts";
+import { startFakeClaude } from "./fake-claude.ts";
 import { openGroup, type Setting, until, useSetting } from "./setting.ts";
 
 const AGENT = join(import.meta.dirname, "../runtimes/fake-agent.mjs");
@@ -77,9 +79,9 @@ describe("Workbench: terminals", () => {
     await openGroup(other, title);
     await openTerminal(other, "ann");
     await shows(other, "ann", "23-8");
-    await pane(other, "ann").locator(".terminal-state", { hasText: "somebody else writes" }).waitFor();
+    await pane(other, "ann").locator(".terminal-state", { hasText: "writing in another window" }).waitFor();
     await pane(other, "ann").locator("vscode-button", { hasText: "Take over" }).click();
-    await pane(page, "ann").locator(".terminal-state", { hasText: "somebody else writes" }).waitFor();
+    await pane(page, "ann").locator(".terminal-state", { hasText: "writing in another window" }).waitFor();
     await write(other, "ann", "echo taken-$((1+1))");
     await shows(page, "ann", "taken-2");
   });
@@ -126,9 +128,9 @@ describe("Workbench: terminals", () => {
     await until("two side by side", async () => (await page.locator("svc-terminal").count()) === 2);
     await page.locator("svc-terminals .tab", { hasText: "ann" }).click();
     await pane(page, "ann").waitFor();
-    await page.locator('[aria-label="Terminals on the whole page"]').click();
+    await page.locator('[aria-label="Maximize the terminals"]').click();
     await page.locator("svc-feed").waitFor({ state: "detached" });
-    await page.locator('[aria-label="Show the feed again"]').click();
+    await page.locator('[aria-label="Restore the feed"]').click();
     await page.locator("svc-feed").waitFor();
     await page.reload();
     await pane(page, "ann").waitFor();
@@ -142,6 +144,128 @@ describe("Workbench: terminals", () => {
     await shows(phone.page, "bob", "on-the-0-phone");
     const wide = await phone.page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
     assert.equal(wide, false, "the page is wider than the phone");
+  });
+
+  it("have headings in order and nothing else that axe finds, beside the feed and instead of it", async () => {
+    const { title } = await shells("ann");
+    const { page } = await setting.window({ reducedMotion: true });
+    await openGroup(page, title);
+    await openTerminal(page, "ann");
+    await pane(page, "ann").locator(".terminal-state", { hasText: "view only" }).waitFor();
+    assert.deepEqual(await violations(page), []);
+    await page.locator('[aria-label="Maximize the terminals"]').click();
+    await page.locator("svc-feed").waitFor({ state: "detached" });
+    assert.deepEqual(await violations(page), []);
+  });
+
+  it("go on being written in while they fill the page, and after another tab", async () => {
+    const { title } = await shells("ann", "bob");
+    const { page } = await setting.window({ width: 1150 });
+    await openGroup(page, title);
+    await openTerminal(page, "bob");
+    await openTerminal(page, "ann");
+    await write(page, "ann", "echo before-$((1+1))");
+    await shows(page, "ann", "before-2");
+    await page.locator('[aria-label="Maximize the terminals"]').click();
+    await page.locator("svc-feed").waitFor({ state: "detached" });
+    await pane(page, "ann").locator(".xterm-helper-textarea").focus();
+    await page.keyboard.type("echo large-$((2+2))\n");
+    await shows(page, "ann", "large-4");
+    await page.locator('[aria-label="Restore the feed"]').click();
+    await page.locator("svc-feed").waitFor();
+    await pane(page, "ann").locator(".terminal-state", { hasText: "you write" }).waitFor();
+    await page.locator("svc-terminals .tab", { hasText: "bob" }).click();
+    await pane(page, "ann").waitFor({ state: "detached" });
+    await page.locator("svc-terminals .tab", { hasText: "ann" }).click();
+    await pane(page, "ann").locator(".terminal-state", { hasText: "you write" }).waitFor();
+    await pane(page, "bob").waitFor({ state: "detached" });
+  });
+
+  it("say that keys go nowhere while they are only viewed, and offer to write", async () => {
+    const { title } = await shells("ann");
+    const { page } = await setting.window();
+    await openGroup(page, title);
+    await openTerminal(page, "ann");
+    await pane(page, "ann").locator(".terminal-state", { hasText: "view only" }).waitFor();
+    await pane(page, "ann").locator(".xterm-helper-textarea").focus();
+    await page.keyboard.press("ArrowDown");
+    assert.equal(await pane(page, "ann").locator(".terminal-note").count(), 0);
+    await page.keyboard.type("ls");
+    const note = pane(page, "ann").locator(".terminal-note", { hasText: "you are only viewing" });
+    await note.locator("button", { hasText: "Write here" }).click();
+    await note.waitFor({ state: "detached" });
+    await pane(page, "ann").locator(".terminal-state", { hasText: "you write" }).waitFor();
+    await page.keyboard.type("echo now-$((4+4))\n");
+    await shows(page, "ann", "now-8");
+    // After the process has ended nothing looks as if it could be written in, and every line is whole.
+    await page.keyboard.type(
+      "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do echo line-$i; done\nexit 5\n",
+    );
+    await pane(page, "ann").locator(".terminal-state", { hasText: "code 5" }).waitFor();
+    const place = pane(page, "ann").locator(".terminal-place:not(.writing)");
+    const cut = await place.evaluate((element) => {
+      const rows = [...element.querySelectorAll(".xterm-rows > div")].map((row) =>
+        row.getBoundingClientRect(),
+      );
+      const around = element.getBoundingClientRect();
+      return Math.max(around.top - rows[0]!.top, rows.at(-1)!.bottom - around.bottom);
+    });
+    assert.ok(cut <= 0.5, `${cut} pixels of a line are cut`);
+    await page.keyboard.type("x");
+    await pane(page, "ann").locator(".terminal-note", { hasText: "isn’t running" }).waitFor();
+  });
+
+  it("take emoji and dictated text, and are read aloud where that is switched on", async () => {
+    const { title } = await shells("ann");
+    const { page } = await setting.window();
+    await openGroup(page, title);
+    await openTerminal(page, "ann");
+    await write(page, "ann", "echo ready-$((1+1))");
+    await shows(page, "ann", "ready-2");
+    // As an emoji picker or dictation does it: text without keys.
+    const say = async (text: string) => {
+      await page.keyboard.insertText(text);
+      await page.keyboard.press("Enter");
+    };
+    await say("echo one-😀-of-$((5-4))");
+    await shows(page, "ann", "one-😀-of-1");
+    const tree = pane(page, "ann").locator(".xterm-accessibility");
+    assert.equal(await tree.count(), 0);
+    const toggle = async () => {
+      await page.locator('[aria-label="Settings"]').first().click();
+      await page.locator(".menu-item", { hasText: "Screen reader support" }).click();
+    };
+    await toggle();
+    await tree.waitFor({ state: "attached" });
+    await page.reload();
+    await tree.waitFor({ state: "attached" });
+    await toggle();
+    await tree.waitFor({ state: "detached" });
+  });
+
+  it("are as wide as the window that is still there after a phone has left", async () => {
+    const { title } = await shells("ann");
+    const { page } = await setting.window({ width: 1500 });
+    await openGroup(page, title);
+    await openTerminal(page, "ann");
+    const phone = await setting.window({ width: 390, height: 780, touch: true });
+    await phone.page.locator(".bottom-tab", { hasText: "Groups" }).click();
+    await openGroup(phone.page, title);
+    await phone.page.locator(".bottom-tab", { hasText: "Actors" }).click();
+    await openTerminal(phone.page, "ann");
+    await write(phone.page, "ann", "stty size");
+    const columns = async () => {
+      const text = (await pane(page, "ann").locator(".xterm-rows").innerText()).match(/^\d+ (\d+)\s*$/gm);
+      return Number(text?.at(-1)?.trim().split(" ")[1] ?? 0);
+    };
+    await until("it is as narrow as the phone", async () => {
+      const now = await columns();
+      return now > 0 && now < 60;
+    });
+    await phone.page.close();
+    await pane(page, "ann").locator(".terminal-state", { hasText: "view only" }).waitFor();
+    await write(page, "ann", "clear; stty size");
+    await until("it is as wide as the desk", async () => (await columns()) > 80);
   });
 
   it("are started, restarted and stopped from the Actor list, and say how a process ended", async () => {
@@ -182,12 +306,40 @@ describe("Workbench: terminals", () => {
     await shows(page, "ann", "third-6");
   });
 
+  it("go on in their conversation when they are restarted, unless the person wants a new one", async () => {
+    const { title, group_id, actor_id, starts } = await startFakeClaude(setting, "talks");
+    const { page } = await setting.window();
+    await openGroup(page, title);
+    const row = page.locator(`[data-actor=${actor_id}]`);
+    const isIn = (state: string) => row.locator(".actor-state", { hasText: state }).waitFor();
+    const choose = async (item: RegExp) => {
+      await row.hover();
+      await row.locator("button[aria-haspopup=menu]").click();
+      await page.locator(".menu-label", { hasText: item }).click();
+    };
+    const isContinued = async (count: number): Promise<boolean> => {
+      await until(`start ${count}`, () => starts().length === count);
+      return starts().at(-1)!.includes("--resume");
+    };
+    await isIn("idle");
+    const { event } = await setting.owner.result("send", { group_id, text: "hello", to: [actor_id] });
+    await until("the prompt to be taken", async () => {
+      const asked = { group_id, event_ids: [event.id] };
+      const { statuses } = await setting.owner.result("ledger_statuses", asked);
+      return statuses[event.id]?.delivery_status[actor_id]?.state === "accepted";
+    });
+    await choose(/^Restart$/);
+    assert.ok(await isContinued(2));
+    await choose(/^Restart with a new conversation$/);
+    assert.ok(!(await isContinued(3)));
+  });
+
   it("keep the line that is written in view where there is less room than the writer has", async () => {
     const { title } = await shells("ann");
     const { page } = await setting.window({ height: 1000 });
     await openGroup(page, title);
     await openTerminal(page, "ann");
-    await page.locator('[aria-label="Terminals on the whole page"]').click();
+    await page.locator('[aria-label="Maximize the terminals"]').click();
     const { page: low } = await setting.window({ height: 600 });
     await openGroup(low, title);
     await openTerminal(low, "ann");

@@ -1,6 +1,8 @@
 /** Every command against a real daemon: exit codes, envelopes, ids. */
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { verifies } from "../requirements.ts";
@@ -115,6 +117,12 @@ describe("commands", () => {
         ["max", ""],
       ],
     );
+    await result(["actor", "add", "later", "--runtime", "claude"]);
+    await result(["send", "wait for it", "--to", "later"]);
+    const table = await svc(["actor", "list", "--group", group]);
+    assert.match(table.out, /later +peer +claude +stopped +not running[^\n]* +0 +1/);
+    const one = await svc(["actor", "show", "later", "--group", group]);
+    assert.match(one.out, /pending +1: not running/);
     const { actor } = await result<{ actor: { private_env: string[] } }>(
       ["actor", "secrets", "0123", "--stdin"],
       "KEY=s3cr3t=x\n# no\nB=2\n",
@@ -135,6 +143,22 @@ describe("commands", () => {
     assert.ok(!JSON.stringify(mcpServers).includes(token));
     for (const verb of ["stop", "start", "restart"]) await result(["actor", verb, "max"]);
     await result(["actor", "update", "max", "--title", "Max", "--env", "C=3"]);
+    for (const [how, allow_tools] of [
+      ["ask", false],
+      ["allow", true],
+    ] as const) {
+      const { actor } = await result<{ actor: { allow_tools: boolean } }>([
+        "actor",
+        "update",
+        "later",
+        "--own-tools",
+        how,
+      ]);
+      assert.equal(actor.allow_tools, allow_tools);
+    }
+    const listed = await svc(["actor", "list", "--group", group]);
+    assert.match(listed.out, /STATE +REASON/);
+    assert.match(listed.out, /later .*stopped +not running/);
   });
 
   it("sends with insight, key, mode and files, and reads from standard input", async () => {
@@ -250,6 +274,26 @@ describe("commands", () => {
     assert.ok(exhibit.token.length > 20);
     await result(["exhibit", "show"]);
     await result(["exhibit", "off"]);
+  });
+
+  it("makes no invitation to a Direct listener whose port another program has", async () => {
+    const occupied = createServer().listen(0, "127.0.0.1");
+    await once(occupied, "listening");
+    try {
+      const at = `127.0.0.1:${(occupied.address() as AddressInfo).port}`;
+      await svc(["direct", "listen", "--bind", at]);
+      const refused = await svc(["direct", "invite", "--group", group]);
+      assert.deepEqual([refused.code, refused.out], [1, ""]);
+      assert.match(refused.err, new RegExp(`${at}.*used by another program`));
+      assert.match(refused.err, /No invitation was made: nobody could use it until this instance listens\./);
+      const printed = envelope(await svc(["direct", "invite", "--group", group, "--json"]));
+      assert.deepEqual([printed.ok, printed.error.code], [false, "direct_listener_off"]);
+      const { relations } = await result<{ relations: unknown[] }>(["direct", "status"]);
+      assert.deepEqual(relations, []);
+    } finally {
+      occupied.close();
+      await result(["direct", "listen", "--off"]);
+    }
   });
 
   it("moves a Group, and destroys only what is named twice", async () => {

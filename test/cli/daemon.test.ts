@@ -3,11 +3,13 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { mock } from "node:test";
 import { stop } from "../../cli/commands/daemon.ts";
 import type { CommandContext } from "../../cli/context.ts";
+import { isAlive } from "../../daemon/home/process-state.ts";
 import { until } from "../withstand/daemon-process.ts";
 import { collect, envelope, run, SVC, start } from "./svc.ts";
 
@@ -40,8 +42,50 @@ describe("the daemon from the command line", function () {
     assert.equal(foreground.code, 1);
     assert.ok(foreground.err.includes(String(pid)) && !/\n\s+at /.test(foreground.err), foreground.err);
     assert.equal((await run(["daemon", "stop"], { home })).code, 0);
-    assert.throws(() => process.kill(pid, 0));
+    assert.ok(!isAlive(pid));
     assert.equal((await run(["daemon", "status"], { home })).code, 3);
+  });
+
+  it("doesn't start beside another program's port, and names the way to another", async () => {
+    const other = createServer().listen(0, "127.0.0.1");
+    await once(other, "listening");
+    const { port } = other.address() as AddressInfo;
+    try {
+      for (const command of [["daemon", "start"], ["up"]]) {
+        const ran = await run([...command, "--port", String(port)], { home });
+        assert.equal(ran.code, 1, ran.out);
+        assert.doesNotMatch(ran.out, /running|Ctrl-C/);
+        assert.match(ran.err, new RegExp(`Port ${port} of 127\\.0\\.0\\.1 is taken .*--port`));
+        assert.equal((await run(["daemon", "status"], { home })).code, 3);
+      }
+      const script = spawn(process.execPath, ["build/start.mjs", "--home", home, "--port", String(port)]);
+      const ran = collect(script);
+      await once(script, "close");
+      assert.equal(script.exitCode, 1);
+      assert.doesNotMatch(ran.out, /Workbench/);
+    } finally {
+      other.close();
+    }
+    assert.equal((await run(["daemon", "start", "--port", "0"], { home })).code, 0);
+  });
+
+  it("says that it runs on another port than the one asked for", async () => {
+    const first = await run(["daemon", "start", "--port", "0", "--json"], { home });
+    const { web_origin } = envelope<Status>(first).result;
+    const port = new URL(web_origin).port;
+    assert.equal((await run(["daemon", "start", "--port", port], { home })).code, 0);
+    for (const options of [
+      ["--port", "1"],
+      ["--host", "192.0.2.1"],
+      ["--tls-cert", "a", "--tls-key", "b"],
+    ]) {
+      const ran = await run(["daemon", "start", ...options], { home });
+      assert.equal(ran.code, 1);
+      assert.ok(ran.err.includes(`already runs on ${web_origin}`), ran.err);
+      assert.ok(ran.err.includes(`svc daemon stop && svc daemon start ${options.join(" ")}`), ran.err);
+    }
+    const wide = await run(["daemon", "start", "--host", "0.0.0.0"], { home });
+    assert.deepEqual([wide.code, /already runs on/.test(wide.err)], [0, true]);
   });
 
   it("says that a daemon has ended only when it has", async () => {
@@ -63,6 +107,18 @@ describe("the daemon from the command line", function () {
       assert.match(notes.join(), /still ending/);
     } finally {
       mock.timers.reset();
+    }
+  });
+
+  it("stops one whose parent never asks for its exit code", async () => {
+    const command = `'${process.execPath}' '${SVC}' daemon run --port 0 --home '${home}' & exec sleep 1000`;
+    const parent = spawn("sh", ["-c", command], { stdio: "ignore" });
+    try {
+      await until("it runs", async () => (await run(["daemon", "status"], { home })).code === 0);
+      const ran = await run(["daemon", "stop"], { home });
+      assert.deepEqual([ran.code, ran.err], [0, ""]);
+    } finally {
+      parent.kill("SIGKILL");
     }
   });
 

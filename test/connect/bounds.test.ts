@@ -7,7 +7,7 @@ import { refusal } from "../messaging/setting.ts";
 import { MemoryLog } from "../operations/support.ts";
 import { verifies } from "../requirements.ts";
 import { SimulatedFiles } from "../simulation/files.ts";
-import { signed, UP } from "./memory-transport.ts";
+import { type Seen, signed, UP } from "./memory-transport.ts";
 import { piece } from "./outbox-piece.ts";
 import { newIdentity } from "./receiver-setting.ts";
 import { grantOf, Pair, rest, SECOND } from "./sending-setting.ts";
@@ -155,7 +155,15 @@ describe("the sending half", () => {
       return signed(there.identity, request, { ok: true, result: { groups: [], next } });
     };
     await pair.eventually(() => pages > 0);
-    await pair.pass(36 * SECOND);
+    const [{ at: begun }] = here.transport.seen.slice(-1) as [Seen];
+    await pair.pass(29 * SECOND - (pair.clock.now() - begun));
+    assert.equal(here.transport.open.get(there.instance_id), 1);
+    const asked = pages;
+    // The page that is under way is given up as well.
+    await pair.pass(SECOND);
+    await pair.eventually(() => here.transport.open.get(there.instance_id) === 0);
+    assert.equal(pair.clock.now() - begun, LIMITS.connect.catalog.refreshBudgetSeconds * SECOND);
+    assert.equal(pages, asked);
     assert.ok(pages <= 8, `${pages} pages`);
     assert.deepEqual(await known(), before);
   });

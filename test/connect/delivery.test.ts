@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { createHash, randomUUID } from "node:crypto";
 import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { ConnectMessage } from "../../shared/wire/message.ts";
+import type { ConnectMessage, Receipt } from "../../shared/wire/message.ts";
 import { refusal } from "../messaging/setting.ts";
 import { verifies } from "../requirements.ts";
-import { type Way } from "./injected-authority.ts";
+import { InjectedAuthority, type Way } from "./injected-authority.ts";
 import { DOWN, type Seen, signed, UP } from "./memory-transport.ts";
-import { MINUTE, Pair, rest, SECOND, until } from "./sending-setting.ts";
+import { grantOf, MINUTE, Pair, rest, SECOND, until } from "./sending-setting.ts";
 
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
 
@@ -221,7 +221,7 @@ describe("what is known of a message", () => {
   });
 
   it("takes no unsigned or foreign word for a receipt, and nothing but a signed null for leave to send again", async () => {
-    verifies("OUT-023", "OUT-040", "PEER-002", "PEER-021", "PEER-022");
+    verifies("OUT-023", "OUT-040", "PEER-021", "PEER-022");
     const { here, there } = pair;
     const receipt = (event_id: string) => ({
       ok: true as const,
@@ -255,6 +255,77 @@ describe("what is known of a message", () => {
     assert.equal(here.transport.ops("deliver").length, 1);
     assert.equal((await here.delivery(source_event.id))?.state, "queued");
     assert.deepEqual(here.receipts(), []);
+  });
+
+  it("takes no receipt from the future, and a true one when it is asked for again", async () => {
+    verifies("PEER-022");
+    const { here, there } = pair;
+    let ahead = 366 * 24 * 60 * MINUTE;
+    here.transport.wire = async (request, carry) => {
+      const outcome = await carry();
+      if (outcome.kind !== "answered" || request.operation.op === "catalog") return outcome;
+      const { result } = outcome.response;
+      const { receipt } = (result as { result: { receipt: Receipt | null } }).result;
+      if (receipt === null) return outcome;
+      const delivered_at = new Date(Date.parse(receipt.delivered_at) + ahead).toISOString();
+      return signed(there.identity, request, {
+        ok: true,
+        result: { receipt: { ...receipt, delivered_at } },
+      });
+    };
+    const { source_event } = await pair.send();
+    await pair.pass(MINUTE);
+    assert.equal((await here.delivery(source_event.id))?.state, "queued");
+    assert.deepEqual(here.receipts(), []);
+    // As far as clocks may be apart while requests are still taken.
+    ahead = 45 * SECOND;
+    await pair.pass(2 * MINUTE);
+    await pair.ended(here);
+    assert.equal((await here.delivery(source_event.id))?.state, "sent");
+    assert.equal(there.messages().length, 1);
+  });
+
+  it("isn't ended by a refusal without a signature: it may have arrived, and is asked for before it goes again", async () => {
+    verifies("OUT-040", "PEER-021");
+    const { here, there } = pair;
+    const asked: string[] = [];
+    const code = "connect_message_invalid";
+    here.transport.wire = ({ operation: { op } }) => {
+      if (op !== "catalog") asked.push(op);
+      return { kind: "denied", code, message: "Never heard of you.", details: {} };
+    };
+    const { source_event } = await pair.send();
+    await pair.pass(15 * MINUTE - 2 * SECOND, 5 * SECOND);
+    assert.equal((await here.delivery(source_event.id))?.state, "queued");
+    await pair.pass(10 * SECOND);
+    await pair.ended(here);
+    const delivery = await here.delivery(source_event.id);
+    assert.equal(delivery?.state, "unconfirmed");
+    assert.match(delivery?.error?.message ?? "", /said: \u201cNever heard of you\.\u201d/u);
+    assert.deepEqual(new Set(asked.slice(1)), new Set(["receipt"]));
+    assert.equal(asked[0], "deliver");
+    assert.deepEqual(there.messages(), []);
+  });
+
+  it("quotes the other side's words: short, with nothing hidden in them, and never as the product's own", async () => {
+    const { here, there } = pair;
+    const name = here.authority.grants[0]!.remote.name;
+    const message = `No.\u201d Run this:\u202e\n\u200b\u0000${"x".repeat(900)}`;
+    here.transport.wire = (request, carry) =>
+      request.operation.op === "deliver"
+        ? signed(there.identity, request, { ok: false, error: { code: "connect_message_invalid", message } })
+        : carry();
+    const { source_event } = await pair.send();
+    await pair.ended(here);
+    const error = (await here.delivery(source_event.id))?.error;
+    assert.equal(error?.code, "connect_message_invalid");
+    const quoted = /^(.*) said: \u201c([^\u201c\u201d]*)\u201d$/u.exec(error?.message ?? "");
+    assert.equal(quoted?.[1], name);
+    const words = quoted?.[2] ?? "";
+    assert.match(words, /^No\.' Run this:\ufffd \ufffd\u2400x+\u2026$/u);
+    assert.equal(Array.from(words).length, 300);
+    const [notice] = here.notices();
+    assert.ok(String(notice?.data.message).endsWith(`wasn't delivered. ${error?.message}`));
   });
 
   it("isn't sent by an answer that came when the grant had ended, whatever the answer says", async () => {
@@ -310,6 +381,50 @@ describe("what is known of a message", () => {
     assert.equal((await here.delivery(source_event.id))?.state, "failed");
     assert.deepEqual(here.transport.ops(), []);
     assert.deepEqual(there.messages(), []);
+  });
+
+  it("keeps its own connection when the pair gets another way: only new messages take that", async () => {
+    verifies("DRC-064", "DRC-065");
+    const { here, there } = pair;
+    const accounts = [here, there].map((side) => {
+      const authority = new InjectedAuthority("account");
+      side.connect.add(authority, side.transport);
+      return authority;
+    });
+    here.transport.wire = DOWN;
+    const first = await pair.send({ text: "over the Direct connection" });
+    await rest();
+    const connection = here.authority.grants[0]!.connection_id;
+    const kept = () => here.records().map(({ work }) => work.data.connection_id);
+    assert.deepEqual(kept(), [connection]);
+    // Another way is open, and the pin isn't there any more as far as anybody can say.
+    accounts[0]!.grants = [grantOf("account", here, there)];
+    accounts[1]!.grants = [grantOf("account", there, here)];
+    here.authority.state = "unavailable";
+    here.transport.wire = UP;
+    here.transport.seen.length = 0;
+    for (const authority of [here.authority, ...accounts]) authority.changed();
+    await pair.pass(MINUTE, 5 * SECOND);
+    assert.equal((await here.delivery(first.source_event.id))?.state, "queued");
+    assert.deepEqual(kept(), [connection]);
+    // It is removed.
+    here.authority.grants = [];
+    there.authority.grants = [];
+    here.authority.changed();
+    await pair.ended(here);
+    assert.equal((await here.delivery(first.source_event.id))?.state, "failed");
+    assert.deepEqual(here.transport.ops(), []);
+    assert.deepEqual(there.messages(), []);
+    await pair.eventually(() => here.transport.seen.length > 0);
+    const second = await pair.send({ text: "over the account", to: ["user"] });
+    await pair.ended(here, 2);
+    assert.equal((await here.delivery(second.source_event.id))?.state, "sent");
+    const [{ request }] = here.transport.ops("deliver") as [Seen];
+    assert.equal(request.proof.connection_id, undefined);
+    assert.deepEqual(
+      there.messages().map(({ data }) => data.text),
+      ["over the account"],
+    );
   });
 
   it("waits while its grant can't be confirmed: that proves nothing", async () => {

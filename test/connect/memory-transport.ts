@@ -4,6 +4,7 @@ import type { Receiver } from "../../daemon/connect/receiver.ts";
 import { signStatement } from "../../daemon/connect/statements.ts";
 import type { PeerOutcome, PeerRequest, PeerRoute, PeerTransport } from "../../daemon/connect/transport.ts";
 import type { InstanceIdentity } from "../../daemon/home/identity.ts";
+import { Refusal } from "../../shared/errors.ts";
 import {
   ConnectPeerEnvelope,
   type ConnectPeerOperation,
@@ -77,7 +78,8 @@ export class MemoryTransport implements PeerTransport {
           kind: "answered",
           response: ConnectPeerResponse.parse(JSON.parse(JSON.stringify(response))),
         };
-      } catch {
+      } catch (error) {
+        if (error instanceof Refusal) return { kind: "denied", ...error.body() };
         return { kind: "uncertain", reason: "it isn't signed" };
       }
     };

@@ -26,7 +26,6 @@ describe("Receiver: cancel", () => {
       "PEER-013",
       "PEER-014",
       "CAN-014",
-      "CAN-021",
       "CAN-022",
       "CAN-023",
       "CAN-028",

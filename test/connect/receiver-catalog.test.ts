@@ -31,6 +31,17 @@ describe("Receiver: catalog", () => {
     assert.deepEqual((await target.catalog("zzz")).groups, []);
   });
 
+  it("doesn't offer a command that nobody said reads prompts, and takes nothing for it", async () => {
+    target = await Target.open("account");
+    const { group_id } = target;
+    const shell = { runner: "pty" as const, runtime: "custom" as const, command: ["bash"] };
+    await target.home.call("actor_add", { group_id, actor_id: "shell", ...shell });
+    const offered = async () => (await target.catalog(null, group_id)).groups[0]!.actors.map(({ id }) => id);
+    assert.deepEqual(await offered(), ["ann", "bob"]);
+    await target.home.call("actor_update", { group_id, actor_id: "shell", prompts: true });
+    assert.deepEqual(await offered(), ["ann", "bob", "shell"]);
+  });
+
   it("shows titles and Actors, and nothing of how they run", async () => {
     verifies("CAT-004", "CAT-005", "CAT-007");
     target = await Target.open("account");

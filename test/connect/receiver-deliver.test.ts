@@ -100,6 +100,18 @@ describe("Receiver: deliver", () => {
     assert.deepEqual(obligation_status, { ann: { state: "open" } });
   });
 
+  it("takes nothing for a command that nobody said reads prompts", async () => {
+    const shell = { runner: "pty" as const, runtime: "custom" as const, command: ["bash"] };
+    const { group_id } = target;
+    await target.home.call("actor_add", { group_id, actor_id: "shell", ...shell });
+    const message = target.message({ recipients: [target.recipient("shell")] });
+    assert.equal(refused(await target.ask(deliverOperation(message))), "connect_recipient_replaced");
+    assert.equal(target.messages().length, 0);
+    await target.home.call("actor_update", { group_id, actor_id: "shell", prompts: true });
+    await target.deliver(message);
+    assert.equal(target.messages().length, 1);
+  });
+
   it("never aims a message at another Actor under the same id", async () => {
     verifies("PEER-034", "MSG-023", "MSG-055");
     const message = target.message();

@@ -46,8 +46,17 @@ describe("Receiver: proofs", () => {
       await isDenied(operation, { lifetime: MINUTE + 1 });
       await isDenied(operation, { lifetime: 0 });
       await isDenied(operation, { lifetime: -1000 });
-      await isDenied(operation, { issued: clock.now() + 31_000 });
-      await isDenied(operation, { issued: clock.now() - MINUTE });
+      // Whose clock is wrong is told what this one shows.
+      for (const issued of [clock.now() + 31_000, clock.now() - MINUTE]) {
+        await assert.rejects(target.ask(operation, { issued }), (error: unknown) => {
+          assert.ok(error instanceof Refusal);
+          assert.equal(error.code, "connect_clock_differs");
+          assert.deepEqual(error.details, { now: new Date(clock.now()).toISOString() });
+          return true;
+        });
+      }
+      // Lifetimes that no clock explains come first.
+      await isDenied(operation, { issued: clock.now() + 31_000, lifetime: MINUTE + 1 });
       await target.ask(operation, { issued: clock.now() + 29_000 });
       await target.ask(operation, { issued: clock.now() - MINUTE + 1 });
     });

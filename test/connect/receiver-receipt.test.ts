@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { messageDigest } from "../../daemon/connect/digests.ts";
 import { verifies } from "../requirements.ts";
-import { deliverOperation, MINUTE, refused, Target } from "./receiver-setting.ts";
+import { deliverOperation, MINUTE, refused, sha256, Target } from "./receiver-setting.ts";
 
 describe("Receiver: receipt", () => {
   let target: Target;
@@ -64,6 +64,21 @@ describe("Receiver: receipt", () => {
     const writer = await target.group.permit.acquireWrite();
     assert.notEqual((await target.receipt(message)).receipt, null);
     writer();
+  });
+
+  it("is never null for a delivery that came before, however long the digest of its files takes", async () => {
+    verifies("PEER-041");
+    const file = Buffer.alloc(4 * 1024 * 1024, 1);
+    const message = target.message({
+      attachments: [
+        { sha256: sha256(file), bytes: file.length, name: "large", mime_type: "application/octet-stream" },
+      ],
+    });
+    const delivering = target.deliver(message, [file]);
+    // The query's own digest is quick.
+    const { receipt } = await target.receipt(message);
+    assert.notEqual(receipt, null);
+    assert.deepEqual((await delivering).receipt, receipt);
   });
 
   it("isn't kept waiting for ever: a delivery gives up on a busy Group", async () => {

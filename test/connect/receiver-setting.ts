@@ -5,6 +5,7 @@ import { Authorities } from "../../daemon/connect/authorities.ts";
 import type { ConnectAuthority, Grant, GrantState, PairQuery } from "../../daemon/connect/authority.ts";
 import { cancellationDigest, messageDigest, requestDigest, sha256Hex } from "../../daemon/connect/digests.ts";
 import { Receiver } from "../../daemon/connect/receiver.ts";
+import { ReceiverQuota } from "../../daemon/connect/receiver-quota.ts";
 import { signStatement, verifyStatement } from "../../daemon/connect/statements.ts";
 import type { PeerArrival, PeerRequest, PeerTransport } from "../../daemon/connect/transport.ts";
 import { InstanceIdentity } from "../../daemon/home/identity.ts";
@@ -115,6 +116,7 @@ export class Target {
   readonly connection_id: string | undefined;
   readonly authority: TestAuthority;
   readonly receiver: Receiver;
+  readonly quota: ReceiverQuota;
   readonly group_id: string;
   readonly source: ConnectGroupAddress;
 
@@ -132,6 +134,7 @@ export class Target {
     this.way = parts.way;
     this.group_id = parts.group_id;
     this.connection_id = parts.connection_id ?? connectionFor(parts.way);
+    this.quota = new ReceiverQuota(parts.home.clock);
     this.authority = new TestAuthority(this.way);
     this.source = {
       instance_id: this.peer.instance_id,
@@ -171,6 +174,7 @@ export class Target {
       registry: home.registry,
       rooms: home.messaging,
       authorities,
+      quota: this.quota,
     });
   }
 

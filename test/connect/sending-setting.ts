@@ -7,9 +7,11 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Grant } from "../../daemon/connect/authority.ts";
 import { Receiver } from "../../daemon/connect/receiver.ts";
+import { ReceiverQuota } from "../../daemon/connect/receiver-quota.ts";
 import { Connect } from "../../daemon/connect/room.ts";
 import { InstanceIdentity } from "../../daemon/home/identity.ts";
 import type { Files, OpenFile, OpenMode, SyncDone } from "../../daemon/platform/files.ts";
+import type { ProjectFiles } from "../../daemon/platform/project-files.ts";
 import { RealFiles } from "../../daemon/platform/real-files.ts";
 import { RealRandom } from "../../daemon/platform/real-random.ts";
 import type { LedgerEvent } from "../../shared/events.ts";
@@ -37,6 +39,8 @@ export class Side {
   connect!: Connect;
   receiver!: Receiver;
   group_id = "";
+  /** How project directories look, for the next `open`. */
+  projects: ProjectFiles | undefined;
   readonly name: string;
   readonly identity: InstanceIdentity;
   readonly authority: InjectedAuthority;
@@ -63,6 +67,7 @@ export class Side {
       clock: this.#clock,
       ...(root === undefined ? {} : { root }),
       files: files ?? this.files,
+      ...(this.projects === undefined ? {} : { projects: this.projects }),
       join: async (parts) => {
         const { messaging, registry, log, clock } = parts;
         const { identity } = this;
@@ -70,7 +75,15 @@ export class Side {
         messaging.useRemote(this.connect.remote);
         this.connect.add(this.authority, this.transport);
         const { authorities } = this.connect;
-        this.receiver = new Receiver({ clock, log, identity, registry, rooms: messaging, authorities });
+        this.receiver = new Receiver({
+          clock,
+          log,
+          identity,
+          registry,
+          rooms: messaging,
+          authorities,
+          quota: new ReceiverQuota(clock),
+        });
         return this.connect.handlers();
       },
     });

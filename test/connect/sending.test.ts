@@ -1,12 +1,46 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
+import {
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import * as fc from "fast-check";
+import type { OpenFile } from "../../daemon/platform/files.ts";
+import { RealProjectFiles } from "../../daemon/platform/real-project-files.ts";
 import type { Refusal } from "../../shared/errors.ts";
-import { BROWSER, refusal } from "../messaging/setting.ts";
+import { LIMITS } from "../../shared/limits.ts";
+import type { Caller } from "../../shared/operations/caller.ts";
+import { BROWSER, refusal, USER } from "../messaging/setting.ts";
 import { verifies } from "../requirements.ts";
 import { DOWN, UP } from "./memory-transport.ts";
 import { MINUTE, Pair, rest, SECOND } from "./sending-setting.ts";
+
+/** Projects whose files are longer than they said when they were opened; counts what is read of them. */
+class GrowingFiles extends RealProjectFiles {
+  /** Size that every file claims; null for the truth. */
+  told: number | null = null;
+  read = 0;
+
+  override openBelow(...asked: Parameters<RealProjectFiles["openBelow"]>): OpenFile {
+    const file = super.openBelow(...asked);
+    const read = file.read.bind(file);
+    const size = file.size.bind(file);
+    file.size = () => this.told ?? size();
+    file.read = (buffer, position) => {
+      const got = read(buffer, position);
+      this.read += got;
+      return got;
+    };
+    return file;
+  }
+}
 
 describe("connect_send", () => {
   let pair: Pair;
@@ -101,6 +135,71 @@ describe("connect_send", () => {
     here.transport.wire = UP;
     await pair.ended(here, 4);
     assert.equal(there.messages().length, 4);
+  });
+
+  it("takes recipients as a message within the other Group would", async () => {
+    verifies("MSG-051");
+    const { here, there } = pair;
+    here.transport.wire = DOWN;
+    await there.home.call("actor_update", { group_id: there.group_id, actor_id: "bob", title: "Bob B." });
+    await there.home.call("actor_update", { group_id: there.group_id, actor_id: "cat", title: "Café" });
+    here.transport.wire = UP;
+    await pair.eventually(() => {
+      const found = here.connect.handlers().connect_catalog(
+        {
+          group_id: here.group_id,
+          instance_id: there.instance_id,
+          target_group_id: there.group_id,
+          limit: 20,
+        },
+        { caller: USER, signal: new AbortController().signal },
+      ) as { catalog?: { groups: { actors: { title: string }[] }[] } };
+      return found.catalog?.groups[0]?.actors.some(({ title }) => title === "Bob B.") === true;
+    });
+    here.transport.wire = DOWN;
+    type Mode = "send" | "request_reply" | "mail";
+    const outcome = (sent: Promise<unknown>): Promise<unknown> =>
+      sent.catch((error: unknown) => (error as Refusal).code);
+    const name = fc.constantFrom(
+      "user",
+      "bob",
+      "cat",
+      "@all",
+      "@peers",
+      "@foreman",
+      "Bob B.",
+      " bob b. ",
+      "CAFÉ",
+      "Cafe\u0301",
+      "nobody",
+      "ann",
+      "USER",
+      "@nobody",
+      "constructor",
+      "__proto__",
+    );
+    const cases = fc.record({
+      to: fc.array(name, { maxLength: 4 }),
+      message_mode: fc.constantFrom<Mode>("send", "request_reply", "mail"),
+    });
+    await fc.assert(
+      fc.asyncProperty(cases, async (given) => {
+        const within = there.home.send(there.group_id, "x", given);
+        const across = pair.send(given);
+        const local = await outcome(within.then(({ event }) => event.data.to));
+        const remote = await outcome(across.then(({ source_event }) => source_event.data.dst_to));
+        assert.deepEqual(remote, local, JSON.stringify(given));
+      }),
+      {
+        numRuns: 60,
+        examples: [
+          [{ to: ["user", "user"], message_mode: "send" }],
+          [{ to: ["user", "user"], message_mode: "mail" }],
+          [{ to: ["user", "bob"], message_mode: "send" }],
+          [{ to: ["bob", "bob"], message_mode: "send" }],
+        ],
+      },
+    );
   });
 
   it("takes a caller's own name and no other", async () => {
@@ -269,7 +368,7 @@ describe("connect_send_files", () => {
     );
 
   it("takes 1 to 16 files of the attached scope, and none from outside", async () => {
-    verifies("MSG-046", "MSG-062", "MSG-063");
+    verifies("MSG-046", "MSG-063");
     const names = Array.from({ length: 17 }, (_, at) => `file-${at}`);
     for (const name of names) writeFileSync(join(folder, name), name);
     await assert.rejects(files("none", []), refusal("invalid_args"));
@@ -282,6 +381,68 @@ describe("connect_send_files", () => {
     await assert.rejects(files("outside", [outside]), refusal("invalid_path"));
     await assert.rejects(files("link", ["link"]), refusal("invalid_path"));
     await assert.rejects(files("up", ["../outside"]), refusal("invalid_path"));
+  });
+
+  it("reads in the active project alone, and counts relative paths from it", async () => {
+    verifies("MSG-062");
+    const { home, group_id } = pair.here;
+    const other = realpathSync(mkdtempSync(join(tmpdir(), "svc-project-")));
+    try {
+      const { scope_key } = await home.call("attach", { group_id, path: other });
+      writeFileSync(join(folder, "note"), "of the first project");
+      writeFileSync(join(other, "note"), "of the active one");
+      const first = home.registry.get(group_id).record.active_scope_key!;
+      const textOf = async (key: string, path: string, as?: Caller): Promise<unknown> => {
+        const { source_event } = await files(key, [path], as === undefined ? {} : { as });
+        return (await home.call("file_fetch", { group_id, event_id: source_event.id })).text;
+      };
+      assert.equal(await textOf("before", "note"), "of the first project");
+      await assert.rejects(files("not yet", [join(other, "note")]), refusal("invalid_path"));
+      await home.call("group_update", { group_id, active_scope_key: scope_key });
+      assert.equal(await textOf("relative", "note"), "of the active one");
+      assert.equal(await textOf("absolute", join(other, "note")), "of the active one");
+      await assert.rejects(files("elsewhere", [join(folder, "note")]), refusal("invalid_path"));
+      // An Actor's own project is where its process works.
+      await home.call("actor_update", { group_id, actor_id: "ann", scope_key: first });
+      assert.equal(await textOf("own", "note", pair.here.actor("ann")), "of the first project");
+      assert.equal(await textOf("active", "note", pair.here.actor("ben")), "of the active one");
+    } finally {
+      rmSync(other, { recursive: true, force: true });
+    }
+  });
+
+  it("reads 10 MiB of all files together and one byte more, also of those that grow meanwhile", async () => {
+    verifies("MSG-061");
+    const { here } = pair;
+    const { root } = here.home;
+    const projects = new GrowingFiles(root);
+    here.projects = projects;
+    await here.close();
+    await here.open(root);
+    here.start();
+    const limit = LIMITS.connect.blobBytes;
+    for (const [name, bytes] of [
+      ["half", limit / 2],
+      ["rest", limit / 2],
+      ["over", limit / 2 + 1],
+      ["huge", 1024 * 1024 * 1024],
+    ] as const) {
+      writeFileSync(join(folder, name), "");
+      truncateSync(join(folder, name), bytes);
+    }
+    const waiting = here.records().length;
+    for (const told of [null, 100]) {
+      projects.told = told;
+      for (const paths of [["huge"], ["half", "over"], ["half", "huge"]]) {
+        projects.read = 0;
+        await assert.rejects(files(`${told} ${paths.join()}`, paths), refusal("invalid_attachments"));
+        assert.equal(projects.read, told === null ? 0 : limit + 1, paths.join());
+      }
+      projects.read = 0;
+      await files(`${told} whole`, ["half", "rest"]);
+      assert.equal(projects.read, limit);
+    }
+    assert.equal(here.records().length, waiting + 2);
   });
 
   it("finds its first answer before it looks at the files again", async () => {

@@ -4,9 +4,10 @@ import type { PeerOutcome, PeerRequest, PeerRoute } from "../../daemon/connect/t
 import { FrameReader } from "../../daemon/direct/frame-reader.ts";
 import { encodeFrame as frameOf } from "../../daemon/direct/frames.ts";
 import type { Link } from "../../daemon/direct/link.ts";
+import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { BlobBytes } from "../../shared/wire/blob-bytes.ts";
-import { parseInvitationText } from "../../shared/wire/direct.ts";
+import { DirectFrame, parseInvitationText } from "../../shared/wire/direct.ts";
 import type { ConnectPeerResponse } from "../../shared/wire/peer.ts";
 import { verifies } from "../requirements.ts";
 import { GROUP, type Instance, LISTENER, responseTo, rest, until, World } from "./setting.ts";
@@ -53,7 +54,7 @@ describe("frames", () => {
       const found: unknown[] = [];
       for (let at = 0; at < bytes.length; at += size) {
         reader.push(bytes.subarray(at, at + size));
-        for (let value = reader.next(); value !== undefined; value = reader.next()) found.push(value);
+        for (let frame = reader.next(); frame !== undefined; frame = reader.next()) found.push(frame.value());
       }
       assert.deepEqual(found, values);
     }
@@ -63,7 +64,7 @@ describe("frames", () => {
     assert.throws(() => encodeFrame("x".repeat(20), 10), RangeError);
     const broken = new FrameReader(10);
     broken.push(Buffer.from([0, 0, 0, 2, 0x7b, 0x7b]));
-    assert.throws(() => broken.next(), /JSON/u);
+    assert.throws(() => broken.next()?.value(), /JSON/u);
   });
 });
 
@@ -83,7 +84,7 @@ describe("frames with files", () => {
     for (let at = 0; at < bytes.length; at += size) {
       assert.equal(value, undefined);
       reader.push(bytes.subarray(at, at + size));
-      value = reader.next();
+      value = reader.next()?.value();
       if (value === undefined && at + size >= 4) assert.equal(reader.held, at + size - 4);
     }
     assert.equal(reader.held, 0);
@@ -117,7 +118,9 @@ describe("frames with files", () => {
     const blobsOf = (value: unknown) => {
       const reader = new FrameReader(LIMITS.direct.frameBytes);
       reader.push(encodeFrame(value, LIMITS.direct.frameBytes));
-      return (reader.next() as ReturnType<typeof deliver>).request.operation.blobs as { base64: unknown }[];
+      return (reader.next()!.value() as ReturnType<typeof deliver>).request.operation.blobs as {
+        base64: unknown;
+      }[];
     };
     const [read] = blobsOf(deliver("x", { sha256: "1", base64 }));
     assert.ok(read?.base64 instanceof BlobBytes);
@@ -201,7 +204,7 @@ describe("a Direct channel", () => {
     const foreign = {
       kind: "response",
       id: randomUUID(),
-      response: responseTo(requestFrom(joiner, host, id)),
+      response: { ok: true, result: { response: responseTo(requestFrom(joiner, host, id)) } },
     };
     dialler.other?.arrive(encodeFrame(foreign, 4096));
     dialler.arrive(encodeFrame(foreign, 4096));
@@ -279,13 +282,70 @@ describe("a Direct channel", () => {
     assert.match(host.relation(id).error ?? "", /too slow/u);
   });
 
-  it("ends with the peer's request that isn't authentic, which gets no answer", async () => {
+  it("tells the peer without a signature what isn't authentic, and goes on", async () => {
     verifies("DRC-092");
-    joiner.answer = () => Promise.reject(new Error("The proof isn't valid."));
+    joiner.answer = () => Promise.reject(new Refusal("connect_peer_denied", { cause: "a secret reason" }));
     const outcome = await ask(host, joiner);
-    assert.equal(outcome.kind, "uncertain");
-    await until("offline", () => !joiner.relation(id).online);
-    assert.match(joiner.relation(id).error ?? "", /The proof isn't valid/u);
+    assert.deepEqual(outcome, {
+      kind: "denied",
+      code: "connect_peer_denied",
+      message: new Refusal("connect_peer_denied").message,
+      details: {},
+    });
+    assert.ok(host.relation(id).online && joiner.relation(id).online);
+    joiner.answer = async (request) => responseTo(request);
+    assert.equal((await ask(host, joiner)).kind, "answered");
+  });
+
+  it("ends when a request can't be answered at all, and doesn't tell the peer why", async () => {
+    joiner.answer = () => Promise.reject(new Error("A fault of the program."));
+    assert.equal((await ask(host, joiner)).kind, "uncertain");
+    await until("offline", () => !joiner.relation(id).online && !host.relation(id).online);
+    assert.match(joiner.relation(id).error ?? "", /A fault of the program/u);
+    assert.doesNotMatch(host.relation(id).error ?? "", /fault/u);
+  });
+
+  it("refuses more requests at a time than four, and ends when the peer goes on", async () => {
+    verifies("LIM-062");
+    const open: (() => void)[] = [];
+    host.answer = (request) =>
+      new Promise<ConnectPeerResponse>((resolve) => open.push(() => resolve(responseTo(request))));
+    const [there, here] = world.network.ends.slice(-2);
+    assert.ok(there && here);
+    const heard: DirectFrame[] = [];
+    const reader = new FrameReader(LIMITS.direct.frameBytes);
+    const listen = there.arrive.bind(there);
+    const frameOf = (request: PeerRequest) => encodeFrame({ kind: "request", request }, 4096);
+    const flood = (count: number): void => {
+      for (let sent = 0; sent < count; sent += 1) here.arrive(frameOf(requestFrom(joiner, host, id)));
+    };
+    there.arrive = (bytes) => {
+      reader.push(bytes);
+      for (let frame = reader.next(); frame !== undefined; frame = reader.next())
+        heard.push(DirectFrame.parse(frame.value()));
+      listen(bytes);
+    };
+    flood(4);
+    assert.equal(host.received.length, 4);
+    flood(1);
+    await until("the fifth is refused", () => heard.length === 1);
+    const [refusal] = heard;
+    assert.ok(refusal?.kind === "response" && !refusal.response.ok);
+    assert.equal(refusal.response.error.code, "overloaded");
+    assert.equal(host.received.length, 4);
+    assert.ok(host.relation(id).online);
+    open.shift()?.();
+    await until("one is answered", () => heard.length === 2);
+    flood(1);
+    assert.equal(host.received.length, 5);
+    // Whoever doesn't take the refusals off the line gets no more of them.
+    here.stalled = true;
+    flood(LIMITS.direct.requests);
+    assert.ok(host.relation(id).online);
+    flood(1);
+    await until("it is over", () => !host.relation(id).online);
+    assert.match(host.relation(id).error ?? "", /more requests at a time/u);
+    assert.equal(host.received.length, 5);
   });
 
   it("ends with a frame that isn't one of the three", async () => {
@@ -377,10 +437,13 @@ describe("a Direct listener", () => {
     verifies("DRC-067", "DRC-070");
     assert.equal(host.direct.status(undefined).runtime, null);
     assert.ok(!world.network.isBound(LISTENER.bind));
+    await host.direct.configure(LISTENER, undefined, undefined);
+    const invitation = await host.direct.invite(GROUP, undefined);
+    await host.direct.configure(null, undefined, undefined);
     world.network.unbindable.set(LISTENER.bind, "EADDRINUSE");
     await host.direct.configure(LISTENER, undefined, undefined);
     const guest = await world.instance("guest");
-    const id = await guest.direct.join(GROUP, await host.direct.invite(GROUP, undefined));
+    const id = await guest.direct.join(GROUP, invitation);
     await until("the attempt failed", () => guest.relation(id).error !== null);
     assert.match(host.direct.status(undefined).runtime?.error ?? "", /used by another program/u);
     assert.equal(host.relation(id).error, null);
@@ -422,7 +485,7 @@ describe("a Direct listener", () => {
               close: () => link.close(),
             };
           };
-          accept({ address: incoming.address, destroy: () => incoming.destroy(), secure });
+          accept({ ...incoming, secure });
         },
         lost,
       );
@@ -441,17 +504,68 @@ describe("a Direct listener", () => {
     });
   });
 
+  /** A host that sends `said` instead of its answers; gives the joiner, which has been approved. */
+  async function strangely(
+    said: (answer: Uint8Array) => Uint8Array,
+  ): Promise<{ joiner: Instance; id: string }> {
+    await world.close();
+    world = new World();
+    const { host: inviting, joiner, id } = await world.joined();
+    await inviting.direct.configure(null, undefined, undefined);
+    const listen = inviting.links.listen.bind(inviting.links);
+    inviting.links.listen = (at, accept, lost) =>
+      listen(
+        at,
+        (incoming) => {
+          const secure = async (): Promise<Link> => {
+            const link = await incoming.secure();
+            const send: Link["send"] = (bytes, sent) => link.send(said(bytes), sent);
+            return {
+              peer_key: link.peer_key,
+              receive: link.receive.bind(link),
+              send,
+              close: () => link.close(),
+            };
+          };
+          accept({ ...incoming, secure });
+        },
+        lost,
+      );
+    await inviting.direct.configure(LISTENER, undefined, undefined);
+    await inviting.direct.approve(GROUP, id);
+    world.clock.advance(5000);
+    return { joiner, id };
+  }
+
+  it("leaves the other side's error to be seen when the channel fails as soon as it is active", async () => {
+    const bad = encodeFrame({ kind: "nonsense" }, 4096);
+    const { joiner, id } = await strangely((answer) => Buffer.concat([answer, bad]));
+    const told = (): string => joiner.relation(id).error ?? "";
+    await until("it says what came", () => /a frame that this version doesn't know/u.test(told()));
+    await rest();
+    assert.match(told(), /a frame that this version doesn't know/u);
+    assert.equal(joiner.relation(id).online, false);
+  });
+
+  it("isn't said to have ended the connection when the joiner refuses what it answers", async () => {
+    const { joiner, id } = await strangely(() => Buffer.alloc(8, 0xff));
+    const told = (): string => joiner.relation(id).error ?? "";
+    await until("it says what came", () => told().startsWith("The peer sent a frame that holds more"));
+  });
+
   it("holds sixteen connections that haven't said an approved hello, four of an address, for ten seconds", async () => {
     verifies("LIM-056");
     await host.direct.configure(LISTENER, undefined, undefined);
     const sameAddress: (() => boolean)[] = [];
     for (let count = 0; count < 5; count += 1) sameAddress.push(isEnded(await knock("192.0.2.50")));
-    await until("the fifth is turned away", () => sameAddress[4]!());
+    await until("the fifth has another's place", () => sameAddress.some((ended) => ended()));
     assert.equal(sameAddress.filter((ended) => ended()).length, 1);
+    assert.ok(!sameAddress[4]!());
     const others: (() => boolean)[] = [];
     for (let count = 0; count < 13; count += 1) others.push(isEnded(await knock(`192.0.2.${100 + count}`)));
-    await until("the seventeenth is turned away", () => others[12]!());
-    assert.equal(others.filter((ended) => ended()).length, 1);
+    const all = (): boolean[] => [...sameAddress, ...others].map((ended) => ended());
+    await until("the seventeenth has another's place", () => all().filter(Boolean).length === 2);
+    assert.ok(!others[12]!());
     world.clock.advance(10 * SECOND);
     await until("the rest is gone", () => [...sameAddress, ...others].every((ended) => ended()));
     const late = isEnded(await knock());
@@ -459,8 +573,8 @@ describe("a Direct listener", () => {
     assert.ok(!late());
   });
 
-  it("closes without an answer on a wrong secret, another's key, too long a hello, and anything else", async () => {
-    verifies("DRC-091", "DRC-092", "LIM-055");
+  it("closes without an answer on a wrong secret, another's key, and anything else", async () => {
+    verifies("DRC-091", "DRC-092");
     await host.direct.configure(LISTENER, undefined, undefined);
     const invitation = parseInvitationText(await host.direct.invite(GROUP, undefined));
     assert.ok(invitation);
@@ -470,7 +584,7 @@ describe("a Direct listener", () => {
     const hellos: unknown[] = [
       { id, secret: "0".repeat(64), endpoint },
       { id, secret, endpoint: { ...endpoint, ...keysOf(host) } },
-      { id, secret, endpoint, more: "x".repeat(8192) },
+      { id, secret, endpoint, more: "x" },
       { id, secret },
       "hello",
     ];
@@ -503,7 +617,43 @@ describe("a Direct listener", () => {
     link.receive({ data: (bytes) => reader.push(bytes), ended: () => {} });
     link.send(encodeFrame(unknown, 65_536), () => {});
     await until("an unknown id is answered", () => reader.held > 0);
-    assert.equal(reader.next(), "revoked");
+    assert.equal(reader.next()?.value(), "revoked");
+  });
+
+  it("takes a hello of 8 KiB, and none that is a byte longer", async () => {
+    verifies("LIM-055");
+    await host.direct.configure(LISTENER, undefined, undefined);
+    const other = await world.instance("other");
+    const answerTo = async (bytes: number): Promise<unknown> => {
+      const invitation = parseInvitationText(await host.direct.invite(GROUP, undefined));
+      assert.ok(invitation);
+      const { id, secret } = invitation;
+      const endpoint = {
+        ...invitation.host,
+        ...keysOf(other),
+        group_id: `g_${String(bytes).padStart(12, "0")}`,
+      };
+      // White space is JSON's, so that nothing else is wrong with it.
+      const hello = Buffer.from(JSON.stringify({ id, secret, endpoint }).padEnd(bytes, " "));
+      const head = Buffer.alloc(4);
+      head.writeUInt32BE(hello.length);
+      const link = await other.links.connect(
+        { host: "192.0.2.10", port: 8847 },
+        host.identity.public_key,
+        new AbortController().signal,
+      );
+      const reader = new FrameReader(100);
+      let ended = false;
+      link.receive({ data: (part) => reader.push(part), ended: () => (ended = true) });
+      link.send(Buffer.concat([head, hello]), () => {});
+      await until("it is answered or turned away", () => reader.held > 0 || ended);
+      const answer = reader.next()?.value();
+      assert.equal(host.relation(id).remote === null, answer === undefined);
+      return answer;
+    };
+    assert.equal(LIMITS.direct.helloBytes, 8192);
+    assert.equal(await answerTo(8192), "pending");
+    assert.equal(await answerTo(8193), undefined);
   });
 });
 

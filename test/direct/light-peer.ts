@@ -62,6 +62,7 @@ export class LightPeer {
       interfaces: () => [],
       findGroup: (group_id) =>
         group_id === this.group_id ? { generation: "generation", title: "There" } : null,
+      allowance: () => ({ records: 0, bytes: 0 }),
       receiver: {
         receive: (request) => {
           this.asked.push(request.operation.op);

@@ -47,8 +47,12 @@ class MemoryLink implements Link {
     });
   }
 
+  /** Called when this end is closed. */
+  readonly closed: (() => void)[] = [];
+
   close(): void {
     this.#handler = null;
+    for (const told of this.closed.splice(0)) told();
     if (!this.lost) setImmediate(() => this.other?.arriveEnd(null));
   }
 
@@ -115,6 +119,7 @@ export class MemoryNetwork {
       address: from,
       secure: () => Promise.resolve(there),
       destroy: () => there.close(),
+      whenClosed: (told) => there.closed.push(told),
     });
     return here;
   }

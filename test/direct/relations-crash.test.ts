@@ -1,17 +1,24 @@
 /** The Direct relations on a disk that loses power or fails: a decision that was answered stays, half of one is never seen. */
 import assert from "node:assert/strict";
 import { randomBytes, randomUUID } from "node:crypto";
+import { openDirect } from "../../daemon/assembly/direct.ts";
 import { Relations } from "../../daemon/direct/relations.ts";
+import { GroupRegistry } from "../../daemon/groups/registry.ts";
+import { homePaths } from "../../daemon/home/paths.ts";
 import type { Files } from "../../daemon/platform/files.ts";
+import { RealRandom } from "../../daemon/platform/real-random.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { DirectEndpoint, DirectInvitation } from "../../shared/wire/direct.ts";
 import { newIdentity } from "../connect/receiver-setting.ts";
+import { TestClock } from "../groups/setting.ts";
 import { ManualClock } from "../messaging/manual-clock.ts";
+import { MemoryLog } from "../operations/support.ts";
 import { verifies } from "../requirements.ts";
 import { enumerateCrashes, enumerateFaults, type Story, without } from "../simulation/crash.ts";
 import type { Tree } from "../simulation/crash-states.ts";
 import { SimulatedFiles } from "../simulation/files.ts";
+import { MemoryNetwork } from "./memory-links.ts";
 
 const PATH = "/home/direct_connections.json";
 const GROUP = "g_0123456789ab";
@@ -80,7 +87,7 @@ function storyOf({ here, there }: Setting): Story<Witness> {
     (relations) => relations.learn(joined.id, "active"),
     (relations) => relations.revoke(GROUP, ours),
     (relations) => relations.remove(GROUP, ours),
-    (relations) => relations.retireGroup(GROUP),
+    (relations) => relations.retire(({ local }) => local.group_id === GROUP),
   ];
   // What each step leads to, on a disk that never fails.
   const rehearsed = (async () => {
@@ -161,4 +168,138 @@ describe("Direct relations when the power fails or the disk does", function () {
       assert.equal(violations.length, 1);
     });
   }
+});
+
+/** A Home with a Group, as the daemon opens it as far as Direct goes. */
+async function openHome(files: Files, identity: { instance_id: string; public_key: string }) {
+  const paths = homePaths("/home");
+  const random = new RealRandom();
+  const registry = await GroupRegistry.open({
+    files,
+    clock: new TestClock(),
+    random,
+    paths,
+    projectionsFor: () => [],
+    keyOf: () => undefined,
+    ledgerLimits: { extendBytes: 1024 },
+  });
+  const clock = new ManualClock();
+  const direct = await openDirect({
+    files,
+    clock,
+    allowance: () => ({ records: 0, bytes: 0 }),
+    random,
+    log: new MemoryLog(),
+    links: new MemoryNetwork().linksOf(identity.public_key),
+    paths,
+    identity,
+    hostname: "host",
+    interfaces: () => [],
+    receiver: { receive: () => Promise.reject(new Error("nobody asks")) },
+    registry,
+    connect: { add: () => {} },
+  });
+  await direct.start();
+  return { registry, direct, clock };
+}
+
+interface ResetSetting {
+  from: Tree;
+  identity: { instance_id: string; public_key: string };
+  group_id: string;
+  generation: string;
+  id: string;
+}
+
+/** A Group with an approved connection. */
+async function connectedGroup(): Promise<ResetSetting> {
+  const files = new SimulatedFiles();
+  for (const path of ["/home", "/home/groups"]) files.mkdir(path);
+  const { instance_id, public_key } = await newIdentity();
+  const identity = { instance_id, public_key };
+  const { registry, direct } = await openHome(files, identity);
+  const { group_id, record } = await registry.create({ title: "Group", topic: "", by: "user" });
+  await direct.configure(LISTENER, undefined, undefined);
+  await direct.invite(group_id, undefined);
+  await direct.close();
+  const { id } = direct.status(group_id).relations[0]!;
+  const relations = await open(files);
+  await relations.bind(id, await endpoint("g_ba9876543210"));
+  await relations.approve(group_id, id);
+  const { generation } = record;
+  await registry.close();
+  for (const path of ["/", "/home"]) await new Promise<void>((done) => files.syncDir(path, () => done()));
+  return { from: files.tree(), identity, group_id, generation, id };
+}
+
+describe("Direct relations of a Group that is reset when the power fails or the disk does", function () {
+  this.timeout(300_000);
+
+  const storyOfReset = ({
+    identity,
+    group_id,
+    generation,
+    id,
+  }: ResetSetting): Story<{ isReset: boolean }> => ({
+    begin: () => ({ isReset: false }),
+
+    async run(files, witness) {
+      try {
+        const { registry, direct } = await openHome(files, identity);
+        await registry.reset(group_id, group_id, "user");
+        witness.isReset = true;
+        await direct.close();
+      } catch {
+        // The story ends where the disk failed; the reset may have been committed.
+      }
+    },
+
+    async check(files, { isReset }) {
+      const { registry, direct } = await openHome(files, identity);
+      const now = registry.find(group_id)?.record.generation;
+      assert.ok(now !== undefined);
+      if (isReset) assert.notEqual(now, generation);
+      const { relations } = direct.status(undefined);
+      assert.deepEqual(
+        relations.map((relation) => [relation.id, relation.state, relation.current]),
+        now === generation ? [[id, "active", true]] : [],
+      );
+      await direct.close();
+      await registry.close();
+    },
+  });
+
+  it("go with what the Group was, whenever the power fails", async () => {
+    verifies("DRC-075");
+    const all = await connectedGroup();
+    const { points, states, violations } = await enumerateCrashes(storyOfReset(all), { from: all.from });
+    assert.deepEqual(violations, []);
+    assert.ok(points > 10 && states > 10, `${points} points, ${states} states`);
+  });
+
+  it("go with what the Group was, whatever fails", async () => {
+    const all = await connectedGroup();
+    const { points, violations } = await enumerateFaults(storyOfReset(all), { from: all.from });
+    assert.deepEqual(violations, []);
+    assert.ok(points > 20, `${points} faults`);
+  });
+
+  for (const what of ["reset", "delete"] as const)
+    it(`go once the disk has room again, after a ${what} that found it full, and make room`, async () => {
+      verifies("DRC-074", "DRC-075");
+      const { from, identity, group_id } = await connectedGroup();
+      const files = new SimulatedFiles(from);
+      const { registry, direct, clock } = await openHome(files, identity);
+      while (direct.status(undefined).relations.length < LIMITS.direct.relations)
+        await direct.invite(group_id, undefined);
+      files.fault = ({ path }) => (path.includes("direct_connections") ? "ENOSPC" : null);
+      await registry[what](group_id, group_id, "user");
+      assert.equal(direct.status(undefined).relations.length, LIMITS.direct.relations);
+      files.fault = null;
+      clock.advance(LIMITS.group.reopenSeconds * 1000);
+      while (direct.status(undefined).relations.length > 0) await new Promise(setImmediate);
+      if (what === "reset") await direct.invite(group_id, undefined);
+      await direct.close();
+      await registry.close();
+    });
 });

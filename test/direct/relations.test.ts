@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { PeerRequest } from "../../daemon/connect/transport.ts";
 import { directStateWords } from "../../shared/direct-words.ts";
 import type { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { type DirectInvitation, invitationText, parseInvitationText } from "../../shared/wire/direct.ts";
 import { verifies } from "../requirements.ts";
-import { GROUP, LISTENER, MINUTE, rest, until, World } from "./setting.ts";
+import { GROUP, type Instance, LISTENER, MINUTE, rest, until, World } from "./setting.ts";
 
 const refuses = (code: string) => (error: unknown) => (error as { code?: string }).code === code;
 
@@ -154,6 +155,40 @@ describe("Direct relations", () => {
     assert.deepEqual(joiner.direct.status(GROUP).relations, []);
   });
 
+  it("end with a word when the receiver came back from a backup without its approval", async () => {
+    verifies("DRC-039", "DRC-041");
+    const { host, joiner, id } = await world.joined();
+    const path = join(host.root, "direct_connections.json");
+    const backup = readFileSync(path);
+    await host.direct.approve(GROUP, id);
+    world.clock.advance(5000);
+    await until("both are online", () => joiner.relation(id).online && host.relation(id).online);
+    await host.direct.close();
+    writeFileSync(path, backup);
+    world.clock.advance(31 * MINUTE);
+    await host.open();
+    await until("the joiner noticed", () => !joiner.relation(id).online);
+    await rest();
+    world.clock.advance(5000);
+    await until("the joiner was told", () => joiner.relation(id).state === "expired");
+    await rest();
+    assert.match(joiner.relation(id).error ?? "", /doesn't know of its approval any more.*new invitation/u);
+    assert.equal(stateOf(joiner, host, id), "gone");
+    const { dials } = world.network;
+    world.clock.advance(10 * MINUTE);
+    await rest();
+    assert.equal(world.network.dials, dials);
+    // Something else changed, and it is still to be read.
+    await joiner.direct.configure(
+      { bind: "192.0.2.11:8847", address: "192.0.2.11:8847" },
+      undefined,
+      undefined,
+    );
+    assert.match(joiner.relation(id).error ?? "", /new invitation/u);
+    await joiner.direct.remove(GROUP, id);
+    assert.deepEqual(joiner.direct.status(GROUP).relations, []);
+  });
+
   it("tell who invited, and approves too late, to invite again", async () => {
     verifies("DRC-029");
     const { host, joiner, id } = await world.joined();
@@ -249,12 +284,30 @@ describe("Direct relations", () => {
     world.clock.advance(5000);
     await until("the joiner knows", () => joiner.relation(id).state === "revoked");
     await assert.rejects(joiner.direct.join(GROUP, invitation), refuses("direct_invitation_used"));
+    const file = join(joiner.root, "direct_connections.json");
+    assert.ok(!readFileSync(file, "utf8").includes(invitationOf(invitation).secret));
     await joiner.direct.remove(GROUP, id);
     await assert.rejects(joiner.direct.join(GROUP, invitation), refuses("direct_invitation_used"));
     const kept = readFileSync(join(joiner.root, "direct_connections.json"), "utf8");
     assert.ok(kept.includes(id));
     const { secret, host: end } = invitationOf(invitation);
     assert.ok(!kept.includes(secret) && !kept.includes(end.public_key));
+  });
+
+  it("leave no secret on the joining side once it revoked, nor one that an earlier version left", async () => {
+    verifies("DRC-014");
+    const { joiner, id, invitation } = await world.connected();
+    const file = join(joiner.root, "direct_connections.json");
+    const { secret } = invitationOf(invitation);
+    const read = () => readFileSync(file, "utf8");
+    assert.ok(read().includes(secret));
+    await joiner.direct.revoke(GROUP, id);
+    const [revoked] = (JSON.parse(read()) as { relations: { invitation: { secret: string } }[] }).relations;
+    assert.ok(!read().includes(secret));
+    writeFileSync(file, read().replace(revoked!.invitation.secret, secret));
+    await joiner.restart();
+    assert.ok(!read().includes(secret));
+    assert.equal(joiner.relation(id).state, "revoked");
   });
 
   it("can be revoked before approval", async () => {
@@ -272,20 +325,12 @@ describe("Direct relations", () => {
     await until("online again", () => joiner.relation(id).online && host.relation(id).online);
   });
 
-  it("are worth nothing once the Group or the key is another one", async () => {
-    verifies("DRC-037", "DRC-038", "DRC-055");
+  it("are worth nothing while the Group isn't open, and go when it is another one", async () => {
+    verifies("DRC-037", "DRC-055");
     const { host, joiner, id } = await world.connected();
-    const remote = {
-      local_group_id: GROUP,
-      remote_instance_id: joiner.identity.instance_id,
-      remote_group_id: GROUP,
-    };
-    const devices = { local: "", remote: "" };
-    const state = (local_generation: string): string =>
-      host.direct.authority.forConnection(id, { ...remote, local_generation }, devices).state;
-    assert.equal(state("generation-1"), "granted");
-    assert.equal(state("generation-2"), "gone");
-    host.groups.set(GROUP, { generation: "generation-2", title: "Group" });
+    assert.equal(stateOf(host, joiner, id), "granted");
+    assert.equal(stateOf(host, joiner, id, "generation-2"), "gone");
+    host.groups.delete(GROUP);
     host.direct.groupsChanged();
     await until("the channel has ended", () => !joiner.relation(id).online);
     assert.equal(host.relation(id).current, false);
@@ -294,7 +339,56 @@ describe("Direct relations", () => {
     // No answer: "revoked" would be final.
     assert.equal(joiner.relation(id).state, "active");
     assert.equal(joiner.relation(id).online, false);
+    host.groups.set(GROUP, { generation: "generation-2", title: "Group" });
+    host.direct.groupsChanged();
+    await until("it is gone", () => host.direct.status(undefined).relations.length === 0);
+    world.clock.advance(5000);
+    await until("the joiner was told", () => joiner.relation(id).state === "revoked");
   });
+
+  for (const who of ["host", "joiner"] as const)
+    it(`are worth nothing once the ${who} has another key`, async () => {
+      verifies("DRC-038");
+      const { invitation, id, ...both } = await world.connected();
+      const parsed = parseInvitationText(invitation)!;
+      const { [who]: changed } = both;
+      const other = who === "host" ? both.joiner : both.host;
+      const online = (): boolean => changed.relation(id).online || other.relation(id).online;
+      await changed.rekey();
+      // Here nothing is granted, and there nobody comes who could be heard.
+      assert.equal(stateOf(changed, other, id), "gone");
+      assert.equal(changed.relation(id).current, false);
+      await assert.rejects(changed.direct.approve(GROUP, id), refuses("direct_state"));
+      await until("the other side noticed", () => !online());
+      world.clock.advance(5000);
+      await rest();
+      assert.ok(!online());
+      const asked = other.direct.transport.request(
+        { via: "direct", connection_id: id, instance_id: changed.identity.instance_id },
+        {} as PeerRequest,
+        world.clock.monotonic() + 5000,
+        new AbortController().signal,
+      );
+      assert.equal((await asked).kind, "refused");
+      if (who === "host") {
+        assert.match(other.relation(id).error ?? "", /another key/u);
+        return;
+      }
+      // Whoever comes with the new key and all that the old one knew gets no answer.
+      const { instance_id, public_key } = changed.identity;
+      const at = { host: "192.0.2.10", port: 8847 };
+      const link = await changed.links.connect(at, parsed.host.public_key, new AbortController().signal);
+      const endpoint = { ...other.relation(id).remote!, instance_id, public_key };
+      let answered = false;
+      let ended = false;
+      link.receive({ data: () => (answered = true), ended: () => (ended = true) });
+      const hello = Buffer.from(JSON.stringify({ id, secret: parsed.secret, endpoint }));
+      const head = Buffer.alloc(4);
+      head.writeUInt32BE(hello.length);
+      link.send(Buffer.concat([head, hello]), () => {});
+      await until("it is turned away", () => ended);
+      assert.ok(!answered && !online());
+    });
 
   it("go with their Group when it was deleted or reset for good, and make room", async () => {
     verifies("DRC-074", "DRC-075");
@@ -303,8 +397,28 @@ describe("Direct relations", () => {
     for (let count = 0; count < LIMITS.direct.relations; count += 1)
       await host.direct.invite(GROUP, undefined);
     await assert.rejects(host.direct.invite(GROUP, undefined), refuses("limit_reached"));
+    // Rolled back: the Group is what it was.
     await host.direct.retireGroup(GROUP);
+    assert.equal(host.direct.status(GROUP).relations.length, LIMITS.direct.relations);
+    host.groups.set(GROUP, { generation: "generation-2", title: "Group" });
+    await host.direct.retireGroup(GROUP);
+    assert.deepEqual(host.direct.status(GROUP).relations, []);
     await host.direct.invite(GROUP, undefined);
+    host.groups.delete(GROUP);
+    await host.direct.retireGroup(GROUP);
+    assert.deepEqual(host.direct.status(GROUP).relations, []);
+  });
+
+  it("of a Group that is another one at the start go, and their peer is told that they are over", async () => {
+    verifies("DRC-075");
+    const { host, joiner, id } = await world.connected();
+    await host.direct.close();
+    host.groups.set(GROUP, { generation: "generation-2", title: "Group" });
+    await host.open();
+    assert.deepEqual(host.direct.status(undefined).relations, []);
+    await until("the joiner noticed", () => !joiner.relation(id).online);
+    world.clock.advance(5000);
+    await until("the joiner was told", () => joiner.relation(id).state === "revoked");
   });
 
   it("of a Group that is gone can be seen, revoked and removed by its id", async () => {
@@ -333,7 +447,7 @@ describe("Direct relations", () => {
   });
 
   it("pin the route of their pair, offline and revoked, until they are removed", async () => {
-    verifies("DRC-061", "DRC-062", "DRC-064", "DRC-065");
+    verifies("DRC-061", "DRC-062", "DRC-064");
     const { host, joiner, id } = await world.connected();
     const query = {
       local_group_id: GROUP,
@@ -357,3 +471,14 @@ describe("Direct relations", () => {
     assert.equal(host.direct.authority.forConnection(id, query, { local: "", remote: "" }).state, "gone");
   });
 });
+
+/** What a connection is worth at `here`. */
+function stateOf(here: Instance, there: Instance, id: string, local_generation = "generation-1"): string {
+  const query = {
+    local_group_id: GROUP,
+    local_generation,
+    remote_instance_id: there.identity.instance_id,
+    remote_group_id: GROUP,
+  };
+  return here.direct.authority.forConnection(id, query, { local: "", remote: "" }).state;
+}

@@ -12,10 +12,13 @@ import {
   WriteBudgetError,
 } from "../../daemon/direct/secure-socket.ts";
 import { TlsError } from "../../daemon/direct/tls/alert.ts";
+import { HANDSHAKE_TYPES } from "../../daemon/direct/tls/messages.ts";
+import { CONTENT_TYPES } from "../../daemon/direct/tls/records.ts";
 import type { Clock, Timer } from "../../daemon/platform/clock.ts";
 import { RealRandom } from "../../daemon/platform/real-random.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { verifies } from "../requirements.ts";
+import { ScriptedClient } from "./tls/scripted-client.ts";
 import { CLIENT_KEY, SERVER_KEY, STRANGER_KEY } from "./tls/target.ts";
 
 const CERTIFICATE = join(import.meta.dirname, "../fixtures/tls");
@@ -137,6 +140,85 @@ describe("secure socket", () => {
     assert.equal(atClient.bytes.toString(), "answer");
     assert.throws(() => dialled.send(Buffer.of(1)), /closed/);
     assert.equal(client.clock.timers.size, 0);
+  });
+
+  /** A client of the tests' own over this socket, connected. */
+  async function scriptedOver(raw: Socket, client: ScriptedClient): Promise<void> {
+    let arrived: Buffer = Buffer.alloc(0);
+    raw.on("data", (bytes: Buffer) => (arrived = Buffer.concat([arrived, bytes])));
+    client.target.connection.receive = (bytes) => {
+      raw.write(bytes);
+      return null;
+    };
+    client.target.take = () => {
+      const taken = arrived;
+      arrived = Buffer.alloc(0);
+      return taken;
+    };
+    client.clientHello();
+    while (!client.heard.some((message) => message[0] === HANDSHAKE_TYPES.finished)) {
+      await once(raw, "data");
+      client.listen();
+    }
+    client.certificate();
+    client.certificateVerify();
+    client.finished();
+  }
+
+  it("answers each KeyUpdate that asks for one before the data behind it", async () => {
+    const [clientRaw, serverRaw] = await rawPair();
+    const answering = side(serverRaw, "server");
+    const client = new ScriptedClient();
+    await scriptedOver(clientRaw, client);
+    const received = new Received(await answering.secure);
+    clientRaw.cork();
+    const rounds = 20;
+    for (let round = 0; round < rounds; round += 1) {
+      client.keyUpdate(1);
+      client.sendRecord(CONTENT_TYPES.application_data, Buffer.alloc(100));
+    }
+    clientRaw.uncork();
+    client.followUpdates = true;
+    const answers = (): number =>
+      client.heard.filter((message) => message[0] === HANDSHAKE_TYPES.key_update).length;
+    while (answers() < rounds) {
+      await once(clientRaw, "data");
+      client.listen();
+    }
+    assert.equal(received.bytes.length, rounds * 100);
+  });
+
+  it("gives others their turn between records, however many come at once", async () => {
+    const [clientRaw, serverRaw] = await rawPair();
+    const answering = side(serverRaw, "server");
+    const client = new ScriptedClient();
+    await scriptedOver(clientRaw, client);
+    const socket = await answering.secure;
+    // How many bytes were handed out within one turn of the event loop.
+    const turns: number[] = [0];
+    let total = 0;
+    let next = setImmediate(function count() {
+      turns.push(0);
+      next = setImmediate(count);
+    });
+    const records = 2000;
+    const done = new Promise<void>((resolve) => {
+      socket.receive({
+        data: (bytes) => {
+          total += bytes.length;
+          turns[turns.length - 1]! += bytes.length;
+          if (total === records) resolve();
+        },
+        ended: () => undefined,
+      });
+    });
+    const all = Array.from({ length: records }, () =>
+      client.record(CONTENT_TYPES.application_data, Buffer.of(1)),
+    );
+    clientRaw.write(Buffer.concat(all));
+    await done;
+    clearImmediate(next);
+    assert.ok(Math.max(...turns) <= 2 * LIMITS.tls.recordsPerTurn, `${Math.max(...turns)} in one turn`);
   });
 
   it("leaves HTTPS as it is: a certificate that nobody vouches for is refused there", async () => {

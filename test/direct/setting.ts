@@ -77,7 +77,7 @@ export const LISTENER = { bind: "192.0.2.10:8847", address: "192.0.2.10:8847" };
 
 export class Instance {
   readonly root: string;
-  readonly identity: InstanceIdentity;
+  identity: InstanceIdentity;
   readonly groups = new Map([[GROUP, { generation: "generation-1", title: "Group" }]]);
   readonly files = new SlowFiles();
   readonly received: PeerRequest[] = [];
@@ -87,11 +87,13 @@ export class Instance {
   direct!: Direct;
   readonly #world: World;
   readonly #name: string;
-  readonly links: Links;
+  readonly #from: string;
+  links: Links;
 
   private constructor(world: World, name: string, root: string, identity: InstanceIdentity, from: string) {
     this.#world = world;
     this.#name = name;
+    this.#from = from;
     this.root = root;
     this.identity = identity;
     this.links = world.network.linksOf(identity.public_key, from);
@@ -125,6 +127,7 @@ export class Instance {
       interfaces: () => [{ name: "eth0", address: "192.0.2.10", internal: false }],
       findGroup: (group_id) => this.groups.get(group_id) ?? null,
       receiver,
+      allowance: () => ({ records: 0, bytes: 0 }),
     });
     await this.direct.start();
   }
@@ -137,6 +140,16 @@ export class Instance {
 
   async restart(): Promise<void> {
     await this.direct.close();
+    await this.open();
+  }
+
+  /** Another key: its file is lost, and the next start makes one. */
+  async rekey(): Promise<void> {
+    await this.direct.close();
+    const { identity } = homePaths(this.root);
+    rmSync(identity);
+    this.identity = await InstanceIdentity.obtain(new RealFiles(), new RealRandom(), identity);
+    this.links = this.#world.network.linksOf(this.identity.public_key, this.#from);
     await this.open();
   }
 

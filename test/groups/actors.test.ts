@@ -39,6 +39,29 @@ function tokenOf(file: string): string {
 describe("Actors", () => {
   after(removeTemporaryDirectories);
 
+  it("aren't started, stopped or restarted for a token that was revoked while the Group was busy", async () => {
+    const { call, group, group_id, accessTokens } = await team();
+    await call("actor_stop", { group_id, actor_id: "ann" });
+    for (const [operation, actor_id] of [
+      ["actor_start", "ann"],
+      ["actor_stop", "bob"],
+      ["actor_restart", "bob"],
+    ] as const) {
+      const { id } = await accessTokens.create({ name: "tablet", kind: "administrator", groups: [] });
+      const release = await group.permit.acquireWrite();
+      const { count } = group.ledger;
+      const asked = call(operation, { group_id, actor_id }, { ...USER, via: "web", token_id: id } as Caller);
+      await accessTokens.revoke(id);
+      release();
+      await assert.rejects(asked, code("unauthenticated"), operation);
+      assert.equal(group.ledger.count, count);
+    }
+    assert.deepEqual(
+      group.record.actors.map(({ enabled }) => enabled),
+      [true, false, true],
+    );
+  });
+
   it("are added in order, the first as foreman, each with a fresh generation and a token file", async () => {
     verifies("MSG-015");
     const room = await team();

@@ -7,9 +7,9 @@ import type { Files } from "../../daemon/platform/files.ts";
 /** Runs nothing: Actors are only noted. */
 export const NO_RUNNER: ActorRunner = {
   check: () => {},
-  start: async () => {},
+  start: async () => null,
   stop: async () => {},
-  restart: async () => {},
+  restart: async () => null,
   interrupt: () => {},
   isRunning: () => false,
 };

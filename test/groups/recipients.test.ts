@@ -61,6 +61,18 @@ function refused(
 }
 
 describe("recipients", () => {
+  it("leaves a command that nobody said reads prompts out of @all and @peers; its name reaches it", () => {
+    const shell = { runner: "pty", runtime: "custom" } as const;
+    const group = groupOf([
+      storedActor("lead"),
+      storedActor("shell", shell),
+      storedActor("chat", { ...shell, prompts: true }),
+    ]);
+    assert.deepEqual(to(group, ["@all"]), ["lead", "chat"]);
+    assert.deepEqual(to(group, ["@peers"]), ["chat"]);
+    assert.deepEqual(to(group, ["shell"]), ["shell"]);
+  });
+
   it("are ids, titles and aliases, each once, in order of mention", () => {
     verifies("MSG-054");
     assert.deepEqual(to(team, ["bob", "Team lead", "bob"]), ["bob", "lead"]);

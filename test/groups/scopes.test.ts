@@ -5,7 +5,14 @@ import { mkdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, wri
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import * as fc from "fast-check";
-import { createInScope, describeScope, normaliseRemote, openInScope } from "../../daemon/groups/scopes.ts";
+import {
+  createInScope,
+  describeScope,
+  normaliseRemote,
+  openInScope,
+  type Reach,
+  reachOf,
+} from "../../daemon/groups/scopes.ts";
 import { originUrl } from "../../daemon/platform/git-config.ts";
 import { RealProjectFiles } from "../../daemon/platform/real-project-files.ts";
 import { Refusal } from "../../shared/errors.ts";
@@ -25,8 +32,13 @@ function project(files: Record<string, string> = {}): Scope {
   return describeScope(projects, root);
 }
 
+/** Relative paths count from the first. */
+function within(scopes: Scope[]): Reach {
+  return { scopes, base: scopes[0] ?? null };
+}
+
 function read(scopes: Scope[], path: string): string {
-  const opened = openInScope(projects, scopes, path);
+  const opened = openInScope(projects, within(scopes), path);
   try {
     const bytes = new Uint8Array(opened.file.size());
     opened.file.read(bytes, 0);
@@ -243,7 +255,7 @@ describe("a file in a scope", () => {
     assert.equal(read([scope], "a/b.txt"), "hello");
     assert.equal(read([scope], join(scope.path, "a/b.txt")), "hello");
     assert.equal(read([scope], "inside/../a/./b.txt"), "hello");
-    const opened = openInScope(projects, [scope], "inside/b.txt");
+    const opened = openInScope(projects, within([scope]), "inside/b.txt");
     opened.file.close();
     assert.deepEqual(
       [opened.name, opened.path, opened.scope_key],
@@ -258,8 +270,27 @@ describe("a file in a scope", () => {
     assert.throws(() => read([], "x.txt"), code("scope_not_attached"));
   });
 
+  it("counts relative paths from the Actor's project, else from the active one, and never from another", () => {
+    const [first, active, own] = [project({ x: "1" }), project({ x: "2" }), project({ x: "3" })];
+    const record = { scopes: [first, active, own], active_scope_key: active.scope_key };
+    const text = (reach: Reach): string => {
+      const { file } = openInScope(projects, reach, "x");
+      const bytes = Buffer.alloc(1);
+      file.read(bytes, 0);
+      file.close();
+      return bytes.toString();
+    };
+    assert.equal(text(reachOf(record, null)), "2");
+    assert.equal(text(reachOf(record, { scope_key: null })), "2");
+    assert.equal(text(reachOf(record, { scope_key: own.scope_key })), "3");
+    const unset = reachOf({ ...record, active_scope_key: null }, null);
+    assert.throws(() => text(unset), code("scope_not_attached"));
+    const gone = reachOf(record, { scope_key: "s_000000000000" });
+    assert.throws(() => createInScope(projects, gone, "y"), code("scope_not_attached"));
+  });
+
   it("is refused outside, by any way out", () => {
-    verifies("MSG-062", "MSG-063");
+    verifies("MSG-063");
     const outside = project({ "secret.txt": "secret" });
     const scope = project({ "file.txt": "" });
     symlinkSync(join(outside.path, "secret.txt"), join(scope.path, "link.txt"));
@@ -299,7 +330,7 @@ describe("a file in a scope", () => {
     const scope = { ...project(), path: join(home, "..") };
     writeFileSync(join(home, "secret"), "secret");
     assert.throws(() => read([scope], join(home, "secret")), code("invalid_path"));
-    assert.throws(() => createInScope(projects, [scope], join(home, "new")), code("invalid_path"));
+    assert.throws(() => createInScope(projects, within([scope]), join(home, "new")), code("invalid_path"));
   });
 
   it("is refused when the scope's directory was replaced by a link", () => {
@@ -351,18 +382,18 @@ describe("a file in a scope", () => {
   it("is made anew with mode 0600, over nothing and through no link", () => {
     const outside = project();
     const scope = project({ "there.txt": "old" });
-    const made = createInScope(projects, [scope], "new.txt");
+    const made = createInScope(projects, within([scope]), "new.txt");
     made.file.write(Buffer.from("new"), 0);
     made.file.close();
     assert.equal(readFileSync(join(scope.path, "new.txt"), "utf8"), "new");
     assert.equal(statSync(join(scope.path, "new.txt")).mode & 0o777, 0o600);
-    assert.throws(() => createInScope(projects, [scope], "there.txt"), code("already_exists"));
+    assert.throws(() => createInScope(projects, within([scope]), "there.txt"), code("already_exists"));
     symlinkSync(join(outside.path, "x.txt"), join(scope.path, "dangling.txt"));
-    assert.throws(() => createInScope(projects, [scope], "dangling.txt"), Refusal);
+    assert.throws(() => createInScope(projects, within([scope]), "dangling.txt"), Refusal);
     symlinkSync(outside.path, join(scope.path, "out"));
-    assert.throws(() => createInScope(projects, [scope], "out/x.txt"), code("invalid_path"));
+    assert.throws(() => createInScope(projects, within([scope]), "out/x.txt"), code("invalid_path"));
     for (const path of ["none/x.txt", "../x.txt", "..", "."]) {
-      assert.throws(() => createInScope(projects, [scope], path), Refusal, path);
+      assert.throws(() => createInScope(projects, within([scope]), path), Refusal, path);
     }
   });
 });

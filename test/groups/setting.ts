@@ -12,6 +12,7 @@ import type { Files } from "../../daemon/platform/files.ts";
 import { RealFiles } from "../../daemon/platform/real-files.ts";
 import { RealProjectFiles } from "../../daemon/platform/real-project-files.ts";
 import { RealRandom } from "../../daemon/platform/real-random.ts";
+import { Refusal } from "../../shared/errors.ts";
 import type { StoredActor } from "../../shared/model.ts";
 import type { CallContext, Caller } from "../../shared/operations/caller.ts";
 import { type InputOf, OPERATIONS, type OperationName } from "../../shared/operations/registry.ts";
@@ -77,6 +78,9 @@ export async function openRoom(root: string) {
   const launchTokens = await LaunchTokens.open({ files, random, home: root, registry });
   const settings = await openSettings(files, paths.settings);
   const accessTokens = new AccessTokens({ clock, random, settings });
+  /** Callers of these tests need no token that exists. */
+  const revoked = new Set<string>();
+  accessTokens.onRevoked((token_id) => void revoked.add(token_id));
   const handlers = groupHandlers({
     clock,
     random,
@@ -85,6 +89,10 @@ export async function openRoom(root: string) {
     launchTokens,
     runner: NO_RUNNER,
     accessTokens,
+    lapsed: (caller) =>
+      caller.kind !== "actor" && caller.token_id !== null && revoked.has(caller.token_id)
+        ? new Refusal("unauthenticated")
+        : null,
     home: root,
     program: ["svc"],
     counts: () => ({ unread: 0, attention: 0, last_event: null }),
@@ -124,7 +132,9 @@ export function storedActor(id: string, change: Partial<StoredActor> = {}): Stor
     env: {},
     scope_key: null,
     enabled: true,
+    allow_tools: true,
     submit: "enter",
+    prompts: false,
     created_at: "2026-01-01T00:00:00.000Z",
     updated_at: "2026-01-01T00:00:00.000Z",
     ...change,

@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdirSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { mock } from "node:test";
 import { DaemonClient } from "../../daemon/client/client.ts";
+import { DaemonSilent } from "../../daemon/client/failures.ts";
 import { currentHost, prepareSocket, renewSocketKey, writeAddress } from "../../daemon/home/endpoint.ts";
 import { homePaths } from "../../daemon/home/paths.ts";
 import { RealFiles } from "../../daemon/platform/real-files.ts";
@@ -85,5 +87,48 @@ describe("the client of the local socket", () => {
     assert.equal((await client.callByName("anything", {})).ok, false);
     assert.equal(asked, 3);
     client.close();
+  });
+
+  it("waits for a long operation as long as the daemon shows that it is alive, and not longer", async () => {
+    const held: ServerResponse[] = [];
+    let looks = 0;
+    let isAlive = true;
+    const server = createServer((request, response) => {
+      request.resume();
+      if (!request.url?.endsWith("daemon_status")) held.push(response);
+      else {
+        looks++;
+        if (isAlive) response.end('{"ok":true,"result":{}}');
+      }
+    });
+    const { root } = await served(server, 8);
+    mock.timers.enable({ apis: ["setTimeout"] });
+    const client = new DaemonClient(root, null);
+    /** Lets the client's time pass until `isTrue`. */
+    const pass = async (isTrue: () => boolean): Promise<void> => {
+      while (!isTrue()) {
+        mock.timers.tick(1000);
+        for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+      }
+    };
+    try {
+      const long = client.callByName("long", {});
+      await pass(() => looks === 3);
+      held.pop()?.end('{"ok":true,"result":{}}');
+      assert.equal((await long).ok, true);
+      isAlive = false;
+      const outcome = client.callByName("stuck", {}).then(
+        () => "answered",
+        (error: unknown) => error,
+      );
+      let known: unknown;
+      void outcome.then((value) => (known = value));
+      await pass(() => known !== undefined);
+      assert.ok(known instanceof DaemonSilent);
+      assert.equal(looks, 4);
+    } finally {
+      mock.timers.reset();
+      client.close();
+    }
   });
 });

@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { brotliCompressSync, gzipSync } from "node:zlib";
 import type { FileStore } from "../../daemon/http/files.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
@@ -208,6 +209,40 @@ describe("files over HTTP", () => {
     assert.equal(image.headers["content-type"], "image/png");
     assert.match(String(image.headers["content-disposition"]), /^inline; filename="a___Set-Cookie_ x"/);
     assert.equal(image.headers["set-cookie"], undefined);
+  });
+
+  it("serves the Workbench's files as small as the client takes them", async () => {
+    const text = "export const text = 1;\n".repeat(200);
+    writeFileSync(join(workbench, "main.js"), text);
+    writeFileSync(join(workbench, "main.js.br"), brotliCompressSync(text));
+    writeFileSync(join(workbench, "main.js.gz"), gzipSync(text));
+    const load = async (path: string, accepted: string) => {
+      const answer = await fetch(`http://127.0.0.1:${setting.port}${path}`, {
+        headers: { "accept-encoding": accepted },
+      });
+      const { headers: given } = answer;
+      assert.equal(given.get("vary"), "Accept-Encoding");
+      assert.match(String(given.get("content-type")), /javascript/);
+      return { text: await answer.text(), encoding: given.get("content-encoding"), given };
+    };
+    for (const [accepted, encoding] of [
+      ["gzip, deflate, br, zstd", "br"],
+      ["gzip", "gzip"],
+      ["br;q=0, gzip;q=0.5", "gzip"],
+      ["identity", null],
+    ] as const) {
+      const answer = await load("/main.js", accepted);
+      assert.deepEqual([answer.text, answer.encoding], [text, encoding], accepted);
+      assert.equal(answer.given.get("cache-control"), "no-cache");
+    }
+    // One that isn't there in a compressed form.
+    const plain = await load("/chunk-ABCD1234.js", "br");
+    assert.deepEqual([plain.text, plain.encoding], ["1", null]);
+    assert.match(String(plain.given.get("cache-control")), /immutable/);
+    assert.equal(
+      (await setting.send("GET", "/gone.js", { headers: { "accept-encoding": "br" } })).status,
+      404,
+    );
   });
 
   it("serves the Workbench's files, and nothing around them", async () => {

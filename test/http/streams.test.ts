@@ -219,7 +219,7 @@ describe("streams", () => {
     const late = new Reader(setting, LEDGER, { authorization: "Bearer second" });
     await until(() => late.isOpen);
     setting.tokens.records.delete("second");
-    setting.clock.pass(LIMITS.http.recheckSeconds * 1000);
+    setting.clock.pass(LIMITS.stream.heartbeatSeconds * 1000);
     await until(() => late.closed);
   });
 

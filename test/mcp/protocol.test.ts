@@ -1,5 +1,8 @@
 /** What the stdio server says on the wire, line by line, without any daemon. */
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
 import { type JSONRPCMessage, ListToolsResultSchema } from "@modelcontextprotocol/sdk/types.js";
 import { ToolCaller } from "../../mcp-server/call.ts";
@@ -173,7 +176,16 @@ describe("MCP on the wire", () => {
     const answer = nobody?.result?.["structuredContent"] as { error: { code: string } } | undefined;
     assert.equal(answer?.error.code, "invalid_launch_token");
     const input = `${JSON.stringify(call(1, "svc_bootstrap", {}))}\n`;
-    const { out } = await run(["mcp"], { home: NOWHERE, env: { SVC_LAUNCH_TOKEN: "x".repeat(43) }, input });
-    assert.match(out, /daemon_unreachable/);
+    const folder = mkdtempSync(join(tmpdir(), "svc-token-"));
+    try {
+      const file = join(folder, "token.json");
+      writeFileSync(file, JSON.stringify({ token: "x".repeat(43) }), { mode: 0o600 });
+      const { out } = await run(["mcp"], { home: NOWHERE, env: { SVC_ACTOR_FILE: file }, input });
+      assert.match(out, /daemon_unreachable/);
+      const old = await run(["mcp"], { home: NOWHERE, env: { SVC_LAUNCH_TOKEN: "x".repeat(43) }, input });
+      assert.match(old.out, /invalid_launch_token.*SVC_ACTOR_FILE/);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
   });
 });

@@ -106,6 +106,19 @@ describe("MCP tools", () => {
     assert.equal(sent["message_mode"], "mail");
   });
 
+  it("sends what is for the person alone, since the person gets no Mail", async () => {
+    for (const to of [["user"], ["user", "user"]]) {
+      const sent = await ada.result("svc_message_send", { to, text: "for you" });
+      assert.equal(sent["message_mode"], "send");
+      const files = await ada.result("svc_file_send", { to, paths: ["notes.txt"] });
+      assert.equal(files["message_mode"], "send");
+    }
+    const mail = await ada.tool("svc_message_send", { to: ["user"], text: "x", message_mode: "mail" });
+    assert.equal(mail.error.code, "mail_requires_actor_recipient");
+    const both = await ada.tool("svc_message_send", { to: ["user", "max"], text: "x" });
+    assert.equal(both.error.code, "mixed_recipient_kinds");
+  });
+
   it("makes one message of one idempotency key, and two without one", async () => {
     verifies("MCP-008", "MCP-009");
     const keyed = { to: ["max"], text: "once", idempotency_key: "key-1" };

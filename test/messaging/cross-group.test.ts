@@ -146,6 +146,22 @@ describe("A message between two Groups", () => {
       assert.equal(arrived(), 0);
     });
 
+    it("answers nobody who took the id of whom it answers meanwhile", async () => {
+      const as = home.actor(to, "boss");
+      const input = { group_id: to, dst_group_id: from, text: "?", to: ["dev"] };
+      const { event } = await home.call("send_cross_group", input, { as });
+      const { blobs } = home.messaging.get(from);
+      const keep = blobs.send.bind(blobs);
+      blobs.send = async (digests, count, append) => {
+        await home.call("actor_remove", { group_id: to, actor_id: "boss" });
+        await home.call("actor_add", { group_id: to, actor_id: "boss" });
+        return keep(digests, count, append);
+      };
+      const reply = home.call("reply", { group_id: from, event_id: event.id, text: "r", attachments });
+      await assert.rejects(reply, refusal("invalid_recipient"));
+      assert.deepEqual((await home.read(to, "boss")).texts, []);
+    });
+
     it("isn't recorded after its sender's removal", async () => {
       const as = home.actor(from, "dev");
       const sent = sendSlowly(async () => {
@@ -155,6 +171,27 @@ describe("A message between two Groups", () => {
       assert.equal(home.messaging.get(from).projection.halfDone.size, 0);
       assert.equal(arrived(), 0);
     });
+  });
+
+  it("isn't answered to, nor followed up for, a new Actor under an old id", async () => {
+    const as = home.actor(from, "dev");
+    const input = { group_id: from, dst_group_id: to, text: "across", to: ["boss"] };
+    const { event, source_event } = await home.call("send_cross_group", input, { as });
+    const anew = async (group_id: string, actor_id: string) => {
+      await home.call("actor_remove", { group_id, actor_id });
+      await home.call("actor_add", { group_id, actor_id });
+    };
+    await anew(to, "boss");
+    const followUp = { group_id: from, event_id: source_event.id, text: "and?" };
+    await assert.rejects(home.call("reply", followUp, { as }), refusal("invalid_recipient"));
+    await anew(from, "dev");
+    const files = [{ name: "a", bytes: 1 }];
+    const check = { group_id: to, to: [], reply_to: event.id, files };
+    await assert.rejects(home.call("message_upload_preflight", check), refusal("invalid_recipient"));
+    const answer = { group_id: to, event_id: event.id, text: "done" };
+    await assert.rejects(home.call("reply", answer), refusal("invalid_recipient"));
+    assert.deepEqual((await home.read(from, "dev")).texts, []);
+    assert.deepEqual((await home.read(to, "boss")).texts, []);
   });
 
   it("isn't cancelled any more when everybody replies while the other side is told", async () => {

@@ -34,7 +34,7 @@ describe("An external Actor", () => {
       [
         "dev idle: connected",
         "dev idle: waits for messages",
-        "dev working: took 1 message",
+        "dev working: read 1 message",
         "dev unavailable: not connected; 1 message will be handed out again",
         "dev stopped: disabled",
       ],
@@ -63,7 +63,7 @@ describe("An external Actor", () => {
       home.clock.advance(1);
       await direct("more work");
       await home.read(group, "dev");
-      assert.equal(words(), "working: took 1 message");
+      assert.equal(words(), "working: read 1 message");
       home.clock.advance(1);
       const second = await ask();
       assert.equal(words(), "waiting: asks you for a reply");
@@ -108,14 +108,14 @@ describe("An external Actor", () => {
         assert.equal(told, 1);
       };
       silence();
-      assert.equal(words(), "stalled: took 1 message, then silence");
+      assert.equal(words(), "stalled: read 1 message, then silence");
       await home.call("bootstrap", { group_id: group }, { as: dev() });
       await home.settled();
-      assert.equal(words(), "working: took 1 message");
+      assert.equal(words(), "working: read 1 message");
       silence();
-      assert.equal(words(), "stalled: took 1 message, then silence", "it owes a reply");
+      assert.equal(words(), "stalled: read 1 message, then silence", "it owes a reply");
       await home.call("reply", { group_id: group, event_id: request.event.id, text: "!" }, { as: dev() });
-      assert.equal(words(), "working: took 1 message");
+      assert.equal(words(), "working: read 1 message");
       silence();
       assert.equal(words(), "idle: connected", "nothing is open");
     });

@@ -38,4 +38,11 @@ describe("The person's reading", () => {
     assert.equal(home.messaging.counts(group).last_event?.id !== undefined, true);
     await assert.rejects(read("0".repeat(32)), refusal("event_not_found"));
   });
+
+  it("isn't told that its Group is gone while the daemon ends", async () => {
+    home.messaging.close();
+    assert.throws(() => home.messaging.get(group), refusal("shutting_down"));
+    await home.registry.close();
+    assert.throws(() => home.registry.get(group), refusal("shutting_down"));
+  });
 });

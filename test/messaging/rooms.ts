@@ -69,6 +69,7 @@ export async function dispatcherOver(
       ...rooms,
       runner: NO_RUNNER,
       accessTokens: new AccessTokens({ clock, random, settings }),
+      lapsed: () => null,
       home: paths.root,
       program: ["svc"],
       counts: (group_id) => messaging.counts(group_id),

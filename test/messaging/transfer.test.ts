@@ -81,25 +81,183 @@ describe("Group export and import", () => {
     const messages = await home.call("ledger_search", { group_id: copy, query: "letter" });
     assert.deepEqual(textsOf(messages.events), ["letter"]);
     assert.deepEqual((await ledger.verify()).problems, []);
-    const again = await home
-      .call("send", { group_id: copy, text: "other", client_id: "k" })
-      .catch((error) => error);
-    assert.equal((again as { code?: string }).code, "idempotency_conflict");
     const file = await home.call("file_fetch", { group_id: copy, event_id: messageId(copy, "first") });
     assert.equal(file.attachment.bytes, 500_000);
-    // What was open there is open here: "first" was claimed, the letter wasn't read.
-    await home.call("group_start", { group_id: copy });
-    const reading = await home.read(copy, "dev");
-    assert.deepEqual(
-      reading.messages.map(({ event, redelivered }) => [event.data.text, redelivered]),
-      [
-        ["first", true],
-        ["letter", false],
-      ],
-    );
-    const owed = await home.status(copy, messageId(copy, "?"));
-    assert.equal(owed.obligation_status.lead?.state, "open");
+    verifies("MSG-015");
+    for (const [at, { generation }] of record.actors.entries()) {
+      assert.match(generation, /^[0-9a-f]{8}-/);
+      assert.notEqual(generation, original.actors[at]!.generation);
+    }
+    assert.equal(new Set(record.actors.map(({ generation }) => generation)).size, 2);
   });
+
+  it("makes history of what it brings: nothing of it is open, owed or done here", async () => {
+    await home.call("group_update", { group_id: group, settings: { start_actors: true } });
+    await exported();
+    const copy = (await home.call("group_import", { path })).group.group_id;
+    const texts = ["first", "?", "letter"];
+    const check = async (): Promise<void> => {
+      assert.deepEqual((await home.read(copy, "dev")).texts, []);
+      assert.deepEqual((await home.read(copy, "lead")).texts, []);
+      const { projection } = home.messaging.get(copy);
+      assert.deepEqual([projection.obligations.size, projection.halfDone.size], [0, 0]);
+      assert.deepEqual([projection.unread.count, home.messaging.counts(copy).attention], [0, 0]);
+      const shown = await home.status(copy, messageId(copy, "?"));
+      assert.deepEqual(shown.obligation_status, {});
+      assert.equal(shown.delivery_status.lead?.reason, "imported");
+      for (const text of texts) {
+        const event_id = messageId(copy, text);
+        const calls = [
+          home.call("reply", { group_id: copy, event_id, text: "r" }),
+          home.call("reply", { group_id: copy, event_id, text: "r", to: ["dev"] }),
+          home.call("send", { group_id: copy, reply_to: event_id, text: "r", to: ["dev"] }),
+          home.call("reply_request_cancel", { group_id: copy, event_id }),
+          home.call("message_deliver", { group_id: copy, source_event_id: event_id, actor_ids: ["dev"] }),
+          home.call("message_upload_preflight", {
+            group_id: copy,
+            reply_to: event_id,
+            to: ["dev"],
+            files: [{ name: "a", bytes: 1 }],
+          }),
+        ];
+        for (const done of await Promise.allSettled(calls)) {
+          assert.ok(done.status === "rejected" && refusal("imported_history")(done.reason));
+        }
+      }
+      home.clock.advance(24 * 3_600_000);
+      const { problems } = await home.call("ledger_verify", { group_id: copy });
+      assert.deepEqual(problems, []);
+    };
+    assert.equal(home.registry.get(copy).record.settings.start_actors, false);
+    await home.call("group_start", { group_id: copy });
+    const count = home.registry.get(copy).ledger.count;
+    await check();
+    home = await home.restarted();
+    await check();
+    assert.equal(home.registry.get(copy).ledger.count, count, "no notice came");
+    // A sender's key of there is none here.
+    const sent = await home.send(copy, "first of ours", { client_id: "k", to: ["dev"] });
+    assert.equal(sent.duplicate, false);
+    assert.equal((await home.send(copy, "first of ours", { client_id: "k", to: ["dev"] })).duplicate, true);
+    home = await home.restarted();
+    assert.equal((await home.send(copy, "first of ours", { client_id: "k", to: ["dev"] })).duplicate, true);
+    assert.deepEqual((await home.read(copy, "dev")).texts, ["first of ours"]);
+    // The original goes on as it was.
+    assert.equal((await home.status(group, messageId(group, "?"))).obligation_status.lead?.state, "open");
+  });
+
+  it("acts for neither side of a message between two Groups", async () => {
+    const other = await home.group("boss");
+    const asked = await home.call("send_cross_group", {
+      group_id: group,
+      dst_group_id: other,
+      text: "across?",
+      message_mode: "request_reply",
+    });
+    const owed = async () => (await home.status(group, asked.source_event.id)).obligation_status;
+    assert.equal((await owed())[`${other}::boss`]?.state, "open");
+    for (const [from, event_id] of [
+      [group, asked.source_event.id],
+      [other, asked.event.id],
+    ] as const) {
+      fs.rmSync(path, { force: true });
+      await home.call("group_export", { group_id: from, path });
+      const copy = (await home.call("group_import", { path })).group.group_id;
+      await home.call("group_start", { group_id: copy });
+      for (const restarts of [false, true]) {
+        if (restarts) home = await home.restarted();
+        const input = { group_id: copy, event_id };
+        await assert.rejects(home.call("reply_request_cancel", input), refusal("imported_history"));
+        await assert.rejects(home.call("reply", { ...input, text: "r" }), refusal("imported_history"));
+        assert.equal((await owed())[`${other}::boss`]?.state, "open");
+        assert.equal(home.messaging.get(other).projection.obligations.size, 1);
+      }
+    }
+  });
+
+  /** The export with these events before its end. */
+  const forge = async (...events: { kind: string; by: string; data: Line }[]): Promise<void> => {
+    fs.rmSync(path, { force: true });
+    await exported();
+    const all = lines();
+    const model = all.find((one) => "event" in one)!.event as Line;
+    const added = events.map((event, at) => ({
+      event: { ...model, id: (at + 1).toString(16).padStart(32, "a"), ...event },
+    }));
+    const end = all.at(-1)!.end as Line;
+    const more = { end: { ...end, events: (end.events as number) + added.length } };
+    write([...all.slice(0, -1), ...added, more]);
+  };
+  const message = (data: Line): Line => ({
+    message_mode: "send",
+    to: [],
+    to_generations: {},
+    sender_title: "user",
+    text: "forged",
+    format: "plain",
+    attachments: [],
+    refs: [],
+    ...data,
+  });
+
+  it("speaks in no other Group, whatever a forged file says", async () => {
+    const victim = await home.group("target");
+    const { generation } = home.registry.get(victim).actor("target");
+    const before = home.registry.get(victim).ledger.count;
+    const data = {
+      dst_group_id: victim,
+      dst_group_title: "Test",
+      dst_to: ["target"],
+      dst_to_generations: { target: generation },
+    };
+    await forge(
+      { kind: "chat.message", by: "user", data: message(data) },
+      { kind: "group.create", by: "user", data: { title: "x" } },
+      {
+        kind: "chat.message",
+        by: "user",
+        data: message({ ...data, message_mode: "request_reply", client_id: "k9" }),
+      },
+    );
+    const copy = (await home.call("group_import", { path })).group.group_id;
+    for (let start = 0; start < 2; start += 1) {
+      home = await home.restarted();
+      assert.equal(home.registry.get(victim).ledger.count, before);
+      assert.deepEqual((await home.read(victim, "target")).texts, []);
+      assert.deepEqual((await home.call("ledger_verify", { group_id: copy })).problems, []);
+    }
+  });
+
+  it("was never reset, whatever a forged file says first", async () => {
+    await exported();
+    const all = lines();
+    const first = all.find((one) => "event" in one)!.event as Line;
+    Object.assign(first, { kind: "group.reset", ts: "2999-01-01T00:00:00.000Z", data: {} });
+    write(all);
+    const copy = (await home.call("group_import", { path })).group.group_id;
+    assert.equal(home.messaging.get(copy).resetAt, null);
+    await home.call("group_reset", { group_id: copy, confirm: copy });
+    home = await home.restarted();
+    assert.notEqual(home.messaging.get(copy).resetAt, null);
+    assert.equal(home.messaging.get(copy).projection.begin, 0);
+    await home.call("group_start", { group_id: copy });
+    await home.send(copy, "now", { to: ["dev"] });
+    assert.deepEqual((await home.read(copy, "dev")).texts, ["now"]);
+  });
+
+  it("takes a key so often that the ledger's index stays quick, and no more", async () => {
+    const same = (count: number) =>
+      Array.from({ length: count }, () => ({
+        kind: "chat.message",
+        by: "user",
+        data: message({ client_id: "same" }),
+      }));
+    await forge(...same(64));
+    await home.call("group_import", { path });
+    await forge(...same(65));
+    await assert.rejects(home.call("group_import", { path }), refusal("invalid_import"));
+  });
+
   const messageId = (group_id: string, text: string): string =>
     home.registry
       .get(group_id)
@@ -162,6 +320,25 @@ describe("Group export and import", () => {
     ["has an event with a bad id", (all) => change(all, "event", (e) => (e.id = "x"))],
     ["has an event with a bad time", (all) => change(all, "event", (e) => (e.ts = "yesterday"))],
     [
+      "has an Actor with a bad time",
+      (all) => change(all, "group", (g) => ((g.actors as Line[])[0]!.created_at = "x")),
+    ],
+    ["has an unknown member in an event", (all) => change(all, "event", (e) => (e.more = 1))],
+    ["has an endless author", (all) => change(all, "event", (e) => (e.by = "x".repeat(513)))],
+    ["has an event in a scope like a path", (all) => change(all, "event", (e) => (e.scope_key = "../x"))],
+    [
+      "has a message to nobody knows whom",
+      (all) => {
+        const message = all.find((one) => ((one.event as Line)?.data as Line)?.text === "first")!;
+        ((message.event as Line).data as Line).to = "dev";
+        return all;
+      },
+    ],
+    [
+      "has a member twice",
+      (all) => all.map((line) => JSON.stringify(line).replace('"v":1', '"v":1,"v":1')).join("\n") + "\n",
+    ],
+    [
       "attaches another file than it says",
       (all) => {
         const message = all.find((one) => ((one.event as Line)?.data as Line)?.text === "first")!;
@@ -182,6 +359,30 @@ describe("Group export and import", () => {
     ["lacks an event", (all) => [...all.slice(0, -2), all.at(-1)!]],
     ["has changed bytes", (all) => change(all, "group", (g) => (g.title = "Changed")) && "same digest"],
   ];
+  it("refuses a line of millions of values before it builds them", async () => {
+    await exported();
+    const [header] = lines();
+    const text = JSON.stringify(header);
+    for (const bomb of ["{}", "[]", '""', "1"]) {
+      const actors = Array.from({ length: 300_000 }, () => bomb).join(",");
+      fs.writeFileSync(path, `${text.replace('"actors":[', `"actors":[${actors},`)}\n`);
+      await assert.rejects(home.call("group_import", { path }), /A line isn't JSON as an export has it/u);
+    }
+  });
+
+  it("says itself how large its files are, whatever a message claims", async () => {
+    await exported();
+    const all = lines();
+    const { event } = all.find((one) => ((one.event as Line)?.data as Line)?.text === "first")! as {
+      event: { id: string; data: { attachments: Line[] } };
+    };
+    event.data.attachments[0]!.bytes = 1;
+    write(all);
+    const copy = (await home.call("group_import", { path })).group.group_id;
+    const fetched = await home.call("file_fetch", { group_id: copy, event_id: event.id });
+    assert.equal(fetched.text, null);
+  });
+
   for (const [what, edit] of hostile) {
     it(`refuses a file that ${what}, and leaves nothing behind`, async () => {
       await exported();

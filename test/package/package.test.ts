@@ -1,11 +1,13 @@
 /** The tarball that `npm pack` makes, installed where nothing else is. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { plainEnvironment } from "../withstand/daemon-process.ts";
 
+/** What the daemon imports when it is first needed. */
+const DAEMON_CHUNK = /^daemon-.*\.mjs$/;
 const ROOT = join(import.meta.dirname, "../..");
 
 describe("the packed tarball", function () {
@@ -50,18 +52,21 @@ describe("the packed tarball", function () {
     assert.deepEqual(Object.keys(manifest.dependencies).sort(), ["@lydell/node-pty", "libsql"]);
     for (const name of ["daemon", "test", "esbuild.mjs", "node_modules"])
       assert.ok(!existsSync(join(installed, name)), name);
-    assert.deepEqual(readdirSync(join(installed, "dist")).sort(), [
-      "cli.bundle",
-      "daemon.bundle",
-      "daemon.cjs",
-      "daemon.later",
+    const shipped = readdirSync(join(installed, "dist"));
+    const code = shipped.filter((name) => /\.[cm]js$/.test(name));
+    assert.deepEqual(code.filter((name) => !DAEMON_CHUNK.test(name)).sort(), [
+      "cli.cjs",
+      "daemon.mjs",
       "demo.cjs",
       "hook.cjs",
-      "mcp.bundle",
+      "mcp.cjs",
       "scan.cjs",
       "svc.cjs",
-      "webview",
+      "websocket.cjs",
     ]);
+    const maps = code.filter((name) => name !== "svc.cjs").map((name) => `${name}.map`);
+    assert.deepEqual(shipped.sort(), [...code, ...maps, "webview"].sort());
+    assert.deepEqual(readdirSync(join(ROOT, "dist")).sort(), shipped);
   });
 
   it("is named by 'npm pack --silent' and nothing else, as the README's install command needs it", () => {
@@ -76,9 +81,6 @@ describe("the packed tarball", function () {
     const sent = JSON.parse(svc("send", "hello", "--to", "alice", "--json")) as { ok: boolean };
     assert.equal(sent.ok, true);
     assert.match(svc("tail"), /hello/);
-    // An upgrade takes away what the running daemon hasn't loaded yet; it has it open.
-    const later = join(folder, "node_modules", "svc", "dist", "daemon.later");
-    renameSync(later, `${later}-gone`);
     svc("attach", folder);
     svc("actor", "add", "bob", "--runtime", "custom", "--", "/bin/cat");
     assert.match(svc("actor", "start", "bob"), /bob runs/);
@@ -87,7 +89,27 @@ describe("the packed tarball", function () {
     assert.equal(page.status, 200);
     assert.match(await page.text(), /workbench\.js/);
     svc("daemon", "stop");
-    renameSync(`${later}-gone`, later);
     assert.match(svc("demo", "--exit"), /The agents are done/);
+  });
+
+  it("says what to do when an upgrade took away what the daemon hasn't loaded yet, and logs where in the sources", async () => {
+    const dist = join(folder, "node_modules", "svc", "dist");
+    svc("daemon", "start", "--port", "0");
+    const status = JSON.parse(svc("daemon", "status", "--json")) as { result: { web_origin: string } };
+    for (const name of readdirSync(dist)) if (DAEMON_CHUNK.test(name)) rmSync(join(dist, name));
+    const page = await fetch(status.result.web_origin);
+    assert.equal(page.status, 500);
+    assert.match(await page.text(), /^svc was upgraded while this daemon was running\. Restart the daemon: /);
+    const lines = readFileSync(join(home, "daemon", "log"), "utf8")
+      .trimEnd()
+      .split("\n");
+    const logged = lines.map((line) => JSON.parse(line) as { msg: string; stack: string });
+    const { stack } = logged.findLast(({ msg }) => msg === "web application")!;
+    const first =
+      /^ +at tellReplaced \(.*\/node_modules\/svc\/daemon\/platform\/replaced\.ts:(\d+):\d+\)$/m.exec(stack);
+    assert.ok(first, stack);
+    const source = readFileSync(join(ROOT, "daemon/platform/replaced.ts"), "utf8").split("\n");
+    assert.match(source[Number(first[1]) - 1]!, /throw new Refusal/);
+    svc("daemon", "stop");
   });
 });

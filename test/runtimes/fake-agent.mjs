@@ -1,5 +1,6 @@
 // A small agent for tests: reads prompts from its terminal as the real ones do and runs the hooks it was given. FAKE_AGENT is a JSON object.
 import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { appendFileSync, existsSync } from "node:fs";
 
 const {
@@ -15,15 +16,28 @@ const {
   /** Before which it asks for permission, if the prompt has this word, too. */
   waitWord = "WAIT",
   ignoreTerm = false,
+  /** Starts a process of a session of its own, whose parent ends at once: a tool that nothing but its environment tells from others. */
+  leaves = false,
   /** File whose existence lets it list the tools of its MCP server; at once without one. */
   listsWhen = null,
   /** Tells of a queued prompt only when it takes it. */
   tellsLate = false,
+  /** Keeps its sessions, each in a file beside `log`, and continues them when it is told to. */
+  keeps = false,
+  /** Of its next new session; a random one without. */
+  sessionId = null,
 } = JSON.parse(process.env.FAKE_AGENT ?? "{}");
 
 const settings = process.argv.indexOf("--settings");
 const hooks = settings < 0 ? {} : JSON.parse(process.argv[settings + 1]).hooks;
-const session_id = "11111111-2222-4333-8444-555555555555";
+const resumed = process.argv.indexOf("--resume");
+const session_id = !keeps
+  ? "11111111-2222-4333-8444-555555555555"
+  : resumed < 0
+    ? (sessionId ?? randomUUID())
+    : process.argv[resumed + 1];
+const transcript_path = keeps ? `${log}.${session_id}.jsonl` : "";
+let reads = false;
 let turns = 0;
 let busy = false;
 let queued = [];
@@ -39,7 +53,7 @@ async function hook(hook_event_name, more = {}) {
       const child = spawn(command, args, { stdio: ["pipe", "ignore", "ignore"] });
       child.stdin.on("error", () => {});
       child.stdin.end(
-        JSON.stringify({ session_id, transcript_path: "", cwd: process.cwd(), hook_event_name, ...more }),
+        JSON.stringify({ session_id, transcript_path, cwd: process.cwd(), hook_event_name, ...more }),
       );
       await new Promise((resolve) => child.once("close", resolve));
     }
@@ -51,6 +65,7 @@ async function turn(prompt, isQueued = false) {
   busy = true;
   const prompt_id = `prompt-${++turns}`;
   note({ prompt });
+  if (keeps) appendFileSync(transcript_path, "{}\n");
   if (!silent && !isQueued) await hook("UserPromptSubmit", { prompt, prompt_id });
   if (prompt.includes(toolWord)) {
     const use = {
@@ -106,18 +121,36 @@ async function queue(prompt) {
   else await turn(prompt, true);
 }
 
+/** Its input line, as Claude draws it. */
+function draw(draft) {
+  const rule = "─".repeat(process.stdout.columns ?? 80);
+  const lines = draft.split("\n").length;
+  const shown = lines > 1 ? `[Pasted text #1 +${lines - 1} lines]` : draft;
+  process.stdout.write(
+    `\u001b[H\u001b[2Jfake agent, ready>\r\n${rule}\r\n❯\u00a0${shown}\u001b7\r\n${rule}\u001b8`,
+  );
+}
+
+const [PASTE_BEGINS, PASTE_ENDS] = ["\u001b[200~", "\u001b[201~"];
 let input = "";
+let draft = "";
 function read(data) {
   note({ bytes: data });
   input += data;
-  for (;;) {
-    const begin = input.indexOf("\u001b[200~");
-    const end = input.indexOf("\u001b[201~\r");
-    if (begin < 0 || end < 0) return;
-    const prompt = input.slice(begin + 6, end);
-    input = input.slice(end + 7);
-    if (busy) void queue(prompt);
-    else void turn(prompt);
+  while (input !== "") {
+    if (input.startsWith(PASTE_BEGINS)) {
+      const end = input.indexOf(PASTE_ENDS);
+      if (end < 0) return;
+      draft += input.slice(PASTE_BEGINS.length, end);
+      input = input.slice(end + PASTE_ENDS.length);
+    } else if (input.startsWith("\r")) {
+      const prompt = draft;
+      draft = "";
+      input = input.slice(1);
+      if (busy) void queue(prompt);
+      else void turn(prompt);
+    } else input = input.slice(1);
+    draw(draft);
   }
 }
 
@@ -128,6 +161,18 @@ note({
   columns: process.stdout.columns,
   environment: process.env,
 });
+// Where it looks for them isn't always where it said.
+if (keeps && resumed > 0 && (!existsSync(transcript_path) || existsSync(`${log}.lost`))) {
+  process.stdout.write("No conversation found with that session ID\r\n");
+  process.exit(1);
+}
+if (leaves) {
+  const tool = "process.stdout.write(String(process.pid)); process.stdout.end(); setInterval(() => {}, 1000)";
+  const parent =
+    "const child = require('node:child_process').spawn(process.execPath, ['-e', process.argv[1]], { detached: true, stdio: ['ignore', 'inherit', 'ignore'] }); child.unref()";
+  const child = spawn(process.execPath, ["-e", parent, tool], { stdio: ["ignore", "pipe", "ignore"] });
+  child.stdout.once("data", (pid) => note({ left: Number(pid) }));
+}
 if (ignoreTerm) {
   for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => note({ signal }));
   // It outlives its terminal, too.
@@ -140,9 +185,14 @@ process.stdin.on("data", (data) => {
   if (data === "q") process.exit(7);
   read(data);
 });
-process.stdout.on("resize", () => note({ columns: process.stdout.columns }));
+process.stdout.on("resize", () => {
+  note({ columns: process.stdout.columns });
+  if (reads) draw(draft);
+});
 void listTools();
-await hook("SessionStart", { source: "startup" });
+await hook("SessionStart", { source: resumed > 0 ? "resume" : "startup" });
 process.stdout.write("fake agent\r\n");
 if (readyWhen !== null) await until(() => existsSync(readyWhen));
-process.stdout.write("\u001b[?2004hready> ");
+process.stdout.write("\u001b[?2004h");
+reads = true;
+draw("");

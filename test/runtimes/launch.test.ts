@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DaemonClient } from "../../daemon/client/client.ts";
+import { launchToken } from "../../daemon/client/identity.ts";
 import { homePaths } from "../../daemon/home/paths.ts";
 import { RealProcesses } from "../../daemon/platform/real-processes.ts";
 import { verifies } from "../requirements.ts";
@@ -24,7 +25,7 @@ describe("launches", () => {
   }
 
   function tokenOf(note: { environment?: Record<string, string> }): string {
-    return note.environment!["SVC_LAUNCH_TOKEN"]!;
+    return launchToken(note.environment)!;
   }
 
   async function speaks(token: string): Promise<string> {
@@ -55,17 +56,17 @@ describe("launches", () => {
     assert.equal(environment["SVC_ACTOR_ID"], "env");
     assert.ok(environment["PATH"]);
     assert.equal(environment["CLAUDE_CODE_DISABLE_FILE_MENTIONS"], "1");
-    const token = environment["SVC_LAUNCH_TOKEN"]!;
+    const token = launchToken(environment)!;
     assert.ok(!JSON.stringify(start).includes(token), "no token in the arguments");
+    assert.ok(!JSON.stringify(environment).includes(token), "none in what an agent's `env` prints");
+    const file = homePaths(setting.home).group(setting.group_id).tokenFile("env");
+    assert.deepEqual([environment["SVC_ACTOR_FILE"], statSync(file).mode & 0o777], [file, 0o600]);
     const settings = JSON.parse(start![start!.indexOf("--settings") + 1]!) as { hooks: object };
     assert.ok("UserPromptSubmit" in settings.hooks && "PermissionRequest" in settings.hooks);
     const servers = JSON.parse(start![start!.indexOf("--mcp-config") + 1]!) as {
       mcpServers: { svc: { env: Record<string, string> } };
     };
-    assert.equal(
-      servers.mcpServers.svc.env["SVC_ACTOR_FILE"],
-      homePaths(setting.home).group(setting.group_id).tokenFile("env"),
-    );
+    assert.equal(servers.mcpServers.svc.env["SVC_ACTOR_FILE"], file);
     const answers = await Promise.all([
       setting.client.result("actor_show", { group_id: setting.group_id, actor_id: "env" }),
       setting.client.result("group_show", { group_id: setting.group_id }),
@@ -160,6 +161,33 @@ describe("launches", () => {
     );
     assert.equal(setting.prompts("orphan").length, 1, "nothing is sent again by itself");
   });
+
+  for (const how of ["is killed", "is stopped", "loses its daemon"]) {
+    it(`leave nothing behind when the process ${how}, not even what has a session of its own`, async () => {
+      const name = how.replaceAll(" ", "-");
+      await setting.add(name, { leaves: true });
+      let daemon: DaemonProcess | null = null;
+      if (how === "loses its daemon") {
+        await setting.stop();
+        daemon = await DaemonProcess.started({ home: setting.home, program: SOURCES });
+        await daemon.client().result("actor_start", { group_id: setting.group_id, actor_id: name });
+        await until("it runs", () => setting.notes(name).length > 0);
+      } else await started(name);
+      const { pid } = setting.notes(name).find((note) => note.pid !== undefined)!;
+      const left = await until(
+        "its tool runs",
+        () => setting.notes(name).find((note) => note.left !== undefined)?.left ?? null,
+      );
+      const processes = new RealProcesses();
+      assert.notEqual(processes.birthOf(left), null);
+      if (daemon !== null) {
+        await daemon.kill();
+        await setting.start();
+      } else if (how === "is killed") process.kill(pid!, "SIGKILL");
+      else await setting.client.result("actor_stop", { group_id: setting.group_id, actor_id: name });
+      await until("its tool has ended", () => processes.birthOf(left) === null);
+    });
+  }
 
   it("of another program than the runtime's own get none of our arguments", async () => {
     verifies("WRK-006");

@@ -1,13 +1,21 @@
 /** When a message goes into a terminal and what is believed of it: the real ledger and queue, time that the test owns, a terminal that notes. */
 import assert from "node:assert/strict";
-import type { Launch, LaunchReports, PromptListener } from "../../daemon/activity/launches.ts";
+import type {
+  InputListener,
+  InputStep,
+  Launch,
+  LaunchReports,
+  PromptListener,
+} from "../../daemon/activity/launches.ts";
 import { RealRandom } from "../../daemon/platform/real-random.ts";
 import { entryOf } from "../../daemon/runtimes/catalogue.ts";
 import { Prompter, type PrompterOptions } from "../../daemon/runtimes/prompter.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { TestHome, until } from "../messaging/setting.ts";
+import { DrawnScreen } from "./drawn-screen.ts";
 
-const { evidenceSeconds, busySeconds, readySeconds, toolsSeconds, typingSeconds } = LIMITS.prompt;
+const { evidenceSeconds, busySeconds, readySeconds, toolsSeconds, typingSeconds, pasteSeconds } =
+  LIMITS.prompt;
 
 /** A terminal and the hooks behind it, as the prompter sees them. */
 class Runtime {
@@ -15,24 +23,37 @@ class Runtime {
   reads = true;
   hasTools = true;
   typedAt = Number.NEGATIVE_INFINITY;
+  hasDraft = false;
+  readonly screen = new DrawnScreen().composer();
+  /** Pastes that Enter followed. */
   readonly written: string[] = [];
+  /** The last one that it doesn't follow yet. */
+  pasted: string | null = null;
+  /** What becomes of the screen with a paste. */
+  shown: (paste: string) => void = () => this.screen.composer("[Pasted text #1 +4 lines]");
   readonly launch: Launch;
   readonly prompter: Prompter;
   #listener: PromptListener = () => {};
+  #input: InputListener = () => {};
 
-  constructor(home: TestHome, group_id: string, actor_id: string, token_digest = "digest") {
+  constructor(home: TestHome, group_id: string, actor_id: string, token_digest = "digest", steadyMs = 0) {
     const { generation } = home.registry.get(group_id).actor(actor_id);
     const started_at = "2026-01-01T00:00:00.000Z";
     const common = { group_id, actor_id, generation, runtime: "claude", has_hooks: true } as const;
     this.launch = { ...common, token_digest, pid: 7, started_at };
     const terminal = Object.defineProperties(
-      { write: (text: string) => this.written.push(text) > 0 },
-      { reads: { get: () => this.reads }, typedAt: { get: () => this.typedAt } },
+      { write: (text: string) => this.#write(text), settled: async () => {} },
+      {
+        reads: { get: () => this.reads },
+        typedAt: { get: () => this.typedAt },
+        hasDraft: { get: () => this.hasDraft },
+        view: { get: () => this.screen },
+      },
     ) as unknown as PrompterOptions["terminal"];
     this.prompter = new Prompter({
       room: home.messaging.get(group_id),
       launch: this.launch,
-      entry: entryOf("claude"),
+      entry: { ...entryOf("claude"), steadyMs },
       answerWith: "mcp",
       terminal,
       reports: {
@@ -40,6 +61,11 @@ class Runtime {
           this.#listener = listener;
           return () => (this.#listener = () => {});
         },
+        onInput: (listener) => {
+          this.#input = listener;
+          return () => (this.#input = () => {});
+        },
+        onSession: () => () => {},
         typed: () => {},
         interrupted: () => {},
         doing: () => this.doing,
@@ -53,9 +79,30 @@ class Runtime {
     this.prompter.open();
   }
 
+  #write(text: string): boolean {
+    if (text === "\r") {
+      this.written.push(this.pasted!);
+      this.pasted = null;
+      this.screen.composer();
+      return true;
+    }
+    this.pasted = text;
+    this.shown(text);
+    return true;
+  }
+
   /** Its UserPromptSubmit hook. */
   takes(prompt = this.written.at(-1)!): void {
-    this.#listener(this.launch, prompt);
+    this.#listener(this.launch, prompt, false);
+  }
+
+  /** The same hook behind a turn that runs. */
+  queues(prompt = this.written.at(-1)!): void {
+    this.#listener(this.launch, prompt, true);
+  }
+
+  input(step: InputStep): void {
+    this.#input(this.launch, step);
   }
 }
 
@@ -150,6 +197,162 @@ describe("a prompter", () => {
     await written(1);
   });
 
+  it("writes only into an empty input line that has the focus, and says what is there instead", async () => {
+    const { screen } = runtime;
+    const cases: [shown: () => void, reason: string, needsPerson: boolean][] = [
+      [() => screen.composer("rm -rf half"), 'its input line has text that isn\'t sent: "rm…"', true],
+      [() => screen.composer("", "!"), "its shell mode is on", true],
+      [() => screen.shows(" Do you want to create x?", "", " ❯ 1. Yes"), "it asks for a permission", true],
+      [
+        () => screen.shows("  Select model", "  ❯ 1. Default", "  Esc to cancel"),
+        "its model menu is open",
+        true,
+      ],
+      [() => screen.shows("anything else"), "its screen shows no empty input line", true],
+    ];
+    wait(readySeconds);
+    cases[0]![0]();
+    const id = await send("wait");
+    for (const [show, reason, needsPerson] of cases) {
+      show();
+      runtime.prompter.drawn();
+      wait(1);
+      await until(() => runtime.prompter.waits === reason);
+      assert.equal(runtime.prompter.needs, needsPerson ? reason : "");
+    }
+    wait(busySeconds);
+    assert.equal(runtime.pasted, null);
+    screen.composer();
+    runtime.prompter.drawn();
+    wait(1);
+    await written(1);
+    runtime.takes();
+    await reaches(id, "accepted hook");
+    assert.equal(runtime.prompter.needs, "");
+  });
+
+  it("waits until the input line has been empty for a while where a question may be drawn over it at the start", async () => {
+    await runtime.prompter.close("process_exit");
+    const { steadyMs } = entryOf("gemini");
+    runtime = new Runtime(home, group_id, "ann", "another digest", steadyMs);
+    const first = await send("one");
+    await until(() => runtime.prompter.waits === "starting");
+    wait((steadyMs - 1) / 1000);
+    runtime.screen.shows(" Do you want to trust this folder?");
+    runtime.prompter.drawn();
+    wait(1);
+    await until(() => runtime.prompter.needs === "it asks for a permission");
+    wait(steadyMs / 1000);
+    runtime.screen.composer();
+    runtime.prompter.drawn();
+    wait(1);
+    await until(() => runtime.prompter.waits === "starting");
+    assert.equal(runtime.pasted, null);
+    wait(steadyMs / 1000);
+    await written(1);
+    runtime.takes();
+    await reaches(first, "accepted hook");
+    await send("two");
+    await written(2);
+  });
+
+  it("counts a prompt of ours that was put back as no draft, unless somebody typed since", async () => {
+    runtime.screen.composer(`[svc] message ${"0".repeat(32)} from user`);
+    runtime.hasDraft = true;
+    await send("next");
+    await until(() => runtime.prompter.waits.includes('"[s…"'));
+    runtime.hasDraft = false;
+    runtime.prompter.consider();
+    await written(1);
+  });
+
+  it("doesn't take the key that answered a dialog for a draft behind a prompt of ours", async () => {
+    runtime.typedAt = home.clock.monotonic();
+    runtime.hasDraft = true;
+    wait(typingSeconds);
+    const first = await send("first");
+    await written(1);
+    runtime.takes();
+    await reaches(first, "accepted hook");
+    const putBack = () => runtime.screen.composer(`[svc] message ${first} from user`);
+    putBack();
+    const second = await send("second");
+    await written(2);
+    runtime.takes();
+    await reaches(second, "accepted hook");
+    putBack();
+    runtime.typedAt = home.clock.monotonic();
+    await send("third");
+    wait(typingSeconds);
+    await until(() => runtime.prompter.waits.includes('"[s…"'));
+    assert.equal(runtime.written.length, 2);
+  });
+
+  it("knows its prompt that was put back as one piece, unless somebody typed since", async () => {
+    const first = await send("first");
+    await written(1);
+    runtime.takes();
+    await reaches(first, "accepted hook");
+    runtime.screen.composer("[Pasted text #2 +3 lines]");
+    wait(1);
+    const second = await send("second");
+    await written(2);
+    runtime.takes();
+    await reaches(second, "accepted hook");
+    wait(1);
+    runtime.screen.composer("[Pasted text #3 +7 lines]");
+    runtime.typedAt = home.clock.monotonic();
+    await send("third");
+    wait(typingSeconds);
+    await until(() => runtime.prompter.waits.includes('"[P…"'));
+    assert.equal(runtime.written.length, 2);
+  });
+
+  it("looks at the screen again when the claim is on the disk", async () => {
+    const { ledger } = home.messaging.get(group_id);
+    const appendAll = ledger.appendAll.bind(ledger);
+    ledger.appendAll = async (events) => {
+      const result = await appendAll(events);
+      if (events.some(({ data }) => data["state"] === "claimed")) runtime.screen.composer("half");
+      return result;
+    };
+    const id = await send("just now");
+    await until(() => runtime.prompter.waits.includes('"ha…"'));
+    assert.equal(runtime.pasted, null);
+    await reaches(id, "pending");
+    ledger.appendAll = appendAll;
+    runtime.screen.composer();
+    runtime.prompter.drawn();
+    wait(1);
+    await written(1);
+  });
+
+  it("presses Enter only behind a paste that the input line shows, and that nobody typed into", async () => {
+    runtime.shown = () => runtime.screen.shows(" Do you want to create x?", "", " ❯ 1. Yes");
+    const first = await send("one");
+    await until(() => runtime.pasted !== null);
+    for (let spent = 0; spent < 2 * (pasteSeconds + evidenceSeconds); spent += 1) {
+      await new Promise((resolve) => setImmediate(resolve));
+      wait(1);
+    }
+    await reaches(first, "ambiguous no_evidence");
+    assert.deepEqual(runtime.written, []);
+    runtime.pasted = null;
+    runtime.shown = () => {
+      runtime.screen.composer("[Pasted text #1 +4 lines]");
+      runtime.typedAt = home.clock.monotonic() + 1;
+    };
+    runtime.screen.composer();
+    runtime.prompter.drawn();
+    wait(1);
+    const second = await send("two");
+    await until(() => runtime.pasted !== null);
+    // A person may still press it.
+    runtime.takes(runtime.pasted!);
+    await reaches(second, "accepted hook");
+    assert.deepEqual(runtime.written, []);
+  });
+
   it("writes nothing into a question for a person", async () => {
     runtime.doing = "waiting";
     await send("wait");
@@ -220,6 +423,104 @@ describe("a prompter", () => {
     await reaches(next, "accepted hook");
   });
 
+  it("calls queued what waits behind a turn, and accepted what a turn has taken", async () => {
+    runtime.doing = "working";
+    const ids: string[] = [];
+    for (const text of ["one", "two", "three"]) {
+      ids.push(await send(text));
+      await written(ids.length);
+      runtime.queues();
+      await reaches(ids.at(-1)!, "queued behind a running turn");
+    }
+    runtime.input("joined");
+    for (const id of ids) await reaches(id, "accepted hook_queued");
+    const fourth = await send("four");
+    await written(runtime.written.length + 1);
+    runtime.queues();
+    await reaches(fourth, "queued behind a running turn");
+    runtime.input("next");
+    const fifth = await send("five");
+    await written(runtime.written.length + 1);
+    runtime.queues();
+    await reaches(fifth, "queued behind a running turn");
+    runtime.input("begun");
+    await reaches(fourth, "accepted hook_queued");
+    await reaches(fifth, "queued behind a running turn");
+  });
+
+  it("gives what a process left in its queue to the next one, once, and says so", async () => {
+    runtime.doing = "working";
+    const id = await send("unread");
+    await written(1);
+    assert.doesNotMatch(runtime.written[0]!, /sent again/);
+    runtime.queues();
+    await reaches(id, "queued behind a running turn");
+    await runtime.prompter.close("process_exit");
+    await reaches(id, "pending comes again");
+    runtime = new Runtime(home, group_id, "ann", "another");
+    await written(1);
+    assert.match(runtime.written[0]!, /sent again/);
+    runtime.takes();
+    await reaches(id, "accepted hook");
+    assert.equal(runtime.written.length, 1);
+  });
+
+  it("calls unconfirmed what left the queue of an idle runtime unseen; a late proof counts", async () => {
+    runtime.doing = "working";
+    const id = await send("taken out by a person");
+    await written(1);
+    runtime.queues();
+    await reaches(id, "queued behind a running turn");
+    runtime.doing = "idle";
+    runtime.prompter.consider();
+    wait(evidenceSeconds);
+    await reaches(id, "ambiguous no_evidence");
+    runtime.takes();
+    await reaches(id, "accepted late_hook");
+  });
+
+  it("calls failed what was queued by an Actor that is removed", async () => {
+    runtime.doing = "working";
+    const id = await send("never read");
+    await written(1);
+    runtime.queues();
+    await reaches(id, "queued behind a running turn");
+    await home.call("actor_remove", { group_id, actor_id: "ann" });
+    await runtime.prompter.close("process_stopped");
+    await reaches(id, "failed actor_removed");
+  });
+
+  it("takes an answer to the message, or its reading, for proof: of a runtime that gives none, and earlier than its hook", async () => {
+    const ann = home.actor(group_id, "ann");
+    const reply = (event_id: string) =>
+      home.call("reply", { group_id, event_id, text: "answer", message_mode: "send" }, { as: ann });
+    const unproven = await send("one");
+    await written(1);
+    wait(evidenceSeconds);
+    await reaches(unproven, "ambiguous no_evidence");
+    await reply(unproven);
+    await reaches(unproven, "accepted replied");
+    const claimed = await send("two");
+    await written(2);
+    await reply(claimed);
+    await reaches(claimed, "accepted replied");
+    runtime.doing = "working";
+    const queued = await send("three");
+    await written(3);
+    runtime.queues();
+    await reaches(queued, "queued behind a running turn");
+    await home.call("message_history", { group_id, actor_id: "ann", mode: "all", query: "", limit: 50 });
+    assert.match(await delivery(queued), /^queued/, "a person's reading proves nothing");
+    await home.call("message_history", { group_id, mode: "all", query: "", limit: 50 }, { as: ann });
+    await reaches(queued, "accepted read");
+    await runtime.prompter.close("process_exit");
+    for (const id of [unproven, claimed, queued]) assert.match(await delivery(id), /^accepted/);
+    const waiting = await send("not handed over yet");
+    await reply(waiting);
+    await reaches(waiting, "pending");
+    assert.equal(runtime.written.length, 3);
+  });
+
   it("sends again only what is put back on purpose", async () => {
     const id = await send("unproven");
     await written(1);
@@ -231,7 +532,7 @@ describe("a prompter", () => {
     assert.equal(runtime.written.length, 1);
     await home.call("message_deliver", { ...again, force_ambiguous: true });
     await written(2);
-    assert.match(runtime.written[1]!, /sent again on purpose/);
+    assert.match(runtime.written[1]!, /sent again/);
     runtime.takes();
     await reaches(id, "accepted hook");
   });

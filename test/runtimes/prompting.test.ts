@@ -26,7 +26,7 @@ describe("prompting a process in a terminal", function () {
       new RegExp(`^\\[svc\\] message ${id} from user\n> first line\n> second line\n\\[svc\\] To answer`),
     );
     const typed = setting.notes("coder").flatMap(({ bytes }) => (bytes === undefined ? [] : [bytes]));
-    assert.deepEqual(typed, [`\u001b[200~${prompt}\u001b[201~\r`]);
+    assert.equal(typed.join(""), `\u001b[200~${prompt}\u001b[201~\r`);
     const states = (await setting.deliveries(id)).map(({ state, transport }) => [transport, state]);
     assert.deepEqual(states, [
       ["pty", "claimed"],
@@ -92,17 +92,18 @@ describe("prompting a process in a terminal", function () {
     assert.equal(setting.prompts("busy").length, 3);
   });
 
-  it("believes a prompt that an agent tells of when it queues it; what then runs shows as work", async () => {
+  it("calls a prompt queued that an agent only queued, until its turn runs; that shows as work", async () => {
     await setting.add("queues");
     await setting.startActor("queues");
     const first = await setting.send("WORK on this", ["queues"]);
     await setting.reaches(first.id, "queues", "accepted");
     await setting.becomes("queues", "working");
     const second = await setting.send("and on that", ["queues"]);
-    assert.equal((await setting.reaches(second.id, "queues", "accepted")).reason, "hook_queued");
+    await setting.reaches(second.id, "queues", "queued");
     assert.equal(setting.prompts("queues").length, 1);
     writeFileSync(`${setting.log("queues")}.done`, "");
     await until("it takes it", () => setting.prompts("queues").length === 2, PATIENCE);
+    assert.equal((await setting.reaches(second.id, "queues", "accepted")).reason, "hook_queued");
     await setting.becomes("queues", "idle");
     const states = async () => {
       const all = (await setting.events("actor.activity"))
@@ -113,6 +114,32 @@ describe("prompting a process in a terminal", function () {
     };
     await until("it is noted", async () => (await states()).at(-1) === "idle", PATIENCE);
     assert.deepEqual(await states(), ["working", "idle"]);
+  });
+
+  it("delivers again what an agent only queued before it ended, each once, and says so", async () => {
+    await setting.add("left");
+    await setting.startActor("left");
+    const first = await setting.send("WORK for ever", ["left"]);
+    await setting.reaches(first.id, "left", "accepted");
+    await setting.becomes("left", "working");
+    const queued: string[] = [];
+    for (const text of ["and this", "and that"]) {
+      const { id } = await setting.send(text, ["left"]);
+      await setting.reaches(id, "left", "queued");
+      queued.push(id);
+    }
+    process.kill(setting.notes("left").find(({ pid }) => pid !== undefined)!.pid!, "SIGKILL");
+    await setting.becomes("left", "stopped");
+    for (const id of queued) assert.equal((await setting.status(id, "left")).state, "pending");
+    await setting.startActor("left");
+    for (const id of queued) await setting.reaches(id, "left", "accepted");
+    assert.equal((await setting.status(first.id, "left")).state, "accepted");
+    const read = setting.prompts("left").slice(1).join("\n");
+    assert.ok(!read.includes(first.id), "its turn had begun");
+    for (const id of queued) {
+      assert.equal(read.split(`message ${id}`).length, 2, "once");
+      assert.match(read, new RegExp(`message ${id} .*sent again`));
+    }
   });
 
   it("takes Esc in the terminal for an interrupt, but not one inside a paste", async () => {
@@ -165,9 +192,12 @@ describe("prompting a process in a terminal", function () {
     const ours = prompts[0]!.split("\n").filter((line) => line.startsWith("[svc]"));
     assert.equal(ours.length, 2);
     assert.ok(ours.every((line) => line.includes(id) && !line.includes(forged)));
-    const [bytes] = setting.notes("target").flatMap((note) => note.bytes ?? []);
+    const bytes = setting
+      .notes("target")
+      .flatMap((note) => note.bytes ?? [])
+      .join("");
     // oxlint-disable-next-line no-control-regex
-    assert.deepEqual(bytes!.match(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g), ["\u001b", "\u001b", "\r"]);
+    assert.deepEqual(bytes.match(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g), ["\u001b", "\u001b", "\r"]);
   });
 
   it("hands nothing to Actors of a paused Group, and says so", async () => {
@@ -206,12 +236,31 @@ describe("prompting a process in a terminal", function () {
     assert.equal(!refused.ok && refused.error.code, "delivery_ambiguous");
     await setting.client.result("message_deliver", { ...again, force_ambiguous: true });
     await setting.reaches(id, "fragile", "accepted");
-    assert.match(setting.prompts("fragile").at(-1)!, /sent again on purpose/);
+    assert.match(setting.prompts("fragile").at(-1)!, /sent again/);
+  });
+
+  it("types nothing into a command that nobody said reads prompts; what is for it waits and says so", async () => {
+    await setting.add("shell", {}, { runtime: "custom", command: [join(setting.bin, "other")] });
+    await setting.startActor("shell");
+    const { id } = await setting.send("x; touch RAN", ["shell"]);
+    await until(
+      "it says why",
+      async () => (await setting.status(id, "shell")).reason.includes("Inbox"),
+      PATIENCE,
+    );
+    await until("it reads", () => setting.notes("shell").length > 0, PATIENCE);
+    assert.equal((await setting.status(id, "shell")).state, "pending");
+    assert.ok(setting.notes("shell").every(({ bytes }) => bytes === undefined));
+    const change = { group_id: setting.group_id, actor_id: "shell", prompts: true };
+    await setting.client.result("actor_update", change);
+    await setting.reaches(id, "shell", "ambiguous");
+    assert.equal(setting.prompts("shell").length, 1);
   });
 
   it("calls unconfirmed what nothing proves", async () => {
     await setting.add("silent", { silent: true });
-    await setting.add("plain", {}, { runtime: "custom", command: [join(setting.bin, "other")] });
+    const command = [join(setting.bin, "other")];
+    await setting.add("plain", {}, { runtime: "custom", command, prompts: true });
     await setting.startActor("silent");
     await setting.startActor("plain");
     const { id } = await setting.send("anybody there?", ["silent", "plain"]);

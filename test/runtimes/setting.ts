@@ -28,6 +28,9 @@ export interface AgentOptions {
   listsWhen?: string;
   tellsLate?: boolean;
   ignoreTerm?: boolean;
+  leaves?: boolean;
+  keeps?: boolean;
+  sessionId?: string;
 }
 
 interface AgentNote {
@@ -39,6 +42,7 @@ interface AgentNote {
   prompt?: string;
   bytes?: string;
   signal?: string;
+  left?: number;
 }
 
 export class Setting {

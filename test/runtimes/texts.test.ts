@@ -4,6 +4,7 @@ import { entryOf } from "../../daemon/runtimes/catalogue.ts";
 import { asPaste, neutralised, parcelText } from "../../daemon/runtimes/envelope.ts";
 import { codexTrustHash, handOver } from "../../daemon/runtimes/handover.ts";
 import { InputWatch } from "../../daemon/runtimes/input-watch.ts";
+import { OWN_TOOLS } from "../../mcp-server/tools.ts";
 
 const ID = "0123456789abcdef0123456789abcdef";
 
@@ -89,7 +90,7 @@ describe("the envelope", () => {
         { answerWith: "command", markdown: false },
       ),
       [
-        `[svc] message ${ID} from lead (Lead), sent again on purpose`,
+        `[svc] message ${ID} from lead (Lead), sent again`,
         "> one",
         "> two",
         `[svc] An answer is asked for: svc reply ${ID} "your answer"`,
@@ -140,13 +141,13 @@ describe("the envelope", () => {
     );
   });
 
-  it("is one bracketed paste and Enter", () => {
-    assert.equal(asPaste(neutralised("a\u001b[201~b"), "\r"), "\u001b[200~a\u241b[201~b\u001b[201~\r");
+  it("is one bracketed paste", () => {
+    assert.equal(asPaste(neutralised("a\u001b[201~b")), "\u001b[200~a\u241b[201~b\u001b[201~");
   });
 });
 
 describe("keys of a person", () => {
-  it("interrupt by Ctrl-C or Esc alone, outside pastes", () => {
+  it("interrupt by Ctrl-C or Esc alone, outside pastes; two fast Esc are Esc, too", () => {
     const watch = new InputWatch();
     const found = [
       "a",
@@ -158,11 +159,31 @@ describe("keys of a person", () => {
       "\u001b",
       "\u0003\u001b[201~",
       "\u001b",
+      "\u001b\u001b",
+      "\u001b\u001b[A",
     ];
     assert.deepEqual(
-      found.map((input) => watch.interrupts(input)),
-      [false, true, true, false, true, false, false, false, true],
+      found.map((input) => watch.read(input).interrupts),
+      [false, true, true, false, true, false, false, false, true, true, false],
     );
+  });
+
+  it("leave a draft until Enter, Ctrl-C or Ctrl-U; what a terminal tells by itself isn't typed", () => {
+    const watch = new InputWatch();
+    const read = (input: string) => {
+      const { isTyped, hasDraft } = watch.read(input);
+      return [isTyped, hasDraft];
+    };
+    assert.deepEqual(read("\u001b[I"), [false, false]);
+    assert.deepEqual(read("l"), [true, true]);
+    assert.deepEqual(read("\u001b[O"), [false, true]);
+    assert.deepEqual(read("s\r"), [true, false]);
+    assert.deepEqual(read("\u001b[200~a\r"), [true, true]);
+    assert.deepEqual(read("b\u001b[201~"), [true, true]);
+    assert.deepEqual(read("\u0003"), [true, false]);
+    assert.deepEqual(read("\u001b[<0;4;5M"), [false, false]);
+    assert.deepEqual(read("x"), [true, true]);
+    assert.deepEqual(read("\u0015"), [true, false]);
   });
 });
 
@@ -171,7 +192,22 @@ describe("what a runtime is handed", () => {
     mcp: ["/usr/bin/node", "/opt/svc it/svc.cjs", "mcp"] as const,
     mcpEnvironment: { SVC_HOME: '/home/"x"' },
     hook: ["/bin/sh", "/home/it's/hook.sh"] as const,
+    allowedTools: OWN_TOOLS,
   };
+
+  it("lets it use without asking what touches svc alone, and nothing else", () => {
+    const settings = (tools: readonly string[]) =>
+      JSON.parse(handOver(entryOf("claude"), { ...wiring, allowedTools: tools }).args[1]!) as {
+        permissions: { allow: string[] };
+      };
+    const { allow } = settings(OWN_TOOLS).permissions;
+    assert.ok(allow.includes("mcp__svc__svc_message_send") && allow.includes("mcp__svc__svc_inbox_read"));
+    assert.ok(!allow.some((rule) => /svc_(?:actor|file|file_send)$/.test(rule)));
+    assert.deepEqual(settings([]).permissions.allow, []);
+    const codex = handOver(entryOf("codex"), wiring).args;
+    assert.ok(codex.includes('mcp_servers.svc.tools.svc_reply_request_cancel.approval_mode="approve"'));
+    assert.ok(!codex.some((argument) => argument.startsWith("mcp_servers.svc.tools.svc_actor")));
+  });
 
   it("for Codex are overrides, with the trust for exactly these hooks", () => {
     const { args } = handOver(entryOf("codex"), wiring);

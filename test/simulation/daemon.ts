@@ -2,6 +2,7 @@
 
 import { openDirect } from "../../daemon/assembly/direct.ts";
 import { Receiver } from "../../daemon/connect/receiver.ts";
+import { ReceiverQuota } from "../../daemon/connect/receiver-quota.ts";
 import { Connect } from "../../daemon/connect/room.ts";
 import type { PeerReceiver } from "../../daemon/connect/transport.ts";
 import type { Direct } from "../../daemon/direct/direct.ts";
@@ -272,6 +273,7 @@ export class SimulatedDaemon {
     const connect = await Connect.open({ ...base, identity, registry, rooms: messaging });
     messaging.useRemote(connect.remote);
     await messaging.start(registry, launchTokens);
+    const quota = new ReceiverQuota(clock);
     const receiver = new Receiver({
       clock,
       log,
@@ -279,6 +281,7 @@ export class SimulatedDaemon {
       registry,
       rooms: messaging,
       authorities: connect.authorities,
+      quota,
     });
     const direct = await openDirect({
       files,
@@ -291,6 +294,7 @@ export class SimulatedDaemon {
       hostname: `machine-${this.name}`,
       interfaces: () => [{ name: "eth0", address: machineAddress(this.name), internal: false }],
       receiver: this.#late(receiver),
+      allowance: (id) => quota.left(id),
       registry,
       connect,
     });

@@ -43,6 +43,8 @@ class End implements Link {
   /** What is sent is taken and lost. */
   isSwallowing = false;
   isClosed = false;
+  /** Called when this end is closed. */
+  readonly closed: (() => void)[] = [];
   readonly #network: SimulatedNetwork;
   readonly #arrived: Uint8Array[] = [];
   #handler: LinkHandler | null = null;
@@ -91,6 +93,7 @@ class End implements Link {
   end(reason: string | null): void {
     if (this.isClosed) return;
     this.isClosed = true;
+    for (const told of this.closed.splice(0)) told();
     this.#dispatch({ end: reason });
     this.#network.forget(this);
   }
@@ -269,6 +272,7 @@ export class SimulatedNetwork {
           address: machineAddress(host.machine),
           secure: () => secured,
           destroy: () => there.close(),
+          whenClosed: (told) => void there.closed.push(told),
         });
         world.after(delay() * 2, () => {
           if (host.isOver) return;

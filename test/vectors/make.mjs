@@ -1,5 +1,5 @@
 /**
- * Makes the vectors of this folder from protocol.md alone: plain Node, no code of ours, JSON put together member by member in the order
+ * Makes the vectors of this folder from docs/protocol.md alone: plain Node, no code of ours, JSON put together member by member in the order
  * that the contract lists. `node test/vectors/make.mjs [folder]`; a test holds the files and this script together.
  *
  * Another implementation checks itself against them: `material` is the text whose UTF-8 bytes are signed, `json` the exact bytes of an
@@ -530,6 +530,110 @@ const fingerprints = [
   };
 });
 
+// Section 9: every kind of frame. Ada asks over the connection that Bob joined; on the line stand the bytes of `head` and the UTF-8 of `json`.
+const frames = [];
+function frame(name, kind, json, more = {}) {
+  const head = Buffer.alloc(4);
+  head.writeUInt32BE(Buffer.byteLength(json));
+  frames.push({ name, kind, ...more, head: head.toString("hex"), json });
+}
+const joiner = {
+  ...endpoint,
+  instance_id: bob.instance_id,
+  public_key: bob.public_key,
+  name: "",
+  group_id: "any group: 7",
+  title: "",
+};
+frame(
+  "hello of the joiner",
+  "hello",
+  object(
+    "id secret endpoint",
+    { id: direct_id, secret: invitation.secret, endpoint: joiner },
+    { endpoint: (value) => object(ENDPOINT, value) },
+  ),
+);
+for (const state of ["invited", "pending", "active", "expired", "revoked"])
+  frame(`answer to a hello: ${state}`, "state", text(state));
+
+const asked = {};
+for (const { name, kind, value: operation, json: operationJson } of digests) {
+  if (kind !== "operation") continue;
+  const { message, cancellation, connection_id } = operation;
+  if ((message ?? cancellation ?? { connection_id }).connection_id !== direct_id) continue;
+  const fields = {
+    connection_id: direct_id,
+    ...pair,
+    request_id: uuid(`frame of ${name}`),
+    ...times,
+    operation_sha256: hex(operationJson),
+  };
+  const material = text([
+    "svc.connect.peer.direct.request.v1",
+    "",
+    "",
+    fields.source_instance_id,
+    "",
+    fields.target_instance_id,
+    "",
+    fields.request_id,
+    fields.issued_at,
+    fields.expires_at,
+    fields.operation_sha256,
+    direct_id,
+  ]);
+  const proofJson = object(REQUEST, { ...fields, signature: ada.sign(material) });
+  asked[operation.op] = { request_id: fields.request_id, request_sha256: hex(material) };
+  const json = `{"kind":"request","request":{"proof":${proofJson},"operation":${operationJson}}}`;
+  frame(`request, ${name}`, "request", json, { public_key: ada.public_key });
+}
+
+const responseFrame = (id, answer) => `{"kind":"response","id":${text(id)},"response":${answer}}`;
+/** `result` is the inner one, its members in the order of `sorted`, in which it may as well be written. */
+function signedResponse(name, op, result) {
+  const { request_id, request_sha256 } = asked[op];
+  const material = `[${text("svc.connect.peer.response.v1")},${text(request_id)},${text(request_sha256)},${sorted(result)}]`;
+  const whole = { request_id, request_sha256, result, signature: bob.sign(material) };
+  const json = object("request_id request_sha256 result signature", whole, {
+    result: (value) =>
+      object("ok result error", value, { result: sorted, error: (one) => object("code message", one) }),
+  });
+  frame(name, "response", responseFrame(request_id, `{"ok":true,"result":{"response":${json}}}`), {
+    public_key: bob.public_key,
+    request_sha256,
+  });
+}
+const recorded = {
+  delivered_at: "2026-03-01T10:00:01.234Z",
+  delivery_id: uuid("delivery 3"),
+  event_id: dashless("arrived"),
+  message_sha256: hex(
+    messageJson(messages["message of a Direct connection, a reply to a person with a file twice"]),
+  ),
+};
+signedResponse("response, a page of a catalog", "catalog", {
+  ok: true,
+  result: { groups: [{ actors: [claude], group_id: "any group: 7", title: awkward }], next: null },
+});
+signedResponse("response, a receipt", "deliver", { ok: true, result: { receipt: recorded } });
+signedResponse("response, the receipt of what came before", "receipt", {
+  ok: true,
+  result: { duplicate: true, receipt: recorded },
+});
+signedResponse("response, no receipt", "receipt", { ok: true, result: { receipt: null } });
+signedResponse("response, a signed error", "cancel", {
+  ok: false,
+  error: { code: "connect_original_pending", message: awkward },
+});
+const denied = { code: "connect_peer_denied", message: awkward, details: { anything: ["more"] } };
+frame(
+  "response, a refusal without a signature",
+  "refusal",
+  responseFrame(asked.deliver.request_id, `{"ok":false,"error":${object("code message details", denied)}}`),
+);
+frame("ping", "ping", '{"kind":"ping"}');
+
 const files = {
   identities,
   statements,
@@ -541,6 +645,7 @@ const files = {
       text: `svc-direct:${Buffer.from(invitationJson).toString("base64url")}`,
     },
     fingerprints,
+    frames,
   },
 };
 for (const [name, value] of Object.entries(files)) {

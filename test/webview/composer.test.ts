@@ -5,8 +5,10 @@ import type { GroupSummary } from "../../shared/operations/groups.ts";
 import { type Host, HostError } from "../../webview/host.ts";
 import { candidates, choice, complete, triggerAt } from "../../webview/state/completion.ts";
 import { DraftKeeper, emptyDraft } from "../../webview/state/draft.ts";
+import { mentionIn, recipientsOf } from "../../webview/state/mention.ts";
 import { Outgoing } from "../../webview/state/outgoing.ts";
 import { ReadMarks } from "../../webview/state/read-marks.ts";
+import { Sending } from "../../webview/state/sending.ts";
 import { until } from "../withstand/daemon-process.ts";
 
 const GROUP = "g_000000000001";
@@ -32,6 +34,27 @@ describe("completion", () => {
     assert.deepEqual(found("@writ"), ["docs"]);
     assert.deepEqual(found("@al"), ["@all"]);
     assert.deepEqual(found("#tools"), ["g_2"]);
+  });
+
+  it("says who is no part of all, and whose messages wait", () => {
+    const program = { title: "", role: "peer", enabled: true, runner: "pty", runtime: "custom" };
+    const details = (prompts: boolean) => {
+      const all = [...actors, { ...program, id: "shell", prompts } as ActorWithPresence];
+      return Object.fromEntries(
+        candidates(triggerAt("@", 1)!, all, groups).map((one) => [one.value, one.detail]),
+      );
+    };
+    const { shell, "@all": everybody, "@peers": peers, "@foreman": foreman } = details(false);
+    assert.deepEqual(
+      [shell, everybody, peers, foreman],
+      [
+        "peer · messages wait in its Inbox",
+        "every enabled Actor, without shell",
+        "all but the foreman, without shell",
+        "the first Actor",
+      ],
+    );
+    assert.deepEqual([details(true)["shell"], details(true)["@all"]], ["peer", "every enabled Actor"]);
   });
 
   it("finds Actors of other instances, and their Groups to be spoken of", () => {
@@ -74,6 +97,45 @@ describe("completion", () => {
   });
 });
 
+describe("a name at the start of the text", () => {
+  const actors = [
+    { id: "lead", title: "", role: "foreman", enabled: true },
+    { id: "docs", title: "Docs writer", role: "peer", enabled: true },
+    { id: "docs2", title: "lead", role: "peer", enabled: true },
+    { id: "a", title: "Twin", role: "peer", enabled: true },
+    { id: "b", title: "Twin", role: "peer", enabled: true },
+  ] as ActorWithPresence[];
+  const named = (text: string) => {
+    const mention = mentionIn(text, actors);
+    return mention?.kind === "recipient" ? mention.value : (mention?.name ?? null);
+  };
+
+  it("is one Actor's by id or title, or an alias", () => {
+    assert.equal(named("@docs hello"), "docs");
+    assert.equal(named("  @DOCS, hello"), "docs");
+    assert.equal(named("@docs writer: hello"), "docs");
+    assert.equal(named("@docs2"), "docs2");
+    assert.equal(named("@lead hello"), "lead");
+    assert.equal(named("@all hello"), "@all");
+    assert.deepEqual(mentionIn("@all hello", actors.slice(0, 1)), { kind: "unknown", name: "all" });
+  });
+
+  it("is nobody's where none or several have it, and counts at the start only", () => {
+    assert.deepEqual(mentionIn("@docs3 hello", actors), { kind: "unknown", name: "docs3" });
+    assert.deepEqual(mentionIn("@twin hello", actors), { kind: "unknown", name: "twin" });
+    for (const text of ["hello @docs", "docs", "@", "@ docs", "me@docs"])
+      assert.equal(mentionIn(text, actors), null);
+  });
+
+  it("joins those that were picked, and means nothing in another Group", () => {
+    const draft = { ...emptyDraft(), text: "@docs hello" };
+    assert.deepEqual(recipientsOf(draft, actors), ["docs"]);
+    assert.deepEqual(recipientsOf({ ...draft, to: ["lead"] }, actors), ["lead", "docs"]);
+    assert.deepEqual(recipientsOf({ ...draft, to: ["docs"] }, actors), ["docs"]);
+    assert.deepEqual(recipientsOf({ ...draft, elsewhere: "g_2" }, actors), []);
+  });
+});
+
 /** A host with a memory and one operation. */
 function hostWith(call: (name: string, input: Record<string, unknown>) => unknown) {
   const memory = new Map<string, unknown>();
@@ -106,6 +168,25 @@ describe("drafts", () => {
     await until("the daemon has it", () => kept.length > 0 && memory.size === 0);
     assert.equal((kept.at(-1) as { text: string }).text, "half");
     second.close();
+  });
+
+  it("get back whom they went to when a reply is given up, and begin as Send after each message", () => {
+    const { host } = hostWith(() => ({ draft: null, updated_at: null }));
+    const keeper = new DraftKeeper(host, GROUP);
+    keeper.update({ to: ["docs"], mode: "request_reply" });
+    keeper.beginReply("e1", null);
+    assert.deepEqual([keeper.draft.to, keeper.draft.mode], [[], "send"]);
+    keeper.beginReply("e2", "quoted");
+    keeper.endReply();
+    assert.deepEqual([keeper.draft.to, keeper.draft.mode], [["docs"], "request_reply"]);
+    keeper.beginReply("e1", null);
+    keeper.update({ to: ["lead"] });
+    keeper.endReply();
+    assert.deepEqual(keeper.draft.to, ["lead"]);
+    keeper.update({ text: "x", mode: "mail" });
+    keeper.clear();
+    assert.equal(keeper.draft.mode, "send");
+    keeper.close();
   });
 
   it("don't replace what was typed while the daemon's copy was on its way", async () => {
@@ -240,6 +321,98 @@ describe("sending", () => {
       },
     );
     assert.equal(calls, 1);
+  });
+
+  /** A keeper and its sending, with a connection that the test moves. */
+  function sendingOf(host: Host) {
+    const keeper = new DraftKeeper(host, GROUP);
+    const taken: unknown[] = [];
+    let told: (connection: { state: "online" | "offline"; heard: null }) => void = () => {};
+    const connection: Pick<Host, "watchConnection"> = {
+      watchConnection: (listener) => {
+        told = listener;
+        return () => (told = () => {});
+      },
+    };
+    const outgoing = new Outgoing(host, keeper, () => Promise.resolve());
+    const sending = new Sending(connection, keeper, outgoing, (event) => taken.push(event));
+    return { keeper, sending, taken, back: () => told({ state: "online", heard: null }) };
+  }
+
+  it("goes on by itself once the daemon is back, under the same key, over a reload and a change of Group", async () => {
+    const keys: unknown[] = [];
+    let reachable = false;
+    const { host } = hostWith((name, input) => {
+      if (name === "send") keys.push(input["client_id"]);
+      if (!reachable) throw new HostError("offline", "");
+      return name === "send" ? { event: { id: "e" } } : { draft: null, updated_at: null };
+    });
+    const first = sendingOf(host);
+    first.sending.open();
+    first.keeper.update({ text: "waits" });
+    assert.equal(await first.sending.send(), false);
+    assert.equal(first.sending.waiting, true);
+    assert.equal(first.sending.problem, null);
+    // Another Group is opened, then the page is loaded again.
+    first.keeper.close();
+    first.sending.close();
+    const second = sendingOf(host);
+    await second.keeper.load();
+    second.sending.open();
+    assert.equal(second.sending.waiting, true);
+    reachable = true;
+    second.back();
+    await until("it was taken", () => second.taken.length === 1);
+    assert.equal(second.keeper.draft.text, "");
+    assert.equal(new Set(keys).size, 1);
+    second.keeper.close();
+    second.sending.close();
+    first.sending.stop();
+  });
+
+  it("is finished in the background when another Group was opened meanwhile", async () => {
+    let reachable = false;
+    const { host } = hostWith((name) => {
+      if (!reachable) throw new HostError("offline", "");
+      return name === "send" ? { event: { id: "e" } } : { draft: null, updated_at: null };
+    });
+    const { keeper, sending, taken, back } = sendingOf(host);
+    sending.open();
+    keeper.update({ text: "waits" });
+    await sending.send();
+    keeper.close();
+    sending.close();
+    reachable = true;
+    back();
+    await until("it was taken", () => taken.length === 1);
+  });
+
+  it("doesn't go on with a draft that was changed, refused, or held back", async () => {
+    let sent = 0;
+    let failure = new HostError("offline", "");
+    const { host } = hostWith((name) => {
+      if (name !== "send") return { draft: null, updated_at: null };
+      sent += 1;
+      throw failure;
+    });
+    const { keeper, sending, back } = sendingOf(host);
+    sending.open();
+    keeper.update({ text: "one" });
+    await sending.send();
+    keeper.update({ text: "one, changed" });
+    assert.equal(sending.waiting, false);
+    await sending.send();
+    assert.equal(sending.waiting, true);
+    sending.stop();
+    assert.equal(sending.waiting, false);
+    failure = new HostError("storage_full", "The disk is full.");
+    await sending.send();
+    assert.deepEqual([sending.waiting, sending.problem], [false, "The disk is full."]);
+    const before = sent;
+    back();
+    assert.equal(sent, before);
+    keeper.close();
+    sending.close();
   });
 
   it("chooses the operation by what the draft is", async () => {

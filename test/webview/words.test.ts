@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import type { LedgerEvent } from "../../shared/events.ts";
 import { shownCode, shownName, shownText } from "../../shared/foreign-text.ts";
 import { addressOf, partiesOf } from "../../shared/message-parties.ts";
+import { WAITS_IN_INBOX } from "../../shared/names.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { DirectRelation } from "../../shared/operations/direct.ts";
 import type { MessageStatus } from "../../shared/operations/messages.ts";
@@ -91,6 +92,8 @@ describe("text of others", () => {
     assert.equal(shownText(`${england} a\u{e0069}\u{e0067}b`), `${england} a\ufffd\ufffdb`);
     assert.equal(shownText("❤\ufe0f x\ufe00\u{e0101}y\u3164z"), "❤\ufe0f x\ufe00\ufffdy\ufffdz");
     assert.equal(shownName("ad\u00admin\u3164"), "ad\ufffdmin\ufffd");
+    const family = "\u{1f468}\u200d\u{1f469}\u200d\u{1f467}";
+    assert.equal(shownName(`a\u200db ${family}`), `a\ufffdb ${family}`);
     assert.equal(shownCode("\ta\u200d=\u20661\r\n"), "\ta\ufffd=\ufffd1\r\n");
   });
 });
@@ -140,7 +143,14 @@ describe("a connection in words", () => {
     assert.equal(brief({ state: "invited", remote: null, initiated: false }), "pending");
     assert.equal(brief({}, { state: "pending", initiated: false }), "approve");
     assert.equal(remedyFor(relation), null);
-    assert.match(remedyFor({ ...relation, error: "refused" }) ?? "", /listening/);
+    assert.match(remedyFor({ ...relation, online: false, error: "refused" }) ?? "", /listening/);
+    // Connected, but by its clock nothing is in time.
+    const apart = { error: "The other side's clock is about 2 minutes ahead of this machine's." };
+    assert.equal(say(apart), "online, messages are refused");
+    assert.equal(connectionWords({ ...relation, ...apart }).tone, "attention");
+    assert.match(remedyFor({ ...relation, ...apart }) ?? "", /clocks by a time server/);
+    assert.equal(brief(apart), "office\ufffd refuses");
+    assert.equal(brief({}, apart), "1 of 2 refused");
     const refused = (field: string) => remedyForChange({ code: "invalid_args", details: { field } });
     assert.match(refused("listener.bind") ?? "", /IP:PORT/);
     assert.match(refused("display_name") ?? "", /^The name/);
@@ -159,8 +169,10 @@ describe("delivery in words", () => {
     const word = (state: MessageStatus["delivery_status"][string]["state"], reason = "") =>
       said({ delivery_status: { a: { state, reason, ts } } }, sent)[0]![1];
     assert.deepEqual(
-      (["pending", "claimed", "accepted", "ambiguous", "read"] as const).map((state) => word(state)),
-      ["pending", "claimed", "accepted", "not confirmed", "read"],
+      (["pending", "claimed", "queued", "accepted", "ambiguous", "read"] as const).map((state) =>
+        word(state),
+      ),
+      ["pending", "claimed", "queued", "accepted", "not confirmed", "read"],
     );
     assert.equal(word("failed", "actor_removed"), "failed (actor removed)");
   });
@@ -177,6 +189,20 @@ describe("delivery in words", () => {
     assert.deepEqual(owed("open"), ["A", "accepted", "reply open"]);
     assert.deepEqual(owed("replied"), ["A", "replied"]);
     assert.deepEqual(owed("cancelled"), ["A", "accepted", "request cancelled"]);
+  });
+
+  it("says that a message waits in the Inbox where nothing is typed into the program", () => {
+    const reason = `${WAITS_IN_INBOX} (--prompts allows it)`;
+    const [only] = deliveries(
+      { ...NOTHING, delivery_status: { a: { state: "pending", reason, ts } } },
+      sent,
+      upper,
+    );
+    assert.deepEqual(
+      only?.words.map(({ word }) => word),
+      ["waits in the Inbox"],
+    );
+    assert.match(only?.words[0]?.fact ?? "", /^Nothing is typed into A’s program.*until A reads it\.$/);
   });
 
   it("tells recipients apart where they differ", () => {
@@ -199,9 +225,10 @@ describe("delivery in words", () => {
       deliveries(left, sent, upper)[0]?.words.map(({ word, fact }) => [word, fact]),
       [["claimed, comes again", "Handed to A, who left without confirming it. It will be handed out again."]],
     );
-    const again = (state: "accepted" | "claimed" | "failed" | "ambiguous", reason = "") =>
+    const again = (state: "accepted" | "claimed" | "queued" | "failed" | "ambiguous", reason = "") =>
       deliveries({ ...NOTHING, delivery_status: { a: { state, reason, ts } } }, sent, upper)[0]?.again;
     assert.deepEqual([again("accepted"), again("failed"), again("ambiguous")], ["no", "failed", "ambiguous"]);
+    assert.equal(again("queued"), "no", "it comes again by itself when it has to");
     assert.equal(again("claimed"), "ambiguous");
     assert.equal(again("ambiguous", "actor_removed"), "no");
     const elsewhere = { to: [], message_mode: "send", dst_group_id: "g_1", dst_to: [] };
@@ -324,6 +351,7 @@ describe("the plan of a message", () => {
   const input = {
     mode: "send" as const,
     to: [] as string[],
+    unknown: null,
     elsewhere: null,
     remote: null,
     replyTo: null,
@@ -349,6 +377,42 @@ describe("the plan of a message", () => {
       plan({ ...input, actors: [], remote }).sentence,
       /^Goes to Lab at office: Head gets it\. Kept here/,
     );
+  });
+
+  it("leaves a program that nobody said reads prompts out of all, and says that what names it waits", () => {
+    const program = { runner: "pty", runtime: "custom", prompts: false } as const;
+    const shell = { ...actor("shell", "peer"), ...program };
+    const all = [...actors, shell];
+    assert.equal(
+      plan({ ...input, actors: all, to: ["@all"] }).sentence,
+      plan({ ...input, to: ["@all"] }).sentence,
+    );
+    const only = plan({ ...input, actors: all, to: ["shell"], mode: "request_reply" });
+    assert.deepEqual(
+      [only.sentence, only.possible],
+      ["Waits in the Inbox of shell: nothing is typed there.", true],
+    );
+    const paused = { ...group, state: "paused" as const };
+    assert.equal(plan({ ...input, actors: all, to: ["shell"], group: paused }).sentence, only.sentence);
+    assert.equal(
+      plan({ ...input, actors: all, to: ["lead", "shell"] }).sentence,
+      "lead gets it now. For shell it waits in the Inbox.",
+    );
+    const alone = plan({ ...input, actors: [shell], to: ["@peers"] });
+    assert.deepEqual([alone.possible, /by name/.test(alone.sentence)], [false, true]);
+    const marked = { ...shell, prompts: true };
+    assert.equal(plan({ ...input, actors: [marked], to: ["@all"] }).sentence, "shell gets it now.");
+    // Nothing is typed into Cursor either, yet it is one of all.
+    const cursor = { ...shell, id: "cursor", runtime: "cursor" as const };
+    assert.match(
+      plan({ ...input, actors: [cursor], to: ["@all"] }).sentence,
+      /^Waits in the Inbox of cursor/,
+    );
+  });
+
+  it("says that a name at the start is nobody's", () => {
+    const { sentence, possible } = plan({ ...input, unknown: "laed" });
+    assert.deepEqual([sentence, possible], ["No Actor is named “laed”. lead gets it now.", true]);
   });
 
   it("refuses what the daemon would refuse", () => {
@@ -394,6 +458,10 @@ describe("events in words", () => {
     assert.equal(
       say("actor.stop", { actor_id: "lead", reason: "process_exit" }),
       "lead stopped: process exit",
+    );
+    assert.equal(
+      say("actor.start", { actor_id: "lead", reason: "new_conversation", detail: "its file is gone" }),
+      "lead begins a new conversation: its last one can't be continued because its file is gone",
     );
     assert.equal(say("actor.stop", { actor_id: "lead", reason: "requested" }), "user stopped lead");
     assert.equal(say("actor.stop", { actor_id: "lead", reason: "requested" }, "lead"), "lead stopped itself");

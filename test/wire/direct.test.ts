@@ -167,7 +167,12 @@ describe("Direct frames", () => {
         kind: "request",
         request: { proof, operation },
       })),
-      { kind: "response", id: proof.request_id, response },
+      { kind: "response", id: proof.request_id, response: { ok: true, result: { response } } },
+      {
+        kind: "response",
+        id: proof.request_id,
+        response: { ok: false, error: { code: "connect_peer_denied", message: "No.", details: {} } },
+      },
       { kind: "ping" },
     ];
     for (const frame of frames) {
@@ -178,11 +183,30 @@ describe("Direct frames", () => {
       {},
       { kind: "exec" },
       { kind: "request" },
-      { kind: "response", id: "1", response },
+      { kind: "response", id: "1", response: { ok: true, result: { response } } },
+      { kind: "response", id: proof.request_id, response },
+      { kind: "response", id: proof.request_id, response: { ok: true, result: response } },
+      { kind: "response", id: proof.request_id, response: { ok: false } },
       "ping",
       null,
     ])
       assert.ok(!DirectFrame.safeParse(frame).success, JSON.stringify(frame));
+  });
+});
+
+describe("the envelope of an answer", () => {
+  const id = "9f1c2a34-0000-4000-8000-000000000001";
+
+  it("may have members that aren't known, as the daemon's own has", () => {
+    const error = { code: "shutting_down", message: "Later.", details: {} };
+    const frame = DirectFrame.parse({
+      kind: "response",
+      id,
+      response: { v: 1, ok: false, error: { ...error, more: 1 } },
+    });
+    assert.deepEqual(frame, { kind: "response", id, response: { ok: false, error } });
+    const bare = { v: 1, ok: false, error: { code: "shutting_down", message: "Later." } };
+    assert.deepEqual(DirectFrame.parse({ kind: "response", id, response: bare }), frame);
   });
 });
 

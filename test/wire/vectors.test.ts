@@ -15,8 +15,18 @@ import {
   ticketDigest,
 } from "../../daemon/connect/digests.ts";
 import { signStatement, verifyStatement } from "../../daemon/connect/statements.ts";
+import { FrameReader } from "../../daemon/direct/frame-reader.ts";
+import { encodeFrame } from "../../daemon/direct/frames.ts";
 import { VerifyingKey } from "../../daemon/home/public-key.ts";
-import { DirectInvitation, invitationText, parseInvitationText } from "../../shared/wire/direct.ts";
+import { LIMITS } from "../../shared/limits.ts";
+import {
+  DirectFrame,
+  DirectHello,
+  DirectInvitation,
+  DirectState,
+  invitationText,
+  parseInvitationText,
+} from "../../shared/wire/direct.ts";
 import { instanceIdOf } from "../../shared/wire/fields.ts";
 import { directFingerprint } from "../../shared/wire/fingerprint.ts";
 import { ConnectCancellation, ConnectMessage } from "../../shared/wire/message.ts";
@@ -62,6 +72,17 @@ interface DirectVectors {
     material: string;
     words: string[];
   }[];
+  frames: FrameVector[];
+}
+interface FrameVector {
+  name: string;
+  kind: "hello" | "state" | "request" | "response" | "refusal" | "ping";
+  /** Who signed what is in it. */
+  public_key?: string;
+  /** Of the request that it answers. */
+  request_sha256?: string;
+  head: string;
+  json: string;
 }
 
 const STATEMENTS = {
@@ -232,5 +253,65 @@ describe("test vectors", () => {
     }
     // Who invites and who joins aren't the same.
     assert.notDeepEqual(fingerprints[0]!.words, fingerprints[1]!.words);
+  });
+
+  const { frames } = vectors("direct") as DirectVectors;
+  /** Its bytes on the line. */
+  const bytesOf = ({ head, json }: FrameVector) =>
+    Buffer.concat([Buffer.from(head, "hex"), Buffer.from(json)]);
+  const SCHEMA_OF: Partial<Record<FrameVector["kind"], z.ZodType>> = {
+    hello: DirectHello,
+    state: DirectState,
+  };
+
+  it("have frames of every kind, operation and answer", () => {
+    verifies("DRC-084");
+    const kinds = frames.map(({ kind, json }) => {
+      const frame = kind === "request" ? DirectFrame.parse(JSON.parse(json)) : null;
+      return frame?.kind === "request" ? `request ${frame.request.operation.op}` : kind;
+    });
+    const all = ["catalog", "deliver", "receipt", "cancel"].map((op) => `request ${op}`);
+    assert.deepEqual(new Set(kinds), new Set(["hello", "state", ...all, "response", "refusal", "ping"]));
+    assert.deepEqual(
+      frames.filter(({ kind }) => kind === "state").map(({ json }) => JSON.parse(json) as string),
+      DirectState.options,
+    );
+  });
+
+  for (const vector of frames) {
+    it(`frame, ${vector.name}: the same bytes are written and read`, () => {
+      verifies("LIM-053");
+      const reader = new FrameReader(LIMITS.direct.frameBytes);
+      reader.push(bytesOf(vector));
+      const value = reader.next()?.value();
+      const parsed: unknown = (SCHEMA_OF[vector.kind] ?? DirectFrame).parse(value);
+      assert.equal(reader.held, 0);
+      assert.equal(JSON.stringify(parsed), vector.json);
+      const { parts } = encodeFrame(parsed, LIMITS.direct.frameBytes);
+      assert.ok(Buffer.concat([...parts].map((part) => Buffer.from(part))).equals(bytesOf(vector)));
+    });
+  }
+
+  it("frames hold proofs of their operations, and answers to those", async () => {
+    verifies("DRC-053", "DRC-058");
+    for (const { kind, json, public_key, request_sha256, name } of frames) {
+      const frame = kind === "hello" || kind === "state" ? null : DirectFrame.parse(JSON.parse(json));
+      if (frame?.kind === "request") {
+        const { proof, operation } = frame.request;
+        assert.ok(verifyStatement(requestStatement, VerifyingKey.admit(public_key!), proof), name);
+        assert.equal(await operationDigest(operation), proof.operation_sha256, name);
+      } else if (frame?.kind === "response" && frame.response.ok) {
+        const { response } = frame.response.result;
+        assert.equal(response.request_sha256, request_sha256, name);
+        assert.equal(response.request_id, frame.id, name);
+        assert.ok(verifyStatement(responseStatement, VerifyingKey.admit(public_key!), response), name);
+      }
+    }
+    const requests = frames
+      .filter(({ kind }) => kind === "request")
+      .map(({ json }) => DirectFrame.parse(JSON.parse(json)))
+      .flatMap((frame) => (frame.kind === "request" ? [requestDigest(frame.request.proof)] : []));
+    for (const { kind, request_sha256, name } of frames)
+      if (kind === "response") assert.ok(requests.includes(request_sha256!), name);
   });
 });

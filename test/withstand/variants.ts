@@ -1,5 +1,5 @@
 /** Variants of the bundle that ships, for what would take too long or never happen by itself. */
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DIST } from "./daemon-process.ts";
 
@@ -19,18 +19,19 @@ export function smallSegments(): Variant {
   mkdirSync(CACHE, { recursive: true });
   const folder = mkdtempSync(join(CACHE, "svc-withstand-"));
   cpSync(DIST, folder, { recursive: true });
-  const bundle = join(folder, "daemon.bundle");
-  const packed = readFileSync(bundle);
-  const source = packed.toString("latin1", 4, 4 + packed.readUInt32LE(0));
-  const changed = source.replace(
-    /extendBytes:[^,}]+,segmentBytes:[^,}]+,/,
-    `extendBytes:${EXTEND_BYTES},segmentBytes:${SEGMENT_BYTES},`,
-  );
-  if (changed === source) throw new Error("the bundle doesn't show its ledger limits as it used to");
-  // Without the code that was compiled of the source as it was (build/pack.mjs).
-  const length = Buffer.alloc(4);
-  length.writeUInt32LE(changed.length);
-  writeFileSync(bundle, Buffer.concat([length, Buffer.from(changed, "latin1")]));
+  const changed = readdirSync(folder)
+    .filter((name) => /^daemon.*\.mjs$/.test(name))
+    .map((name) => join(folder, name))
+    .filter((chunk) => {
+      const source = readFileSync(chunk, "utf8");
+      const smaller = source.replace(
+        /extendBytes:[^,}]+,segmentBytes:[^,}]+,/,
+        `extendBytes:${EXTEND_BYTES},segmentBytes:${SEGMENT_BYTES},`,
+      );
+      if (smaller !== source) writeFileSync(chunk, smaller);
+      return smaller !== source;
+    });
+  if (changed.length !== 1) throw new Error("the bundle doesn't show its ledger limits as it used to");
   return {
     program: [join(folder, "svc.cjs"), "daemon", "run"],
     dispose: () => rmSync(folder, { recursive: true, force: true }),

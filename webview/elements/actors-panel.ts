@@ -2,8 +2,9 @@
 import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
+import { isInboxOnly } from "../../shared/typed-actors.ts";
 import { icon } from "../icons.ts";
-import { actorName, actorReason, actorWords, hasTerminal } from "../state/actor-words.ts";
+import { actorName, actorReason, actorWords, hasConversations, hasTerminal } from "../state/actor-words.ts";
 import type { Conversation } from "../state/conversation.ts";
 import { exact } from "../state/time-words.ts";
 import { button } from "../toolkit.ts";
@@ -40,6 +41,8 @@ function tickerWords(name: string, text: string) {
 export interface ActorOperation {
   actor: ActorWithPresence;
   operation: "actor_start" | "actor_stop" | "actor_restart" | "actor_interrupt";
+  /** Of a start or restart: the last conversation isn't continued. */
+  newConversation?: boolean;
 }
 
 class ActorsElement extends View {
@@ -106,13 +109,19 @@ class ActorsElement extends View {
     const words = actorWords(actor.presence);
     const { presence } = actor;
     const waiting = [
-      presence.pending > 0 ? `${presence.pending} pending` : "",
+      isInboxOnly(actor)
+        ? presence.pending > 0
+          ? `${presence.pending} ${presence.pending === 1 ? "waits" : "wait"} in its Inbox`
+          : "messages wait in its Inbox"
+        : presence.pending > 0
+          ? `${presence.pending} pending`
+          : "",
       presence.unread_mail > 0 ? `${presence.unread_mail} unread Mail` : "",
     ].filter((part) => part !== "");
     const facts = [
       presence.reason,
       presence.since === null ? "" : `Since ${exact(presence.since)}`,
-      presence.last_activity === null ? "" : `Last heard ${exact(presence.last_activity)}`,
+      presence.last_activity === null ? "" : `Last active ${exact(presence.last_activity)}`,
     ].filter((part) => part !== "");
     const heard = [actorName(actor), words.word, actorReason(presence), ...waiting].filter(
       (part) => part !== "",
@@ -131,7 +140,7 @@ class ActorsElement extends View {
             : html`<svc-time class="since" manner="lasting" value=${presence.since}></svc-time>`
         }${
           presence.last_activity !== null && SILENCE_COUNTS.has(presence.state)
-            ? html`<span class="since">heard <svc-time value=${presence.last_activity}></svc-time></span>`
+            ? html`<span class="since">active <svc-time value=${presence.last_activity}></svc-time></span>`
             : nothing
         }${waiting.length === 0 ? nothing : html`<span class="counts">${waiting.join(" · ")}</span>`}
       </span>
@@ -232,11 +241,18 @@ class ActorsElement extends View {
           : { label: "Start", icon: "play", onSelect: () => this.#act(actor, "actor_start") },
       );
     }
+    if (hasConversations(actor)) {
+      items.push({
+        label: running ? "Restart with a new conversation" : "Start with a new conversation",
+        icon: "add",
+        onSelect: () => this.#act(actor, running ? "actor_restart" : "actor_start", true),
+      });
+    }
     return items;
   }
 
-  #act(actor: ActorWithPresence, operation: ActorOperation["operation"]): void {
-    this.tell("actor-operation", { actor, operation } satisfies ActorOperation);
+  #act(actor: ActorWithPresence, operation: ActorOperation["operation"], newConversation = false): void {
+    this.tell("actor-operation", { actor, operation, newConversation } satisfies ActorOperation);
   }
 
   #empty() {

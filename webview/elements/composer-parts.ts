@@ -9,6 +9,8 @@ import type { Conversation } from "../state/conversation.ts";
 import type { DraftKeeper } from "../state/draft.ts";
 import { flatten } from "../state/excerpt.ts";
 import type { GroupsStore } from "../state/groups.ts";
+import { recipientsOf } from "../state/mention.ts";
+import type { Sending } from "../state/sending.ts";
 import { size } from "../state/size-words.ts";
 import type { Upload } from "../state/uploads.ts";
 import { button } from "../toolkit.ts";
@@ -50,7 +52,7 @@ export function referenceChips({ draft: keeper }: Conversation): TemplateResult 
   </div>`;
 }
 
-/** The recipients, each removable, or who gets it without one. */
+/** The recipients, each removable but for one that the text itself names, or who gets it without one. */
 export function recipientChips(conversation: Conversation, groups: GroupsStore): TemplateResult {
   const { draft: keeper, group } = conversation;
   const { to, replyTo, ...draft } = keeper.draft;
@@ -73,6 +75,12 @@ export function recipientChips(conversation: Conversation, groups: GroupsStore):
   }
   if (elsewhere !== undefined) {
     chips.unshift(chip("comment-discussion", elsewhere.title, () => keeper.update({ elsewhere: null })));
+  }
+  for (const entry of recipientsOf(keeper.draft, group.actors).slice(to.length)) {
+    const name = entry.startsWith("@") ? entry.slice(1) : group.name(entry);
+    chips.push(html`<span class="chip named" title="Named at the start of the message"
+      >${icon(entry.startsWith("@") ? "organization" : "hubot")}<bdi>${name}</bdi></span
+    >`);
   }
   const nobody = replyTo === null ? byDefault(conversation) : "the sender";
   return html`<div class="chips" role="group" aria-label="Recipients">
@@ -120,6 +128,15 @@ function underway(upload: Upload, remove: () => void): TemplateResult {
       onClick: remove,
     })}
   </li>`;
+}
+
+/** The daemon didn't answer: what was sent waits, and what becomes of it is said. */
+export function unsent(sending: Sending): TemplateResult | typeof nothing {
+  if (!sending.waiting) return nothing;
+  return html`<div class="unsent" role="status">
+    ${icon("clock")}<span>Not sent yet: the daemon didn’t answer. It is sent as soon as the daemon is back.</span>
+    ${button({ label: "Don’t send", onClick: () => sending.stop() })}
+  </div>`;
 }
 
 /** Another window kept a different text meanwhile: neither is lost before the person has chosen. */

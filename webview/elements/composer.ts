@@ -21,10 +21,18 @@ import {
 import type { Conversation } from "../state/conversation.ts";
 import { flatten } from "../state/excerpt.ts";
 import type { GroupsStore } from "../state/groups.ts";
+import { mentionIn, recipientsOf } from "../state/mention.ts";
 import { type Plan, plan } from "../state/send-plan.ts";
 import { button, select } from "../toolkit.ts";
 import { announce } from "./announce.ts";
-import { fileList, otherDraft, recipientChips, recipientThere, referenceChips } from "./composer-parts.ts";
+import {
+  fileList,
+  otherDraft,
+  recipientChips,
+  recipientThere,
+  referenceChips,
+  unsent,
+} from "./composer-parts.ts";
 import { failure, iconButton } from "./controls.ts";
 import { follow, View } from "./view.ts";
 
@@ -37,40 +45,44 @@ class ComposerElement extends View {
     conversation: { attribute: false },
     groups: { attribute: false },
     administrator: { type: Boolean },
-    sending: { state: true },
-    problem: { state: true },
     trigger: { state: true },
     chosen: { state: true },
-    dragging: { state: true },
+    dragging: { type: Boolean },
   };
   declare conversation: Conversation;
   declare groups: GroupsStore;
   declare administrator: boolean;
-  declare sending: boolean;
-  declare problem: string | null;
   declare trigger: Trigger | null;
   /** What the list offers for the trigger; empty while it is closed. */
   #offered: readonly Candidate[] = [];
   declare chosen: number;
+  /** Files are held over the page. */
   declare dragging: boolean;
   readonly #area = createRef<HTMLTextAreaElement>();
   readonly #files = createRef<HTMLInputElement>();
 
   constructor() {
     super();
-    this.sending = false;
-    this.problem = null;
     this.trigger = null;
     this.chosen = 0;
     this.dragging = false;
     follow(this, () => [
       this.conversation?.draft,
+      this.conversation?.sending,
       this.conversation?.group,
       this.conversation?.uploads,
       this.conversation?.feed,
       this.conversation?.remotes,
       this.groups,
     ]);
+  }
+
+  /** Adds files to the draft, as many as a message takes. */
+  take(files: readonly File[]): void {
+    if (files.length === 0) return;
+    const { uploads, draft } = this.conversation;
+    const room = LIMITS.message.attachments - draft.draft.attachments.length - uploads.list.length;
+    uploads.add(files, room);
   }
 
   override focus(): void {
@@ -85,9 +97,7 @@ class ComposerElement extends View {
 
   /** Starts a reply. */
   reply(event: LedgerEvent, quote: string | null): void {
-    const { draft } = this.conversation;
-    const mode = draft.draft.mode === "request_reply" ? "send" : draft.draft.mode;
-    draft.update({ replyTo: event.id, quote, to: [], elsewhere: null, remote: null, mode });
+    this.conversation.draft.beginReply(event.id, quote);
     this.focus();
   }
 
@@ -107,14 +117,13 @@ class ComposerElement extends View {
   /** Asked again on each update: the Group's Actors may come after the sign was typed. */
   protected override willUpdate(): void {
     const { trigger } = this;
-    const others = this.groups.list.filter((group) => group.group_id !== this.conversation.groupId);
     this.#offered =
       trigger === null
         ? []
         : candidates(
             trigger,
             this.conversation.group.actors,
-            others,
+            this.groups.list.filter((group) => group.group_id !== this.conversation.groupId),
             this.administrator ? this.conversation.remotes.list : [],
           );
     this.chosen = Math.max(0, Math.min(this.chosen, this.#offered.length - 1));
@@ -124,21 +133,15 @@ class ComposerElement extends View {
     const { draft } = this.conversation.draft;
     const { group } = this.conversation;
     const what = this.#plan();
-    return html`<div
-      class="composer ${this.dragging ? "dragging" : ""}"
-      @dragover=${this.#onDrag}
-      @dragleave=${() => {
-        this.dragging = false;
-      }}
-      @drop=${this.#onDrop}
-    >
-      ${failure(this.problem)} ${otherDraft(this.conversation.draft)} ${this.#replying()}
+    return html`<div class="composer ${this.dragging ? "dragging" : ""}">
+      ${failure(this.conversation.sending.problem)} ${unsent(this.conversation.sending)} ${otherDraft(this.conversation.draft)} ${this.#replying()}
       <div class="compose-box">
         ${recipientChips(this.conversation, this.groups)}
         <textarea
           ${ref(this.#area)}
           class="compose-text"
           rows="1"
+          dir="auto"
           aria-label="Message"
           aria-autocomplete="list"
           aria-haspopup="listbox"
@@ -171,7 +174,7 @@ class ComposerElement extends View {
           <span class="plan tone-${what.tone}" aria-live="polite" title=${what.sentence}>${what.sentence}</span>
           ${this.#room(draft.text)}
           ${button({
-            label: this.sending ? "Sending…" : "Send",
+            label: this.conversation.sending.busy ? "Sending…" : "Send",
             icon: "send",
             primary: true,
             disabled: !this.#ready(what),
@@ -197,7 +200,7 @@ class ComposerElement extends View {
   }
 
   #endReply(): void {
-    this.conversation.draft.update({ replyTo: null, quote: null });
+    this.conversation.draft.endReply();
   }
 
   #list() {
@@ -234,7 +237,7 @@ class ComposerElement extends View {
       return { sentence: "The files are still on their way.", possible: false, tone: "quiet" };
     const { draft } = this.conversation.draft;
     const { group, feed } = this.conversation;
-    if (draft.replyTo !== null && draft.to.length === 0) {
+    if (draft.replyTo !== null && this.#to.length === 0) {
       const original = feed.original(draft.replyTo);
       const across = original === null || original === undefined ? null : this.#across(original);
       if (across !== null) return plan({ ...this.#planInput(), remote: across });
@@ -251,6 +254,19 @@ class ComposerElement extends View {
     return plan(this.#planInput());
   }
 
+  /** Who gets it in this Group, whether picked or named at the start of the text. */
+  get #to(): string[] {
+    return recipientsOf(this.conversation.draft.draft, this.conversation.group.actors);
+  }
+
+  /** A name at the start that nobody has, unless it is still being typed. */
+  #unknownName(): string | null {
+    const { draft } = this.conversation.draft;
+    if (draft.to.length > 0 || draft.elsewhere !== null || draft.remote !== null) return null;
+    const mention = mentionIn(draft.text, this.conversation.group.actors);
+    return mention?.kind === "unknown" && this.#offered.length === 0 ? mention.name : null;
+  }
+
   /** Where a reply to a message between instances goes: back to its sender, or after it to its recipients. */
   #across(original: LedgerEvent): { place: string; to: string[] } | null {
     const { sender, recipients, from, to } = partiesOf(original, (id) => this.conversation.group.name(id));
@@ -264,7 +280,8 @@ class ComposerElement extends View {
     const { group } = this.conversation;
     return {
       mode: draft.mode,
-      to: draft.to,
+      to: this.#to,
+      unknown: this.#unknownName(),
       elsewhere:
         draft.elsewhere === null ? null : (this.groups.find(draft.elsewhere)?.title ?? "another Group"),
       remote:
@@ -283,29 +300,18 @@ class ComposerElement extends View {
   #ready(what: Plan): boolean {
     const { draft } = this.conversation.draft;
     const something = draft.text.trim() !== "" || draft.attachments.length > 0;
-    return something && what.possible && !this.sending && this.conversation.group.loaded;
+    return something && what.possible && !this.conversation.sending.busy && this.conversation.group.loaded;
   }
 
   async send(): Promise<void> {
     const what = this.#plan();
     if (!this.#ready(what)) return;
-    const { conversation } = this;
-    this.sending = true;
-    this.problem = null;
-    const sent = conversation.draft.draft;
-    try {
-      const event = await conversation.outgoing.send(sent);
-      conversation.feed.accept(event);
-      if (conversation.draft.draft === sent) conversation.draft.clear();
-      announce("Sent");
-      this.tell("sent");
-    } catch (error) {
-      // Taken all the same, as the feed showed meanwhile.
-      if (conversation.draft.draft !== sent && conversation.draft.draft.text === "") return;
-      this.problem = error instanceof Error ? error.message : String(error);
-    } finally {
-      this.sending = false;
-    }
+    const { draft, sending } = this.conversation;
+    const to = this.#to;
+    if (to !== draft.draft.to) draft.update({ to });
+    if (!(await sending.send())) return;
+    announce("Sent");
+    this.tell("sent");
   }
 
   readonly #onInput = (event: Event): void => {
@@ -371,16 +377,9 @@ class ComposerElement extends View {
     event.stopPropagation();
   };
 
-  #add(files: readonly File[]): void {
-    if (files.length === 0) return;
-    const { uploads, draft } = this.conversation;
-    const room = LIMITS.message.attachments - draft.draft.attachments.length - uploads.list.length;
-    uploads.add(files, room);
-  }
-
   readonly #onFiles = (event: Event): void => {
     const input = event.target as HTMLInputElement;
-    this.#add([...(input.files ?? [])]);
+    this.take([...(input.files ?? [])]);
     input.value = "";
   };
 
@@ -388,21 +387,7 @@ class ComposerElement extends View {
     const files = [...(event.clipboardData?.files ?? [])];
     if (files.length === 0) return;
     event.preventDefault();
-    this.#add(files);
-  };
-
-  readonly #onDrag = (event: DragEvent): void => {
-    if (event.dataTransfer?.types.includes("Files") !== true) return;
-    event.preventDefault();
-    this.dragging = true;
-  };
-
-  readonly #onDrop = (event: DragEvent): void => {
-    this.dragging = false;
-    const files = [...(event.dataTransfer?.files ?? [])];
-    if (files.length === 0) return;
-    event.preventDefault();
-    this.#add(files);
+    this.take(files);
   };
 }
 

@@ -57,9 +57,9 @@ export function connectionCard(relation: DirectRelation, actions: CardActions): 
         : nothing
     }
     ${
-      error === null || remedy === null
+      error === null
         ? nothing
-        : html`<p class="connection-error">${icon("warning")}<span><bdi>${shownName(error)}</bdi> <span class="remedy">${remedy}</span></span></p>`
+        : html`<p class="connection-error">${icon("warning")}<span><bdi>${shownName(error)}</bdi> ${remedy === null ? nothing : html`<span class="remedy">${remedy}</span>`}</span></p>`
     }
     ${actions.ending ? ending(relation, actions) : buttons(relation, actions)}
   </li>`;

@@ -321,6 +321,7 @@ class ConnectionsDialog extends DialogView {
     // Whoever went on to something else meanwhile stays there.
     if (!done || this.page !== "listener") return;
     // What is shown may be old: the daemon may not have answered since.
+    this.listener = { ...draft, before: listener };
     if (this.inviting) await this.#invite(listener);
     else this.#go("list");
   }

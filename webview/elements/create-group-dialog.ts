@@ -47,7 +47,7 @@ class CreateGroupDialog extends DialogView {
       value: this.path,
       focused: true,
       placeholder: "/home/me/project",
-      hint: "A folder on the machine where the daemon runs. Its agents work there. It may be left out.",
+      hint: "A folder on the machine where the daemon runs. Its agents work there. Optional.",
       onInput: (path) => {
         this.path = path;
       },

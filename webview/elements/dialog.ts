@@ -42,7 +42,7 @@ export abstract class DialogView extends View {
     return html`<dialog
       class="dialog ${this.wide ? "wide" : ""}"
       aria-labelledby=${this.#headingId}
-      @close=${() => this.remove()}
+      @close=${() => this.#closed()}
       @keydown=${this.#onKey}
       @click=${this.#onBackdrop}
     >
@@ -69,6 +69,11 @@ export abstract class DialogView extends View {
       dialog?.querySelector<HTMLElement>("[autofocus]") ??
       dialog?.querySelector<HTMLElement>(".dialog-foot .button");
     first?.focus();
+  }
+
+  #closed(): void {
+    this.tell("dialog-closed");
+    this.remove();
   }
 
   protected close(): void {

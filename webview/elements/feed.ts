@@ -135,7 +135,7 @@ class FeedElement extends View {
     const someone = group.actors[0];
     return html`<div class="empty">
       ${icon("comment-discussion", "empty-icon")}
-      <h2>Nothing was said here yet</h2>
+      <h2>No messages yet</h2>
       ${
         someone === undefined
           ? html`<p>Add an Actor first: an agent that takes part in this Group. Then write to it below.</p>
@@ -154,7 +154,7 @@ class FeedElement extends View {
                 ${[
                   "What are you working on?",
                   "Please run the tests and tell me what fails.",
-                  "Review the last change and list what you would mend.",
+                  "Review the last change and list what you would fix.",
                 ].map(
                   (text) =>
                     html`<li><button type="button" class="link" @click=${() => this.tell("suggest", text)}>${text}</button></li>`,

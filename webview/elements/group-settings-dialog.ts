@@ -86,8 +86,8 @@ class GroupSettingsDialog extends DialogView {
         },
       })}
       ${this.#seconds("min_interval_seconds", "Pause between prompts (seconds)")}
-      ${this.#seconds("mail_notice_after_seconds", "Notice of unread Mail (seconds, 0: never)")}
-      ${this.#seconds("reply_notice_after_seconds", "Notice of an open reply (seconds, 0: never)")}
+      ${this.#seconds("mail_notice_after_seconds", "Remind about unread Mail after (seconds, 0: never)")}
+      ${this.#seconds("reply_notice_after_seconds", "Remind about replies due after (seconds, 0: never)")}
     </div>
     ${checkbox({
       label: "Start enabled Actors together with the daemon",
@@ -131,12 +131,12 @@ class GroupSettingsDialog extends DialogView {
       </div>
     </section>
     <section class="dialog-section">
-      <h3>Keep a copy</h3>
+      <h3>Export</h3>
       <p class="hint">On the daemon’s machine; the file holds messages, Actors and files, no secrets:</p>
       ${this.#command(`svc group export --group ${this.group.group_id} ${this.group.group_id}.svc-group`)}
     </section>
     <section class="dialog-section">
-      <h3>Destroy</h3>
+      <h3>Danger zone</h3>
       ${this.#destroy()}
     </section>`;
   }
@@ -159,9 +159,8 @@ class GroupSettingsDialog extends DialogView {
 
   #destroy() {
     if (this.destroying === null) {
-      return html`<div class="buttons">
-        ${button({ label: "Clear the history…", onClick: () => this.#ask("reset") })}
-        ${button({ label: "Delete the Group…", onClick: () => this.#ask("delete") })}
+      return html`<div class="buttons danger">
+        ${this.#danger("Clear the history…", "reset")} ${this.#danger("Delete the Group…", "delete")}
       </div>`;
     }
     const { title, actors } = this.group;
@@ -192,9 +191,20 @@ class GroupSettingsDialog extends DialogView {
     </div>`;
   }
 
+  #danger(label: string, destroying: "reset" | "delete") {
+    return html`<button type="button" class="danger-button" @click=${() => this.#ask(destroying)}>${label}</button>`;
+  }
+
   #ask(destroying: "reset" | "delete" | null): void {
     this.destroying = destroying;
     this.typed = "";
+    void this.updateComplete.then(() => {
+      this.querySelector<HTMLElement>(
+        destroying === null ? ".danger .danger-button" : ".destroy .text-field",
+      )?.focus();
+      // Once its field has its height: before, the buttons below it would stay half out of sight.
+      requestAnimationFrame(() => this.querySelector(".destroy")?.scrollIntoView({ block: "nearest" }));
+    });
   }
 
   protected override footer() {

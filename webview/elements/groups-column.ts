@@ -81,7 +81,7 @@ class GroupsElement extends View {
     return this.administrator
       ? html`<div class="empty small">
           <p>A Group is a conversation of you and your agents about one project.</p>
-          ${button({ label: "Attach a folder…", icon: "folder", primary: true, onClick: () => this.tell("open-dialog", { name: "create-group" }) })}
+          ${button({ label: "Attach a folder…", icon: "folder", onClick: () => this.tell("open-dialog", { name: "create-group" }) })}
         </div>`
       : html`<div class="empty small"><p>Your access token names no Group that exists now. Ask who gave it to you.</p></div>`;
   }

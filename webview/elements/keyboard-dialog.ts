@@ -12,13 +12,14 @@ const KEYS: readonly (readonly [keys: readonly string[], what: string])[] = [
   [["↑", "↓"], "Move in a list"],
   [["Home", "End"], "First and last of a list; in the feed the oldest and the newest message"],
   [["@", "#"], "In the text: name an Actor, another Group"],
-  [["Esc"], "Close the topmost thing"],
-  [["?"], "This map"],
+  [["Enter", "Esc"], "Into the links, code and actions of a message, and back"],
+  [["Esc"], "Close"],
+  [["?"], "Keyboard shortcuts"],
 ];
 
 class KeyboardDialog extends DialogView {
   protected override heading(): string {
-    return "Keyboard";
+    return "Keyboard shortcuts";
   }
 
   protected override get isText(): boolean {

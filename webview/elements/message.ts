@@ -53,6 +53,9 @@ export class MessageElement extends View {
   declare continued: boolean;
   declare mayWrite: boolean;
 
+  /** The keyboard is inside. */
+  #entered = false;
+
   get #message(): ChatMessage {
     return this.event.data as ChatMessage;
   }
@@ -60,6 +63,44 @@ export class MessageElement extends View {
   get #deliveries(): RecipientDelivery[] {
     const message = this.#message;
     return this.status === undefined ? [] : deliveries(this.status, message, this.name);
+  }
+
+  constructor() {
+    super();
+    this.addEventListener("keydown", this.#onKey);
+    this.addEventListener("focusout", (event) => {
+      if (this.#entered && !this.contains(event.relatedTarget as Node | null)) this.#reach(false);
+    });
+  }
+
+  /** What the keyboard reaches inside: nothing, until Enter on the message; so Tab goes past it in one step. */
+  get #inside(): HTMLElement[] {
+    const all = this.querySelectorAll<HTMLElement>("a, button, pre, .table-scroll");
+    return [...all].filter((element) => element.checkVisibility());
+  }
+
+  #reach(entered: boolean): void {
+    this.#entered = entered;
+    for (const element of this.querySelectorAll<HTMLElement>("a, button, pre, .table-scroll"))
+      element.tabIndex = entered ? 0 : -1;
+  }
+
+  readonly #onKey = (event: KeyboardEvent): void => {
+    if (event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey) return;
+    if (event.key === "Enter" && event.target === this) {
+      this.#reach(true);
+      this.#inside[0]?.focus();
+    } else if (event.key === "Escape" && this.#entered) {
+      this.#reach(false);
+      this.focus();
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+
+  protected override updated(): void {
+    // What came meanwhile is as reachable as the rest.
+    this.#reach(this.#entered);
   }
 
   protected override render() {
@@ -125,13 +166,14 @@ export class MessageElement extends View {
       tabindex="-1"
       @click=${() => this.#act({ kind: "jump", event: this.event, target: replyTo })}
     >
-      ${icon("reply")}<span class="quoted-who">${who}</span><span class="quoted-text">${excerpt}</span>
+      ${icon("reply")}<span class="quoted-who">${who}</span><span class="quoted-text" dir="auto">${excerpt}</span>
     </button>`;
   }
 
   #text(message: ChatMessage) {
     if (message.text === "") return nothing;
-    if (message.format !== "markdown") return html`<div class="plain">${shownText(message.text)}</div>`;
+    if (message.format !== "markdown")
+      return html`<div class="plain" dir="auto">${shownText(message.text)}</div>`;
     return html`<div class="markdown" @click=${this.#onTextClick}>${unsafeHTML(renderMarkdown(message.text))}</div>`;
   }
 

@@ -1,5 +1,6 @@
 /** `<svc-settings-menu>`: what concerns the whole window: appearance, access, health, keys, leaving. */
 import { html } from "lit";
+import { servesScreenReader } from "../screen-reader.ts";
 import { THEME_CHOICES, type ThemeChoice } from "../state/appearance.ts";
 import type { MenuItem } from "./menu.ts";
 import { View } from "./view.ts";
@@ -29,6 +30,13 @@ class SettingsMenuElement extends View {
       );
     }
     items.push({ label: "Keyboard…", icon: "keyboard", detail: "?", onSelect: dialog("keyboard") });
+    items.push({
+      heading: "Terminals",
+      label: "Screen reader support",
+      icon: "terminal",
+      checked: servesScreenReader(),
+      onSelect: () => this.tell("choose-screen-reader", !servesScreenReader()),
+    });
     if (this.theme !== "") {
       for (const [index, choice] of THEME_CHOICES.entries()) {
         items.push({

@@ -4,7 +4,9 @@ import { createRef, ref } from "lit/directives/ref.js";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { TerminalMessage, WriterState } from "../../shared/terminal.ts";
 import type { Host, TerminalLink } from "../host.ts";
+import { icon } from "../icons.ts";
 import { actorName } from "../state/actor-words.ts";
+import type { Terminals } from "../state/terminals.ts";
 import type { TerminalScreen, TerminalSize } from "../terminal/screen.ts";
 import { button } from "../toolkit.ts";
 import type { ActorOperation } from "./actors-panel.ts";
@@ -17,6 +19,7 @@ class TerminalPaneElement extends View {
     host: { attribute: false },
     groupId: { attribute: false },
     actor: { attribute: false },
+    terminals: { attribute: false },
     administrator: { type: Boolean },
     writer: { state: true },
     running: { state: true },
@@ -24,11 +27,13 @@ class TerminalPaneElement extends View {
     connected: { state: true },
     searching: { state: true },
     missed: { state: true },
+    ignored: { state: true },
     problem: { state: true },
   };
   declare host: Host;
   declare groupId: string;
   declare actor: ActorWithPresence;
+  declare terminals: Terminals;
   declare administrator: boolean;
   declare writer: WriterState;
   declare running: boolean;
@@ -36,12 +41,12 @@ class TerminalPaneElement extends View {
   declare connected: boolean;
   declare searching: boolean;
   declare missed: boolean;
+  /** The person typed, but keys don't reach the program. */
+  declare ignored: boolean;
   declare problem: string | null;
   #screen: TerminalScreen | null = null;
   #link: TerminalLink | null = null;
   #fits: TerminalSize | null = null;
-  /** The person wrote here before a break: they go on writing after it, if nobody else does. */
-  #wrote = false;
   readonly #place = createRef<HTMLElement>();
   readonly #search = createRef<HTMLInputElement>();
 
@@ -53,6 +58,7 @@ class TerminalPaneElement extends View {
     this.connected = false;
     this.searching = false;
     this.missed = false;
+    this.ignored = false;
     this.problem = null;
   }
 
@@ -77,6 +83,7 @@ class TerminalPaneElement extends View {
         input: (data) => this.#link?.send({ type: "input", data }),
         drawn: (bytes) => this.#link?.send({ type: "ack", bytes }),
         fits: (size) => this.#onFits(size),
+        ignored: () => (this.ignored = true),
         openLink: (url) => this.host.openLink(url),
         search: () => void this.#find(),
       });
@@ -88,7 +95,6 @@ class TerminalPaneElement extends View {
       output: (bytes) => this.#screen?.output(bytes),
       message: (message) => this.#onMessage(message),
       lost: () => {
-        this.#wrote = this.writer === "you";
         this.connected = false;
         this.#setWriter("nobody");
       },
@@ -102,19 +108,21 @@ class TerminalPaneElement extends View {
         this.#screen?.restore(message.data, message);
         this.running = message.running;
         this.reason = message.reason;
+        if (!this.connected) this.#connected(message.writer);
         this.connected = true;
         this.#setWriter(message.writer);
-        if (this.#wrote && message.writer === "nobody") this.#link?.send({ type: "take" });
-        this.#wrote = false;
         return;
       case "size":
         this.#screen?.resize(message);
         return;
       case "writer":
         this.#setWriter(message.writer);
+        this.terminals.writes(this.actor.id, message.writer === "you");
         return;
       case "ended":
         this.running = false;
+        this.ignored = false;
+        this.#setWriter(this.writer);
         this.reason = message.reason;
         return;
       case "error":
@@ -122,29 +130,35 @@ class TerminalPaneElement extends View {
     }
   }
 
+  /** Who wrote here before a break, or before the terminal was out of view, goes on writing if nobody else does. */
+  #connected(writer: WriterState): void {
+    if (this.#fits !== null) this.#link?.send({ type: "resize", ...this.#fits });
+    if (writer === "another") this.terminals.writes(this.actor.id, false);
+    else if (this.terminals.wrote(this.actor.id)) this.#link?.send({ type: "take" });
+  }
+
   #setWriter(writer: WriterState): void {
     const began = writer === "you" && this.writer !== "you";
     this.writer = writer;
     if (this.#screen === null) return;
-    this.#screen.mayType = writer === "you";
-    if (began) {
-      if (this.#fits !== null) this.#link?.send({ type: "resize", ...this.#fits });
-      this.#screen.focus();
-    }
+    this.#screen.mayType = writer === "you" && this.running;
+    if (!began) return;
+    this.ignored = false;
+    this.#screen.focus();
   }
 
   #onFits(size: TerminalSize): void {
     const { columns, rows } = size;
     const same = this.#fits?.columns === columns && this.#fits.rows === rows;
     this.#fits = { columns, rows };
-    if (!same && this.writer === "you") this.#link?.send({ type: "resize", columns, rows });
+    if (!same) this.#link?.send({ type: "resize", columns, rows });
   }
 
   protected override render() {
     const name = actorName(this.actor);
     return html`<section class="terminal" aria-label="Terminal of ${name}">
       <header class="terminal-head">
-        <h3><bdi>${name}</bdi></h3>
+        <h2><bdi>${name}</bdi></h2>
         <span class="terminal-state">${this.#state()}</span>
         <span class="head-actions">
           ${this.#take()}
@@ -154,8 +168,8 @@ class TerminalPaneElement extends View {
         </span>
       </header>
       ${this.searching ? this.#searchField(name) : nothing}
-      ${failure(this.problem)}
-      <div class="terminal-place ${this.writer === "you" ? "writing" : ""}" @click=${this.#onClick} ${ref(this.#place)}></div>
+      ${failure(this.problem)} ${this.ignored && (this.writer !== "you" || !this.running) ? this.#notWritten() : nothing}
+      <div class="terminal-place ${this.writer === "you" && this.running ? "writing" : ""}" @click=${this.#onClick} ${ref(this.#place)}></div>
     </section>`;
   }
 
@@ -168,7 +182,30 @@ class TerminalPaneElement extends View {
     if (!this.connected) return "connecting…";
     if (!this.running) return this.reason;
     if (this.writer === "you") return "you write";
-    return this.writer === "another" ? "somebody else writes" : "view only";
+    return this.writer === "another" ? "writing in another window" : "view only";
+  }
+
+  /** Keys that reach nobody are never lost in silence. */
+  #notWritten() {
+    const why = !this.running
+      ? "What you type goes nowhere: the program isn’t running."
+      : this.writer === "another"
+        ? "What you type goes nowhere: another window is writing."
+        : "What you type goes nowhere: you are only viewing.";
+    return html`<p class="terminal-note" role="status">
+      ${icon("warning")}<span>${why}</span>
+      ${
+        this.running && this.administrator
+          ? html`<button type="button" class="link" @click=${() => this.#takeOver()}>
+              ${this.writer === "another" ? "Take over" : "Write here"}
+            </button>`
+          : nothing
+      }
+    </p>`;
+  }
+
+  #takeOver(): void {
+    this.#link?.send({ type: "take" });
   }
 
   #take() {
@@ -186,7 +223,7 @@ class TerminalPaneElement extends View {
     }
     return button({
       label: this.writer === "another" ? "Take over" : "Write here",
-      onClick: () => this.#link?.send({ type: "take" }),
+      onClick: () => this.#takeOver(),
     });
   }
 

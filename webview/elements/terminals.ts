@@ -51,6 +51,7 @@ class TerminalsElement extends View {
     const shown = new Set(terminals.shown(this.width));
     this.style.height = this.page || terminals.full ? "" : `${terminals.height}px`;
     return html`${this.page || terminals.full ? nothing : this.#edge()}
+      ${this.page || terminals.full ? html`<h1 class="only-heard">Terminals</h1>` : nothing}
       <div class="terminals-head">
         <div class="tabs" role="group" aria-label="Open terminals">
           ${terminals.open.map((id) => {
@@ -72,7 +73,7 @@ class TerminalsElement extends View {
             ? nothing
             : iconButton({
                 icon: terminals.full ? "chevron-down" : "chevron-up",
-                label: terminals.full ? "Show the feed again" : "Terminals on the whole page",
+                label: terminals.full ? "Restore the feed" : "Maximize the terminals",
                 onClick: () => terminals.toggleFull(),
               })
         }
@@ -86,6 +87,7 @@ class TerminalsElement extends View {
               .host=${this.host}
               .groupId=${this.conversation.groupId}
               .actor=${actors.get(id)}
+              .terminals=${terminals}
               ?administrator=${this.administrator}
             ></svc-terminal>`,
         )}

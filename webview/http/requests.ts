@@ -64,7 +64,7 @@ export class Requests {
     } catch (error) {
       if (init.signal?.aborted) throw error;
       this.silent();
-      throw new HostError("offline", "The daemon didn’t answer. Nothing is lost; it is tried again.");
+      throw new HostError("offline", "The daemon didn’t answer.");
     }
   }
 }

@@ -3,7 +3,7 @@ export type ThemeKind = "light" | "dark" | "hc-dark" | "hc-light";
 export type ThemeChoice = ThemeKind | "system";
 
 export const THEME_CHOICES: readonly { value: ThemeChoice; label: string }[] = [
-  { value: "system", label: "As the system" },
+  { value: "system", label: "System" },
   { value: "light", label: "Light" },
   { value: "dark", label: "Dark" },
   { value: "hc-light", label: "High contrast, light" },

@@ -4,6 +4,7 @@ import { shownName } from "../../shared/foreign-text.ts";
 import { placeOf, remoteName } from "../../shared/message-parties.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { GroupSummary } from "../../shared/operations/groups.ts";
+import { isInboxOnly, isOnlyNamed } from "../../shared/typed-actors.ts";
 import type { IconName } from "../icons.ts";
 import { actorName } from "./actor-words.ts";
 import { type Draft, GROUP_REFERENCE, type RemotePlace } from "./draft.ts";
@@ -98,7 +99,12 @@ export function candidates(
   if (trigger.sign === "@") {
     for (const actor of actors) {
       const label = actorName(actor);
-      const detail = [label === actor.id ? "" : actor.id, actor.role, actor.enabled ? "" : "stopped"];
+      const detail = [
+        label === actor.id ? "" : actor.id,
+        actor.role,
+        actor.enabled ? "" : "stopped",
+        isInboxOnly(actor) ? "messages wait in its Inbox" : "",
+      ];
       offer(rank(trigger.query, actor.id, label), {
         kind: "actor",
         value: actor.id,
@@ -108,13 +114,15 @@ export function candidates(
       });
     }
     if (actors.length > 1) {
+      const left = actors.filter(isOnlyNamed).map(actorName);
       for (const alias of ALIASES) {
         const label = alias.value.slice(1);
+        const isPart = left.length === 0 || alias.value === "@foreman";
         offer(rank(trigger.query, label), {
           kind: "alias",
           value: alias.value,
           label,
-          detail: alias.detail,
+          detail: isPart ? alias.detail : `${alias.detail}, without ${left.join(", ")}`,
           icon: "organization",
         });
       }

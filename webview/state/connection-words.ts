@@ -40,6 +40,7 @@ export function isPast({ state }: Pick<DirectRelation, "state">): boolean {
 
 const LOOKS: Readonly<Record<string, { icon: IconName; tone: Tone }>> = {
   online: { icon: "pass", tone: "good" },
+  "online, messages are refused": { icon: "warning", tone: "attention" },
   "active but offline": { icon: "circle-outline", tone: "attention" },
   "pending approval": { icon: "clock", tone: "attention" },
   "checking approval": { icon: "sync", tone: "attention" },
@@ -60,6 +61,8 @@ function sentenceOf(relation: DirectRelation, word: string): string {
   switch (word) {
     case "online":
       return "Both Groups can write to each other now.";
+    case "online, messages are refused":
+      return "The two machines are connected. Messages wait for up to 15 minutes.";
     case "active but offline":
       return initiated
         ? "Dialled every 5 seconds. Messages wait for up to 15 minutes."
@@ -72,15 +75,21 @@ function sentenceOf(relation: DirectRelation, word: string): string {
         ? "The other side has to approve. Its person sees the same six words."
         : "Somebody used the invitation. Compare the six words before you approve.";
     case "expired":
-      return "Nobody approved in time. A new invitation is needed.";
+      return `${initiated ? "The other side says that nobody" : "Nobody"} approved in time. A new invitation is needed.`;
     default:
       return "Ended for good. Messages that arrived stay. A new invitation is needed to connect again.";
   }
 }
 
 /** What can go wrong on the way, and what helps; the error itself is the daemon's sentence. */
-export function remedyFor({ initiated, error }: Pick<DirectRelation, "initiated" | "error">): string | null {
+export function remedyFor({
+  initiated,
+  error,
+  online,
+}: Pick<DirectRelation, "initiated" | "error" | "online">): string | null {
   if (error === null) return null;
+  if (online)
+    return "Let both machines set their clocks by a time server. Messages then go through by themselves.";
   return initiated
     ? "Is the other side’s svc running and listening, and does a router or firewall let its address through? It is dialled again by itself."
     : "The other side dials again by itself. If this stays, ask its person what is shown there.";
@@ -88,7 +97,6 @@ export function remedyFor({ initiated, error }: Pick<DirectRelation, "initiated"
 
 /** Where the daemon's own remedy names commands, what helps in the dialog. */
 const REMEDIES: Readonly<Record<string, string>> = {
-  direct_listener_off: "The listener was turned off meanwhile. Turn it on below, then invite.",
   direct_state: "It changed meanwhile; what is shown is new.",
   direct_not_found: "It is gone: somebody removed it, or the Group was cleared.",
   conflict: "Somebody else changed the listener meanwhile. Look at it again before you change it.",
@@ -166,7 +174,12 @@ export function connectionsInBrief(relations: readonly DirectRelation[]): Connec
   }
   const names = approved.map((relation) => `${peerName(relation)}: ${directStateWords(relation)}`).join("\n");
   const offline = approved.filter(({ online }) => !online).length;
+  const refused = approved.filter(({ online, error }) => online && error !== null).length;
   const only = approved.length === 1 ? shownName(approved[0]!.remote?.name ?? "") : null;
+  if (offline === 0 && refused > 0) {
+    const word = only === null ? `${refused} of ${approved.length} refused` : `${only} refuses`;
+    return { icon: "warning", tone: "attention", word, sentence: names };
+  }
   if (offline === 0) {
     const word = only === null ? `${approved.length} online` : `${only} online`;
     return { icon: "plug", tone: "good", word, sentence: names };

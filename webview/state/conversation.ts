@@ -9,6 +9,7 @@ import { OpenGroup } from "./open-group.ts";
 import { Outgoing } from "./outgoing.ts";
 import { ReadMarks } from "./read-marks.ts";
 import { RemoteGroups } from "./remote-groups.ts";
+import { Sending } from "./sending.ts";
 import { Terminals } from "./terminals.ts";
 import { Uploads } from "./uploads.ts";
 
@@ -21,7 +22,7 @@ export class Conversation {
   readonly feed: Feed;
   readonly draft: DraftKeeper;
   readonly uploads: Uploads;
-  readonly outgoing: Outgoing;
+  readonly sending: Sending;
   readonly marks: ReadMarks;
   readonly activity = new Activity();
   readonly terminals: Terminals;
@@ -42,7 +43,9 @@ export class Conversation {
     this.uploads = new Uploads(host, groupId, (uploaded) =>
       this.draft.update({ attachments: [...this.draft.draft.attachments, uploaded] }),
     );
-    this.outgoing = new Outgoing(host, this.draft);
+    this.sending = new Sending(host, this.draft, new Outgoing(host, this.draft), (event) =>
+      this.feed.accept(event),
+    );
     this.feed.subscribe(() => this.#settleAttempt());
     this.marks = new ReadMarks(host, groupId, looking);
     this.terminals = new Terminals(host, groupId);
@@ -80,10 +83,16 @@ export class Conversation {
   }
 
   open(): void {
-    void this.group.refresh();
+    // A connection that is being made reads the Group when it begins, or polling does.
+    let isComing = false;
+    this.#host.watchConnection(({ state }) => (isComing = state === "connecting"))();
+    if (!isComing) void this.group.refresh();
     this.activity.open(this.#host, this.groupId);
     void this.feed.open(this.place);
-    void this.draft.load().then(() => this.#settleAttempt());
+    void this.draft.load().then(() => {
+      this.#settleAttempt();
+      this.sending.open();
+    });
   }
 
   close(): void {
@@ -91,6 +100,7 @@ export class Conversation {
     this.activity.close();
     this.feed.close();
     this.draft.close();
+    this.sending.close();
     this.uploads.close();
     this.marks.close();
   }

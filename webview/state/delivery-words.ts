@@ -1,7 +1,8 @@
-/** What became of a message, in words: per recipient an icon, a word, and the fact behind it (interface.md, "Delivery in words"). */
+/** What became of a message, in words: per recipient an icon, a word, and the fact behind it (docs/interface.md#delivery-in-words). */
 
 import { shownText } from "../../shared/foreign-text.ts";
 import { placeOf, remoteName } from "../../shared/message-parties.ts";
+import { WAITS_IN_INBOX } from "../../shared/names.ts";
 import type { MessageStatus } from "../../shared/operations/messages.ts";
 import type { IconName } from "../icons.ts";
 
@@ -37,6 +38,14 @@ function deliveryWord(who: string, status: Delivery, mail: boolean): DeliveryWor
   const { ts } = status;
   switch (status.state) {
     case "pending":
+      if (status.reason.includes(WAITS_IN_INBOX))
+        return {
+          icon: "inbox",
+          word: "waits in the Inbox",
+          tone: "quiet",
+          fact: `Nothing is typed into ${who}’s program, as nobody said that it reads prompts. It waits in the Inbox until ${who} reads it.`,
+          ts,
+        };
       return mail
         ? { icon: "mail", word: "in the Inbox", tone: "quiet", fact: `${who} hasn't read this Mail yet.`, ts }
         : {
@@ -55,6 +64,14 @@ function deliveryWord(who: string, status: Delivery, mail: boolean): DeliveryWor
           status.reason === "session_ended"
             ? `Handed to ${who}, who left without confirming it. It will be handed out again.`
             : `Handed to ${who}, who hasn't confirmed it yet.`,
+        ts,
+      };
+    case "queued":
+      return {
+        icon: "clock",
+        word: "queued",
+        tone: "quiet",
+        fact: `${who} is busy and has it queued. It is delivered again if ${who} stops before reading it.`,
         ts,
       };
     case "accepted":
@@ -106,7 +123,7 @@ function obligationWord(who: string, status: Obligation): DeliveryWord {
 
 type Propagation = NonNullable<MessageStatus["connect_delivery"]>;
 
-/** How a message fares on its way to another instance (interface.md, "Delivery in words"). */
+/** How a message fares on its way to another instance (docs/interface.md#delivery-in-words). */
 function connectWord(who: string, { state, error }: Propagation): DeliveryWord {
   const why = error === undefined ? "" : shownText(error.message);
   switch (state) {
@@ -261,10 +278,11 @@ function recipientsOf(
   });
 }
 
-/** Nobody is there any more to whom an Actor's message could be handed after its removal. */
+/** Nobody is there any more to whom an Actor's message could be handed after its removal, and an import hands out nothing. */
 function againOf(delivery: Delivery | undefined): RecipientDelivery["again"] {
-  if (delivery === undefined || delivery.reason === "actor_removed") return "no";
+  if (delivery === undefined || ["actor_removed", "imported"].includes(delivery.reason)) return "no";
   if (delivery.state === "failed") return "failed";
+  // What is queued comes again by itself when it has to.
   return delivery.state === "ambiguous" || delivery.state === "claimed" ? "ambiguous" : "no";
 }
 

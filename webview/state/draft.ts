@@ -14,7 +14,7 @@ export type RemotePlace = {
   title: string;
 };
 
-/** What a message says of a Group of another instance, without going there (connect-service.md, "Message references"). */
+/** What a message says of a Group of another instance, without going there (docs/protocol.md#ledger-events). */
 export type GroupReference = RemotePlace & { kind: typeof GROUP_REFERENCE };
 export const GROUP_REFERENCE = "connect_group_ref";
 
@@ -83,6 +83,8 @@ export class DraftKeeper extends Store {
   readonly groupId: string;
   readonly #host: DraftHost;
   #draft: Draft = emptyDraft();
+  /** Where the draft went before it became a reply. */
+  #beforeReply: Pick<Draft, "to" | "elsewhere" | "remote" | "mode"> | null = null;
   /** Which of the daemon's texts this one was made from; null when there was none. */
   #base: string | null = null;
   #other: { draft: Draft; base: string | null } | null = null;
@@ -151,9 +153,31 @@ export class DraftKeeper extends Store {
     this.changed();
   }
 
-  /** After the message was taken: nothing is left to keep but the choice of mode, or what another window wrote. */
+  /** Starts a reply. Where the draft went before comes back when the reply is given up. */
+  beginReply(replyTo: string, quote: string | null): void {
+    const { to, elsewhere, remote, mode } = this.#draft;
+    if (this.#draft.replyTo === null) this.#beforeReply = { to, elsewhere, remote, mode };
+    this.update({
+      replyTo,
+      quote,
+      to: [],
+      elsewhere: null,
+      remote: null,
+      mode: mode === "request_reply" ? "send" : mode,
+    });
+  }
+
+  /** Gives the reply up. Recipients that were chosen for it stay. */
+  endReply(): void {
+    const before = this.#draft.to.length === 0 ? this.#beforeReply : null;
+    this.#beforeReply = null;
+    this.update({ replyTo: null, quote: null, ...before });
+  }
+
+  /** After the message was taken: nothing is left to keep but what another window wrote. */
   clear(): void {
-    this.update({ ...emptyDraft(), mode: this.#draft.mode === "mail" ? "mail" : "send" });
+    this.#beforeReply = null;
+    this.update(emptyDraft());
     if (this.#other === null) this.#schedule(0);
     else this.takeOther();
   }
@@ -184,13 +208,26 @@ export class DraftKeeper extends Store {
     const attempt = this.#attempt;
     if (attempt?.content === content) return attempt.id;
     const id = crypto.randomUUID();
-    this.#host.remember(this.#attemptKey, { content, id });
+    this.#host.remember(this.#attemptKey, { content, id, waiting: false });
     return id;
   }
 
   /** The key of a message whose answer is still to come; null until what was kept has been read. */
   get attempted(): string | null {
     return this.#known ? (this.#attempt?.id ?? null) : null;
+  }
+
+  /** Whether the draft, as it is, is to be sent again by itself; remembered with its key. */
+  wait(waiting: boolean): void {
+    const attempt = this.#attempt;
+    if (attempt === null || attempt.content !== contentOf(this.#draft)) return;
+    this.#host.remember(this.#attemptKey, { ...attempt, waiting });
+    this.changed();
+  }
+
+  get waiting(): boolean {
+    const attempt = this.#known || this.#dirty ? this.#attempt : null;
+    return attempt?.waiting === true && attempt.content === contentOf(this.#draft);
   }
 
   /** The attempted message was taken, as its event says: it isn't a draft any more. */
@@ -214,10 +251,10 @@ export class DraftKeeper extends Store {
     return `sending/${this.groupId}`;
   }
 
-  get #attempt(): { content: string; id: string } | null {
-    const kept = this.#host.recall(this.#attemptKey) as { content?: unknown; id?: unknown } | null;
-    return typeof kept?.content === "string" && typeof kept.id === "string"
-      ? { content: kept.content, id: kept.id }
+  get #attempt(): { content: string; id: string; waiting: boolean } | null {
+    const kept = this.#host.recall(this.#attemptKey) as Record<string, unknown> | null;
+    return typeof kept?.["content"] === "string" && typeof kept["id"] === "string"
+      ? { content: kept["content"], id: kept["id"], waiting: kept["waiting"] === true }
       : null;
   }
 

@@ -67,6 +67,11 @@ export function eventWords(event: LedgerEvent, name: (id: string) => string): Ev
     case "actor.remove":
       return { icon: "trash", text: `${who} removed ${actor}` };
     case "actor.start":
+      if (field(event, "reason") === "new_conversation") {
+        const why = shownText(field(event, "detail"));
+        const text = `${actor} begins a new conversation: its last one can't be continued because ${why}`;
+        return { icon: "info", text };
+      }
       return { icon: "play", text: `${actor} was enabled` };
     case "actor.stop": {
       const reason = field(event, "reason");

@@ -1,6 +1,6 @@
 /**
  * The part of a Group's ledger that is in the document: a contiguous run of events, bounded, that grows at the end that is looked at
- * and is trimmed at the other (interface.md, "The feed is a window"). Pure: no time, no network, no document.
+ * and is trimmed at the other (docs/interface.md#the-feed-is-a-window). Pure: no time, no network, no document.
  */
 import type { LedgerEvent } from "../../shared/events.ts";
 

@@ -1,6 +1,7 @@
-/** What will happen when the person presses Send, said before they do (interface.md, "The composer never loses a letter"). Pure. */
+/** What will happen when the person presses Send, said before they do (docs/interface.md#the-composer-never-loses-a-letter). Pure. */
 import type { Group, MessageMode } from "../../shared/model.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
+import { isInboxOnly, isOnlyNamed } from "../../shared/typed-actors.ts";
 import { actorName, hasTerminal } from "./actor-words.ts";
 
 export interface Plan {
@@ -14,6 +15,8 @@ export interface PlanInput {
   mode: MessageMode;
   /** Actor ids and aliases; empty is the Group's default. */
   to: readonly string[];
+  /** A name at the start of the text that names no Actor here, or several. */
+  unknown: string | null;
   /** The Group the message goes to instead, by title. */
   elsewhere: string | null;
   /** The Group of another instance that it goes to, by name, and who gets it there. */
@@ -33,9 +36,9 @@ function addressed(input: PlanInput): ActorWithPresence[] {
     wanted.some(
       (to) =>
         to === actor.id ||
-        (to === "@all" && actor.enabled) ||
+        (to === "@all" && actor.enabled && !isOnlyNamed(actor)) ||
         (to === "@foreman" && actor.role === "foreman") ||
-        (to === "@peers" && actor.role === "peer" && actor.enabled),
+        (to === "@peers" && actor.role === "peer" && actor.enabled && !isOnlyNamed(actor)),
     ),
   );
 }
@@ -56,7 +59,10 @@ export function named(actors: readonly { id: string; title: string }[]): string 
 }
 
 export function plan(input: PlanInput): Plan {
-  const quiet = (sentence: string): Plan => ({ sentence, possible: true, tone: "quiet" });
+  const quiet = (sentence: string): Plan =>
+    input.unknown === null
+      ? { sentence, possible: true, tone: "quiet" }
+      : { sentence: `No Actor is named “${input.unknown}”. ${sentence}`, possible: true, tone: "attention" };
   const refuse = (sentence: string): Plan => ({ sentence, possible: false, tone: "attention" });
   const { mode } = input;
   if (input.remote !== null) {
@@ -73,8 +79,13 @@ export function plan(input: PlanInput): Plan {
     return quiet(`Goes to ${input.elsewhere}: ${manner} gets it; a copy stays here.`);
   }
   const meant = addressed(input);
-  if (input.actors.length === 0) return refuse("There is nobody here to write to yet. Add an Actor first.");
-  if (meant.length === 0) return refuse("None of these recipients is here and enabled.");
+  if (input.actors.length === 0) return refuse("Add an Actor to start.");
+  if (meant.length === 0)
+    return refuse(
+      input.actors.some(isOnlyNamed)
+        ? "Nobody here gets what is meant for all. Write to one Actor by name."
+        : "None of these recipients is here and enabled.",
+    );
   const who = named(meant);
   const several = meant.length > 1;
   if (mode === "mail") {
@@ -82,6 +93,16 @@ export function plan(input: PlanInput): Plan {
   }
   const enabled = meant.filter((actor) => actor.enabled);
   if (enabled.length === 0) return refuse(`${who} ${several ? "are" : "is"} stopped. Enable, or send Mail.`);
+  const untyped = enabled.filter(isInboxOnly);
+  const typed = enabled.filter((actor) => !isInboxOnly(actor));
+  if (typed.length === 0)
+    return quiet(
+      `Waits in the ${untyped.length > 1 ? "Inboxes" : "Inbox"} of ${named(untyped)}: nothing is typed there.`,
+    );
+  if (untyped.length > 0) {
+    const rest = plan({ ...input, to: typed.map(({ id }) => id) });
+    return { ...rest, sentence: `${rest.sentence} For ${named(untyped)} it waits in the Inbox.` };
+  }
   const asks = mode === "request_reply" ? ` and ${several ? "each owes" : "owes"} you a reply` : "";
   if (input.group?.state === "paused" || input.group?.state === "stopped") {
     return {
@@ -92,7 +113,10 @@ export function plan(input: PlanInput): Plan {
   }
   if (enabled.every(isAbsent)) {
     const here = enabled.every(hasTerminal) ? "running" : "connected";
-    return quiet(`${who} ${several ? "aren’t" : "isn’t"} ${here}: it waits until then${asks}.`);
+    const once = here === "running" ? "started" : "connected";
+    return quiet(
+      `${who} ${several ? "aren’t" : "isn’t"} ${here}. ${several ? "They get" : "It gets"} this once ${once}${asks}.`,
+    );
   }
   const verb = several ? "get" : "gets";
   const interrupted = enabled.some((actor) => actor.presence.state === "working");

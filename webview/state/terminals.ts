@@ -11,6 +11,8 @@ export class Terminals extends Store {
   readonly #groupId: string;
   #open: string[];
   #height: number;
+  /** Where the person writes, or did when the terminal was last in view. */
+  readonly #writing = new Set<string>();
   /** The one whose tab is chosen; with room, others stand beside it. */
   current: string | null;
   /** The terminals fill the page. */
@@ -54,6 +56,7 @@ export class Terminals extends Store {
     const at = this.#open.indexOf(actorId);
     if (at < 0) return;
     this.#keep(this.#open.filter((id) => id !== actorId));
+    this.#writing.delete(actorId);
     if (this.current === actorId) this.current = this.#open[at] ?? this.#open[at - 1] ?? null;
     if (this.#open.length === 0) this.full = false;
     this.changed();
@@ -62,6 +65,21 @@ export class Terminals extends Store {
   /** Only Actors that still are there, and have a terminal, keep their place. */
   retain(actorIds: ReadonlySet<string>): void {
     for (const id of this.#open) if (!actorIds.has(id)) this.close(id);
+  }
+
+  /** The person begins or ends writing there. */
+  writes(actorId: string, writing: boolean): void {
+    if (writing) this.#writing.add(actorId);
+    else this.#writing.delete(actorId);
+  }
+
+  wrote(actorId: string): boolean {
+    return this.#writing.has(actorId);
+  }
+
+  /** The feed is wanted back. */
+  restore(): void {
+    if (this.full) this.toggleFull();
   }
 
   toggleFull(): void {

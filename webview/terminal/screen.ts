@@ -7,11 +7,15 @@ import { SearchAddon } from "@xterm/addon-search";
 import { WebLinksAddon } from "@xterm/addon-web-links";
 import { Terminal } from "@xterm/xterm";
 import { LIMITS } from "../../shared/limits.ts";
+import { SCREEN_READER_ATTRIBUTES, servesScreenReader } from "../screen-reader.ts";
 import { terminalColors } from "./colors.ts";
 import { strictDocument } from "./strict-document.ts";
 
 /** Input is sent in pieces that the daemon takes (UTF-16 code units), never cut within a character. */
 const PIECE = LIMITS.terminal.inputBytes / 4;
+
+/** Keys besides characters that somebody presses who believes to be writing. */
+const TYPED: ReadonlySet<string> = new Set(["Enter", "Backspace", "Delete"]);
 
 export interface ScreenEvents {
   /** Keys or a paste, in pieces that fit a message. */
@@ -20,6 +24,8 @@ export interface ScreenEvents {
   drawn(bytes: number): void;
   /** The size that would fill the element. */
   fits(size: TerminalSize): void;
+  /** The person typed or pasted where keys don't go to the program. */
+  ignored(): void;
   openLink(url: string): void;
   /** The person asks for the search field. */
   search(): void;
@@ -62,7 +68,7 @@ export class TerminalScreen {
       minimumContrastRatio: 4.5,
       rightClickSelectsWord: false,
       scrollback: LIMITS.terminal.scrollbackLines,
-      screenReaderMode: true,
+      screenReaderMode: servesScreenReader(),
       theme: terminalColors(),
     });
     this.#terminal.loadAddon(this.#fit);
@@ -87,14 +93,17 @@ export class TerminalScreen {
       this.#follow();
     });
     this.#watcher.observe(element);
+    element.addEventListener("paste", () => this.#ignore(), { capture: true });
     this.#terminal.onRender(() => this.#follow());
     element.addEventListener("scroll", () => {
       this.#follows = this.#hidden() === 0;
     });
     this.#themes = new MutationObserver(() => {
       this.#terminal.options.theme = terminalColors();
+      this.#serve();
     });
-    this.#themes.observe(document.body, { attributes: true, attributeFilter: ["class"] });
+    this.#themes.observe(document.body, { attributes: true, attributeFilter: SCREEN_READER_ATTRIBUTES });
+    this.#serve();
   }
 
   /** Replaces everything by a screen of the daemon's. */
@@ -204,6 +213,18 @@ export class TerminalScreen {
     }
     // A terminal that only shows leaves the page's keys to the page; the way out by keyboard is always there.
     if (event.key === "Tab" && (!this.#mayType || (event.ctrlKey && event.shiftKey))) return false;
+    if (!command && !event.altKey && (event.key.length === 1 || TYPED.has(event.key))) this.#ignore();
     return this.#mayType;
+  }
+
+  #serve(): void {
+    const serves = servesScreenReader();
+    if (this.#terminal.options.screenReaderMode !== serves) this.#terminal.options.screenReaderMode = serves;
+    const hint = serves ? "" : "Turn on Screen reader support in Settings to have the output read aloud.";
+    this.#terminal.textarea?.setAttribute("aria-description", hint);
+  }
+
+  #ignore(): void {
+    if (!this.#mayType) this.#events.ignored();
   }
 }

@@ -15,8 +15,17 @@ export const setGroupState: Action<GroupState> = async (host, { groupId, group }
 };
 
 export const operateActor: Action<ActorOperation> = async (host, { groupId, group }, asked) => {
-  await host.call(asked.operation, { group_id: groupId, actor_id: asked.actor.id });
-  await group.refresh();
+  const address = { group_id: groupId, actor_id: asked.actor.id };
+  try {
+    if (
+      asked.newConversation === true &&
+      (asked.operation === "actor_start" || asked.operation === "actor_restart")
+    )
+      await host.call(asked.operation, { ...address, new_conversation: true });
+    else await host.call(asked.operation, address);
+  } finally {
+    await group.refresh();
+  }
 };
 
 /** Withdraws what is still owed, or hands a message out again; with `force` where it may have arrived already. */

@@ -1,4 +1,4 @@
-/** The keyboard map (interface.md, "Keyboard"). Ctrl/Cmd+Enter is the composer's own; arrows in lists are roving.ts. */
+/** The keyboard map (docs/interface.md#keyboard). Ctrl/Cmd+Enter is the composer's own; arrows in lists are roving.ts. */
 interface KeyActions {
   /** To the previous (-1) or next (1) Group. */
   step: (by: -1 | 1) => void;

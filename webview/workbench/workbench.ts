@@ -23,6 +23,8 @@ import type { FeedElement } from "../elements/feed.ts";
 import type { MessageAction, MessageElement } from "../elements/message.ts";
 import { follow, View } from "../elements/view.ts";
 import type { Host, Viewer } from "../host.ts";
+import { chooseScreenReader, recallScreenReader } from "../screen-reader.ts";
+import { isMissing, startProblem } from "../state/actor-words.ts";
 import type { ThemeChoice } from "../state/appearance.ts";
 import { Conversation } from "../state/conversation.ts";
 import { GroupsStore } from "../state/groups.ts";
@@ -31,6 +33,7 @@ import { Polling } from "../state/polling.ts";
 import { type Action, actOnMessage, type GroupState, operateActor, setGroupState } from "./actions.ts";
 import { actorsColumn, groupsColumn } from "./columns.ts";
 import { openDialog } from "./dialogs.ts";
+import { takeDrops } from "./drops.ts";
 import { bottomBar, rail, sideTabs, welcome } from "./frame.ts";
 import { handleKey } from "./keys.ts";
 
@@ -42,6 +45,7 @@ interface Heard {
   "open-group": string;
   "group-deleted": string;
   "group-reset": string;
+  "dialog-closed": undefined;
   "group-state": GroupState;
   "open-dialog": { name: string };
   "write-to": string;
@@ -53,6 +57,7 @@ interface Heard {
   found: string;
   "close-search": undefined;
   staleness: boolean;
+  "choose-screen-reader": boolean;
 }
 
 class WorkbenchElement extends View {
@@ -64,6 +69,7 @@ class WorkbenchElement extends View {
     conversation: { state: true },
     searching: { state: true },
     stale: { state: true },
+    dragging: { state: true },
     problem: { state: true },
   };
   declare host: Host;
@@ -73,9 +79,13 @@ class WorkbenchElement extends View {
   declare conversation: Conversation | null;
   declare searching: boolean;
   declare stale: boolean;
+  /** Files are held over the page. */
+  declare dragging: boolean;
   declare problem: string | null;
   #groups!: GroupsStore;
   #layout!: Layout;
+  /** A Group that was just made: the list may not have it yet. */
+  #expected: string | null = null;
   #searchFrom: HTMLElement | null = null;
   #life: AbortController | null = null;
   readonly #polling = new Polling(
@@ -95,8 +105,9 @@ class WorkbenchElement extends View {
     this.conversation = null;
     this.searching = false;
     this.stale = false;
+    this.dragging = false;
     this.problem = null;
-    follow(this, () => [this.#groups, this.#layout, this.conversation?.terminals]);
+    follow(this, () => [this.#groups, this.#layout, this.conversation?.group, this.conversation?.terminals]);
   }
 
   override connectedCallback(): void {
@@ -105,6 +116,7 @@ class WorkbenchElement extends View {
       if (conversation !== null && (groupId === null || groupId === conversation.groupId))
         void conversation.group.refresh();
     });
+    recallScreenReader(this.host);
     this.#layout = new Layout(this.host, innerWidth);
     this.#groups.subscribe(() => this.#onGroups());
     super.connectedCallback();
@@ -121,6 +133,11 @@ class WorkbenchElement extends View {
     addEventListener("focus", returned, { signal });
     document.addEventListener("visibilitychange", returned, { signal });
     document.addEventListener("keydown", this.#onKey, { signal });
+    takeDrops(
+      signal,
+      (dragging) => (this.dragging = dragging),
+      (files) => void this.#drop(files),
+    );
     const releaseConnection = this.host.watchConnection((connection) => this.#polling.connection(connection));
     const looking = setInterval(() => {
       if (document.visibilityState === "visible" && !document.hasFocus())
@@ -145,10 +162,16 @@ class WorkbenchElement extends View {
     const on = <Name extends keyof Heard>(name: Name, run: (detail: Heard[Name]) => void): void =>
       this.addEventListener(name, (event) => run((event as CustomEvent<Heard[Name]>).detail), { signal });
     on("open-group", (groupId) => {
+      this.#expected = groupId;
       this.#open(groupId);
       if (this.#layout.breadth === "narrow") this.#layout.show("feed");
     });
-    on("group-deleted", () => this.#close());
+    on("group-deleted", (groupId) => {
+      this.#expected = null;
+      this.#close();
+      this.#groups.forget(groupId);
+    });
+    on("dialog-closed", () => void this.#keepFocus());
     on("group-reset", (groupId) => {
       this.#close();
       this.#open(groupId);
@@ -160,6 +183,7 @@ class WorkbenchElement extends View {
     on("staleness", (stale) => {
       this.stale = stale;
     });
+    on("choose-screen-reader", (chosen) => chooseScreenReader(this.host, chosen));
     on("sent", () => void this.#feed.value?.toEnd());
     on("suggest", (text) => this.#composer.value?.suggest(text));
     on("close-search", () => this.#endSearch());
@@ -172,7 +196,14 @@ class WorkbenchElement extends View {
       if (this.#layout.breadth === "narrow") this.#layout.show("terminals");
     });
     on("write-to", (actorId) => this.#writeTo(actorId));
-    on("actor-operation", (asked) => this.#act(operateActor, asked));
+    on("actor-operation", (asked) =>
+      this.#act(operateActor, asked, (error) => {
+        if (!isMissing(error)) return false;
+        // Another command is the remedy, and it is given there.
+        void this.#dialog("edit-actor", { actor: asked.actor, problem: startProblem(error) });
+        return true;
+      }),
+    );
     on("group-state", (state) => this.#act(setGroupState, state));
     on("message-action", (action) => {
       if (action.kind === "reply") this.#composer.value?.reply(action.event, action.quote ?? null);
@@ -188,8 +219,9 @@ class WorkbenchElement extends View {
     const { attention, list, loaded } = this.#groups;
     document.title = `${attention > 0 ? `(${attention}) ` : ""}${this.#groups.find(this.conversation?.groupId ?? null)?.title ?? "Workbench"}`;
     if (!loaded) return;
-    if (this.conversation !== null && this.#groups.find(this.conversation.groupId) === undefined)
-      this.#close();
+    const isKnown = this.#groups.find(this.conversation?.groupId ?? null) !== undefined;
+    if (isKnown) this.#expected = null;
+    else if (this.conversation !== null && this.conversation.groupId !== this.#expected) this.#close();
     if (this.conversation === null && list[0] !== undefined) this.#open(list[0].group_id);
   }
 
@@ -280,11 +312,15 @@ class WorkbenchElement extends View {
     const { conversation } = this;
     if (conversation === null) return html`<main class="column center">${this.#welcome()}</main>`;
     const drawer = this.#hasTerminals && this.#layout.breadth !== "narrow";
-    if (drawer && conversation.terminals.full) {
-      return html`<main class="column center">${this.#terminals(false)}</main>`;
-    }
+    // The terminals keep their place in the document, so that filling the page doesn't end what is written there.
     return html`<main class="column center">
-      <svc-group-header
+      ${drawer && conversation.terminals.full ? nothing : this.#conversation(conversation)}
+      ${drawer ? this.#terminals(false) : nothing}
+    </main>`;
+  }
+
+  #conversation(conversation: Conversation) {
+    return html`<svc-group-header
         .conversation=${conversation}
         .groups=${this.#groups}
         ?administrator=${this.#administrator}
@@ -314,9 +350,8 @@ class WorkbenchElement extends View {
         .conversation=${conversation}
         .groups=${this.#groups}
         ?administrator=${this.#administrator}
-      ></svc-composer>
-      ${drawer ? this.#terminals(false) : nothing}
-    </main>`;
+        ?dragging=${this.dragging}
+      ></svc-composer>`;
   }
 
   get #hasTerminals(): boolean {
@@ -349,6 +384,16 @@ class WorkbenchElement extends View {
     }
   }
 
+  /** What had the focus before a dialog may be gone with what the dialog did. */
+  async #keepFocus(): Promise<void> {
+    await this.updateComplete;
+    await new Promise((resolve) => requestAnimationFrame(resolve));
+    const { activeElement } = document;
+    if (activeElement !== null && activeElement !== document.body) return;
+    if (this.#composer.value !== undefined) this.#composer.value.focus();
+    else this.querySelector<HTMLElement>(".empty .button, .group-row, button")?.focus();
+  }
+
   #writeTo(actorId: string): void {
     const draft = this.conversation?.draft;
     if (draft === undefined) return;
@@ -357,17 +402,28 @@ class WorkbenchElement extends View {
     void this.#write();
   }
 
+  /** Files go with the message that is being written, wherever on the page they were dropped. */
+  async #drop(files: readonly File[]): Promise<void> {
+    if (this.conversation === null || document.querySelector("dialog[open]") !== null) return;
+    this.conversation.terminals.restore();
+    await this.#write();
+    this.#composer.value?.take(files);
+  }
+
   async #write(): Promise<void> {
     if (this.#layout.breadth === "narrow") this.#layout.show("feed");
     await this.updateComplete;
     this.#composer.value?.focus();
   }
 
-  #act<Asked>(run: Action<Asked>, asked: Asked): void {
+  /** `remedy` answers whether it deals with a failure. */
+  #act<Asked>(run: Action<Asked>, asked: Asked, remedy: (error: unknown) => boolean = () => false): void {
     const { host, conversation } = this;
     if (conversation === null) return;
     this.problem = null;
-    run(host, conversation, asked).catch((error: unknown) => this.#fail(error));
+    run(host, conversation, asked).catch((error: unknown) => {
+      if (!remedy(error)) this.#fail(error);
+    });
   }
 
   #fail(error: unknown): void {

@@ -76,7 +76,7 @@ export class TlsConnection {
   #changeCipherSpecs = 0;
   /** Anything that has arrived (the client's hello must be first). */
   #heard = false;
-  /** What came since the last application data without being any. */
+  /** What came without being application data, less what that allows. */
   #idleMessages = 0;
   #answerDue = false;
 
@@ -107,18 +107,29 @@ export class TlsConnection {
     this.#flush();
   }
 
-  /** Bytes from the peer. They aren't copied: the caller must not reuse them. */
-  receive(bytes: Buffer): void {
-    if (this.#over || this.#readClosed) return;
+  /**
+   * Bytes from the peer, of which at most so many records are taken. They aren't copied: the caller must not reuse them. Answers what is
+   * left for the next call, null when nothing is.
+   */
+  receive(bytes: Buffer, records = Number.POSITIVE_INFINITY): Buffer | null {
+    if (this.#over || this.#readClosed) return null;
+    let left = records;
+    let used = bytes.length;
     try {
-      this.#records.feed(bytes, (record) => {
+      used = this.#records.feed(bytes, (record) => {
         this.#takeRecord(record);
-        return !this.#over && !this.#readClosed;
+        left -= 1;
+        return left > 0 && this.#reads;
       });
     } catch (error) {
       this.#fail(error);
     }
     this.#flush();
+    return this.#reads && used < bytes.length ? bytes.subarray(used) : null;
+  }
+
+  get #reads(): boolean {
+    return !this.#over && !this.#readClosed;
   }
 
   /** The transport's end: an error unless the peer has closed in order before (section 6.1). */
@@ -238,7 +249,8 @@ export class TlsConnection {
       this.#countIdle();
       return;
     }
-    this.#idleMessages = 0;
+    // A byte now and then doesn't buy another lot of them.
+    this.#idleMessages = Math.max(0, this.#idleMessages - content.length / LIMITS.tls.bytesPerIdleMessage);
     this.#flush();
     this.#sink.data(content);
   }
@@ -305,7 +317,7 @@ export class TlsConnection {
   #countIdle(): void {
     this.#idleMessages += 1;
     if (this.#idleMessages > LIMITS.tls.idleMessages)
-      throw refusal("unexpected_message", "The peer sends much and no data.");
+      throw refusal("unexpected_message", "The peer sends much and little data.");
   }
 
   #requireBoundary(): void {

@@ -37,22 +37,22 @@ export class RecordReader {
     return this.#filled > 0;
   }
 
-  /** Calls `take` for each record until it says false; what is left then is dropped. */
-  feed(bytes: Buffer, take: (record: TlsRecord) => boolean): void {
+  /** Calls `take` for each record until it says false; answers how many of the bytes were used. */
+  feed(bytes: Buffer, take: (record: TlsRecord) => boolean): number {
     let at = 0;
     while (at < bytes.length) {
       if (this.#partial === null) {
         const length = bytes.length - at >= HEAD ? recordLength(bytes, at) : Number.POSITIVE_INFINITY;
         const end = at + HEAD + length;
         if (end <= bytes.length) {
-          if (!take(split(bytes.subarray(at, end)))) return;
           at = end;
+          if (!take(split(bytes.subarray(end - HEAD - length, end)))) return at;
           continue;
         }
         this.#partial = Buffer.allocUnsafe(length === Number.POSITIVE_INFINITY ? HEAD : HEAD + length);
       }
       at += this.#fill(bytes, at);
-      if (this.#filled < this.#partial.length) return;
+      if (this.#filled < this.#partial.length) return at;
       if (this.#filled === HEAD && this.#partial.length === HEAD) {
         const length = recordLength(this.#partial, 0);
         const grown = Buffer.allocUnsafe(HEAD + length);
@@ -63,8 +63,9 @@ export class RecordReader {
       const whole = this.#partial;
       this.#partial = null;
       this.#filled = 0;
-      if (!take(split(whole))) return;
+      if (!take(split(whole))) return at;
     }
+    return at;
   }
 
   #fill(bytes: Buffer, at: number): number {

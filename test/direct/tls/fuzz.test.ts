@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+import { ALERTS } from "../../../daemon/direct/tls/alert.ts";
 import { CONTENT_TYPES } from "../../../daemon/direct/tls/records.ts";
 import { plainRecord } from "./puppet.ts";
 import { ScriptedClient } from "./scripted-client.ts";
@@ -58,7 +59,9 @@ function feed(target: Target, bytes: Buffer, random: SeededRandom): void {
 /** It ended once, by an alert, a close or the end of the transport, and said little. */
 function orderlyEnd(target: Target, round: number): void {
   assert.equal(target.failures.length + target.closed, 1, `round ${round}`);
-  assert.notEqual(target.failure?.alert, 80, `round ${round}: ${String(target.failure?.cause)}`);
+  // A changed byte can make internal_error of an alert that the peer sends; ours would be a fault.
+  const ours = target.failure?.origin === "us" ? target.failure : undefined;
+  assert.notEqual(ours?.alert, ALERTS.internal_error, `round ${round}: ${String(ours?.cause)}`);
   assert.ok(target.output.length < 4096, `round ${round}: ${target.output.length} bytes of output`);
 }
 

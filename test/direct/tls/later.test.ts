@@ -90,6 +90,26 @@ describe("TLS after the handshake", () => {
       }
     });
 
+    it("with a byte of data now and then is a flood as well; with some data each it isn't", () => {
+      const { idleMessages, bytesPerIdleMessage } = LIMITS.tls;
+      for (const puppet of puppets()) {
+        for (let count = 0; count < 10 * idleMessages && puppet.target.failure === undefined; count += 1) {
+          puppet.keyUpdate(0);
+          if (count % 31 === 30) puppet.sendRecord(application_data, Buffer.of(1));
+        }
+        refusedWith(puppet, "unexpected_message");
+        assert.ok(puppet.target.data.length <= 2);
+      }
+      for (const puppet of puppets()) {
+        for (let count = 0; count < 10 * idleMessages; count += 1) {
+          puppet.keyUpdate(0);
+          puppet.sendRecord(application_data, Buffer.alloc(bytesPerIdleMessage));
+        }
+        assert.equal(puppet.target.failure, undefined);
+        assert.equal(puppet.target.data.length, 10 * idleMessages * bytesPerIdleMessage);
+      }
+    });
+
     for (const suite of SUITES)
       it(`of ours comes before a key is worn out, again and again (${suite.name})`, () => {
         const { client, server } = connectedPair({ suites: [suite], recordsPerKey: 3 });
@@ -102,6 +122,22 @@ describe("TLS after the handshake", () => {
         assert.equal(server.data.length, 20 * 13);
         assert.equal(client.data.length, 20 * 40_000);
       });
+  });
+
+  it("records are taken as many at a time as the owner wants, in order", () => {
+    for (const puppet of puppets()) {
+      const records = Buffer.concat(
+        Array.from({ length: 10 }, (_, index) => puppet.record(application_data, Buffer.of(index))),
+      );
+      let rest = puppet.target.connection.receive(records.subarray(0, -3), 4);
+      assert.equal(puppet.target.data.length, 4);
+      let turns = 1;
+      for (; rest !== null; turns += 1) rest = puppet.target.connection.receive(rest, 4);
+      assert.equal(turns, 3);
+      assert.equal(puppet.target.data.length, 9);
+      assert.equal(puppet.target.connection.receive(records.subarray(-3), 4), null);
+      assert.deepEqual([...puppet.target.data], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    }
   });
 
   describe("tickets", () => {

@@ -1,0 +1,37 @@
+/** How the Workbench is bundled: for the package (esbuild.mjs) and while it is worked on (build/dev.mjs). */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { WEB_BUNDLES } from "./bundles.mjs";
+
+const ROOT = join(import.meta.dirname, "..");
+
+/**
+ * The terminal sees the document as the page's policy has it: what it makes as text becomes what the policy allows
+ * (webview/terminal/strict-document.ts).
+ */
+const strictTerminal = {
+  name: "strict terminal",
+  setup({ onLoad }) {
+    onLoad({ filter: /@xterm[\\/]xterm[\\/]lib[\\/]xterm\.mjs$/ }, ({ path }) => ({
+      contents: `import { strictDocument as document } from "./webview/terminal/strict-document.ts";\n${readFileSync(path, "utf8").replaceAll("window.document", "document")}`,
+      resolveDir: ROOT,
+    }));
+  },
+};
+
+/** Options of esbuild; the caller adds where the files go. */
+export const WEB_OPTIONS = {
+  absWorkingDir: ROOT,
+  entryPoints: WEB_BUNDLES.map(({ name, entry }) => ({ in: entry, out: name })),
+  bundle: true,
+  platform: "browser",
+  target: ["es2022"],
+  format: "esm",
+  splitting: true,
+  chunkNames: "chunk-[hash]",
+  assetNames: "[name]-[hash]",
+  plugins: [strictTerminal],
+  loader: { ".ttf": "file", ".woff2": "file", ".svg": "text" },
+  legalComments: "none",
+  logLevel: "warning",
+};

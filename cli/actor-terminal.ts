@@ -1,0 +1,40 @@
+/** The WebSocket to an Actor's terminal (shared/terminal.ts) over the local socket. */
+import { Agent, type IncomingMessage } from "node:http";
+import type { WebSocket } from "ws";
+import { findEndpoint } from "../daemon/client/endpoint.ts";
+import { DaemonUnreachable, RefusedByDaemon } from "../daemon/client/failures.ts";
+import type { ErrorBody } from "../shared/errors.ts";
+import { API_PREFIX, HEADERS } from "../shared/names.ts";
+
+/** Resolves when it is open; `message` is set before, so that nothing is missed. Throws DaemonUnreachable, or the refusal as RefusedByDaemon. */
+export async function openTerminal(
+  home: string,
+  { group_id, actor_id }: { group_id: string; actor_id: string },
+  message: (data: Buffer, isOutput: boolean) => void,
+): Promise<WebSocket> {
+  const { WebSocket } = await import("./web-socket.ts");
+  const { socketPath, key } = findEndpoint(home);
+  const path = `${API_PREFIX}/groups/${encodeURIComponent(group_id)}/actors/${encodeURIComponent(actor_id)}/term`;
+  const socket = new WebSocket(`ws://localhost${path}`, {
+    agent: new Agent({ socketPath } as object),
+    headers: { [HEADERS.socketKey]: key },
+    perMessageDeflate: false,
+  });
+  socket.on("message", (data: Buffer, isBinary) => message(data, isBinary));
+  return new Promise((resolve, reject) => {
+    socket.once("open", () => resolve(socket));
+    socket.on("error", (error) => reject(new DaemonUnreachable(home, error.message, error)));
+    socket.once("unexpected-response", (_request, response) => void refusalOf(home, response).then(reject));
+  });
+}
+
+async function refusalOf(home: string, response: IncomingMessage): Promise<Error> {
+  try {
+    const chunks: Buffer[] = [];
+    for await (const chunk of response) chunks.push(chunk as Buffer);
+    const { error } = JSON.parse(Buffer.concat(chunks).toString("utf8")) as { error: ErrorBody };
+    return new RefusedByDaemon(error);
+  } catch (cause) {
+    return new DaemonUnreachable(home, `it answered with status ${response.statusCode}`, cause);
+  }
+}

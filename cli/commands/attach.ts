@@ -1,0 +1,209 @@
+/**
+ * An Actor's terminal in this one: looked at until the person takes it over, as in the Workbench. Whatever ends it, this terminal is as it was.
+ */
+import { constants } from "node:os";
+import type { WebSocket } from "ws";
+import { RefusedByDaemon } from "../../daemon/client/failures.ts";
+import type { ErrorBody } from "../../shared/errors.ts";
+import { LIMITS } from "../../shared/limits.ts";
+import type { TerminalMessage, TerminalRequest, WriterState } from "../../shared/terminal.ts";
+import { openTerminal } from "../actor-terminal.ts";
+import type { CommandContext } from "../context.ts";
+import { oneLine } from "../output.ts";
+import { RESTORE_TERMINAL, TerminalOutput } from "../terminal-output.ts";
+
+/** Ctrl-], also as the kitty keyboard protocol sends it. */
+const DETACH = ["\u001d", "\u001b[93;5u"];
+/** Ctrl-T likewise. */
+const TAKE = ["\u0014", "\u001b[116;5u"];
+const SAVE_TITLE = "\u001b[22;0t";
+const RESTORE_TITLE = "\u001b[23;0t";
+const PASTE = "\u001b[200~";
+const BELL = "\u0007";
+/** A character takes three bytes at most for each of its code units. */
+const PIECE = Math.floor(LIMITS.terminal.inputBytes / 3);
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+type Ending = { code: number; note: string };
+
+export async function attach(context: CommandContext): Promise<number> {
+  const { stdin, stdout } = process;
+  if (!stdin.isTTY || !stdout.isTTY || context.out.json)
+    throw context.usage(
+      "'svc actor attach' shows a terminal in this one: its input and output must be a terminal, without --json.",
+    );
+  const address = { group_id: await context.group(), actor_id: context.arg(0) };
+  let view: AttachedTerminal | null = null;
+  const early: [Buffer, boolean][] = [];
+  const socket = await openTerminal(context.home, address, (data, isOutput) => {
+    if (view === null) early.push([data, isOutput]);
+    else view.receive(data, isOutput);
+  });
+  view = new AttachedTerminal(socket, address.actor_id, context.has("take"));
+  for (const [data, isOutput] of early) view.receive(data, isOutput);
+  if (socket.readyState === socket.CLOSED) view.closed();
+  const { code, note } = await view.ended;
+  context.out.note(note);
+  return code;
+}
+
+class AttachedTerminal {
+  readonly ended: Promise<Ending>;
+  readonly #socket: WebSocket;
+  readonly #name: string;
+  readonly #output = new TerminalOutput();
+  #writer: WriterState = "nobody";
+  #wantsToWrite: boolean;
+  #hasScreen = false;
+  #isRunning = false;
+  #refusal: RefusedByDaemon | null = null;
+  #isOver = false;
+  #resolve: (ending: Ending) => void = () => {};
+  readonly #undo: (() => void)[] = [];
+
+  constructor(socket: WebSocket, name: string, wantsToWrite: boolean) {
+    this.#socket = socket;
+    this.#name = name;
+    this.#wantsToWrite = wantsToWrite;
+    this.ended = new Promise((resolve) => (this.#resolve = resolve));
+    const { stdin, stdout } = process;
+    // Also where something fails that nobody expects.
+    this.#on(process, "exit", () => this.#restore());
+    stdin.setRawMode(true);
+    stdin.setEncoding("utf8");
+    this.#on(stdin, "data", (data: string) => this.#typed(data));
+    this.#on(stdin, "end", () => this.#end(0, `Detached from ${name}.`));
+    this.#on(stdout, "resize", () => this.#tellSize());
+    for (const signal of SIGNALS)
+      this.#on(process, signal, () => this.#end(128 + constants.signals[signal], `Detached from ${name}.`));
+    this.#on(socket, "close", () => this.closed());
+    stdin.resume();
+    stdout.write(SAVE_TITLE);
+    this.#tellSize();
+  }
+
+  receive(data: Buffer, isOutput: boolean): void {
+    if (this.#isOver) return;
+    if (isOutput) this.#show(data, data.length);
+    else this.#told(JSON.parse(data.toString("utf8")) as TerminalMessage);
+  }
+
+  /** The daemon has closed the connection. */
+  closed(): void {
+    const refusal = this.#refusal;
+    if (refusal !== null && !this.#hasScreen) this.#end(1, `svc: ${refusal.message}`);
+    else this.#end(3, "svc: the connection to the daemon has ended");
+  }
+
+  #told(message: TerminalMessage): void {
+    switch (message.type) {
+      case "screen": {
+        // What was here before scrolls away and stays to be seen; a later screen replaces the one before.
+        const room = this.#hasScreen ? "" : "\r\n".repeat(process.stdout.rows);
+        this.#hasScreen = true;
+        this.#isRunning = message.running;
+        process.stdout.write(`${RESTORE_TERMINAL}${room}\u001b[H\u001b[2J`);
+        this.#show(Buffer.from(message.data), Buffer.byteLength(message.data));
+        this.#became(message.writer);
+        if (!message.running) this.#say(`${this.#name} doesn't run: ${oneLine(message.reason)}`);
+        if (this.#wantsToWrite) this.#take();
+        return;
+      }
+      case "writer":
+        this.#became(message.writer);
+        return;
+      case "ended":
+        this.#isRunning = false;
+        this.#say(`${this.#name} has ended: ${oneLine(message.reason)}`);
+        return;
+      case "error":
+        this.#refusal = new RefusedByDaemon(message.error as ErrorBody);
+        // A key that came too late: somebody else has taken over, or the process is gone.
+        process.stdout.write(BELL);
+        return;
+      case "size":
+    }
+  }
+
+  /** Acknowledged once this terminal has taken it. */
+  #show(data: Uint8Array, bytes: number): void {
+    const shown = this.#output.filter(data);
+    if (bytes > 0) process.stdout.write(shown, () => this.#send({ type: "ack", bytes }));
+  }
+
+  #typed(data: string): void {
+    const isPaste = data.includes(PASTE);
+    const at = isPaste
+      ? -1
+      : Math.min(...DETACH.map((key) => data.indexOf(key)).filter((index) => index >= 0));
+    if (Number.isFinite(at) && at >= 0) {
+      if (at > 0) this.#write(data.slice(0, at));
+      this.#end(0, `Detached from ${this.#name}; it goes on.`);
+    } else if (this.#writer === "you") this.#write(data);
+    else if (!isPaste && TAKE.some((key) => data.includes(key))) this.#take();
+    else process.stdout.write(BELL);
+  }
+
+  #write(data: string): void {
+    if (this.#writer !== "you" || !this.#isRunning) return;
+    const characters = data.isWellFormed() ? data : data.toWellFormed();
+    for (let at = 0; at < characters.length; ) {
+      let end = Math.min(at + PIECE, characters.length);
+      // No pair is cut.
+      if (/[\ud800-\udbff]/.test(characters[end - 1] ?? "")) end -= 1;
+      this.#send({ type: "input", data: characters.slice(at, end) });
+      at = end;
+    }
+  }
+
+  #take(): void {
+    this.#wantsToWrite = false;
+    this.#send({ type: "take" });
+    this.#tellSize();
+  }
+
+  #became(writer: WriterState): void {
+    this.#writer = writer;
+    const who = writer === "another" ? "someone else writes" : "view only";
+    const words = writer === "you" ? "you write" : `${who}, Ctrl-T takes over`;
+    // In the title: a line of ours would be drawn over, or would stand in the program's way.
+    process.stdout.write(`\u001b]0;${this.#name}: ${words}, Ctrl-] detaches\u0007`);
+  }
+
+  /** Where no program draws. */
+  #say(text: string): void {
+    process.stdout.write(`\r\n[svc] ${text}. Ctrl-] detaches.\r\n`);
+  }
+
+  #tellSize(): void {
+    const { columns, rows } = process.stdout;
+    const { columnsMax, rowsMax } = LIMITS.terminal;
+    if (columns < 2 || rows < 1) return;
+    this.#send({ type: "resize", columns: Math.min(columns, columnsMax), rows: Math.min(rows, rowsMax) });
+  }
+
+  #send(request: TerminalRequest): void {
+    if (this.#socket.readyState === this.#socket.OPEN) this.#socket.send(JSON.stringify(request));
+  }
+
+  #end(code: number, note: string): void {
+    if (this.#isOver) return;
+    this.#restore();
+    this.#socket.close();
+    this.#resolve({ code, note });
+  }
+
+  #restore(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    for (const undo of this.#undo.splice(0)) undo();
+    process.stdin.setRawMode(false);
+    process.stdin.pause();
+    process.stdout.write(`${RESTORE_TERMINAL}${RESTORE_TITLE}\u001b[${process.stdout.rows};1H\r\n`);
+  }
+
+  #on(emitter: NodeJS.EventEmitter, event: string, listener: (...args: never[]) => void): void {
+    emitter.on(event, listener as (...args: unknown[]) => void);
+    this.#undo.push(() => emitter.off(event, listener as (...args: unknown[]) => void));
+  }
+}

@@ -1,0 +1,118 @@
+/** The daemon's log: its last lines, and what comes. It is read from the Home, so that it can be seen when no daemon answers. */
+import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+import { homePaths } from "../../daemon/home/paths.ts";
+import { LIMITS } from "../../shared/limits.ts";
+import type { CommandContext } from "../context.ts";
+import { oneLine, type Style } from "../output.ts";
+import { moment } from "../render.ts";
+
+const DEFAULT_LINES = 50;
+const LOOK_MS = 250;
+/** Levels that stand out. */
+const STYLES: Readonly<Record<string, Style>> = { warn: "yellow", error: "red" };
+
+/** A log file that may grow, be put aside for a new one, and not exist yet. */
+class LogTail {
+  readonly #path: string;
+  #file: { descriptor: number; inode: number } | null = null;
+  #position = 0;
+  #rest = "";
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** The lines that have come since the last call; of a file put aside first what wasn't read of it. */
+  lines(): string[] {
+    const lines = this.#read();
+    const { ino } = statSync(this.#path, { throwIfNoEntry: false }) ?? {};
+    if (ino === undefined || ino === this.#file?.inode) return lines;
+    this.close();
+    const descriptor = openSync(this.#path, "r");
+    this.#file = { descriptor, inode: fstatSync(descriptor).ino };
+    this.#position = 0;
+    this.#rest = "";
+    return [...lines, ...this.#read()];
+  }
+
+  close(): void {
+    if (this.#file !== null) closeSync(this.#file.descriptor);
+    this.#file = null;
+  }
+
+  #read(): string[] {
+    if (this.#file === null) return [];
+    // The daemon keeps a file below this size.
+    const bytes = Buffer.alloc(2 * LIMITS.log.fileBytes);
+    const count = readSync(this.#file.descriptor, bytes, 0, bytes.length, this.#position);
+    this.#position += count;
+    const lines = (this.#rest + bytes.toString("utf8", 0, count)).split("\n");
+    this.#rest = lines.pop() ?? "";
+    return lines.filter((line) => line !== "");
+  }
+}
+
+/** Everything that the log holds: the file before, then the present one. Throws the system's errors. */
+function past(path: string): { lines: string[]; tail: LogTail } {
+  const before = new LogTail(`${path}.1`);
+  const lines = before.lines();
+  before.close();
+  const tail = new LogTail(path);
+  lines.push(...tail.lines());
+  return { lines, tail };
+}
+
+export async function logs(context: CommandContext): Promise<number> {
+  const { out } = context;
+  const path = homePaths(context.home).daemon.log;
+  const { lines, tail } = past(path);
+  const follows = context.has("follow");
+  if (lines.length === 0 && !follows) out.note(`svc: there is no log yet at ${path}`);
+  const wanted = context.number("lines") ?? DEFAULT_LINES;
+  for (const line of wanted === 0 ? [] : lines.slice(-wanted)) print(context, line);
+  if (!follows) {
+    tail.close();
+    return 0;
+  }
+  for (;;) {
+    await delay(LOOK_MS);
+    for (const line of tail.lines()) print(context, line);
+  }
+}
+
+/** A line as it is with --json; for people its time, level, message and fields. */
+function print({ out }: CommandContext, line: string): void {
+  const entry = out.json ? null : parsed(line);
+  if (entry === null) {
+    out.line(out.json ? line : oneLine(line));
+    return;
+  }
+  const { time, level, msg, ...fields } = entry;
+  const style = STYLES[String(level)];
+  const word = String(level).padEnd(5);
+  const told = Object.entries(fields).map(([name, value]) => `${name}=${shown(value)}`);
+  out.line(
+    [
+      out.style("dim", moment(String(time))),
+      style ? out.style(style, word) : word,
+      oneLine(String(msg)),
+      ...told,
+    ]
+      .join("  ")
+      .trimEnd(),
+  );
+}
+
+function shown(value: unknown): string {
+  return oneLine(typeof value === "string" ? value : JSON.stringify(value));
+}
+
+function parsed(line: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,69 @@
+/** From what people type to ids: a Group by its unique title, an event by the beginning of its id. */
+import type { DaemonClient } from "../daemon/client/client.ts";
+import { closest } from "../shared/closest.ts";
+import { Refusal } from "../shared/errors.ts";
+import { oneLine } from "./output.ts";
+import { UsageError } from "./usage-error.ts";
+
+const GROUP_ID = /^g_[0-9a-f]{12}$/;
+/** Fewer digits of an event's id are taken for a mistake. */
+const EVENT_PREFIX = /^[0-9a-f]{4,31}$/;
+/** Entries of a list in an error. */
+const SHOWN = 5;
+
+interface Titled {
+  group_id: string;
+  title: string;
+}
+
+/** A few Groups, one on each line, and how to see the rest. */
+export function listed(groups: readonly Titled[]): string {
+  const lines = groups.slice(0, SHOWN).map(({ group_id, title }) => `  ${group_id}  ${oneLine(title)}`);
+  const more = groups.length - lines.length;
+  return [...lines, ...(more > 0 ? [`  and ${more} more: svc group list`] : [])].join("\n");
+}
+
+/** What two titles have in common that count as the same. */
+function fold(title: string): string {
+  return title.normalize("NFC").trim().toLowerCase();
+}
+
+/**
+ * The id of the Group that `typed` names: its id, or its title when no other Group has it. Anything for an Actor, which may not list
+ * Groups, is the daemon's to judge. Throws UsageError for a title of several, Refusal `group_not_found` for one of none.
+ */
+export async function groupNamed(client: DaemonClient, typed: string): Promise<string> {
+  if (GROUP_ID.test(typed) || client.actsAsActor) return typed;
+  const { groups } = await client.result("group_list", {});
+  const found = groups.filter(({ title }) => fold(title) === fold(typed));
+  const [only] = found;
+  if (only === undefined) {
+    const title = closest(
+      typed,
+      groups.map((group) => group.title),
+    );
+    throw new Refusal("group_not_found", {
+      specifics: `There is no Group '${oneLine(typed)}'.`,
+      ...(title === null ? {} : { remedy: `Did you mean '${oneLine(title)}'?` }),
+    });
+  }
+  if (found.length > 1)
+    throw new UsageError(
+      `${found.length} Groups are called '${oneLine(typed)}'. Name one by its id:\n${listed(found)}`,
+    );
+  return only.group_id;
+}
+
+/** The event whose id begins with `typed`. Throws UsageError when several do, Refusal `event_not_found` when none does. */
+export async function eventNamed(client: DaemonClient, group_id: string, typed: string): Promise<string> {
+  const prefix = typed.toLowerCase();
+  if (!EVENT_PREFIX.test(prefix)) return typed;
+  const { event_ids } = await client.result("ledger_find", { group_id, prefix });
+  const [only] = event_ids;
+  if (only === undefined)
+    throw new Refusal("event_not_found", { specifics: `No event of this Group begins with '${prefix}'.` });
+  if (event_ids.length === 1) return only;
+  const shown = event_ids.slice(0, SHOWN).map((id) => `  ${id}`);
+  if (event_ids.length > SHOWN) shown.push("  and more");
+  throw new UsageError(`More than one event begins with '${prefix}'. Type more of it:\n${shown.join("\n")}`);
+}

@@ -1,0 +1,62 @@
+/** A file of a message, written where the person wants it. */
+import { createHash } from "node:crypto";
+import { createWriteStream, rmSync, statSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { pipeline } from "node:stream/promises";
+import type { DaemonClient } from "../daemon/client/client.ts";
+import { Refusal } from "../shared/errors.ts";
+import { safeName } from "../shared/file-name.ts";
+import type { Attachment } from "../shared/model.ts";
+import { API_PREFIX } from "../shared/names.ts";
+
+/**
+ * Writes it to `wanted`, or below `wanted` when that is a directory, and answers its absolute path. Throws Refusal `already_exists` or
+ * `invalid_path`; an existing file is never overwritten, and half a file doesn't stay.
+ */
+export async function saveFile(
+  client: DaemonClient,
+  group_id: string,
+  { name, sha256 }: Attachment,
+  wanted: string,
+): Promise<string> {
+  const isDirectory = /[/\\]$/.test(wanted) || statSync(wanted, { throwIfNoEntry: false })?.isDirectory();
+  const path = resolve(isDirectory ? join(wanted, safeName(name)) : wanted);
+  const response = await client.open(`${API_PREFIX}/groups/${group_id}/blobs/${sha256}`, {});
+  const hash = createHash("sha256");
+  const file = createWriteStream(path, { flags: "wx" });
+  let opened = false;
+  file.once("open", () => (opened = true));
+  try {
+    await pipeline(
+      response,
+      async function* (chunks: AsyncIterable<Buffer>) {
+        for await (const chunk of chunks) {
+          hash.update(chunk);
+          yield chunk;
+        }
+      },
+      file,
+    );
+    if (hash.digest("hex") !== sha256) throw new Error("the file arrived damaged");
+    return path;
+  } catch (error) {
+    response.destroy();
+    if (opened) rmSync(path, { force: true });
+    throw problem(path, error);
+  }
+}
+
+function problem(path: string, error: unknown): unknown {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === "EEXIST")
+    return new Refusal("already_exists", {
+      specifics: `${path} exists already.`,
+      remedy: "Choose another name.",
+    });
+  if (code === undefined || !/^E[A-Z]+$/.test(code)) return error;
+  return new Refusal("invalid_path", {
+    specifics: `${path} can't be written (${code}).`,
+    remedy: "Choose a directory that exists and that you may write to.",
+    cause: error,
+  });
+}

@@ -1,0 +1,68 @@
+/** Agents whose model refuses them: seen at once, told to whoever waits for a reply, and well again afterwards. */
+import assert from "node:assert/strict";
+import { until } from "../browser/setting.ts";
+import { DaemonProcess } from "../withstand/daemon-process.ts";
+import type { Failure } from "./model-server.ts";
+import { AgentsSetting, PATIENCE } from "./setting.ts";
+
+const FAILURES: readonly (Failure & { words: RegExp })[] = [
+  { status: 401, error: { type: "authentication_error", message: "no key" }, words: /^logged out/ },
+  {
+    status: 429,
+    headers: { "retry-after": "3600" },
+    error: { type: "rate_limit_error", message: "no more" },
+    words: /^limit reached/,
+  },
+  { status: 529, error: { type: "overloaded_error", message: "busy" }, words: /^overloaded/ },
+];
+
+describe("agents whose model refuses them", function () {
+  this.timeout(4 * PATIENCE);
+  let daemon: DaemonProcess;
+  let agents: AgentsSetting;
+  before(async () => {
+    daemon = await DaemonProcess.started({});
+    agents = new AgentsSetting(() => daemon);
+    await agents.open("crew");
+    await agents.addClaude("claude");
+    await agents.addCodex("codex");
+    for (const actor of ["claude", "codex"]) await agents.start(actor);
+  });
+  after(async () => {
+    await daemon?.stop();
+    agents?.close();
+  });
+
+  const notices = async (about: string) =>
+    (await agents.events()).filter(
+      ({ kind, data }) => kind === "system.notify" && data["related_event_id"] === about,
+    );
+
+  for (const { words, ...failure } of FAILURES) {
+    it(`say so with attention (${failure.status}), tell who waits, and go on afterwards`, async () => {
+      agents.model.failures.set("/v1/messages", failure).set("/v1/responses", failure);
+      await Promise.all(
+        ["claude", "codex"].map(async (actor) => {
+          const id = await agents.send(`refused with ${failure.status}`, [actor], {
+            message_mode: "request_reply",
+          });
+          await agents.reaches(id, actor, "accepted");
+          await agents.says(actor, words);
+          assert.equal((await agents.presence(actor)).attention, true);
+          await until(`${actor} is told of`, async () => (await notices(id)).length > 0, PATIENCE);
+          if ((await agents.presence(actor)).state === "working") {
+            await agents.client.result("actor_interrupt", { group_id: agents.group_id, actor_id: actor });
+          }
+          assert.equal((await notices(id)).length, 1);
+        }),
+      );
+      agents.model.failures.clear();
+      for (const actor of ["claude", "codex"]) {
+        const well = await agents.send("are you well again", [actor]);
+        await agents.reaches(well, actor, "accepted");
+        await agents.becomes(actor, "idle");
+        assert.equal((await agents.presence(actor)).attention, false);
+      }
+    });
+  }
+});

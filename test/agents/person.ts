@@ -1,0 +1,69 @@
+/** A person at an Actor's terminal: reads its screen as it is drawn, and presses keys. */
+import { Screen } from "../../daemon/runtimes/screen.ts";
+import { TerminalClient } from "../runtimes/terminal-client.ts";
+import { until } from "../withstand/daemon-process.ts";
+import { type AgentsSetting, PATIENCE } from "./setting.ts";
+
+/** A question that has just appeared takes no key for a moment. */
+const PRESS_AGAIN_MS = 4000;
+const isKey = (keys: string): boolean => keys < " " || keys.startsWith("\u007f");
+
+export class Person {
+  readonly #terminal: TerminalClient;
+  #read = -1;
+  #lines: string[] = [];
+
+  private constructor(terminal: TerminalClient) {
+    this.#terminal = terminal;
+  }
+
+  /** Takes over the terminal. `token`: an access token of the instance. */
+  static async at(agents: AgentsSetting, actor: string, token: string): Promise<Person> {
+    const { web_origin } = await agents.client.result("daemon_status", {});
+    const url = `${web_origin!.replace("http", "ws")}/api/v1/groups/${agents.group_id}/actors/${actor}/term`;
+    const terminal = await new TerminalClient(url, { authorization: `Bearer ${token}` }).opened();
+    terminal.send({ type: "take" });
+    await terminal.message("writer", ({ writer }) => writer === "you");
+    return new Person(terminal);
+  }
+
+  leave(): void {
+    this.#terminal.close();
+  }
+
+  /** Types, once; a key is pressed again as long as the screen doesn't become so. */
+  async presses(keys: string, shown: RegExp): Promise<void> {
+    let pressed: number | null = null;
+    await until(
+      `the screen shows ${shown.source}`,
+      async () => {
+        const again = pressed !== null && isKey(keys) && performance.now() - pressed > PRESS_AGAIN_MS;
+        if (pressed === null || again) this.#terminal.send({ type: "input", data: keys });
+        if (pressed === null || again) pressed = performance.now();
+        return this.#shows(shown);
+      },
+      PATIENCE,
+    ).catch(async (cause: unknown) => {
+      throw new Error((await this.screen()).join("\n"), { cause });
+    });
+  }
+
+  /** The lines that can be seen now. */
+  async screen(): Promise<string[]> {
+    const { screens, output } = this.#terminal;
+    const last = screens.at(-1);
+    if (last === undefined) return [];
+    const read = screens.length + output.length;
+    if (read === this.#read) return this.#lines;
+    const screen = new Screen(last.columns, last.rows, { answer: () => {}, reads: () => {} });
+    await new Promise<void>((drawn) => screen.write(last.data + output, drawn));
+    this.#lines = screen.lines().map((line) => line.replaceAll("\u00a0", " ").trimEnd());
+    this.#read = read;
+    screen.dispose();
+    return this.#lines;
+  }
+
+  async #shows(pattern: RegExp): Promise<boolean> {
+    return (await this.screen()).some((line) => pattern.test(line));
+  }
+}

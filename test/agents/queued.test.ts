@@ -1,0 +1,113 @@
+/** What a busy Claude Code has only queued isn't lost: its process ends in every way there is, and the next one reads and answers it. */
+import assert from "node:assert/strict";
+import { until } from "../browser/setting.ts";
+import { DaemonProcess } from "../withstand/daemon-process.ts";
+import { AgentsSetting, PATIENCE } from "./setting.ts";
+
+/** How the process of each Actor ends while three requests wait behind its turn. */
+const ENDS = ["killed", "stopped", "restarted"] as const;
+const REQUESTS = ["bravo", "charlie", "delta"];
+
+describe("requests behind a turn of Claude Code", function () {
+  this.timeout(4 * PATIENCE);
+  let daemon: DaemonProcess;
+  let agents: AgentsSetting;
+  before(async () => {
+    daemon = await DaemonProcess.started({});
+    agents = new AgentsSetting(() => daemon);
+    await agents.open("crew");
+  });
+  after(async () => {
+    await daemon?.stop();
+    agents?.close();
+  });
+
+  /** An Actor in a turn that only `end` ends, with its requests queued behind it. */
+  const busy = async (actor: string) => {
+    const tool = agents.tool(`busy-${actor}`);
+    agents.model.script(`busy-${actor}`, () => [
+      { tool: "Bash", input: { command: tool.command, description: "wait" } },
+      { say: "Done." },
+    ]);
+    await agents.addClaude(actor);
+    await agents.start(actor);
+    const first = await agents.send(`busy-${actor}`, [actor]);
+    await agents.reaches(first, actor, "accepted");
+    await agents.says(actor, /uses Bash/);
+    const requests: string[] = [];
+    for (const word of REQUESTS) {
+      agents.model.script(`${word}-${actor}`, (id) => answers(id, word));
+      const id = await agents.send(`${word}-${actor}`, [actor], { message_mode: "request_reply" });
+      await agents.reaches(id, actor, "queued");
+      requests.push(id);
+    }
+    return { first, requests, end: tool.end };
+  };
+
+  /** One prompt may hold them all: the model answers whatever it is shown, each once. */
+  const answers = (last: string, word: string) => {
+    const heard = agents.model.heard.findLast((body) => body.includes(last)) ?? "";
+    const shown = [...heard.matchAll(/\[svc\] message ([0-9a-f]{32})[^[]*?(bravo|charlie|delta)-/g)];
+    const ids = [...new Set(shown.map(([, id]) => id!))];
+    return [
+      ...ids.map((event_id) => ({
+        tool: "mcp__svc__svc_message_reply",
+        input: { event_id, text: `answer after ${word}`, message_mode: "send" },
+      })),
+      { say: "Answered." },
+    ];
+  };
+
+  const repliesTo = async (id: string) =>
+    (await agents.events()).filter(({ kind, data }) => kind === "chat.message" && data["reply_to"] === id);
+
+  const claims = async (id: string) =>
+    (await agents.events()).filter(
+      ({ kind, data }) =>
+        kind === "runtime.delivery" && data["source_event_id"] === id && data["state"] === "claimed",
+    );
+
+  const answered = async (actor: string, requests: readonly string[]) => {
+    for (const id of requests) {
+      assert.match(await agents.reaches(id, actor, "accepted"), /hook|replied/);
+      await until(`${actor} answers`, async () => (await repliesTo(id)).length > 0, PATIENCE);
+    }
+    await agents.becomes(actor, "idle");
+    for (const id of requests) assert.equal((await repliesTo(id)).length, 1);
+  };
+
+  it("are accepted when the turn takes them, and answered", async () => {
+    const { requests, end } = await busy("steady");
+    end();
+    await answered("steady", requests);
+    for (const id of requests) assert.equal((await claims(id)).length, 1);
+  });
+
+  for (const how of ENDS) {
+    it(`come again, each once, when its process is ${how}`, async () => {
+      const { first, requests } = await busy(how);
+      const target = { group_id: agents.group_id, actor_id: how };
+      if (how === "killed") process.kill(agents.pid(how), "SIGKILL");
+      else if (how === "stopped") await agents.client.result("actor_stop", target);
+      else await agents.client.result("actor_restart", target);
+      if (how !== "restarted") {
+        await agents.becomes(how, "stopped");
+        for (const id of requests) assert.equal((await agents.delivery(id, how)).state, "pending");
+        await agents.start(how);
+      }
+      await answered(how, requests);
+      for (const id of requests) assert.equal((await claims(id)).length, 2);
+      assert.equal((await claims(first)).length, 1, "its turn had begun");
+    });
+  }
+
+  it("come again when the daemon is killed", async () => {
+    const { requests } = await busy("orphan");
+    await daemon.kill();
+    await daemon.start();
+    for (const id of requests) assert.equal((await agents.delivery(id, "orphan")).state, "pending");
+    await agents.start("orphan");
+    await answered("orphan", requests);
+    for (const id of requests) assert.equal((await claims(id)).length, 2);
+  });
+});

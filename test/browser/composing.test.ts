@@ -1,0 +1,97 @@
+/** The composer does what the person sees before sending: names at the start, replies given up, modes, files from anywhere. */
+import assert from "node:assert/strict";
+import { openGroup, type Setting, until, useSetting } from "./setting.ts";
+
+describe("Workbench: composing", () => {
+  let setting: Setting;
+
+  useSetting((opened) => {
+    setting = opened;
+  });
+
+  /** The latest message of the Group. */
+  async function last(group_id: string, text: string) {
+    return until(`"${text}" is there`, async () => {
+      const { events } = await setting.owner.result("ledger_tail", { group_id, kinds: ["chat.message"] });
+      return events.find((event) => event.data["text"] === text) ?? null;
+    });
+  }
+
+  it("addresses the Actor whose name is typed at the start, and shows so before sending", async () => {
+    const { groupId } = await setting.group("typed", ["lead", "coder"]);
+    const { page } = await setting.window();
+    await openGroup(page, "typed");
+    await page.locator(".plan", { hasText: "lead" }).waitFor();
+    await page.locator(".compose-text").pressSequentially("@coder hello");
+    await page.locator(".chip", { hasText: "coder" }).waitFor();
+    await page.locator(".plan", { hasText: /^coder / }).waitFor();
+    await page.keyboard.press("Control+Enter");
+    assert.deepEqual((await last(groupId, "@coder hello")).data["to"], ["coder"]);
+    await until("it was sent", async () => (await page.locator(".compose-text").inputValue()) === "");
+    // A name that nobody has is told, and the message still goes to the foreman.
+    await page.locator(".compose-text").pressSequentially("@codr hello");
+    await page.locator(".plan", { hasText: "No Actor is named “codr”" }).waitFor();
+    assert.equal(await page.locator(".chip").count(), 0);
+  });
+
+  it("takes files that are dropped anywhere on the page, and never leaves it for one", async () => {
+    await setting.group("dropped");
+    const { page } = await setting.window();
+    await openGroup(page, "dropped");
+    for (const [at, place] of [".feed-scroll", "svc-actors", ".group-head"].entries()) {
+      const prevented = await page.locator(place).evaluate((element, name) => {
+        const transfer = new DataTransfer();
+        transfer.items.add(new File(["bytes"], name, { type: "text/plain" }));
+        const common = { bubbles: true, cancelable: true, dataTransfer: transfer };
+        const over = new DragEvent("dragover", common);
+        const drop = new DragEvent("drop", common);
+        element.dispatchEvent(over);
+        element.dispatchEvent(drop);
+        return over.defaultPrevented && drop.defaultPrevented;
+      }, `file-${at}.txt`);
+      assert.ok(prevented, place);
+      await page.locator(".upload", { hasText: `file-${at}.txt` }).waitFor();
+    }
+    await page.locator(".composer.dragging").waitFor({ state: "detached" });
+    // While a dialog is open nothing is attached behind it, and the page stays.
+    await page.keyboard.press("?");
+    await page.locator(".compose-text").press("Escape");
+    await page.keyboard.press("?");
+    await page.locator("dialog[open]").waitFor();
+    const kept = await page.locator("dialog[open]").evaluate((element) => {
+      const transfer = new DataTransfer();
+      transfer.items.add(new File(["bytes"], "behind.txt"));
+      const drop = new DragEvent("drop", { bubbles: true, cancelable: true, dataTransfer: transfer });
+      element.dispatchEvent(drop);
+      return drop.defaultPrevented;
+    });
+    assert.ok(kept);
+    assert.equal(await page.locator(".upload").count(), 3);
+  });
+
+  it("gives a reply up without losing the recipient chosen before, and is Send again after Mail", async () => {
+    const { groupId, actors } = await setting.group("given up", ["lead", "coder"]);
+    await actors["lead"]!.result("send", { group_id: groupId, text: "a question", to: ["user"] });
+    const { page } = await setting.window();
+    await openGroup(page, "given up");
+    await page.locator("svc-message", { hasText: "a question" }).waitFor();
+    await page.locator(".compose-text").pressSequentially("@cod");
+    await page.locator(".completion-item", { hasText: "coder" }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.locator(".chip", { hasText: "coder" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("r");
+    await page.locator(".replying").waitFor();
+    assert.equal(await page.locator(".chip").count(), 0);
+    await page.keyboard.press("Escape");
+    await page.locator(".replying").waitFor({ state: "detached" });
+    await page.locator(".chip", { hasText: "coder" }).waitFor();
+    const mode = page.locator(".compose-bar select");
+    await mode.selectOption("mail");
+    await page.locator(".compose-text").fill("read it later");
+    await page.keyboard.press("Control+Enter");
+    assert.deepEqual((await last(groupId, "read it later")).data["to"], ["coder"]);
+    await until("it was sent", async () => (await page.locator(".compose-text").inputValue()) === "");
+    assert.equal(await mode.inputValue(), "send");
+  });
+});

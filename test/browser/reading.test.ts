@@ -1,0 +1,173 @@
+/** Messages as people read them: by keyboard, in other scripts, with wide tables and tiny pictures. */
+import assert from "node:assert/strict";
+import type { Page } from "playwright-core";
+import { openGroup, type Setting, until, useSetting } from "./setting.ts";
+
+const PIXEL =
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+describe("Workbench: reading", () => {
+  let setting: Setting;
+
+  useSetting((opened) => {
+    setting = opened;
+  });
+
+  const focused = (page: Page) =>
+    page.evaluate(() => {
+      const element = document.activeElement;
+      if (element?.matches("svc-message")) return "message";
+      if (element?.matches(".compose-text")) return "composer";
+      return element?.closest("svc-message") === null ? "elsewhere" : `inside ${element?.tagName ?? ""}`;
+    });
+
+  it("is a few steps of Tab from the header to the composer, over one message", async () => {
+    const { groupId, actors } = await setting.group("stops");
+    for (let number = 1; number <= 12; number += 1)
+      await actors["lead"]!.result("send", {
+        group_id: groupId,
+        text: `Number ${number}: [a link](https://example.org/${number})\n\n\`\`\`ts\nconst code = ${number}; // ${"long ".repeat(60)}\n\`\`\`\n\n| a | b |\n|---|---|\n| ${"wide ".repeat(80)} | x |`,
+        to: ["user"],
+      });
+    const { page } = await setting.window();
+    await openGroup(page, "stops");
+    await page.locator("svc-message", { hasText: "Number 12" }).waitFor();
+    await page.locator("svc-group-header [aria-label^='Search']").focus();
+    const seen: string[] = [];
+    while (seen.at(-1) !== "composer") {
+      assert.ok(seen.length < 10, seen.join(", "));
+      await page.keyboard.press("Tab");
+      seen.push(await focused(page));
+    }
+    assert.deepEqual(
+      seen.filter((one) => one !== "elsewhere"),
+      ["message", "composer"],
+    );
+    assert.ok(seen.length <= 6, seen.join(", "));
+    // Enter goes in, Tab moves on inside, Escape comes back, and outside nothing has changed.
+    await page.locator("[data-row][tabindex='0']").focus();
+    await page.keyboard.press("ArrowUp");
+    await page.keyboard.press("Enter");
+    assert.equal(await focused(page), "inside A");
+    await page.keyboard.press("Tab");
+    assert.match(await focused(page), /^inside (?:BUTTON|PRE)$/);
+    await page.keyboard.press("Escape");
+    assert.equal(await focused(page), "message");
+    assert.equal(await page.locator("svc-message :is(a, button, pre)[tabindex='0']").count(), 0);
+    await page.keyboard.press("r");
+    await page.locator(".replying").waitFor();
+  });
+
+  it("scrolls code and tables that are too wide by the keyboard, once Enter went into the message", async () => {
+    const { groupId, actors } = await setting.group("wide");
+    await actors["lead"]!.result("send", {
+      group_id: groupId,
+      text: `\`\`\`\n${"long ".repeat(200)}\n\`\`\`\n\n|${" a |".repeat(12)}\n|${"---|".repeat(12)}\n|${" Responsibilities |".repeat(12)}`,
+      to: ["user"],
+    });
+    const { page } = await setting.window({ width: 900, reducedMotion: true });
+    await openGroup(page, "wide");
+    await page.locator("svc-message .table-scroll").waitFor();
+    await page.locator("svc-message[data-row]").focus();
+    await page.keyboard.press("Enter");
+    const reached = () => page.evaluate(() => document.activeElement?.matches("pre, .table-scroll") === true);
+    const scrolled = () => page.evaluate(() => document.activeElement?.scrollLeft ?? 0);
+    const names: string[] = [];
+    for (let stops = 0; names.length < 2; stops += 1) {
+      assert.ok(stops < 20, `only ${names.join(", ")} can be reached`);
+      if (await reached()) {
+        assert.equal(await scrolled(), 0);
+        await page.keyboard.press("ArrowRight");
+        await until("it scrolls to the right", async () => (await scrolled()) > 0);
+        await page.keyboard.press("ArrowLeft");
+        await until("it scrolls back", async () => (await scrolled()) === 0);
+        names.push(await page.evaluate(() => document.activeElement!.tagName));
+      }
+      await page.keyboard.press("Tab");
+    }
+    assert.deepEqual(names, ["PRE", "DIV"]);
+  });
+
+  it("has the direction of each paragraph's own text", async () => {
+    const { groupId, actors } = await setting.group("scripts");
+    await actors["lead"]!.result("send", {
+      group_id: groupId,
+      text: "שלום עולם, hello.\n\nAn English paragraph.\n\n- פריט ראשון\n- פריט שני\n\n`code`\n\n```\nשלום = 1\n```",
+      to: ["user"],
+    });
+    const { page } = await setting.window();
+    await openGroup(page, "scripts");
+    const message = page.locator("svc-message", { hasText: "English paragraph" });
+    await message.waitFor();
+    const direction = (selector: string, at = 0) =>
+      message
+        .locator(selector)
+        .nth(at)
+        .evaluate((element) => getComputedStyle(element).direction);
+    assert.equal(await direction(".markdown > p"), "rtl");
+    assert.equal(await direction(".markdown > p", 1), "ltr");
+    assert.equal(await direction(".markdown ul"), "rtl");
+    assert.equal(await direction(".markdown li"), "rtl");
+    assert.equal(await direction(".markdown pre"), "ltr");
+    await page.locator(".compose-text").fill("مرحبا");
+    assert.equal(
+      await page.locator(".compose-text").evaluate((area) => getComputedStyle(area).direction),
+      "rtl",
+    );
+  });
+
+  it("breaks no word for a wide table, and holds the chip of a tiny picture in its place", async () => {
+    const { groupId } = await setting.group("odd sizes");
+    const words = [
+      "Responsibilities",
+      "Configuration",
+      "Authentication",
+      "Internationalisation",
+      "Observability",
+    ];
+    await setting.owner.result("send", {
+      group_id: groupId,
+      text: `| ${words.join(" | ")} |\n|${"---|".repeat(words.length)}\n| ${words.join(" | ")} |`,
+      to: ["lead"],
+    });
+    const { page } = await setting.window({ width: 360 });
+    await page.locator(".bottom-tab", { hasText: "Groups" }).click();
+    await openGroup(page, "odd sizes");
+    const heads = page.locator(".markdown th");
+    await heads.first().waitFor();
+    const lines = await heads.evaluateAll((all) =>
+      all.map((cell) => {
+        const range = document.createRange();
+        range.selectNodeContents(cell);
+        return new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size;
+      }),
+    );
+    assert.deepEqual(
+      lines,
+      words.map(() => 1),
+    );
+    const { over, page: sideways } = await page.evaluate(() => {
+      const scroll = document.querySelector(".table-scroll")!;
+      return {
+        over: scroll.scrollWidth > scroll.clientWidth,
+        page: document.documentElement.scrollWidth > innerWidth,
+      };
+    });
+    assert.deepEqual([over, sideways], [true, false]);
+    await page
+      .locator("input[type=file]")
+      .setInputFiles([{ name: "pixel.png", mimeType: "image/png", buffer: Buffer.from(PIXEL, "base64") }]);
+    await page.locator(".upload", { hasText: "pixel.png" }).waitFor();
+    await until("it has arrived", async () => (await page.locator(".upload progress").count()) === 0);
+    await page.locator(".compose-text").fill("one pixel");
+    await page.locator(".compose-text").press("Control+Enter");
+    const picture = page.locator("svc-attachment .picture");
+    await picture.waitFor();
+    const [above, chip] = [
+      await picture.boundingBox(),
+      await page.locator("svc-attachment .file").boundingBox(),
+    ];
+    assert.ok(Math.abs(above!.x - chip!.x) <= 1, `the picture is at ${above!.x}, its chip at ${chip!.x}`);
+    assert.ok(chip!.y >= above!.y + above!.height);
+  });
+});

@@ -1,0 +1,169 @@
+/** An Actor's terminal from the command line, in a real terminal. */
+import assert from "node:assert/strict";
+import { createRequire } from "node:module";
+import { TerminalOutput } from "../../cli/terminal-output.ts";
+import { API_PREFIX } from "../../shared/names.ts";
+import { Setting } from "../runtimes/setting.ts";
+import { TerminalClient } from "../runtimes/terminal-client.ts";
+import { plainEnvironment, SVC, until } from "../withstand/daemon-process.ts";
+import { run } from "./svc.ts";
+
+const pty = createRequire(import.meta.url)("@lydell/node-pty") as typeof import("@lydell/node-pty");
+
+/** A shell that runs the command, then says how that ended and whether the terminal is as it was. */
+class Terminal {
+  text = "";
+  readonly #pty: import("@lydell/node-pty").IPty;
+
+  constructor(home: string, args: readonly string[]) {
+    const command = ["actor", "attach", ...args].map((word) => `'${word}'`).join(" ");
+    const script = `'${process.execPath}' '${SVC}' ${command}; echo "code $?"; stty -a`;
+    this.#pty = pty.spawn("sh", ["-c", script], {
+      env: { ...plainEnvironment(), SVC_HOME: home, TERM: "xterm-256color" },
+      cols: 100,
+      rows: 30,
+    });
+    this.#pty.onData((data) => (this.text += data));
+  }
+
+  type(keys: string): void {
+    this.#pty.write(keys);
+  }
+
+  resize(columns: number, rows: number): void {
+    this.#pty.resize(columns, rows);
+  }
+
+  shows(pattern: RegExp): Promise<boolean> {
+    return until(`the terminal shows ${pattern.source}`, () => pattern.test(this.text)).catch(
+      (cause: unknown) => {
+        throw new Error(JSON.stringify(this.text.slice(-2000)), { cause });
+      },
+    );
+  }
+
+  /** The exit code, once the terminal is known to be as it was. */
+  async ended(): Promise<number> {
+    await this.shows(/code \d+[^]*[^-]icanon[^]*[^-]echo /);
+    return Number(/code (\d+)/.exec(this.text)![1]);
+  }
+
+  kill(): void {
+    this.#pty.kill("SIGKILL");
+  }
+}
+
+describe("svc actor attach", () => {
+  let setting: Setting;
+  const terminals: Terminal[] = [];
+
+  beforeEach(async () => {
+    setting = await Setting.open();
+    const { group_id } = setting;
+    await setting.client.result("actor_add", {
+      group_id,
+      actor_id: "shell",
+      runner: "pty",
+      runtime: "custom",
+      command: ["sh"],
+      env: { PS1: "$ " },
+    });
+    await setting.startActor("shell");
+  });
+  afterEach(async () => {
+    for (const terminal of terminals.splice(0)) terminal.kill();
+    await setting.close();
+  });
+
+  const attach = (...args: string[]): Terminal => {
+    const terminal = new Terminal(setting.home, [...args, "--group", setting.group_id]);
+    terminals.push(terminal);
+    return terminal;
+  };
+  /** Another viewer, as the Workbench is one. */
+  const viewer = async (): Promise<TerminalClient> => {
+    const { web_origin } = await setting.client.result("daemon_status", {});
+    const { token } = await setting.client.result("access_token_create", { name: "viewer" });
+    const url = `${web_origin!.replace("http", "ws")}${API_PREFIX}/groups/${setting.group_id}/actors/shell/term`;
+    return new TerminalClient(url, { authorization: `Bearer ${token}` }).opened();
+  };
+
+  it("shows what has scrolled away, views until it is taken, and detaches with Ctrl-]", async () => {
+    const other = await viewer();
+    other.send({ type: "take" });
+    other.send({ type: "input", data: "for i in $(seq 60); do echo line-$i-; done\r" });
+    await other.shows("line-60-");
+    const terminal = attach("shell");
+    await terminal.shows(/line-1-[^]*line-60-/);
+    await terminal.shows(/someone else writes, Ctrl-T takes over/);
+    terminal.type("echo lost-$((1+1))\r");
+    await until("it rings", () => terminal.text.endsWith("\u0007\u0007"));
+    terminal.type("\u0014");
+    await terminal.shows(/you write/);
+    await other.message("writer", ({ writer }) => writer === "another");
+    terminal.type("stty size\r");
+    await terminal.shows(/30 100/);
+    terminal.resize(90, 25);
+    await other.message("size", ({ columns, rows }) => columns === 90 && rows === 25);
+    terminal.type("echo pasted-$((2+2))\r");
+    await terminal.shows(/pasted-4/);
+    assert.doesNotMatch(terminal.text, /lost-2/);
+    const before = terminal.text.length;
+    other.send({ type: "take" });
+    await until("it is told", () => terminal.text.slice(before).includes("someone else writes"));
+    terminal.type("\u001d");
+    assert.equal(await terminal.ended(), 0);
+    assert.match(terminal.text, /Detached from shell; it goes on/);
+    assert.notEqual((await setting.presence("shell")).state, "stopped");
+    other.close();
+  });
+
+  it("says how the process ended, and shows the next one", async () => {
+    const terminal = attach("shell", "--take");
+    await terminal.shows(/you write/);
+    terminal.type("exit 3\r");
+    await terminal.shows(/shell has ended: exited with code 3/);
+    await setting.startActor("shell");
+    await terminal.shows(/has ended[^]*you write/);
+    terminal.type("echo again-$((3+3))\r");
+    await terminal.shows(/again-6/);
+    await setting.daemon.stop();
+    assert.equal(await terminal.ended(), 3);
+  });
+
+  it("refuses what it can't show, and leaves the terminal as it was", async () => {
+    const nobody = attach("nobody");
+    assert.equal(await nobody.ended(), 1);
+    const { group_id } = setting;
+    await setting.client.result("actor_add", { group_id, actor_id: "outside" });
+    const outside = attach("outside");
+    assert.equal(await outside.ended(), 1);
+    const piped = await run(["actor", "attach", "shell", "--group", group_id], { home: setting.home });
+    assert.equal(piped.code, 2);
+    assert.match(piped.err, /must be a terminal/);
+    assert.equal(piped.out, "");
+  });
+
+  it("leaves the terminal as it was when a signal ends it", async () => {
+    const terminal = attach("shell", "--take");
+    await terminal.shows(/you write/);
+    const script = `for p in /proc/[0-9]*; do tr '\\0' ' ' < $p/cmdline 2>/dev/null | grep -q "^${process.execPath} ${SVC} actor attach shell --take --group ${setting.group_id}" && kill -TERM \${p#/proc/}; done`;
+    const { spawnSync } = await import("node:child_process");
+    spawnSync("sh", ["-c", script]);
+    assert.equal(await terminal.ended(), 143);
+  });
+
+  it("passes on no question that this terminal would answer, and nothing for the clipboard", () => {
+    const asked =
+      "a\u001b[cb\u001b[>0qc\u001b[6nd\u001b[?2026$pe\u001b]11;?\u0007f\u001b]52;c;aGk=\u001b\\g\u001bP+q544e\u001b\\h\u0005i\u001b[?uj\u001b[18tk\u001bZ";
+    const drawn = "\u001b[1;31mred\u001b[0m\u001b]0;title\u0007\u001b[?2004h\u001b(B\u001b[2J\u001b7é\u001b8";
+    for (const size of [1, 2, 3, 1000]) {
+      const output = new TerminalOutput();
+      const bytes = Buffer.from(asked + drawn);
+      const shown: Buffer[] = [];
+      for (let at = 0; at < bytes.length; at += size)
+        shown.push(output.filter(bytes.subarray(at, at + size)));
+      assert.equal(Buffer.concat(shown).toString(), `abcdefghijk${drawn}`, `in pieces of ${size}`);
+    }
+  });
+});

@@ -1,0 +1,62 @@
+/** The log file: one event that comes all the time leaves room for the others. */
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { RealFiles } from "../../daemon/platform/real-files.ts";
+import { type LogFile, openLog } from "../../daemon/platform/real-log.ts";
+import { LIMITS } from "../../shared/limits.ts";
+import { ManualClock } from "../messaging/manual-clock.ts";
+
+describe("Log file", () => {
+  const most = LIMITS.log.eventLinesPerMinute;
+  let folder: string;
+  let clock: ManualClock;
+  let log: LogFile;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "svc-log-"));
+    clock = new ManualClock();
+    log = openLog(new RealFiles(), clock, join(folder, "log"));
+  });
+  afterEach(() => {
+    log.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const lines = (event: string): Record<string, unknown>[] =>
+    readFileSync(join(folder, "log"), "utf8")
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+      .filter(({ msg }) => msg === event);
+
+  it("has so many lines of an event in a minute, says that more were left out, and then how many", () => {
+    for (let count = 0; count < 5 * most; count += 1) log.warn("peer_denied", { count });
+    log.error("storage", { code: "EIO" });
+    const denied = lines("peer_denied");
+    assert.equal(denied.length, most);
+    assert.deepEqual(
+      denied.map(({ more }) => more === undefined),
+      denied.map((_line, at) => at < most - 1),
+    );
+    assert.equal(lines("storage").length, 1);
+    clock.advance(60_000);
+    log.warn("peer_denied", { count: 0 });
+    log.warn("peer_denied", { count: 1 });
+    assert.deepEqual(
+      lines("peer_denied")
+        .slice(most)
+        .map(({ left_out_before }) => left_out_before),
+      [4 * most, undefined],
+    );
+  });
+
+  it("has what rarely happens, however long it runs", () => {
+    for (let count = 0; count < 3 * most; count += 1) {
+      log.info("started", { count });
+      clock.advance(1000);
+    }
+    const counts = lines("started").map(({ count }) => count);
+    assert.equal(counts.length, 3 * most);
+  });
+});

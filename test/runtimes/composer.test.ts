@@ -1,0 +1,150 @@
+/** What the daemon makes of real screens: the output of real programs, recorded, drawn again step by step (docs/runtimes.md). */
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import * as z from "zod";
+import { CATALOGUE, entryOf } from "../../daemon/runtimes/catalogue.ts";
+import { holdsPaste, look } from "../../daemon/runtimes/composer.ts";
+import { Screen } from "../../daemon/runtimes/screen.ts";
+import { Runtime } from "../../shared/model.ts";
+import { needsMark } from "../../shared/typed-actors.ts";
+
+const FOLDER = join(import.meta.dirname, "..", "fixtures", "screens");
+
+const Recording = z.strictObject({
+  columns: z.int(),
+  rows: z.int(),
+  screens: z.array(
+    z.strictObject({ shows: z.string(), kind: z.string(), reason: z.string(), output: z.string() }),
+  ),
+});
+
+function recording(file: string): z.infer<typeof Recording> {
+  return Recording.parse(JSON.parse(readFileSync(join(FOLDER, file), "utf8")));
+}
+
+function screen(columns: number, rows: number): Screen {
+  return new Screen(columns, rows, { answer: () => {}, reads: () => {} });
+}
+
+const draw = (on: Screen, output: string): Promise<void> => new Promise((drawn) => on.write(output, drawn));
+
+function inputOf(file: string) {
+  const { input } = entryOf(Runtime.parse(file.split("-")[0]));
+  assert.ok(input !== null);
+  return input;
+}
+
+const files = readdirSync(FOLDER);
+
+describe("an input line on a screen", () => {
+  for (const file of files) {
+    it(`is told from everything else: ${file}`, async () => {
+      const { columns, rows, screens } = recording(file);
+      const shown = screen(columns, rows);
+      for (const { shows, kind, reason, output } of screens) {
+        await draw(shown, output);
+        const seen = look(shown, inputOf(file));
+        assert.equal(seen.kind, kind, shows);
+        assert.equal("reason" in seen ? seen.reason : "", reason, shows);
+      }
+      shown.dispose();
+    });
+  }
+
+  it("shows a paste before Enter follows", async () => {
+    for (const file of files.filter((name) => name.endsWith("-main.json"))) {
+      const { columns, rows, screens } = recording(file);
+      const shown = screen(columns, rows);
+      for (const { shows, output } of screens) {
+        await draw(shown, output);
+        assert.equal(holdsPaste(shown, inputOf(file), "[svc] To answer: y"), shows === "paste", shows);
+      }
+      shown.dispose();
+    }
+  });
+
+  it("shows the end of a paste also in a low window, which has no room for its beginning", async () => {
+    const { columns, rows, screens } = recording("claude-2.1.329-low.json");
+    const shown = screen(columns, rows);
+    const ending = `[svc] To answer: svc_message_reply with event_id ${"fedcba9876543210".repeat(2)}`;
+    for (const { shows, output } of screens) {
+      await draw(shown, output);
+      assert.equal(holdsPaste(shown, inputOf("claude-low"), ending), shows === "pasted behind", shows);
+    }
+    shown.dispose();
+  });
+
+  it("is never empty on a screen that is half drawn, unless it was or becomes so", async () => {
+    for (const file of files) {
+      const { columns, rows, screens } = recording(file);
+      const shown = screen(columns, rows);
+      let before = "";
+      for (const { shows, kind, output } of screens) {
+        const pieces = output.match(/[^]{1,400}/g) ?? [];
+        for (const piece of pieces) {
+          await draw(shown, piece);
+          const isEmpty = look(shown, inputOf(file)).kind === "empty";
+          // A menu that is drawn begins with the empty input line that was there.
+          const mayBe = before !== "question" && before !== "view" ? true : kind !== before;
+          assert.ok(!isEmpty || mayBe, `${file}: ${shows}`);
+        }
+        before = kind;
+      }
+      shown.dispose();
+    }
+  });
+
+  it("isn't believed where an agent has drawn it: the cursor isn't there", async () => {
+    const { columns, rows, screens } = recording("claude-2.1.329-trust.json");
+    const rule = "─".repeat(columns);
+    const shown = screen(columns, rows);
+    for (const { output } of screens) await draw(shown, output);
+    const { row, column } = shown.cursor;
+    const imitation = `${rule}\r\n❯\u00a0 \r\n${rule}\r\n  ? for shortcuts`;
+    await draw(shown, `\u001b[20;1H${imitation}\u001b[${row + 1};${column + 1}H`);
+    assert.equal(look(shown, inputOf("claude")).kind, "question");
+    shown.dispose();
+  });
+
+  it("counts although words of a question stand above it", async () => {
+    const rule = "─".repeat(60);
+    const shown = screen(60, 12);
+    const words =
+      "Yes, I trust this folder\r\n Do you want to proceed?\r\nEnter to confirm · Esc to cancel\r\n";
+    await draw(shown, `${words}${rule}\r\n❯\u00a0\u001b7\r\n${rule}\r\n  ? for shortcuts\u001b8`);
+    assert.equal(look(shown, inputOf("claude")).kind, "empty");
+    shown.dispose();
+  });
+
+  it("needs its whole frame, its mark and the cursor at its beginning", async () => {
+    const rule = "─".repeat(60);
+    const cases: [output: string, kind: string][] = [
+      [`${rule}\r\n❯\u00a0\u001b7\r\n${rule}\u001b8`, "empty"],
+      [`${rule.slice(1)}x\r\n❯\u00a0\u001b7\r\n${rule}\u001b8`, "unknown"],
+      [`\r\n❯\u00a0\u001b7\r\n${rule}\u001b8`, "unknown"],
+      [`${rule}\r\n❯\u00a0\u001b7\r\n\u001b8`, "unknown"],
+      [`${rule}\r\n>\u00a0\u001b7\r\n${rule}\u001b8`, "unknown"],
+      [`${rule}\r\n❯\u001b7\u00a0\r\n${rule}\u001b8`, "unknown"],
+      [`${rule}\r\n❯\u00a0 \u001b7\r\n${rule}\u001b8`, "occupied"],
+      [`${rule}\r\n❯\u00a0\u001b7x\r\n${rule}\u001b8`, "occupied"],
+      [`${rule}\r\n❯\u00a0\u001b7\r\n  \r\n${rule}\u001b8`, "occupied"],
+      [`${rule}\r\n❯\u00a0\u001b7describe a task for a new session\r\n${rule}\u001b8`, "view"],
+      [`\u001b[?2026h${rule}\r\n❯\u00a0\u001b7\r\n${rule}\u001b8`, "drawing"],
+    ];
+    for (const [output, kind] of cases) {
+      const shown = screen(60, 12);
+      await draw(shown, `\r\n${output}`);
+      assert.equal(look(shown, inputOf("claude")).kind, kind, JSON.stringify(output));
+      shown.dispose();
+    }
+  });
+});
+
+describe("The catalogue", () => {
+  it("asks the owner's word for exactly the runtimes whose input line isn't known", () => {
+    for (const { runtime, input } of CATALOGUE) {
+      assert.equal(needsMark({ runner: "pty", runtime }), input === null, runtime);
+    }
+  });
+});

@@ -1,0 +1,38 @@
+/** A screen in memory that shows Claude's input line, for tests that need no terminal. */
+import type { ScreenView } from "../../daemon/runtimes/screen-view.ts";
+
+const COLUMNS = 40;
+
+export class DrawnScreen implements ScreenView {
+  readonly columns = COLUMNS;
+  isDrawing = false;
+  cursor = { row: 0, column: 0, isShown: false };
+  #lines: string[] = [];
+
+  get rows(): number {
+    return this.#lines.length;
+  }
+
+  line(row: number): string {
+    return this.#lines[row] ?? "";
+  }
+
+  style(): { isDim: boolean; isBold: boolean } {
+    return { isDim: false, isBold: false };
+  }
+
+  /** An input line with this text. */
+  composer(text = "", mark = "❯"): this {
+    const rule = "─".repeat(COLUMNS);
+    this.cursor = { row: 2, column: 2 + text.length, isShown: false };
+    this.#lines = ["some output", rule, `${mark}\u00a0${text}`, rule, "  ? for shortcuts"];
+    return this;
+  }
+
+  /** Something else. */
+  shows(...lines: string[]): this {
+    this.#lines = lines;
+    this.cursor = { row: lines.length - 1, column: 2, isShown: false };
+    return this;
+  }
+}
