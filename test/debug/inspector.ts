@@ -74,6 +74,8 @@ class Debugged {
   readonly #outputs: readonly string[];
   readonly #answers = new Map<number, (message: Message) => void>();
   readonly #breakpoints = new Set<string>();
+  /** Breakpoints that are being set in scripts with a map in themselves. */
+  #setting: Promise<void> = Promise.resolve();
   #calls = 0;
 
   constructor(socket: WebSocket, place: Place, outputs: readonly string[]) {
@@ -90,8 +92,11 @@ class Debugged {
       this.#socket.on("message", (data: Buffer) => {
         const message = JSON.parse(data.toString("utf8")) as Message;
         if (message.id !== undefined) this.#answers.get(message.id)?.(message);
-        if (message.method === "Debugger.scriptParsed")
-          this.#setBreakpoints(message.params as unknown as Script).catch(reject);
+        if (message.method === "Debugger.scriptParsed") {
+          const set = this.#setBreakpoints(message.params as unknown as Script);
+          set.catch(reject);
+          this.#setting = Promise.all([this.#setting, set]).then(() => undefined);
+        }
         // Node itself waits then until the debugger goes.
         if (message.method === "Runtime.executionContextDestroyed") resolve(false);
         if (message.method === "Debugger.paused")
@@ -101,12 +106,18 @@ class Debugged {
     await this.#call("Debugger.enable");
     await this.#call("Runtime.enable");
     for (const file of this.#outputs) await this.#predict(file);
+    // A script of the source's own name stops where it begins, until its map is read and its breakpoint set.
+    await this.#call("Debugger.setBreakpointByUrl", {
+      url: pathToFileURL(this.#place.file).href,
+      lineNumber: 0,
+    });
     await this.#call("Runtime.runIfWaitingForDebugger");
     return over;
   }
 
   async #paused({ hitBreakpoints = [] }: Paused): Promise<boolean> {
     if (hitBreakpoints.some((id) => this.#breakpoints.has(id))) return true;
+    await this.#setting;
     await this.#call("Debugger.resume");
     return false;
   }
