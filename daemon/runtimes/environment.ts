@@ -35,14 +35,22 @@ const FOREIGN = new Set([
   "NODE_OPTIONS",
   "NODE_CHANNEL_FD",
   "INIT_CWD",
+  "CI",
+  "CONTINUOUS_INTEGRATION",
+  "GITHUB_ACTIONS",
 ]);
+
+/** Programs that draw take these for a run without a person, and don't draw. */
+const FOREIGN_PREFIX = "CI_";
+
+const isForeign = (name: string): boolean => FOREIGN.has(name) || name.startsWith(FOREIGN_PREFIX);
 
 /** The Actor's own values count before the daemon's, private before public, and ours before all. */
 export function composeEnvironment(parts: EnvironmentParts): Record<string, string> {
   const ours = new Set<string>(Object.values(ENVIRONMENT));
   const environment: Record<string, string> = {};
   for (const [name, value] of Object.entries(parts.base)) {
-    if (value !== undefined && !FOREIGN.has(name) && !ours.has(name)) environment[name] = value;
+    if (value !== undefined && !isForeign(name) && !ours.has(name)) environment[name] = value;
   }
   environment["TERM"] = "xterm-256color";
   environment["COLORTERM"] = "truecolor";

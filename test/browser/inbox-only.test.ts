@@ -62,6 +62,7 @@ describe("Workbench: a program that isn't said to read prompts", () => {
     // What a person writes comes behind whatever was typed before.
     const terminal = page.locator("svc-terminal");
     await terminal.locator("vscode-button", { hasText: /Write here|Take over/ }).click();
+    await terminal.locator(".terminal-state", { hasText: "you write" }).waitFor();
     await terminal.locator(".xterm-helper-textarea").focus();
     await page.keyboard.type("echo $((6*7))-there; printf '%s\\n' *-ends\n");
     await terminal.locator(".xterm-rows > div", { hasText: "42-there" }).first().waitFor();

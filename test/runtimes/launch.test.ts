@@ -38,6 +38,22 @@ describe("launches", () => {
     }
   }
 
+  it("take no run without a person for theirs", async () => {
+    const unattended = { CI: "true", CONTINUOUS_INTEGRATION: "1", GITHUB_ACTIONS: "true", CI_JOB_ID: "7" };
+    const before = { ...process.env };
+    Object.assign(process.env, unattended);
+    try {
+      await setting.add("drawing", {}, { env: { CI_JOB_ID: "its own" } });
+      await setting.client.result("actor_start", { group_id: setting.group_id, actor_id: "drawing" });
+      const { environment = {} } = await started("drawing");
+      const left = Object.keys(unattended).filter((name) => environment[name] !== undefined);
+      assert.deepEqual([left, environment["CI_JOB_ID"]], [["CI_JOB_ID"], "its own"]);
+    } finally {
+      for (const name of Object.keys(unattended)) delete process.env[name];
+      Object.assign(process.env, before);
+    }
+  });
+
   it("give the process its directory, environment and hooks, and nothing of the daemon's own", async () => {
     verifies("HOOK-001");
     await setting.add("env", {}, { env: { MINE: "public", BOTH: "public", SVC_ACTOR_ID: "forged" } });
