@@ -198,7 +198,7 @@ async function buildForBrowsers() {
   }
 }
 
-/** Puts a compressed version beside each file, as daemon/http/workbench-files.ts serves it; answers the bytes of each with Brotli. */
+/** Puts a compressed version beside each file, as daemon/http/web/workbench-files.ts serves it; answers the bytes of each with Brotli. */
 function compressForBrowsers(folder) {
   const sizes = new Map();
   for (const file of readdirSync(folder)) {

@@ -1,7 +1,7 @@
 /** The daemon under measurement: the bundle that ships, in a Home of its own. */
 import { join } from "node:path";
-import { DaemonClient } from "../daemon/client/client.ts";
-import { findEndpoint } from "../daemon/client/endpoint.ts";
+import { DaemonClient } from "../client/client.ts";
+import { findEndpoint } from "../client/connection.ts";
 import { ENVIRONMENT, HEADERS, SOCKET_OPERATION_PREFIX } from "../shared/names.ts";
 import { scratchPath } from "./folder.ts";
 import { bytesFile, httpRequest } from "./native.ts";

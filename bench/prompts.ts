@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { type IPty, spawn } from "@lydell/node-pty";
 import { findAgents } from "../build/agents.mjs";
-import { DaemonClient } from "../daemon/client/client.ts";
+import { DaemonClient } from "../client/client.ts";
 import { AgentsSetting } from "../test/agents/setting.ts";
 import { startDaemon } from "./daemon.ts";
 import { compare, interleave, type Measurement } from "./figure.ts";

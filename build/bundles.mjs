@@ -29,8 +29,8 @@ export const SOURCE_MAPS_BUDGET = 2950 * KiB;
 export const WEB_BUNDLES = [
   {
     name: "workbench",
-    entry: "webview/workbench/main.ts",
-    page: "webview/workbench/index.html",
+    entry: "webview/apps/workbench/main.ts",
+    page: "webview/apps/workbench/index.html",
     budget: 206 * KiB,
     laterBudget: 126 * KiB,
   },

@@ -1,7 +1,7 @@
 /** Import rules by dependency-cruiser. It exits 0 when it couldn't read TypeScript at all, so the modules it saw are counted. */
 import { spawnSync } from "node:child_process";
 
-const folders = ["shared", "daemon", "cli", "mcp-server", "webview", "demo", "bench"];
+const folders = ["shared", "platform", "client", "daemon", "cli", "mcp-server", "webview", "demo", "bench"];
 const { stdout, stderr, status } = spawnSync(
   process.execPath,
   [

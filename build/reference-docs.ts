@@ -11,7 +11,7 @@ import { GLOBAL_OPTIONS, GROUPS } from "../cli/tables/options.ts";
 import { ERRORS } from "../shared/errors.ts";
 import type { OperationContract } from "../shared/operations/contract.ts";
 import { OPERATIONS } from "../shared/operations/registry.ts";
-import { DELIVERY_NOTES, PEER_REFUSALS } from "../shared/wire/refusals.ts";
+import { DELIVERY_NOTES, PEER_REFUSALS } from "../shared/wire/v1/refusals.ts";
 
 interface JsonSchema {
   type?: string | string[];

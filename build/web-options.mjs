@@ -7,13 +7,13 @@ const ROOT = join(import.meta.dirname, "..");
 
 /**
  * The terminal sees the document as the page's policy has it: what it makes as text becomes what the policy allows
- * (webview/terminal/strict-document.ts).
+ * (webview/terminals/strict-document.ts).
  */
 const strictTerminal = {
   name: "strict terminal",
   setup({ onLoad }) {
     onLoad({ filter: /@xterm[\\/]xterm[\\/]lib[\\/]xterm\.mjs$/ }, ({ path }) => ({
-      contents: `import { strictDocument as document } from "./webview/terminal/strict-document.ts";\n${readFileSync(path, "utf8").replaceAll("window.document", "document")}`,
+      contents: `import { strictDocument as document } from "./webview/terminals/strict-document.ts";\n${readFileSync(path, "utf8").replaceAll("window.document", "document")}`,
       resolveDir: ROOT,
     }));
   },

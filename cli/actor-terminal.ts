@@ -1,8 +1,8 @@
 /** The WebSocket to an Actor's terminal (shared/terminal.ts) over the local socket. */
 import { Agent, type IncomingMessage } from "node:http";
 import type { WebSocket } from "ws";
-import { findEndpoint } from "../daemon/client/endpoint.ts";
-import { DaemonUnreachable, RefusedByDaemon } from "../daemon/client/failures.ts";
+import { findEndpoint } from "../client/connection.ts";
+import { DaemonUnreachable, RefusedByDaemon } from "../client/failures.ts";
 import type { ErrorBody } from "../shared/errors.ts";
 import { API_PREFIX, HEADERS } from "../shared/names.ts";
 

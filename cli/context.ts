@@ -1,8 +1,8 @@
 /** What a command works with: its arguments, the daemon, the Group it concerns, and the output. */
 import { resolve } from "node:path";
-import { type CallOptions, DaemonClient, type Envelope } from "../daemon/client/client.ts";
-import { launchToken } from "../daemon/client/identity.ts";
-import { resolveHome } from "../daemon/home/paths.ts";
+import { type CallOptions, DaemonClient, type Envelope } from "../client/client.ts";
+import { launchToken } from "../client/identity.ts";
+import { resolveHome } from "../client/paths.ts";
 import { ENVIRONMENT } from "../shared/names.ts";
 import type { ArgumentsOf, OperationName, ResultOf } from "../shared/operations/registry.ts";
 import type { Arguments, Options } from "./arguments.ts";

@@ -1,7 +1,7 @@
 /** Which Group a command means when none is named (docs/cli.md): an Actor's own, the one bound to this directory, or the only one. */
 import { realpathSync } from "node:fs";
 import { sep } from "node:path";
-import type { DaemonClient } from "../daemon/client/client.ts";
+import type { DaemonClient } from "../client/client.ts";
 import { listed } from "./lookup.ts";
 import { UsageError } from "./usage-error.ts";
 

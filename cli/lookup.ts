@@ -1,5 +1,5 @@
 /** From what people type to ids: a Group by its unique title, an event by the beginning of its id. */
-import type { DaemonClient } from "../daemon/client/client.ts";
+import type { DaemonClient } from "../client/client.ts";
 import { closest } from "../shared/closest.ts";
 import { Refusal } from "../shared/errors.ts";
 import { oneLine } from "./output.ts";

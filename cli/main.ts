@@ -1,6 +1,6 @@
 /** The command line: parse, run one command, answer the exit code of docs/cli.md (0 done, 1 refused, 2 usage, 3 daemon unreachable, 130 interrupted). */
-import { DaemonUnreachable, RefusedByDaemon } from "../daemon/client/failures.ts";
-import { launchToken } from "../daemon/client/identity.ts";
+import { DaemonUnreachable, RefusedByDaemon } from "../client/failures.ts";
+import { launchToken } from "../client/identity.ts";
 import { Refusal } from "../shared/errors.ts";
 import { CommandContext } from "./context.ts";
 import { Output } from "./output.ts";

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { createWriteStream, rmSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
-import type { DaemonClient } from "../daemon/client/client.ts";
+import type { DaemonClient } from "../client/client.ts";
 import { Refusal } from "../shared/errors.ts";
 import { safeName } from "../shared/file-name.ts";
 import type { Attachment } from "../shared/model.ts";

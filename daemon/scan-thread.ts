@@ -1,8 +1,8 @@
-/** The program of the thread that helps to open a large Group (daemon/ledger/scan-thread.ts). */
+/** The program of the thread that helps to open a large Group (daemon/ledger/index/scan-thread.ts). */
 import { parentPort } from "node:worker_threads";
-import { type ScanJob, scanParts } from "./ledger/scan-thread.ts";
-import { keyOf } from "./messaging/message-keys.ts";
-import { RealFiles } from "./platform/real-files.ts";
+import { RealFiles } from "../platform/real-files.ts";
+import { type ScanJob, scanParts } from "./ledger/index/scan-thread.ts";
+import { keyOf } from "./messaging/messages/message-keys.ts";
 
 const port = parentPort!;
 port.once("message", (job: ScanJob) => {

@@ -3,7 +3,7 @@
  * takes well under 30 seconds; then the daemon stays until Ctrl-C. With --direct: demo/direct.ts.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import { followLedger } from "../daemon/client/events.ts";
+import { followLedger } from "../client/events.ts";
 import { connectionDemo } from "./direct.ts";
 import { coder, PERSON_ASKS, PROJECT_FILES, planner } from "./script.ts";
 import { messageLine, onStage, type Screen, type Stage } from "./stage.ts";

@@ -4,8 +4,8 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { DaemonClient } from "../daemon/client/client.ts";
-import { DaemonUnreachable } from "../daemon/client/failures.ts";
+import { DaemonClient } from "../client/client.ts";
+import { DaemonUnreachable } from "../client/failures.ts";
 import type { LedgerEvent } from "../shared/events.ts";
 import { ENVIRONMENT } from "../shared/names.ts";
 import { Agent } from "./agent.ts";

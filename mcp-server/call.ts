@@ -1,6 +1,6 @@
 /** A tool call made an operation and its envelope made a tool result; the same for stdio and HTTP. */
 import { randomUUID } from "node:crypto";
-import type { Envelope } from "../daemon/client/client.ts";
+import type { Envelope } from "../client/client.ts";
 import { ERRORS, fieldSentence } from "../shared/errors.ts";
 import { LIMITS } from "../shared/limits.ts";
 import type { DerivedTool } from "./derive.ts";

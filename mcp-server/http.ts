@@ -6,7 +6,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { Envelope } from "../daemon/client/client.ts";
+import type { Envelope } from "../client/client.ts";
 import { type ErrorBody, Refusal } from "../shared/errors.ts";
 import { LIMITS } from "../shared/limits.ts";
 import { ToolCaller } from "./call.ts";

@@ -2,7 +2,7 @@
  * `svc mcp`: the stdio server. Nothing is opened before a tool needs the daemon, but for one word to it when the tools are listed; and it ends
  * with its client.
  */
-import { resolveHome } from "../daemon/home/paths.ts";
+import { resolveHome } from "../client/paths.ts";
 import { ActorSession } from "./session.ts";
 import { StdioTransport } from "./stdio.ts";
 

@@ -4,8 +4,8 @@
  */
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import { DaemonClient, type Envelope } from "../daemon/client/client.ts";
-import { launchToken } from "../daemon/client/identity.ts";
+import { DaemonClient, type Envelope } from "../client/client.ts";
+import { launchToken } from "../client/identity.ts";
 import { Refusal } from "../shared/errors.ts";
 import { ENVIRONMENT } from "../shared/names.ts";
 import type { ActorPort } from "./call.ts";

@@ -5,9 +5,9 @@
 import { base58 } from "@scure/base";
 import { DIRECT } from "./names.ts";
 import type { DirectRelation } from "./operations/direct.ts";
-import { fromBase64Url, toBase64 } from "./wire/base64.ts";
-import type { DirectEndpoint } from "./wire/direct.ts";
-import { directFingerprint } from "./wire/fingerprint.ts";
+import { fromBase64Url, toBase64 } from "./wire/v1/base64.ts";
+import type { DirectEndpoint } from "./wire/v1/direct.ts";
+import { directFingerprint } from "./wire/v1/fingerprint.ts";
 
 /** Claims of whoever made the invitation. */
 export interface InvitationClaims {

@@ -1,12 +1,12 @@
 /** A record taken into the outbox, durable, beside a C program that puts files of as many bytes in place the same way. */
 import { join } from "node:path";
-import { Outbox } from "../../daemon/connect/outbox.ts";
-import { clientKeyOf } from "../../daemon/connect/source-event.ts";
-import { RealFiles } from "../../daemon/platform/real-files.ts";
-import { RealRandom } from "../../daemon/platform/real-random.ts";
+import { Outbox } from "../../daemon/peers/outbox/outbox.ts";
+import { clientKeyOf } from "../../daemon/peers/sending/source-event.ts";
+import { RealFiles } from "../../platform/real-files.ts";
+import { RealRandom } from "../../platform/real-random.ts";
 import type { LedgerEvent } from "../../shared/events.ts";
 import { LIMITS } from "../../shared/limits.ts";
-import type { OutboxWork } from "../../shared/wire/outbox.ts";
+import type { OutboxWork } from "../../shared/wire/v1/outbox.ts";
 import { compare, interleave, type Measurement } from "../figure.ts";
 import { scratchPath } from "../folder.ts";
 import { nativeProgram } from "../native.ts";

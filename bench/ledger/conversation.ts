@@ -2,13 +2,13 @@
 import { threadFile } from "../../daemon/assembly/installation.ts";
 import { Ledger } from "../../daemon/ledger/ledger.ts";
 import type { NewEvent } from "../../daemon/ledger/types.ts";
-import { messageData } from "../../daemon/messaging/message-event.ts";
-import { keyOf, messageKey } from "../../daemon/messaging/message-keys.ts";
-import { MessageProjection } from "../../daemon/messaging/projection.ts";
-import { RealClock } from "../../daemon/platform/real-clock.ts";
-import { RealFiles } from "../../daemon/platform/real-files.ts";
-import { RealRandom } from "../../daemon/platform/real-random.ts";
-import { RealThreads } from "../../daemon/platform/real-threads.ts";
+import { messageData } from "../../daemon/messaging/messages/message-event.ts";
+import { keyOf, messageKey } from "../../daemon/messaging/messages/message-keys.ts";
+import { MessageProjection } from "../../daemon/messaging/projection/projection.ts";
+import { RealClock } from "../../platform/real-clock.ts";
+import { RealFiles } from "../../platform/real-files.ts";
+import { RealRandom } from "../../platform/real-random.ts";
+import { RealThreads } from "../../platform/real-threads.ts";
 import type { MessageMode } from "../../shared/model.ts";
 import { BATCH_EVENTS, textOf } from "./setting.ts";
 

@@ -1,9 +1,9 @@
 /** Ledgers as the rows need them: on the real disk, with events of 600 bytes. */
 import { Ledger } from "../../daemon/ledger/ledger.ts";
 import type { EventHead, KeyRule, NewEvent } from "../../daemon/ledger/types.ts";
-import { RealClock } from "../../daemon/platform/real-clock.ts";
-import { RealFiles } from "../../daemon/platform/real-files.ts";
-import { RealRandom } from "../../daemon/platform/real-random.ts";
+import { RealClock } from "../../platform/real-clock.ts";
+import { RealFiles } from "../../platform/real-files.ts";
+import { RealRandom } from "../../platform/real-random.ts";
 
 export const LINE_BYTES = 600;
 /** What is left for the text of such a line. */

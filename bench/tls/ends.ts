@@ -4,9 +4,13 @@ import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import * as nodeTlsModule from "node:tls";
-import { type SecureSocket, secureConnect, type TlsIdentity } from "../../daemon/direct/secure-socket.ts";
-import { RealClock } from "../../daemon/platform/real-clock.ts";
-import { RealRandom } from "../../daemon/platform/real-random.ts";
+import {
+  type SecureSocket,
+  secureConnect,
+  type TlsIdentity,
+} from "../../daemon/peers/direct/secure-socket.ts";
+import { RealClock } from "../../platform/real-clock.ts";
+import { RealRandom } from "../../platform/real-random.ts";
 import { scratchPath } from "../folder.ts";
 import { output } from "../processes.ts";
 

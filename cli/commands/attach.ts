@@ -3,7 +3,7 @@
  */
 import { constants } from "node:os";
 import type { WebSocket } from "ws";
-import { RefusedByDaemon } from "../../daemon/client/failures.ts";
+import { RefusedByDaemon } from "../../client/failures.ts";
 import type { ErrorBody } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { TerminalMessage, TerminalRequest, WriterState } from "../../shared/terminal.ts";

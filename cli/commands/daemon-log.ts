@@ -1,7 +1,7 @@
 /** The daemon's log: its last lines, and what comes. It is read from the Home, so that it can be seen when no daemon answers. */
 import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
-import { homePaths } from "../../daemon/home/paths.ts";
+import { homePaths } from "../../client/paths.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { CommandContext } from "../context.ts";
 import { oneLine, type Style } from "../output.ts";

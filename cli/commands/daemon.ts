@@ -4,9 +4,9 @@ import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { DaemonSilent, DaemonUnreachable } from "../../daemon/client/failures.ts";
-import { homePaths } from "../../daemon/home/paths.ts";
-import { isAlive } from "../../daemon/home/process-state.ts";
+import { DaemonSilent, DaemonUnreachable } from "../../client/failures.ts";
+import { homePaths } from "../../client/paths.ts";
+import { isAlive } from "../../client/process-state.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { DEFAULT_WEB_HOST, DEFAULT_WEB_PORT, ENVIRONMENT } from "../../shared/names.ts";

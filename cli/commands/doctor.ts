@@ -1,7 +1,7 @@
 /** What may be wrong on this machine, with the Home and with the daemon; each problem with its remedy. */
 import { accessSync, constants, existsSync, lstatSync, type Stats, statfsSync } from "node:fs";
 import { dirname } from "node:path";
-import { DaemonSilent, DaemonUnreachable, RefusedByDaemon } from "../../daemon/client/failures.ts";
+import { DaemonSilent, DaemonUnreachable, RefusedByDaemon } from "../../client/failures.ts";
 import { Refusal } from "../../shared/errors.ts";
 import type { HealthCheck } from "../../shared/health.ts";
 import { LIMITS } from "../../shared/limits.ts";

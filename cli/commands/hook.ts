@@ -1,7 +1,7 @@
 /** `svc hook` where nothing tells it more: daemon and launch token are found by the environment that an Actor's process has. */
-import { findEndpoint } from "../../daemon/client/endpoint.ts";
-import { launchToken } from "../../daemon/client/identity.ts";
-import { resolveHome } from "../../daemon/home/paths.ts";
+import { findEndpoint } from "../../client/connection.ts";
+import { launchToken } from "../../client/identity.ts";
+import { resolveHome } from "../../client/paths.ts";
 import { HEADERS } from "../../shared/names.ts";
 import { serve, type Target } from "../hook/serve.ts";
 

@@ -1,5 +1,5 @@
 /** Reading and keeping a Group's ledger. */
-import { followLedger } from "../../daemon/client/events.ts";
+import { followLedger } from "../../client/events.ts";
 import type { LedgerEvent } from "../../shared/events.ts";
 import type { MessageStatus } from "../../shared/operations/messages.ts";
 import type { CommandContext } from "../context.ts";

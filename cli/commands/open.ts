@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { homePaths } from "../../daemon/home/paths.ts";
+import { homePaths } from "../../client/paths.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { CommandContext } from "../context.ts";
 

@@ -1,4 +1,6 @@
 /** The activity room: takes hook events, keeps what may be shown of them, and says what every Actor does. The folder's face. */
+
+import { errorFields, type Log } from "../../platform/log.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { StoredActor } from "../../shared/model.ts";
@@ -7,7 +9,6 @@ import type { HandlersOf } from "../../shared/operations/handlers.ts";
 import type { InputOf, ResultOf } from "../../shared/operations/registry.ts";
 import type { OpenGroup } from "../groups/group.ts";
 import type { GroupRegistry } from "../groups/registry.ts";
-import { errorFields, type Log } from "../platform/log.ts";
 import type { ActorStore, Change, Content } from "./actor-store.ts";
 import { answered, questionOf } from "./answers.ts";
 import { closeSession } from "./closing.ts";

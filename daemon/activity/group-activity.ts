@@ -1,13 +1,14 @@
 /** One Group's channel: the stores of its Actors, the limit that they share, the view for whoever looks, and who follows it. */
+
+import type { Clock, Timer } from "../../platform/clock.ts";
+import type { Files } from "../../platform/files.ts";
+import type { Random } from "../../platform/random.ts";
 import type { RuntimeActivityEvent } from "../../shared/activity/event.ts";
 import { isTerminal } from "../../shared/activity/status.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { StoredActor } from "../../shared/model.ts";
 import type { OpenGroup } from "../groups/group.ts";
-import type { Clock, Timer } from "../platform/clock.ts";
-import type { Files } from "../platform/files.ts";
-import type { Random } from "../platform/random.ts";
 import { ActorStore, type Change, type Content } from "./actor-store.ts";
 import type { HookState, Revision } from "./hook-state.ts";
 import type { ActivityRecord } from "./record-slots.ts";

@@ -4,18 +4,18 @@
  * owner-only file: no token is ever an argument. Claude's own way of posting events (hook type `http`) isn't used: docs/runtimes.md says why.
  */
 import { dirname, join } from "node:path";
-import { LIMITS } from "../../shared/limits.ts";
-import { HEADERS, SOCKET_OPERATION_PREFIX } from "../../shared/names.ts";
+import type { GroupPaths } from "../../client/paths.ts";
 import {
   ensureDirectory,
   replaceFile,
   storageRefusal,
   syncDirectory,
   unlinkIfThere,
-} from "../home/durable.ts";
-import type { GroupPaths } from "../home/paths.ts";
-import type { Files } from "../platform/files.ts";
-import type { HookClient } from "../platform/hook-client.ts";
+} from "../../platform/durable.ts";
+import type { Files } from "../../platform/files.ts";
+import type { HookClient } from "../../platform/hook-client.ts";
+import { LIMITS } from "../../shared/limits.ts";
+import { HEADERS, SOCKET_OPERATION_PREFIX } from "../../shared/names.ts";
 
 export interface HookCommandOptions {
   files: Files;

@@ -6,9 +6,15 @@
  * revisions, or tear one, and the channel is a buffer that may begin empty (ACT-003). So damage from before the machine's start is no damage.
  */
 import { dirname } from "node:path";
+import {
+  ensureDirectory,
+  readWhole,
+  replaceFile,
+  storageRefusal,
+  versionOf,
+} from "../../platform/durable.ts";
+import type { FileStatus, Files } from "../../platform/files.ts";
 import { Refusal } from "../../shared/errors.ts";
-import { ensureDirectory, readWhole, replaceFile, storageRefusal, versionOf } from "../home/durable.ts";
-import type { FileStatus, Files } from "../platform/files.ts";
 import { type PlacedWrite, RecordSlots, type Records } from "./record-slots.ts";
 
 export interface RecordsFileOptions {

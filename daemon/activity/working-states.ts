@@ -2,11 +2,12 @@
  * The working states of all running Actors: derived once per second, and only while something runs; noted in the ledger when a state changes or
  * a running Actor stops (WRK-001, WRK-009).
  */
+
+import { type Clock, type Timer, timestamp } from "../../platform/clock.ts";
+import { errorFields, type Log } from "../../platform/log.ts";
 import type { ActorActivity } from "../../shared/events.ts";
 import type { StoredActor } from "../../shared/model.ts";
 import type { OpenGroup } from "../groups/group.ts";
-import { type Clock, type Timer, timestamp } from "../platform/clock.ts";
-import { errorFields, type Log } from "../platform/log.ts";
 import type { Launch, LaunchEnd, Launches } from "./launches.ts";
 import { type Derived, derive, type Evidence } from "./working-state.ts";
 

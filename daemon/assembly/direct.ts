@@ -1,7 +1,8 @@
 /** Direct joined to the rooms: what it sends for, whom it lets answer, and which Groups it follows. */
-import type { Connect } from "../connect/room.ts";
-import { Direct, type DirectDependencies } from "../direct/direct.ts";
+
 import type { GroupRegistry } from "../groups/registry.ts";
+import { Direct, type DirectDependencies } from "../peers/direct/direct.ts";
+import type { Connect } from "../peers/room.ts";
 
 interface Joining extends Omit<DirectDependencies, "findGroup"> {
   registry: GroupRegistry;

@@ -1,18 +1,18 @@
 /** The ways in: the local socket, the Web listener and the exhibit, with the one dispatcher that all of them call. */
 import type { McpHttp } from "../../mcp-server/http.ts";
+import type { Network } from "../../platform/network.ts";
 import { Refusal } from "../../shared/errors.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
-import type { Direct } from "../direct/direct.ts";
 import type { LaunchIdentity } from "../groups/launch-tokens.ts";
 import type { Home } from "../home/home.ts";
-import { Exhibit } from "../http/exhibit.ts";
-import { LocalCallers } from "../http/local-caller.ts";
-import { LocalSocket } from "../http/local-socket.ts";
-import { LoginLinks } from "../http/login-links.ts";
-import { RequestIds } from "../http/request-id.ts";
-import { WebDoor } from "../http/web-door.ts";
+import { RequestIds } from "../http/api/request-id.ts";
+import { LocalCallers } from "../http/local/local-caller.ts";
+import { LocalSocket } from "../http/local/local-socket.ts";
+import { Exhibit } from "../http/web/exhibit.ts";
+import { LoginLinks } from "../http/web/login-links.ts";
+import { WebDoor } from "../http/web/web-door.ts";
 import { Dispatcher } from "../operations/dispatcher.ts";
-import type { Network } from "../platform/network.ts";
+import type { Direct } from "../peers/direct/direct.ts";
 import { allHandlers } from "./handlers.ts";
 import { healthOf } from "./health.ts";
 import type { Later } from "./later.ts";

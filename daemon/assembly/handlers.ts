@@ -4,15 +4,16 @@ import type { Caller } from "../../shared/operations/caller.ts";
 import type { HandlersOf } from "../../shared/operations/handlers.ts";
 import type { OperationName } from "../../shared/operations/registry.ts";
 import { PRODUCT_VERSION } from "../../shared/version.ts";
-import type { Direct } from "../direct/direct.ts";
-import { directHandlers } from "../direct/handlers.ts";
+import { accessTokenHandlers } from "../access/access-token-handlers.ts";
 import { groupHandlers } from "../groups/handlers.ts";
 import type { Home } from "../home/home.ts";
-import { accessHandlers, type ExhibitControl } from "../http/access-handlers.ts";
-import type { LoginLinks } from "../http/login-links.ts";
-import type { WebDoor } from "../http/web-door.ts";
+import { accessHandlers, type ExhibitControl } from "../http/web/access-handlers.ts";
+import type { LoginLinks } from "../http/web/login-links.ts";
+import type { WebDoor } from "../http/web/web-door.ts";
 import type { HealthRegistry } from "../operations/health.ts";
 import { systemHandlers } from "../operations/system-handlers.ts";
+import type { Direct } from "../peers/direct/direct.ts";
+import { directHandlers } from "../peers/direct/handlers.ts";
 import type { Platform, Rooms } from "./rooms.ts";
 
 interface Answering {
@@ -42,13 +43,13 @@ export function allHandlers(parts: Answering): HandlersOf<OperationName> {
       registry,
       launchTokens,
       runner: runtimes,
-      accessTokens,
       lapsed: (caller) => parts.lapsed(caller),
       home: home.paths.root,
       program,
       counts: (groupId) => messaging.counts(groupId),
       presence: (groupId, actorId) => messaging.presence(groupId, actorId),
     }),
+    ...accessTokenHandlers({ registry, accessTokens }),
     ...activity.handlers(),
     ...runtimes.handlers(),
     ...messaging.handlers(),

@@ -1,11 +1,12 @@
 /** What the health checks look at in a running daemon. */
-import type { Direct } from "../direct/direct.ts";
+
+import type { Clock } from "../../platform/clock.ts";
+import { freeBytes, writeTrouble } from "../../platform/disk-space.ts";
+import type { Files } from "../../platform/files.ts";
 import type { Home } from "../home/home.ts";
-import type { WebDoor } from "../http/web-door.ts";
+import type { WebDoor } from "../http/web/web-door.ts";
 import { HealthRegistry } from "../operations/health.ts";
-import type { Clock } from "../platform/clock.ts";
-import { freeBytes, writeTrouble } from "../platform/disk-space.ts";
-import type { Files } from "../platform/files.ts";
+import type { Direct } from "../peers/direct/direct.ts";
 import type { Rooms } from "./rooms.ts";
 
 interface Looking {

@@ -2,7 +2,7 @@
 import { existsSync, realpathSync } from "node:fs";
 import { resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { ThreadProgram } from "../platform/threads.ts";
+import type { ThreadProgram } from "../../platform/threads.ts";
 
 /** How another program starts svc: by whole paths, since editors and agents often have another PATH. */
 export function commandLine(): readonly [command: string, ...args: string[]] {

@@ -1,13 +1,13 @@
 /** The HTTP API and MCP over HTTP: heavy, and many Homes never need them. Each comes with the first request for it. */
 import type { McpHttp } from "../../mcp-server/http.ts";
+import type { Clock } from "../../platform/clock.ts";
+import { tellReplaced } from "../../platform/replaced.ts";
 import type { LaunchIdentity } from "../groups/launch-tokens.ts";
-import type { Api, ApiDependencies } from "../http/api.ts";
-import { readJson } from "../http/body.ts";
-import type { RequestIds } from "../http/request-id.ts";
+import type { Api, ApiDependencies } from "../http/api/api.ts";
+import { readJson } from "../http/api/body.ts";
+import type { RequestIds } from "../http/api/request-id.ts";
 import type { ActorCaller, Dispatcher } from "../operations/dispatcher.ts";
 import type { HealthRegistry } from "../operations/health.ts";
-import type { Clock } from "../platform/clock.ts";
-import { tellReplaced } from "../platform/replaced.ts";
 import { workbenchDirectory } from "./installation.ts";
 import { Later } from "./later.ts";
 import type { Rooms } from "./rooms.ts";
@@ -24,7 +24,7 @@ interface ApiParts
 export function laterApi({ rooms, health, ...own }: ApiParts): Later<Api> {
   const { registry, accessTokens, sessions, hub, messaging, runtimes, activity } = rooms;
   return new Later(async () => {
-    const { createApi } = await import("../http/api.ts").catch(tellReplaced);
+    const { createApi } = await import("../http/api/api.ts").catch(tellReplaced);
     return createApi({
       ...own,
       tokens: accessTokens,

@@ -1,6 +1,7 @@
 /** What a daemon is started with. */
+
+import { resolveHome } from "../../client/paths.ts";
 import { DEFAULT_WEB_HOST, DEFAULT_WEB_PORT, ENVIRONMENT } from "../../shared/names.ts";
-import { resolveHome } from "../home/paths.ts";
 
 export interface DaemonOptions {
   /** Root of the Home, an absolute path. */

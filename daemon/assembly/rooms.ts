@@ -1,24 +1,25 @@
 /** The rooms of an open Home, built in order and closed in the opposite one. */
 
+import { OWN_TOOLS } from "../../mcp-server/tools.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Files } from "../../platform/files.ts";
+import type { HookClient } from "../../platform/hook-client.ts";
+import type { Log } from "../../platform/log.ts";
+import type { Processes } from "../../platform/processes.ts";
+import type { ProjectFiles } from "../../platform/project-files.ts";
+import type { Random } from "../../platform/random.ts";
+import type { Threads } from "../../platform/threads.ts";
+import { AccessTokens } from "../access/access-tokens.ts";
 import { Activity } from "../activity/activity.ts";
-import { Connect } from "../connect/room.ts";
-import { AccessTokens } from "../groups/access-tokens.ts";
 import { summaryOf } from "../groups/group-view.ts";
 import { LaunchTokens } from "../groups/launch-tokens.ts";
 import { GroupRegistry } from "../groups/registry.ts";
 import type { Home } from "../home/home.ts";
-import { BrowserSessions } from "../http/browser-sessions.ts";
-import { StreamHub } from "../http/stream-hub.ts";
+import { StreamHub } from "../http/streams/stream-hub.ts";
+import { BrowserSessions } from "../http/web/browser-sessions.ts";
+import { TroubleNotices } from "../messaging/messages/trouble-notices.ts";
 import { Messaging } from "../messaging/room.ts";
-import { TroubleNotices } from "../messaging/trouble-notices.ts";
-import type { Clock } from "../platform/clock.ts";
-import type { Files } from "../platform/files.ts";
-import type { HookClient } from "../platform/hook-client.ts";
-import type { Log } from "../platform/log.ts";
-import type { Processes } from "../platform/processes.ts";
-import type { ProjectFiles } from "../platform/project-files.ts";
-import type { Random } from "../platform/random.ts";
-import type { Threads } from "../platform/threads.ts";
+import { Connect } from "../peers/room.ts";
 import { Runtimes } from "../runtimes/runtimes.ts";
 
 export interface Platform {
@@ -85,6 +86,7 @@ export async function openRooms(platform: Platform, home: Home, surroundings: Su
     tokens: accessTokens,
   });
   const runtimes = new Runtimes({
+    ownTools: OWN_TOOLS,
     ...platform,
     ...surroundings,
     home: paths.root,

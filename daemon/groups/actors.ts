@@ -1,11 +1,12 @@
 /** Changes of a Group's Actors. Callers hold the Group's write permit; permissions are checked here. */
+
+import { type Clock, timestamp } from "../../platform/clock.ts";
+import type { Random } from "../../platform/random.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { Actor, StoredActor, StoredGroup } from "../../shared/model.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
 import type { InputOf, ResultOf } from "../../shared/operations/registry.ts";
-import { type Clock, timestamp } from "../platform/clock.ts";
-import type { Random } from "../platform/random.ts";
 import type { OpenGroup } from "./group.ts";
 import type { LaunchTokens } from "./launch-tokens.ts";
 import { checkMayManage } from "./permissions.ts";

@@ -1,11 +1,12 @@
 /** Operations that make, change and end Groups. */
+
+import type { ProjectFiles } from "../../platform/project-files.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { GroupState, Scope, StoredGroup } from "../../shared/model.ts";
 import type { CallContext } from "../../shared/operations/caller.ts";
 import type { HandlersOf } from "../../shared/operations/handlers.ts";
 import type { InputOf } from "../../shared/operations/registry.ts";
-import type { ProjectFiles } from "../platform/project-files.ts";
 import type { OpenGroup } from "./group.ts";
 import type { GroupRegistry } from "./registry.ts";
 import { describeScope } from "./scopes.ts";

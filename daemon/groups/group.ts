@@ -1,12 +1,13 @@
 /** A Group that is open: its record, ledger, private environments and permit. */
+
+import type { GroupPaths } from "../../client/paths.ts";
+import { type Clock, timestamp } from "../../platform/clock.ts";
+import type { JsonDocument } from "../../platform/documents.ts";
+import { Mutex } from "../../platform/mutex.ts";
 import { didYouMean } from "../../shared/closest.ts";
 import { Refusal } from "../../shared/errors.ts";
 import type { Group, StoredActor, StoredGroup } from "../../shared/model.ts";
-import type { JsonDocument } from "../home/documents.ts";
-import type { GroupPaths } from "../home/paths.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { type Clock, timestamp } from "../platform/clock.ts";
-import { Mutex } from "../platform/mutex.ts";
 import type { PrivateEnvironments } from "./private-environments.ts";
 
 /** The ledger event that goes with a change of the record. No private value may be in it. */

@@ -1,14 +1,13 @@
-/** Operations on Groups, Actors and access tokens. The dispatcher has authenticated, validated and taken the permit. */
+/** Operations on Groups and Actors. The dispatcher has authenticated, validated and taken the permit. */
+
+import type { Clock } from "../../platform/clock.ts";
+import type { ProjectFiles } from "../../platform/project-files.ts";
+import type { Random } from "../../platform/random.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { ENVIRONMENT } from "../../shared/names.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
 import type { HandlersOf } from "../../shared/operations/handlers.ts";
-import type { Clock } from "../platform/clock.ts";
-import type { ProjectFiles } from "../platform/project-files.ts";
-import type { Random } from "../platform/random.ts";
-import { type AccessTokenOperation, accessTokenHandlers } from "./access-token-handlers.ts";
-import type { AccessTokens } from "./access-tokens.ts";
 import { type ActorRunner, Actors, viewActor } from "./actors.ts";
 import type { OpenGroup } from "./group.ts";
 import { type GroupChangeOperation, groupChanges } from "./group-handlers.ts";
@@ -31,12 +30,7 @@ type ActorOperation =
   | "actor_interrupt"
   | "actor_secrets"
   | "actor_mcp_config";
-type GroupOperation =
-  | "group_list"
-  | "group_show"
-  | GroupChangeOperation
-  | ActorOperation
-  | AccessTokenOperation;
+type GroupOperation = "group_list" | "group_show" | GroupChangeOperation | ActorOperation;
 
 export interface GroupHandlerDependencies {
   clock: Clock;
@@ -45,7 +39,6 @@ export interface GroupHandlerDependencies {
   registry: GroupRegistry;
   launchTokens: LaunchTokens;
   runner: ActorRunner;
-  accessTokens: AccessTokens;
   /** Why the caller's credential is worth nothing any more; null when it still is. */
   lapsed(caller: Caller): Refusal | null;
   /** Root of the Home and the command that starts svc, for MCP configurations. */
@@ -123,6 +116,5 @@ export function groupHandlers(deps: GroupHandlerDependencies): HandlersOf<GroupO
     },
     ...groupChanges(deps),
     ...actorHandlers(deps),
-    ...accessTokenHandlers(deps),
   };
 }

@@ -12,9 +12,9 @@ import {
   storageRefusal,
   syncDirectory,
   unlinkIfThere,
-} from "../home/durable.ts";
-import type { Files } from "../platform/files.ts";
-import type { Random } from "../platform/random.ts";
+} from "../../platform/durable.ts";
+import type { Files } from "../../platform/files.ts";
+import type { Random } from "../../platform/random.ts";
 import type { OpenGroup } from "./group.ts";
 import type { GroupRegistry } from "./registry.ts";
 

@@ -3,13 +3,13 @@
  * values go to the process that is started with them and nowhere else.
  */
 import * as z from "zod";
+import type { GroupPaths } from "../../client/paths.ts";
+import { JsonDocument } from "../../platform/documents.ts";
+import { ensureDirectory, storageRefusal, syncDirectory, unlinkIfThere } from "../../platform/durable.ts";
+import type { Files } from "../../platform/files.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { ActorId, Environment, type StoredActor } from "../../shared/model.ts";
-import { JsonDocument } from "../home/documents.ts";
-import { ensureDirectory, storageRefusal, syncDirectory, unlinkIfThere } from "../home/durable.ts";
-import type { GroupPaths } from "../home/paths.ts";
-import type { Files } from "../platform/files.ts";
 
 const PrivateEnvironment = z.strictObject({
   v: z.literal(1),

@@ -3,18 +3,18 @@
  * made is called `new-<id>`, one that is deleted `gone-<id>`; the next start removes whatever a crash left under these names.
  */
 import { join } from "node:path";
+import { type GroupPaths, groupPaths, type HomePaths } from "../../client/paths.ts";
+import { type Clock, type Timer, timestamp } from "../../platform/clock.ts";
+import { errorCode, removeTree, storageRefusal, syncDirectory } from "../../platform/durable.ts";
+import type { Files } from "../../platform/files.ts";
+import { HomeProblem } from "../../platform/problem.ts";
+import type { Random } from "../../platform/random.ts";
+import type { Threads } from "../../platform/threads.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { DEFAULT_GROUP_SETTINGS, GroupId, type StoredGroup } from "../../shared/model.ts";
-import { errorCode, removeTree, storageRefusal, syncDirectory } from "../home/durable.ts";
-import { type GroupPaths, groupPaths, type HomePaths } from "../home/paths.ts";
-import { HomeProblem } from "../home/problem.ts";
 import { Ledger } from "../ledger/ledger.ts";
 import type { LedgerLimits, LedgerOptions, Projection } from "../ledger/types.ts";
-import { type Clock, type Timer, timestamp } from "../platform/clock.ts";
-import type { Files } from "../platform/files.ts";
-import type { Random } from "../platform/random.ts";
-import type { Threads } from "../platform/threads.ts";
 import { OpenGroup } from "./group.ts";
 import { PrivateEnvironments } from "./private-environments.ts";
 import { commitReset, finishReset } from "./reset.ts";

@@ -4,10 +4,10 @@
  */
 import { join } from "node:path";
 import * as z from "zod";
-import { JsonDocument } from "../home/documents.ts";
-import { removeTree, syncDirectory, unlinkIfThere } from "../home/durable.ts";
-import type { GroupPaths } from "../home/paths.ts";
-import type { Files } from "../platform/files.ts";
+import type { GroupPaths } from "../../client/paths.ts";
+import { JsonDocument } from "../../platform/documents.ts";
+import { removeTree, syncDirectory, unlinkIfThere } from "../../platform/durable.ts";
+import type { Files } from "../../platform/files.ts";
 import { readGroup } from "./stored-group.ts";
 
 const ResetMarker = z.strictObject({

@@ -1,12 +1,12 @@
 /** Project directories bound to Groups, and the files in them (docs/core-model.md#scope). */
 import { createHash } from "node:crypto";
 import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";
+import { errorCode } from "../../platform/durable.ts";
+import type { OpenFile } from "../../platform/files.ts";
+import type { ProjectFiles } from "../../platform/project-files.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { label, type Scope, type StoredActor, type StoredGroup } from "../../shared/model.ts";
-import { errorCode } from "../home/durable.ts";
-import type { OpenFile } from "../platform/files.ts";
-import type { ProjectFiles } from "../platform/project-files.ts";
 
 /** A file inside a scope. The caller closes it. */
 export interface ScopedFile {

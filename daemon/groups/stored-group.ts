@@ -1,9 +1,9 @@
 /** A Group's record on disk. */
 import * as z from "zod";
+import type { GroupPaths } from "../../client/paths.ts";
+import { JsonDocument } from "../../platform/documents.ts";
+import type { Files } from "../../platform/files.ts";
 import { StoredGroup } from "../../shared/model.ts";
-import { JsonDocument } from "../home/documents.ts";
-import type { GroupPaths } from "../home/paths.ts";
-import type { Files } from "../platform/files.ts";
 
 /** What was stored before generations existed reads as `legacy:<created_at>` (MSG-018, MSG-021). */
 function withGeneration(value: unknown): unknown {

@@ -5,16 +5,16 @@
  * and the caller is told, because a Home restored from a backup or made by hand must start, and nobody else could have read on.
  */
 import { dirname } from "node:path";
-import { type Clock, timestamp } from "../platform/clock.ts";
-import type { Files } from "../platform/files.ts";
-import type { Random } from "../platform/random.ts";
-import { JsonDocument } from "./documents.ts";
-import { ensureDirectory, errorCode } from "./durable.ts";
-import type { Host } from "./endpoint.ts";
+import type { Host } from "../../client/endpoint.ts";
+import { type HomePaths, homePaths } from "../../client/paths.ts";
+import { type Clock, timestamp } from "../../platform/clock.ts";
+import { JsonDocument } from "../../platform/documents.ts";
+import { ensureDirectory, errorCode } from "../../platform/durable.ts";
+import type { Files } from "../../platform/files.ts";
+import { HomeProblem } from "../../platform/problem.ts";
+import type { Random } from "../../platform/random.ts";
 import { InstanceIdentity } from "./identity.ts";
 import { HomeLock } from "./lock.ts";
-import { type HomePaths, homePaths } from "./paths.ts";
-import { HomeProblem } from "./problem.ts";
 import { defaultSettings, HOME_FORMAT, SETTINGS_VERSION, Settings } from "./settings.ts";
 
 export interface HomeDependencies {

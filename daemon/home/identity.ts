@@ -1,12 +1,12 @@
 /** The instance's Ed25519 key, kept for the whole life of a Home (docs/protocol.md#identity-file). */
 import { createPrivateKey, createPublicKey, type KeyObject, sign } from "node:crypto";
 import { parseDocument, stringify } from "yaml";
-import { instanceIdOf } from "../../shared/wire/fields.ts";
-import type { Files } from "../platform/files.ts";
-import type { Random } from "../platform/random.ts";
-import { readWhole, replaceFile } from "./durable.ts";
-import { HomeProblem } from "./problem.ts";
-import { checkPublicKey } from "./public-key.ts";
+import { readWhole, replaceFile } from "../../platform/durable.ts";
+import type { Files } from "../../platform/files.ts";
+import { checkPublicKey } from "../../platform/keys.ts";
+import { HomeProblem } from "../../platform/problem.ts";
+import type { Random } from "../../platform/random.ts";
+import { instanceIdOf } from "../../shared/wire/v1/fields.ts";
 
 /** DER of an Ed25519 private key (RFC 8410, section 7) up to the seed. */
 const PKCS8_PREFIX = Buffer.from("302e020100300506032b657004220420", "hex");

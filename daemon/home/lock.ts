@@ -5,11 +5,6 @@
  * The transaction is IMMEDIATE: with EXCLUSIVE, two starters that meet can refuse each other and none would win.
  */
 import Database from "libsql";
-import { PRODUCT_VERSION } from "../../shared/version.ts";
-import { type Clock, timestamp } from "../platform/clock.ts";
-import type { Files } from "../platform/files.ts";
-import type { Random } from "../platform/random.ts";
-import { errorCode, unlinkIfThere } from "./durable.ts";
 import {
   type Address,
   type Host,
@@ -18,10 +13,15 @@ import {
   removeSocket,
   renewSocketKey,
   writeAddress,
-} from "./endpoint.ts";
-import type { HomePaths } from "./paths.ts";
-import { HomeProblem } from "./problem.ts";
-import { isAlive } from "./process-state.ts";
+} from "../../client/endpoint.ts";
+import type { HomePaths } from "../../client/paths.ts";
+import { isAlive } from "../../client/process-state.ts";
+import { type Clock, timestamp } from "../../platform/clock.ts";
+import { errorCode, unlinkIfThere } from "../../platform/durable.ts";
+import type { Files } from "../../platform/files.ts";
+import { HomeProblem } from "../../platform/problem.ts";
+import type { Random } from "../../platform/random.ts";
+import { PRODUCT_VERSION } from "../../shared/version.ts";
 
 export interface LockDependencies {
   files: Files;

@@ -1,17 +1,18 @@
 /** Everything durable that a Group ever recorded, as the daemon sees it: index, segments, projections, and reading by ordinal. */
+
+import type { OpenFile } from "../../platform/files.ts";
 import { Refusal } from "../../shared/errors.ts";
 import type { LedgerEvent } from "../../shared/events.ts";
-import type { OpenFile } from "../platform/files.ts";
-import type { EventColumns } from "./event-columns.ts";
-import { isEventId, wordsOfId } from "./event-id.ts";
-import { EventIndex, NONE } from "./event-index.ts";
-import { KeyHash } from "./key-hash.ts";
-import { decodeLine } from "./line.ts";
-import type { Steps } from "./line-scan.ts";
-import { ParsedHead } from "./parsed-head.ts";
-import { REFERENCE_MEMBERS } from "./segment-scan.ts";
-import type { Segment } from "./segments.ts";
-import { corrupt, pathOf, type Storage } from "./storage.ts";
+import { isEventId, wordsOfId } from "./format/event-id.ts";
+import { KeyHash } from "./format/key-hash.ts";
+import { decodeLine } from "./format/line.ts";
+import { ParsedHead } from "./format/parsed-head.ts";
+import type { EventColumns } from "./index/event-columns.ts";
+import { EventIndex, NONE } from "./index/event-index.ts";
+import type { Steps } from "./index/line-scan.ts";
+import { REFERENCE_MEMBERS } from "./index/segment-scan.ts";
+import type { Segment } from "./store/segments.ts";
+import { corrupt, pathOf, type Storage } from "./store/storage.ts";
 import { type EventHead, keyIn, type LedgerOptions, type Ordinal } from "./types.ts";
 
 /** Kinds have a code of one byte each; this one stands for all that came too late to get their own. */

@@ -1,23 +1,26 @@
 /** A Group's ledger: durable append, index, reads, following (docs/core-model.md#ledger). */
+
+import type { Clock } from "../../platform/clock.ts";
+import { storageRefusal } from "../../platform/durable.ts";
+import type { Files } from "../../platform/files.ts";
+import type { Random } from "../../platform/random.ts";
+import type { Threads } from "../../platform/threads.ts";
 import { Refusal } from "../../shared/errors.ts";
 import type { LedgerEvent } from "../../shared/events.ts";
 import { LIMITS } from "../../shared/limits.ts";
-import { storageRefusal } from "../home/durable.ts";
-import type { Clock } from "../platform/clock.ts";
-import type { Files } from "../platform/files.ts";
-import type { Random } from "../platform/random.ts";
-import type { Threads } from "../platform/threads.ts";
-import { writeCheckpoint } from "./checkpoint.ts";
-import { isEventId } from "./event-id.ts";
-import { Filters } from "./filters.ts";
+import { isEventId } from "./format/event-id.ts";
+import { encodeLine } from "./format/line-encoding.ts";
 import type { History } from "./history.ts";
-import { writeIndex } from "./index-file.ts";
-import { encodeLine } from "./line-encoding.ts";
-import { openHistory } from "./opening.ts";
+import { writeIndex } from "./index/index-file.ts";
+import { writeTables } from "./index/tables-file.ts";
 import { readPage, readWindow } from "./pages.ts";
-import { search } from "./search.ts";
-import type { Segment } from "./segments.ts";
-import { writeTables } from "./tables-file.ts";
+import { Filters } from "./search/filters.ts";
+import { search } from "./search/search.ts";
+import { writeCheckpoint } from "./store/checkpoint.ts";
+import { openHistory } from "./store/opening.ts";
+import type { Segment } from "./store/segments.ts";
+import { type Verification, verify } from "./store/verify.ts";
+import { type Pending, type Submission, Writer } from "./store/writer.ts";
 import type {
   LedgerLimits,
   LedgerOptions,
@@ -31,8 +34,6 @@ import type {
   Window,
   WindowRequest,
 } from "./types.ts";
-import { type Verification, verify } from "./verify.ts";
-import { type Pending, type Submission, Writer } from "./writer.ts";
 
 const ID_BYTES = 16;
 /** A draw costs as much as hundreds of ids. */

@@ -1,4 +1,10 @@
 /** One Group as messaging sees it: its projection, what is under way, and who waits. */
+
+import type { Clock } from "../../platform/clock.ts";
+import type { Files } from "../../platform/files.ts";
+import { errorFields, type Log } from "../../platform/log.ts";
+import type { ProjectFiles } from "../../platform/project-files.ts";
+import type { Random } from "../../platform/random.ts";
 import { Refusal } from "../../shared/errors.ts";
 import type { LedgerEvent } from "../../shared/events.ts";
 import type { StoredActor } from "../../shared/model.ts";
@@ -8,16 +14,11 @@ import type { OpenGroup } from "../groups/group.ts";
 import { type Reach, reachOf } from "../groups/scopes.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { NewEvent } from "../ledger/types.ts";
-import type { Clock } from "../platform/clock.ts";
-import type { Files } from "../platform/files.ts";
-import { errorFields, type Log } from "../platform/log.ts";
-import type { ProjectFiles } from "../platform/project-files.ts";
-import type { Random } from "../platform/random.ts";
-import type { ActorQueue } from "./actor-queue.ts";
-import type { BlobStore } from "./blobs.ts";
-import { MailHold } from "./mail-hold.ts";
-import type { Author, Said } from "./message-event.ts";
-import type { MessageProjection } from "./projection.ts";
+import type { BlobStore } from "./files/blobs.ts";
+import type { ActorQueue } from "./inbox/actor-queue.ts";
+import { MailHold } from "./inbox/mail-hold.ts";
+import type { Author, Said } from "./messages/message-event.ts";
+import type { MessageProjection } from "./projection/projection.ts";
 
 /** Smaller ones, for tests. */
 export interface MessagingLimits {

@@ -1,4 +1,7 @@
 /** The messaging room: messages, Inbox, obligations, files and the ledger's reads, for all Groups. The folder's face. */
+
+import { timestamp } from "../../platform/clock.ts";
+import { errorFields } from "../../platform/log.ts";
 import { Refusal } from "../../shared/errors.ts";
 import type { Attachment, StoredActor } from "../../shared/model.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
@@ -9,17 +12,9 @@ import type { GroupCounts } from "../groups/handlers.ts";
 import type { LaunchTokens } from "../groups/launch-tokens.ts";
 import type { GroupRegistry } from "../groups/registry.ts";
 import type { Placed, Projection } from "../ledger/types.ts";
-import { timestamp } from "../platform/clock.ts";
-import { errorFields } from "../platform/log.ts";
-import { type BlobReading, BlobStore, describeAttachment } from "./blobs.ts";
-import { cancelReplyRequest } from "./cancellation.ts";
-import { CrossGroup } from "./cross-group.ts";
-import { deliverAgain } from "./deliveries.ts";
-import { noteEvidence } from "./delivery-evidence.ts";
-import { Drafts } from "./drafts.ts";
-import { fetchFile } from "./file-fetch.ts";
-import { exportGroup } from "./group-export.ts";
-import { importGroup } from "./group-import.ts";
+import { type BlobReading, BlobStore, describeAttachment } from "./files/blobs.ts";
+import { fetchFile } from "./files/file-fetch.ts";
+import { UploadQuota } from "./files/upload-quota.ts";
 import {
   type ActorCaller,
   GroupRoom,
@@ -29,17 +24,23 @@ import {
   type Rooms,
   type WorkingState,
 } from "./group-room.ts";
-import { Inbox } from "./inbox.ts";
+import { messageHistory } from "./history/message-history.ts";
+import { Reads } from "./history/reads.ts";
+import { Inbox } from "./inbox/inbox.ts";
+import { type ActorIdentity, type Lifeline, type Session, Sessions } from "./inbox/sessions.ts";
 import { EVENTS } from "./kinds.ts";
-import { messageHistory } from "./message-history.ts";
-import { keyOf } from "./message-keys.ts";
-import { Notices } from "./notices.ts";
-import { bootstrap, countsOf, presenceOf } from "./overview.ts";
-import { MessageProjection } from "./projection.ts";
-import { Reads } from "./reads.ts";
-import { Sending } from "./sending.ts";
-import { type ActorIdentity, type Lifeline, type Session, Sessions } from "./sessions.ts";
-import { UploadQuota } from "./upload-quota.ts";
+import { cancelReplyRequest } from "./messages/cancellation.ts";
+import { CrossGroup } from "./messages/cross-group.ts";
+import { deliverAgain } from "./messages/deliveries.ts";
+import { noteEvidence } from "./messages/delivery-evidence.ts";
+import { Drafts } from "./messages/drafts.ts";
+import { keyOf } from "./messages/message-keys.ts";
+import { Notices } from "./messages/notices.ts";
+import { Sending } from "./messages/sending.ts";
+import { bootstrap, countsOf, presenceOf } from "./projection/overview.ts";
+import { MessageProjection } from "./projection/projection.ts";
+import { exportGroup } from "./transfer/group-export.ts";
+import { importGroup } from "./transfer/group-import.ts";
 
 export type MessagingOperation =
   | "send"

@@ -2,14 +2,15 @@
  * The one way in (docs/architecture.md#rules): a name and raw arguments become an envelope. In order: the operation, who may call it, its
  * arguments, the caller's Groups, the permit, the handler. Nothing here waits when nothing has to.
  */
+
+import type { Log } from "../../platform/log.ts";
+import type { Mutex } from "../../platform/mutex.ts";
 import type { ErrorBody } from "../../shared/errors.ts";
 import { Refusal } from "../../shared/errors.ts";
 import type { CallContext, Caller } from "../../shared/operations/caller.ts";
 import type { OperationContract } from "../../shared/operations/contract.ts";
 import type { HandlersOf } from "../../shared/operations/handlers.ts";
 import { OPERATIONS, type OperationName } from "../../shared/operations/registry.ts";
-import type { Log } from "../platform/log.ts";
-import type { Mutex } from "../platform/mutex.ts";
 import { invalidArguments, refusalOf } from "./failures.ts";
 import { Permits } from "./permits.ts";
 

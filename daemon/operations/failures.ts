@@ -1,8 +1,8 @@
 /** Turns whatever a handler throws into the failing half of an envelope (docs/protocol.md#envelopes-and-errors). */
 import * as z from "zod";
+import { isStorageError, storageRefusal } from "../../platform/durable.ts";
+import { errorFields, type Log } from "../../platform/log.ts";
 import { type ErrorCode, fieldSentence, Refusal } from "../../shared/errors.ts";
-import { isStorageError, storageRefusal } from "../home/durable.ts";
-import { errorFields, type Log } from "../platform/log.ts";
 import { problemOf } from "./problems.ts";
 
 // For the whole process: every port tells of wrong values in the same words.

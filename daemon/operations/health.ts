@@ -1,11 +1,11 @@
 /** The health registry: everything the daemon checks of itself, in words, each with a remedy. */
 
+import type { HomePaths } from "../../client/paths.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Files } from "../../platform/files.ts";
 import { shownName } from "../../shared/foreign-text.ts";
 import type { HealthCheck } from "../../shared/health.ts";
 import { LIMITS } from "../../shared/limits.ts";
-import type { HomePaths } from "../home/paths.ts";
-import type { Clock } from "../platform/clock.ts";
-import type { Files } from "../platform/files.ts";
 
 /** What the checks look at. */
 export interface HealthSources {

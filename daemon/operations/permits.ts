@@ -1,7 +1,8 @@
 /** The permits that the dispatcher takes around handlers: the Home's, or the Group's own (docs/architecture.md#rules). */
+
+import { Mutex, type Release } from "../../platform/mutex.ts";
 import { Refusal } from "../../shared/errors.ts";
 import type { LockKind } from "../../shared/operations/contract.ts";
-import { Mutex, type Release } from "../platform/mutex.ts";
 
 export class Permits {
   readonly #home = new Mutex();

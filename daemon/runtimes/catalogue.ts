@@ -3,8 +3,14 @@
  * prompted by the same rules, but nothing proves there that a prompt was taken.
  */
 import type { Runtime } from "../../shared/model.ts";
-import type { InputFacts } from "./composer.ts";
-import { CLAUDE_INPUT, CODEX_INPUT, COPILOT_INPUT, GEMINI_INPUT, OPENCODE_INPUT } from "./input-facts.ts";
+import type { InputFacts } from "./input/composer.ts";
+import {
+  CLAUDE_INPUT,
+  CODEX_INPUT,
+  COPILOT_INPUT,
+  GEMINI_INPUT,
+  OPENCODE_INPUT,
+} from "./input/input-facts.ts";
 
 /** How our MCP server reaches a runtime. The user's own configuration files are never touched. */
 type McpHandover =

@@ -1,6 +1,7 @@
 /** What is installed on this machine, and what works with it (`svc runtime list`). */
+
+import type { Processes } from "../../platform/processes.ts";
 import type { ResultOf } from "../../shared/operations/registry.ts";
-import type { Processes } from "../platform/processes.ts";
 import { CATALOGUE, type RuntimeEntry } from "./catalogue.ts";
 
 type Listed = ResultOf<"runtime_list">["runtimes"][number];

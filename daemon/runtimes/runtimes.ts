@@ -1,6 +1,11 @@
 /** The runtimes room: Actors whose process the daemon runs, in terminals, prompted with proof. The folder's face. */
 
 import { constants } from "node:os";
+import type { Clock } from "../../platform/clock.ts";
+import { errorFields, type Log } from "../../platform/log.ts";
+import type { ProcessExit, TerminalProcess } from "../../platform/processes.ts";
+import type { Random } from "../../platform/random.ts";
+import { tellReplaced } from "../../platform/replaced.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { StoredActor } from "../../shared/model.ts";
@@ -13,22 +18,17 @@ import type { OpenGroup } from "../groups/group.ts";
 import type { LaunchIdentity, LaunchTokens } from "../groups/launch-tokens.ts";
 import type { GroupRegistry } from "../groups/registry.ts";
 import type { Rooms } from "../messaging/group-room.ts";
-import type { Clock } from "../platform/clock.ts";
-import { errorFields, type Log } from "../platform/log.ts";
-import type { ProcessExit, TerminalProcess } from "../platform/processes.ts";
-import type { Random } from "../platform/random.ts";
-import { tellReplaced } from "../platform/replaced.ts";
 import { entryOf } from "./catalogue.ts";
-import { type Choice, chooseConversation, NEW } from "./conversation.ts";
-import { LastRuns } from "./last-run.ts";
-import { type BegunLaunch, LaunchIdentities, launchOf, type StoredLaunch } from "./launch-identity.ts";
-import { Launcher, type LauncherDependencies, type LaunchPlan } from "./launcher.ts";
-import { clearLeftovers } from "./leftovers.ts";
-import { type Kin, ProcessEnds } from "./process-end.ts";
-import { Prompter } from "./prompter.ts";
-import { HOLD_IN_INBOX, screenOf } from "./readiness.ts";
+import { Prompter } from "./input/prompter.ts";
+import { HOLD_IN_INBOX, screenOf } from "./input/readiness.ts";
+import { type Choice, chooseConversation, NEW } from "./launch/conversation.ts";
+import { LastRuns } from "./launch/last-run.ts";
+import { type BegunLaunch, LaunchIdentities, launchOf, type StoredLaunch } from "./launch/launch-identity.ts";
+import { Launcher, type LauncherDependencies, type LaunchPlan } from "./launch/launcher.ts";
+import { clearLeftovers } from "./launch/leftovers.ts";
+import { type Kin, ProcessEnds } from "./launch/process-end.ts";
 import { listRuntimes } from "./runtime-list.ts";
-import { ActorTerminal, type AttachedViewer, type ViewerPort } from "./terminal.ts";
+import { ActorTerminal, type AttachedViewer, type ViewerPort } from "./terminal/terminal.ts";
 
 export type RuntimeOperation = "runtime_list" | "tools_listed";
 
@@ -397,7 +397,7 @@ export class Runtimes implements Launches {
     const { group, terminal } = slot;
     const { clock, random, log, reports, messaging } = this.#deps;
     // It brings a terminal emulator along, which a Home without terminals needn't load.
-    const { Screen } = await import("./screen.ts").catch(tellReplaced);
+    const { Screen } = await import("./terminal/screen.ts").catch(tellReplaced);
     const process = await this.#launcher.spawn(group, actor, plan, begun, run.conversation, terminal);
     run.process = process;
     let tellExited = (_exit: ProcessExit): void => {};

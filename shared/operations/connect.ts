@@ -3,7 +3,7 @@ import * as z from "zod";
 import { LedgerEventSchema } from "../events.ts";
 import { LIMITS } from "../limits.ts";
 import { ClientId, GroupId, MessageFormat, MessageMode, text } from "../model.ts";
-import { CatalogActor } from "../wire/message.ts";
+import { CatalogActor } from "../wire/v1/message.ts";
 import { operation } from "./contract.ts";
 import { UploadReference } from "./messages.ts";
 

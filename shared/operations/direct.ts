@@ -2,8 +2,8 @@
 import * as z from "zod";
 import { LIMITS } from "../limits.ts";
 import { GroupId, label } from "../model.ts";
-import { DirectAddress, DirectEndpoint, DirectState } from "../wire/direct.ts";
-import { DirectId } from "../wire/fields.ts";
+import { DirectAddress, DirectEndpoint, DirectState } from "../wire/v1/direct.ts";
+import { DirectId } from "../wire/v1/fields.ts";
 import { operation } from "./contract.ts";
 
 const OCTET = "(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)";

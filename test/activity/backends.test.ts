@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { type IncomingHttpHeaders, request } from "node:http";
 import { join } from "node:path";
-import { findEndpoint } from "../../daemon/client/endpoint.ts";
+import { findEndpoint } from "../../client/connection.ts";
 import { API_PREFIX, HEADERS } from "../../shared/names.ts";
 import { startFakeClaude } from "../browser/fake-claude.ts";
 import { verifies } from "../requirements.ts";
-import { DaemonProcess, until } from "../withstand/daemon-process.ts";
+import { DaemonProcess, until } from "../support/daemon-process.ts";
 
 /** What differs by nature: time, the request's own name, and how the connection is kept. */
 const OWN_HEADERS = new Set(["date", "x-request-id", "connection", "keep-alive", "transfer-encoding"]);

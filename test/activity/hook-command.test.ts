@@ -6,17 +6,17 @@ import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:
 import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { PAYLOAD_BYTES, WAIT_MS } from "../../cli/hook/serve.ts";
+import { writeAddress } from "../../client/endpoint.ts";
+import { homePaths } from "../../client/paths.ts";
 import {
   type HookCommand,
   prepareHookCommand,
   removeHookCommand,
 } from "../../daemon/activity/hook-command.ts";
 import type { Launch } from "../../daemon/activity/launches.ts";
-import { replaceFile } from "../../daemon/home/durable.ts";
-import { writeAddress } from "../../daemon/home/endpoint.ts";
-import { homePaths } from "../../daemon/home/paths.ts";
-import { findCurl, findHookClient, findPerl, type HookClient } from "../../daemon/platform/hook-client.ts";
-import { RealFiles } from "../../daemon/platform/real-files.ts";
+import { replaceFile } from "../../platform/durable.ts";
+import { findCurl, findHookClient, findPerl, type HookClient } from "../../platform/hook-client.ts";
+import { RealFiles } from "../../platform/real-files.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { ENVIRONMENT } from "../../shared/names.ts";
 import { until } from "../http/setting.ts";

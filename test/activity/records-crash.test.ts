@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { ActivityRecord, Records } from "../../daemon/activity/record-slots.ts";
 import { RecordsFile } from "../../daemon/activity/records-file.ts";
-import type { Files } from "../../daemon/platform/files.ts";
+import type { Files } from "../../platform/files.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { verifies } from "../requirements.ts";
 import { enumerateCrashes, type Story } from "../simulation/crash.ts";

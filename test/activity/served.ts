@@ -1,13 +1,13 @@
 /** The activity room behind a real local socket, with the launch token of one Actor. */
 import { join } from "node:path";
 import type { Launch } from "../../daemon/activity/launches.ts";
-import { type LaunchIdentity, LocalCallers } from "../../daemon/http/local-caller.ts";
-import { LocalSocket } from "../../daemon/http/local-socket.ts";
-import { RequestIds } from "../../daemon/http/request-id.ts";
+import { RequestIds } from "../../daemon/http/api/request-id.ts";
+import { type LaunchIdentity, LocalCallers } from "../../daemon/http/local/local-caller.ts";
+import { LocalSocket } from "../../daemon/http/local/local-socket.ts";
 import type { Dispatcher } from "../../daemon/operations/dispatcher.ts";
-import { RealClock } from "../../daemon/platform/real-clock.ts";
-import { RealNetwork } from "../../daemon/platform/real-network.ts";
-import { RealRandom } from "../../daemon/platform/real-random.ts";
+import { RealClock } from "../../platform/real-clock.ts";
+import { RealNetwork } from "../../platform/real-network.ts";
+import { RealRandom } from "../../platform/real-random.ts";
 import type { FakeHandlers } from "../operations/support.ts";
 import { fakeDispatcher } from "../operations/support.ts";
 import type { Setting } from "./setting.ts";

@@ -2,14 +2,14 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { homePaths } from "../../client/paths.ts";
 import { Activity } from "../../daemon/activity/activity.ts";
 import type { Launch, LaunchEnd, Launches } from "../../daemon/activity/launches.ts";
 import type { OpenGroup } from "../../daemon/groups/group.ts";
 import { GroupRegistry } from "../../daemon/groups/registry.ts";
-import { homePaths } from "../../daemon/home/paths.ts";
-import type { Files } from "../../daemon/platform/files.ts";
-import { RealFiles } from "../../daemon/platform/real-files.ts";
-import { RealRandom } from "../../daemon/platform/real-random.ts";
+import type { Files } from "../../platform/files.ts";
+import { RealFiles } from "../../platform/real-files.ts";
+import { RealRandom } from "../../platform/real-random.ts";
 import type { RuntimeActivityEvent } from "../../shared/activity/event.ts";
 import type { ActorActivity, LedgerEvent } from "../../shared/events.ts";
 import type { Runtime } from "../../shared/model.ts";
@@ -17,8 +17,8 @@ import type { Caller } from "../../shared/operations/caller.ts";
 import type { ResultOf } from "../../shared/operations/registry.ts";
 import { OPERATIONS } from "../../shared/operations/registry.ts";
 import { context, storedActor, USER } from "../groups/setting.ts";
-import { ManualClock } from "../messaging/manual-clock.ts";
 import { MemoryLog } from "../operations/support.ts";
+import { ManualClock } from "../support/manual-clock.ts";
 
 export type Payload = Record<string, unknown>;
 export type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };

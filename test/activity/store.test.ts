@@ -3,7 +3,7 @@ import { readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:
 import type { RuntimeActivityEvent } from "../../shared/activity/event.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { verifies } from "../requirements.ts";
-import { diskError, FaultyFiles } from "./faulty-files.ts";
+import { diskError, FaultyFiles } from "../support/faulty-files.ts";
 import { claude, openSetting, type Setting } from "./setting.ts";
 
 const { start, end, pre, post, ask } = claude();

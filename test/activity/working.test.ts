@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { Launch } from "../../daemon/activity/launches.ts";
 import { until } from "../http/setting.ts";
 import { verifies } from "../requirements.ts";
-import { diskError, FaultyFiles } from "./faulty-files.ts";
+import { diskError, FaultyFiles } from "../support/faulty-files.ts";
 import { claude, codex, type Mutable, openSetting, type Payload, type Setting } from "./setting.ts";
 
 describe("working state", () => {

@@ -5,7 +5,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { delimiter, join } from "node:path";
-import { DaemonProcess, until } from "../withstand/daemon-process.ts";
+import { DaemonProcess, until } from "../support/daemon-process.ts";
 import { Person } from "./person.ts";
 import { AgentsSetting, agentsBin, OFFLINE, PATIENCE } from "./setting.ts";
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { DaemonProcess, until } from "../withstand/daemon-process.ts";
+import { DaemonProcess, until } from "../support/daemon-process.ts";
 import { AgentsSetting, PATIENCE } from "./setting.ts";
 
 describe("real agents over restarts", function () {

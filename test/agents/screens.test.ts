@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
-import { DaemonProcess, until } from "../withstand/daemon-process.ts";
+import { DaemonProcess, until } from "../support/daemon-process.ts";
 import { Person } from "./person.ts";
 import { AgentsSetting, agentsBin, PATIENCE } from "./setting.ts";
 

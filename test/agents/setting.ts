@@ -10,10 +10,10 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
-import type { DaemonClient } from "../../daemon/client/client.ts";
+import type { DaemonClient } from "../../client/client.ts";
 import type { ActorActivity, LedgerEvent } from "../../shared/events.ts";
 import type { InputOf } from "../../shared/operations/registry.ts";
-import { type DaemonProcess, until } from "../withstand/daemon-process.ts";
+import { type DaemonProcess, until } from "../support/daemon-process.ts";
 import { ModelServer } from "./model-server.ts";
 
 /** Whatever a machine with two busy cores may take. */

@@ -1,8 +1,8 @@
 /** Group connections between two real daemons, each with its Workbench in a window of its own, as two people use them. */
 import assert from "node:assert/strict";
 import type { Browser, Page } from "playwright-core";
-import { parseInvitationText } from "../../shared/wire/direct.ts";
-import { freePort } from "../direct/two-homes.ts";
+import { parseInvitationText } from "../../shared/wire/v1/direct.ts";
+import { freePort } from "../peers/direct/two-homes.ts";
 import { verifies } from "../requirements.ts";
 import { clean, close, dialog, openConnections, press } from "./connections-dialog.ts";
 import { launchBrowser, openGroup, Setting, until, type WindowOptions } from "./setting.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import type { Browser, Page } from "playwright-core";
-import { freePort } from "../direct/two-homes.ts";
+import { freePort } from "../peers/direct/two-homes.ts";
 import { clean, close, dialog, openConnections, press } from "./connections-dialog.ts";
 import { launchBrowser, openGroup, Setting } from "./setting.ts";
 

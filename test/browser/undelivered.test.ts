@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
-import { freePort } from "../direct/two-homes.ts";
+import { freePort } from "../peers/direct/two-homes.ts";
 import { violations } from "./axe.ts";
 import { launchBrowser, openGroup, Setting, until } from "./setting.ts";
 

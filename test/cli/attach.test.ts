@@ -5,7 +5,7 @@ import { TerminalOutput } from "../../cli/terminal-output.ts";
 import { API_PREFIX } from "../../shared/names.ts";
 import { Setting } from "../runtimes/setting.ts";
 import { TerminalClient } from "../runtimes/terminal-client.ts";
-import { plainEnvironment, SVC, until } from "../withstand/daemon-process.ts";
+import { plainEnvironment, SVC, until } from "../support/daemon-process.ts";
 import { run } from "./svc.ts";
 
 const pty = createRequire(import.meta.url)("@lydell/node-pty") as typeof import("@lydell/node-pty");

@@ -6,7 +6,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { verifies } from "../requirements.ts";
-import { DaemonProcess } from "../withstand/daemon-process.ts";
+import { DaemonProcess } from "../support/daemon-process.ts";
 import { envelope, type Ran, type RunOptions, run } from "./svc.ts";
 
 interface Event {

@@ -9,8 +9,8 @@ import { join } from "node:path";
 import { mock } from "node:test";
 import { stop } from "../../cli/commands/daemon.ts";
 import type { CommandContext } from "../../cli/context.ts";
-import { isAlive } from "../../daemon/home/process-state.ts";
-import { until } from "../withstand/daemon-process.ts";
+import { isAlive } from "../../client/process-state.ts";
+import { until } from "../support/daemon-process.ts";
 import { collect, envelope, run, SVC, start } from "./svc.ts";
 
 interface Status {

@@ -1,6 +1,6 @@
 /** A daemon that is there and doesn't answer: every command ends by itself and says what to do. */
 import assert from "node:assert/strict";
-import { DaemonProcess } from "../withstand/daemon-process.ts";
+import { DaemonProcess } from "../support/daemon-process.ts";
 import { envelope, type Ran, run } from "./svc.ts";
 
 describe("a frozen daemon", () => {

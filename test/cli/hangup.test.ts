@@ -4,8 +4,8 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { homePaths } from "../../daemon/home/paths.ts";
-import { plainEnvironment, SVC } from "../withstand/daemon-process.ts";
+import { homePaths } from "../../client/paths.ts";
+import { plainEnvironment, SVC } from "../support/daemon-process.ts";
 import { envelope, run } from "./svc.ts";
 
 const pty = createRequire(import.meta.url)("@lydell/node-pty") as typeof import("@lydell/node-pty");

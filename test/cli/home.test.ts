@@ -14,7 +14,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DaemonProcess, plainEnvironment, until } from "../withstand/daemon-process.ts";
+import { DaemonProcess, plainEnvironment, until } from "../support/daemon-process.ts";
 import { collect, run, SVC, start } from "./svc.ts";
 
 /** Permissions don't bind root: it runs the command as somebody else. */

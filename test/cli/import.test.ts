@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DaemonProcess } from "../withstand/daemon-process.ts";
+import { DaemonProcess } from "../support/daemon-process.ts";
 import { envelope, run } from "./svc.ts";
 
 interface Line {

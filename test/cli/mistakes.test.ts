@@ -15,7 +15,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DaemonProcess, until } from "../withstand/daemon-process.ts";
+import { DaemonProcess, until } from "../support/daemon-process.ts";
 import { collect, envelope, type Ran, type RunOptions, run, SVC } from "./svc.ts";
 
 describe("mistakes on the command line", () => {

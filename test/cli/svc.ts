@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { plainEnvironment, SVC } from "../withstand/daemon-process.ts";
+import { plainEnvironment, SVC } from "../support/daemon-process.ts";
 
 export { SVC };
 

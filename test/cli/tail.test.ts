@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { DaemonProcess, plainEnvironment, until } from "../withstand/daemon-process.ts";
+import { DaemonProcess, plainEnvironment, until } from "../support/daemon-process.ts";
 import { collect, run, SVC, start } from "./svc.ts";
 
 describe("svc tail", () => {

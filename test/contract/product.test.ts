@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { deriveTools } from "../../build/contracts.ts";
 import { COMMANDS } from "../../cli/table.ts";
-import { specialRoutes } from "../../daemon/http/routes.ts";
+import { specialRoutes } from "../../daemon/http/api/routes.ts";
 import { accessCookieName, ENVIRONMENT, HEADERS, SIGNING_DOMAINS } from "../../shared/names.ts";
 import { OPERATIONS } from "../../shared/operations/registry.ts";
 import { verifies } from "../requirements.ts";

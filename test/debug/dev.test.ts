@@ -5,10 +5,10 @@ import { once } from "node:events";
 import { appendFileSync, cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { daemonProcess } from "../../daemon/client/endpoint.ts";
-import { isAlive } from "../../daemon/home/process-state.ts";
+import { daemonProcess } from "../../client/connection.ts";
+import { isAlive } from "../../client/process-state.ts";
 import { ENVIRONMENT } from "../../shared/names.ts";
-import { plainEnvironment, until } from "../withstand/daemon-process.ts";
+import { plainEnvironment, until } from "../support/daemon-process.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const COPIED = [
@@ -73,7 +73,7 @@ describe("npm run dev", () => {
     assert.doesNotMatch(await asset(), /seen by the test/);
 
     const builds = built();
-    appendFileSync(join(folder, "webview/workbench/main.ts"), 'document.title = "seen by the test";\n');
+    appendFileSync(join(folder, "webview/apps/workbench/main.ts"), 'document.title = "seen by the test";\n');
     await until("the Workbench built again", () => built() > builds);
     assert.match(await asset(), /seen by the test/);
     assert.equal(daemonProcess(home), first, "a change of the Workbench restarts no daemon");

@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node
 import { tmpdir } from "node:os";
 import { dirname, extname, join, resolve } from "node:path";
 import { ENVIRONMENT } from "../../shared/names.ts";
-import { plainEnvironment } from "../withstand/daemon-process.ts";
+import { plainEnvironment } from "../support/daemon-process.ts";
 import { type Place, stopsAt } from "./inspector.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { commandsPage, errorsPage, operationsPage } from "../../build/reference-docs.ts";
 import { ERRORS } from "../../shared/errors.ts";
-import { PEER_REFUSALS } from "../../shared/wire/refusals.ts";
+import { PEER_REFUSALS } from "../../shared/wire/v1/refusals.ts";
 import { verifies } from "../requirements.ts";
 
 const REGENERATE = "regenerate with: node --import=tsx build/reference-docs.ts";

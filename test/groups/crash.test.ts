@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
+import { homePaths } from "../../client/paths.ts";
 import type { OpenGroup } from "../../daemon/groups/group.ts";
 import { LaunchTokens } from "../../daemon/groups/launch-tokens.ts";
 import { GroupRegistry } from "../../daemon/groups/registry.ts";
-import { readWhole } from "../../daemon/home/durable.ts";
-import { homePaths } from "../../daemon/home/paths.ts";
-import type { Files } from "../../daemon/platform/files.ts";
-import { RealRandom } from "../../daemon/platform/real-random.ts";
+import { readWhole } from "../../platform/durable.ts";
+import type { Files } from "../../platform/files.ts";
+import { RealRandom } from "../../platform/real-random.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { enumerateCrashes, enumerateFaults, type Story } from "../simulation/crash.ts";
 import { storedActor, TestClock } from "./setting.ts";

@@ -1,8 +1,8 @@
 /** What stands in for the rooms above and below Groups. */
 import type { ActorRunner } from "../../daemon/groups/actors.ts";
-import { JsonDocument } from "../../daemon/home/documents.ts";
 import { defaultSettings, Settings } from "../../daemon/home/settings.ts";
-import type { Files } from "../../daemon/platform/files.ts";
+import { JsonDocument } from "../../platform/documents.ts";
+import type { Files } from "../../platform/files.ts";
 
 /** Runs nothing: Actors are only noted. */
 export const NO_RUNNER: ActorRunner = {

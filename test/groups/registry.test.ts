@@ -10,11 +10,11 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { homePaths } from "../../client/paths.ts";
 import type { GroupChange } from "../../daemon/groups/registry.ts";
-import { homePaths } from "../../daemon/home/paths.ts";
 import type { Projection } from "../../daemon/ledger/types.ts";
-import type { OpenFile, OpenMode } from "../../daemon/platform/files.ts";
-import { RealFiles } from "../../daemon/platform/real-files.ts";
+import type { OpenFile, OpenMode } from "../../platform/files.ts";
+import { RealFiles } from "../../platform/real-files.ts";
 import { type ErrorCode, Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { removeTemporaryDirectories, temporaryDirectory } from "../home/setting.ts";

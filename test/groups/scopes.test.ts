@@ -13,8 +13,8 @@ import {
   type Reach,
   reachOf,
 } from "../../daemon/groups/scopes.ts";
-import { originUrl } from "../../daemon/platform/git-config.ts";
-import { RealProjectFiles } from "../../daemon/platform/real-project-files.ts";
+import { originUrl } from "../../platform/git-config.ts";
+import { RealProjectFiles } from "../../platform/real-project-files.ts";
 import { Refusal } from "../../shared/errors.ts";
 import type { Scope } from "../../shared/model.ts";
 import { removeTemporaryDirectories, temporaryDirectory } from "../home/setting.ts";

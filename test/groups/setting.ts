@@ -1,17 +1,18 @@
 /** What tests of the Groups share: a real Home with everything open, and callers. */
 import { mkdirSync } from "node:fs";
-import { AccessTokens } from "../../daemon/groups/access-tokens.ts";
+import { homePaths } from "../../client/paths.ts";
+import { accessTokenHandlers } from "../../daemon/access/access-token-handlers.ts";
+import { AccessTokens } from "../../daemon/access/access-tokens.ts";
 import type { OpenGroup } from "../../daemon/groups/group.ts";
 import { groupHandlers } from "../../daemon/groups/handlers.ts";
 import { LaunchTokens } from "../../daemon/groups/launch-tokens.ts";
 import { GroupRegistry } from "../../daemon/groups/registry.ts";
-import { homePaths } from "../../daemon/home/paths.ts";
 import type { Projection } from "../../daemon/ledger/types.ts";
-import type { Clock, Timer } from "../../daemon/platform/clock.ts";
-import type { Files } from "../../daemon/platform/files.ts";
-import { RealFiles } from "../../daemon/platform/real-files.ts";
-import { RealProjectFiles } from "../../daemon/platform/real-project-files.ts";
-import { RealRandom } from "../../daemon/platform/real-random.ts";
+import type { Clock, Timer } from "../../platform/clock.ts";
+import type { Files } from "../../platform/files.ts";
+import { RealFiles } from "../../platform/real-files.ts";
+import { RealProjectFiles } from "../../platform/real-project-files.ts";
+import { RealRandom } from "../../platform/real-random.ts";
 import { Refusal } from "../../shared/errors.ts";
 import type { StoredActor } from "../../shared/model.ts";
 import type { CallContext, Caller } from "../../shared/operations/caller.ts";
@@ -81,31 +82,33 @@ export async function openRoom(root: string) {
   /** Callers of these tests need no token that exists. */
   const revoked = new Set<string>();
   accessTokens.onRevoked((token_id) => void revoked.add(token_id));
-  const handlers = groupHandlers({
-    clock,
-    random,
-    projects: new RealProjectFiles(root),
-    registry,
-    launchTokens,
-    runner: NO_RUNNER,
-    accessTokens,
-    lapsed: (caller) =>
-      caller.kind !== "actor" && caller.token_id !== null && revoked.has(caller.token_id)
-        ? new Refusal("unauthenticated")
-        : null,
-    home: root,
-    program: ["svc"],
-    counts: () => ({ unread: 0, attention: 0, last_event: null }),
-    presence: () => ({
-      state: "idle",
-      reason: "Waits for messages",
-      since: null,
-      last_activity: null,
-      attention: false,
-      unread_mail: 0,
-      pending: 0,
+  const handlers = {
+    ...accessTokenHandlers({ registry, accessTokens }),
+    ...groupHandlers({
+      clock,
+      random,
+      projects: new RealProjectFiles(root),
+      registry,
+      launchTokens,
+      runner: NO_RUNNER,
+      lapsed: (caller) =>
+        caller.kind !== "actor" && caller.token_id !== null && revoked.has(caller.token_id)
+          ? new Refusal("unauthenticated")
+          : null,
+      home: root,
+      program: ["svc"],
+      counts: () => ({ unread: 0, attention: 0, last_event: null }),
+      presence: () => ({
+        state: "idle",
+        reason: "Waits for messages",
+        since: null,
+        last_activity: null,
+        attention: false,
+        unread_mail: 0,
+        pending: 0,
+      }),
     }),
-  });
+  };
   /** As the dispatcher does it, but for the locks: input and output go through the contract's schemas. */
   const call = async <Name extends OperationName & keyof typeof handlers>(
     name: Name,

@@ -12,9 +12,9 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DaemonClient } from "../../client/client.ts";
 import type { RunningDaemon } from "../../daemon/assembly/daemon.ts";
-import { DaemonClient } from "../../daemon/client/client.ts";
-import type { HomeProblem } from "../../daemon/home/problem.ts";
+import type { HomeProblem } from "../../platform/problem.ts";
 
 /** Made anew by every start, or from what the ledger says: nothing is lost with them. */
 const REBUILT = [

@@ -13,11 +13,11 @@ import {
   removeSocket,
   renewSocketKey,
   writeAddress,
-} from "../../daemon/home/endpoint.ts";
-import { type HomePaths, homePaths } from "../../daemon/home/paths.ts";
-import type { FileStatus } from "../../daemon/platform/files.ts";
-import { RealFiles } from "../../daemon/platform/real-files.ts";
-import { RealRandom } from "../../daemon/platform/real-random.ts";
+} from "../../client/endpoint.ts";
+import { type HomePaths, homePaths } from "../../client/paths.ts";
+import type { FileStatus } from "../../platform/files.ts";
+import { RealFiles } from "../../platform/real-files.ts";
+import { RealRandom } from "../../platform/real-random.ts";
 import { removeTemporaryDirectories, temporaryDirectory } from "./setting.ts";
 
 const files = new RealFiles();

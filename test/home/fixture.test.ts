@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { chmodSync, cpSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { DaemonClient } from "../../client/client.ts";
+import { homePaths } from "../../client/paths.ts";
+import { AccessTokens } from "../../daemon/access/access-tokens.ts";
 import { runDaemon } from "../../daemon/assembly/daemon.ts";
-import { DaemonClient } from "../../daemon/client/client.ts";
-import { AccessTokens } from "../../daemon/groups/access-tokens.ts";
 import { openHome } from "../../daemon/home/home.ts";
-import { homePaths } from "../../daemon/home/paths.ts";
 import type { LedgerEvent } from "../../shared/events.ts";
 import { verifies } from "../requirements.ts";
 import { realDependencies, removeTemporaryDirectories, temporaryDirectory } from "./setting.ts";

@@ -13,10 +13,10 @@ import {
 } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { homePaths, resolveHome } from "../../client/paths.ts";
 import { type Home, openHome } from "../../daemon/home/home.ts";
-import { homePaths, resolveHome } from "../../daemon/home/paths.ts";
-import { HomeProblem } from "../../daemon/home/problem.ts";
-import { RealFiles } from "../../daemon/platform/real-files.ts";
+import { HomeProblem } from "../../platform/problem.ts";
+import { RealFiles } from "../../platform/real-files.ts";
 import { verifies } from "../requirements.ts";
 import { realDependencies, removeTemporaryDirectories, temporaryDirectory } from "./setting.ts";
 

@@ -7,10 +7,10 @@ import { pathToFileURL } from "node:url";
 import { format, inspect } from "node:util";
 import * as fc from "fast-check";
 import { InstanceIdentity } from "../../daemon/home/identity.ts";
-import { HomeProblem } from "../../daemon/home/problem.ts";
-import { checkPublicKey } from "../../daemon/home/public-key.ts";
-import { RealFiles } from "../../daemon/platform/real-files.ts";
-import { RealRandom } from "../../daemon/platform/real-random.ts";
+import { checkPublicKey } from "../../platform/keys.ts";
+import { HomeProblem } from "../../platform/problem.ts";
+import { RealFiles } from "../../platform/real-files.ts";
+import { RealRandom } from "../../platform/real-random.ts";
 import { verifies } from "../requirements.ts";
 import { removeTemporaryDirectories, temporaryDirectory } from "./setting.ts";
 

@@ -6,9 +6,9 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { buildSync } from "esbuild";
-import { readAddress, readSocketKey } from "../../daemon/home/endpoint.ts";
+import { readAddress, readSocketKey } from "../../client/endpoint.ts";
+import { type HomePaths, homePaths } from "../../client/paths.ts";
 import { HomeLock, HomeLocked } from "../../daemon/home/lock.ts";
-import { type HomePaths, homePaths } from "../../daemon/home/paths.ts";
 import { PRODUCT_VERSION } from "../../shared/version.ts";
 import { realDependencies, removeTemporaryDirectories, temporaryDirectory } from "./setting.ts";
 

@@ -4,8 +4,8 @@
  */
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { DaemonClient } from "../../client/client.ts";
 import { runDaemon } from "../../daemon/assembly/daemon.ts";
-import { DaemonClient } from "../../daemon/client/client.ts";
 import { HOME_FORMAT } from "../../daemon/home/settings.ts";
 
 /** Short and the same on every machine, since it stands in the files. */

@@ -2,11 +2,11 @@
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { currentHost } from "../../daemon/home/endpoint.ts";
+import { currentHost } from "../../client/endpoint.ts";
 import type { HomeDependencies } from "../../daemon/home/home.ts";
-import { RealClock } from "../../daemon/platform/real-clock.ts";
-import { RealFiles } from "../../daemon/platform/real-files.ts";
-import { RealRandom } from "../../daemon/platform/real-random.ts";
+import { RealClock } from "../../platform/real-clock.ts";
+import { RealFiles } from "../../platform/real-files.ts";
+import { RealRandom } from "../../platform/real-random.ts";
 
 const made: string[] = [];
 

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { ed25519 } from "@noble/curves/ed25519.js";
 import * as fc from "fast-check";
-import { VerifyingKey } from "../../daemon/home/public-key.ts";
+import { VerifyingKey } from "../../platform/keys.ts";
 import { verifies } from "../requirements.ts";
 import { vectors } from "../wire/sample.ts";
 

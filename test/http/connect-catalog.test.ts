@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { DOWN } from "../connect/memory-transport.ts";
-import { MINUTE, Pair, rest } from "../connect/sending-setting.ts";
+import { DOWN } from "../peers/memory-transport.ts";
+import { MINUTE, Pair, rest } from "../peers/sending-setting.ts";
 import { verifies } from "../requirements.ts";
 import { GROUP, OTHER, openSetting, type Setting } from "./setting.ts";
 

@@ -5,7 +5,7 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { brotliCompressSync, gzipSync } from "node:zlib";
-import type { FileStore } from "../../daemon/http/files.ts";
+import type { FileStore } from "../../daemon/http/api/files.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { API_PREFIX } from "../../shared/names.ts";

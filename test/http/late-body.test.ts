@@ -4,9 +4,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { type RequestOptions, request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DaemonClient } from "../../client/client.ts";
+import { findEndpoint } from "../../client/connection.ts";
 import type { RunningDaemon } from "../../daemon/assembly/daemon.ts";
-import { DaemonClient } from "../../daemon/client/client.ts";
-import { findEndpoint } from "../../daemon/client/endpoint.ts";
 import { API_PREFIX, HEADERS } from "../../shared/names.ts";
 
 type Sent = Omit<RequestOptions, "headers"> & { headers: Record<string, string> };

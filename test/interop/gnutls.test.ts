@@ -1,7 +1,7 @@
 /** Our TLS against GnuTLS, in both roles. */
 import assert from "node:assert/strict";
-import { TlsError } from "../../daemon/direct/tls/alert.ts";
-import { SUITES } from "../../daemon/direct/tls/suites.ts";
+import { TlsError } from "../../daemon/peers/direct/tls/alert.ts";
+import { SUITES } from "../../daemon/peers/direct/tls/suites.ts";
 import { verifies } from "../requirements.ts";
 import { GNUTLS_CIPHERS, GnuTls, Inbox, onlyCipher, PRIORITY, pattern } from "./gnutls.ts";
 

@@ -11,9 +11,9 @@ import {
   type SecureSocketOptions,
   secureConnect,
   type TlsIdentity,
-} from "../../daemon/direct/secure-socket.ts";
-import { RealClock } from "../../daemon/platform/real-clock.ts";
-import { RealRandom } from "../../daemon/platform/real-random.ts";
+} from "../../daemon/peers/direct/secure-socket.ts";
+import { RealClock } from "../../platform/real-clock.ts";
+import { RealRandom } from "../../platform/real-random.ts";
 
 export const PRIORITY = "NORMAL:-VERS-ALL:+VERS-TLS1.3:-CTYPE-ALL:+CTYPE-SRV-RAWPK:+CTYPE-CLI-RAWPK";
 

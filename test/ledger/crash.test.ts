@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Ledger } from "../../daemon/ledger/ledger.ts";
-import type { Files, OpenFile } from "../../daemon/platform/files.ts";
+import type { Files, OpenFile } from "../../platform/files.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { enumerateCrashes, enumerateFaults, type Story } from "../simulation/crash.ts";
 import { message, setting, texts } from "./setting.ts";

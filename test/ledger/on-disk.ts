@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Ledger } from "../../daemon/ledger/ledger.ts";
 import type { LedgerLimits } from "../../daemon/ledger/types.ts";
-import { RealClock } from "../../daemon/platform/real-clock.ts";
-import { RealFiles } from "../../daemon/platform/real-files.ts";
-import { RealRandom } from "../../daemon/platform/real-random.ts";
+import { RealClock } from "../../platform/real-clock.ts";
+import { RealFiles } from "../../platform/real-files.ts";
+import { RealRandom } from "../../platform/real-random.ts";
 import type { Refusal } from "../../shared/errors.ts";
 import { GROUP, keyOf, Tally } from "./setting.ts";
 

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
-import { KeyHash } from "../../daemon/ledger/key-hash.ts";
+import { KeyHash } from "../../daemon/ledger/format/key-hash.ts";
+import { decodeLine } from "../../daemon/ledger/format/line.ts";
+import { encodeLine } from "../../daemon/ledger/format/line-encoding.ts";
+import { LineHead } from "../../daemon/ledger/format/line-head.ts";
+import { ParsedHead } from "../../daemon/ledger/format/parsed-head.ts";
 import type { Ledger } from "../../daemon/ledger/ledger.ts";
-import { decodeLine } from "../../daemon/ledger/line.ts";
-import { encodeLine } from "../../daemon/ledger/line-encoding.ts";
-import { LineHead } from "../../daemon/ledger/line-head.ts";
-import { ParsedHead } from "../../daemon/ledger/parsed-head.ts";
 import type { LedgerEvent } from "../../shared/events.ts";
 import { SimulatedFiles } from "../simulation/files.ts";
 import { GROUP, message, setting, texts } from "./setting.ts";

@@ -4,8 +4,8 @@ import * as fs from "node:fs";
 import { join } from "node:path";
 import { Ledger } from "../../daemon/ledger/ledger.ts";
 import type { Placed } from "../../daemon/ledger/types.ts";
-import { RealFiles } from "../../daemon/platform/real-files.ts";
-import { RealRandom } from "../../daemon/platform/real-random.ts";
+import { RealFiles } from "../../platform/real-files.ts";
+import { RealRandom } from "../../platform/real-random.ts";
 import { hasCode, useLedger } from "./on-disk.ts";
 import { GROUP, HastyClock, keyOf, message, turnsDuring } from "./setting.ts";
 

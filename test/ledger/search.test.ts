@@ -3,13 +3,13 @@ import * as fs from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as fc from "fast-check";
-import { BlockGrams, querySlots, SLOTS } from "../../daemon/ledger/grams.ts";
 import { Ledger } from "../../daemon/ledger/ledger.ts";
-import { AsciiFinder, folded } from "../../daemon/ledger/text-match.ts";
+import { BlockGrams, querySlots, SLOTS } from "../../daemon/ledger/search/grams.ts";
+import { AsciiFinder, folded } from "../../daemon/ledger/search/text-match.ts";
 import type { SearchPage } from "../../daemon/ledger/types.ts";
-import type { Timer } from "../../daemon/platform/clock.ts";
-import { RealFiles } from "../../daemon/platform/real-files.ts";
-import { RealRandom } from "../../daemon/platform/real-random.ts";
+import type { Timer } from "../../platform/clock.ts";
+import { RealFiles } from "../../platform/real-files.ts";
+import { RealRandom } from "../../platform/real-random.ts";
 import type { Refusal } from "../../shared/errors.ts";
 import { GROUP, HastyClock, keyOf, message, texts, turnsDuring } from "./setting.ts";
 

@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { Ledger } from "../../daemon/ledger/ledger.ts";
-import { RealClock } from "../../daemon/platform/real-clock.ts";
-import { RealFiles } from "../../daemon/platform/real-files.ts";
-import { RealRandom } from "../../daemon/platform/real-random.ts";
+import { RealClock } from "../../platform/real-clock.ts";
+import { RealFiles } from "../../platform/real-files.ts";
+import { RealRandom } from "../../platform/real-random.ts";
 import { hasCode, useLedger } from "./on-disk.ts";
 import { all, GROUP, keyOf, message, Tally, texts } from "./setting.ts";
 

@@ -8,10 +8,10 @@ import type {
   NewEvent,
   Projection,
 } from "../../daemon/ledger/types.ts";
-import type { Clock, Timer } from "../../daemon/platform/clock.ts";
-import type { Files } from "../../daemon/platform/files.ts";
-import type { Random } from "../../daemon/platform/random.ts";
-import { RealClock } from "../../daemon/platform/real-clock.ts";
+import type { Clock, Timer } from "../../platform/clock.ts";
+import type { Files } from "../../platform/files.ts";
+import type { Random } from "../../platform/random.ts";
+import { RealClock } from "../../platform/real-clock.ts";
 import type { LedgerEvent } from "../../shared/events.ts";
 
 export const GROUP = "g_0123456789ab";

@@ -6,7 +6,7 @@ import { connect } from "node:net";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { LIMITS } from "../../shared/limits.ts";
-import { DaemonProcess, until } from "../withstand/daemon-process.ts";
+import { DaemonProcess, until } from "../support/daemon-process.ts";
 import type { Taken } from "./peer.ts";
 
 describe("MCP over HTTP", () => {

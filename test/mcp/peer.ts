@@ -2,8 +2,8 @@
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { ENVIRONMENT } from "../../shared/names.ts";
-import type { DaemonProcess } from "../withstand/daemon-process.ts";
-import { SVC } from "../withstand/daemon-process.ts";
+import type { DaemonProcess } from "../support/daemon-process.ts";
+import { SVC } from "../support/daemon-process.ts";
 
 export interface ToolAnswer {
   ok: boolean;

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, realpathSync, rmSync, statSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { verifies } from "../requirements.ts";
-import { DaemonProcess } from "../withstand/daemon-process.ts";
+import { DaemonProcess } from "../support/daemon-process.ts";
 import { Peer, type Taken } from "./peer.ts";
 
 describe("MCP tools", () => {

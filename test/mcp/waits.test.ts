@@ -5,7 +5,7 @@ import { ToolCaller } from "../../mcp-server/call.ts";
 import { deriveTools } from "../../mcp-server/derive.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { ENVIRONMENT } from "../../shared/names.ts";
-import { DaemonProcess, until } from "../withstand/daemon-process.ts";
+import { DaemonProcess, until } from "../support/daemon-process.ts";
 import { McpProcess } from "../withstand/mcp-process.ts";
 import { Peer, type Taken } from "./peer.ts";
 

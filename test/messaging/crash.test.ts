@@ -1,15 +1,15 @@
 /** Files, drafts and imports on a disk that loses power or fails: everything that could be left of them is looked at. */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { readWhole } from "../../daemon/home/durable.ts";
-import type { Files } from "../../daemon/platform/files.ts";
-import type { ProjectFiles } from "../../daemon/platform/project-files.ts";
+import { readWhole } from "../../platform/durable.ts";
+import type { Files } from "../../platform/files.ts";
+import type { ProjectFiles } from "../../platform/project-files.ts";
 import { Refusal } from "../../shared/errors.ts";
 import type { Attachment } from "../../shared/model.ts";
 import { enumerateCrashes, enumerateFaults, type Story, without } from "../simulation/crash.ts";
 import type { Tree } from "../simulation/crash-states.ts";
 import { SimulatedFiles } from "../simulation/files.ts";
-import { ManualClock } from "./manual-clock.ts";
+import { ManualClock } from "../support/manual-clock.ts";
 import { TestHome } from "./setting.ts";
 
 const ROOT = "/home";

@@ -1,6 +1,6 @@
 /** What an Actor holds and has not acknowledged: calls that overtake one another, and Mail. */
 import assert from "node:assert/strict";
-import type { Lifeline } from "../../daemon/messaging/sessions.ts";
+import type { Lifeline } from "../../daemon/messaging/inbox/sessions.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { ResultOf } from "../../shared/operations/registry.ts";
 import { inboxOfDev } from "./inbox.ts";

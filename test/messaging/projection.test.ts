@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
 import type { EventHead } from "../../daemon/ledger/types.ts";
-import { Backlog } from "../../daemon/messaging/backlog.ts";
 import { EVENTS, HANDED_BACK } from "../../daemon/messaging/kinds.ts";
-import { MessageProjection } from "../../daemon/messaging/projection.ts";
+import { Backlog } from "../../daemon/messaging/messages/backlog.ts";
+import { MessageProjection } from "../../daemon/messaging/projection/projection.ts";
 
 const idOf = (at: number): string => at.toString(16).padStart(8, "0").repeat(4);
 const id = fc.nat(30).map(idOf);

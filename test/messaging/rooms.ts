@@ -1,18 +1,20 @@
 /** The daemon's rooms up to messaging over one Home, and operations over them, for settings that choose their own platform. */
-import { AccessTokens } from "../../daemon/groups/access-tokens.ts";
+
+import type { HomePaths } from "../../client/paths.ts";
+import { accessTokenHandlers } from "../../daemon/access/access-token-handlers.ts";
+import { AccessTokens } from "../../daemon/access/access-tokens.ts";
 import { groupHandlers } from "../../daemon/groups/handlers.ts";
 import { LaunchTokens } from "../../daemon/groups/launch-tokens.ts";
 import { GroupRegistry } from "../../daemon/groups/registry.ts";
-import type { HomePaths } from "../../daemon/home/paths.ts";
 import type { LedgerLimits } from "../../daemon/ledger/types.ts";
 import type { MessagingLimits } from "../../daemon/messaging/group-room.ts";
 import { Messaging } from "../../daemon/messaging/room.ts";
 import { Dispatcher } from "../../daemon/operations/dispatcher.ts";
-import type { Clock } from "../../daemon/platform/clock.ts";
-import type { Files } from "../../daemon/platform/files.ts";
-import type { Log } from "../../daemon/platform/log.ts";
-import type { ProjectFiles } from "../../daemon/platform/project-files.ts";
-import type { Random } from "../../daemon/platform/random.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Files } from "../../platform/files.ts";
+import type { Log } from "../../platform/log.ts";
+import type { ProjectFiles } from "../../platform/project-files.ts";
+import type { Random } from "../../platform/random.ts";
 import type { HandlersOf } from "../../shared/operations/handlers.ts";
 import type { OperationName } from "../../shared/operations/registry.ts";
 import { NO_RUNNER, openSettings } from "../groups/parts.ts";
@@ -68,13 +70,13 @@ export async function dispatcherOver(
     ...groupHandlers({
       ...rooms,
       runner: NO_RUNNER,
-      accessTokens: new AccessTokens({ clock, random, settings }),
       lapsed: () => null,
       home: paths.root,
       program: ["svc"],
       counts: (group_id) => messaging.counts(group_id),
       presence: (group_id, actor_id) => messaging.presence(group_id, actor_id),
     }),
+    ...accessTokenHandlers({ ...rooms, accessTokens: new AccessTokens({ clock, random, settings }) }),
     ...messaging.handlers(),
     ...above,
   };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Call } from "../../daemon/operations/dispatcher.ts";
-import { Mutex } from "../../daemon/platform/mutex.ts";
+import { Mutex } from "../../platform/mutex.ts";
 import { fieldSentence, Refusal } from "../../shared/errors.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
 import { OPERATIONS } from "../../shared/operations/registry.ts";

@@ -1,8 +1,8 @@
 /** A dispatcher with handlers of a test's own; operations it doesn't name answer with a refusal. */
 
 import { Dispatcher } from "../../daemon/operations/dispatcher.ts";
-import type { Log, LogFields } from "../../daemon/platform/log.ts";
-import { Mutex } from "../../daemon/platform/mutex.ts";
+import type { Log, LogFields } from "../../platform/log.ts";
+import { Mutex } from "../../platform/mutex.ts";
 import { Refusal } from "../../shared/errors.ts";
 import type { HandlersOf } from "../../shared/operations/handlers.ts";
 import { OPERATIONS, type OperationName } from "../../shared/operations/registry.ts";

@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { plainEnvironment } from "../withstand/daemon-process.ts";
+import { plainEnvironment } from "../support/daemon-process.ts";
 
 /** What the daemon imports when it is first needed. */
 const DAEMON_CHUNK = /^daemon-.*\.mjs$/;
@@ -108,7 +108,7 @@ describe("the packed tarball", function () {
     const first =
       /^ +at tellReplaced \(.*\/node_modules\/svc\/daemon\/platform\/replaced\.ts:(\d+):\d+\)$/m.exec(stack);
     assert.ok(first, stack);
-    const source = readFileSync(join(ROOT, "daemon/platform/replaced.ts"), "utf8").split("\n");
+    const source = readFileSync(join(ROOT, "platform/replaced.ts"), "utf8").split("\n");
     assert.match(source[Number(first[1]) - 1]!, /throw new Refusal/);
     svc("daemon", "stop");
   });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { Mutex } from "../../daemon/platform/mutex.ts";
+import { Mutex } from "../../platform/mutex.ts";
 
 /** Lets every promise that can settle settle. */
 function settle(): Promise<void> {

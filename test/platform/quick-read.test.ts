@@ -5,7 +5,7 @@ import { connect, createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
-import { QuickReader } from "../../daemon/platform/quick-read.ts";
+import { QuickReader } from "../../platform/quick-read.ts";
 
 const LARGE = Buffer.alloc(8 * 1024 * 1024, "0123456789abcdef-");
 

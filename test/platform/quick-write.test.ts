@@ -5,7 +5,7 @@ import { connect, createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { TLSSocket } from "node:tls";
-import { QuickWriter } from "../../daemon/platform/quick-write.ts";
+import { QuickWriter } from "../../platform/quick-write.ts";
 
 const LARGE = Buffer.alloc(16 * 1024 * 1024, "x");
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import * as fs from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { RealFiles } from "../../daemon/platform/real-files.ts";
+import { RealFiles } from "../../platform/real-files.ts";
 
 describe("RealFiles", () => {
   const files = new RealFiles();

@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { RealFiles } from "../../daemon/platform/real-files.ts";
-import { type LogFile, openLog } from "../../daemon/platform/real-log.ts";
+import { RealFiles } from "../../platform/real-files.ts";
+import { type LogFile, openLog } from "../../platform/real-log.ts";
 import { LIMITS } from "../../shared/limits.ts";
-import { ManualClock } from "../messaging/manual-clock.ts";
+import { ManualClock } from "../support/manual-clock.ts";
 
 describe("Log file", () => {
   const most = LIMITS.log.eventLinesPerMinute;

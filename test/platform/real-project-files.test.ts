@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { linkSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { RealProjectFiles } from "../../daemon/platform/real-project-files.ts";
+import { RealProjectFiles } from "../../platform/real-project-files.ts";
 
 describe("RealProjectFiles", () => {
   let folder: string;

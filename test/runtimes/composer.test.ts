@@ -4,8 +4,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
 import { CATALOGUE, entryOf } from "../../daemon/runtimes/catalogue.ts";
-import { holdsPaste, look } from "../../daemon/runtimes/composer.ts";
-import { Screen } from "../../daemon/runtimes/screen.ts";
+import { holdsPaste, look } from "../../daemon/runtimes/input/composer.ts";
+import { Screen } from "../../daemon/runtimes/terminal/screen.ts";
 import { Runtime } from "../../shared/model.ts";
 import { needsMark } from "../../shared/typed-actors.ts";
 

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { homePaths } from "../../daemon/home/paths.ts";
-import { until } from "../withstand/daemon-process.ts";
+import { homePaths } from "../../client/paths.ts";
+import { until } from "../support/daemon-process.ts";
 import { type AgentOptions, Setting } from "./setting.ts";
 
 describe("conversations", () => {

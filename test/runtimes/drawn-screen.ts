@@ -1,5 +1,5 @@
 /** A screen in memory that shows Claude's input line, for tests that need no terminal. */
-import type { ScreenView } from "../../daemon/runtimes/screen-view.ts";
+import type { ScreenView } from "../../daemon/runtimes/terminal/screen-view.ts";
 
 const COLUMNS = 40;
 

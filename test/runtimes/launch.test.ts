@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { DaemonClient } from "../../daemon/client/client.ts";
-import { launchToken } from "../../daemon/client/identity.ts";
-import { homePaths } from "../../daemon/home/paths.ts";
-import { RealProcesses } from "../../daemon/platform/real-processes.ts";
+import { DaemonClient } from "../../client/client.ts";
+import { launchToken } from "../../client/identity.ts";
+import { homePaths } from "../../client/paths.ts";
+import { RealProcesses } from "../../platform/real-processes.ts";
 import { verifies } from "../requirements.ts";
-import { DaemonProcess, until } from "../withstand/daemon-process.ts";
+import { DaemonProcess, until } from "../support/daemon-process.ts";
 import { Setting } from "./setting.ts";
 
 const SOURCES = ["--import", "tsx", join(import.meta.dirname, "../../daemon/main.ts")];

@@ -7,9 +7,9 @@ import type {
   LaunchReports,
   PromptListener,
 } from "../../daemon/activity/launches.ts";
-import { RealRandom } from "../../daemon/platform/real-random.ts";
 import { entryOf } from "../../daemon/runtimes/catalogue.ts";
-import { Prompter, type PrompterOptions } from "../../daemon/runtimes/prompter.ts";
+import { Prompter, type PrompterOptions } from "../../daemon/runtimes/input/prompter.ts";
+import { RealRandom } from "../../platform/real-random.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { TestHome, until } from "../messaging/setting.ts";
 import { DrawnScreen } from "./drawn-screen.ts";

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { RealProcesses } from "../../daemon/platform/real-processes.ts";
 import { listRuntimes } from "../../daemon/runtimes/runtime-list.ts";
+import { RealProcesses } from "../../platform/real-processes.ts";
 
 describe("the list of runtimes", () => {
   let bin: string;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
-import { Screen } from "../../daemon/runtimes/screen.ts";
-import { Thinning } from "../../daemon/runtimes/thinning.ts";
+import { Screen } from "../../daemon/runtimes/terminal/screen.ts";
+import { Thinning } from "../../daemon/runtimes/terminal/thinning.ts";
 import { LIMITS } from "../../shared/limits.ts";
 
 const LINES = LIMITS.terminal.scrollbackLines + 20;

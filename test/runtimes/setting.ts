@@ -11,11 +11,11 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DaemonClient } from "../../client/client.ts";
 import type { RunningDaemon } from "../../daemon/assembly/daemon.ts";
-import { DaemonClient } from "../../daemon/client/client.ts";
 import type { LedgerEvent } from "../../shared/events.ts";
 import type { InputOf } from "../../shared/operations/registry.ts";
-import { until } from "../withstand/daemon-process.ts";
+import { until } from "../support/daemon-process.ts";
 
 /** Whatever a machine with two busy cores may take. */
 export const PATIENCE = 60_000;

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { WebSocket } from "ws";
 import type { TerminalMessage, TerminalRequest } from "../../shared/terminal.ts";
-import { until } from "../withstand/daemon-process.ts";
+import { until } from "../support/daemon-process.ts";
 
 type Screen = Extract<TerminalMessage, { type: "screen" }>;
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
 import { entryOf } from "../../daemon/runtimes/catalogue.ts";
-import { asPaste, neutralised, parcelText } from "../../daemon/runtimes/envelope.ts";
-import { codexTrustHash, handOver } from "../../daemon/runtimes/handover.ts";
-import { InputWatch } from "../../daemon/runtimes/input-watch.ts";
+import { asPaste, neutralised, parcelText } from "../../daemon/runtimes/input/envelope.ts";
+import { InputWatch } from "../../daemon/runtimes/input/input-watch.ts";
+import { codexTrustHash, handOver } from "../../daemon/runtimes/launch/handover.ts";
 import { OWN_TOOLS } from "../../mcp-server/tools.ts";
 
 const ID = "0123456789abcdef0123456789abcdef";

@@ -1,6 +1,6 @@
 /** Everything that is left to chance, from one seed: streams with names, so that one more draw here changes nothing there. */
 import { createHash } from "node:crypto";
-import type { Random } from "../../daemon/platform/random.ts";
+import type { Random } from "../../platform/random.ts";
 
 export class Chance {
   readonly #name: string;

@@ -1,6 +1,6 @@
 /** Runs a story on simulated files and looks at everything that a crash or a failing disk could make of it. */
 import { createHash } from "node:crypto";
-import type { Files } from "../../daemon/platform/files.ts";
+import type { Files } from "../../platform/files.ts";
 import type { Tree } from "./crash-states.ts";
 import { type Call, SimulatedFiles } from "./files.ts";
 

@@ -1,20 +1,20 @@
 /** A simulated machine with its disk and clock, and the runs of the daemon on it: the rooms as the daemon has them, over Direct. */
 
+import { homePaths } from "../../client/paths.ts";
 import { openDirect } from "../../daemon/assembly/direct.ts";
-import { Receiver } from "../../daemon/connect/receiver.ts";
-import { ReceiverQuota } from "../../daemon/connect/receiver-quota.ts";
-import { Connect } from "../../daemon/connect/room.ts";
-import type { PeerReceiver } from "../../daemon/connect/transport.ts";
-import type { Direct } from "../../daemon/direct/direct.ts";
-import { directHandlers } from "../../daemon/direct/handlers.ts";
 import { GroupRegistry } from "../../daemon/groups/registry.ts";
 import { InstanceIdentity } from "../../daemon/home/identity.ts";
-import { homePaths } from "../../daemon/home/paths.ts";
 import { Messaging } from "../../daemon/messaging/room.ts";
 import { Dispatcher } from "../../daemon/operations/dispatcher.ts";
-import type { Files } from "../../daemon/platform/files.ts";
-import type { Log } from "../../daemon/platform/log.ts";
-import type { ProjectFiles } from "../../daemon/platform/project-files.ts";
+import type { Direct } from "../../daemon/peers/direct/direct.ts";
+import { directHandlers } from "../../daemon/peers/direct/handlers.ts";
+import { Receiver } from "../../daemon/peers/receiving/receiver.ts";
+import { ReceiverQuota } from "../../daemon/peers/receiving/receiver-quota.ts";
+import { Connect } from "../../daemon/peers/room.ts";
+import type { PeerReceiver } from "../../daemon/peers/transport.ts";
+import type { Files } from "../../platform/files.ts";
+import type { Log } from "../../platform/log.ts";
+import type { ProjectFiles } from "../../platform/project-files.ts";
 import { Refusal } from "../../shared/errors.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
 import type { ArgumentsOf, OperationName, ResultOf } from "../../shared/operations/registry.ts";

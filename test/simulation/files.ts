@@ -2,7 +2,7 @@
  * A file system in memory that knows what of it would outlive a power cut. Every change is an operation that stays in doubt until the
  * file's `sync` or the directory's `syncDir`; `crashStates` lists what a crash at this moment could leave.
  */
-import type { FileStatus, Files, OpenFile, OpenMode, SyncDone } from "../../daemon/platform/files.ts";
+import type { FileStatus, Files, OpenFile, OpenMode, SyncDone } from "../../platform/files.ts";
 import {
   applyName,
   changed,

@@ -9,7 +9,7 @@ import type {
   Link,
   LinkHandler,
   Links,
-} from "../../daemon/direct/link.ts";
+} from "../../daemon/peers/direct/link.ts";
 import type { Chance } from "./chance.ts";
 import type { World } from "./world.ts";
 

@@ -1,7 +1,7 @@
 /** What has to hold after every step, watched from outside: in the ledgers as they stand, and by what people were told. */
 import type { LedgerEvent } from "../../shared/events.ts";
 import { LIMITS } from "../../shared/limits.ts";
-import { uuidKey } from "../../shared/wire/uuid.ts";
+import { uuidKey } from "../../shared/wire/v1/uuid.ts";
 import type { SimulatedDaemon } from "./daemon.ts";
 import { type Health, wayOf } from "./health.ts";
 import type { World } from "./world.ts";

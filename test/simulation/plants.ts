@@ -1,10 +1,10 @@
 /** Faults that are planted to see whether the simulation finds them: one wrong step in the real modules, or a disk that lies. */
 
-import { Outbox } from "../../daemon/connect/outbox.ts";
-import { PeerSender } from "../../daemon/connect/peer-sender.ts";
-import { Scheduler } from "../../daemon/connect/scheduler.ts";
 import { Ledger } from "../../daemon/ledger/ledger.ts";
-import type { Files } from "../../daemon/platform/files.ts";
+import { Outbox } from "../../daemon/peers/outbox/outbox.ts";
+import { Scheduler } from "../../daemon/peers/outbox/scheduler.ts";
+import { PeerSender } from "../../daemon/peers/sending/peer-sender.ts";
+import type { Files } from "../../platform/files.ts";
 import { without } from "./crash.ts";
 
 interface Fault {

@@ -1,5 +1,5 @@
 /** Simulated time: what happens next, and the clocks of daemons, which may go wrong. */
-import type { Clock, Timer } from "../../daemon/platform/clock.ts";
+import type { Clock, Timer } from "../../platform/clock.ts";
 import { Chance } from "./chance.ts";
 import { Turns } from "./turns.ts";
 

@@ -2,14 +2,14 @@
 import assert from "node:assert/strict";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { GroupSummary } from "../../shared/operations/groups.ts";
-import { type Host, HostError } from "../../webview/host.ts";
-import { candidates, choice, complete, triggerAt } from "../../webview/state/completion.ts";
-import { DraftKeeper, emptyDraft } from "../../webview/state/draft.ts";
-import { mentionIn, recipientsOf } from "../../webview/state/mention.ts";
-import { Outgoing } from "../../webview/state/outgoing.ts";
-import { ReadMarks } from "../../webview/state/read-marks.ts";
-import { Sending } from "../../webview/state/sending.ts";
-import { until } from "../withstand/daemon-process.ts";
+import { candidates, choice, complete, triggerAt } from "../../webview/composer/completion.ts";
+import { DraftKeeper, emptyDraft } from "../../webview/composer/draft.ts";
+import { mentionIn, recipientsOf } from "../../webview/composer/mention.ts";
+import { Outgoing } from "../../webview/composer/outgoing.ts";
+import { Sending } from "../../webview/composer/sending.ts";
+import { ReadMarks } from "../../webview/feed/read-marks.ts";
+import { type Host, HostError } from "../../webview/hosts/host.ts";
+import { until } from "../support/daemon-process.ts";
 
 const GROUP = "g_000000000001";
 

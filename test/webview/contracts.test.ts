@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { OPERATIONS } from "../../shared/operations/registry.ts";
-import { HTTP_ROUTES, prepare } from "../../webview/http/routes.ts";
-import { ICONS } from "../../webview/icons.ts";
-import { THEME_CHOICES, themeFor } from "../../webview/state/appearance.ts";
-import { FEED_KINDS } from "../../webview/state/feed.ts";
-import { breadthOf, Layout } from "../../webview/state/layout.ts";
+import { THEME_CHOICES, themeFor } from "../../webview/apps/workbench/appearance.ts";
+import { breadthOf, Layout } from "../../webview/apps/workbench/layout.ts";
+import { ICONS } from "../../webview/controls/icons.ts";
+import { FEED_KINDS } from "../../webview/feed/feed-store.ts";
+import { HTTP_ROUTES, prepare } from "../../webview/hosts/http/routes.ts";
 
 describe("the interface's own tables", () => {
   it("have the routes of the contracts", () => {

@@ -1,7 +1,7 @@
 /** The Direct connections of an open dialog, asked for over a slow line. */
 import assert from "node:assert/strict";
-import { HostError } from "../../webview/host.ts";
-import { DirectConnections, type DirectStatus } from "../../webview/state/direct-connections.ts";
+import { DirectConnections, type DirectStatus } from "../../webview/connections/direct-connections.ts";
+import { HostError } from "../../webview/hosts/host.ts";
 
 const GROUP = "g_00000000000a";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { TextCache } from "../../webview/text-cache.ts";
+import { TextCache } from "../../webview/controls/text-cache.ts";
 
 describe("A text cache", () => {
   const counting = () => {

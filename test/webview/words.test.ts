@@ -7,7 +7,8 @@ import { WAITS_IN_INBOX } from "../../shared/names.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { DirectRelation } from "../../shared/operations/direct.ts";
 import type { MessageStatus } from "../../shared/operations/messages.ts";
-import { actorReason, actorWords } from "../../webview/state/actor-words.ts";
+import { actorReason, actorWords } from "../../webview/actors/actor-words.ts";
+import { named, plan } from "../../webview/composer/send-plan.ts";
 import {
   awaitsApproval,
   connectionsInBrief,
@@ -16,13 +17,12 @@ import {
   peerName,
   remedyFor,
   remedyForChange,
-} from "../../webview/state/connection-words.ts";
-import { alike, deliveries } from "../../webview/state/delivery-words.ts";
-import { eventWords } from "../../webview/state/event-words.ts";
-import { excerpt, flatten } from "../../webview/state/excerpt.ts";
-import { named, plan } from "../../webview/state/send-plan.ts";
-import { size } from "../../webview/state/size-words.ts";
-import { age, ago, lasting } from "../../webview/state/time-words.ts";
+} from "../../webview/connections/connection-words.ts";
+import { size } from "../../webview/controls/size-words.ts";
+import { age, ago, lasting } from "../../webview/controls/time-words.ts";
+import { alike, deliveries } from "../../webview/feed/delivery-words.ts";
+import { eventWords } from "../../webview/feed/event-words.ts";
+import { excerpt, flatten } from "../../webview/feed/excerpt.ts";
 import { verifies } from "../requirements.ts";
 
 const NOTHING: MessageStatus = {

@@ -3,12 +3,12 @@ import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import * as z from "zod";
 import { LIMITS } from "../../shared/limits.ts";
-import { CatalogPage, ConnectPeerOperation } from "../../shared/wire/peer.ts";
+import { CatalogPage, ConnectPeerOperation } from "../../shared/wire/v1/peer.ts";
 import { message } from "./sample.ts";
 
 /** Records of the outbox are our own, on our own disk, and bounded as a whole (LIM-032). */
 const OWN = ["outbox.ts"];
-/** Parts of answers that stay as they came; what those have is counted before they are parsed (test/direct/hostile-frames.test.ts). */
+/** Parts of answers that stay as they came; what those have is counted before they are parsed (test/peers/direct/hostile-frames.test.ts). */
 const AS_THEY_CAME =
   /^(?:ConnectPeerAnswer|ConnectPeerResponse|DirectFrame)\.(?:.*\.result \(unknown\)|.*error\.details \(record\))$/u;
 
@@ -62,7 +62,7 @@ describe("the schemas of the wire", () => {
   it("bound every text, list and record", async () => {
     const found: string[] = [];
     let schemas = 0;
-    for (const file of readdirSync("shared/wire")) {
+    for (const file of readdirSync("shared/wire/v1")) {
       if (OWN.includes(file)) continue;
       const exported = (await import(`../../shared/wire/${file}`)) as Record<string, unknown>;
       for (const [name, value] of Object.entries(exported)) {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { signStatement } from "../../daemon/connect/statements.ts";
+import { signStatement } from "../../daemon/peers/wire/statements.ts";
 import { LedgerEventSchema } from "../../shared/events.ts";
 import {
   DirectAddress,
@@ -10,9 +10,9 @@ import {
   DirectState,
   invitationText,
   parseInvitationText,
-} from "../../shared/wire/direct.ts";
-import { OutboxRecord } from "../../shared/wire/outbox.ts";
-import { requestStatement, responseStatement } from "../../shared/wire/signing.ts";
+} from "../../shared/wire/v1/direct.ts";
+import { OutboxRecord } from "../../shared/wire/v1/outbox.ts";
+import { requestStatement, responseStatement } from "../../shared/wire/v1/signing.ts";
 import { verifies } from "../requirements.ts";
 import {
   ada,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import * as fc from "fast-check";
 import type * as z from "zod";
 import { parseStrictJsonBytes, StrictJsonError } from "../../shared/strict-json.ts";
-import { fromBase64, fromBase64Url, toBase64, toBase64Url } from "../../shared/wire/base64.ts";
+import { fromBase64, fromBase64Url, toBase64, toBase64Url } from "../../shared/wire/v1/base64.ts";
 import {
   ConnectionId,
   DirectId,
@@ -14,10 +14,10 @@ import {
   Signature,
   Uuid,
   WireGroupId,
-} from "../../shared/wire/fields.ts";
-import { compareUtf8, sortedJson } from "../../shared/wire/sorted-json.ts";
-import { EmittedTime, milliseconds, nanoseconds, Time } from "../../shared/wire/time.ts";
-import { uuidKey } from "../../shared/wire/uuid.ts";
+} from "../../shared/wire/v1/fields.ts";
+import { compareUtf8, sortedJson } from "../../shared/wire/v1/sorted-json.ts";
+import { EmittedTime, milliseconds, nanoseconds, Time } from "../../shared/wire/v1/time.ts";
+import { uuidKey } from "../../shared/wire/v1/uuid.ts";
 import { verifies } from "../requirements.ts";
 import { ada } from "./sample.ts";
 

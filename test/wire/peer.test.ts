@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
-import { operationDigest, sha256Hex } from "../../daemon/connect/digests.ts";
-import { signStatement } from "../../daemon/connect/statements.ts";
+import { operationDigest, sha256Hex } from "../../daemon/peers/wire/digests.ts";
+import { signStatement } from "../../daemon/peers/wire/statements.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { parseStrictJson, StrictJsonError } from "../../shared/strict-json.ts";
-import { bindingProblem, blobSetProblem } from "../../shared/wire/binding.ts";
+import { bindingProblem, blobSetProblem } from "../../shared/wire/v1/binding.ts";
 import {
   CatalogPage,
   ConnectPeerAuthorization,
@@ -14,9 +14,9 @@ import {
   connectionOf,
   groupsOf,
   ReceiptResult,
-} from "../../shared/wire/peer.ts";
-import { isPassing, PEER_REFUSALS } from "../../shared/wire/refusals.ts";
-import { requestStatement, responseStatement, type Unsigned } from "../../shared/wire/signing.ts";
+} from "../../shared/wire/v1/peer.ts";
+import { isPassing, PEER_REFUSALS } from "../../shared/wire/v1/refusals.ts";
+import { requestStatement, responseStatement, type Unsigned } from "../../shared/wire/v1/signing.ts";
 import {
   untimelyFrame,
   untimelyGroupCheck,
@@ -24,7 +24,7 @@ import {
   untimelyRegistration,
   untimelyRequest,
   untimelyTicket,
-} from "../../shared/wire/timely.ts";
+} from "../../shared/wire/v1/timely.ts";
 import { verifies } from "../requirements.ts";
 import { ada, authorization, bob, DIRECT_ID, EXTERNAL_ID, type Kind, message, operations } from "./sample.ts";
 

@@ -1,10 +1,10 @@
 /** Valid objects of the wire, for tests that change one thing. */
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { instanceIdOf } from "../../shared/wire/fields.ts";
-import type { ConnectCancellation, ConnectMessage } from "../../shared/wire/message.ts";
-import type { ConnectPeerAuthorization, ConnectPeerOperation } from "../../shared/wire/peer.ts";
-import type { Unsigned } from "../../shared/wire/signing.ts";
+import { instanceIdOf } from "../../shared/wire/v1/fields.ts";
+import type { ConnectCancellation, ConnectMessage } from "../../shared/wire/v1/message.ts";
+import type { ConnectPeerAuthorization, ConnectPeerOperation } from "../../shared/wire/v1/peer.ts";
+import type { Unsigned } from "../../shared/wire/v1/signing.ts";
 
 /** The vectors of one file in test/vectors. */
 export function vectors(name: string): unknown {

@@ -6,6 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { wordlist } from "@scure/bip39/wordlists/english.js";
 import type * as z from "zod";
+import { FrameReader } from "../../daemon/peers/direct/frame-reader.ts";
+import { encodeFrame } from "../../daemon/peers/direct/frames.ts";
 import {
   cancellationDigest,
   messageDigest,
@@ -13,11 +15,9 @@ import {
   requestDigest,
   sha256Hex,
   ticketDigest,
-} from "../../daemon/connect/digests.ts";
-import { signStatement, verifyStatement } from "../../daemon/connect/statements.ts";
-import { FrameReader } from "../../daemon/direct/frame-reader.ts";
-import { encodeFrame } from "../../daemon/direct/frames.ts";
-import { VerifyingKey } from "../../daemon/home/public-key.ts";
+} from "../../daemon/peers/wire/digests.ts";
+import { signStatement, verifyStatement } from "../../daemon/peers/wire/statements.ts";
+import { VerifyingKey } from "../../platform/keys.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import {
   DirectFrame,
@@ -26,11 +26,11 @@ import {
   DirectState,
   invitationText,
   parseInvitationText,
-} from "../../shared/wire/direct.ts";
-import { instanceIdOf } from "../../shared/wire/fields.ts";
-import { directFingerprint } from "../../shared/wire/fingerprint.ts";
-import { ConnectCancellation, ConnectMessage } from "../../shared/wire/message.ts";
-import { ConnectPeerOperation } from "../../shared/wire/peer.ts";
+} from "../../shared/wire/v1/direct.ts";
+import { instanceIdOf } from "../../shared/wire/v1/fields.ts";
+import { directFingerprint } from "../../shared/wire/v1/fingerprint.ts";
+import { ConnectCancellation, ConnectMessage } from "../../shared/wire/v1/message.ts";
+import { ConnectPeerOperation } from "../../shared/wire/v1/peer.ts";
 import {
   frameStatement,
   groupCheckStatement,
@@ -40,7 +40,7 @@ import {
   responseStatement,
   type Statement,
   ticketStatement,
-} from "../../shared/wire/signing.ts";
+} from "../../shared/wire/v1/signing.ts";
 import { verifies } from "../requirements.ts";
 import { vectors } from "./sample.ts";
 

@@ -1,6 +1,6 @@
 /** A browser as far as the daemon can tell: a login link's session, its cookie and its CSRF token. */
 import assert from "node:assert/strict";
-import type { DaemonClient } from "../../daemon/client/client.ts";
+import type { DaemonClient } from "../../client/client.ts";
 import { API_PREFIX } from "../../shared/names.ts";
 
 export interface BrowserSession {

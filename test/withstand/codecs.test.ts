@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import type { IncomingMessage } from "node:http";
 import * as fc from "fast-check";
-import { canonicalHttpsOrigin, siteOf } from "../../daemon/http/site.ts";
+import { canonicalHttpsOrigin, siteOf } from "../../daemon/http/web/site.ts";
 import { parseStrictJson, parseStrictJsonBytes, StrictJsonError } from "../../shared/strict-json.ts";
-import { Seeded } from "./seeded.ts";
+import { Seeded } from "../support/seeded.ts";
 
 const RUNS = 3000;
 const { seed } = Seeded.fromEnvironment();

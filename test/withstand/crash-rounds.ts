@@ -2,10 +2,10 @@
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DaemonUnreachable } from "../../daemon/client/failures.ts";
-import { type DaemonOptions, DaemonProcess } from "./daemon-process.ts";
+import { DaemonUnreachable } from "../../client/failures.ts";
+import { type DaemonOptions, DaemonProcess } from "../support/daemon-process.ts";
+import type { Seeded } from "../support/seeded.ts";
 import { Lifecycles } from "./lifecycles.ts";
-import type { Seeded } from "./seeded.ts";
 import { StableGroup } from "./stable-group.ts";
 
 export interface Tally {

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import type { DaemonClient } from "../../daemon/client/client.ts";
-import { DaemonProcess } from "./daemon-process.ts";
+import type { DaemonClient } from "../../client/client.ts";
+import { DaemonProcess } from "../support/daemon-process.ts";
 import { SmallDisk } from "./small-disk.ts";
 
 const MiB = 1024 * 1024;

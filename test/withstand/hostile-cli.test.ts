@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ENVIRONMENT } from "../../shared/names.ts";
-import { DaemonProcess, plainEnvironment, SVC } from "./daemon-process.ts";
+import { DaemonProcess, plainEnvironment, SVC } from "../support/daemon-process.ts";
 import { Sentinel } from "./sentinel.ts";
 
 interface Ran {

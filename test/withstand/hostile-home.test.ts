@@ -20,9 +20,9 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { homePaths } from "../../daemon/home/paths.ts";
-import { DaemonProcess } from "./daemon-process.ts";
-import { Seeded, withSeed } from "./seeded.ts";
+import { homePaths } from "../../client/paths.ts";
+import { DaemonProcess } from "../support/daemon-process.ts";
+import { Seeded, withSeed } from "../support/seeded.ts";
 
 const DAMAGES = 60;
 

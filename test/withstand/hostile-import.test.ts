@@ -5,10 +5,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as fc from "fast-check";
-import type { DaemonClient } from "../../daemon/client/client.ts";
+import type { DaemonClient } from "../../client/client.ts";
 import type { LedgerEvent } from "../../shared/events.ts";
-import { DaemonProcess } from "./daemon-process.ts";
-import { Seeded, withSeed } from "./seeded.ts";
+import { DaemonProcess } from "../support/daemon-process.ts";
+import { Seeded, withSeed } from "../support/seeded.ts";
 import { Sentinel } from "./sentinel.ts";
 
 const IMPORTS = 80;

@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { LIMITS } from "../../shared/limits.ts";
 import { ENVIRONMENT } from "../../shared/names.ts";
-import { DaemonProcess, until } from "./daemon-process.ts";
+import { DaemonProcess, until } from "../support/daemon-process.ts";
 import { McpProcess } from "./mcp-process.ts";
 import { Sentinel } from "./sentinel.ts";
 

@@ -1,12 +1,12 @@
 /** Every operation with arguments that no form would let through, by every kind of caller at the local socket. */
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
-import type { DaemonClient } from "../../daemon/client/client.ts";
+import type { DaemonClient } from "../../client/client.ts";
 import { ERRORS } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { OPERATIONS } from "../../shared/operations/registry.ts";
-import { DaemonProcess } from "./daemon-process.ts";
-import { Seeded, withSeed } from "./seeded.ts";
+import { DaemonProcess } from "../support/daemon-process.ts";
+import { Seeded, withSeed } from "../support/seeded.ts";
 import { Sentinel } from "./sentinel.ts";
 
 /** These would end or reach beyond the daemon under attack when the arguments happen to fit. */

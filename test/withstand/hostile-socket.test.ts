@@ -1,11 +1,11 @@
 /** Bytes that no client of ours would send, at the local socket. */
 import assert from "node:assert/strict";
-import { findEndpoint } from "../../daemon/client/endpoint.ts";
+import { findEndpoint } from "../../client/connection.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { HEADERS } from "../../shared/names.ts";
-import { DaemonProcess } from "./daemon-process.ts";
+import { DaemonProcess } from "../support/daemon-process.ts";
+import { Seeded, withSeed } from "../support/seeded.ts";
 import { type Exchange, type ExchangeOptions, exchange, lastBody } from "./raw.ts";
-import { Seeded, withSeed } from "./seeded.ts";
 import { Sentinel } from "./sentinel.ts";
 
 const BYTES_AT_ONCE = 64;

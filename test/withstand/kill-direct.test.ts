@@ -1,9 +1,9 @@
 /** `kill -9` of either end of a Direct connection at random moments, while both ends write to each other. */
 import assert from "node:assert/strict";
-import { DaemonUnreachable } from "../../daemon/client/failures.ts";
-import { connect, Side } from "../direct/two-homes.ts";
+import { DaemonUnreachable } from "../../client/failures.ts";
+import { connect, Side } from "../peers/direct/two-homes.ts";
 import { verifies } from "../requirements.ts";
-import { Seeded, withSeed } from "./seeded.ts";
+import { Seeded, withSeed } from "../support/seeded.ts";
 
 const ROUNDS = Number(process.env["WITHSTAND_ROUNDS"] ?? 100);
 /** After so many rounds everything sent so far is waited for: a message has 15 minutes. */

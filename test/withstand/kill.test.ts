@@ -1,7 +1,7 @@
 /** `kill -9` at random moments under load (issue: What it must withstand). */
 import assert from "node:assert/strict";
+import { Seeded, withSeed } from "../support/seeded.ts";
 import { crashRounds, type Tally } from "./crash-rounds.ts";
-import { Seeded, withSeed } from "./seeded.ts";
 import { smallSegments, smallSegmentsOnForgetfulDisk } from "./variants.ts";
 
 /** On each of two Homes at once. */

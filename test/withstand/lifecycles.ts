@@ -1,7 +1,7 @@
 /** Groups that come and go while the daemon is killed: made, filled, sealed, reset, exported, imported, deleted. */
 import { join } from "node:path";
-import type { DaemonClient } from "../../daemon/client/client.ts";
-import type { Seeded } from "./seeded.ts";
+import type { DaemonClient } from "../../client/client.ts";
+import type { Seeded } from "../support/seeded.ts";
 
 interface ShortGroup {
   /** Null while its making isn't answered. */

@@ -2,7 +2,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { ENVIRONMENT } from "../../shared/names.ts";
-import { plainEnvironment, SVC, until } from "./daemon-process.ts";
+import { plainEnvironment, SVC, until } from "../support/daemon-process.ts";
 
 export interface RpcMessage {
   id?: unknown;

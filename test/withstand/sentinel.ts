@@ -1,8 +1,8 @@
 /** A Group that attacks must leave alone: read before, and the same afterwards. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { homePaths } from "../../daemon/home/paths.ts";
-import type { DaemonProcess } from "./daemon-process.ts";
+import { homePaths } from "../../client/paths.ts";
+import type { DaemonProcess } from "../support/daemon-process.ts";
 
 export class Sentinel {
   readonly group_id: string;

@@ -2,13 +2,13 @@
 import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { DaemonClient } from "../../daemon/client/client.ts";
-import { RefusedByDaemon } from "../../daemon/client/failures.ts";
+import type { DaemonClient } from "../../client/client.ts";
+import { RefusedByDaemon } from "../../client/failures.ts";
 import type { LedgerEvent } from "../../shared/events.ts";
+import type { DaemonProcess } from "../support/daemon-process.ts";
+import type { Seeded } from "../support/seeded.ts";
 import { ActorHistory, type Handed } from "./actor-history.ts";
-import type { DaemonProcess } from "./daemon-process.ts";
 import { type Content, MessageHistory } from "./message-history.ts";
-import type { Seeded } from "./seeded.ts";
 
 const ACTORS = ["ada", "bob", "eve"] as const;
 const BATCH = 20;

@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { WebSocket } from "ws";
-import type { DaemonClient } from "../../daemon/client/client.ts";
-import { findEndpoint } from "../../daemon/client/endpoint.ts";
-import { launchToken } from "../../daemon/client/identity.ts";
+import type { DaemonClient } from "../../client/client.ts";
+import { findEndpoint } from "../../client/connection.ts";
+import { launchToken } from "../../client/identity.ts";
 import { API_PREFIX, ENVIRONMENT, HEADERS } from "../../shared/names.ts";
-import { DaemonProcess, until } from "./daemon-process.ts";
+import { DaemonProcess, until } from "../support/daemon-process.ts";
 import { exchange } from "./raw.ts";
 import { StreamClient } from "./stream-client.ts";
 

@@ -13,8 +13,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
-import { homePaths } from "../../daemon/home/paths.ts";
-import { DaemonProcess } from "./daemon-process.ts";
+import { homePaths } from "../../client/paths.ts";
+import { DaemonProcess } from "../support/daemon-process.ts";
 
 const ATTEMPTS = 400;
 const SECRET = "the secret outside";

@@ -1,7 +1,7 @@
 /** Variants of the bundle that ships, for what would take too long or never happen by itself. */
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { DIST } from "./daemon-process.ts";
+import { DIST } from "../support/daemon-process.ts";
 
 /** Below node_modules, so that the copies find the packages. */
 const CACHE = join(import.meta.dirname, "../../node_modules/.cache");

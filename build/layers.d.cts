@@ -1,0 +1,1 @@
+export const layers: readonly { folder: string; imports: readonly string[] }[];

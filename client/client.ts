@@ -1,0 +1,198 @@
+/**
+ * The socket client of the command line, the MCP server and editors: one kept-alive connection to the daemon of a Home. It loads no schema
+ * library, so that short-lived commands start quickly; the daemon checks every input.
+ */
+import { Agent, type ClientRequest, type IncomingMessage, request } from "node:http";
+import { setTimeout as delay } from "node:timers/promises";
+import type { ErrorBody } from "../shared/errors.ts";
+import { LIMITS } from "../shared/limits.ts";
+import { HEADERS, SOCKET_OPERATION_PREFIX } from "../shared/names.ts";
+import type { ArgumentsOf, OperationName, ResultOf } from "../shared/operations/registry.ts";
+import { findEndpoint } from "./connection.ts";
+import { DaemonUnreachable, RefusedByDaemon } from "./failures.ts";
+import { Patience } from "./patience.ts";
+
+export type Envelope<Result> = { ok: true; result: Result } | { ok: false; error: ErrorBody };
+
+export interface CallOptions {
+  /** Ends the call and its connection; the daemon then takes back what it would have handed out. */
+  signal?: AbortSignal | undefined;
+  /**
+   * How long the daemon may take to answer. Without it a call waits as long as the daemon shows that it is alive, because some
+   * operations take minutes: see `LIMITS.client`.
+   */
+  answerSeconds?: number;
+}
+
+const CONNECTION_ERRORS = new Set([
+  "ENOENT",
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "EPIPE",
+  "EACCES",
+  "ENOTSOCK",
+  "EPROTOTYPE",
+  "EAGAIN",
+]);
+const { crowdedSeconds, crowdedPauseMilliseconds } = LIMITS.client;
+const CROWDED_TRIES = (crowdedSeconds * 1000) / crowdedPauseMilliseconds;
+
+/** Why a request is sent anew though nothing of it was done. */
+interface Repeats {
+  crowded: number;
+  renewed: boolean;
+}
+
+/** What of an error's cause may be told. */
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? "error";
+}
+
+export class DaemonClient {
+  readonly home: string;
+  /** Names this process's session to the daemon; null for single calls. */
+  session: string | null = null;
+  readonly #launchToken: string | null;
+  readonly #agent = new Agent({ keepAlive: true, maxFreeSockets: 1 });
+
+  /** `launchToken` makes every call the Actor's; null makes it the socket owner's. Nothing is opened before the first call. */
+  constructor(home: string, launchToken: string | null) {
+    this.home = home;
+    this.#launchToken = launchToken;
+  }
+
+  get actsAsActor(): boolean {
+    return this.#launchToken !== null;
+  }
+
+  /**
+   * One operation. Answers the daemon's envelope, refusals included. Throws DaemonUnreachable (DaemonSilent when a daemon is there and
+   * doesn't answer), and the signal's reason after an abort. A connection that had idled and turns out closed is replaced once.
+   */
+  async call<Name extends OperationName>(
+    name: Name,
+    input: ArgumentsOf<Name>,
+    options: CallOptions = {},
+  ): Promise<Envelope<ResultOf<Name>>> {
+    return (await this.callByName(name, input, options)) as Envelope<ResultOf<Name>>;
+  }
+
+  /** The same for a name that is data, such as a tool's. */
+  async callByName(name: string, input: unknown, options: CallOptions = {}): Promise<Envelope<unknown>> {
+    const patience = new Patience(this.home, options.answerSeconds);
+    const signal = options.signal ? AbortSignal.any([options.signal, patience.signal]) : patience.signal;
+    try {
+      return await this.#exchange(name, Buffer.from(JSON.stringify(input)), { signal });
+    } catch (error) {
+      signal.throwIfAborted();
+      throw error;
+    } finally {
+      patience.end();
+    }
+  }
+
+  async #exchange(name: string, body: Buffer, options: CallOptions): Promise<Envelope<unknown>> {
+    const headers = { "content-type": "application/json", "content-length": body.length };
+    const response = await this.#send("POST", SOCKET_OPERATION_PREFIX + name, headers, body, options, true);
+    const chunks: Buffer[] = [];
+    try {
+      for await (const chunk of response) chunks.push(chunk as Buffer);
+      const envelope = JSON.parse(Buffer.concat(chunks).toString("utf8")) as Envelope<unknown>;
+      if (typeof envelope.ok === "boolean") return envelope;
+    } catch (error) {
+      options.signal?.throwIfAborted();
+      throw new DaemonUnreachable(this.home, `its answer broke off: ${codeOf(error)}`, error);
+    }
+    throw new DaemonUnreachable(this.home, "what answers there isn't a daemon");
+  }
+
+  /** The result of an operation. Throws the refusal as RefusedByDaemon. */
+  async result<Name extends OperationName>(
+    name: Name,
+    input: ArgumentsOf<Name>,
+    options: CallOptions = {},
+  ): Promise<ResultOf<Name>> {
+    const envelope = await this.call(name, input, options);
+    if (envelope.ok) return envelope.result;
+    throw new RefusedByDaemon(envelope.error);
+  }
+
+  /** A GET whose answer stays open, such as a stream or a session's lifeline. Throws the refusal when the daemon answers with one. */
+  async open(path: string, headers: Record<string, string>, signal?: AbortSignal): Promise<IncomingMessage> {
+    const response = await this.#send("GET", path, headers, null, { signal }, false);
+    if (response.statusCode === 200) return response;
+    const chunks: Buffer[] = [];
+    for await (const chunk of response) chunks.push(chunk as Buffer);
+    let envelope: Envelope<unknown> | undefined;
+    try {
+      envelope = JSON.parse(Buffer.concat(chunks).toString("utf8")) as Envelope<unknown>;
+    } catch {
+      // Not an envelope: told below.
+    }
+    if (envelope?.ok === false) throw new RefusedByDaemon(envelope.error);
+    throw new DaemonUnreachable(this.home, `it answered with status ${response.statusCode}`);
+  }
+
+  /** Ends the connection; calls that wait fail. */
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  async #send(
+    method: "GET" | "POST",
+    path: string,
+    headers: Record<string, string | number>,
+    body: Buffer | null,
+    options: CallOptions,
+    keepAlive: boolean,
+    { crowded, renewed }: Repeats = { crowded: 0, renewed: false },
+  ): Promise<IncomingMessage> {
+    options.signal?.throwIfAborted();
+    const { socketPath, key } = findEndpoint(this.home);
+    let sent: ClientRequest | undefined;
+    try {
+      const response = await new Promise<IncomingMessage>((resolve, reject) => {
+        sent = request(
+          {
+            socketPath,
+            method,
+            path,
+            headers: {
+              host: "localhost",
+              [HEADERS.socketKey]: key,
+              ...(this.#launchToken === null ? {} : { [HEADERS.launchToken]: this.#launchToken }),
+              ...(this.session === null ? {} : { [HEADERS.session]: this.session }),
+              ...headers,
+            },
+            ...(keepAlive
+              ? { agent: this.#agent, timeout: LIMITS.client.callSeconds * 1000 }
+              : { agent: false }),
+            ...(options.signal ? { signal: options.signal } : {}),
+          },
+          resolve,
+        );
+        sent.on("error", reject);
+        sent.on("timeout", () => sent?.destroy(new Error("no answer in time")));
+        sent.end(body);
+      });
+      // The key was another daemon's, which ended since it was read.
+      if (response.statusCode === 401 && !renewed && findEndpoint(this.home).key !== key) {
+        response.resume();
+        return this.#send(method, path, headers, body, options, keepAlive, { crowded, renewed: true });
+      }
+      return response;
+    } catch (error) {
+      options.signal?.throwIfAborted();
+      const code = codeOf(error);
+      if (sent?.reusedSocket && (code === "ECONNRESET" || code === "EPIPE"))
+        return this.#send(method, path, headers, body, options, keepAlive);
+      // A local socket whose queue is full refuses at once where TCP would wait: nothing was sent yet.
+      if (code === "EAGAIN" && crowded < CROWDED_TRIES) {
+        await delay(crowdedPauseMilliseconds, undefined, { signal: options.signal });
+        return this.#send(method, path, headers, body, options, keepAlive, { crowded: crowded + 1, renewed });
+      }
+      const reason = CONNECTION_ERRORS.has(code) ? code : error instanceof Error ? error.message : code;
+      throw new DaemonUnreachable(this.home, reason, error);
+    }
+  }
+}

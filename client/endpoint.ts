@@ -1,0 +1,209 @@
+/**
+ * Where the daemon of a Home listens, and why a client may trust it. Light: the command line and the MCP server load it.
+ *
+ * The guard is the directory: 0700, of this uid, no link. Whoever can put a socket there is this user. On Windows, where a pipe has no
+ * directory, its name is random and the key of the key file is the guard; elsewhere the key is a second one.
+ */
+import { createHash } from "node:crypto";
+import { dirname, isAbsolute, join } from "node:path";
+import { errorCode, readWhole, replaceFile, unlinkIfThere } from "../platform/durable.ts";
+import type { Files } from "../platform/files.ts";
+import { HomeProblem } from "../platform/problem.ts";
+import type { Random } from "../platform/random.ts";
+import { LIMITS } from "../shared/limits.ts";
+import type { HomePaths } from "./paths.ts";
+
+/** What the address file says of the running daemon. */
+export interface Address {
+  pid: number;
+  version: string;
+  /** Path of the socket, or the name of the pipe on Windows. */
+  socket: string;
+  web_origin: string | null;
+  started_at: string;
+}
+
+/** What of the machine decides about the socket. */
+export interface Host {
+  platform: NodeJS.Platform;
+  /** -1 where there is none (Windows). */
+  uid: number;
+  /** XDG_RUNTIME_DIR, when set. */
+  runtimeDirectory: string | undefined;
+}
+
+/** The host this process runs on. */
+export function currentHost(): Host {
+  return {
+    platform: process.platform,
+    uid: process.getuid?.() ?? -1,
+    runtimeDirectory: process.env["XDG_RUNTIME_DIR"],
+  };
+}
+
+const PIPE = /^\\\\\.\\pipe\\svc-[0-9a-f]{32}$/;
+const KEY = /^[A-Za-z0-9_-]{43}$/;
+
+function insecure(path: string, wrong: string, remedy: string): HomeProblem {
+  return new HomeProblem("insecure", path, wrong, remedy);
+}
+
+/** Node cuts a longer path in silence. */
+function fits(host: Host, socket: string): boolean {
+  const limits = LIMITS.socketPathBytes;
+  return Buffer.byteLength(socket) <= (host.platform === "darwin" ? limits.darwin : limits.linux);
+}
+
+/** A link on the way that somebody else may turn round. Root's own (`/tmp` on macOS) are as good as directories. */
+function checkAncestors(files: Files, host: Host, directory: string): void {
+  for (let at = directory; at !== dirname(at); at = dirname(at)) {
+    const status = files.stat(at);
+    if (status?.kind === "link" && status.uid !== 0 && status.uid !== host.uid) {
+      throw insecure(at, "The link belongs to another user.", "Use a path without it.");
+    }
+  }
+}
+
+/** Throws unless `directory` is a real directory of this uid that nobody else may enter. */
+export function checkPrivateDirectory(files: Files, host: Host, directory: string): void {
+  const status = files.stat(directory);
+  if (status === null) throw insecure(directory, "The directory doesn't exist.", "Start the daemon: svc up.");
+  if (status.kind !== "directory") {
+    throw insecure(directory, "It isn't a directory but a link or a file.", "Remove it.");
+  }
+  if (host.platform === "win32") return;
+  if (status.uid !== host.uid) {
+    throw insecure(directory, `The directory belongs to uid ${status.uid}.`, "Use one of your own.");
+  }
+  if ((status.mode & 0o077) !== 0) {
+    throw insecure(directory, "Others may enter the directory.", `Close it: chmod 700 '${directory}'.`);
+  }
+}
+
+/** The bytes of an owner-only file; null when there is none. */
+function readPrivate(files: Files, host: Host, path: string): string | null {
+  const status = files.stat(path);
+  if (status === null) return null;
+  if (status.kind !== "file") throw insecure(path, "It isn't a plain file.", "Remove it.");
+  if (host.platform !== "win32") {
+    if (status.uid !== host.uid) {
+      throw insecure(path, `The file belongs to uid ${status.uid}.`, "Use a Home of your own.");
+    }
+    if ((status.mode & 0o077) !== 0) {
+      throw insecure(path, "Others may read the file.", `Close it: chmod 600 '${path}'.`);
+    }
+  }
+  return readWhole(files, path)?.toString("utf8") ?? null;
+}
+
+function fallbackDirectories(host: Host): string[] {
+  const own = `/tmp/svc-${host.uid}`;
+  const { runtimeDirectory } = host;
+  return runtimeDirectory !== undefined && isAbsolute(runtimeDirectory)
+    ? [join(runtimeDirectory, "svc"), own]
+    : [own];
+}
+
+/** Makes the directory unless it is there, and says whether it can hold a socket. */
+function usable(files: Files, host: Host, directory: string): boolean {
+  try {
+    files.mkdir(directory);
+  } catch (error) {
+    if (errorCode(error) !== "EEXIST") return false;
+  }
+  checkPrivateDirectory(files, host, directory);
+  return true;
+}
+
+/**
+ * For the holder of the lock: the path to listen on, its directory made and checked, a socket left by a crash removed.
+ * A Home whose path is too long for a socket gets a short one in the runtime directory, named after the Home.
+ */
+export function prepareSocket(files: Files, random: Random, host: Host, paths: HomePaths): string {
+  if (host.platform === "win32") {
+    return `\\\\.\\pipe\\svc-${Buffer.from(random.bytes(16)).toString("hex")}`;
+  }
+  let socket = paths.daemon.socket;
+  if (!fits(host, socket)) {
+    const name = createHash("sha256").update(paths.root).digest("hex").slice(0, 32);
+    const short = fallbackDirectories(host).find(
+      (directory) => fits(host, join(directory, name)) && usable(files, host, directory),
+    );
+    if (short === undefined) {
+      throw insecure(paths.root, "There is no place for a socket.", "Use a Home with a shorter path.");
+    }
+    socket = join(short, name);
+  }
+  removeSocket(files, host, socket);
+  return socket;
+}
+
+/** For the holder of the lock: removes the socket of a listener that is closed or dead. */
+export function removeSocket(files: Files, host: Host, socket: string): void {
+  if (host.platform === "win32") return;
+  checkSocket(files, host, socket);
+  unlinkIfThere(files, socket);
+}
+
+/** Throws HomeProblem unless whoever listens there must be this user. Before every listen and every connect. */
+export function checkSocket(files: Files, host: Host, socket: string): void {
+  if (host.platform === "win32") {
+    if (!PIPE.test(socket)) throw insecure(socket, "It isn't a pipe of svc.", "Restart the daemon.");
+    return;
+  }
+  if (!isAbsolute(socket) || !fits(host, socket)) {
+    throw insecure(socket, "It isn't a usable path for a socket.", "Use a Home with a shorter path.");
+  }
+  const directory = dirname(socket);
+  checkAncestors(files, host, directory);
+  checkPrivateDirectory(files, host, directory);
+  const status = files.stat(socket);
+  if (status !== null && (status.kind !== "other" || status.uid !== host.uid)) {
+    throw insecure(socket, "It isn't a socket of yours.", "Remove it.");
+  }
+}
+
+/** For the holder of the lock: makes a new key of 256 bits (base64url) and returns it. */
+export async function renewSocketKey(files: Files, random: Random, paths: HomePaths): Promise<string> {
+  const key = Buffer.from(random.bytes(32)).toString("base64url");
+  await replaceFile(files, paths.daemon.key, Buffer.from(`${key}\n`));
+  return key;
+}
+
+/** For clients: the key that every request carries; null when no daemon ever ran. Read anew after a refused request. */
+export function readSocketKey(files: Files, host: Host, paths: HomePaths): string | null {
+  const key = readPrivate(files, host, paths.daemon.key)?.trim();
+  if (key === undefined) return null;
+  if (KEY.test(key)) return key;
+  throw new HomeProblem("corrupt", paths.daemon.key, "It isn't a key.", "Restart the daemon.");
+}
+
+/** For the holder of the lock. */
+export async function writeAddress(files: Files, paths: HomePaths, address: Address): Promise<void> {
+  const { pid, version, socket, web_origin, started_at } = address;
+  const text = JSON.stringify({ v: 1, pid, version, socket, web_origin, started_at });
+  await replaceFile(files, paths.daemon.address, Buffer.from(`${text}\n`));
+}
+
+/** Null when no daemon runs or ever ran. It may be out of date: only a connection proves that the daemon runs. */
+export function readAddress(files: Files, host: Host, paths: HomePaths): Address | null {
+  const text = readPrivate(files, host, paths.daemon.address);
+  if (text === null) return null;
+  let found: Partial<Record<keyof Address, unknown>>;
+  try {
+    found = (JSON.parse(text) as typeof found | null) ?? {};
+  } catch {
+    found = {};
+  }
+  const { pid, version, socket, web_origin, started_at } = found;
+  if (
+    typeof pid === "number" &&
+    typeof version === "string" &&
+    typeof socket === "string" &&
+    (web_origin === null || typeof web_origin === "string") &&
+    typeof started_at === "string"
+  ) {
+    return { pid, version, socket, web_origin, started_at };
+  }
+  throw new HomeProblem("corrupt", paths.daemon.address, "It isn't an address.", "Restart the daemon.");
+}

@@ -1,0 +1,129 @@
+/** The one table of paths in a Home (docs/core-model.md#home). Light: the command line loads it. */
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
+import { ENVIRONMENT } from "../shared/names.ts";
+
+export interface GroupPaths {
+  root: string;
+  /** The Group's record with its Actors. */
+  document: string;
+  /** Names what a reset still has to clear; its presence is the commit. */
+  resetMarker: string;
+  ledger: string;
+  blobs: string;
+  cursors: string;
+  drafts: string;
+  /** Records of what runtimes do, one file per Actor. */
+  runtimeActivity: string;
+  runtimeActivityFile(actor_id: string): string;
+  /** What the hooks of running Actors need, with their launch tokens. */
+  hooks: string;
+  /** Owner-only launch token files, one per Actor. */
+  tokens: string;
+  tokenFile(actor_id: string): string;
+  /** Launch identities of processes that the daemon runs, one file per Actor. */
+  launches: string;
+  launchFile(actor_id: string): string;
+  /** What is known of each Actor's last run, one file per Actor. */
+  runs: string;
+  runFile(actor_id: string): string;
+  /** Private environment values, one file per Actor. */
+  privateEnvironment: string;
+  privateEnvironmentFile(actor_id: string): string;
+}
+
+export interface HomePaths {
+  root: string;
+  identity: string;
+  /** Settings of the instance, with the Home's format and the digests of access tokens. */
+  settings: string;
+  /** Digests of browsers' sessions. */
+  webSessions: string;
+  daemon: {
+    directory: string;
+    /** Held by libsql. Nothing in the daemon's process may open and close it: closing drops POSIX locks. */
+    lock: string;
+    socket: string;
+    key: string;
+    address: string;
+    log: string;
+  };
+  secrets: string;
+  /** Direct relations with the listener's setting; holds invitations. */
+  directConnections: string;
+  directStatus: string;
+  connect: {
+    /** Active records, one directory per target instance. */
+    outbox: string;
+    /** Of which generation of its Group the work there is. */
+    generations: string;
+    catalog: string;
+  };
+  groups: string;
+  group(group_id: string): GroupPaths;
+}
+
+/** Paths of one Group whose directory is `root`. */
+export function groupPaths(root: string): GroupPaths {
+  const tokens = join(root, "tokens");
+  const privateEnvironment = join(root, "private_env");
+  const runtimeActivity = join(root, "runtime-activity");
+  const launches = join(root, "launches");
+  const runs = join(root, "runs");
+  return {
+    root,
+    document: join(root, "group.json"),
+    resetMarker: join(root, "reset.json"),
+    ledger: join(root, "ledger"),
+    blobs: join(root, "blobs"),
+    cursors: join(root, "cursors"),
+    drafts: join(root, "drafts"),
+    runtimeActivity,
+    hooks: join(root, "hooks"),
+    runtimeActivityFile: (actor_id) => join(runtimeActivity, `${actor_id}.json`),
+    tokens,
+    tokenFile: (actor_id) => join(tokens, `${actor_id}.json`),
+    launches,
+    launchFile: (actor_id) => join(launches, `${actor_id}.json`),
+    runs,
+    runFile: (actor_id) => join(runs, `${actor_id}.json`),
+    privateEnvironment,
+    privateEnvironmentFile: (actor_id) => join(privateEnvironment, `${actor_id}.json`),
+  };
+}
+
+/** Paths of the Home at `root`, an absolute path. */
+export function homePaths(root: string): HomePaths {
+  const daemon = join(root, "daemon");
+  const groups = join(root, "groups");
+  return {
+    root,
+    identity: join(root, "group_bridge_identity_key.yaml"),
+    settings: join(root, "settings.json"),
+    webSessions: join(root, "web_sessions.json"),
+    daemon: {
+      directory: daemon,
+      lock: join(daemon, "lock"),
+      socket: join(daemon, "socket"),
+      key: join(daemon, "key"),
+      address: join(daemon, "address.json"),
+      log: join(daemon, "log"),
+    },
+    secrets: join(root, "secrets"),
+    directConnections: join(root, "direct_connections.json"),
+    directStatus: join(root, "state", "connect", "direct_status.json"),
+    connect: {
+      outbox: join(root, "state", "connect", "outbox"),
+      generations: join(root, "state", "connect", "outbox_generations.json"),
+      catalog: join(root, "state", "connect", "catalog"),
+    },
+    groups,
+    group: (group_id) => groupPaths(join(groups, group_id)),
+  };
+}
+
+/** The Home that `environment` names: SVC_HOME made absolute, else `~/.svc` (ID-002). */
+export function resolveHome(environment: Readonly<Record<string, string | undefined>>): string {
+  const named = environment[ENVIRONMENT.home];
+  return named === undefined || named === "" ? join(homedir(), ".svc") : resolve(named);
+}

@@ -1,0 +1,73 @@
+/** How long a call waits for a daemon that is there: a frozen one is told from one that is busy with a long operation. */
+import { request } from "node:http";
+import { LIMITS } from "../shared/limits.ts";
+import { HEADERS, SOCKET_OPERATION_PREFIX } from "../shared/names.ts";
+import { daemonProcess, findEndpoint } from "./connection.ts";
+import { DaemonSilent } from "./failures.ts";
+
+const { quietSeconds, aliveSeconds } = LIMITS.client;
+
+/**
+ * `signal` aborts with DaemonSilent after `answerSeconds`. Without them it does so only when the daemon, asked after every `quietSeconds`
+ * whether it is alive, says nothing for `aliveSeconds`: an export or an import may take minutes.
+ */
+export class Patience {
+  readonly #home: string;
+  readonly #controller = new AbortController();
+  #timer: NodeJS.Timeout;
+  #ended = false;
+
+  constructor(home: string, answerSeconds: number | undefined) {
+    this.#home = home;
+    this.#timer =
+      answerSeconds === undefined
+        ? setTimeout(() => void this.#look(), quietSeconds * 1000)
+        : setTimeout(() => this.#giveUp(), answerSeconds * 1000);
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  end(): void {
+    this.#ended = true;
+    clearTimeout(this.#timer);
+  }
+
+  async #look(): Promise<void> {
+    const alive = await isAlive(this.#home);
+    if (this.#ended) return;
+    if (alive) this.#timer = setTimeout(() => void this.#look(), quietSeconds * 1000);
+    else this.#giveUp();
+  }
+
+  #giveUp(): void {
+    this.#controller.abort(new DaemonSilent(this.#home, daemonProcess(this.#home)));
+  }
+}
+
+/** Whether anything answers at the Home's socket, over a connection of its own. */
+function isAlive(home: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    try {
+      const { socketPath, key } = findEndpoint(home);
+      const asked = request({
+        socketPath,
+        method: "POST",
+        path: `${SOCKET_OPERATION_PREFIX}daemon_status`,
+        headers: { host: "localhost", [HEADERS.socketKey]: key, "content-type": "application/json" },
+        agent: false,
+      });
+      const timer = setTimeout(() => asked.destroy(new Error("no sign of life")), aliveSeconds * 1000);
+      asked.on("error", () => resolve(false));
+      asked.on("close", () => clearTimeout(timer));
+      asked.on("response", (response) => {
+        response.resume();
+        resolve(true);
+      });
+      asked.end("{}");
+    } catch {
+      resolve(false);
+    }
+  });
+}

@@ -1,0 +1,238 @@
+/**
+ * Builds the HTTP API for each listener: the local socket, the Web listener, the exhibit. What is heavy (Express, helmet, ws, the MCP SDK) comes
+ * in with this file, which is loaded when the first request for it arrives.
+ */
+import { type IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import type { Clock } from "../../../platform/clock.ts";
+import type { Log } from "../../../platform/log.ts";
+import { ERRORS, Refusal } from "../../../shared/errors.ts";
+import { API_PREFIX, HEADERS } from "../../../shared/names.ts";
+import type { Caller } from "../../../shared/operations/caller.ts";
+import { type Dispatcher, foreignGroup, mayEnter } from "../../operations/dispatcher.ts";
+import type { LocalCallers } from "../local/local-caller.ts";
+import type { LocalApp } from "../local/local-socket.ts";
+import { type ActivityFeed, serveActivityStream } from "../streams/activity-stream.ts";
+import { EventSockets } from "../streams/event-socket.ts";
+import { GlobalStream } from "../streams/global-stream.ts";
+import { serveLedgerStream } from "../streams/ledger-stream.ts";
+import type { StreamHub } from "../streams/stream-hub.ts";
+import { TerminalSockets, type Terminals, terminalAt } from "../streams/terminal-socket.ts";
+import {
+  authenticate,
+  exhibitCaller,
+  lapsedOf,
+  type WebCredentials,
+  webCaller,
+} from "../web/authentication.ts";
+import type { BrowserSessions } from "../web/browser-sessions.ts";
+import { failureLimit } from "../web/failure-limit.ts";
+import type { LoginLinks } from "../web/login-links.ts";
+import { checkOrigin } from "../web/origin.ts";
+import { sessionRoutes } from "../web/session-routes.ts";
+import { type ListenerNames, siteOf } from "../web/site.ts";
+import type { WebApp } from "../web/web-listener.ts";
+import { answer } from "./answer.ts";
+import { createApp, introduce, type McpService } from "./app.ts";
+import { directRoute } from "./direct-route.ts";
+import { type Exchange, newExchange, notForActors, readerOfExchange } from "./exchange.ts";
+import { type FileStore, serveBlob, serveUpload } from "./files.ts";
+import { type MetricSources, metricsService } from "./metrics.ts";
+import { operationRoutes } from "./operation-routes.ts";
+import type { RequestIds } from "./request-id.ts";
+import { EXHIBIT_PATHS, type Route, specialRoutes } from "./routes.ts";
+
+export interface ApiDependencies {
+  dispatcher: Dispatcher;
+  clock: Clock;
+  log: Log;
+  requestIds: RequestIds;
+  callers: LocalCallers;
+  tokens: WebCredentials["tokens"];
+  sessions: BrowserSessions;
+  links: LoginLinks;
+  hub: StreamHub;
+  files: FileStore;
+  terminals: Terminals;
+  activity: ActivityFeed;
+  metrics: MetricSources;
+  /** Whether requests are served: false before everything is open and while it closes. */
+  isReady(): boolean;
+  /** Directory of the built Workbench; null where there is none. */
+  workbench: string | null;
+  /** Null where MCP over HTTP is off. */
+  mcp: McpService | null;
+}
+
+export interface Api {
+  local: LocalApp;
+  upgradeLocal(request: IncomingMessage, socket: Socket, head: Buffer, caller: Caller): void;
+  web(names: ListenerNames): WebApp;
+  exhibit(names: ListenerNames, groups: readonly string[]): WebApp;
+  /** A Group came. */
+  groupCreated(groupId: string): void;
+}
+
+const EVENT_SOCKET_PATH = `${API_PREFIX}/events/ws`;
+
+export function createApi(deps: ApiDependencies): Api {
+  const { dispatcher, clock, log, requestIds, callers, hub } = deps;
+  const globalStream = new GlobalStream(hub);
+  const eventSockets = new EventSockets(hub);
+  const terminalSockets = new TerminalSockets(hub, deps.terminals);
+  /** A WebSocket of somebody who was let in. Terminals are for the user alone: whoever types there may do anything. */
+  const upgrade = (
+    request: IncomingMessage,
+    socket: Socket,
+    head: Buffer,
+    caller: Caller,
+    isAllowed: () => boolean,
+  ): void => {
+    const path = pathOf(request);
+    const terminal = terminalAt(path);
+    if (path !== EVENT_SOCKET_PATH && terminal === null) refuseUpgrade(socket, new Refusal("not_found"));
+    else if (caller.kind === "actor") refuseUpgrade(socket, notForActors());
+    else if (terminal === null) eventSockets.accept(request, socket, head, caller, isAllowed);
+    else if (caller.kind !== "user") refuseUpgrade(socket, new Refusal("permission_denied"));
+    else terminalSockets.accept(request, socket, head, terminal, caller, isAllowed);
+  };
+
+  const localLapsed = (request: IncomingMessage) => (): Refusal | null => {
+    const found = identifyLocal(callers, request);
+    return found instanceof Refusal ? found : null;
+  };
+  const isAllowed = (exchange: Exchange) => (): boolean => exchange.lapsed() === null;
+  const routes: Route[] = [
+    ...operationRoutes(dispatcher, clock),
+    directRoute(dispatcher, clock),
+    ...specialRoutes({
+      health: (exchange) => answer(exchange.response, { ok: true, result: { alive: true } }, exchange.id),
+      ready(exchange) {
+        if (!deps.isReady()) throw new Refusal("shutting_down");
+        answer(exchange.response, { ok: true, result: { ready: true } }, exchange.id);
+      },
+      metrics: metricsService(deps.metrics),
+      upload: (exchange) => serveUpload(deps.files, clock, exchange),
+      blob: (exchange) => serveBlob(deps.files, exchange),
+      ledgerStream: (exchange) => serveLedgerStream(hub, exchange, isAllowed(exchange)),
+      activityStream: (exchange) => serveActivityStream(deps.activity, hub, exchange, isAllowed(exchange)),
+      globalStream: (exchange) => globalStream.serve(exchange, isAllowed(exchange)),
+      webSocketByPlainGet(exchange) {
+        const group = exchange.params["group_id"];
+        if (group !== undefined && !mayEnter(readerOfExchange(exchange), group)) throw foreignGroup(group);
+        throw new Refusal("invalid_request", { specifics: "This address takes WebSockets only." });
+      },
+    }),
+  ];
+
+  const localApp = createApp({
+    log,
+    requestIds,
+    routes,
+    web: null,
+    workbench: null,
+    mcp: deps.mcp,
+  });
+
+  return {
+    local(request, response, caller, id) {
+      introduce(request, response, caller, localLapsed(request), id);
+      localApp(request, response);
+    },
+    upgradeLocal(request, socket, head, caller) {
+      const lapsed = localLapsed(request);
+      // What serves upgrades may have been loaded meanwhile.
+      const refusal = lapsed();
+      if (refusal !== null) refuseUpgrade(socket, refusal);
+      else upgrade(request, socket, head, caller, () => lapsed() === null);
+    },
+    web(names) {
+      const credentials: WebCredentials = {
+        tokens: deps.tokens,
+        sessions: deps.sessions,
+        callerOf: webCaller,
+      };
+      const refuseFailure = failureLimit(clock);
+      const signIn = sessionRoutes({
+        clock,
+        credentials,
+        sessions: deps.sessions,
+        links: deps.links,
+        refuseFailure,
+        sessionEnded: () => hub.recheck(),
+      });
+      return {
+        request: createApp({
+          log,
+          requestIds,
+          routes: [...routes, ...signIn],
+          web: { names, credentials, refuseFailure },
+          workbench: deps.workbench,
+          mcp: deps.mcp,
+        }),
+        upgrade(request, socket, head) {
+          const site = siteOf(request, names);
+          const refusal = site === null ? new Refusal("wrong_host") : checkOrigin(request, site);
+          if (site === null || refusal !== null)
+            return refuseUpgrade(socket, refusal ?? new Refusal("wrong_host"));
+          const found = authenticate(request, site, credentials);
+          if (found === null) return refuseUpgrade(socket, new Refusal("unauthenticated"));
+          if (found instanceof Refusal) {
+            const exchange = newExchange(request, answerOnly(request, socket), requestIds.next());
+            return refuseFailure(exchange, found);
+          }
+          upgrade(request, socket, head, found.caller, () => lapsedOf(request, site, credentials) === null);
+        },
+      };
+    },
+    exhibit(names, groups) {
+      const credentials: WebCredentials = {
+        tokens: deps.tokens,
+        sessions: null,
+        callerOf: (token) => exhibitCaller(token, groups),
+      };
+      return {
+        request: createApp({
+          log,
+          requestIds,
+          routes: routes.filter(({ method, path }) => method === "GET" && EXHIBIT_PATHS.has(path)),
+          web: { names, credentials, refuseFailure: failureLimit(clock) },
+          workbench: null,
+          mcp: null,
+        }),
+        upgrade: (_request, socket) => refuseUpgrade(socket, new Refusal("not_found")),
+      };
+    },
+    groupCreated: (groupId) => globalStream.groupCreated(groupId),
+  };
+}
+
+function identifyLocal(callers: LocalCallers, request: IncomingMessage): Caller | Refusal {
+  const text = (name: string): string | undefined => {
+    const value = request.headers[name];
+    return typeof value === "string" ? value : undefined;
+  };
+  return callers.identify(text(HEADERS.socketKey), text(HEADERS.launchToken), text(HEADERS.session));
+}
+
+function pathOf(request: IncomingMessage): string {
+  return (request.url ?? "").split("?", 1)[0]!;
+}
+
+/** An ordinary answer to a request that asked for an upgrade; the connection ends with it. */
+function answerOnly(request: IncomingMessage, socket: Socket): ServerResponse {
+  const response = new ServerResponse(request);
+  response.shouldKeepAlive = false;
+  response.assignSocket(socket);
+  response.once("finish", () => socket.end());
+  return response;
+}
+
+function refuseUpgrade(socket: Socket, refusal: Refusal): void {
+  const body = JSON.stringify({ ok: false, error: refusal.body() });
+  const { status } = ERRORS[refusal.code];
+  socket.end(
+    `HTTP/1.1 ${status} Refused\r\nConnection: close\r\nContent-Type: application/json; charset=utf-8\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
+}

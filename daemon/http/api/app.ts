@@ -1,0 +1,244 @@
+/**
+ * The HTTP API as an Express application: `createApp(deps)` needs no port. Every request passes in this order: request id, Host, Origin,
+ * security headers, size, authentication, CSRF, route.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import express, {
+  type Express,
+  type NextFunction,
+  type Request,
+  type RequestHandler,
+  type Response,
+} from "express";
+import helmet from "helmet";
+import { errorFields, type Log } from "../../../platform/log.ts";
+import { Refusal } from "../../../shared/errors.ts";
+import { LIMITS } from "../../../shared/limits.ts";
+import type { Caller } from "../../../shared/operations/caller.ts";
+import { failure } from "../../operations/dispatcher.ts";
+import { authenticate, checkCsrf, lapsedOf, type WebCredentials } from "../web/authentication.ts";
+import type { RefuseFailure } from "../web/failure-limit.ts";
+import { checkOrigin } from "../web/origin.ts";
+import { type ListenerNames, siteOf } from "../web/site.ts";
+import { serveWorkbench } from "../web/workbench-files.ts";
+import { answer, refuse } from "./answer.ts";
+import { checkLength } from "./body.ts";
+import { type Exchange, newExchange } from "./exchange.ts";
+import type { RequestIds } from "./request-id.ts";
+import type { Route } from "./routes.ts";
+
+export interface AppDependencies {
+  log: Log;
+  requestIds: RequestIds;
+  routes: readonly Route[];
+  /** How the Web listener knows its callers; null on the local socket, which says who calls. */
+  web: { names: ListenerNames; credentials: WebCredentials; refuseFailure: RefuseFailure } | null;
+  /** Directory of the built Workbench; null where there is none. */
+  workbench: string | null;
+  /** Serves `/mcp`; null where there is none. */
+  mcp: McpService | null;
+}
+
+/** Authenticates by itself, a launch token and nothing else; credentials that aren't valid go to `refuseFailure`. */
+export type McpService = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  refuseFailure: (refusal: Refusal) => void,
+) => Promise<void>;
+
+const exchanges = new WeakMap<IncomingMessage, Exchange>();
+/** Refusals of credentials that a request came with; open routes don't care. */
+const refusals = new WeakMap<IncomingMessage, Refusal>();
+
+/** The exchange of a request over the local socket, whose caller is known before the application sees it. */
+export function introduce(
+  request: IncomingMessage,
+  response: ServerResponse,
+  caller: Caller,
+  lapsed: () => Refusal | null,
+  id: string,
+): void {
+  const exchange = newExchange(request, response, id);
+  exchange.caller = caller;
+  exchange.lapsed = lapsed;
+  exchanges.set(request, exchange);
+}
+
+export function createApp(deps: AppDependencies): Express {
+  const app = express();
+  app.disable("x-powered-by");
+  app.disable("etag");
+  app.set("case sensitive routing", true);
+  app.set("strict routing", true);
+  app.set("query parser", false);
+
+  app.use(identify(deps.requestIds));
+  if (deps.web !== null) app.use(checkSite(deps.web.names));
+  app.use(securityHeaders());
+  app.use(limitLength);
+  if (deps.web !== null) app.use(knowCaller(deps.web.credentials));
+  const { mcp, web } = deps;
+  if (mcp !== null) {
+    app.all("/mcp", (request, response) =>
+      mcp(request, response, (refusal) => {
+        const exchange = exchangeOf(request);
+        if (web === null) refuse(request, response, refusal, exchange.id);
+        else web.refuseFailure(exchange, refusal);
+      }),
+    );
+  }
+  addRoutes(app, deps);
+  if (deps.workbench !== null) serveWorkbench(app, deps.workbench);
+  app.use((request: Request) => {
+    throw new Refusal("not_found", { details: { path: request.path.slice(0, 256) } });
+  });
+  app.use(errorHandler(deps.log));
+  return app;
+}
+
+function exchangeOf(request: IncomingMessage): Exchange {
+  return exchanges.get(request)!;
+}
+
+function identify(ids: RequestIds): RequestHandler {
+  return (request, response, next) => {
+    if (!exchanges.has(request)) exchanges.set(request, newExchange(request, response, ids.next()));
+    next();
+  };
+}
+
+function checkSite(names: ListenerNames): RequestHandler {
+  return (request, _response, next) => {
+    const site = siteOf(request, names);
+    if (site === null) throw new Refusal("wrong_host");
+    exchangeOf(request).site = site;
+    const refusal = checkOrigin(request, site);
+    if (refusal !== null) throw refusal;
+    next();
+  };
+}
+
+/** No inline script, no foreign source. The hash is the empty style's, which the toolkit's focus handling sets. */
+function securityHeaders(): RequestHandler {
+  return helmet({
+    contentSecurityPolicy: {
+      useDefaults: false,
+      directives: {
+        "default-src": ["'none'"],
+        "script-src": ["'self'"],
+        "style-src": ["'self'", "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"],
+        "img-src": ["'self'", "blob:", "data:"],
+        "font-src": ["'self'"],
+        "connect-src": ["'self'"],
+        "manifest-src": ["'self'"],
+        "frame-ancestors": ["'none'"],
+        "base-uri": ["'none'"],
+        "form-action": ["'self'"],
+        "object-src": ["'none'"],
+      },
+    },
+    // A listener on localhost must not decide for other programs on other ports of it.
+    strictTransportSecurity: false,
+    xFrameOptions: { action: "deny" },
+  });
+}
+
+function limitLength(request: Request, _response: Response, next: NextFunction): void {
+  const upload = request.method === "POST" && request.path.endsWith("/uploads");
+  const refusal = checkLength(request, upload ? LIMITS.attachment.uploadBytes : LIMITS.body.jsonBytes);
+  if (refusal !== null) throw refusal;
+  next();
+}
+
+function knowCaller(credentials: WebCredentials): RequestHandler {
+  return (request, _response, next) => {
+    const exchange = exchangeOf(request);
+    const found = authenticate(request, exchange.site!, credentials);
+    if (found instanceof Refusal) refusals.set(request, found);
+    else if (found !== null) {
+      exchange.caller = found.caller;
+      exchange.lapsed = () => lapsedOf(request, exchange.site!, credentials);
+      exchange.sessionSecret = found.sessionSecret;
+    }
+    next();
+  };
+}
+
+/** Every path of the table, with the methods it takes; other methods are told which. */
+function addRoutes(app: Express, deps: AppDependencies): void {
+  const byPath = new Map<string, Route[]>();
+  for (const route of deps.routes) byPath.set(route.path, [...(byPath.get(route.path) ?? []), route]);
+  for (const [path, routes] of byPath) {
+    const pattern = path.replaceAll(/\{(\w+)\}/g, ":$1");
+    const methods = new Set<string>();
+    for (const route of routes) {
+      methods.add(route.method);
+      if (route.method === "GET") methods.add("HEAD");
+      app[methodOf(route)](
+        pattern,
+        guard(route, deps),
+        served((exchange) => route.serve(exchange)),
+      );
+    }
+    app.all(pattern, (_request, response) => {
+      response.setHeader("Allow", [...methods].join(", "));
+      throw new Refusal("method_not_allowed", { details: { allow: [...methods] } });
+    });
+  }
+}
+
+function methodOf(route: Route): "get" | "post" | "put" | "patch" | "delete" {
+  return route.method.toLowerCase() as "get" | "post" | "put" | "patch" | "delete";
+}
+
+/** Authentication and CSRF, before anything of a route runs. */
+function guard(route: Route, deps: AppDependencies): RequestHandler {
+  return (request, _response, next) => {
+    const exchange = exchangeOf(request);
+    exchange.params = request.params as Record<string, string>;
+    if (route.open === true || deps.web === null) {
+      next();
+      return;
+    }
+    if (exchange.caller === null) {
+      const refusal = refusals.get(request);
+      if (refusal === undefined) throw new Refusal("unauthenticated");
+      deps.web.refuseFailure(exchange, refusal);
+      return;
+    }
+    const refusal = checkCsrf(request, exchange.sessionSecret);
+    if (refusal !== null) throw refusal;
+    next();
+  };
+}
+
+function served(serve: (exchange: Exchange) => void | Promise<void>): RequestHandler {
+  return async (request, _response) => {
+    await serve(exchangeOf(request));
+  };
+}
+
+/** Four arguments make it Express's error handler. Nothing internal leaves. */
+function errorHandler(log: Log) {
+  return (error: unknown, request: Request, response: Response, _next: NextFunction): void => {
+    const id = exchanges.get(request)?.id ?? "";
+    if (response.headersSent) {
+      response.destroy();
+      if (!(error instanceof Refusal)) log.error("unexpected", { request: id, ...errorFields(error) });
+      return;
+    }
+    const refusal = refusalOfError(error, id, log);
+    if (request.complete) answer(response, failure(refusal), id);
+    else refuse(request, response, refusal, id);
+  };
+}
+
+function refusalOfError(error: unknown, id: string, log: Log): Refusal {
+  if (error instanceof Refusal) return error;
+  // Express's own: a path that can't be decoded.
+  if (error instanceof URIError || (error as { status?: unknown } | null)?.status === 400) {
+    return new Refusal("invalid_request");
+  }
+  log.error("unexpected", { request: id, ...errorFields(error) });
+  return new Refusal("internal_error", { details: { request_id: id } });
+}

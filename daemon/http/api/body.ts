@@ -1,0 +1,74 @@
+/** Reading a JSON body: its type, its size, its time and its strictness. */
+import { isAscii } from "node:buffer";
+import type { IncomingMessage } from "node:http";
+import type { Clock } from "../../../platform/clock.ts";
+import { Refusal } from "../../../shared/errors.ts";
+import { LIMITS } from "../../../shared/limits.ts";
+import { sizeWords } from "../../../shared/size-words.ts";
+import { parseStrictJson, parseStrictJsonBytes, StrictJsonError } from "../../../shared/strict-json.ts";
+
+const JSON_TYPE = /^application\/json(?:\s*;\s*charset\s*=\s*"?utf-8"?)?$/i;
+
+/** `too_large` when the announced length passes `limit`, before a byte of it is read. */
+export function checkLength(request: IncomingMessage, limit: number): Refusal | null {
+  const announced = Number(request.headers["content-length"] ?? 0);
+  return announced > limit ? tooLarge(limit) : null;
+}
+
+/** The body as a value; an absent one is `{}`. Rejects with a Refusal. */
+export async function readJson(request: IncomingMessage, clock: Clock): Promise<unknown> {
+  const empty =
+    request.headers["transfer-encoding"] === undefined && (request.headers["content-length"] ?? "0") === "0";
+  if (empty) return {};
+  if (!JSON_TYPE.test(request.headers["content-type"] ?? "")) throw new Refusal("unsupported_media_type");
+  if ((request.headers["content-encoding"] ?? "identity") !== "identity") {
+    const specifics = "The body is encoded.";
+    throw new Refusal("unsupported_media_type", { specifics, remedy: "Send the JSON as it is." });
+  }
+  return parseJson(await readBytes(request, clock, LIMITS.body.jsonBytes));
+}
+
+/** Throws `invalid_request` for what isn't strict JSON. */
+export function parseJson(bytes: Buffer): unknown {
+  try {
+    // ASCII, which most bodies are, needs no decoder.
+    if (isAscii(bytes)) return parseStrictJson(bytes.toString("latin1"));
+    return parseStrictJsonBytes(bytes);
+  } catch (error) {
+    if (error instanceof StrictJsonError) throw new Refusal("invalid_request", { specifics: error.message });
+    throw error;
+  }
+}
+
+function readBytes(request: IncomingMessage, clock: Clock, limit: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let total = 0;
+    const timer = clock.after(
+      LIMITS.http.requestSeconds * 1000,
+      () => finish(() => reject(new Refusal("request_timeout"))),
+      { background: true },
+    );
+    const finish = (end: () => void): void => {
+      timer.cancel();
+      request.off("data", onData).off("end", onEnd).off("close", onClose);
+      end();
+    };
+    const onData = (chunk: Buffer): void => {
+      total += chunk.length;
+      if (total > limit) finish(() => reject(tooLarge(limit)));
+      else chunks.push(chunk);
+    };
+    const onEnd = (): void => finish(() => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
+    const onClose = (): void =>
+      finish(() => reject(new Refusal("invalid_request", { specifics: "The request broke off." })));
+    request.on("data", onData).on("end", onEnd).on("close", onClose);
+  });
+}
+
+function tooLarge(limit: number): Refusal {
+  return new Refusal("too_large", {
+    specifics: `The body is larger than ${sizeWords(limit)}.`,
+    details: { limit_bytes: limit },
+  });
+}

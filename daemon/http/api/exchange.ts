@@ -1,0 +1,82 @@
+/** What the middleware has found out about a request by the time a route serves it. */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Clock } from "../../../platform/clock.ts";
+import { Refusal } from "../../../shared/errors.ts";
+import type { Caller } from "../../../shared/operations/caller.ts";
+import type { Site } from "../web/site.ts";
+import { readJson } from "./body.ts";
+
+export interface Exchange {
+  request: IncomingMessage;
+  response: ServerResponse;
+  /** Request id. */
+  id: string;
+  /** Null over the local socket. */
+  site: Site | null;
+  /** Null while nobody has authenticated. */
+  caller: Caller | null;
+  /** Why the caller's credential is worth nothing any more; null while it still is what it was. */
+  lapsed: () => Refusal | null;
+  sessionSecret: string | null;
+  /** Ends when the client goes away. */
+  readonly signal: AbortSignal;
+  /** Values of the path's variables. */
+  params: Readonly<Record<string, string>>;
+}
+
+export function newExchange(request: IncomingMessage, response: ServerResponse, id: string): Exchange {
+  let controller: AbortController | undefined;
+  return {
+    request,
+    response,
+    id,
+    site: null,
+    caller: null,
+    lapsed: () => null,
+    sessionSecret: null,
+    params: {},
+    get signal() {
+      if (controller === undefined) {
+        const made = new AbortController();
+        controller = made;
+        if (response.destroyed) made.abort();
+        else response.once("close", () => made.abort());
+      }
+      return controller.signal;
+    },
+  };
+}
+
+/**
+ * The person or exhibit that calls. An Actor knows only what it sent or was sent (docs/core-model.md#inbox-and-obligations), so whatever
+ * carries everything of a Group isn't for it. Throws `unauthenticated` or `permission_denied`.
+ */
+export function readerOfExchange(exchange: Exchange): Caller {
+  const caller = callerOfExchange(exchange);
+  if (caller.kind === "actor") throw notForActors();
+  return caller;
+}
+
+export function notForActors(): Refusal {
+  const specifics = "An Actor reads its Inbox and its own history.";
+  return new Refusal("permission_denied", { specifics });
+}
+
+/** For after every wait for a client: a credential may have ended meanwhile. Throws `unauthenticated` or `invalid_launch_token`. */
+export function checkStillCaller(exchange: Exchange): void {
+  const refusal = exchange.lapsed();
+  if (refusal !== null) throw refusal;
+}
+
+/** The JSON body, once it is there, of a caller who may still call then. Throws as `readJson` and `checkStillCaller`. */
+export async function readInput(exchange: Exchange, clock: Clock): Promise<unknown> {
+  const body = await readJson(exchange.request, clock);
+  checkStillCaller(exchange);
+  return body;
+}
+
+/** The caller; throws `unauthenticated` without one. */
+export function callerOfExchange(exchange: Exchange): Caller {
+  if (exchange.caller === null) throw new Refusal("unauthenticated");
+  return exchange.caller;
+}

@@ -1,0 +1,16 @@
+/** Request ids: one random prefix per start of the daemon and a counter; in every answer and log line. */
+import type { Random } from "../../../platform/random.ts";
+
+export class RequestIds {
+  readonly #prefix: string;
+  #count = 0;
+
+  constructor(random: Random) {
+    this.#prefix = Buffer.from(random.bytes(6)).toString("hex");
+  }
+
+  next(): string {
+    this.#count += 1;
+    return `${this.#prefix}-${this.#count.toString(36)}`;
+  }
+}

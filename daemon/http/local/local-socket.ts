@@ -1,0 +1,221 @@
+/**
+ * The owner-only local socket: operations by the fast reader, everything else (streams, uploads, the rest of the HTTP API, an Actor's
+ * lifeline) by node:http with the same authority. Every request carries the key from the owner-only key file.
+ */
+import {
+  createServer as createHttpServer,
+  type Server as HttpServer,
+  type IncomingMessage,
+  type ServerResponse,
+} from "node:http";
+import { createServer, type Server, type Socket } from "node:net";
+import type { Clock } from "../../../platform/clock.ts";
+import { errorFields, type Log } from "../../../platform/log.ts";
+import { Refusal } from "../../../shared/errors.ts";
+import { LIMITS } from "../../../shared/limits.ts";
+import { HEADERS, SOCKET_OPERATION_PREFIX } from "../../../shared/names.ts";
+import type { Caller } from "../../../shared/operations/caller.ts";
+import { type ActorCaller, type Dispatcher, failure } from "../../operations/dispatcher.ts";
+import { answer, refuse } from "../api/answer.ts";
+import { readJson } from "../api/body.ts";
+import type { RequestIds } from "../api/request-id.ts";
+import { IdleSweep, type Waiting } from "./idle-sweep.ts";
+import type { LocalCallers } from "./local-caller.ts";
+import { SocketConnection } from "./socket-connection.ts";
+
+/** Serves a request whose caller is known. */
+export type LocalApp = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  caller: Caller,
+  id: string,
+) => void;
+
+export interface LocalSocketDependencies {
+  dispatcher: Dispatcher;
+  callers: LocalCallers;
+  requestIds: RequestIds;
+  clock: Clock;
+  log: Log;
+  /** The HTTP API; loaded when the first request for it comes. */
+  app(): Promise<LocalApp>;
+  /** Serves an upgrade to a WebSocket. */
+  upgrade(request: IncomingMessage, socket: Socket, head: Buffer, caller: Caller): void;
+  /** A connection that holds an Actor's session open begins; the result is called at its end, `ended` ends it from here. */
+  lifeline(caller: ActorCaller, ended: () => void): () => void;
+}
+
+/** A connection that node:http serves. */
+class HandedOver {
+  readonly #socket: Socket;
+  #requests = 0;
+  #open = 0;
+  #upgraded = false;
+  /** Bytes that had come when the last request was answered. */
+  #answeredAt = -1;
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+  }
+
+  get waiting(): Waiting {
+    const requests = this.#requests;
+    const busy = this.#upgraded || this.#open > 0 || this.#socket.writableLength > 0;
+    if (busy) return { for: null, requests };
+    return { for: this.#socket.bytesRead > this.#answeredAt ? "rest" : "next", requests };
+  }
+
+  request(response: ServerResponse): void {
+    this.#requests += 1;
+    this.#open += 1;
+    response.once("close", () => {
+      this.#open -= 1;
+      this.#answeredAt = this.#socket.bytesRead;
+    });
+  }
+
+  upgrade(): void {
+    this.#upgraded = true;
+  }
+}
+
+export class LocalSocket {
+  readonly server: Server;
+  readonly #deps: LocalSocketDependencies;
+  readonly #http: HttpServer;
+  readonly #sockets = new Map<Socket, SocketConnection | HandedOver>();
+  readonly #sweep: IdleSweep;
+  #closing = false;
+
+  constructor(deps: LocalSocketDependencies) {
+    this.#deps = deps;
+    this.#sweep = new IdleSweep(deps.clock);
+    const http = createHttpServer({
+      maxHeaderSize: LIMITS.body.headerBytes,
+      // It looks after connections of its own listener only: ours are swept.
+      requestTimeout: 0,
+      keepAliveTimeout: 0,
+      requireHostHeader: true,
+    });
+    this.#http = http;
+    http.on("request", (request, response) => {
+      const handed = this.#sockets.get(request.socket);
+      if (handed instanceof HandedOver) handed.request(response);
+      void this.#serve(request, response);
+    });
+    http.on("upgrade", (request, socket, head) => {
+      const handed = this.#sockets.get(socket as Socket);
+      if (handed instanceof HandedOver) handed.upgrade();
+      this.#upgrade(request, socket as Socket, head);
+    });
+    this.server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+      const connection = new SocketConnection(socket, {
+        dispatcher: deps.dispatcher,
+        callers: deps.callers,
+        requestIds: deps.requestIds,
+        log: deps.log,
+        handOver: (handed) => {
+          const state = new HandedOver(handed);
+          this.#sockets.set(handed, state);
+          this.#sweep.watch(handed, () => state.waiting);
+          http.emit("connection", handed);
+        },
+      });
+      this.#sockets.set(socket, connection);
+      this.#sweep.watch(socket, () => connection.waiting);
+      socket.once("close", () => this.#sockets.delete(socket));
+    });
+    this.server.maxConnections = LIMITS.http.connections;
+    this.server.once("close", () => http.close());
+  }
+
+  /** Ends each connection when what is under way on it has been answered; call `destroy` after a while. */
+  finish(): void {
+    this.#closing = true;
+    for (const connection of this.#sockets.values())
+      if (connection instanceof SocketConnection) connection.finish();
+    this.#http.closeIdleConnections();
+  }
+
+  /** Ends every connection now. */
+  destroy(): void {
+    for (const socket of this.#sockets.keys()) socket.destroy();
+  }
+
+  #identify(request: IncomingMessage): Caller | Refusal {
+    const header = (name: string): string | undefined => {
+      const value = request.headers[name];
+      return typeof value === "string" ? value : undefined;
+    };
+    return this.#deps.callers.identify(
+      header(HEADERS.socketKey),
+      header(HEADERS.launchToken),
+      header(HEADERS.session),
+    );
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const id = this.#deps.requestIds.next();
+    if (this.#closing) response.setHeader("Connection", "close");
+    try {
+      const caller = this.#identify(request);
+      if (caller instanceof Refusal) refuse(request, response, caller, id);
+      else await this.#serveCaller(request, response, caller, id);
+    } catch (error) {
+      if (!(error instanceof Refusal))
+        this.#deps.log.error("unexpected", { request: id, ...errorFields(error) });
+      const refusal =
+        error instanceof Refusal ? error : new Refusal("internal_error", { details: { request_id: id } });
+      refuse(request, response, refusal, id);
+    }
+  }
+
+  async #serveCaller(
+    request: IncomingMessage,
+    response: ServerResponse,
+    caller: Caller,
+    id: string,
+  ): Promise<void> {
+    const url = request.url ?? "";
+    if (request.method === "POST" && url.startsWith(SOCKET_OPERATION_PREFIX)) {
+      const input = await readJson(request, this.#deps.clock);
+      // The token may have been renewed while the body was on its way.
+      const lapsed = this.#identify(request);
+      if (lapsed instanceof Refusal) throw lapsed;
+      const gone = new AbortController();
+      response.once("close", () => gone.abort());
+      const name = url.slice(SOCKET_OPERATION_PREFIX.length);
+      answer(
+        response,
+        await this.#deps.dispatcher.call(name, input, { caller, signal: gone.signal, requestId: id }),
+        id,
+      );
+    } else if (request.method === "GET" && url === "/session") this.#hold(response, caller, id);
+    else {
+      const app = await this.#deps.app();
+      const lapsed = this.#identify(request);
+      if (lapsed instanceof Refusal) throw lapsed;
+      app(request, response, caller, id);
+    }
+  }
+
+  /** `GET /session`: an answer without end. The Actor's session lives as long as it. */
+  #hold(response: ServerResponse, caller: Caller, id: string): void {
+    if (caller.kind !== "actor" || caller.session === null) {
+      const specifics = "A session belongs to an Actor and has a name.";
+      answer(response, failure(new Refusal("invalid_request", { specifics })), id);
+      return;
+    }
+    const end = this.#deps.lifeline(caller, () => response.end());
+    response.once("close", end);
+    response.writeHead(200, { "Content-Type": "text/plain", "Cache-Control": "no-store" });
+    response.flushHeaders();
+  }
+
+  #upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
+    const caller = this.#identify(request);
+    if (caller instanceof Refusal)
+      socket.end("HTTP/1.1 401 Unauthorized\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+    else this.#deps.upgrade(request, socket, head, caller);
+  }
+}

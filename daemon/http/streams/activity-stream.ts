@@ -1,0 +1,78 @@
+/** `GET G/runtime-activity/stream`: accepted hook events as server-sent events, pushed as they are committed (shared/operations/activity.ts). */
+import type { RuntimeActivityEvent } from "../../../shared/activity/event.ts";
+import type { Exchange } from "../api/exchange.ts";
+import { queryOf } from "../api/operation-routes.ts";
+import { queryFields, wrongField } from "../api/query.ts";
+import { eventText } from "./event-text.ts";
+import { groupReader } from "./ledger-stream.ts";
+import { SseStream } from "./sse-stream.ts";
+import type { StreamClient, StreamHub } from "./stream-hub.ts";
+
+/** What of the activity room streams need. */
+export interface ActivityFeed {
+  /** Throws group_not_found or group_unavailable. */
+  follow(
+    groupId: string,
+    listener: { events(events: readonly RuntimeActivityEvent[]): void; gone(): void },
+  ): () => void;
+  /** What a snapshot shows now. Throws runtime_activity_unavailable, too. */
+  view(groupId: string): readonly RuntimeActivityEvent[];
+}
+
+/**
+ * With `replay=true` the present view comes first, else only what is accepted from now on (ACT-030, ACT-031). A store that is damaged later
+ * keeps the stream waiting; a view that can't be read at the start is refused. A client that reads too slowly is sent away, to come back with
+ * a fresh view.
+ */
+export function serveActivityStream(
+  feed: ActivityFeed,
+  hub: StreamHub,
+  exchange: Exchange,
+  isAllowed: () => boolean,
+): void {
+  const { caller, groupId } = groupReader(exchange);
+  const view = replayOf(exchange) ? feed.view(groupId) : [];
+
+  let stream: SseStream | null = null;
+  const client: StreamClient = {
+    caller,
+    isAllowed,
+    heartbeat: () => stream?.heartbeat(),
+    cut: () => stream?.cut(),
+    goodbye: () => stream?.end(),
+  };
+  const unfollow = feed.follow(groupId, {
+    events(events) {
+      if (stream?.write(Buffer.from(textOf(events))) !== false) return;
+      stream.end();
+      close();
+    },
+    gone() {
+      stream?.end();
+      close();
+    },
+  });
+  const close = (): void => {
+    unfollow();
+    hub.remove(client);
+  };
+  try {
+    hub.add(client);
+  } catch (error) {
+    unfollow();
+    throw error;
+  }
+  stream = new SseStream(exchange, close);
+  if (view.length > 0) stream.push(textOf(view));
+}
+
+function replayOf(exchange: Exchange): boolean {
+  const replay = queryFields(queryOf(exchange), ["replay"]).get("replay") ?? "false";
+  if (replay !== "true" && replay !== "false") throw wrongField("replay", "has to be true or false");
+  return replay === "true";
+}
+
+/** Encoded anew for each client: few watch one Group's activity. */
+function textOf(events: readonly RuntimeActivityEvent[]): string {
+  return events.map((event) => eventText("runtime-activity", event)).join("");
+}

@@ -1,0 +1,102 @@
+/**
+ * One client's place in one Group's ledger: first the past after an event, then what is appended, without gap or duplicate. It goes by
+ * ordinals: what is delivered next is always the one after the last, wherever it comes from.
+ */
+import type { LedgerEvent } from "../../../shared/events.ts";
+import { LIMITS } from "../../../shared/limits.ts";
+import type { Ordinal, Placed } from "../../ledger/types.ts";
+
+/** What of a ledger streams need. */
+export interface FollowedLedger {
+  readonly lastOrdinal: Ordinal;
+  ordinalOf(id: string): Ordinal | undefined;
+  read(ordinal: Ordinal): LedgerEvent;
+  follow(listener: (placed: readonly Placed[]) => void): () => void;
+}
+
+/** Events that were appended together, encoded once for all clients. */
+export interface Batch {
+  first: Ordinal;
+  last: Ordinal;
+  placed: readonly Placed[];
+  /** The whole batch as server-sent events. */
+  sse(): Buffer;
+  /** Each event as JSON. */
+  json(): readonly string[];
+}
+
+export interface LedgerSink {
+  /** Whether more would only pile up; the sink calls `pump` when that has passed. */
+  isFull(): boolean;
+  /** Never refused: `isFull` was asked before. */
+  past(event: LedgerEvent): void;
+  live(batch: Batch): void;
+  /** The event to resume after isn't known, or lies too far back. */
+  reload(): void;
+}
+
+export class LedgerSubscription {
+  readonly #ledger: FollowedLedger;
+  readonly #sink: LedgerSink;
+  #next: Ordinal = 0;
+  #live = false;
+  #ended = false;
+
+  constructor(ledger: FollowedLedger, sink: LedgerSink) {
+    this.#ledger = ledger;
+    this.#sink = sink;
+  }
+
+  /** Begins after this event, or with what comes. */
+  start(after: string | null): void {
+    const last = this.#ledger.lastOrdinal;
+    if (after === null) {
+      this.#next = last + 1;
+      this.#live = true;
+      return;
+    }
+    const ordinal = this.#ledger.ordinalOf(after);
+    if (ordinal === undefined || last - ordinal > LIMITS.stream.resumeEvents) {
+      this.end();
+      this.#sink.reload();
+      return;
+    }
+    this.#next = ordinal + 1;
+    this.pump();
+  }
+
+  /** The last event that was handed to the sink; null when none lies before. */
+  get after(): string | null {
+    return this.#next === 0 ? null : this.#ledger.read(this.#next - 1).id;
+  }
+
+  offer(batch: Batch): void {
+    if (this.#ended || !this.#live || batch.last < this.#next) return;
+    if (batch.first === this.#next) {
+      this.#next = batch.last + 1;
+      this.#sink.live(batch);
+      return;
+    }
+    // Only a part is new, or something lies between: the past has it all.
+    this.#live = false;
+    this.pump();
+  }
+
+  /** Reads on in the past until the client is full or the present is reached. */
+  pump(): void {
+    while (!this.#ended && !this.#live && !this.#sink.isFull()) {
+      if (this.#next > this.#ledger.lastOrdinal) {
+        this.#live = true;
+        return;
+      }
+      // One at a time: a page of large messages would be more than a client may leave waiting.
+      const event = this.#ledger.read(this.#next);
+      this.#next += 1;
+      this.#sink.past(event);
+    }
+  }
+
+  end(): void {
+    this.#ended = true;
+  }
+}

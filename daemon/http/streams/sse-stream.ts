@@ -1,0 +1,89 @@
+/**
+ * One open `text/event-stream` answer. The body has no chunks and ends with the connection, so that events that are encoded once can be
+ * written to a thousand sockets as they are. What a slow client leaves unread is bounded.
+ */
+import type { Socket } from "node:net";
+import { QuickWriter } from "../../../platform/quick-write.ts";
+import { LIMITS } from "../../../shared/limits.ts";
+import type { Exchange } from "../api/exchange.ts";
+import { eventText, HEARTBEAT } from "./event-text.ts";
+
+export class SseStream {
+  readonly #socket: Socket;
+  readonly #quick: QuickWriter;
+  #ended = false;
+  #drained: (() => void) | null = null;
+
+  constructor(exchange: Exchange, closed: () => void) {
+    const { response } = exchange;
+    this.#socket = response.socket!;
+    this.#quick = new QuickWriter(this.#socket);
+    response.removeHeader("Transfer-Encoding");
+    response.shouldKeepAlive = false;
+    response.writeHead(200, {
+      "Content-Type": "text/event-stream; charset=utf-8",
+      "Cache-Control": "no-store",
+      "X-Accel-Buffering": "no",
+      Connection: "close",
+    });
+    response.flushHeaders();
+    // Proxies and clients see only with the first bytes that the stream is open.
+    this.#socket.write(HEARTBEAT);
+    this.#socket.setTimeout(0);
+    response.once("close", () => {
+      this.#ended = true;
+      closed();
+    });
+    this.#socket.on("drain", () => {
+      const drained = this.#drained;
+      this.#drained = null;
+      drained?.();
+    });
+  }
+
+  /** Whether so much waits already that the past should wait, too; `drained` is called once when that is over. */
+  isFull(drained: () => void): boolean {
+    if (!this.#socket.writableNeedDrain) return false;
+    this.#drained = drained;
+    return true;
+  }
+
+  /** Something of the past, after `isFull` was asked. */
+  push(text: string): void {
+    if (!this.#ended) this.#socket.write(text);
+  }
+
+  /** False when the client is too slow: nothing was written then. Whoever has read everything isn't, however much comes at once. */
+  write(content: Buffer | string): boolean {
+    if (this.#ended) return true;
+    const waiting = this.#socket.writableLength;
+    if (waiting > 0 && waiting + content.length > LIMITS.stream.bufferBytes) return false;
+    if (waiting > 0 || typeof content === "string") {
+      this.#socket.write(content);
+      return true;
+    }
+    const taken = this.#quick.write(content);
+    if (taken < content.length) this.#socket.write(taken === 0 ? content : content.subarray(taken));
+    return true;
+  }
+
+  heartbeat(): void {
+    if (!this.#ended && this.#socket.writableLength === 0) this.#socket.write(HEARTBEAT);
+  }
+
+  /** Tells a slow client after which event to come back, and goes. */
+  resume(after: string | null): void {
+    this.end(eventText("resume", { after }));
+  }
+
+  end(last = ""): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#socket.end(last);
+  }
+
+  /** A client that lost its access gets nothing further, not even what waits. */
+  cut(): void {
+    this.#socket.destroy();
+  }
+}

@@ -1,0 +1,112 @@
+/** Operations on Web access: login links, who one is, Remote Access, the exhibit. */
+
+import type { JsonDocument } from "../../../platform/documents.ts";
+import { Refusal } from "../../../shared/errors.ts";
+import type { HandlersOf } from "../../../shared/operations/handlers.ts";
+import type { Settings } from "../../home/settings.ts";
+import { requireSocketOwner } from "../../operations/system-handlers.ts";
+import type { LoginLinks } from "./login-links.ts";
+import { canonicalHttpsOrigin } from "./site.ts";
+
+export interface ExhibitTokens {
+  create(token: { name: string; kind: "exhibit"; groups: string[] }): Promise<{ id: string; token: string }>;
+  find(tokenId: string): unknown;
+  revoke(tokenId: string): Promise<void>;
+}
+
+/** The listener behind `exhibit_set`. */
+export interface ExhibitControl {
+  readonly origin: string | null;
+  /** Listens there for these Groups instead of where it did; rejects with a Refusal and leaves it off when it can't. */
+  open(host: string, port: number, groups: readonly string[]): Promise<{ origin: string; port: number }>;
+  close(): Promise<void>;
+}
+
+export interface AccessDependencies {
+  links: LoginLinks;
+  settings: JsonDocument<Settings>;
+  tokens: ExhibitTokens;
+  exhibit: ExhibitControl;
+  /** Where a browser on this machine reaches the Web listener; null when it is off. */
+  webOrigin(): string | null;
+  /** Throws `group_not_found`. */
+  requireGroup(groupId: string): void;
+}
+
+type AccessOperation =
+  | "login_link_create"
+  | "whoami"
+  | "remote_access_show"
+  | "remote_access_set"
+  | "exhibit_show"
+  | "exhibit_set";
+
+export function accessHandlers(deps: AccessDependencies): HandlersOf<AccessOperation> {
+  const { links, settings, tokens, exhibit } = deps;
+
+  /** The listener goes first, so that nothing is served any more while its token is revoked. */
+  async function closeExhibit(): Promise<void> {
+    await exhibit.close();
+    const previous = settings.value.exhibit;
+    if (previous === null) return;
+    await settings.update((value) => ({ ...value, exhibit: null }));
+    if (tokens.find(previous.token_id) !== null) await tokens.revoke(previous.token_id);
+  }
+
+  return {
+    login_link_create(_input, { caller }) {
+      requireSocketOwner(caller);
+      const origin = deps.webOrigin();
+      if (origin === null) {
+        throw new Refusal("conflict", {
+          specifics: "The Web listener is off or didn't start: see 'svc doctor'.",
+        });
+      }
+      return { url: `${origin}/#login=${links.create()}` };
+    },
+    whoami(_input, { caller }) {
+      const groups = caller.kind === "member" || caller.kind === "exhibit" ? [...caller.groups] : null;
+      const actor = caller.kind === "actor" ? { group_id: caller.group_id, actor_id: caller.actor_id } : null;
+      return { kind: caller.kind, by: caller.by, groups: actor === null ? groups : [actor.group_id], actor };
+    },
+    remote_access_show: () => ({ remote_access: settings.value.remote_access }),
+    async remote_access_set({ origin: wanted }) {
+      const origin = wanted === null ? null : canonicalHttpsOrigin(wanted);
+      if (wanted !== null && origin === null) {
+        throw new Refusal("invalid_args", {
+          specifics:
+            "'origin' isn't an HTTPS origin without path that others can reach, such as https://svc.example.org.",
+          details: { field: "origin" },
+        });
+      }
+      const remote_access =
+        origin === null
+          ? ({ provider: "off", enabled: false, origin: null } as const)
+          : ({ provider: "manual", enabled: true, origin } as const);
+      await settings.update((value) => ({ ...value, remote_access }));
+      return { remote_access };
+    },
+    exhibit_show() {
+      const stored = settings.value.exhibit;
+      if (stored === null) return { exhibit: null };
+      const { host, port, groups } = stored;
+      return { exhibit: { host, port, groups: [...groups], origin: exhibit.origin } };
+    },
+    async exhibit_set({ exhibit: wanted }) {
+      for (const groupId of wanted?.groups ?? []) deps.requireGroup(groupId);
+      await closeExhibit();
+      if (wanted === null) return { origin: null, token: null };
+      const groups = [...new Set(wanted.groups)];
+      const { origin, port } = await exhibit.open(wanted.host, wanted.port, groups);
+      try {
+        const { id, token } = await tokens.create({ name: "exhibit", kind: "exhibit", groups });
+        const stored = { host: wanted.host, port, groups, token_id: id };
+        await settings.update((value) => ({ ...value, exhibit: stored }));
+        return { origin, token };
+      } catch (error) {
+        await exhibit.close();
+        throw error;
+      }
+    },
+  };
+}

@@ -1,0 +1,189 @@
+/**
+ * Sessions of browsers. A cookie names a session, the session an access token that must live at every request. Only digests are on disk,
+ * so that sessions survive a restart and a stolen file opens nothing. A login link's session has an administrator token of its own, which
+ * nobody holds: it is listed, can be revoked, and goes with the session.
+ */
+import { createHash } from "node:crypto";
+import * as z from "zod";
+import type { Clock } from "../../../platform/clock.ts";
+import { JsonDocument } from "../../../platform/documents.ts";
+import type { Files } from "../../../platform/files.ts";
+import { HomeProblem } from "../../../platform/problem.ts";
+import type { Random } from "../../../platform/random.ts";
+import { Refusal } from "../../../shared/errors.ts";
+import { LIMITS } from "../../../shared/limits.ts";
+import { Sha256 } from "../../../shared/model.ts";
+import type { AccessToken } from "../../../shared/operations/access.ts";
+
+const Session = z.strictObject({
+  digest: Sha256,
+  token_id: z.string(),
+  /** The token was made for this session and ends with it. */
+  owns_token: z.boolean(),
+  /** Milliseconds since the epoch. */
+  expires_at: z.int(),
+});
+type Session = z.infer<typeof Session>;
+const Document = z.strictObject({ v: z.literal(1), sessions: z.array(Session) });
+
+/** What of the access tokens sessions need. */
+export interface SessionTokens {
+  find(tokenId: string): AccessToken | null;
+  /** As `find`; the token counts as used. */
+  use(tokenId: string): AccessToken | null;
+  create(token: { name: string; kind: "administrator"; groups: string[] }): Promise<{ id: string }>;
+  revoke(tokenId: string): Promise<void>;
+}
+
+export interface SessionDependencies {
+  files: Files;
+  clock: Clock;
+  random: Random;
+  path: string;
+  tokens: SessionTokens;
+}
+
+const SECRET = /^[A-Za-z0-9_-]{43}$/;
+
+export class BrowserSessions {
+  readonly #deps: SessionDependencies;
+  readonly #byDigest = new Map<string, Session>();
+  #document: JsonDocument<z.infer<typeof Document>> | null;
+  #saved: Promise<unknown> = Promise.resolve();
+  /** Why the file can't be read, in words. It stays as it is then, and sessions last as long as this run. */
+  readonly problem: string | null;
+
+  private constructor(
+    deps: SessionDependencies,
+    document: JsonDocument<z.infer<typeof Document>> | null,
+    problem: string | null,
+  ) {
+    this.#deps = deps;
+    this.#document = document;
+    this.problem = problem;
+    for (const session of document?.value.sessions ?? []) this.#byDigest.set(session.digest, session);
+  }
+
+  static async open(deps: SessionDependencies): Promise<BrowserSessions> {
+    try {
+      return new BrowserSessions(deps, await JsonDocument.read(options(deps)), null);
+    } catch (error) {
+      if (!(error instanceof HomeProblem)) throw error;
+      return new BrowserSessions(deps, null, error.message);
+    }
+  }
+
+  /** A session of a live access token; answers its secret for the cookie. */
+  openWithToken(tokenId: string): Promise<string> {
+    return this.#add(tokenId, false);
+  }
+
+  /** A session of the machine's owner, who redeemed a login link. */
+  async openForOwner(): Promise<string> {
+    await this.#prune();
+    const day = new Date(this.#deps.clock.now()).toISOString().slice(0, 10);
+    const name = `Browser on ${day}`;
+    const id = await this.#ownersToken(name);
+    try {
+      return await this.#add(id, true);
+    } catch (error) {
+      await this.#deps.tokens.revoke(id).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /** The live access token behind a cookie's secret, or null. Called on every request. */
+  find(secret: string): AccessToken | null {
+    if (!SECRET.test(secret)) return null;
+    const session = this.#byDigest.get(digestOf(secret));
+    if (session === undefined || session.expires_at <= this.#deps.clock.now()) return null;
+    return this.#deps.tokens.use(session.token_id);
+  }
+
+  /** Ends a session; one that isn't there is ended already. */
+  async end(secret: string): Promise<void> {
+    const session = this.#byDigest.get(digestOf(secret));
+    if (session === undefined) return;
+    this.#byDigest.delete(session.digest);
+    await this.#save();
+    await this.#release(session);
+  }
+
+  async #add(tokenId: string, ownsToken: boolean): Promise<string> {
+    await this.#prune();
+    const secret = Buffer.from(this.#deps.random.bytes(32)).toString("base64url");
+    const session: Session = {
+      digest: digestOf(secret),
+      token_id: tokenId,
+      owns_token: ownsToken,
+      expires_at: this.#deps.clock.now() + LIMITS.http.sessionDays * 24 * 3600 * 1000,
+    };
+    this.#byDigest.set(session.digest, session);
+    try {
+      await this.#save();
+    } catch (error) {
+      this.#byDigest.delete(session.digest);
+      throw error;
+    }
+    return secret;
+  }
+
+  /** Where tokens have reached their limit, the owner's oldest sessions make room: whoever holds the machine must get in. */
+  async #ownersToken(name: string): Promise<string> {
+    for (;;) {
+      try {
+        return (await this.#deps.tokens.create({ name, kind: "administrator", groups: [] })).id;
+      } catch (error) {
+        const oldest = [...this.#byDigest.values()].find((session) => session.owns_token);
+        if (!(error instanceof Refusal && error.code === "limit_reached") || oldest === undefined)
+          throw error;
+        this.#byDigest.delete(oldest.digest);
+        await this.#release(oldest);
+      }
+    }
+  }
+
+  /** Removes what has expired or lost its token, and the oldest beyond the limit. */
+  async #prune(): Promise<void> {
+    const now = this.#deps.clock.now();
+    const gone: Session[] = [];
+    for (const session of this.#byDigest.values()) {
+      const crowded = this.#byDigest.size - gone.length >= LIMITS.http.sessions;
+      const dead = session.expires_at <= now || this.#deps.tokens.find(session.token_id) === null;
+      if (crowded || dead) gone.push(session);
+    }
+    for (const session of gone) {
+      this.#byDigest.delete(session.digest);
+      await this.#release(session);
+    }
+  }
+
+  async #release(session: Session): Promise<void> {
+    if (!session.owns_token || this.#deps.tokens.find(session.token_id) === null) return;
+    try {
+      await this.#deps.tokens.revoke(session.token_id);
+    } catch (error) {
+      if (!(error instanceof Refusal && error.code === "token_not_found")) throw error;
+    }
+  }
+
+  /** One after the other: the first makes the file. */
+  #save(): Promise<void> {
+    const turn = this.#saved.then(async () => {
+      if (this.problem !== null) return;
+      const value = (): z.infer<typeof Document> => ({ v: 1, sessions: [...this.#byDigest.values()] });
+      if (this.#document === null) this.#document = await JsonDocument.create(options(this.#deps), value());
+      else await this.#document.update(value);
+    });
+    this.#saved = turn.catch(() => undefined);
+    return turn;
+  }
+}
+
+function options(deps: SessionDependencies) {
+  return { files: deps.files, path: deps.path, version: 1, schema: Document };
+}
+
+function digestOf(secret: string): string {
+  return createHash("sha256").update(secret).digest("hex");
+}

@@ -1,0 +1,33 @@
+/** Certificate and key of the HTTPS listener. */
+
+import type { Host } from "../../../client/endpoint.ts";
+import { readWhole } from "../../../platform/durable.ts";
+import type { Files } from "../../../platform/files.ts";
+import { HomeProblem } from "../../../platform/problem.ts";
+
+/** Reads PEM files. The key must be this user's and closed to everybody else. Throws HomeProblem. */
+export function readTlsFiles(
+  files: Files,
+  host: Host,
+  paths: { cert: string; key: string },
+): { cert: string; key: string } {
+  const status = files.stat(paths.key);
+  if (status?.kind === "file" && host.platform !== "win32") {
+    if (status.uid !== host.uid || (status.mode & 0o077) !== 0) {
+      throw new HomeProblem(
+        "insecure",
+        paths.key,
+        "Others may read or own the TLS key.",
+        `Close it: chmod 600 '${paths.key}'.`,
+      );
+    }
+  }
+  return { cert: read(files, paths.cert), key: read(files, paths.key) };
+}
+
+function read(files: Files, path: string): string {
+  const bytes = readWhole(files, path);
+  if (bytes === null)
+    throw new HomeProblem("unreadable", path, "The file isn't there.", "Name an existing PEM file.");
+  return Buffer.from(bytes).toString("utf8");
+}

@@ -1,0 +1,134 @@
+/** An HTTP or HTTPS listener in front of an application that is loaded with the first request. */
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+} from "node:http";
+import type { Socket } from "node:net";
+import type { Clock } from "../../../platform/clock.ts";
+import { errorFields, type Log } from "../../../platform/log.ts";
+import type { Network } from "../../../platform/network.ts";
+import { Refusal } from "../../../shared/errors.ts";
+import { LIMITS } from "../../../shared/limits.ts";
+import type { ListenerNames } from "./site.ts";
+
+/** Serves requests and upgrades; its parts may be heavy. */
+export interface WebApp {
+  request: RequestListener;
+  upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void;
+}
+
+export interface WebListenerOptions {
+  network: Network;
+  clock: Clock;
+  log: Log;
+  host: string;
+  port: number;
+  /** PEM texts; HTTPS with them. */
+  tls: { cert: string; key: string } | null;
+  manualOrigin(): string | null;
+  app(names: ListenerNames): Promise<WebApp>;
+}
+
+/** How often node:http looks for requests whose head doesn't come to an end. */
+const CHECK_MS = 30_000;
+
+export class WebListener {
+  readonly names: ListenerNames;
+  readonly #server: Server;
+  readonly #network: Network;
+  readonly #clock: Clock;
+  readonly #sockets = new Set<Socket>();
+
+  private constructor(server: Server, names: ListenerNames, { network, clock }: WebListenerOptions) {
+    this.#server = server;
+    this.names = names;
+    this.#network = network;
+    this.#clock = clock;
+    server.on("connection", (socket: Socket) => {
+      this.#sockets.add(socket);
+      socket.once("close", () => this.#sockets.delete(socket));
+    });
+  }
+
+  /** Listens; rejects with Node's error when it can't (EADDRINUSE, EACCES, a key that doesn't fit its certificate). */
+  static async open(options: WebListenerOptions): Promise<WebListener> {
+    const server = await createServer(options.tls);
+    server.maxConnections = LIMITS.http.connections;
+    const address = await options.network.listen(server, { host: options.host, port: options.port });
+    if (!("port" in address)) throw new Error("a Web listener has a port");
+    const names: ListenerNames = {
+      secure: options.tls !== null,
+      host: options.host,
+      port: address.port,
+      manualOrigin: () => options.manualOrigin(),
+    };
+    let loading: Promise<WebApp> | undefined;
+    const app = (): Promise<WebApp> => (loading ??= options.app(names));
+    server.on("request", (request, response) => {
+      if (hasTooManyFields(request)) {
+        response.writeHead(431, { Connection: "close", "Content-Length": 0 });
+        response.end();
+        return;
+      }
+      app().then(
+        (loaded) => loaded.request(request, response),
+        (error: unknown) => {
+          options.log.error("web application", errorFields(error));
+          const refusal = error instanceof Refusal ? error : new Refusal("internal_error");
+          response.writeHead(refusal.status, { Connection: "close", "Content-Type": "text/plain" });
+          response.end(`${refusal.message}\n`);
+        },
+      );
+    });
+    server.on("upgrade", (request, socket, head) => {
+      socket.on("error", () => socket.destroy());
+      app().then(
+        (loaded) => loaded.upgrade(request, socket as Socket, head),
+        () => socket.destroy(),
+      );
+    });
+    return new WebListener(server, names, options);
+  }
+
+  /** Where a browser on this machine reaches it. */
+  get origin(): string {
+    const { secure, host, port } = this.names;
+    const reached = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
+    const scheme = secure ? "https" : "http";
+    return new URL(`${scheme}://${reached.includes(":") ? `[${reached}]` : reached}:${port}`).origin;
+  }
+
+  /** Stops accepting and ends what is idle; streams must have been told before. */
+  async close(graceMs: number): Promise<void> {
+    const closed = this.#network.close(this.#server);
+    this.#server.closeIdleConnections();
+    const timer = this.#clock.after(graceMs, () => this.#destroy());
+    await closed;
+    timer.cancel();
+  }
+
+  #destroy(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+}
+
+/** Node counts the bytes of fields without what separates them, so that many tiny ones pass its limit. */
+function hasTooManyFields(request: IncomingMessage): boolean {
+  return request.rawHeaders.length > 2 * LIMITS.body.headerFields;
+}
+
+async function createServer(tls: { cert: string; key: string } | null): Promise<Server> {
+  const options = {
+    maxHeaderSize: LIMITS.body.headerBytes,
+    requestTimeout: 0,
+    headersTimeout: LIMITS.http.requestSeconds * 1000,
+    keepAliveTimeout: LIMITS.http.keepAliveSeconds * 1000,
+    connectionsCheckingInterval: CHECK_MS,
+    requireHostHeader: true,
+  };
+  if (tls === null) return createHttpServer(options);
+  const https = await import("node:https");
+  return https.createServer({ ...options, ...tls, minVersion: "TLSv1.2" });
+}

@@ -1,0 +1,87 @@
+/** `tables.bin`: the index's tables as they were at a sealing or at the end, so that an open needn't enter every event again. */
+
+import { replaceFile } from "../../../platform/durable.ts";
+import type { OpenFile } from "../../../platform/files.ts";
+import { checksummed, readChecksummed } from "../format/checksummed.ts";
+import type { History } from "../history.ts";
+import { pathOf } from "../store/storage.ts";
+import type { Tables } from "./event-index.ts";
+import { asBytes } from "./index-file.ts";
+
+const MAGIC = "svctab03";
+const NAME = "tables.bin";
+const SLOT_BYTES = 4;
+
+interface Header {
+  group_id: string;
+  /** The tables hold this many events, the last of them with this id. */
+  count: number;
+  last_id: string;
+  id_slots: number;
+  key_slots: number;
+  keyed: number;
+}
+
+/** May be lost in a crash; then an open fills the tables itself. */
+export async function writeTables(history: History): Promise<void> {
+  const { count } = history;
+  if (count === 0) return;
+  const { ids, keys, keyed } = history.index.tables();
+  const last_id = history.index.id(count - 1);
+  const header: Header = {
+    group_id: history.options.group_id,
+    count,
+    last_id,
+    id_slots: ids.length,
+    key_slots: keys.length,
+    keyed,
+  };
+  await replaceFile(
+    history.storage.files,
+    pathOf(history.storage, NAME),
+    checksummed(MAGIC, header, sections({ ids, keys, keyed })),
+    { durable: false },
+  );
+}
+
+/** Takes the kept tables when they hold exactly the events that the index has now, by number and last id. */
+export function loadTables(history: History): void {
+  const { files } = history.storage;
+  const path = pathOf(history.storage, NAME);
+  const status = files.stat(path);
+  if (status?.kind !== "file" || history.count === 0) return;
+  const file = files.open(path, "read");
+  try {
+    const header = readHeader(file);
+    if (header === null || !fits(history, header, status.bytes)) return;
+    history.index.loadTables(header.id_slots, header.key_slots, header.keyed, (tables) =>
+      readChecksummed(file, MAGIC, () => sections(tables)),
+    );
+  } finally {
+    file.close();
+  }
+}
+
+function readHeader(file: OpenFile): Header | null {
+  let header: Header | null = null;
+  readChecksummed(file, MAGIC, (value) => {
+    header = value as Header;
+    return null;
+  });
+  return header;
+}
+
+function fits(history: History, header: Header, bytes: number): boolean {
+  const { group_id, count, last_id, id_slots, key_slots, keyed } = header;
+  if (![id_slots, key_slots, keyed].every((value) => Number.isSafeInteger(value) && value >= 0)) return false;
+  if ((id_slots + key_slots) * SLOT_BYTES > bytes) return false;
+  return (
+    group_id === history.options.group_id &&
+    count === history.count &&
+    last_id === history.index.id(count - 1)
+  );
+}
+
+function sections({ ids, keys }: Tables): Uint8Array[] {
+  return [asBytes(ids), asBytes(keys)];
+}

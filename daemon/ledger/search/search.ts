@@ -1,0 +1,131 @@
+/** Text search from the newest event backwards, a block of the disk at a time; blocks whose filter excludes the text are skipped. */
+
+import type { Clock } from "../../../platform/clock.ts";
+import type { LedgerEvent } from "../../../shared/events.ts";
+import { decodeLine } from "../format/line.ts";
+import type { History } from "../history.ts";
+import { Pace } from "../store/pace.ts";
+import type { Segment } from "../store/segments.ts";
+import type { Ordinal, SearchPage, SearchRequest } from "../types.ts";
+import { BLOCK_BYTES, type Candidates } from "./filter-file.ts";
+import { type Filters, linesOf } from "./filters.ts";
+import { querySlots } from "./grams.ts";
+import { AsciiFinder, folded, holds } from "./text-match.ts";
+
+/** One call reads `scanBytes` at most and says where to go on; it never keeps the event loop for more than a few milliseconds. */
+export async function search(
+  history: History,
+  filters: Filters,
+  request: SearchRequest,
+  scanBytes: number,
+  clock: Clock,
+): Promise<SearchPage> {
+  const scan = new Scan(history, request);
+  const slots = querySlots(scan.query);
+  const pace = new Pace(clock);
+  let next = request.before === undefined ? history.count - 1 : history.knownOrdinal(request.before) - 1;
+  while (next >= 0 && !scan.isFull && scan.bytesRead < scanBytes) {
+    const segment = history.segmentOf(next);
+    const candidates = slots === null ? null : await filters.candidates(segment, slots, pace);
+    history.checkOpen();
+    while (next >= segment.first && !scan.isFull && scan.bytesRead < scanBytes) {
+      const block = Math.floor(history.index.position(next) / BLOCK_BYTES);
+      const nearest = nearestBlock(candidates, block);
+      if (nearest === block) next = scan.block(segment, block, next);
+      else next = nearest < 0 ? segment.first - 1 : linesOf(history, segment, nearest).last;
+      if (!pace.isOver) continue;
+      await pace.pause();
+      history.checkOpen();
+    }
+  }
+  return scan.page(next);
+}
+
+/** The block itself or the nearest one before it that may match, -1 for none. */
+function nearestBlock(candidates: Candidates | null, block: number): number {
+  if (candidates === null || block * BLOCK_BYTES >= candidates.bytes) return block;
+  for (let at = block; at >= 0; at -= 1) {
+    if ((candidates.bits[at >>> 5]! & (1 << (at & 31))) !== 0) return at;
+  }
+  return -1;
+}
+
+class Scan {
+  readonly query: string;
+  bytesRead = 0;
+  readonly #history: History;
+  readonly #request: SearchRequest;
+  /** The query as it stands in raw JSON. */
+  readonly #escaped: string;
+  readonly #finder: AsciiFinder | null;
+  /** Newest first; one more than the limit says that there are more. */
+  readonly #found: LedgerEvent[] = [];
+
+  constructor(history: History, request: SearchRequest) {
+    this.#history = history;
+    this.#request = request;
+    this.query = folded(request.query);
+    this.#escaped = folded(JSON.stringify(this.query).slice(1, -1));
+    this.#finder = AsciiFinder.of(this.#escaped);
+  }
+
+  get isFull(): boolean {
+    return this.#found.length > this.#request.limit;
+  }
+
+  /** Takes the matches among the block's events up to `last`, newest first; returns the event before the block. */
+  block(segment: Segment, block: number, last: Ordinal): Ordinal {
+    const history = this.#history;
+    const { first } = linesOf(history, segment, block);
+    const start = history.index.position(first);
+    const bytes = history.readBytes(segment, start, history.endOf(segment, last));
+    this.bytesRead += bytes.length;
+    const finder = this.#finder;
+    if (finder === null || hasForeignEscape(bytes) || !finder.suits(bytes)) {
+      if (mayHold(bytes.toString("utf8"), this.#escaped))
+        for (let ordinal = last; ordinal >= first && !this.isFull; ordinal -= 1)
+          this.#line(segment, bytes, start, ordinal);
+      return first - 1;
+    }
+    let from = bytes.length;
+    while (from > 0 && !this.isFull) {
+      const at = finder.lastIn(bytes, from - 1);
+      if (at < 0) break;
+      const ordinal = history.ordinalAt(segment, start + at);
+      this.#line(segment, bytes, start, ordinal);
+      from = history.index.position(ordinal) - start;
+    }
+    return first - 1;
+  }
+
+  #line(segment: Segment, bytes: Buffer, start: number, ordinal: Ordinal): void {
+    const history = this.#history;
+    const { kinds } = this.#request;
+    if (kinds !== undefined && !history.isOf(kinds, ordinal)) return;
+    const from = history.index.position(ordinal) - start;
+    const line = bytes.toString("utf8", from, history.endOf(segment, ordinal) - start);
+    if (!mayHold(line, this.#escaped)) return;
+    const event = decodeLine(line);
+    if (event !== null && holds(event, this.query)) this.#found.push(event);
+  }
+
+  /** `next` is the newest event that wasn't looked at. */
+  page(next: Ordinal): SearchPage {
+    const events = this.#found.slice(0, this.#request.limit);
+    let before: string | null = null;
+    if (this.isFull) before = events.at(-1)!.id;
+    else if (next >= 0) before = this.#history.index.id(next + 1);
+    return { events: events.reverse(), more: before !== null, before };
+  }
+}
+
+const FOREIGN_ESCAPES = ["\\u", "\\/"];
+
+/** A text may stand behind escapes that aren't those of `JSON.stringify`. */
+function hasForeignEscape(json: string | Buffer): boolean {
+  return FOREIGN_ESCAPES.some((escape) => json.includes(escape));
+}
+
+function mayHold(json: string, escaped: string): boolean {
+  return hasForeignEscape(json) || folded(json).includes(escaped);
+}

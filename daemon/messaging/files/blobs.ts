@@ -1,0 +1,356 @@
+/**
+ * Attached files of a Group: content-addressed, streamed to disk and back, never whole in memory (docs/core-model.md#messages).
+ * A file has a record in `uploads/` until a message with it is in the ledger, see `waiting-files.ts`; one that no message took within a
+ * day goes. In messages the files are named `state/blobs/<sha256>`.
+ */
+import { join } from "node:path";
+import type { Clock } from "../../../platform/clock.ts";
+import {
+  ensureDirectory,
+  errorCode,
+  storageRefusal,
+  syncDirectory,
+  unlinkIfThere,
+} from "../../../platform/durable.ts";
+import type { Files } from "../../../platform/files.ts";
+import { errorFields, type Log } from "../../../platform/log.ts";
+import type { Random } from "../../../platform/random.ts";
+import { Refusal } from "../../../shared/errors.ts";
+import { LIMITS } from "../../../shared/limits.ts";
+import type { Attachment } from "../../../shared/model.ts";
+import type { Ledger } from "../../ledger/ledger.ts";
+import { type Chunks, fileChunks, filePieces, type Written, writeNew } from "./file-streams.ts";
+import type { GroupQuota, Reservation } from "./upload-quota.ts";
+import { WaitingFiles } from "./waiting-files.ts";
+
+/** A piece of a file; `start` and `end` (exclusive) are byte positions in the whole of `bytes`. */
+export interface BlobReading {
+  bytes: number;
+  start: number;
+  end: number;
+  /** The file is open from the first chunk until the iteration ends or is left. */
+  chunks: AsyncIterable<Uint8Array>;
+}
+
+export interface BlobDependencies {
+  files: Files;
+  clock: Clock;
+  random: Random;
+  log: Log;
+}
+
+type Referring = Pick<Ledger, "count" | "readMany">;
+
+const DIGEST = /^[0-9a-f]{64}$/;
+const HOUR_MS = 3_600_000;
+const EVENTS_PER_READ = 256;
+
+export class BlobStore {
+  readonly #deps: BlobDependencies;
+  readonly #directory: string;
+  readonly #uploads: string;
+  readonly #quota: GroupQuota;
+  readonly #waiting: WaitingFiles;
+  #directories: Promise<void> | null = null;
+  #last: Promise<unknown> = Promise.resolve();
+  #isClosed = false;
+
+  /** `directory` need not exist yet. */
+  constructor(deps: BlobDependencies, directory: string, quota: GroupQuota) {
+    this.#deps = deps;
+    this.#directory = directory;
+    this.#uploads = join(directory, "uploads");
+    this.#quota = quota;
+    this.#waiting = new WaitingFiles(deps.files, this.#uploads, quota);
+  }
+
+  /** Takes up what an earlier run left, without its unfinished files. */
+  load(): void {
+    this.#waiting.load((sha256) => this.bytesOf(sha256) !== null);
+  }
+
+  /** The Group is gone, or begins anew in the same place, where nothing that was under way belongs. */
+  close(): void {
+    this.#isClosed = true;
+    this.#waiting.forget();
+  }
+
+  /** Size of a file by its digest, whether a message refers to it or not; null when there is none. Throws storage_failed. */
+  bytesOf(sha256: string): number | null {
+    try {
+      const status = this.#deps.files.stat(join(this.#directory, sha256));
+      return status?.kind === "file" ? status.bytes : null;
+    } catch (error) {
+      throw storageRefusal(error);
+    }
+  }
+
+  /** Digests of the files that messages refer to. */
+  list(): string[] {
+    if (this.#deps.files.stat(this.#directory) === null) return [];
+    return this.#deps.files
+      .list(this.#directory)
+      .filter((name) => DIGEST.test(name) && (this.#waiting.get(name)?.sending ?? 1) > 0)
+      .sort();
+  }
+
+  /** Throws limit_reached when uploads of that many bytes don't fit. */
+  checkQuota(bytes: number): void {
+    this.#quota.reserve(bytes).release();
+  }
+
+  /**
+   * Streams a file in, to wait for a message; `announced` is its size where that is known. Throws limit_reached before the first byte is
+   * read, too_large, storage_full or storage_failed, or what the stream threw; nothing is left then.
+   */
+  async upload(chunks: AsyncIterable<Uint8Array>, announced = 0): Promise<Written> {
+    const reservation = this.#quota.reserve(announced);
+    try {
+      return await this.#write(covered(chunks, reservation), { sent_from: null });
+    } finally {
+      reservation.release();
+    }
+  }
+
+  /** Streams a file in for a message that will stand at `sent_from` or behind. `sha256` is its digest if the caller has computed it. */
+  take(chunks: Chunks, sent_from: number, sha256?: string): Promise<Written> {
+    return this.#write(chunks, { sent_from }, sha256);
+  }
+
+  /** Streams a file in that is referred to already, in a Group that is being built. */
+  add(chunks: Chunks): Promise<Written> {
+    return this.#write(chunks, null);
+  }
+
+  /**
+   * Keeps files for a message that `append` writes, at the ordinal `sent_from` or behind. Throws invalid_attachments for what isn't here,
+   * storage_full or storage_failed, or what `append` throws; then the files wait on.
+   */
+  async send<Result>(
+    digests: readonly string[],
+    sent_from: number,
+    append: () => Promise<Result>,
+  ): Promise<Result> {
+    const distinct = [...new Set(digests)];
+    const sending = await this.#inTurn(() => this.#begin(distinct, sent_from));
+    let isReferred = false;
+    try {
+      const result = await append();
+      isReferred = true;
+      return result;
+    } finally {
+      if (sending.length > 0) void this.#inTurn(async () => this.#end(sending, isReferred));
+    }
+  }
+
+  /** Throws blob_not_found. `range.end` is exclusive; both are cut to the file. */
+  read(sha256: string, range?: { start: number; end: number }): BlobReading {
+    const bytes = DIGEST.test(sha256) ? this.bytesOf(sha256) : null;
+    if (bytes === null) throw new Refusal("blob_not_found", { details: { sha256 } });
+    const start = Math.min(Math.max(range?.start ?? 0, 0), bytes);
+    const end = Math.max(start, Math.min(range?.end ?? bytes, bytes));
+    return { bytes, start, end, chunks: this.#chunks(join(this.#directory, sha256), start, end) };
+  }
+
+  /** A whole file in pieces of this size, each good until the next one is asked for. Throws blob_not_found, `pieces` also Node's errors. */
+  inPieces(sha256: string, size: number): { bytes: number; pieces: () => Iterable<Uint8Array> } {
+    const { bytes } = this.read(sha256);
+    const path = join(this.#directory, sha256);
+    return { bytes, pieces: () => filePieces(this.#deps.files.open(path, "read"), bytes, size) };
+  }
+
+  /** The file is opened by the first step: a reading that nobody follows leaves nothing open. */
+  async *#chunks(path: string, start: number, end: number): AsyncGenerator<Uint8Array> {
+    yield* fileChunks(this.#deps.files.open(path, "read"), start, end);
+  }
+
+  /** Removes files that no message took within a day. Throws storage_full or storage_failed. */
+  async collect(): Promise<void> {
+    if (this.#waiting.size === 0) return;
+    await this.#inTurn(async () => {
+      const { files, clock } = this.#deps;
+      const oldest = clock.now() - LIMITS.attachment.orphanHours * HOUR_MS;
+      const over = [...this.#waiting.entries()].filter(
+        ([, { uploaded_at, sending, isUnsettled }]) =>
+          sending === 0 && !isUnsettled && Date.parse(uploaded_at) < oldest,
+      );
+      if (over.length === 0) return;
+      try {
+        for (const [sha256] of over) unlinkIfThere(files, join(this.#directory, sha256));
+        // A file whose record is gone would stay for ever.
+        await syncDirectory(files, this.#directory);
+        for (const [sha256] of over) this.#waiting.remove(sha256);
+      } catch (error) {
+        throw storageRefusal(error);
+      }
+    });
+  }
+
+  /** At the start: looks up whether messages refer to the files that were being sent when an earlier run ended. */
+  async settle(ledger: Referring): Promise<void> {
+    const unsettled = new Map([...this.#waiting.entries()].filter(([, { isUnsettled }]) => isUnsettled));
+    if (unsettled.size === 0) return;
+    const from = Math.min(...[...unsettled.values()].map(({ sent_from }) => sent_from ?? 0));
+    const referred = await referredFrom(ledger, from);
+    await this.#inTurn(async () => {
+      for (const [sha256, waiting] of unsettled) {
+        // A message may have taken it meanwhile.
+        if (this.#waiting.get(sha256) !== waiting || waiting.sending > 0) continue;
+        if (referred.has(sha256)) this.#waiting.remove(sha256);
+        else await this.#waiting.put(sha256, { ...waiting, sent_from: null });
+      }
+    });
+  }
+
+  async #write(
+    chunks: Chunks,
+    record: { sent_from: number | null } | null,
+    sha256?: string,
+  ): Promise<Written> {
+    const { files, random } = this.#deps;
+    try {
+      await this.#makeDirectories();
+      this.#checkOpen();
+      const partial = this.#waiting.partial(random.uuid());
+      const written = await writeNew(files, partial, chunks, LIMITS.attachment.uploadBytes, sha256);
+      try {
+        await this.#inTurn(() => this.#place(partial, written, record));
+      } catch (error) {
+        unlinkIfThere(files, partial);
+        throw error;
+      }
+      return written;
+    } catch (error) {
+      throw isSystemError(error) ? storageRefusal(error) : error;
+    }
+  }
+
+  #checkOpen(): void {
+    if (this.#isClosed) throw new Refusal("group_busy");
+  }
+
+  /** Once: nobody writes into a directory that isn't durable yet. */
+  #makeDirectories(): Promise<void> {
+    this.#directories ??= ensureDirectory(this.#deps.files, this.#directory)
+      .then(() => ensureDirectory(this.#deps.files, this.#uploads))
+      .catch((error: unknown) => {
+        this.#directories = null;
+        throw error;
+      });
+    return this.#directories;
+  }
+
+  /** Gives a file that was written its name; the record comes first. */
+  async #place(
+    partial: string,
+    { bytes, sha256 }: Written,
+    record: { sent_from: number | null } | null,
+  ): Promise<void> {
+    this.#checkOpen();
+    const { files, clock } = this.#deps;
+    const waiting = this.#waiting.get(sha256);
+    const isThere = this.bytesOf(sha256) !== null;
+    if (record !== null && (waiting !== undefined || !isThere)) {
+      // Over an older upload of the same bytes, whose time to live begins anew.
+      const uploaded_at = new Date(clock.now()).toISOString();
+      const sent_from = waiting?.sent_from ?? record.sent_from;
+      await this.#waiting.put(sha256, { bytes, uploaded_at, sent_from });
+    }
+    if (isThere) files.unlink(partial);
+    else files.rename(partial, join(this.#directory, sha256));
+    await syncDirectory(files, this.#directory);
+  }
+
+  /** Those of the files that have a record, which says now that a message may refer to them. */
+  async #begin(digests: readonly string[], sent_from: number): Promise<string[]> {
+    for (const sha256 of digests) if (this.bytesOf(sha256) === null) throw missing(sha256);
+    const sending = digests.filter((sha256) => this.#waiting.get(sha256) !== undefined);
+    for (const sha256 of sending) {
+      const waiting = this.#waiting.get(sha256)!;
+      try {
+        if (waiting.sent_from === null) await this.#waiting.put(sha256, { ...waiting, sent_from });
+      } catch (error) {
+        throw storageRefusal(error);
+      }
+    }
+    for (const sha256 of sending) this.#waiting.get(sha256)!.sending += 1;
+    return sending;
+  }
+
+  /** Never throws: the message is recorded or refused already. A record that couldn't be removed is looked up at the next start. */
+  #end(sending: readonly string[], isReferred: boolean): void {
+    for (const sha256 of sending) {
+      const waiting = this.#waiting.get(sha256);
+      if (waiting === undefined) continue;
+      waiting.sending -= 1;
+      try {
+        if (isReferred) this.#waiting.remove(sha256);
+      } catch (error) {
+        this.#deps.log.warn("file_record", errorFields(error));
+      }
+    }
+  }
+
+  /** Changes of names and records, one after the other. */
+  #inTurn<Result>(step: () => Promise<Result>): Promise<Result> {
+    const result = this.#last.then(step);
+    this.#last = result.catch(() => undefined);
+    return result;
+  }
+}
+
+async function* covered(
+  chunks: AsyncIterable<Uint8Array>,
+  reservation: Reservation,
+): AsyncGenerator<Uint8Array> {
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    bytes += chunk.length;
+    reservation.cover(bytes);
+    yield chunk;
+  }
+}
+
+/** Digests that messages from this ordinal on refer to. */
+async function referredFrom(ledger: Referring, from: number): Promise<Set<string>> {
+  const referred = new Set<string>();
+  for (let first = from; first < ledger.count; first += EVENTS_PER_READ) {
+    const length = Math.min(EVENTS_PER_READ, ledger.count - first);
+    for (const { data } of ledger.readMany(Array.from({ length }, (_, at) => first + at))) {
+      if (!Array.isArray(data.attachments)) continue;
+      for (const { sha256 } of data.attachments as Partial<Attachment>[]) {
+        if (typeof sha256 === "string") referred.add(sha256);
+      }
+    }
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
+  }
+  return referred;
+}
+
+/** How an attachment stands in a message. */
+export function describeAttachment(
+  blob: { sha256: string; bytes: number },
+  file: { name: string; mime_type: string },
+): Attachment {
+  return {
+    path: `state/blobs/${blob.sha256}`,
+    name: file.name,
+    mime_type: file.mime_type,
+    bytes: blob.bytes,
+    sha256: blob.sha256,
+  };
+}
+
+export function missing(sha256: string): Refusal {
+  return new Refusal("invalid_attachments", {
+    specifics: "An attached file isn't in this Group.",
+    remedy: "Upload it first.",
+    details: { sha256 },
+  });
+}
+
+function isSystemError(error: unknown): boolean {
+  return /^E[A-Z0-9]+$/.test(errorCode(error) ?? "");
+}

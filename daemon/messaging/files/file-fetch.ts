@@ -1,0 +1,80 @@
+/** Operation `file_fetch`: an attachment's details, its text when it is small, and a copy in the project directory on request. */
+import { isUtf8 } from "node:buffer";
+import * as z from "zod";
+import type { ProjectFiles } from "../../../platform/project-files.ts";
+import { Refusal } from "../../../shared/errors.ts";
+import { safeName } from "../../../shared/file-name.ts";
+import { LIMITS } from "../../../shared/limits.ts";
+import { Attachment } from "../../../shared/model.ts";
+import type { CallContext } from "../../../shared/operations/caller.ts";
+import type { InputOf, ResultOf } from "../../../shared/operations/registry.ts";
+import { createInScope, type Reach } from "../../groups/scopes.ts";
+import type { GroupRoom, Rooms } from "../group-room.ts";
+import { pour } from "./file-streams.ts";
+
+/** Throws event_not_found, blob_not_found, invalid_path, scope_not_attached or already_exists; an existing file is never overwritten. */
+export async function fetchFile(
+  rooms: Rooms,
+  projects: ProjectFiles,
+  input: InputOf<"file_fetch">,
+  { caller }: CallContext,
+): Promise<ResultOf<"file_fetch">> {
+  const room = rooms.get(input.group_id);
+  room.author(caller);
+  const { event } = room.visible(caller, input.event_id);
+  // What an import brought may say anything of its files.
+  const attachments = z.array(Attachment).safeParse(event.data.attachments).data ?? [];
+  const attachment =
+    input.sha256 === undefined ? attachments[0] : attachments.find(({ sha256 }) => sha256 === input.sha256);
+  if (attachment === undefined) throw withoutFile(attachments, input.event_id);
+  const saved_to =
+    input.save_to === undefined
+      ? null
+      : await save(room, projects, attachment, { path: input.save_to, reach: room.reach(caller) });
+  return { attachment, text: await smallText(room, attachment), saved_to };
+}
+
+function withoutFile(attachments: readonly Attachment[], event_id: string): Refusal {
+  return attachments.length === 0
+    ? new Refusal("blob_not_found", {
+        specifics: "The message has no files.",
+        remedy: "Name a message that has some.",
+        details: { event_id },
+      })
+    : new Refusal("blob_not_found", {
+        specifics: "The message has no file with this SHA-256.",
+        remedy: `It has ${attachments.map(({ name, sha256 }) => `${safeName(name)} (${sha256})`).join(", ")}.`,
+        details: { event_id },
+      });
+}
+
+async function save(
+  room: GroupRoom,
+  projects: ProjectFiles,
+  attachment: Attachment,
+  { path: save_to, reach }: { path: string; reach: Reach },
+): Promise<string> {
+  const reading = room.blobs.read(attachment.sha256);
+  const path = /[/\\]$/.test(save_to) ? `${save_to}${safeName(attachment.name)}` : save_to;
+  const created = createInScope(projects, reach, path);
+  try {
+    await pour(created.file, reading.chunks, LIMITS.attachment.uploadBytes);
+  } catch (error) {
+    // The name stays taken, but by nothing that could pass for the file.
+    created.file.truncate(0);
+    throw error;
+  } finally {
+    created.file.close();
+  }
+  return created.path;
+}
+
+/** The file itself decides whether it is small. Throws blob_not_found. */
+async function smallText(room: GroupRoom, { sha256 }: Attachment): Promise<string | null> {
+  const { bytes, chunks } = room.blobs.read(sha256);
+  if (bytes > LIMITS.message.textBytes) return null;
+  const parts: Uint8Array[] = [];
+  for await (const chunk of chunks) parts.push(chunk);
+  const whole = Buffer.concat(parts);
+  return isUtf8(whole) && !whole.includes(0) ? whole.toString() : null;
+}

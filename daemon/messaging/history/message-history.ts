@@ -1,0 +1,100 @@
+/** Operation `message_history`: what one Actor sent or was sent in its own generation, walking back from the newest in pages. */
+import { Refusal } from "../../../shared/errors.ts";
+import type { LedgerEvent } from "../../../shared/events.ts";
+import { LIMITS } from "../../../shared/limits.ts";
+import type { StoredActor } from "../../../shared/model.ts";
+import type { CallContext } from "../../../shared/operations/caller.ts";
+import type { InputOf, ResultOf } from "../../../shared/operations/registry.ts";
+import { concerns, type GroupRoom, type Rooms } from "../group-room.ts";
+import { EVENTS } from "../kinds.ts";
+
+type Input = InputOf<"message_history">;
+
+interface Page {
+  /** Oldest first. */
+  events: LedgerEvent[];
+  /** Where the next page begins; null at the beginning of the history. */
+  before: string | null;
+}
+
+const MESSAGES: ReadonlySet<string> = new Set([EVENTS.message]);
+/** Wall time may have been set back a little since an Actor was added. */
+const CLOCK_MARGIN_MS = 24 * 3_600_000;
+/** What an event takes besides its text, roughly. */
+const EVENT_BYTES = 512;
+
+/**
+ * One call looks at `scanBytes` of the ledger, by estimate, and says where to go on: a quiet Actor's messages may lie anywhere in a large
+ * Group. Throws event_not_found, actor_not_found, permission_denied or invalid_args.
+ */
+export async function messageHistory(
+  rooms: Rooms,
+  input: Input,
+  { caller, signal }: CallContext,
+  scanBytes: number = LIMITS.history.scanBytes,
+): Promise<ResultOf<"message_history">> {
+  const room = rooms.get(input.group_id);
+  const actor = whose(room, input.actor_id, caller);
+  const begin = new Date(Date.parse(actor.created_at) - CLOCK_MARGIN_MS).toISOString();
+  const newestFirst: LedgerEvent[] = [];
+  let before = input.before_event_id;
+  let scanned = 0;
+  for (;;) {
+    const page = await olderPage(room, input.query.trim(), before);
+    for (const event of page.events.reverse()) {
+      const side = concerns(event, actor.id, actor.generation);
+      if (side !== null && (input.mode === "all" || input.mode === side)) newestFirst.push(event);
+      if (newestFirst.length > input.limit) break;
+    }
+    if (newestFirst.length > input.limit) return answer(newestFirst.slice(0, input.limit));
+    // Nothing older can be this Actor's.
+    const isBehindBegin = (page.events.at(-1)?.ts ?? begin) < begin;
+    if (page.before === null || isBehindBegin) return answer(newestFirst, null);
+    scanned += estimate(room, page, before);
+    before = page.before;
+    if (scanned >= scanBytes || signal.aborted) return answer(newestFirst, before);
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
+  }
+}
+
+/** By default the next call goes on before the oldest of these. */
+function answer(
+  newestFirst: LedgerEvent[],
+  continue_before: string | null = newestFirst.at(-1)?.id ?? null,
+): ResultOf<"message_history"> {
+  return { events: newestFirst.reverse(), has_more: continue_before !== null, continue_before };
+}
+
+function whose(
+  room: GroupRoom,
+  actor_id: string | undefined,
+  caller: CallContext["caller"],
+): Pick<StoredActor, "id" | "generation" | "created_at"> {
+  if (caller.kind === "actor") {
+    if (actor_id !== undefined && actor_id !== caller.actor_id) throw new Refusal("permission_denied");
+    return room.self(caller);
+  }
+  if (actor_id !== undefined) return room.group.actor(actor_id);
+  throw new Refusal("invalid_args", {
+    specifics: "'actor_id' is missing.",
+    details: { field: "actor_id" },
+  });
+}
+
+async function olderPage(room: GroupRoom, query: string, before: string | undefined): Promise<Page> {
+  const request = { before, limit: LIMITS.page.max, kinds: MESSAGES };
+  if (query !== "") return room.ledger.search({ query, ...request });
+  const { events, more } = room.ledger.page(request);
+  return { events, before: more ? (events[0]?.id ?? null) : null };
+}
+
+/** Bytes that a page cost: of the events it passed over and the texts it holds. */
+function estimate({ ledger }: GroupRoom, page: Page, before: string | undefined): number {
+  const newest = before === undefined ? ledger.count : (ledger.ordinalOf(before) ?? ledger.count);
+  const oldest = page.before === null ? 0 : (ledger.ordinalOf(page.before) ?? 0);
+  let bytes = (newest - oldest) * EVENT_BYTES;
+  for (const { data } of page.events) if (typeof data.text === "string") bytes += data.text.length;
+  return bytes;
+}

@@ -1,0 +1,35 @@
+/** The ledger events of handing out and acknowledging (docs/core-model.md#messages, docs/core-model.md#inbox-and-obligations). */
+import type { StoredActor } from "../../../shared/model.ts";
+import type { NewEvent } from "../../ledger/types.ts";
+import type { GroupRoom } from "../group-room.ts";
+import { EVENTS } from "../kinds.ts";
+
+/** A step of a direct message on its way to an external Actor. */
+export function delivery(
+  room: GroupRoom,
+  actor: StoredActor,
+  source_event_id: string,
+  batch_id: string,
+  state: "claimed" | "accepted" | "failed",
+  reason: string,
+): NewEvent {
+  return room.event(EVENTS.delivery, actor.id, {
+    actor_id: actor.id,
+    actor_generation: actor.generation,
+    source_event_id,
+    delivery_id: `${batch_id}/${source_event_id}`,
+    state,
+    transport: "external",
+    reason,
+    batch_id,
+  });
+}
+
+/** The Actor's cursor moves up to this Mail. */
+export function mailRead(room: GroupRoom, actor: StoredActor, event_id: string, by: string): NewEvent {
+  return room.event(EVENTS.mailRead, by, {
+    actor_id: actor.id,
+    actor_generation: actor.generation,
+    event_id,
+  });
+}

@@ -1,0 +1,247 @@
+/**
+ * Sessions of external Actors: who holds what was handed out (docs/core-model.md#actor). A session lives while a connection holds its
+ * lifeline or a call is under way, and else for a while after its last call; its end gives what it didn't acknowledge to the next.
+ */
+
+import { type Clock, type Timer, timestamp } from "../../../platform/clock.ts";
+import { Refusal } from "../../../shared/errors.ts";
+import { LIMITS } from "../../../shared/limits.ts";
+
+/** One Actor in one generation. */
+export interface ActorIdentity {
+  group_id: string;
+  actor_id: string;
+  generation: string;
+}
+
+/** Held by a connection for as long as it lasts. */
+export interface Lifeline {
+  /**
+   * The connection is gone; the session ends when this was its last lifeline, and at once when what it was handed is `lost`. Idempotent.
+   */
+  release(isLost?: boolean): void;
+}
+
+/** Taken for an answer; that answer has left; acknowledged soon unless it turns out that nobody read it. */
+type BatchState = "taken" | "answered" | "settling";
+
+export interface Session {
+  readonly identity: ActorIdentity;
+  /** As its port named it; null for single calls without a session, which share one. */
+  readonly name: string | null;
+  /** When it began, and when it last called. */
+  readonly since: string;
+  lastCall: string;
+  /** Batches handed out and not acknowledged. */
+  readonly batches: Map<string, BatchState>;
+  /** A read waits for messages. */
+  isWaiting: boolean;
+  /** What the last batch held, until the session waits again, and when it was taken. */
+  took: number;
+  tookAt: string | null;
+  /** It took something and hasn't called for long. */
+  isQuiet: boolean;
+  /** Why the session is over; null while it lives. Calls under way end with the refusal, or empty without one. */
+  over: { refusal: Refusal | null } | null;
+}
+
+interface Kept extends Session {
+  readonly key: string;
+  readonly lifelines: Set<() => void>;
+  calls: number;
+  /** Steps that `soon` will run. */
+  steps: number;
+  lastCallAt: number;
+  timer: Timer | null;
+}
+
+export interface SessionsOptions {
+  clock: Clock;
+  /** The session is over and holds nothing any more. */
+  ended: (session: Session) => void;
+  /** `isQuiet` changed. */
+  quiet: (session: Session) => void;
+}
+
+const IDLE_MS = LIMITS.actorSession.idleSeconds * 1000;
+const QUIET_MS = LIMITS.actorSession.quietSeconds * 1000;
+
+export class Sessions {
+  readonly #clock: Clock;
+  readonly #ended: SessionsOptions["ended"];
+  readonly #quiet: SessionsOptions["quiet"];
+  readonly #byKey = new Map<string, Kept>();
+  readonly #byActor = new Map<string, Set<Kept>>();
+  readonly #byBatch = new Map<string, Kept>();
+
+  constructor(options: SessionsOptions) {
+    this.#clock = options.clock;
+    this.#ended = options.ended;
+    this.#quiet = options.quiet;
+  }
+
+  /** A connection holds the session; `ended` is called when it is ended from here. Throws limit_reached. */
+  open(identity: ActorIdentity, name: string, ended: () => void): Lifeline {
+    const session = this.#session(identity, name);
+    // One entry per lifeline, also when two share a callback.
+    const lifeline = (): void => ended();
+    session.lifelines.add(lifeline);
+    return {
+      release: (isLost = false) => {
+        if (!session.lifelines.delete(lifeline) || session.lifelines.size > 0) return;
+        if (isLost || session.steps === 0) this.#end(session);
+      },
+    };
+  }
+
+  /** A call of the session, which is made when it is new. Throws limit_reached. */
+  touch(identity: ActorIdentity, name: string | null): Session {
+    const session = this.#session(identity, name);
+    session.lastCallAt = this.#clock.monotonic();
+    session.lastCall = timestamp(this.#clock);
+    this.#hush(session, false);
+    return session;
+  }
+
+  /** A call begins that may take long; the session doesn't end by idling before the returned function is called. */
+  enter(session: Session): () => void {
+    const kept = session as Kept;
+    kept.calls += 1;
+    return () => {
+      kept.calls -= 1;
+      kept.lastCallAt = this.#clock.monotonic();
+    };
+  }
+
+  /** Runs `step` after so many milliseconds unless the session ends before; without a lifeline it ends then. */
+  soon(session: Session, milliseconds: number, step: () => Promise<void>): void {
+    const kept = session as Kept;
+    const held = kept.lifelines.size > 0;
+    kept.steps += 1;
+    const run = async (): Promise<void> => {
+      if (kept.over === null) await step();
+      kept.steps -= 1;
+      if (held && kept.steps === 0 && kept.lifelines.size === 0) this.#end(kept);
+    };
+    this.#clock.after(milliseconds, () => void run(), { background: true });
+  }
+
+  /** The session took a batch. False when it has ended meanwhile. */
+  hold(session: Session, batch_id: string): boolean {
+    const kept = session as Kept;
+    if (kept.over !== null) return false;
+    kept.batches.set(batch_id, "taken");
+    this.#byBatch.set(batchKey(kept.identity, batch_id), kept);
+    return true;
+  }
+
+  /** The batch was acknowledged or taken back. */
+  drop(actor: BatchOwner, batch_id: string): void {
+    const key = batchKey(actor, batch_id);
+    this.#byBatch.get(key)?.batches.delete(batch_id);
+    this.#byBatch.delete(key);
+  }
+
+  /** Whether a living session holds the batch. */
+  isHeld(actor: BatchOwner, batch_id: string): boolean {
+    return this.#byBatch.has(batchKey(actor, batch_id));
+  }
+
+  /** Living sessions of an Actor, whatever its generation. */
+  of(group_id: string, actor_id: string): Iterable<Session> {
+    return this.#byActor.get(`${group_id}/${actor_id}`) ?? [];
+  }
+
+  /** Ends the sessions that `isOver` says; calls under way end with `refusal`, or empty without one. */
+  endWhere(isOver: (identity: ActorIdentity) => boolean, refusal: Refusal | null): void {
+    for (const session of this.#byKey.values()) {
+      if (!isOver(session.identity)) continue;
+      const lifelines = [...session.lifelines];
+      this.#end(session, refusal);
+      for (const ended of lifelines) ended();
+    }
+  }
+
+  #session(identity: ActorIdentity, name: string | null): Kept {
+    const { group_id, actor_id, generation } = identity;
+    const key = `${group_id}/${actor_id}/${generation}/${name === null ? "" : `/${name}`}`;
+    const known = this.#byKey.get(key);
+    if (known !== undefined) return known;
+    const actor = `${group_id}/${actor_id}`;
+    const siblings = this.#byActor.get(actor) ?? new Set();
+    if (siblings.size >= LIMITS.actorSession.perActor) {
+      const limit = LIMITS.actorSession.perActor;
+      throw new Refusal("limit_reached", {
+        specifics: `The Actor has ${limit} sessions, which is the most.`,
+        remedy: "End one of its processes.",
+        details: { limit },
+      });
+    }
+    const now = timestamp(this.#clock);
+    const session: Kept = {
+      key,
+      identity: { group_id, actor_id, generation },
+      name,
+      since: now,
+      lastCall: now,
+      batches: new Map(),
+      isWaiting: false,
+      took: 0,
+      tookAt: null,
+      isQuiet: false,
+      over: null,
+      lifelines: new Set(),
+      calls: 0,
+      steps: 0,
+      lastCallAt: this.#clock.monotonic(),
+      timer: null,
+    };
+    this.#byKey.set(key, session);
+    siblings.add(session);
+    this.#byActor.set(actor, siblings);
+    this.#watch(session, IDLE_MS);
+    return session;
+  }
+
+  #watch(session: Kept, milliseconds: number): void {
+    session.timer = this.#clock.after(
+      milliseconds,
+      () => {
+        const since = this.#clock.monotonic() - session.lastCallAt;
+        const left = IDLE_MS - since;
+        this.#hush(session, session.took > 0 && session.calls === 0 && since >= QUIET_MS);
+        if (session.lifelines.size > 0 || session.calls > 0) this.#watch(session, IDLE_MS);
+        else if (left > 0) this.#watch(session, left);
+        else this.#end(session);
+      },
+      { background: true },
+    );
+  }
+
+  #hush(session: Kept, isQuiet: boolean): void {
+    if (session.isQuiet === isQuiet) return;
+    session.isQuiet = isQuiet;
+    this.#quiet(session);
+  }
+
+  #end(session: Kept, refusal: Refusal | null = null): void {
+    if (session.over !== null) return;
+    session.over = { refusal };
+    session.timer?.cancel();
+    session.lifelines.clear();
+    this.#byKey.delete(session.key);
+    const actor = `${session.identity.group_id}/${session.identity.actor_id}`;
+    const siblings = this.#byActor.get(actor);
+    siblings?.delete(session);
+    if (siblings?.size === 0) this.#byActor.delete(actor);
+    for (const batch_id of session.batches.keys()) this.drop(session.identity, batch_id);
+    this.#ended(session);
+  }
+}
+
+type BatchOwner = Pick<ActorIdentity, "group_id" | "actor_id">;
+
+/** An imported Group has the batches of its original, and nobody drops another Actor's by naming it. */
+function batchKey({ group_id, actor_id }: BatchOwner, batch_id: string): string {
+  return `${group_id}/${actor_id}/${batch_id}`;
+}

@@ -1,0 +1,243 @@
+/**
+ * Messages between Groups of this Home (RET-008). The source ledger records the message first, with everything the other side needs; then
+ * the destination's event follows, whose id comes from the source event's, and a receipt in the source ledger. A crash anywhere in between
+ * leaves a record without a receipt, which the next start completes; the derived id keeps it from arriving twice.
+ */
+import { createHash } from "node:crypto";
+import { errorFields } from "../../../platform/log.ts";
+import { Refusal } from "../../../shared/errors.ts";
+import type { LedgerEvent } from "../../../shared/events.ts";
+import type { Attachment, MessageMode } from "../../../shared/model.ts";
+import type { CallContext, Caller } from "../../../shared/operations/caller.ts";
+import type { InputOf, ResultOf } from "../../../shared/operations/registry.ts";
+import { type Audience, resolveRecipients } from "../../groups/recipients.ts";
+import { type GroupRoom, type MessagingDependencies, type Rooms, wakeGroup } from "../group-room.ts";
+import { EVENTS } from "../kinds.ts";
+import { checkBody, withAttachments } from "./attachments.ts";
+import { once } from "./idempotency.ts";
+import { type Author, contentDigest, defaultMode, messageData, type Said } from "./message-event.ts";
+import { messageKey } from "./message-keys.ts";
+
+type SentAcross = ResultOf<"send_cross_group">;
+
+interface CrossAddress {
+  mode: MessageMode;
+  to: readonly string[];
+  dst_group_id: string;
+  /** The message answered here. */
+  reply_to?: string | undefined;
+  /** The message answered, as the destination knows it, and the generations of those that it was between. */
+  answered?: { event_id: string; generations: Readonly<Record<string, string>> } | undefined;
+}
+
+/** Id of the destination's event. */
+export function remoteId(source_group_id: string, source_event_id: string): string {
+  return createHash("sha256")
+    .update(`svc.cross_group/${source_group_id}/${source_event_id}`)
+    .digest("hex")
+    .slice(0, 32);
+}
+
+/** A reply is for the Actors of then: a new one under an old id inherits nothing. */
+function checkSame({ to, to_generations }: Audience, then: Readonly<Record<string, string>>): void {
+  const other = to.find((id) => to_generations[id] !== then[id]);
+  if (other === undefined) return;
+  throw new Refusal("invalid_recipient", {
+    specifics: `The '${other}' of that message isn't in its Group any more.`,
+    details: { recipient: other },
+  });
+}
+
+export class CrossGroup {
+  readonly #rooms: Rooms;
+  readonly #deps: MessagingDependencies;
+
+  constructor(rooms: Rooms, deps: MessagingDependencies) {
+    this.#rooms = rooms;
+    this.#deps = deps;
+  }
+
+  send(input: InputOf<"send_cross_group">, { caller }: CallContext): Promise<SentAcross> | SentAcross {
+    checkBody(input);
+    const room = this.#rooms.get(input.group_id);
+    const author = room.author(caller);
+    const mode = input.message_mode ?? defaultMode(caller, input.to);
+    const address: CrossAddress = { mode, to: input.to, dst_group_id: input.dst_group_id };
+    if (input.client_id === undefined) return this.deliver(room, input, address, author, caller);
+    const digest = contentDigest(input, address);
+    return once(
+      room,
+      messageKey(author, input.client_id),
+      digest,
+      () => this.deliver(room, input, address, author, caller, digest),
+      (event, ordinal) => {
+        // It waits for another instance.
+        if (ordinal === undefined) throw new Refusal("idempotency_conflict");
+        return this.complete(room, event, ordinal);
+      },
+    );
+  }
+
+  /** Records a message here and appends it there. Throws what `resolveRecipients` and attachments throw, group_not_found, or what a disk does. */
+  async deliver(
+    room: GroupRoom,
+    said: Said,
+    address: CrossAddress,
+    author: Author,
+    caller: Caller,
+    digest?: string,
+  ): Promise<SentAcross> {
+    const { mode, dst_group_id, reply_to } = address;
+    if (dst_group_id === room.group.group_id) {
+      throw new Refusal("invalid_args", {
+        specifics: "The destination is the Group itself.",
+        details: { field: "dst_group_id" },
+      });
+    }
+    const audience = (): Audience => {
+      const found = resolveRecipients(this.#rooms.get(dst_group_id).group.record, {
+        to: address.to,
+        mode,
+        sender: caller.kind === "actor" ? { kind: "remote" } : { kind: "user" },
+      });
+      if (address.answered !== undefined) checkSame(found, address.answered.generations);
+      return found;
+    };
+    audience();
+    const key = said.client_id === undefined ? undefined : messageKey(author, said.client_id);
+    const [placed] = await withAttachments(room, this.#deps.projects, said, caller, (attachments) => {
+      // Keeping files takes time, and nobody need hold the permit of either Group: who speaks and who listens is asked again.
+      room.author(caller);
+      const { title } = this.#rooms.get(dst_group_id).group.record;
+      const data = messageData({
+        mode,
+        audience: { to: [], to_generations: {} },
+        author,
+        said,
+        attachments,
+        reply_to,
+        digest,
+        destination: {
+          group_id: dst_group_id,
+          group_title: title,
+          audience: audience(),
+          reply_to: address.answered?.event_id,
+        },
+      });
+      return room.ledger.appendAll([room.event(EVENTS.message, author.by, data, key)]);
+    });
+    return this.#transfer(room, placed!.event, false);
+  }
+
+  /** What a first try didn't bring to its end; the answer of a retry. */
+  async complete(room: GroupRoom, source: LedgerEvent, ordinal: number): Promise<SentAcross> {
+    const destination = this.#rooms.find(source.data.dst_group_id as string);
+    const arrived = destination?.ledger.ordinalOf(remoteId(room.group.group_id, source.id));
+    const message_mode = source.data.message_mode as MessageMode;
+    if (destination !== undefined && arrived !== undefined) {
+      if (room.projection.halfDone.has(source.id)) await this.#receipt(room, source, null);
+      return {
+        event: destination.ledger.read(arrived),
+        source_event: source,
+        message_mode,
+        duplicate: true,
+      };
+    }
+    // It arrived once, in a Group that was reset or deleted since.
+    if (this.#receiptOf(room, source.id, ordinal) === "sent") {
+      return { event: source, source_event: source, message_mode, duplicate: true };
+    }
+    return this.#transfer(room, source, true);
+  }
+
+  /** At the start: completes every message that has no receipt. */
+  async completeAll(room: GroupRoom): Promise<void> {
+    const ordinals = [...room.projection.halfDone.values()];
+    for (const ordinal of ordinals) {
+      try {
+        await this.complete(room, room.ledger.read(ordinal), ordinal);
+      } catch (error) {
+        this.#deps.log.warn("cross_group", { group_id: room.group.group_id, ...errorFields(error) });
+      }
+    }
+  }
+
+  async #transfer(room: GroupRoom, source: LedgerEvent, duplicate: boolean): Promise<SentAcross> {
+    let event: LedgerEvent;
+    try {
+      event = await this.#arrive(room, source);
+    } catch (error) {
+      const refusal = error instanceof Refusal ? error : new Refusal("internal_error", { cause: error });
+      await this.#receipt(room, source, refusal);
+      throw refusal;
+    }
+    await this.#receipt(room, source, null);
+    return { event, source_event: source, message_mode: source.data.message_mode as MessageMode, duplicate };
+  }
+
+  /** The destination's event, made from the source event alone, so that a later start makes the same. */
+  async #arrive(room: GroupRoom, source: LedgerEvent): Promise<LedgerEvent> {
+    const { data, by } = source;
+    const destination = this.#rooms.get(data.dst_group_id as string);
+    const attachments = data.attachments as Attachment[];
+    const { count } = destination.ledger;
+    const digests = attachments.map(({ sha256 }) => sha256);
+    for (const sha256 of digests) {
+      if (destination.blobs.bytesOf(sha256) === null)
+        await destination.blobs.take(room.blobs.read(sha256).chunks, count);
+    }
+    const { group_id } = room.group;
+    const said = { ...(data as unknown as Said), paths: [], client_id: undefined };
+    const author: Author = { by, title: data.sender_title as string };
+    if (typeof data.sender_generation === "string") author.generation = data.sender_generation;
+    const arriving = destination.event(
+      EVENTS.message,
+      by === "user" ? "user" : `${group_id}::${by}`,
+      messageData({
+        mode: data.message_mode as MessageMode,
+        audience: {
+          to: data.dst_to as string[],
+          to_generations: data.dst_to_generations as Record<string, string>,
+        },
+        author,
+        said,
+        attachments,
+        reply_to: data.dst_reply_to as string | undefined,
+        source: { group_id, event_id: source.id, group_title: room.group.record.title },
+      }),
+    );
+    arriving.id = remoteId(group_id, source.id);
+    const [placed] = await destination.blobs.send(digests, count, () =>
+      destination.ledger.appendAll([arriving]),
+    );
+    if (by === "user" && data.message_mode !== "mail" && destination.group.record.state === "idle") {
+      await wakeGroup(destination, this.#deps.log);
+    }
+    return placed!.event;
+  }
+
+  /** Notes how it ended; when even that fails, the next start or retry finds out. */
+  async #receipt(room: GroupRoom, source: LedgerEvent, failure: Refusal | null): Promise<void> {
+    const remote_event_id = remoteId(room.group.group_id, source.id);
+    const data = {
+      source_event_id: source.id,
+      operation: "local",
+      dst_group_id: source.data.dst_group_id,
+      delivery_id: remote_event_id,
+      status: failure === null ? "sent" : "failed",
+      remote_event_id: failure === null ? remote_event_id : null,
+      error: failure === null ? null : { code: failure.code, message: failure.message },
+    };
+    try {
+      await room.ledger.appendAll([room.event(EVENTS.receipt, "system", data)]);
+    } catch (error) {
+      this.#deps.log.warn("cross_group_receipt", { group_id: room.group.group_id, ...errorFields(error) });
+    }
+  }
+
+  #receiptOf(room: GroupRoom, id: string, ordinal: number): unknown {
+    if (room.projection.halfDone.has(id)) return null;
+    const receipts = room.ledger.related(ordinal).map((later) => room.ledger.read(later));
+    return receipts.findLast(({ kind }) => kind === EVENTS.receipt)?.data.status;
+  }
+}

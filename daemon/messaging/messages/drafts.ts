@@ -1,0 +1,85 @@
+/** Operations `draft_get` and `draft_put`: the person's unsent text, one owner-only document per Group, the same in every browser. */
+import { join } from "node:path";
+import * as z from "zod";
+import { timestamp } from "../../../platform/clock.ts";
+import { JsonDocument } from "../../../platform/documents.ts";
+import { ensureDirectory, storageRefusal } from "../../../platform/durable.ts";
+import { Refusal } from "../../../shared/errors.ts";
+import type { InputOf, ResultOf } from "../../../shared/operations/registry.ts";
+import type { GroupRoom, MessagingDependencies, Rooms } from "../group-room.ts";
+
+const StoredDraft = z.strictObject({
+  v: z.literal(1),
+  draft: z.looseObject({}).nullable(),
+  updated_at: z.string(),
+});
+type StoredDraft = z.infer<typeof StoredDraft>;
+
+export class Drafts {
+  readonly #rooms: Rooms;
+  readonly #deps: MessagingDependencies;
+  readonly #documents = new WeakMap<GroupRoom, Promise<JsonDocument<StoredDraft> | null>>();
+
+  constructor(rooms: Rooms, deps: MessagingDependencies) {
+    this.#rooms = rooms;
+    this.#deps = deps;
+  }
+
+  async get(input: InputOf<"draft_get">): Promise<ResultOf<"draft_get">> {
+    const document = await this.#open(this.#rooms.get(input.group_id));
+    return { draft: document?.value.draft ?? null, updated_at: versionOf(document) };
+  }
+
+  async put(input: InputOf<"draft_put">): Promise<ResultOf<"draft_put">> {
+    const room = this.#rooms.get(input.group_id);
+    const stored: StoredDraft = { v: 1, draft: input.draft, updated_at: timestamp(this.#deps.clock) };
+    const { based_on } = input;
+    let overtaken = false;
+    // One after the other: the first of them makes the document.
+    const next = this.#open(room).then(async (document) => {
+      overtaken = based_on !== undefined && based_on !== versionOf(document);
+      if (overtaken) return document;
+      if (document === null) return input.draft === null ? null : await this.#create(room, stored);
+      await document.update(() => stored);
+      return document;
+    });
+    this.#keep(room, next);
+    await next;
+    if (overtaken) throw new Refusal("conflict");
+    return { updated_at: input.draft === null ? null : stored.updated_at };
+  }
+
+  #open(room: GroupRoom): Promise<JsonDocument<StoredDraft> | null> {
+    let document = this.#documents.get(room);
+    if (document === undefined) {
+      document = JsonDocument.read(this.#options(room)).catch((error: unknown) => {
+        throw storageRefusal(error);
+      });
+      this.#keep(room, document);
+    }
+    return document;
+  }
+
+  /** After a failure the document is read anew. */
+  #keep(room: GroupRoom, document: Promise<JsonDocument<StoredDraft> | null>): void {
+    this.#documents.set(room, document);
+    document.catch(() => {
+      if (this.#documents.get(room) === document) this.#documents.delete(room);
+    });
+  }
+
+  async #create(room: GroupRoom, stored: StoredDraft): Promise<JsonDocument<StoredDraft>> {
+    await ensureDirectory(this.#deps.files, room.group.paths.drafts);
+    return JsonDocument.create(this.#options(room), stored);
+  }
+
+  #options(room: GroupRoom) {
+    const path = join(room.group.paths.drafts, "user.json");
+    return { files: this.#deps.files, path, version: 1, schema: StoredDraft };
+  }
+}
+
+/** What tells one text from the next; null when there is none. */
+function versionOf(document: JsonDocument<StoredDraft> | null): string | null {
+  return document === null || document.value.draft === null ? null : document.value.updated_at;
+}

@@ -1,0 +1,40 @@
+/** The same key with the same content answers the first event, over the whole history; with other content it is refused. */
+import { Refusal } from "../../../shared/errors.ts";
+import type { LedgerEvent } from "../../../shared/events.ts";
+import type { GroupRoom } from "../group-room.ts";
+
+interface Answered {
+  duplicate: boolean;
+}
+
+/**
+ * Runs `first` unless the key is recorded or under way. `found` turns the recorded event into an answer; it has no
+ * ordinal while it waits in the outbox for a disk that failed. Throws idempotency_conflict when
+ * the recorded or running content has another digest.
+ */
+export function once<Answer extends Answered>(
+  room: GroupRoom,
+  key: string,
+  digest: string,
+  first: () => Promise<Answer>,
+  found: (event: LedgerEvent, ordinal: number | undefined) => Answer | Promise<Answer>,
+): Answer | Promise<Answer> {
+  const running = room.underWay.get(key);
+  if (running !== undefined) {
+    if (running.digest !== digest) throw new Refusal("idempotency_conflict");
+    return (running.done as Promise<Answer>).then((answer) => ({ ...answer, duplicate: true }));
+  }
+  const ordinal = room.byKey(key);
+  const event =
+    ordinal === undefined ? room.remote?.accepted(room.group.group_id, key) : room.ledger.read(ordinal);
+  let answer: Answer | Promise<Answer>;
+  if (event === undefined) answer = first();
+  else {
+    if (event.data.client_sha256 !== digest) throw new Refusal("idempotency_conflict");
+    answer = found(event, ordinal);
+    if (!(answer instanceof Promise)) return answer;
+  }
+  const done = answer.finally(() => room.underWay.delete(key));
+  room.underWay.set(key, { digest, done });
+  return done;
+}

@@ -1,0 +1,193 @@
+/** From a validated message to its ledger event, and back to the key it is found by. */
+import { hash } from "node:crypto";
+import { isForPersonAlone } from "../../../shared/message-parties.ts";
+import type { Attachment, MessageMode } from "../../../shared/model.ts";
+import { CONNECT_PLATFORM } from "../../../shared/names.ts";
+import type { Caller } from "../../../shared/operations/caller.ts";
+import type { Audience } from "../../groups/recipients.ts";
+
+/** Who speaks, as the credential says. */
+export interface Author {
+  by: string;
+  /** Generation of an Actor; absent for the person. */
+  generation?: string;
+  title: string;
+}
+
+/** What a caller says, whichever operation carries it. */
+export interface Said {
+  text: string;
+  format: "plain" | "markdown";
+  insight?: string | undefined;
+  quote_text?: string | undefined;
+  attachments: readonly { sha256: string; name: string; mime_type: string }[];
+  paths: readonly string[];
+  refs: readonly Record<string, unknown>[];
+  client_id?: string | undefined;
+}
+
+/** A message whose every part was checked. */
+export interface Message {
+  mode: MessageMode;
+  audience: Audience;
+  author: Author;
+  said: Said;
+  attachments: readonly Attachment[];
+  reply_to?: string | undefined;
+  /** Digest of what the caller gave, when it gave a key. */
+  digest?: string | undefined;
+  /** Of a record in the source Group: where the message goes. */
+  destination?:
+    | { group_id: string; group_title: string; audience: Audience; reply_to: string | undefined }
+    | undefined;
+  /** Of a message from another local Group. */
+  source?: { group_id: string; event_id: string; group_title: string } | undefined;
+  /** Of a message to another instance. */
+  outgoing?: Outgoing | undefined;
+  /** Of a message from another instance. */
+  incoming?: Incoming | undefined;
+}
+
+/** Where a Connect message goes (docs/protocol.md#ledger-events). */
+export interface Outgoing {
+  delivery_id: string;
+  instance_id: string;
+  /** Snapshot from the directory or relation. */
+  instance_name: string | null;
+  group_id: string;
+  group_title: string;
+  audience: Audience;
+  /** By recipient, of those that have one. */
+  actor_titles: Record<string, string>;
+  /** ConnectMessage as it goes out, and its digest. */
+  connect_message: object;
+  connect_message_sha256: string;
+}
+
+/** Where a Connect message came from. `author` of the message has the remote Actor's generation and title. */
+export interface Incoming {
+  delivery_id: string;
+  instance_id: string;
+  instance_name: string | null;
+  /** The local instance's name as the directory had it. */
+  dst_instance_name: string | null;
+  group_id: string;
+  group_title: string;
+  event_id: string;
+  /** The remote Actor's id, or `user`. */
+  user_id: string;
+  user_name: string;
+  connect_message: object;
+  connect_message_sha256: string;
+}
+
+/** `chat.message` data in the order of shared/events.ts: what projections need stands before `text`. */
+export function messageData(message: Message): Record<string, unknown> {
+  const { said, author, audience, destination, source, outgoing, incoming } = message;
+  const data: Record<string, unknown> = {
+    message_mode: message.mode,
+    to: audience.to,
+    to_generations: audience.to_generations,
+  };
+  if (message.reply_to !== undefined) data.reply_to = message.reply_to;
+  if (message.digest !== undefined) data.client_id = said.client_id;
+  if (author.generation !== undefined) data.sender_generation = author.generation;
+  data.sender_title = author.title;
+  if (destination !== undefined) {
+    data.dst_group_id = destination.group_id;
+    data.dst_to = destination.audience.to;
+    data.dst_to_generations = destination.audience.to_generations;
+    if (destination.reply_to !== undefined) data.dst_reply_to = destination.reply_to;
+  }
+  if (outgoing !== undefined) {
+    data.delivery_id = outgoing.delivery_id;
+    data.dst_instance_id = outgoing.instance_id;
+    data.dst_group_id = outgoing.group_id;
+    data.dst_to = outgoing.audience.to;
+    data.dst_to_generations = outgoing.audience.to_generations;
+  }
+  if (incoming !== undefined) {
+    data.delivery_id = incoming.delivery_id;
+    data.src_instance_id = incoming.instance_id;
+    data.source_user_id = incoming.user_id;
+  }
+  data.text = said.text;
+  data.format = said.format;
+  if (said.insight !== undefined) data.insight = said.insight;
+  if (said.quote_text !== undefined) data.quote_text = said.quote_text;
+  data.attachments = message.attachments;
+  data.refs = said.refs;
+  if (message.digest !== undefined) data.client_sha256 = message.digest;
+  if (destination !== undefined) data.dst_group_title = destination.group_title;
+  if (source !== undefined) {
+    data.src_group_id = source.group_id;
+    data.src_event_id = source.event_id;
+    data.src_group_title = source.group_title;
+  }
+  if (outgoing !== undefined) addOutgoing(data, outgoing);
+  if (incoming !== undefined) addIncoming(data, incoming);
+  return data;
+}
+
+function addOutgoing(data: Record<string, unknown>, outgoing: Outgoing): void {
+  data.dst_group_title = outgoing.group_title;
+  if (outgoing.instance_name !== null) data.dst_instance_name = outgoing.instance_name;
+  data.dst_actor_titles = outgoing.actor_titles;
+  data.connect_message_sha256 = outgoing.connect_message_sha256;
+  data.connect_message = outgoing.connect_message;
+}
+
+function addIncoming(data: Record<string, unknown>, incoming: Incoming): void {
+  data.src_group_id = incoming.group_id;
+  data.src_event_id = incoming.event_id;
+  data.src_group_title = incoming.group_title;
+  if (incoming.instance_name !== null) data.src_instance_name = incoming.instance_name;
+  if (incoming.dst_instance_name !== null) data.dst_instance_name = incoming.dst_instance_name;
+  data.source_platform = CONNECT_PLATFORM;
+  data.source_user_name = incoming.user_name;
+  data.connect_message_sha256 = incoming.connect_message_sha256;
+  data.connect_message = incoming.connect_message;
+}
+
+/** Whether a message went to or came from another instance. */
+export function isRemote({ data }: { data: Readonly<Record<string, unknown>> }): boolean {
+  return typeof data.dst_instance_id === "string" || typeof data.src_instance_id === "string";
+}
+
+/** People and the command line send, agents write Mail; but Mail goes to agents only, so to the person they send. */
+export function defaultMode(caller: Caller, to: readonly string[]): MessageMode {
+  if (caller.kind !== "actor") return "send";
+  return isForPersonAlone(to) ? "send" : "mail";
+}
+
+/**
+ * Digest of what the caller gave: mode, recipients as written, reference and body; not what they resolved to, so that a retry finds its
+ * first event although Actors came and went or a file at a path is gone.
+ */
+export function contentDigest(
+  said: Said,
+  address: { mode: MessageMode; to: readonly string[]; reply_to?: string | undefined; dst_group_id?: string },
+): string {
+  const content = [
+    address.mode,
+    address.to,
+    address.reply_to ?? null,
+    address.dst_group_id ?? null,
+    said.text,
+    said.format,
+    said.insight ?? null,
+    said.quote_text ?? null,
+    said.attachments.map(({ sha256, name, mime_type }) => [sha256, name, mime_type]),
+    said.paths,
+    said.refs.map(ordered),
+  ];
+  return hash("sha256", JSON.stringify(content));
+}
+
+/** The same JSON value with members in one order. */
+function ordered(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(ordered);
+  if (typeof value !== "object" || value === null) return value;
+  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return members.map(([name, member]) => [name, ordered(member)]);
+}

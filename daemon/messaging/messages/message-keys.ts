@@ -1,0 +1,60 @@
+/** The keys by which what was recorded is found again, so that nothing is recorded twice. */
+
+import { uuidKey } from "../../../shared/wire/v1/uuid.ts";
+import type { EventHead, KeyRule } from "../../ledger/types.ts";
+import { EVENTS, TROUBLE_NOTICE } from "../kinds.ts";
+import { isRemoteAuthor } from "./authors.ts";
+
+/** The idempotency key of a sender's `client_id`. A new generation of an Actor has keys of its own. */
+export function messageKey(
+  author: { by: string; generation?: string | undefined },
+  clientId: string,
+): string {
+  return `m/${author.by}/${author.generation ?? ""}/${clientId}`;
+}
+
+/** The key of a message from another instance, `by` which it is (OUT-011). The event keeps the id in the form of `uuidKey`. */
+export function deliveryKey(by: string, deliveryId: string): string {
+  return `d/${by}/${deliveryId}`;
+}
+
+/** The key of a withdrawal that came from another instance, `by` which it is; `deliveryId` is its own (CAN-031). */
+export function controlKey(by: string, deliveryId: string): string {
+  return `c/${by}/${uuidKey(deliveryId)}`;
+}
+
+/** The key under which a notice of this kind about this event comes once for this Actor. */
+export function noticeKey(
+  kind: string,
+  about: string,
+  actor: { actor_id: string; generation: string },
+): string {
+  return `n/${kind}/${about}/${actor.actor_id}/${actor.generation}`;
+}
+
+/** The key of an event in the ledger (`LedgerOptions.keyOf`). */
+export function keyOf(event: EventHead): string | KeyRule | undefined {
+  if (event.kind === EVENTS.message) {
+    if (isRemoteAuthor(event.by)) return { prefix: deliveryKey(event.by, ""), member: "delivery_id" };
+    if (event.string("client_id") === undefined) return undefined;
+    const author = { by: event.by, generation: event.string("sender_generation") };
+    return { prefix: messageKey(author, ""), member: "client_id" };
+  }
+  if (event.kind === EVENTS.cancelled) return keyOfControl(event);
+  if (event.kind !== EVENTS.notify) return undefined;
+  const kind = event.string("kind");
+  // Each failure is told anew.
+  if (kind === TROUBLE_NOTICE) return undefined;
+  const about = event.string("related_event_id");
+  const actor_id = event.string("target_actor_id");
+  if (kind === undefined || about === undefined || actor_id === undefined) return undefined;
+  const context = event.data.context as { actor_generation?: unknown } | null | undefined;
+  const generation = context?.actor_generation;
+  return noticeKey(kind, about, { actor_id, generation: typeof generation === "string" ? generation : "" });
+}
+
+function keyOfControl({ by, data }: EventHead): string | undefined {
+  const control = data.connect_cancel as { delivery_id?: unknown } | null | undefined;
+  const id = control?.delivery_id;
+  return isRemoteAuthor(by) && typeof id === "string" ? controlKey(by, id) : undefined;
+}

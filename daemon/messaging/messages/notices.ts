@@ -1,0 +1,160 @@
+/**
+ * Notices of unread Mail and of replies that are owed (docs/core-model.md#inbox-and-obligations): once per message and Actor, without its text.
+ * Nobody who is disabled, in a paused or in a stopped Group is told; their notices wait for the change. A timer is armed only while
+ * something is due (docs/architecture.md#rules).
+ */
+
+import type { Timer } from "../../../platform/clock.ts";
+import { errorFields } from "../../../platform/log.ts";
+import type { StoredActor } from "../../../shared/model.ts";
+import type { NewEvent } from "../../ledger/types.ts";
+import type { GroupRoom, MessagingDependencies } from "../group-room.ts";
+import { EVENTS } from "../kinds.ts";
+import { noticeKey } from "./message-keys.ts";
+
+interface Due {
+  kind: "mail_notice" | "reply_notice";
+  actor: StoredActor;
+  ordinal: number;
+  id: string;
+  /** Wall time in milliseconds. */
+  at: number;
+}
+
+/** Notices appended in one go. */
+const BATCH = 200;
+const RETRY_MS = 30_000;
+const SENTENCES = {
+  mail_notice: { title: "Unread Mail", message: "You have unread Mail: read your Inbox." },
+  reply_notice: {
+    title: "Reply owed",
+    message: "A message to you asks for a reply: answer it, or say why not.",
+  },
+} as const;
+
+export class Notices {
+  readonly #deps: MessagingDependencies;
+  readonly #room: GroupRoom;
+  #timer: Timer | null = null;
+  /** Monotonic time at which the timer fires. */
+  #armedFor = 0;
+  #isSweeping = false;
+  #closed = false;
+
+  constructor(room: GroupRoom, deps: MessagingDependencies) {
+    this.#room = room;
+    this.#deps = deps;
+  }
+
+  /** Mail or requests were appended just now: they are due a known time later, which needs no look at what is open. */
+  added({ mail, requests }: { mail: boolean; requests: boolean }): void {
+    if (this.#isSweeping || this.#closed || !this.#room.handsOut) return;
+    const { mail_notice_after_seconds, reply_notice_after_seconds } = this.#room.group.record.settings;
+    if (mail && mail_notice_after_seconds > 0) this.#armFor(mail_notice_after_seconds * 1000);
+    if (requests && reply_notice_after_seconds > 0) this.#armFor(reply_notice_after_seconds * 1000);
+  }
+
+  /** Settings, state or Actors changed. */
+  reconsider(): void {
+    this.#timer?.cancel();
+    this.#timer = null;
+    if (!this.#isSweeping) this.#arm();
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#timer?.cancel();
+    this.#timer = null;
+  }
+
+  #arm(): void {
+    if (this.#closed) return;
+    const [next] = this.#due(Number.POSITIVE_INFINITY, 1);
+    if (next !== undefined) this.#armFor(Math.max(0, next.at - this.#deps.clock.now()));
+  }
+
+  /** An earlier timer stays. */
+  #armFor(milliseconds: number): void {
+    const at = this.#deps.clock.monotonic() + milliseconds;
+    if (this.#timer !== null && this.#armedFor <= at) return;
+    this.#timer?.cancel();
+    this.#armedFor = at;
+    this.#timer = this.#deps.clock.after(
+      milliseconds,
+      () => {
+        this.#timer = null;
+        void this.#sweep();
+      },
+      { background: true },
+    );
+  }
+
+  async #sweep(): Promise<void> {
+    this.#isSweeping = true;
+    try {
+      const due = this.#due(this.#deps.clock.now(), BATCH);
+      if (due.length > 0) await this.#room.ledger.appendAll(due.map((one) => this.#notice(one)));
+      this.#isSweeping = false;
+      this.#arm();
+    } catch (error) {
+      this.#isSweeping = false;
+      this.#deps.log.warn("notices", { group_id: this.#room.group.group_id, ...errorFields(error) });
+      if (!this.#closed) this.#armFor(RETRY_MS);
+    }
+  }
+
+  /** What is due until `now`, earliest first. */
+  #due(now: number, limit: number): Due[] {
+    const { record } = this.#room.group;
+    if (!this.#room.handsOut) return [];
+    const due: Due[] = [];
+    const actors = new Map<string, StoredActor>();
+    for (const actor of record.actors) if (actor.enabled) actors.set(actor.id, actor);
+    const mailAfter = record.settings.mail_notice_after_seconds * 1000;
+    if (mailAfter > 0) for (const actor of actors.values()) this.#dueMail(actor, mailAfter, now, limit, due);
+    const replyAfter = record.settings.reply_notice_after_seconds * 1000;
+    if (replyAfter > 0) {
+      for (const { id, ordinal, ts, owed } of this.#room.projection.obligations.all()) {
+        const at = Date.parse(ts) + replyAfter;
+        if (at > now) continue;
+        for (const [recipient, { generation, noticed }] of owed) {
+          const actor = actors.get(recipient);
+          if (noticed || actor?.generation !== generation) continue;
+          due.push({ kind: "reply_notice", actor, ordinal, id, at });
+        }
+      }
+    }
+    return due.sort((a, b) => a.at - b.at).slice(0, limit);
+  }
+
+  /** Mail is ordered by time, so the first that isn't due ends it. What a session holds needs no notice. */
+  #dueMail(actor: StoredActor, after: number, now: number, limit: number, due: Due[]): void {
+    const queue = this.#room.queueOf(actor);
+    if (queue === undefined) return;
+    const { mail } = queue;
+    const held = this.#room.desk(actor.id).mail.through;
+    const start = mail.countThrough(Math.max(queue.mailNoticed, held));
+    for (let place = start; place < Math.min(mail.count, start + limit); place += 1) {
+      const ordinal = mail.at(place);
+      const { id, ts } = this.#room.ledger.read(ordinal);
+      const at = Date.parse(ts) + after;
+      if (at > now) return;
+      due.push({ kind: "mail_notice", actor, ordinal, id, at });
+    }
+  }
+
+  #notice({ kind, actor, id }: Due): NewEvent {
+    const { title, message } = SENTENCES[kind];
+    const data = {
+      kind,
+      title,
+      message,
+      target_actor_id: actor.id,
+      priority: "normal",
+      context: { actor_generation: actor.generation },
+      related_event_id: id,
+    };
+    const key = noticeKey(kind, id, { actor_id: actor.id, generation: actor.generation });
+    return this.#room.event(EVENTS.notify, "system", data, key);
+  }
+}

@@ -1,0 +1,305 @@
+/** Operations `send`, `send_files`, `reply` and `message_upload_preflight`: everything is validated before anything is written. */
+import { Refusal } from "../../../shared/errors.ts";
+import type { LedgerEvent } from "../../../shared/events.ts";
+import { LIMITS } from "../../../shared/limits.ts";
+import type { Attachment, MessageMode } from "../../../shared/model.ts";
+import type { CallContext, Caller } from "../../../shared/operations/caller.ts";
+import { withJson } from "../../../shared/operations/known-json.ts";
+import type { InputOf, ResultOf } from "../../../shared/operations/registry.ts";
+import { type Audience, resolveRecipients, type Sender } from "../../groups/recipients.ts";
+import type { Placed } from "../../ledger/types.ts";
+import {
+  type GroupRoom,
+  type MessagingDependencies,
+  type RemoteMessages,
+  type Rooms,
+  wakeGroup,
+} from "../group-room.ts";
+import { EVENTS } from "../kinds.ts";
+import { carriesFiles, checkBody, checkFileSize, withAttachments } from "./attachments.ts";
+import { type CrossGroup, remoteId } from "./cross-group.ts";
+import { once } from "./idempotency.ts";
+import {
+  type Author,
+  contentDigest,
+  defaultMode,
+  isRemote,
+  messageData,
+  type Said,
+} from "./message-event.ts";
+import { messageKey } from "./message-keys.ts";
+
+type Sent = ResultOf<"send">;
+
+/** Where a message goes that is known to be allowed. */
+interface Address {
+  mode: MessageMode;
+  /** As written. */
+  to: readonly string[];
+  reply_to?: string | undefined;
+}
+
+/** Where a reply without recipients goes. */
+type Way =
+  | { kind: "here"; to: string[] }
+  /** To the Group that the message came from or went to, where it has the id `event_id`. */
+  | {
+      kind: "across";
+      group_id: string;
+      to: string[];
+      event_id: string;
+      generations: Readonly<Record<string, string>>;
+    };
+
+export class Sending {
+  readonly #rooms: Rooms;
+  readonly #deps: MessagingDependencies;
+  readonly #cross: CrossGroup;
+
+  constructor(rooms: Rooms, deps: MessagingDependencies, cross: CrossGroup) {
+    this.#rooms = rooms;
+    this.#deps = deps;
+    this.#cross = cross;
+  }
+
+  send(input: InputOf<"send">, { caller }: CallContext): Promise<Sent> | Sent {
+    const { reply_to, message_mode, to } = input;
+    if (reply_to !== undefined) return this.#reply(input, reply_to, caller);
+    const mode = message_mode ?? defaultMode(caller, to);
+    return this.#send(this.#rooms.get(input.group_id), input, { mode, to }, caller);
+  }
+
+  sendFiles(input: InputOf<"send_files">, { caller }: CallContext): Promise<Sent> | Sent {
+    const mode = input.message_mode ?? defaultMode(caller, input.to);
+    return this.#send(this.#rooms.get(input.group_id), input, { mode, to: input.to }, caller);
+  }
+
+  reply(input: InputOf<"reply">, { caller }: CallContext): Promise<Sent> | Sent {
+    return this.#reply(input, input.event_id, caller);
+  }
+
+  preflight(
+    input: InputOf<"message_upload_preflight">,
+    { caller }: CallContext,
+  ): ResultOf<"message_upload_preflight"> {
+    const room = this.#rooms.get(input.group_id);
+    const author = room.author(caller);
+    const { uploadBytes } = LIMITS.attachment;
+    for (const { name, bytes } of input.files) checkFileSize(name, bytes);
+    room.blobs.checkQuota(input.files.reduce((sum, { bytes }) => sum + bytes, 0));
+    const mode = input.message_mode ?? defaultMode(caller, input.to);
+    let to: readonly string[] = input.to;
+    if (input.reply_to !== undefined) {
+      const original = room.actionable(caller, input.reply_to);
+      const { event } = original;
+      if (isRemote(event)) {
+        const mode = input.message_mode === "request_reply" ? undefined : input.message_mode;
+        remoteOf(room).checkReply(room, { original, mode, to }, author);
+        return { accepted: true, upload_limit: Math.min(uploadBytes, LIMITS.connect.blobBytes) };
+      }
+      const way = to.length > 0 ? null : this.#wayBack(room, event, author, caller);
+      if (way?.kind === "across") return { accepted: true, upload_limit: uploadBytes };
+      to = way?.to ?? to;
+    }
+    resolveRecipients(room.group.record, { to, mode, sender: senderOf(caller) });
+    return { accepted: true, upload_limit: uploadBytes };
+  }
+
+  #send(room: GroupRoom, said: Said, address: Address, caller: Caller): Promise<Sent> | Sent {
+    checkBody(said);
+    const author = room.author(caller);
+    if (said.client_id === undefined) return this.#append(room, said, address, author, caller);
+    const digest = contentDigest(said, address);
+    return once(
+      room,
+      messageKey(author, said.client_id),
+      digest,
+      () => this.#append(room, said, address, author, caller, digest),
+      recorded,
+    );
+  }
+
+  /**
+   * A reply is `send` or `mail`; without recipients it goes back to the original sender, also into another Group, and a reply to one's own
+   * message to those that got it. An Actor can reply only to what it sent or was sent. For an Actor the default mode is `mail`, but `send`
+   * to the person.
+   */
+  #reply(
+    input: Said & { group_id: string; message_mode?: MessageMode | undefined; to: readonly string[] },
+    reply_to: string,
+    caller: Caller,
+  ): Promise<Sent> | Sent {
+    if (input.message_mode === "request_reply") throw new Refusal("invalid_message_mode");
+    checkBody(input);
+    const room = this.#rooms.get(input.group_id);
+    const author = room.author(caller);
+    // Before anything that may have changed since a first try: a retry answers as that did.
+    const mode = input.message_mode ?? defaultMode(caller, input.to);
+    const written = { mode, to: input.to, reply_to };
+    const digest = input.client_id === undefined ? undefined : contentDigest(input, written);
+    const first = (): Promise<Sent> => {
+      const original = room.actionable(caller, reply_to);
+      const { event } = original;
+      if (event.kind !== EVENTS.message) {
+        throw new Refusal("event_not_found", {
+          specifics: "That event isn't a message.",
+          details: { event_id: reply_to },
+        });
+      }
+      if (isRemote(event)) {
+        const mode = input.message_mode === "request_reply" ? undefined : input.message_mode;
+        return remoteOf(room)
+          .reply(room, input, { original, mode, to: input.to }, caller, digest)
+          .then((event) => ({ ...recorded(event), duplicate: false }));
+      }
+      const way: Way =
+        input.to.length > 0
+          ? { kind: "here", to: [...input.to] }
+          : this.#wayBack(room, event, author, caller);
+      const toPerson = way.to.length === 1 && way.to[0] === "user";
+      const address = {
+        mode: input.message_mode ?? (toPerson ? "send" : mode),
+        to: way.to,
+        reply_to,
+      };
+      if (way.kind === "here") return this.#append(room, input, address, author, caller, digest);
+      return this.#cross
+        .deliver(
+          room,
+          input,
+          { ...address, dst_group_id: way.group_id, answered: way },
+          author,
+          caller,
+          digest,
+        )
+        .then(({ source_event: event, message_mode }) => ({ event, message_mode, duplicate: false }));
+    };
+    if (input.client_id === undefined || digest === undefined) return first();
+    return once(
+      room,
+      messageKey(author, input.client_id),
+      digest,
+      async () => first(),
+      (event, ordinal) => {
+        const isHere = event.data.dst_group_id === undefined;
+        if (ordinal === undefined || isHere || isRemote(event)) return recorded(event);
+        return this.#cross.complete(room, event, ordinal).then(() => recorded(event));
+      },
+    );
+  }
+
+  /** Throws invalid_recipient when the other side isn't there any more, and what entering the other Group throws. */
+  #wayBack(room: GroupRoom, event: LedgerEvent, author: Author, caller: Caller): Way {
+    const { by, data } = event;
+    const own = by === author.by && data.sender_generation === author.generation;
+    const across = (group_id: string, event_id: string, written: unknown, then: unknown): Way => {
+      checkReach(caller, group_id);
+      const to = stillThere(this.#rooms.get(group_id), written, then);
+      return { kind: "across", group_id, to, event_id, generations: then as Record<string, string> };
+    };
+    if (own && typeof data.dst_group_id === "string") {
+      const event_id = remoteId(room.group.group_id, event.id);
+      return across(data.dst_group_id, event_id, data.dst_to, data.dst_to_generations);
+    }
+    if (typeof data.src_group_id === "string" && typeof data.src_event_id === "string") {
+      const sender = by === "user" ? "user" : by.slice(by.indexOf("::") + 2);
+      return across(data.src_group_id, data.src_event_id, [sender], { [sender]: data.sender_generation });
+    }
+    if (own) return { kind: "here", to: stillThere(room, data.to, data.to_generations) };
+    if (by === "user") return { kind: "here", to: ["user"] };
+    return { kind: "here", to: stillThere(room, [by], { [by]: data.sender_generation }) };
+  }
+
+  #append(
+    room: GroupRoom,
+    said: Said,
+    address: Address,
+    author: Author,
+    caller: Caller,
+    digest?: string,
+  ): Promise<Sent> {
+    const { mode, reply_to } = address;
+    const audience = resolveRecipients(room.group.record, { to: address.to, mode, sender: senderOf(caller) });
+    const wakes = caller.kind !== "actor" && mode !== "mail";
+    const submit = (attachments: Attachment[]): Promise<Sent> =>
+      submitMessage(room, { mode, audience, author, said, attachments, reply_to, digest }, (sent) => {
+        if (!wakes || room.group.record.state !== "idle") return sent;
+        return wakeGroup(room, this.#deps.log).then(() => sent);
+      });
+    if (!carriesFiles(said)) return submit([]);
+    return withAttachments(room, this.#deps.projects, said, caller, submit);
+  }
+}
+
+function submitMessage(
+  room: GroupRoom,
+  message: {
+    mode: MessageMode;
+    audience: Audience;
+    author: Author;
+    said: Said;
+    attachments: Attachment[];
+    reply_to: string | undefined;
+    digest: string | undefined;
+  },
+  recordedNow: (sent: Sent) => Sent | Promise<Sent>,
+): Promise<Sent> {
+  const { author, said, mode } = message;
+  const key = said.client_id === undefined ? undefined : messageKey(author, said.client_id);
+  const event = room.event(EVENTS.message, author.by, messageData(message), key);
+  return new Promise((resolve, reject) => {
+    room.ledger.submit(event, (refusal, placed) => {
+      if (refusal !== null) reject(refusal);
+      else resolve(recordedNow(sentNow(placed!, mode)));
+    });
+  });
+}
+
+/** The answer to a message that was recorded just now. */
+function sentNow({ event, json, bytes }: Placed, message_mode: MessageMode): Sent {
+  const sent = { event, message_mode, duplicate: false };
+  if (json === undefined) return sent;
+  const text = `{"event":${json},"message_mode":"${message_mode}","duplicate":false}`;
+  return withJson(sent, text, bytes === json.length + 1);
+}
+
+/** The answer to a retry. */
+function recorded(event: LedgerEvent): Sent {
+  return { event, message_mode: event.data.message_mode as MessageMode, duplicate: true };
+}
+
+function remoteOf(room: GroupRoom): RemoteMessages {
+  if (room.remote === null) throw new Refusal("shutting_down");
+  return room.remote;
+}
+
+/** A restricted token's replies go into its own Groups only. */
+function checkReach(caller: Caller, group_id: string): void {
+  if (caller.kind === "member" && !caller.groups.has(group_id)) throw new Refusal("permission_denied");
+}
+
+function senderOf(caller: Caller): Sender {
+  return caller.kind === "actor" ? { kind: "actor", actor_id: caller.actor_id } : { kind: "user" };
+}
+
+function texts(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((item): item is string => typeof item === "string") : [];
+}
+
+/**
+ * Those of the recipients that are the same Actors as then: a new one under an old id inherits nothing, in this Group or another. Throws
+ * invalid_recipient.
+ */
+function stillThere({ group }: GroupRoom, recipients: unknown, then: unknown): string[] {
+  const generations = (then ?? {}) as Record<string, unknown>;
+  const there = texts(recipients).filter(
+    (id) =>
+      id === "user" ||
+      group.record.actors.some((actor) => actor.id === id && actor.generation === generations[id]),
+  );
+  if (there.length > 0) return there;
+  throw new Refusal("invalid_recipient", {
+    specifics: "The other side of that message isn't in its Group any more.",
+    details: { recipients },
+  });
+}

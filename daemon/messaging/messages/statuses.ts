@@ -1,0 +1,218 @@
+/**
+ * What became of a message, per recipient. What is open stands in the projection; what is closed is read from the ledger's chain of events
+ * that refer to the message, never by a scan (docs/architecture.md#rules).
+ */
+import type { LedgerEvent } from "../../../shared/events.ts";
+import type { MessageStatus } from "../../../shared/operations/messages.ts";
+import type { GroupRoom } from "../group-room.ts";
+import { ENDED_UNREAD, EVENTS, HANDED_BACK, IMPORTED, SESSION_ENDED } from "../kinds.ts";
+import { isReplyOf } from "../projection/obligations.ts";
+import { authorOf, remoteAuthor } from "./authors.ts";
+import { isRemote } from "./message-event.ts";
+
+type DeliveryStatus = MessageStatus["delivery_status"][string];
+type ConnectState = NonNullable<MessageStatus["connect_delivery"]>;
+type ObligationState = MessageStatus["obligation_status"][string];
+
+export class MessageStatuses {
+  readonly #room: GroupRoom;
+  readonly #ordinal: number;
+  readonly #event: LedgerEvent;
+  #related: LedgerEvent[] | null = null;
+
+  constructor(room: GroupRoom, ordinal: number, event: LedgerEvent) {
+    this.#room = room;
+    this.#ordinal = ordinal;
+    this.#event = event;
+  }
+
+  get #isHistory(): boolean {
+    return this.#room.isHistory(this.#ordinal);
+  }
+
+  status(): MessageStatus {
+    const { data } = this.#event;
+    const status: MessageStatus = {
+      read_status: {},
+      obligation_status: this.obligations(),
+      delivery_status: {},
+      connect_delivery: this.connectDelivery(),
+      connect_cancellation: this.connectCancellation(),
+    };
+    if (typeof data.dst_instance_id === "string") return status;
+    if (typeof data.dst_group_id === "string") {
+      status.delivery_status[data.dst_group_id] = this.#acrossStatus();
+      return status;
+    }
+    for (const recipient of strings(data.to)) {
+      if (recipient === "user") {
+        const read = this.#event.by === "user" || this.#ordinal <= this.#room.projection.personCursor;
+        status.read_status.user = read;
+        status.delivery_status.user = { state: read ? "read" : "pending", reason: "", ts: null };
+      } else if (data.message_mode === "mail") {
+        const cursor = this.#room.projection.cursorOrdinal(recipient, this.#generation(recipient));
+        if (!this.#isHistory) status.read_status[recipient] = this.#ordinal <= cursor;
+      } else status.delivery_status[recipient] = this.#delivery(recipient);
+    }
+    return status;
+  }
+
+  /** By recipient, of a message that asks for a reply; else empty. */
+  obligations(): Record<string, ObligationState> {
+    const { data } = this.#event;
+    if (data.message_mode !== "request_reply") return {};
+    const { dst_group_id, dst_instance_id } = data;
+    let recipients = strings(data.dst_to);
+    if (typeof dst_instance_id === "string")
+      recipients = recipients.map((id) => remoteAuthor(dst_instance_id, id));
+    else if (typeof dst_group_id === "string") recipients = recipients.map((id) => `${dst_group_id}::${id}`);
+    else recipients = strings(data.to);
+    const open = this.#room.projection.obligations.get(this.#event.id)?.owed;
+    const states: Record<string, ObligationState> = {};
+    for (const recipient of recipients) {
+      const state: ObligationState =
+        open?.has(recipient) === true ? { state: "open" } : this.#closing(recipient);
+      // Nobody owes an answer to what an import brought.
+      if (state.state !== "open" || !this.#isHistory) states[recipient] = state;
+    }
+    return states;
+  }
+
+  /** How a message to another instance fares (OUT-013, OUT-016); null for any other. */
+  connectDelivery(): ConnectState | null {
+    if (typeof this.#event.data.dst_instance_id !== "string") return null;
+    return this.#propagation(this.#event.id, this.#later());
+  }
+
+  /** How the withdrawal of a request between instances fares, issued here (CAN-010, CAN-011); null when there is none. */
+  connectCancellation(): ConnectState | null {
+    if (!isRemote(this.#event)) return null;
+    const control = this.#later().find(({ kind }) => kind === EVENTS.cancelled);
+    // One that came from the other side is recorded in both Groups already.
+    if (control === undefined) return null;
+    if (control.by.startsWith("connect:")) return { state: "sent" };
+    const { ledger } = this.#room;
+    const ordinal = ledger.ordinalOf(control.id);
+    return this.#propagation(
+      control.id,
+      ordinal === undefined ? [] : ledger.readMany(ledger.related(ordinal)),
+    );
+  }
+
+  /** The receipt decides; without one the outbox, and when that has nothing, nobody knows (MSG-059). */
+  #propagation(event_id: string, later: readonly LedgerEvent[]): ConnectState {
+    const receipt = later.findLast(({ kind }) => kind === EVENTS.receipt);
+    if (receipt === undefined) {
+      // The outbox may still have the message of the Group that was exported, under the same id.
+      const isActive = !this.#isHistory && this.#room.remote?.isActive(event_id) === true;
+      return { state: isActive ? "queued" : "unconfirmed" };
+    }
+    const { status, error, remote_event_id } = receipt.data;
+    const state: ConnectState = { state: status as ConnectState["state"] };
+    if (error !== null && error !== undefined) state.error = error as NonNullable<ConnectState["error"]>;
+    if (typeof remote_event_id === "string") state.remote_event_id = remote_event_id;
+    return state;
+  }
+
+  /** Batch in which a direct message was handed to an Actor, when nothing has settled yet whether that took it; else null. */
+  unproved(recipient: string): string | null {
+    const { state } = this.#event.data.message_mode === "mail" ? { state: "" } : this.#delivery(recipient);
+    if (state !== "claimed" && state !== "queued" && state !== "ambiguous") return null;
+    const { batch_id } = this.#lastDelivery(recipient)?.data ?? {};
+    return typeof batch_id === "string" ? batch_id : null;
+  }
+
+  #lastDelivery(recipient: string): LedgerEvent | undefined {
+    return this.#later().findLast(
+      ({ kind, data }) =>
+        kind === EVENTS.delivery &&
+        data.actor_id === recipient &&
+        data.actor_generation === this.#generation(recipient) &&
+        data.reason !== HANDED_BACK,
+    );
+  }
+
+  /** The latest word on a direct message. */
+  #delivery(recipient: string): DeliveryStatus {
+    const generation = this.#generation(recipient);
+    const queue = this.#room.projection.queue(recipient, generation);
+    const returned = queue?.returned.get(this.#event.id);
+    if (returned !== undefined || queue?.pending.has(this.#ordinal) === true) {
+      return { state: "pending", reason: this.#whyWaiting(recipient, returned?.redelivered), ts: null };
+    }
+    const last = this.#lastDelivery(recipient);
+    const ended = this.#room.projection.hasEnded(recipient, generation);
+    if (last === undefined) {
+      if (this.#isHistory) return { state: "failed", reason: IMPORTED, ts: null };
+      return { state: ended ? "failed" : "pending", reason: ended ? "actor_removed" : "", ts: null };
+    }
+    const state = last.data.state as DeliveryStatus["state"];
+    const { ts } = last;
+    const { reason } = last.data;
+    const isUnread = state === "queued" || reason === ENDED_UNREAD;
+    if (this.#isHistory && isUnread) return { state: "failed", reason: IMPORTED, ts };
+    if (this.#isHistory && state === "claimed") return { state: "ambiguous", reason: IMPORTED, ts };
+    // Nothing has read it, and now nothing will.
+    if (ended && isUnread) return { state: "failed", reason: "actor_removed", ts };
+    if (ended && state === "claimed") return { state: "ambiguous", reason: "actor_removed", ts };
+    const { transport, batch_id } = last.data;
+    if (state === "claimed" && transport === "external" && !this.#room.isHeld(recipient, String(batch_id))) {
+      return { state, reason: SESSION_ENDED, ts };
+    }
+    return { state, reason: typeof reason === "string" ? reason : "", ts };
+  }
+
+  #whyWaiting(recipient: string, comesAgain = false): string {
+    const actor = this.#room.group.record.actors.find(({ id }) => id === recipient);
+    if (actor?.runner !== "pty") return "";
+    const why = this.#room.whyWaiting(recipient);
+    return [comesAgain ? "comes again" : "", why].filter((part) => part !== "").join(": ");
+  }
+
+  #acrossStatus(): DeliveryStatus {
+    const receipt = this.#later().findLast(({ kind }) => kind === EVENTS.receipt);
+    if (receipt === undefined) {
+      return this.#isHistory
+        ? { state: "failed", reason: IMPORTED, ts: null }
+        : { state: "pending", reason: "", ts: null };
+    }
+    if (receipt.data.status === "sent")
+      return { state: "accepted", reason: "recorded_there", ts: receipt.ts };
+    const error = receipt.data.error as { code?: unknown } | null;
+    return { state: "failed", reason: typeof error?.code === "string" ? error.code : "", ts: receipt.ts };
+  }
+
+  /** The reply or cancellation that came first. */
+  #closing(recipient: string): ObligationState {
+    const generation = this.#generation(recipient);
+    for (const { kind, id, ts, by, data } of this.#later()) {
+      if (kind === EVENTS.cancelled && strings(data.recipients).includes(recipient)) {
+        return { state: "cancelled", event_id: id, ts };
+      }
+      if (kind !== EVENTS.message || !isReplyOf(recipient, authorOf(by, data.source_user_id))) continue;
+      const given = typeof data.sender_generation === "string" ? data.sender_generation : "";
+      if (by === "user" || given === generation) return { state: "replied", event_id: id, ts };
+    }
+    return { state: "open" };
+  }
+
+  #generation(recipient: string): string {
+    const { data } = this.#event;
+    const across = typeof data.dst_group_id === "string" && recipient.includes("::");
+    const generations = (across ? data.dst_to_generations : data.to_generations) as
+      | Record<string, unknown>
+      | undefined;
+    const id = across ? recipient.slice(recipient.indexOf("::") + 2) : recipient;
+    const generation = generations?.[id];
+    return typeof generation === "string" ? generation : "";
+  }
+
+  #later(): LedgerEvent[] {
+    this.#related ??= this.#room.ledger.readMany(this.#room.ledger.related(this.#ordinal));
+    return this.#related;
+  }
+}
+
+function strings(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((item): item is string => typeof item === "string") : [];
+}

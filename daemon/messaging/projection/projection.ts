@@ -1,0 +1,413 @@
+/**
+ * What is open in a Group: unread Mail and messages, what waits for Actors, obligations, half-done cross-group messages. It follows the
+ * append and is rebuilt from the ledger; its memory grows with what is open, not with history (docs/architecture.md#rules). What is closed
+ * is read from the ledger's chain of related events (`statuses.ts`).
+ *
+ * What an import brought is history (docs/core-model.md#group): of it nothing is open, whatever it says.
+ */
+import type { EventHead, Projection } from "../../ledger/types.ts";
+import { ActorQueue } from "../inbox/actor-queue.ts";
+import { ENDED_UNREAD, EVENTS, HANDED_BACK } from "../kinds.ts";
+import { authorOf, remoteAuthor } from "../messages/authors.ts";
+import { Backlog } from "../messages/backlog.ts";
+import { Obligations } from "./obligations.ts";
+import { SavedProjection } from "./saved-projection.ts";
+
+/** Bookkeeping that doesn't count as something that happened in the Group. */
+const SILENT = new Set<string>([EVENTS.mailRead, EVENTS.delivery, EVENTS.receipt, EVENTS.actorActivity]);
+
+type Data = Readonly<Record<string, unknown>>;
+
+function string(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+function strings(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((item): item is string => typeof item === "string") : [];
+}
+
+function record(value: unknown): Data {
+  return typeof value === "object" && value !== null ? (value as Data) : {};
+}
+
+export class MessageProjection implements Projection {
+  readonly name = "messages";
+  readonly version = 3;
+  readonly obligations = new Obligations();
+  readonly #queues = new Map<string, ActorQueue>();
+  /** Cursors of generations that ended. */
+  readonly #ended = new Map<string, number>();
+  /** Cross-group messages from here that have no receipt: id to ordinal. */
+  readonly #halfDone = new Map<string, number>();
+  /** By shape of the event. */
+  readonly #addresses = new WeakMap<object, Address>();
+  readonly #actors = new WeakMap<object, Addressee>();
+  #unread = new Backlog();
+  #begin = 0;
+  #personCursor = -1;
+  #lastOrdinal = -1;
+  #touched = new Set<string>();
+  #countsTouched = false;
+  #mailTouched = false;
+  #requestsTouched = false;
+
+  /** Ordinal of the first event of the Group's own. What stands before it came with an import. */
+  get begin(): number {
+    return this.#begin;
+  }
+
+  /** Messages to the person that came after the last one they opened. */
+  get unread(): Pick<Backlog, "count" | "at" | "countThrough"> {
+    return this.#unread;
+  }
+  get personCursor(): number {
+    return this.#personCursor;
+  }
+  /** Ordinal of the last event that people would call one, -1 for none. */
+  get lastOrdinal(): number {
+    return this.#lastOrdinal;
+  }
+  get halfDone(): ReadonlyMap<string, number> {
+    return this.#halfDone;
+  }
+
+  /** The Actor's queue; undefined when nothing ever came for that generation, or it was removed. */
+  queue(actor_id: string, generation: string): ActorQueue | undefined {
+    return this.#queues.get(key(actor_id, generation));
+  }
+
+  /** Ordinal of the last Mail that this generation read, -1 for none. */
+  cursorOrdinal(actor_id: string, generation: string): number {
+    const name = key(actor_id, generation);
+    return this.#queues.get(name)?.cursorOrdinal ?? this.#ended.get(name) ?? -1;
+  }
+
+  hasEnded(actor_id: string, generation: string): boolean {
+    return this.#ended.has(key(actor_id, generation));
+  }
+
+  /** Whom the events since the last call concern, and whether Mail or requests came that may need a notice. */
+  takeTouched(): { actors: ReadonlySet<string>; counts: boolean; mail: boolean; requests: boolean } {
+    const touched = {
+      actors: this.#touched,
+      counts: this.#countsTouched,
+      mail: this.#mailTouched,
+      requests: this.#requestsTouched,
+    };
+    if (this.#touched.size > 0) this.#touched = new Set();
+    this.#countsTouched = false;
+    this.#mailTouched = false;
+    this.#requestsTouched = false;
+    return touched;
+  }
+
+  wants(_kind: string): boolean {
+    return true;
+  }
+
+  apply(event: EventHead, ordinal: number): void {
+    switch (event.kind) {
+      case EVENTS.message:
+        this.#message(event, ordinal);
+        break;
+      case EVENTS.mailRead:
+        this.#mailRead(event);
+        break;
+      case EVENTS.delivery:
+        this.#delivery(event);
+        break;
+      case EVENTS.deliveryRequest:
+        this.#deliveryRequest(event.data, ordinal);
+        break;
+      case EVENTS.cancelled:
+        this.#cancelled(event.data);
+        break;
+      case EVENTS.receipt:
+        this.#halfDone.delete(event.string("source_event_id") ?? "");
+        break;
+      case EVENTS.notify:
+        this.#notify(event, ordinal);
+        break;
+      case EVENTS.actorRemoved:
+        this.#actorRemoved(string(event.data.actor_id));
+        break;
+      case EVENTS.groupCreated:
+        this.#began(ordinal);
+        break;
+    }
+    if (!SILENT.has(event.kind)) {
+      this.#lastOrdinal = ordinal;
+      this.#countsTouched = true;
+    }
+  }
+
+  reset(): void {
+    this.obligations.clear();
+    this.#queues.clear();
+    this.#ended.clear();
+    this.#halfDone.clear();
+    this.#unread = new Backlog();
+    this.#begin = 0;
+    this.#personCursor = -1;
+    this.#lastOrdinal = -1;
+    this.takeTouched();
+  }
+
+  /** An import writes this event behind what it brought, before the Group exists; elsewhere it stands first. */
+  #began(ordinal: number): void {
+    if (ordinal === 0) return;
+    this.reset();
+    this.#begin = ordinal;
+    // The person needn't open what is history.
+    this.#personCursor = ordinal - 1;
+  }
+
+  checkpoint(): Uint8Array {
+    return Buffer.from(
+      JSON.stringify({
+        begin: this.#begin,
+        queues: [...this.#queues.values()].map((queue) => queue.encode()),
+        ended: [...this.#ended],
+        obligations: this.obligations.encode(),
+        halfDone: [...this.#halfDone],
+        unread: this.#unread.encode(),
+        personCursor: this.#personCursor,
+        lastOrdinal: this.#lastOrdinal,
+      }),
+    );
+  }
+
+  restore(bytes: Uint8Array): void {
+    const saved = SavedProjection.parse(JSON.parse(Buffer.from(bytes).toString()));
+    this.reset();
+    for (const encoded of saved.queues) {
+      const queue = ActorQueue.decode(encoded);
+      this.#queues.set(key(queue.actor_id, queue.generation), queue);
+    }
+    for (const [name, cursor] of saved.ended) this.#ended.set(name, cursor);
+    this.obligations.decode(saved.obligations);
+    for (const [id, ordinal] of saved.halfDone) this.#halfDone.set(id, ordinal);
+    this.#unread = Backlog.decode(saved.unread);
+    this.#begin = saved.begin;
+    this.#personCursor = saved.personCursor;
+    this.#lastOrdinal = saved.lastOrdinal;
+  }
+
+  fresh(): MessageProjection {
+    return new MessageProjection();
+  }
+
+  /** Meets every message of a rebuild, so it reads no more of it than it must. */
+  #message(event: EventHead, ordinal: number): void {
+    const { id, by } = event;
+    const replyTo = event.string("reply_to") ?? "";
+    if (replyTo !== "") {
+      const generation = event.string("sender_generation") ?? "";
+      const author = authorOf(by, event.string("source_user_id"));
+      this.#askedBy(replyTo);
+      this.#closed(replyTo, this.obligations.replied(replyTo, author, generation));
+    }
+    const { mode, destination, instance, audience } = this.#address(event);
+    if (destination !== "") {
+      // What goes to another instance is the outbox's.
+      if (instance === "") this.#halfDone.set(id, ordinal);
+      if (mode !== "request_reply") return;
+      const there = audienceOf(event.data.dst_to, event.data.dst_to_generations);
+      const owing = there.map(
+        ({ recipient, generation }) =>
+          [
+            instance === "" ? `${destination}::${recipient}` : remoteAuthor(instance, recipient),
+            generation,
+          ] as const,
+      );
+      this.#asked(event, ordinal, owing);
+      return;
+    }
+    for (const { recipient, generation, name } of audience) {
+      if (recipient === "user") {
+        if (by !== "user") this.#unread.push(ordinal, id);
+        continue;
+      }
+      const queue = this.#openQueue(recipient, generation, name);
+      if (queue === undefined) continue;
+      if (mode === "mail") {
+        queue.addMail(ordinal, id);
+        this.#mailTouched = true;
+      } else {
+        queue.addDirect(ordinal, id);
+        if (mode === "request_reply") this.#requestsTouched = true;
+      }
+      this.#touched.add(recipient);
+    }
+    if (mode === "request_reply") {
+      const owing = audience.map(({ recipient, generation }) => [recipient, generation] as const);
+      this.#asked(event, ordinal, owing);
+    }
+  }
+
+  #asked(
+    event: EventHead,
+    ordinal: number,
+    owing: readonly (readonly [recipient: string, generation: string])[],
+  ): void {
+    const author = authorOf(event.by, event.string("source_user_id"));
+    const generation = event.string("sender_generation") ?? "";
+    this.obligations.add(event.id, ordinal, event.ts, { author, generation }, owing);
+    if (generation !== "") this.#touched.add(author);
+  }
+
+  /** A Group has few different ones: a rebuild parses each once. */
+  #address(event: EventHead): Address {
+    const { shape } = event;
+    const known = shape ? this.#addresses.get(shape) : undefined;
+    if (known !== undefined) return known;
+    const { data } = event;
+    const address: Address = {
+      mode: data.message_mode,
+      destination: string(data.dst_group_id),
+      instance: string(data.dst_instance_id),
+      audience: audienceOf(data.to, data.to_generations),
+    };
+    if (shape) this.#addresses.set(shape, address);
+    return address;
+  }
+
+  #mailRead(event: EventHead): void {
+    const id = event.string("event_id") ?? "";
+    const { recipient, name } = this.#concerned(event);
+    if (recipient !== "user") {
+      this.#queues.get(name)?.read(id);
+      this.#touched.add(recipient);
+      return;
+    }
+    const place = this.#unread.find(id);
+    if (place < 0) return;
+    this.#personCursor = this.#unread.at(place);
+    this.#unread.drop(place + 1);
+    this.#countsTouched = true;
+  }
+
+  #delivery(event: EventHead): void {
+    const { recipient, name } = this.#concerned(event);
+    const queue = this.#queues.get(name);
+    if (queue === undefined) return;
+    const source = event.string("source_event_id") ?? "";
+    const state = event.string("state");
+    if (state === "claimed") queue.claim(source, event.string("batch_id") ?? "");
+    else if (state === "queued") queue.enqueued(source);
+    else if (state !== "failed") queue.settle(source);
+    else if (event.string("reason") === HANDED_BACK) queue.handBack(source);
+    else if (event.string("reason") === ENDED_UNREAD) queue.endedUnread(source);
+    else queue.settle(source);
+    this.#touched.add(recipient);
+  }
+
+  /** The Actor that the event is about, in its generation. */
+  #concerned(event: EventHead): Addressee {
+    const { shape } = event;
+    const known = shape ? this.#actors.get(shape) : undefined;
+    if (known !== undefined) return known;
+    const recipient = event.string("actor_id") ?? "";
+    const generation = event.string("actor_generation") ?? "";
+    const concerned = { recipient, generation, name: key(recipient, generation) };
+    if (shape) this.#actors.set(shape, concerned);
+    return concerned;
+  }
+
+  #deliveryRequest(data: Data, ordinal: number): void {
+    const source = data.source_ordinal;
+    if (typeof source !== "number" || !Number.isInteger(source) || source < 0 || source >= ordinal) return;
+    for (const [actor, generation] of Object.entries(record(data.actor_generations))) {
+      this.queue(actor, string(generation))?.requeue(string(data.source_event_id), source);
+      this.#touched.add(actor);
+    }
+  }
+
+  #cancelled(data: Data): void {
+    const source = string(data.source_event_id);
+    this.#askedBy(source);
+    this.#closed(source, this.obligations.cancelled(source, strings(data.recipients)));
+  }
+
+  #notify(event: EventHead, ordinal: number): void {
+    const { data } = event;
+    const actor = string(data.target_actor_id);
+    const about = string(data.related_event_id);
+    if (actor === "") {
+      // The person's, who hasn't seen it.
+      this.#unread.push(ordinal, event.id);
+      return;
+    }
+    const queue = this.#openQueue(actor, string(record(data.context).actor_generation));
+    if (queue === undefined) return;
+    if (data.kind === "mail_notice") queue.addMailNotice(ordinal, event.id, about);
+    else if (data.kind === "reply_notice") {
+      if (this.obligations.get(about)?.owed.has(actor) !== true) return;
+      this.obligations.noticed(about, actor);
+      queue.addReplyNotice(ordinal, event.id, about);
+    } else queue.addDirect(ordinal, event.id);
+    this.#touched.add(actor);
+  }
+
+  #actorRemoved(actor: string): void {
+    for (const [name, queue] of this.#queues) {
+      if (queue.actor_id !== actor) continue;
+      this.#queues.delete(name);
+      this.#ended.set(name, queue.cursorOrdinal);
+    }
+    this.#touched.add(actor);
+  }
+
+  /** Something changes for whoever asked with this message. */
+  #askedBy(source: string): void {
+    const asker = this.obligations.get(source)?.asker;
+    if (asker !== undefined && asker.generation !== "") this.#touched.add(asker.author);
+  }
+
+  #closed(source: string, recipients: readonly string[]): void {
+    for (const recipient of recipients) {
+      for (const queue of this.#queues.values()) {
+        if (queue.actor_id === recipient) queue.obligationEnded(source);
+      }
+      this.#touched.add(recipient);
+    }
+  }
+
+  /** The queue, made when it is the first event for it; undefined when that generation has ended. */
+  #openQueue(actor_id: string, generation: string, name = key(actor_id, generation)): ActorQueue | undefined {
+    let queue = this.#queues.get(name);
+    if (queue === undefined && generation !== "" && !this.#ended.has(name)) {
+      queue = new ActorQueue(actor_id, generation);
+      this.#queues.set(name, queue);
+    }
+    return queue;
+  }
+}
+
+interface Addressee {
+  recipient: string;
+  generation: string;
+  /** Of the queue. */
+  name: string;
+}
+
+interface Address {
+  mode: unknown;
+  /** Group that the message goes to; empty when it is for this one. */
+  destination: string;
+  /** Instance of that Group; empty for this Home. */
+  instance: string;
+  audience: readonly Addressee[];
+}
+
+function audienceOf(to: unknown, written: unknown): Addressee[] {
+  const generations = record(written);
+  return strings(to).map((recipient) => {
+    const generation = string(generations[recipient]);
+    return { recipient, generation, name: key(recipient, generation) };
+  });
+}
+
+function key(actor_id: string, generation: string): string {
+  return `${actor_id}/${generation}`;
+}

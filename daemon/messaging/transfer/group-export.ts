@@ -1,0 +1,141 @@
+/** Operation `group_export`: ledger, Actors and files of a Group in one new file, without secrets. Appends go on meanwhile. */
+import { createHash } from "node:crypto";
+import { basename, dirname, isAbsolute, join } from "node:path";
+import { type Clock, timestamp } from "../../../platform/clock.ts";
+import {
+  errorCode,
+  isStorageError,
+  storageRefusal,
+  syncDirectory,
+  unlinkIfThere,
+} from "../../../platform/durable.ts";
+import type { Files } from "../../../platform/files.ts";
+import { Refusal } from "../../../shared/errors.ts";
+import { LIMITS } from "../../../shared/limits.ts";
+import type { CallContext } from "../../../shared/operations/caller.ts";
+import type { InputOf, ResultOf } from "../../../shared/operations/registry.ts";
+import { PRODUCT_VERSION } from "../../../shared/version.ts";
+import { type Chunks, type Written, writeNew } from "../files/file-streams.ts";
+import type { GroupRoom, MessagingDependencies, Rooms } from "../group-room.ts";
+import { EXPORT_CHUNK_BYTES, EXPORT_FORMAT, EXPORT_VERSION, type ExportHeader } from "./transfer-format.ts";
+
+const EVENTS_PER_READ = 256;
+/** Where exports are being written: a second one to the same place would take the first one's unfinished file away. */
+const underWay = new Set<string>();
+
+/** Only over the local socket. Throws invalid_path or already_exists; a file that couldn't be finished is removed. */
+export async function exportGroup(
+  rooms: Rooms,
+  deps: MessagingDependencies,
+  input: InputOf<"group_export">,
+  { caller }: CallContext,
+): Promise<ResultOf<"group_export">> {
+  if (caller.kind !== "user" || caller.via !== "socket") throw new Refusal("permission_denied");
+  const room = rooms.get(input.group_id);
+  const { path } = input;
+  if (!isAbsolute(path)) {
+    throw new Refusal("invalid_path", {
+      specifics: "The path must be absolute.",
+      remedy: "Give the whole path of a new file.",
+      details: { field: "path" },
+    });
+  }
+  if (deps.files.stat(path) !== null || underWay.has(path)) throw occupied(path);
+  const counts = { events: room.ledger.count, blobs: 0 };
+  underWay.add(path);
+  try {
+    const lines = encoded(room, deps.clock, counts);
+    const { bytes } = await writeWhole(deps.files, path, lines);
+    return { path, bytes, ...counts };
+  } catch (error) {
+    if (error instanceof Refusal) throw error;
+    if (isStorageError(error)) throw storageRefusal(error);
+    if (errorCode(error) === undefined) throw error;
+    throw new Refusal("invalid_path", {
+      specifics: "The file can't be written there.",
+      remedy: "Name a new file in a directory that is there and that you may write to.",
+      cause: error,
+    });
+  } finally {
+    underWay.delete(path);
+  }
+}
+
+function occupied(path: string): Refusal {
+  return new Refusal("already_exists", {
+    specifics: "There is a file of that name already.",
+    remedy: "Choose another name; nothing is overwritten.",
+    details: { path },
+  });
+}
+
+/** The file has its name once it is whole; what a crash left of an earlier try under the other name goes. */
+async function writeWhole(files: Files, path: string, chunks: Chunks): Promise<Written> {
+  const unfinished = join(dirname(path), `.${basename(path)}.svc-export`);
+  unlinkIfThere(files, unfinished);
+  const written = await writeNew(files, unfinished, chunks, LIMITS.body.importBytes);
+  if (files.stat(path) !== null) {
+    files.unlink(unfinished);
+    throw occupied(path);
+  }
+  files.rename(unfinished, path);
+  await syncDirectory(files, dirname(path));
+  return written;
+}
+
+async function* encoded(
+  room: GroupRoom,
+  clock: Clock,
+  counts: { events: number; blobs: number },
+): AsyncGenerator<Uint8Array> {
+  const hash = createHash("sha256");
+  const line = (value: unknown): Buffer => {
+    const bytes = Buffer.from(`${JSON.stringify(value)}\n`);
+    hash.update(bytes);
+    return bytes;
+  };
+  yield line(headerOf(room, clock));
+  for (const sha256 of room.blobs.list()) {
+    const { bytes, chunks } = room.blobs.read(sha256);
+    counts.blobs += 1;
+    yield line({ blob: { sha256, bytes } });
+    for await (const chunk of chunks) {
+      for (let at = 0; at < chunk.length; at += EXPORT_CHUNK_BYTES) {
+        const part = Buffer.from(
+          chunk.buffer,
+          chunk.byteOffset + at,
+          Math.min(EXPORT_CHUNK_BYTES, chunk.length - at),
+        );
+        yield line({ chunk: part.toString("base64") });
+      }
+    }
+  }
+  for (let first = 0; first < counts.events; first += EVENTS_PER_READ) {
+    const length = Math.min(EVENTS_PER_READ, counts.events - first);
+    const ordinals = Array.from({ length }, (_, at) => first + at);
+    yield Buffer.concat(room.ledger.readMany(ordinals).map((event) => line({ event })));
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
+  }
+  yield line({ end: { ...counts, sha256: hash.copy().digest("hex") } });
+}
+
+function headerOf(room: GroupRoom, clock: Clock): ExportHeader {
+  const { group_id, title, topic, created_at, settings, actors } = room.group.record;
+  return {
+    format: EXPORT_FORMAT,
+    v: EXPORT_VERSION,
+    product: PRODUCT_VERSION,
+    exported_at: timestamp(clock),
+    group: {
+      group_id,
+      title,
+      topic,
+      created_at,
+      settings,
+      // Scopes are directories of this machine.
+      actors: actors.map((actor) => ({ ...actor, scope_key: null })),
+    },
+  };
+}

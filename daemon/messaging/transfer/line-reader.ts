@@ -1,0 +1,45 @@
+/** Lines of a large file, one after the other, with a bound on each. */
+import type { OpenFile } from "../../../platform/files.ts";
+
+const CHUNK_BYTES = 256 * 1024;
+const LINE_FEED = 10;
+
+/**
+ * Each line without its line feed; throws what `broken` gives for one over `limitOf` bytes, which is asked for line by line, and for a last
+ * line without line feed.
+ */
+export async function* fileLines(
+  file: OpenFile,
+  limitOf: () => number,
+  broken: () => Error,
+): AsyncGenerator<Buffer> {
+  let kept: Buffer[] = [];
+  let keptBytes = 0;
+  let position = 0;
+  for (;;) {
+    const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
+    const got = file.read(buffer, position);
+    if (got === 0) break;
+    position += got;
+    let start = 0;
+    for (;;) {
+      const end = buffer.subarray(0, got).indexOf(LINE_FEED, start);
+      if (end < 0) break;
+      const rest = buffer.subarray(start, end);
+      if (keptBytes + rest.length > limitOf()) throw broken();
+      yield keptBytes === 0 ? rest : Buffer.concat([...kept, rest]);
+      kept = [];
+      keptBytes = 0;
+      start = end + 1;
+    }
+    if (start < got) {
+      kept.push(buffer.subarray(start, got));
+      keptBytes += got - start;
+      if (keptBytes > limitOf()) throw broken();
+    }
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
+  }
+  if (keptBytes > 0) throw broken();
+}

@@ -1,0 +1,209 @@
+/**
+ * Keeps the catalogs of peers current: a look every two seconds while there are grants, at most eight peers at a time, a minute between
+ * successes (docs/protocol.md#validity). A catalog is published whole or not at all.
+ */
+
+import { type Clock, type Timer, timestamp } from "../../../platform/clock.ts";
+import { errorFields, type Log } from "../../../platform/log.ts";
+import { LIMITS } from "../../../shared/limits.ts";
+import { CatalogPage, type ConnectPeerOperation } from "../../../shared/wire/v1/peer.ts";
+import { type Authorities, kindOf } from "../authorities.ts";
+import type { Grant } from "../authority.ts";
+import type { PeerSender } from "../sending/peer-sender.ts";
+import type { CatalogCache, CatalogGroup } from "./catalog-cache.ts";
+
+interface Dependencies {
+  clock: Clock;
+  log: Log;
+  authorities: Authorities;
+  cache: CatalogCache;
+  sender: PeerSender;
+}
+
+/** Monotonic milliseconds. */
+interface Plan {
+  dueAt: number;
+  failures: number;
+  isRunning: boolean;
+}
+
+const { catalog: limits } = LIMITS.connect;
+
+export class CatalogRefresh {
+  readonly #deps: Dependencies;
+  readonly #plans = new Map<string, Plan>();
+  readonly #running = new Set<Promise<void>>();
+  readonly #abort = new AbortController();
+  readonly #stops: (() => void)[] = [];
+  #timer: Timer | null = null;
+
+  constructor(deps: Dependencies) {
+    this.#deps = deps;
+  }
+
+  start(): void {
+    const { authorities } = this.#deps;
+    this.#stops.push(
+      authorities.onChange(() => this.#changed()),
+      authorities.onReachable((instance_id) => this.#reachable(instance_id)),
+    );
+    this.#changed();
+  }
+
+  async close(): Promise<void> {
+    for (const stop of this.#stops.splice(0)) stop();
+    this.#abort.abort();
+    this.#timer?.cancel();
+    this.#timer = null;
+    await Promise.all(this.#running);
+  }
+
+  #changed(): void {
+    this.#prune();
+    this.#scan();
+  }
+
+  /** What a fresh authority doesn't know any more is over; one that can't tell says nothing. */
+  #prune(): void {
+    const { authorities, cache } = this.#deps;
+    cache.prune((connection_id) => {
+      const authority = authorities.of(kindOf(connection_id));
+      if (authority?.condition().status !== "ready") return false;
+      return !authority.discover(null).some((grant) => grant.connection_id === connection_id);
+    });
+  }
+
+  /** A way to the peer opened: what failed before is tried now. */
+  #reachable(instance_id: string): void {
+    for (const grant of this.#deps.authorities.all()) {
+      if (grant.remote.instance_id !== instance_id) continue;
+      const plan = this.#plans.get(keyOf(grant));
+      if (plan !== undefined && plan.failures > 0) plan.dueAt = 0;
+    }
+    this.#scan();
+  }
+
+  #scan(): void {
+    if (this.#abort.signal.aborted) return;
+    const { authorities, clock } = this.#deps;
+    const grants = authorities.all();
+    const current = new Set(grants.map(keyOf));
+    for (const [key, plan] of this.#plans) if (!current.has(key) && !plan.isRunning) this.#plans.delete(key);
+    const now = clock.monotonic();
+    const due = grants
+      .map((grant) => ({ grant, plan: this.#planOf(grant) }))
+      .filter(({ plan }) => !plan.isRunning && plan.dueAt <= now)
+      .sort((one, other) => one.plan.dueAt - other.plan.dueAt);
+    for (const { grant, plan } of due) {
+      if (this.#running.size >= limits.peers) break;
+      this.#run(grant, plan);
+    }
+    if (grants.length > 0) this.#arm();
+  }
+
+  #arm(): void {
+    if (this.#timer !== null) return;
+    const tick = (): void => {
+      this.#timer = null;
+      this.#scan();
+    };
+    this.#timer = this.#deps.clock.after(limits.scanSeconds * 1000, tick, { background: true });
+  }
+
+  #run(grant: Grant, plan: Plan): void {
+    plan.isRunning = true;
+    const running = this.#refresh(grant, plan).finally(() => {
+      plan.isRunning = false;
+      this.#running.delete(running);
+    });
+    this.#running.add(running);
+  }
+
+  async #refresh(grant: Grant, plan: Plan): Promise<void> {
+    const { clock, log, cache } = this.#deps;
+    let reason: string | null;
+    try {
+      const found = await this.#collect(grant);
+      reason = typeof found === "string" ? found : null;
+      if (typeof found !== "string" && this.#isStillGranted(grant)) {
+        await cache.put(grant, timestamp(clock), found);
+        // It may have ended while that was written.
+        if (!this.#isStillGranted(grant)) this.#prune();
+      }
+    } catch (error) {
+      log.warn("catalog", errorFields(error));
+      reason = "The catalog couldn't be stored.";
+    }
+    const { backoffSeconds } = LIMITS.connect;
+    const seconds =
+      reason === null
+        ? limits.refreshSeconds
+        : backoffSeconds[Math.min(plan.failures, backoffSeconds.length - 1)]!;
+    plan.failures = reason === null ? 0 : plan.failures + 1;
+    plan.dueAt = clock.monotonic() + seconds * 1000;
+  }
+
+  /** All pages, or in words why not (LIM-018, LIM-023 to LIM-026). */
+  async #collect(grant: Grant): Promise<CatalogGroup[] | string> {
+    const { clock, sender } = this.#deps;
+    const end = clock.monotonic() + limits.refreshBudgetSeconds * 1000;
+    const groups: CatalogGroup[] = [];
+    let after: string | null = null;
+    let bytes = 0;
+    for (let page = 0; page < limits.pages; page += 1) {
+      const answer = await sender.ask(grant, operationOf(grant, after), this.#abort.signal, {
+        isStillGranted: () => this.#isStillGranted(grant),
+        until: end,
+      });
+      if (answer.kind !== "result") return answer.kind === "error" ? answer.message : answer.reason;
+      if (clock.monotonic() >= end) return "The catalog took too long.";
+      // As it came, with what this version doesn't know.
+      const size = Buffer.byteLength(JSON.stringify(answer.result));
+      bytes += size;
+      if (size > LIMITS.connect.catalogPageBytes || bytes > limits.metadataBytes)
+        return "The catalog is too large.";
+      const parsed = CatalogPage.safeParse(answer.result);
+      if (!parsed.success) return "The answer isn't a catalog page.";
+      for (const group of parsed.data.groups) {
+        if (groups.length > 0 && groups.at(-1)!.group_id >= group.group_id)
+          return "The pages aren't in order.";
+        if (grant.pair === null || group.group_id === grant.pair.remote_group_id) groups.push(group);
+      }
+      after = parsed.data.next;
+      if (after === null) return groups;
+    }
+    return "The catalog has too many pages.";
+  }
+
+  #isStillGranted(grant: Grant): boolean {
+    return this.#deps.authorities.all().some((one) => keyOf(one) === keyOf(grant));
+  }
+
+  #planOf(grant: Grant): Plan {
+    const key = keyOf(grant);
+    let plan = this.#plans.get(key);
+    if (plan === undefined) {
+      plan = { dueAt: 0, failures: 0, isRunning: false };
+      this.#plans.set(key, plan);
+    }
+    return plan;
+  }
+}
+
+function keyOf({ authority, connection_id, local, remote }: Grant): string {
+  return [authority, connection_id ?? "", local.device_id, remote.instance_id, remote.device_id].join(" ");
+}
+
+/** Same-account discovery asks for all Groups, a pair for its own alone. */
+function operationOf({ connection_id, pair }: Grant, after: string | null): ConnectPeerOperation {
+  if (connection_id === null || pair === null) {
+    return { op: "catalog", source_group_id: "", target_group_id: null, after };
+  }
+  return {
+    op: "catalog",
+    connection_id,
+    source_group_id: pair.local_group_id,
+    target_group_id: pair.remote_group_id,
+    after,
+  };
+}

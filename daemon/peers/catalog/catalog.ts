@@ -1,0 +1,160 @@
+/** Operation `connect_catalog` and what sending needs of the directory: it answers from what was learned before and asks nobody. */
+
+import type { Clock } from "../../../platform/clock.ts";
+import { Refusal } from "../../../shared/errors.ts";
+import { LIMITS } from "../../../shared/limits.ts";
+import type { CallContext } from "../../../shared/operations/caller.ts";
+import type { RemoteInstance } from "../../../shared/operations/connect.ts";
+import type { InputOf, ResultOf } from "../../../shared/operations/registry.ts";
+import { InstanceId, WireGroupId } from "../../../shared/wire/v1/fields.ts";
+import type { Rooms } from "../../messaging/group-room.ts";
+import type { Authorities } from "../authorities.ts";
+import type { Grant, GrantEnd } from "../authority.ts";
+import { checkBy } from "../sending/by.ts";
+import type { Catalog, CatalogCache, CatalogGroup } from "./catalog-cache.ts";
+
+interface Dependencies {
+  clock: Clock;
+  rooms: Rooms;
+  authorities: Authorities;
+  cache: CatalogCache;
+  instance_id: string;
+}
+
+type Discovery = Extract<ResultOf<"connect_catalog">, { self_instance_id: string }>;
+type Details = Extract<ResultOf<"connect_catalog">, { instance: RemoteInstance }>;
+
+/** A Group of another instance that this Group may write to, with what is known of it. */
+export interface Destination {
+  grant: Grant;
+  group_id: string;
+  /** Null before the other side was reached once, and for one that it doesn't list. */
+  group: CatalogGroup | null;
+  /** Whether the other side was reached once. */
+  isLearnt: boolean;
+}
+
+const { catalog: limits } = LIMITS.connect;
+
+export class CatalogReads {
+  readonly #deps: Dependencies;
+
+  constructor(deps: Dependencies) {
+    this.#deps = deps;
+  }
+
+  /** Throws group_not_found, permission_denied, and what `destination` throws. */
+  read(input: InputOf<"connect_catalog">, { caller }: CallContext): Discovery | Details {
+    const room = this.#deps.rooms.get(input.group_id);
+    checkBy(room, caller, input.by);
+    const { group_id, instance_id, target_group_id } = input;
+    if (instance_id === undefined) {
+      if (target_group_id !== undefined) throw new Refusal("connect_instance_required");
+      return this.#discover(group_id);
+    }
+    const limit = Math.min(Math.max(input.limit, 1), limits.groups);
+    if (target_group_id !== undefined) {
+      const { grant, group } = this.destination(group_id, instance_id, target_group_id);
+      const catalog = this.#deps.cache.of(grant);
+      return this.#details(grant, catalog, group === null ? [] : [group], null);
+    }
+    checkInstance(instance_id);
+    this.#requireTarget(group_id, instance_id, false);
+    const grant = this.#deps.authorities.account().find(({ remote }) => remote.instance_id === instance_id);
+    if (grant === undefined) throw notGranted(instance_id, "");
+    const catalog = this.#deps.cache.of(grant);
+    const after = input.after ?? "";
+    const behind = (catalog?.groups ?? []).filter((group) => group.group_id > after);
+    // Without a Group there are no details (CAT-032).
+    const page = behind.slice(0, limit).map((group) => ({ ...group, actors: [] }));
+    return this.#details(grant, catalog, page, behind.length > limit ? page.at(-1)!.group_id : null);
+  }
+
+  /**
+   * Where a message is to go. Throws connect_instance_required, connect_target_group_required with the choices of this Group (ERR-001 to
+   * ERR-004), invalid_args for what can't be an address, connect_not_granted, connect_unavailable.
+   */
+  destination(local_group_id: string, instance_id: string, target_group_id: string): Destination {
+    if (instance_id === "") {
+      if (target_group_id !== "") throw new Refusal("connect_instance_required");
+      throw malformed("instance_id", "is empty");
+    }
+    checkInstance(instance_id);
+    if (target_group_id === "") this.#requireTarget(local_group_id, instance_id, true);
+    if (!WireGroupId.safeParse(target_group_id).success)
+      throw malformed("target_group_id", "isn't a Group id");
+    const state = this.#deps.authorities.forPair(local_group_id, instance_id, target_group_id);
+    if (state === null) throw notGranted(instance_id, target_group_id);
+    if (state.state === "gone") {
+      throw new Refusal("connect_not_granted", { specifics: state.reason, details: { instance_id } });
+    }
+    if (state.state === "unavailable") {
+      throw new Refusal("connect_unavailable", { specifics: state.reason, details: { instance_id } });
+    }
+    const { grant } = state;
+    const catalog = this.#deps.cache.of(grant);
+    const group = catalog?.groups.find((one) => one.group_id === target_group_id) ?? null;
+    return { grant, group_id: target_group_id, group, isLearnt: catalog !== null };
+  }
+
+  #discover(group_id: string): Discovery {
+    const { authorities, instance_id } = this.#deps;
+    const account = authorities.of("account")?.condition();
+    return {
+      self_instance_id: instance_id,
+      instances: authorities.account().map(({ remote }) => instanceOf(remote)),
+      external_groups: this.#externalGroups(group_id),
+      status: account?.status ?? "not_linked",
+      account_error: account?.error ?? null,
+      checked_at: account?.checked_at ?? null,
+      expires_at: account?.expires_at ?? null,
+    };
+  }
+
+  #externalGroups(group_id: string): Discovery["external_groups"] {
+    return this.#deps.authorities.external(group_id).map(({ connection_id, authority, remote, pair }) => ({
+      connection_id: connection_id ?? "",
+      instance: instanceOf(remote),
+      group_id: pair!.remote_group_id,
+      title: pair!.remote_title,
+      transport: authority === "direct" ? "direct" : "account",
+    }));
+  }
+
+  /** Nothing is chosen silently, not even from one (ERR-002). */
+  #requireTarget(group_id: string, instance_id: string, always: boolean): void {
+    const external_groups = this.#externalGroups(group_id).filter(
+      ({ instance }) => instance.instance_id === instance_id,
+    );
+    if (external_groups.length === 0 && !always) return;
+    throw new Refusal("connect_target_group_required", { details: { external_groups } });
+  }
+
+  #details(grant: Grant, catalog: Catalog | null, groups: CatalogGroup[], next: string | null): Details {
+    const age = catalog === null ? 0 : this.#deps.clock.now() - Date.parse(catalog.checked_at);
+    return {
+      instance: instanceOf(grant.remote),
+      catalog: catalog === null ? null : { checked_at: catalog.checked_at, groups },
+      // A clock that was set back makes nothing fresh for ever.
+      fresh: catalog !== null && Math.abs(age) <= limits.freshSeconds * 1000,
+      next,
+    };
+  }
+}
+
+function instanceOf(end: GrantEnd): RemoteInstance {
+  const { instance_id, device_id, client_version, public_origin, name } = end;
+  return { instance_id, device_id, client_version, public_origin, display_name: name };
+}
+
+function checkInstance(instance_id: string): void {
+  if (!InstanceId.safeParse(instance_id).success) throw malformed("instance_id", "isn't an instance id");
+}
+
+function malformed(field: string, problem: string): Refusal {
+  return new Refusal("invalid_args", { specifics: `'${field}' ${problem}.`, details: { field } });
+}
+
+function notGranted(instance_id: string, group_id: string): Refusal {
+  return new Refusal("connect_not_granted", { details: { instance_id, group_id } });
+}

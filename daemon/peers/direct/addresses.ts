@@ -1,0 +1,31 @@
+/** Addresses of Direct: where to bind, whom to dial, what to suggest. */
+
+import type { NetworkInterface } from "../../../platform/network.ts";
+import { DIRECT } from "../../../shared/names.ts";
+import type { BindAddress } from "./link.ts";
+
+/** Host and port of a checked `IP:PORT` or `HOST:PORT`; brackets of an IPv6 address go. */
+export function bindAddress(text: string): BindAddress {
+  const colon = text.lastIndexOf(":");
+  return { host: text.slice(0, colon).replace(/^\[(.*)\]$/u, "$1"), port: Number(text.slice(colon + 1)) };
+}
+
+/**
+ * What a person may choose for the listener, with the usual port: addresses of this machine's interfaces, those that others reach first.
+ * Link-local ones are left out: they need the other machine's interface in them.
+ */
+export function suggestAddresses(
+  interfaces: readonly NetworkInterface[],
+): { interface: string; bind: string; address: string }[] {
+  return interfaces
+    .filter(({ address }) => !/^fe[89ab]|^169\.254\./iu.test(address))
+    .sort((one, other) => rank(one) - rank(other))
+    .map(({ name, address }) => {
+      const at = `${address.includes(":") ? `[${address}]` : address}:${DIRECT.defaultPort}`;
+      return { interface: name, bind: at, address: at };
+    });
+}
+
+function rank({ address, internal }: NetworkInterface): number {
+  return (internal ? 2 : 0) + (address.includes(":") ? 1 : 0);
+}

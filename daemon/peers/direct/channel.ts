@@ -1,0 +1,259 @@
+/** One live channel: requests and answers both ways over one link (docs/protocol.md#direct). It carries; who may is asked elsewhere. */
+
+import type { Clock, Timer } from "../../../platform/clock.ts";
+import { Refusal } from "../../../shared/errors.ts";
+import { LIMITS } from "../../../shared/limits.ts";
+import { DirectFrame } from "../../../shared/wire/v1/direct.ts";
+import type { ConnectPeerAnswer, ConnectPeerResponse } from "../../../shared/wire/v1/peer.ts";
+import { uuidKey } from "../../../shared/wire/v1/uuid.ts";
+import type { PeerOutcome, PeerRequest } from "../transport.ts";
+import type { ArrivedFrame } from "./frame-reader.ts";
+import { CLOSED, type FramedLink } from "./framed-link.ts";
+
+interface ChannelParts {
+  link: FramedLink;
+  clock: Clock;
+  /** Answers a peer's request; the peer is told of a Refusal without a signature, anything else ends the channel. */
+  receive: (request: PeerRequest) => Promise<ConnectPeerResponse>;
+  /** Called once, when the channel ends by itself or by the peer. */
+  ended: (reason: string | null) => void;
+}
+
+type Settle = (outcome: PeerOutcome) => void;
+
+/** A request of ours: who waits for its answer, and how many bytes a frame with that may have. */
+interface Asked {
+  settle: Settle;
+  answerBytes: number;
+}
+
+const PING_MS = LIMITS.direct.pingSeconds * 1000;
+const IDLE_MS = LIMITS.direct.idleReadSeconds * 1000;
+const PINGS_MS = 10_000;
+
+export class DirectChannel {
+  readonly #link: FramedLink;
+  readonly #clock: Clock;
+  readonly #receive: ChannelParts["receive"];
+  readonly #ended: ChannelParts["ended"];
+  /** Our requests by id; one that timed out keeps its slot, since the peer may still be at it. */
+  readonly #asked = new Map<string, Asked>();
+  /** Requests of the peer that are being answered, and those beyond that are being refused. */
+  #answering = 0;
+  #refusing = 0;
+  /** Answers to nothing that was asked. */
+  #stray = 0;
+  /** Pings since then, by `Clock.monotonic()`. */
+  #pings = { since: Number.NEGATIVE_INFINITY, count: 0 };
+  #timer: Timer | null = null;
+  #over = false;
+
+  constructor(parts: ChannelParts) {
+    this.#link = parts.link;
+    this.#clock = parts.clock;
+    this.#receive = parts.receive;
+    this.#ended = parts.ended;
+  }
+
+  /** Begins to take frames. */
+  start(): void {
+    this.#watch();
+    this.#link.open({
+      frame: (frame) => this.#take(frame),
+      ended: (reason) => this.#finish(reason),
+    });
+  }
+
+  /** As `PeerTransport.request`. */
+  request(request: PeerRequest, deadline: number, signal: AbortSignal): Promise<PeerOutcome> {
+    const id = uuidKey(request.proof.request_id);
+    const refuse = (reason: string): Promise<PeerOutcome> => Promise.resolve({ kind: "refused", reason });
+    if (this.#over) return refuse("The connection has just ended.");
+    if (signal.aborted) return refuse("The daemon is shutting down.");
+    if (this.#asked.size >= LIMITS.direct.requests || this.#asked.has(id)) {
+      return refuse("Earlier requests over this connection wait for their answers.");
+    }
+    return new Promise((resolve) => {
+      let begun = false;
+      let settled = false;
+      const unanswered = (kind: "uncertain" | "timed_out", reason: string): void =>
+        settle(begun ? { kind, reason } : { kind: "refused", reason });
+      const abort = (): void => unanswered("uncertain", "The daemon is shutting down.");
+      const timer = this.#clock.after(Math.max(0, deadline - this.#clock.monotonic()), () =>
+        unanswered("timed_out", "The peer didn't answer in time."),
+      );
+      const settle: Settle = (outcome) => {
+        settled = true;
+        timer.cancel();
+        signal.removeEventListener("abort", abort);
+        resolve(outcome);
+      };
+      signal.addEventListener("abort", abort);
+      this.#asked.set(id, {
+        settle: (outcome) =>
+          outcome.kind === "uncertain" ? unanswered("uncertain", outcome.reason) : settle(outcome),
+        answerBytes: answerBytes(request),
+      });
+      this.#link
+        .send({ kind: "request", request }, () => {
+          // What nobody waits for any more, and was told that it didn't leave, must not leave.
+          if (settled) this.#asked.delete(id);
+          else begun = true;
+          return begun;
+        })
+        .catch((error: Error) => {
+          // The end of the link is told to every request; what is left is a frame that is too large.
+          if (!begun) {
+            this.#asked.delete(id);
+            unanswered("uncertain", error.message);
+          }
+        });
+    });
+  }
+
+  /** Ends it from this side, for `reason`; `ended` isn't called. */
+  close(reason: string): void {
+    this.#stop(reason);
+    this.#link.close();
+  }
+
+  #take(arrived: ArrivedFrame): void {
+    const { kind, id } = arrived.outline;
+    if (kind === "response" && !this.#isExpected(id, arrived.bytes)) return;
+    const parsed = DirectFrame.safeParse(arrived.value());
+    // What was measured by its outline is what it is.
+    if (!parsed.success || parsed.data.kind !== kind) {
+      this.#fail("The peer sent a frame that this version doesn't know.");
+      return;
+    }
+    const frame = parsed.data;
+    switch (frame.kind) {
+      case "request":
+        void this.#answer(frame.request);
+        break;
+      case "response":
+        this.#settle(uuidKey(frame.id), outcomeOf(frame.response));
+        break;
+      case "ping":
+        this.#countPing();
+        break;
+    }
+  }
+
+  /** Whether this answer is worth building: somebody asked for it, and it isn't larger than what was asked for can be. */
+  #isExpected(id: string | null, bytes: number): boolean {
+    const key = uuidKey(id ?? "");
+    const asked = this.#asked.get(key);
+    if (asked === undefined) {
+      // It says nothing (DRC-059); who goes on with it wants to keep us busy.
+      this.#stray += 1;
+      if (this.#stray > LIMITS.direct.strayAnswers) this.#fail("The peer sent answers to what nobody asked.");
+      return false;
+    }
+    if (bytes <= asked.answerBytes) return true;
+    this.#settle(key, { kind: "uncertain", reason: "The answer is larger than it may be." });
+    return false;
+  }
+
+  #settle(key: string, outcome: PeerOutcome): void {
+    const asked = this.#asked.get(key);
+    this.#asked.delete(key);
+    asked?.settle(outcome);
+  }
+
+  #countPing(): void {
+    const now = this.#clock.monotonic();
+    if (now - this.#pings.since >= PINGS_MS) this.#pings = { since: now, count: 0 };
+    this.#pings.count += 1;
+    if (this.#pings.count > LIMITS.direct.pings) this.#fail("The peer sent far more pings than it needs.");
+  }
+
+  async #answer(request: PeerRequest): Promise<void> {
+    const { requests } = LIMITS.direct;
+    if (this.#answering >= requests) {
+      // Of those that nobody takes off the line no more than a few may wait.
+      if (this.#refusing >= requests) {
+        this.#fail("The peer sent more requests at a time than are allowed.");
+        return;
+      }
+      this.#refusing += 1;
+      await this.#respond(request, { ok: false, error: new Refusal("overloaded").body() });
+      this.#refusing -= 1;
+      return;
+    }
+    this.#answering += 1;
+    try {
+      await this.#respond(request, await this.#answerTo(request));
+    } catch (error) {
+      this.#fail(`A request of the peer failed: ${error instanceof Error ? error.message : "unknown"}`);
+    } finally {
+      this.#answering -= 1;
+    }
+  }
+
+  async #answerTo(request: PeerRequest): Promise<ConnectPeerAnswer> {
+    try {
+      return { ok: true, result: { response: await this.#receive(request) } };
+    } catch (error) {
+      if (error instanceof Refusal) return { ok: false, error: error.body() };
+      throw error;
+    }
+  }
+
+  /** Never rejects: an answer that can't be sent ends the channel. */
+  async #respond(request: PeerRequest, response: ConnectPeerAnswer): Promise<void> {
+    try {
+      await this.#link.send({ kind: "response", id: request.proof.request_id, response });
+    } catch (error) {
+      this.#fail(`An answer couldn't be sent: ${error instanceof Error ? error.message : "unknown"}`);
+    }
+  }
+
+  /** A ping when nothing was said for a while; the end when nothing was heard for longer. */
+  #watch(): void {
+    const now = this.#clock.monotonic();
+    const idle = now - this.#link.heard;
+    if (idle >= IDLE_MS) {
+      this.#fail(`Nothing came from the peer for ${LIMITS.direct.idleReadSeconds} seconds.`);
+      return;
+    }
+    let quiet = now - this.#link.said;
+    if (quiet >= PING_MS) {
+      quiet = 0;
+      this.#link.send({ kind: "ping" }).catch(() => undefined);
+    }
+    const next = Math.min(PING_MS - quiet, IDLE_MS - idle);
+    this.#timer = this.#clock.after(Math.max(1, next), () => this.#watch(), { background: true });
+  }
+
+  #fail(reason: string): void {
+    if (this.#over) return;
+    this.#link.close();
+    this.#finish(reason);
+  }
+
+  #finish(reason: string | null): void {
+    if (this.#over) return;
+    this.#stop(reason ?? CLOSED);
+    this.#ended(reason);
+  }
+
+  #stop(reason: string): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#timer?.cancel();
+    for (const { settle } of this.#asked.values()) settle({ kind: "uncertain", reason });
+    this.#asked.clear();
+  }
+}
+
+function outcomeOf(answer: ConnectPeerAnswer): PeerOutcome {
+  if (answer.ok) return { kind: "answered", response: answer.result.response };
+  return { kind: "denied", ...answer.error };
+}
+
+/** What a frame with the answer to this may have (docs/protocol.md#peer-operations). */
+function answerBytes({ operation }: PeerRequest): number {
+  const { answerBytes: plain, catalogAnswerBytes } = LIMITS.connect;
+  return (operation.op === "catalog" ? catalogAnswerBytes : plain) + LIMITS.direct.frameShellBytes;
+}

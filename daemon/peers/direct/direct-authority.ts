@@ -1,0 +1,134 @@
+/** What the Direct relations grant (docs/protocol.md#authority). */
+
+import type { Clock } from "../../../platform/clock.ts";
+import type { DirectEndpoint } from "../../../shared/wire/v1/direct.ts";
+import type {
+  AuthorityCondition,
+  ConnectAuthority,
+  Grant,
+  GrantEnd,
+  GrantState,
+  PairQuery,
+} from "../authority.ts";
+import type { PeerTransport } from "../transport.ts";
+import { isPair, type Relation } from "./relation.ts";
+import { hasExpired, type Relations } from "./relations.ts";
+
+interface Dependencies {
+  clock: Clock;
+  relations: Relations;
+  transport: PeerTransport;
+  /** Whether this connection has a channel now. */
+  isOnline: (id: string) => boolean;
+  /** Whether this instance is the one that the relation was made for. */
+  isOurs: (relation: Relation) => boolean;
+}
+
+/** The earlier ones count before the later ones where a pair has several records. */
+const PRECEDENCE: readonly Relation["state"][] = ["active", "pending", "invited", "revoked", "expired"];
+
+export class DirectAuthority implements ConnectAuthority {
+  readonly kind = "direct";
+  readonly #deps: Dependencies;
+
+  constructor(deps: Dependencies) {
+    this.#deps = deps;
+  }
+
+  /** A record pins the route for its pair, whatever its state (DRC-061, DRC-062). */
+  forPair(query: PairQuery): GrantState | null {
+    const { relations } = this.#deps;
+    // What is pinned can't be known, so nothing may take another way.
+    if (relations.problem !== null) return { state: "unavailable", reason: relations.problem };
+    const [relation] = relations.list
+      .filter((one) =>
+        isPair(one, query.local_group_id, {
+          instance_id: query.remote_instance_id,
+          group_id: query.remote_group_id,
+        }),
+      )
+      .sort((one, other) => PRECEDENCE.indexOf(one.state) - PRECEDENCE.indexOf(other.state));
+    return relation === undefined ? null : this.#stateOf(relation, query.local_generation);
+  }
+
+  forConnection(
+    connection_id: string | null,
+    query: PairQuery,
+    devices: { local: string; remote: string },
+  ): GrantState {
+    const { relations } = this.#deps;
+    if (relations.problem !== null) return { state: "unavailable", reason: relations.problem };
+    const relation = connection_id === null ? undefined : relations.find(connection_id);
+    if (relation === undefined) return gone("The Direct connection was removed.");
+    const remote = { instance_id: query.remote_instance_id, group_id: query.remote_group_id };
+    if (!isPair(relation, query.local_group_id, remote) || devices.local !== "" || devices.remote !== "") {
+      return gone("The Direct connection is for another pair of Groups.");
+    }
+    return this.#stateOf(relation, query.local_generation);
+  }
+
+  discover(local: { group_id: string; generation: string } | null): Grant[] {
+    return this.#deps.relations.list
+      .filter(
+        (relation) =>
+          local === null ||
+          (relation.local.group_id === local.group_id && relation.local.generation === local.generation),
+      )
+      .map((relation) => this.#stateOf(relation, relation.local.generation))
+      .flatMap((found) => (found.state === "granted" ? [found.grant] : []));
+  }
+
+  condition(): AuthorityCondition {
+    const { problem } = this.#deps.relations;
+    const status = problem === null ? "ready" : "unavailable";
+    return { status, error: problem, checked_at: null, expires_at: null };
+  }
+
+  onChange(listener: () => void): () => void {
+    return this.#deps.relations.onChange(listener);
+  }
+
+  #stateOf(relation: Relation, generation: string): GrantState {
+    const { clock, isOnline, isOurs, transport } = this.#deps;
+    const { id, local, remote, state } = relation;
+    if (!isOurs(relation)) return gone("This instance has another identity now.");
+    if (local.generation !== generation) return gone("The Group was replaced since it was connected.");
+    if (state === "revoked") return gone("The Direct connection was revoked.");
+    if (state === "expired" && relation.invitation !== null)
+      return gone("The other side says that the Direct connection has expired.");
+    if (state === "expired" || (relation.invitation === null && hasExpired(relation, clock.now()))) {
+      return gone("The Direct connection expired without approval.");
+    }
+    if (state !== "active" || remote === null) {
+      return { state: "unavailable", reason: "The Direct connection isn't approved yet." };
+    }
+    return {
+      state: "granted",
+      grant: {
+        authority: "direct",
+        connection_id: id,
+        account_origin: "",
+        account_id: "",
+        local: endOf(local),
+        remote: endOf(remote),
+        pair: {
+          local_group_id: local.group_id,
+          local_generation: local.generation,
+          remote_group_id: remote.group_id,
+          remote_generation: remote.generation,
+          remote_title: remote.title,
+        },
+        route: isOnline(id) ? { via: "direct", connection_id: id, instance_id: remote.instance_id } : null,
+        transport,
+      },
+    };
+  }
+}
+
+function gone(reason: string): GrantState {
+  return { state: "gone", reason };
+}
+
+function endOf({ instance_id, public_key, client_version, name }: DirectEndpoint): GrantEnd {
+  return { instance_id, device_id: "", public_key, client_version, name, public_origin: null };
+}

@@ -1,0 +1,220 @@
+/**
+ * Frames of a Direct channel as they come in. The base64 of files is decoded and hashed while it arrives and never becomes a text: at 14 MiB
+ * that and JSON.parse would hold everybody up for some 50 ms.
+ */
+import { parseStrictJsonBytes } from "../../../shared/strict-json.ts";
+import type { BlobBytes } from "../../../shared/wire/v1/blob-bytes.ts";
+import { Base64Decoder, PIECE_CHARACTERS } from "../wire/base64-pieces.ts";
+import { LONG_BYTES, type Outline, outlineOf } from "./frame-outline.ts";
+
+const HEAD = 4;
+const FILE_MEMBER = Buffer.from('"base64":"');
+const QUOTE = 0x22;
+/** Stands for a file in the rest of a frame. No base64. */
+const TOKEN_TEXT = "*";
+const TOKEN = Buffer.from(TOKEN_TEXT);
+
+/** A frame that has arrived whole, before anything is built from it. */
+export interface ArrivedFrame {
+  outline: Outline;
+  /** Of its JSON, files included. */
+  bytes: number;
+  /** Throws StrictJsonError for what isn't JSON, RangeError for files that stand where no files may. */
+  value(): unknown;
+}
+
+/** Puts frames together from whatever pieces they arrive in. Holds at most one frame and the piece that arrived last. */
+export class FrameReader {
+  #limit: number;
+  /** Bytes that no frame has taken up yet. */
+  #waiting: Buffer[] = [];
+  #waitingBytes = 0;
+  /** The frame that is arriving; null before its head is whole. */
+  #body: FrameBody | null = null;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  /** For frames that begin from now on. */
+  set limit(bytes: number) {
+    this.#limit = bytes;
+  }
+
+  /** Bytes that wait. */
+  get held(): number {
+    return this.#waitingBytes + (this.#body?.taken ?? 0);
+  }
+
+  push(bytes: Uint8Array): void {
+    if (bytes.length === 0) return;
+    this.#waiting.push(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length));
+    this.#waitingBytes += bytes.length;
+    if (this.#body !== null) this.#feed(this.#body);
+  }
+
+  /** The next whole frame, undefined while there is none. Throws RangeError for one that is larger, or holds more, than any may. */
+  next(): ArrivedFrame | undefined {
+    if (this.#body === null) {
+      if (this.#waitingBytes < HEAD) return undefined;
+      const length = this.#head();
+      if (length > this.#limit) throw new RangeError(`a frame of ${length} bytes is over ${this.#limit}`);
+      this.#body = new FrameBody(length);
+      this.#feed(this.#body);
+    }
+    const body = this.#body;
+    if (body.left > 0) return undefined;
+    this.#body = null;
+    return { outline: body.outline(), bytes: body.taken, value: () => body.value() };
+  }
+
+  #head(): number {
+    const first = this.#waiting[0]!;
+    const whole = first.length >= HEAD ? first : Buffer.concat(this.#waiting);
+    this.#waiting = whole === first ? this.#waiting : [whole];
+    this.#waiting[0] = whole.subarray(HEAD);
+    this.#waitingBytes -= HEAD;
+    return whole.readUInt32BE(0);
+  }
+
+  #feed(body: FrameBody): void {
+    while (this.#waiting.length > 0 && body.left > 0) {
+      const piece = this.#waiting[0]!;
+      // No larger than what a file is recognized by, so that none is missed.
+      const taken = piece.subarray(0, Math.min(body.left, PIECE_CHARACTERS));
+      body.take(taken);
+      this.#waitingBytes -= taken.length;
+      if (taken.length === piece.length) this.#waiting.shift();
+      else this.#waiting[0] = piece.subarray(taken.length);
+    }
+  }
+}
+
+/** One frame's JSON: files, and the rest in which a token stands for each. */
+class FrameBody {
+  /** Bytes that haven't arrived. */
+  left: number;
+  /** Bytes that have. */
+  taken = 0;
+  #rest: Buffer;
+  #size = 0;
+  /** Where the search in the rest goes on. */
+  #from = 0;
+  /** Where the text begins that may be a file's; null outside one. */
+  #begin: number | null = null;
+  #decoder: Base64Decoder | null = null;
+  readonly #files: BlobBytes[] = [];
+  /** Something wasn't plain base64: what is left is taken as any JSON. */
+  #isPlain = false;
+
+  constructor(length: number) {
+    this.left = length;
+    this.#rest = Buffer.allocUnsafe(Math.min(length, PIECE_CHARACTERS));
+  }
+
+  /** At most `left` bytes. */
+  take(bytes: Buffer): void {
+    this.left -= bytes.length;
+    this.taken += bytes.length;
+    if (this.#decoder === null) this.#keep(bytes);
+    else this.#decode(this.#decoder, bytes);
+  }
+
+  /** Throws RangeError for a frame that holds more than any may. */
+  outline(): Outline {
+    return outlineOf(this.#rest.subarray(0, this.#size));
+  }
+
+  /** Throws StrictJsonError, or RangeError for files that stand where no files may. */
+  value(): unknown {
+    const value = parseStrictJsonBytes(this.#rest.subarray(0, this.#size));
+    if (putBack(value, this.#files) !== this.#files.length) {
+      throw new RangeError("a frame has files in a strange place");
+    }
+    return value;
+  }
+
+  #keep(bytes: Buffer): void {
+    this.#append(bytes);
+    if (!this.#isPlain) this.#search();
+  }
+
+  /**
+   * Looks for the beginning of a file. A quote inside a JSON string is escaped, so that the member's name is found only where a member is.
+   */
+  #search(): void {
+    const rest = this.#rest.subarray(0, this.#size);
+    for (;;) {
+      if (this.#begin === null) {
+        const found = rest.indexOf(FILE_MEMBER, this.#from);
+        if (found === -1) {
+          this.#from = Math.max(this.#from, rest.length - FILE_MEMBER.length + 1);
+          return;
+        }
+        this.#begin = found + FILE_MEMBER.length;
+        this.#from = this.#begin;
+      }
+      const end = rest.indexOf(QUOTE, this.#from);
+      if (end === -1) break;
+      this.#begin = null;
+      this.#from = end;
+    }
+    this.#from = rest.length;
+    if (rest.length - this.#begin < LONG_BYTES) return;
+    const text = Buffer.from(rest.subarray(this.#begin));
+    this.#size = this.#begin;
+    this.#begin = null;
+    this.#append(TOKEN);
+    this.#decoder = new Base64Decoder();
+    for (let at = 0; at < text.length; at += PIECE_CHARACTERS) {
+      const piece = text.subarray(at, at + PIECE_CHARACTERS);
+      if (this.#decoder !== null) this.#decode(this.#decoder, piece);
+      else this.#append(piece);
+    }
+  }
+
+  /** Part of a file's base64, or its end and what stands behind. */
+  #decode(decoder: Base64Decoder, bytes: Buffer): void {
+    const quote = bytes.indexOf(QUOTE);
+    const end = quote === -1 ? bytes.length : quote;
+    const isTaken = decoder.push(bytes.toString("latin1", 0, end));
+    const file = isTaken && quote !== -1 ? decoder.end() : null;
+    if (isTaken && quote === -1) return;
+    this.#decoder = null;
+    if (file !== null) {
+      this.#files.push(file);
+      this.#from = this.#size;
+      this.#keep(bytes.subarray(end));
+      return;
+    }
+    this.#isPlain = true;
+    this.#size -= TOKEN.length;
+    for (const text of decoder.texts()) this.#append(Buffer.from(text, "latin1"));
+    this.#append(isTaken ? bytes.subarray(end) : bytes);
+  }
+
+  #append(bytes: Buffer): void {
+    const size = this.#size + bytes.length;
+    if (size > this.#rest.length) {
+      const grown = Buffer.allocUnsafe(Math.max(size, 2 * this.#rest.length));
+      this.#rest.copy(grown, 0, 0, this.#size);
+      this.#rest = grown;
+    }
+    bytes.copy(this.#rest, this.#size);
+    this.#size = size;
+  }
+}
+
+/** Files stand in order where an operation has them, and nowhere else. Answers how many were put back. */
+function putBack(value: unknown, files: readonly BlobBytes[]): number {
+  const blobs = (value as { request?: { operation?: { blobs?: unknown } } } | null)?.request?.operation
+    ?.blobs;
+  if (!Array.isArray(blobs)) return 0;
+  let next = 0;
+  for (const blob of blobs as ({ base64?: unknown } | null)[]) {
+    if (blob?.base64 !== TOKEN_TEXT) continue;
+    blob.base64 = files[next];
+    next += 1;
+  }
+  return next;
+}

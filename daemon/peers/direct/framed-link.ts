@@ -1,0 +1,223 @@
+/** A link that carries frames: first one each way for the hello, then any. Each frame that is sent has a budget of time (docs/protocol.md#direct). */
+
+import type { Clock, Timer } from "../../../platform/clock.ts";
+import { LIMITS } from "../../../shared/limits.ts";
+import { type ArrivedFrame, FrameReader } from "./frame-reader.ts";
+import { encodeFrame, type Frame } from "./frames.ts";
+import type { Link } from "./link.ts";
+
+export interface FrameHandler {
+  /** What it throws when it reads the frame's value ends the link. */
+  frame(frame: ArrivedFrame): void;
+  /** The link is at its end; called once. `reason` is null after an orderly close by the peer. */
+  ended(reason: string | null): void;
+}
+
+/** How a link ended that its peer closed in order. */
+export const CLOSED = "The peer closed the connection.";
+
+/** So much of a large frame goes before others have a turn. */
+const TURN_BYTES = 256 * 1024;
+
+interface Outgoing {
+  value: unknown;
+  begin: () => boolean;
+  sent: () => void;
+  failed: (error: Error) => void;
+}
+
+export class FramedLink {
+  readonly peer_key: string;
+  readonly #link: Link;
+  readonly #clock: Clock;
+  readonly #waiting: number;
+  readonly #reader = new FrameReader(LIMITS.direct.helloBytes);
+  #handler: FrameHandler | null = null;
+  #first: { resolve: (value: unknown) => void; reject: (error: Error) => void } | null = null;
+  #queue: Outgoing[] = [];
+  #sending: Outgoing | null = null;
+  #parts: Frame["parts"] | null = null;
+  #budget: Timer | null = null;
+  /** Why it ended; undefined while it lives. */
+  #end: string | null | undefined;
+  #endedHere = false;
+  /** `Clock.monotonic()` of the last bytes each way. */
+  heard: number;
+  said: number;
+
+  /** `waiting` bytes at most may arrive before `open`. */
+  constructor(link: Link, clock: Clock, waiting: number) {
+    this.peer_key = link.peer_key;
+    this.#link = link;
+    this.#clock = clock;
+    this.#waiting = waiting;
+    this.heard = clock.monotonic();
+    this.said = this.heard;
+    link.receive({
+      data: (bytes) => this.#receive(bytes),
+      ended: (reason, here = false) => this.#finish(reason, here),
+    });
+  }
+
+  get isOpen(): boolean {
+    return this.#end === undefined;
+  }
+
+  /** Whether this side ended it. */
+  get endedHere(): boolean {
+    return this.#endedHere;
+  }
+
+  /** Why it ended, for people. */
+  get endReason(): string {
+    return this.#end ?? CLOSED;
+  }
+
+  /** The first frame, of at most `helloBytes`. Rejects with an Error for people when the link ends or brings something else. */
+  first(): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      this.#first = { resolve, reject };
+      if (this.#end !== undefined) reject(endError(this.#end));
+      else this.#deliver();
+    });
+  }
+
+  /** Every later frame goes to `handler`, those that wait already at once. */
+  open(handler: FrameHandler): void {
+    this.#handler = handler;
+    this.#reader.limit = LIMITS.direct.frameBytes;
+    if (this.#end !== undefined) handler.ended(this.#end);
+    else this.#deliver();
+  }
+
+  /**
+   * Sends one frame behind those that wait. Resolves when the system has taken it; rejects with an Error for people when it is too large
+   * or the link ends. `begin` is called before its first byte leaves, and may say that it isn't wanted any more.
+   */
+  send(value: unknown, begin: () => boolean = () => true): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (this.#end !== undefined) {
+        reject(endError(this.#end));
+        return;
+      }
+      this.#queue.push({ value, begin, sent: resolve, failed: reject });
+      this.#sendNext();
+    });
+  }
+
+  /** Ends it from this side; the handler isn't told. Idempotent. */
+  close(): void {
+    this.#handler = null;
+    this.#finish("This side closed the connection.");
+  }
+
+  #receive(bytes: Uint8Array): void {
+    if (this.#end !== undefined) return;
+    this.heard = this.#clock.monotonic();
+    this.#reader.push(bytes);
+    if (this.#handler === null && this.#reader.held > this.#waiting) {
+      this.#finish("The peer sent more than was asked for.");
+      return;
+    }
+    this.#deliver();
+  }
+
+  #deliver(): void {
+    try {
+      while (this.#end === undefined && (this.#first !== null || this.#handler !== null)) {
+        const frame = this.#reader.next();
+        if (frame === undefined) return;
+        const first = this.#first;
+        if (first === null) this.#handler?.frame(frame);
+        else {
+          first.resolve(frame.value());
+          this.#first = null;
+        }
+      }
+    } catch (error) {
+      const tooMuch = error instanceof RangeError;
+      this.#finish(
+        tooMuch
+          ? "The peer sent a frame that holds more than any may."
+          : "The peer sent something that isn't a frame.",
+      );
+    }
+  }
+
+  #sendNext(): void {
+    if (this.#sending !== null) return;
+    const next = this.#queue.shift();
+    if (next === undefined) return;
+    // A frame that can't be made has not begun.
+    let frame: Frame;
+    try {
+      frame = encodeFrame(next.value, LIMITS.direct.frameBytes);
+    } catch (error) {
+      next.failed(error instanceof Error ? error : new Error(String(error)));
+      this.#sendNext();
+      return;
+    }
+    if (!next.begin()) {
+      next.sent();
+      this.#sendNext();
+      return;
+    }
+    this.#sending = next;
+    const seconds = LIMITS.direct.writeSeconds;
+    this.#budget = this.#clock.after(seconds * 1000, () =>
+      this.#finish(
+        `The connection is too slow: ${frame.bytes} bytes didn't go out within ${seconds} seconds.`,
+      ),
+    );
+    this.#parts = frame.parts;
+    this.#sendPart(frame.parts);
+  }
+
+  /** One part when the one before it was taken. `taken` bytes went since others had a turn. */
+  #sendPart(parts: Frame["parts"], taken = 0): void {
+    if (this.#end !== undefined) return;
+    let part: IteratorResult<Uint8Array, void>;
+    try {
+      part = parts.next();
+    } catch {
+      // The peer waits for bytes that won't come.
+      this.#finish("A file that was being sent can't be read any more.");
+      return;
+    }
+    if (part.done !== true) {
+      const bytes = taken + part.value.length;
+      this.#link.send(part.value, () => {
+        if (this.#end !== undefined) return;
+        this.said = this.#clock.monotonic();
+        if (bytes < TURN_BYTES) this.#sendPart(parts, bytes);
+        else setImmediate(() => this.#sendPart(parts));
+      });
+      return;
+    }
+    const sent = this.#sending;
+    this.#budget?.cancel();
+    this.#sending = null;
+    this.#parts = null;
+    sent?.sent();
+    this.#sendNext();
+  }
+
+  /** `here`: this side ended it. */
+  #finish(reason: string | null, here = true): void {
+    if (this.#end !== undefined) return;
+    this.#end = reason;
+    this.#endedHere = here;
+    this.#budget?.cancel();
+    this.#link.close();
+    this.#parts?.return();
+    const error = endError(reason);
+    this.#first?.reject(error);
+    this.#sending?.failed(error);
+    for (const waiting of this.#queue.splice(0)) waiting.failed(error);
+    this.#handler?.ended(reason);
+  }
+}
+
+function endError(reason: string | null): Error {
+  return new Error(reason ?? CLOSED);
+}

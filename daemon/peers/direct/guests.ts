@@ -1,0 +1,97 @@
+/**
+ * Places at the listener for connections that haven't become channels (docs/protocol.md#direct): a few for strangers, a few for networks that
+ * a channel came from before, a few for each key of a relation. A place is taken until the socket is closed, whatever was said over it; who
+ * comes when all are taken gets another's. Which one is left to chance: whoever renews connections as fast as they end would push out
+ * exactly those that are at work if it were the oldest.
+ */
+import { isIPv6 } from "node:net";
+import type { Random } from "../../../platform/random.ts";
+import { LIMITS } from "../../../shared/limits.ts";
+import type { IncomingLink } from "./link.ts";
+
+export interface Guest {
+  readonly network: string;
+  /** Ends it at once. */
+  readonly end: () => void;
+  /** The proven key, once it is known to belong to a relation. */
+  key: string | null;
+  /** It has its answer, and only its socket isn't closed yet. */
+  isAnswered: boolean;
+}
+
+export class Guests {
+  readonly #random: Pick<Random, "bytes">;
+  readonly #guests = new Set<Guest>();
+  /** Networks that channels came from; the latest last. */
+  readonly #familiar = new Set<string>();
+
+  constructor(random: Pick<Random, "bytes">) {
+    this.#random = random;
+  }
+
+  /** A place for a connection that has just come in; somebody else's may end for it. */
+  admit(incoming: IncomingLink, end: () => void): Guest {
+    const guest: Guest = { network: networkOf(incoming.address), end, key: null, isAnswered: false };
+    const { unadmitted, unadmittedPerAddress } = LIMITS.direct;
+    this.#makeRoom(unadmittedPerAddress, (one) => one.key === null && one.network === guest.network);
+    if (!this.#familiar.has(guest.network)) this.#makeRoom(unadmitted, (one) => this.#isStranger(one));
+    this.#guests.add(guest);
+    incoming.whenClosed(() => this.#guests.delete(guest));
+    return guest;
+  }
+
+  /** It has proven a key of a relation: strangers don't count against it from now on. */
+  recognize(guest: Guest, key: string): void {
+    this.#makeRoom(LIMITS.direct.unadmittedPerKey, (one) => one.key === key);
+    guest.key = key;
+  }
+
+  /** It is a channel now. */
+  leave(guest: Guest): void {
+    this.#guests.delete(guest);
+    this.#familiar.delete(guest.network);
+    this.#familiar.add(guest.network);
+    const [oldest] = this.#familiar;
+    if (this.#familiar.size > LIMITS.direct.channels && oldest !== undefined) this.#familiar.delete(oldest);
+  }
+
+  /** Ends them all. */
+  endAll(): void {
+    for (const { end } of this.#guests) end();
+  }
+
+  #isStranger({ key, network }: Guest): boolean {
+    return key === null && !this.#familiar.has(network);
+  }
+
+  /** One of `places` among those that `shares` names. Those that have their answer go first. */
+  #makeRoom(places: number, shares: (guest: Guest) => boolean): void {
+    const sharing = [...this.#guests].filter(shares);
+    if (sharing.length < places) return;
+    const goes = sharing.find(({ isAnswered }) => isAnswered) ?? sharing[this.#chance() % sharing.length];
+    if (goes === undefined) return;
+    this.#guests.delete(goes);
+    goes.end();
+  }
+
+  #chance(): number {
+    return Buffer.from(this.#random.bytes(4)).readUInt32BE(0);
+  }
+}
+
+const GROUPS = 8;
+/** A household or a rented machine has as many IPv6 addresses as these bits leave: it counts as one. */
+const NETWORK_GROUPS = 4;
+
+/** The address that counts: all of IPv4, the first 64 bits of IPv6. */
+export function networkOf(address: string): string {
+  if (!isIPv6(address)) return address;
+  const [head = "", tail] = address.replace(/%.*$/u, "").split("::");
+  const groups = (part: string): string[] => (part === "" ? [] : part.split(":"));
+  const [before, behind] = [groups(head), groups(tail ?? "")];
+  const zeros = tail === undefined ? 0 : GROUPS - before.length - behind.length;
+  return [...before, ...Array<string>(Math.max(0, zeros)).fill("0"), ...behind]
+    .slice(0, NETWORK_GROUPS)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(":");
+}

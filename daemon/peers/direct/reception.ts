@@ -1,0 +1,88 @@
+/** The inviting side's answer to a hello: what a relation's id, secret and the proven key are good for (docs/protocol.md#direct). */
+import { timingSafeEqual } from "node:crypto";
+import type { Clock } from "../../../platform/clock.ts";
+import { DirectHello, type DirectState } from "../../../shared/wire/v1/direct.ts";
+import { isJoined, isSameEnd, isTerminal, type Relation } from "./relation.ts";
+import { digestSecret, hasExpired, type Relations } from "./relations.ts";
+
+/** Null: close without an answer, since `revoked` would be final. `id` names the relation that `error` belongs to. */
+export type Verdict =
+  | { answer: DirectState; relation: Relation | null }
+  | { answer: null; id: string | null; error: string };
+
+interface Dependencies {
+  clock: Clock;
+  relations: Relations;
+  /** Our own key, base64. */
+  public_key: string;
+  /** Whether this instance and the relation's Group are those that it was made for. */
+  isCurrent: (relation: Relation) => boolean;
+}
+
+export class Reception {
+  readonly #deps: Dependencies;
+
+  constructor(deps: Dependencies) {
+    this.#deps = deps;
+  }
+
+  /** Judges the first frame of a peer that has proven `peer_key`, and records what it changes. Throws Refusal when the disk fails. */
+  async judge(frame: unknown, peer_key: string): Promise<Verdict> {
+    const { relations, clock } = this.#deps;
+    const hello = DirectHello.safeParse(frame);
+    if (!hello.success) return silent(null, "The peer sent something that isn't a hello.");
+    const { id, secret, endpoint } = hello.data;
+    if (endpoint.public_key !== peer_key) return silent(null, "The peer claims a key that isn't its own.");
+    if (peer_key === this.#deps.public_key) return silent(null, "The peer has this instance's own key.");
+    const relation = relations.find(id);
+    if (relation === undefined) return { answer: "revoked", relation: null };
+    if (isJoined(relation)) return silent(null, "The peer has an invitation that this side didn't make.");
+    if (!isDigestOf(relation.secret_sha256, secret)) {
+      return silent(id, "Somebody came with a wrong secret for this invitation.");
+    }
+    if (relation.remote !== null && !isSameEnd(relation.remote, endpoint)) {
+      return silent(id, "Another instance or Group came with this invitation, which is taken.");
+    }
+    if (isTerminal(relation)) return { answer: relation.state, relation };
+    if (!this.#deps.isCurrent(relation)) {
+      return silent(id, "This Group or instance was replaced since the invitation.");
+    }
+    if (hasExpired(relation, clock.now())) {
+      await relations.expire();
+    } else if (relation.remote !== null) {
+      await relations.rename(id, endpoint);
+    } else if (!(await relations.bind(id, endpoint))) {
+      return silent(id, "The Group that came with this invitation is connected to this one already.");
+    }
+    // Somebody may have decided while that was written, an approval in time may have been on its way to the disk, or a second peer may
+    // have been faster.
+    const now = relations.find(id);
+    if (now === undefined) return { answer: "revoked", relation: null };
+    if (isTerminal(now)) return { answer: now.state, relation: now };
+    if (now.remote === null || !isSameEnd(now.remote, endpoint)) {
+      return silent(id, "Another instance or Group came with this invitation, which is taken.");
+    }
+    return { answer: now.state, relation: now };
+  }
+
+  /** Whether this key is the other end of a connection that was received here and hasn't ended. */
+  isKnown(peer_key: string): boolean {
+    return this.#deps.relations.list.some(
+      (relation) => relation.remote?.public_key === peer_key && !isJoined(relation) && !isTerminal(relation),
+    );
+  }
+
+  /** Whether a connection is approved now; it may have ended since its hello was judged. */
+  isApproved(id: string): boolean {
+    const relation = this.#deps.relations.find(id);
+    return relation?.state === "active" && this.#deps.isCurrent(relation);
+  }
+}
+
+function silent(id: string | null, error: string): Verdict {
+  return { answer: null, id, error };
+}
+
+function isDigestOf(digest: string, secret: string): boolean {
+  return timingSafeEqual(Buffer.from(digest, "hex"), Buffer.from(digestSecret(secret), "hex"));
+}

@@ -1,0 +1,71 @@
+/**
+ * How a record's progress lies on disk. Before every request its record says that it may have escaped, so that two of its members, which are
+ * yes or no, are changed where they stand: that takes a sync of one file's data, while replacing a file takes two of the journal. Both
+ * answers are as long, and whatever a crash leaves of two of them is taken as yes: what may have happened is assumed to.
+ */
+
+import { errorCode, syncFile } from "../../../platform/durable.ts";
+import type { Files, OpenFile } from "../../../platform/files.ts";
+import type { OutboxProgress, OutboxRecord } from "../../../shared/wire/v1/outbox.ts";
+
+const YES = "true ";
+const NO = "false";
+const PROGRESS = ',"progress":{"source_projected":';
+const FLAGS = /(?<="(?:source_projected|needs_receipt)":)[a-z ]{5}(?=,)/gu;
+
+/** A record as it is written; its end depends on nothing but its progress. */
+export function recordText({ work, source_event, progress }: OutboxRecord): string {
+  return `{"work":${JSON.stringify(work)},"source_event":${JSON.stringify(source_event)}${ending(progress)}`;
+}
+
+/** A record's text with what a crash left of a flag taken as yes. */
+export function whole(text: string): string {
+  const at = text.lastIndexOf(PROGRESS);
+  if (at === -1) return text;
+  return text.slice(0, at) + text.slice(at).replace(FLAGS, (flag) => (flag === NO ? NO : YES));
+}
+
+/**
+ * Changes the flags of a record where they stand; durable when resolved with true. False when anything else changes, or when the file isn't
+ * as expected: it has to be replaced then. Throws Node's errors; either answer may be there then.
+ */
+export async function noteInPlace(
+  files: Files,
+  path: string,
+  before: OutboxProgress,
+  after: OutboxProgress,
+): Promise<boolean> {
+  const { source_projected, needs_receipt } = before;
+  if (ending({ ...after, source_projected, needs_receipt }) !== ending(before)) return false;
+  const file = openThere(files, path);
+  if (file === null) return false;
+  try {
+    const expected = Buffer.from(ending(before));
+    const there = Buffer.alloc(expected.length);
+    const position = file.size() - there.length;
+    if (position < 0 || file.read(there, position) < there.length || !there.equals(expected)) return false;
+    file.write(Buffer.from(ending(after)), position);
+    await syncFile(file);
+    return true;
+  } finally {
+    file.close();
+  }
+}
+
+function openThere(files: Files, path: string): OpenFile | null {
+  try {
+    return files.open(path, "write");
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return null;
+    throw error;
+  }
+}
+
+function ending(progress: OutboxProgress): string {
+  const { source_projected, attempts, needs_receipt, next_attempt_at, last_error } = progress;
+  const flag = (is: boolean): string => (is ? YES : NO);
+  return (
+    `${PROGRESS}${flag(source_projected)},"attempts":${attempts},"needs_receipt":${flag(needs_receipt)},` +
+    `"next_attempt_at":${JSON.stringify(next_attempt_at)},"last_error":${JSON.stringify(last_error)}}}`
+  );
+}

@@ -1,0 +1,431 @@
+/**
+ * The outbox on disk: one owner-only file per accepted message or cancellation, replaced atomically (docs/protocol.md#outbox).
+ * In memory stands what the scheduler needs; texts are read again when a job runs.
+ */
+import { join } from "node:path";
+import {
+  ensureDirectory,
+  isTemporary,
+  readWhole,
+  replaceFile,
+  storageRefusal,
+  syncDirectory,
+  unlinkIfThere,
+} from "../../../platform/durable.ts";
+import type { Files } from "../../../platform/files.ts";
+import { errorFields, type Log } from "../../../platform/log.ts";
+import { Refusal } from "../../../shared/errors.ts";
+import type { LedgerEvent } from "../../../shared/events.ts";
+import { LIMITS } from "../../../shared/limits.ts";
+import { overSize } from "../../../shared/size-words.ts";
+import { type OutboxProgress, OutboxRecord, type OutboxWork } from "../../../shared/wire/v1/outbox.ts";
+import { milliseconds } from "../../../shared/wire/v1/time.ts";
+import { uuidKey } from "../../../shared/wire/v1/uuid.ts";
+import { sha256Hex } from "../wire/digests.ts";
+import { noteInPlace, recordText, whole } from "./outbox-progress.ts";
+import { OutboxUsage } from "./outbox-usage.ts";
+import type { WorkGenerations } from "./work-generations.ts";
+
+const SUFFIX = ".json";
+
+export interface OutboxDependencies {
+  files: Files;
+  log: Log;
+  /** `state/connect/outbox` in the Home; its parents exist. */
+  directory: string;
+  /** Without it, all work is of the Groups as they are. */
+  generations?: WorkGenerations;
+}
+
+/** Active work as it stands in memory. Identity never changes; progress does, by `Outbox.update` alone. */
+export interface OutboxEntry {
+  readonly kind: OutboxWork["kind"];
+  /** Order of acceptance in this run; what an earlier run left comes first, by creation time. */
+  readonly sequence: number;
+  /** The target instance; names the record's directory. */
+  readonly peer: string;
+  readonly delivery_id: string;
+  /** Null for the same account. */
+  readonly connection_id: string | null;
+  readonly source: { readonly group_id: string; readonly device_id: string };
+  readonly target: { readonly group_id: string; readonly device_id: string };
+  readonly source_event_id: string;
+  readonly source_event_ts: string;
+  /** Milliseconds since 1970. */
+  readonly deliver_before: number;
+  /** Of a cancellation: when the original can't be admitted any more. */
+  readonly original_deliver_before: number | null;
+  /** Bytes of the source Group's blobs that it refers to. */
+  readonly blobBytes: number;
+  /** The sender's key in the source Group and the digest of what it gave; null without a `client_id`. */
+  readonly client: { readonly key: string; readonly sha256: string } | null;
+  /** An earlier run may have sent it, nobody knows when. */
+  readonly leftOver: boolean;
+  progress: Readonly<OutboxProgress>;
+}
+
+/** What names a sender's retry; from the source event. */
+export type ClientKeyOf = (event: LedgerEvent) => string | null;
+
+export class Outbox {
+  readonly #deps: OutboxDependencies;
+  readonly #clientKeyOf: ClientKeyOf;
+  readonly #entries = new Map<string, OutboxEntry>();
+  readonly #bySource = new Map<string, OutboxEntry>();
+  readonly #byClient = new Map<string, OutboxEntry>();
+  readonly #usage = new OutboxUsage();
+  readonly #unreadable: string[] = [];
+  /** Peers with removed records that a crash might bring back. */
+  readonly #loose = new Set<string>();
+  /** Records whose file was being replaced when the disk failed: a crash may bring back the one before, so that nothing counts but a new one. */
+  readonly #doubtful = new WeakSet<OutboxEntry>();
+  /** Records of a generation of their Group that is over, as an earlier run left them: they count for nothing and are still to be removed. */
+  readonly #past = new Set<{ peer: string; delivery_id: string }>();
+  /** Peers' directories that are durable, or being made so. */
+  readonly #directories = new Map<string, Promise<void>>();
+  /** Records that are being written. */
+  #writing = 0;
+  #sequence = 0;
+
+  private constructor(deps: OutboxDependencies, clientKeyOf: ClientKeyOf) {
+    this.#deps = deps;
+    this.#clientKeyOf = clientKeyOf;
+  }
+
+  /**
+   * Reads every record. What can't be read stays on disk and counts as a full message (OUT-041, OUT-042). `clientKeyOf` gives the
+   * idempotency key of a source event.
+   */
+  static async open(deps: OutboxDependencies, clientKeyOf: ClientKeyOf): Promise<Outbox> {
+    const outbox = new Outbox(deps, clientKeyOf);
+    await ensureDirectory(deps.files, deps.directory);
+    const found: OutboxRecord[] = [];
+    for (const peer of deps.files.list(deps.directory).sort()) {
+      const directory = join(deps.directory, peer);
+      if (deps.files.stat(directory)?.kind !== "directory") continue;
+      for (const name of deps.files.list(directory)) {
+        if (isTemporary(name)) unlinkIfThere(deps.files, join(directory, name));
+        else if (name.endsWith(SUFFIX)) {
+          const record = outbox.#load(peer, name);
+          if (record !== null) found.push(record);
+        }
+      }
+    }
+    const createdAt = ({ work }: OutboxRecord) => milliseconds(work.data.created_at);
+    found.sort((one, other) => createdAt(one) - createdAt(other));
+    for (const record of found) {
+      const { source, target, delivery_id } = record.work.data;
+      if (deps.generations?.isPast(source.group_id) === true) {
+        outbox.#past.add({ peer: target.instance_id, delivery_id });
+      } else outbox.#enter(record);
+    }
+    await outbox.#noteGenerations();
+    // What can't be removed yet counts for nothing all the same, and goes before the next work of its Group is queued.
+    await outbox.settle().catch((error) => deps.log.warn("outbox", errorFields(error)));
+    return outbox;
+  }
+
+  /** Whether the entry is work of a generation of its Group that is over. */
+  isPast({ source }: OutboxEntry): boolean {
+    return this.#deps.generations?.isPast(source.group_id) === true;
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** Paths of records that can't be read. */
+  get unreadable(): readonly string[] {
+    return this.#unreadable;
+  }
+
+  /** Why it isn't known which work a reset has ended, in words. */
+  get problem(): string | null {
+    return this.#deps.generations?.problem ?? null;
+  }
+
+  entries(): IterableIterator<OutboxEntry> {
+    return this.#entries.values();
+  }
+
+  bySource(source_event_id: string): OutboxEntry | undefined {
+    return this.#bySource.get(source_event_id);
+  }
+
+  /** Work that the same sender gave the same key. */
+  byClient(group_id: string, key: string): OutboxEntry | undefined {
+    return this.#byClient.get(`${group_id} ${key}`);
+  }
+
+  byDelivery(delivery_id: string): OutboxEntry | undefined {
+    return this.#entries.get(uuidKey(delivery_id));
+  }
+
+  has(entry: OutboxEntry): boolean {
+    return this.#entries.get(uuidKey(entry.delivery_id)) === entry;
+  }
+
+  /**
+   * Takes work in; durable when resolved. Throws limit_reached (details name the limit), too_large for a record over its size, storage_full
+   * or storage_failed; nothing is queued then.
+   */
+  async accept(work: OutboxWork, source_event: LedgerEvent): Promise<OutboxEntry> {
+    const record: OutboxRecord = {
+      work,
+      source_event,
+      progress: {
+        source_projected: false,
+        attempts: 0,
+        needs_receipt: false,
+        next_attempt_at: null,
+        last_error: null,
+      },
+    };
+    const bytes = this.#encode(record);
+    const peer = work.data.target.instance_id;
+    const blobBytes = blobBytesOf(work);
+    this.#usage.check(peer, blobBytes);
+    this.#usage.charge(peer, 1, blobBytes);
+    try {
+      const { group_id } = work.data.source;
+      await this.#deps.generations?.begin(group_id, () => this.#forget(group_id));
+      await this.#write(peer, work.data.delivery_id, bytes);
+    } catch (error) {
+      this.#usage.charge(peer, -1, -blobBytes);
+      this.#withdraw(peer, work.data.delivery_id);
+      throw storageRefusal(error);
+    }
+    return this.#enter(record, true);
+  }
+
+  /**
+   * The whole record. Throws Node's errors. One that was damaged or taken away meanwhile is no work any more, as after a restart; it throws,
+   * too.
+   */
+  read(entry: OutboxEntry): OutboxRecord {
+    const path = this.#path(entry.peer, entry.delivery_id);
+    const bytes = readWhole(this.#deps.files, path);
+    try {
+      if (bytes === null) throw new Error("the outbox record is gone");
+      return parse(bytes);
+    } catch (error) {
+      if (this.has(entry)) {
+        this.#deps.log.error("outbox_record", { delivery_id: entry.delivery_id, ...errorFields(error) });
+        this.#drop(entry);
+        if (bytes !== null) this.#setAside(entry.peer, path);
+      }
+      throw error;
+    }
+  }
+
+  /** Notes progress, durable when resolved; `record` is what `read` gave. Throws storage_full or storage_failed; the old progress counts then. */
+  async update(entry: OutboxEntry, record: OutboxRecord, change: Partial<OutboxProgress>): Promise<void> {
+    if (!this.has(entry)) throw new Error("the outbox record is gone");
+    const progress = { ...entry.progress, ...change };
+    try {
+      if (!(await this.#noteInPlace(entry, progress))) {
+        this.#doubtful.add(entry);
+        await this.#write(entry.peer, entry.delivery_id, this.#encode({ ...record, progress }));
+        this.#doubtful.delete(entry);
+      }
+    } catch (error) {
+      throw storageRefusal(error);
+    }
+    // It was retired meanwhile, and must not come back.
+    if (!this.has(entry)) this.#withdraw(entry.peer, entry.delivery_id);
+    entry.progress = progress;
+  }
+
+  /** Notes when to try again. A disk that fails now changes nothing for this run. */
+  async postpone(
+    entry: OutboxEntry,
+    change: Pick<OutboxProgress, "next_attempt_at" | "last_error">,
+  ): Promise<void> {
+    if (!this.has(entry)) return;
+    const later = { ...change, attempts: entry.progress.attempts + 1 };
+    try {
+      await this.update(entry, this.read(entry), later);
+    } catch (error) {
+      entry.progress = { ...entry.progress, ...later };
+      this.#deps.log.warn("outbox_postpone", { delivery_id: entry.delivery_id, ...errorFields(error) });
+    }
+  }
+
+  /**
+   * Ends work whose end is recorded elsewhere. Not synced: a record that a crash brings back finds its receipt, or no Group. Throws
+   * storage_failed when the file can't be removed; the work stays then.
+   */
+  remove(entry: OutboxEntry): void {
+    if (!this.has(entry)) return;
+    try {
+      unlinkIfThere(this.#deps.files, this.#path(entry.peer, entry.delivery_id), true);
+    } catch (error) {
+      throw storageRefusal(error);
+    }
+    this.#loose.add(entry.peer);
+    this.#drop(entry);
+  }
+
+  #drop(entry: OutboxEntry): void {
+    this.#entries.delete(uuidKey(entry.delivery_id));
+    this.#bySource.delete(entry.source_event_id);
+    if (entry.client !== null) this.#byClient.delete(`${entry.source.group_id} ${entry.client.key}`);
+    this.#usage.charge(entry.peer, -1, -entry.blobBytes);
+  }
+
+  /** Makes all removals durable, for when their receipts go. Throws Node's errors. */
+  async settle(): Promise<void> {
+    for (const record of this.#past) {
+      unlinkIfThere(this.#deps.files, this.#path(record.peer, record.delivery_id));
+      this.#past.delete(record);
+      this.#loose.add(record.peer);
+    }
+    for (const peer of this.#loose) {
+      await syncDirectory(this.#deps.files, join(this.#deps.directory, peer));
+      this.#loose.delete(peer);
+    }
+  }
+
+  #path(peer: string, delivery_id: string): string {
+    return join(this.#deps.directory, peer, `${delivery_id}${SUFFIX}`);
+  }
+
+  /** Work that an older program queued is of the Groups as they are. */
+  async #noteGenerations(): Promise<void> {
+    const { generations, log } = this.#deps;
+    for (const { source } of this.#entries.values()) {
+      await generations
+        ?.begin(source.group_id, async () => {})
+        .catch((error) => log.warn("outbox", errorFields(error)));
+    }
+  }
+
+  /** Nothing of the Group's past is there any more, nor comes back. */
+  async #forget(group_id: string): Promise<void> {
+    for (const entry of this.#entries.values())
+      if (entry.source.group_id === group_id && this.isPast(entry)) this.remove(entry);
+    await this.settle();
+  }
+
+  /** What was refused or retired must not go out after a restart. */
+  #withdraw(peer: string, delivery_id: string): void {
+    try {
+      unlinkIfThere(this.#deps.files, this.#path(peer, delivery_id));
+    } catch (error) {
+      this.#deps.log.error("outbox_withdraw", { delivery_id, ...errorFields(error) });
+    }
+  }
+
+  async #write(peer: string, delivery_id: string, bytes: Uint8Array): Promise<void> {
+    const { files } = this.#deps;
+    await this.#directory(peer);
+    try {
+      this.#writing += 1;
+      await replaceFile(files, this.#path(peer, delivery_id), bytes, { alone: this.#writing === 1 });
+    } catch (error) {
+      // Somebody may have removed the directory.
+      this.#directories.delete(peer);
+      throw error;
+    } finally {
+      this.#writing -= 1;
+    }
+  }
+
+  /** A change of flags alone; false when the record has to be replaced. */
+  async #noteInPlace(entry: OutboxEntry, progress: OutboxProgress): Promise<boolean> {
+    if (this.#doubtful.has(entry)) return false;
+    const path = this.#path(entry.peer, entry.delivery_id);
+    return noteInPlace(this.#deps.files, path, entry.progress, progress);
+  }
+
+  /** The peer's directory, durable, made once; whoever writes meanwhile waits for that too. */
+  #directory(peer: string): Promise<void> {
+    let made = this.#directories.get(peer);
+    if (made === undefined) {
+      made = ensureDirectory(this.#deps.files, join(this.#deps.directory, peer));
+      this.#directories.set(peer, made);
+      made.catch(() => this.#directories.delete(peer));
+    }
+    return made;
+  }
+
+  #encode(record: OutboxRecord): Uint8Array {
+    const bytes = Buffer.from(recordText(record));
+    const limit = LIMITS.outbox.recordBytes;
+    if (bytes.length <= limit) return bytes;
+    const specifics = `The message can't be queued for another instance: ${overSize("it", bytes.length, limit)}`;
+    throw new Refusal("too_large", { specifics, details: { limit, bytes: bytes.length } });
+  }
+
+  /** The record, or null when it isn't one; it is charged then, and stays. */
+  #load(peer: string, name: string): OutboxRecord | null {
+    const { files, directory, log } = this.#deps;
+    const path = join(directory, peer, name);
+    try {
+      const status = files.stat(path);
+      if (status?.kind !== "file" || status.bytes > LIMITS.outbox.recordBytes) throw new Error("no record");
+      const record = parse(readWhole(files, path)!);
+      const { delivery_id, target } = record.work.data;
+      const isAtItsPlace = target.instance_id === peer && `${delivery_id}${SUFFIX}` === name;
+      if (isAtItsPlace && !this.#entries.has(uuidKey(delivery_id))) return record;
+    } catch (error) {
+      log.error("outbox_record", { path: name, ...errorFields(error) });
+    }
+    this.#setAside(peer, path);
+    return null;
+  }
+
+  /** A file that is no record: it stays, and counts as a full message. */
+  #setAside(peer: string, path: string): void {
+    this.#unreadable.push(path);
+    this.#usage.charge(peer, 1, LIMITS.connect.blobBytes);
+  }
+
+  #enter(record: OutboxRecord, isCharged = false): OutboxEntry {
+    const { work, source_event, progress } = record;
+    const { data } = work;
+    const key = this.#clientKeyOf(source_event);
+    const entry: OutboxEntry = {
+      kind: work.kind,
+      sequence: this.#sequence,
+      peer: data.target.instance_id,
+      delivery_id: data.delivery_id,
+      connection_id: data.connection_id ?? null,
+      source: { group_id: data.source.group_id, device_id: data.source.device_id ?? "" },
+      target: { group_id: data.target.group_id, device_id: data.target.device_id ?? "" },
+      source_event_id: source_event.id,
+      source_event_ts: source_event.ts,
+      deliver_before: milliseconds(data.deliver_before),
+      original_deliver_before:
+        work.kind === "cancel" ? milliseconds(work.data.original_deliver_before) : null,
+      blobBytes: blobBytesOf(work),
+      client: key === null ? null : { key, sha256: String(source_event.data.client_sha256) },
+      // A cancellation doesn't note that it goes out, so any that an earlier run left may have.
+      leftOver: progress.needs_receipt || (work.kind === "cancel" && !isCharged),
+      progress,
+    };
+    this.#sequence += 1;
+    this.#entries.set(uuidKey(entry.delivery_id), entry);
+    this.#bySource.set(entry.source_event_id, entry);
+    if (entry.client !== null) this.#byClient.set(`${entry.source.group_id} ${entry.client.key}`, entry);
+    if (!isCharged) this.#usage.charge(entry.peer, 1, entry.blobBytes);
+    return entry;
+  }
+}
+
+/** What would go out has to be what the source Group's ledger says: a record that was damaged in between is none. */
+function parse(bytes: Uint8Array): OutboxRecord {
+  const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  const record = OutboxRecord.parse(JSON.parse(whole(text)));
+  const { work, source_event } = record;
+  const { connect_message_sha256, connect_cancel_sha256 } = source_event.data;
+  const told = work.kind === "message" ? connect_message_sha256 : connect_cancel_sha256;
+  if (typeof told === "string" && told !== sha256Hex(JSON.stringify(work.data)))
+    throw new Error("it isn't what its event says");
+  return record;
+}
+
+function blobBytesOf(work: OutboxWork): number {
+  if (work.kind === "cancel") return 0;
+  return work.data.attachments.reduce((sum, { bytes }) => sum + bytes, 0);
+}

@@ -1,0 +1,281 @@
+/**
+ * Which record is worked on next (docs/protocol.md#scheduler): at most four at a time, one per peer, slots rotating among the peers
+ * that have something to do. Woken by acceptance, completion and changes of grants; the scan once per second is the safety net and runs only
+ * while there are records.
+ */
+
+import type { Clock, Timer } from "../../../platform/clock.ts";
+import { errorFields, type Log } from "../../../platform/log.ts";
+import { LIMITS } from "../../../shared/limits.ts";
+import { DELIVERY_NOTES } from "../../../shared/wire/v1/refusals.ts";
+import type { GroupRegistry } from "../../groups/registry.ts";
+import type { Authorities } from "../authorities.ts";
+import type { Outbox, OutboxEntry } from "./outbox.ts";
+import { bindingOf, type OutboxWorker, type Step } from "./worker.ts";
+
+interface Dependencies {
+  clock: Clock;
+  log: Log;
+  outbox: Outbox;
+  worker: Pick<OutboxWorker, "step">;
+  authorities: Authorities;
+  registry: Pick<GroupRegistry, "knows">;
+}
+
+/** How a record's waiting stands; monotonic milliseconds. */
+interface Wait {
+  notBefore: number;
+  /** The wait is for the peer: it ends when a way to it opens. */
+  forPeer: boolean;
+  /** Attempts that failed although there was a way. */
+  strikes: number;
+  /** Its grant is gone: to be ended now. */
+  isUrgent: boolean;
+}
+
+interface Peer {
+  failures: number;
+  until: number;
+  /** The last failure left this process with nothing, so that an open way needn't wait. */
+  isClean: boolean;
+  failedAt: number;
+  /** Turn in which it was last served. */
+  turn: number;
+  running: OutboxEntry | null;
+}
+
+const { outbox: limits } = LIMITS;
+
+export class Scheduler {
+  readonly #deps: Dependencies;
+  readonly #waits = new WeakMap<OutboxEntry, Wait>();
+  readonly #peers = new Map<string, Peer>();
+  readonly #running = new Set<Promise<void>>();
+  readonly #abort = new AbortController();
+  readonly #stops: (() => void)[] = [];
+  #turn = 0;
+  #timer: Timer | null = null;
+  #isScanning = false;
+
+  constructor(deps: Dependencies) {
+    this.#deps = deps;
+  }
+
+  start(): void {
+    for (const entry of this.#deps.outbox.entries()) this.#takeUp(entry);
+    this.#stops.push(
+      this.#deps.authorities.onChange(() => this.#grantsChanged()),
+      this.#deps.authorities.onReachable((instance_id) => this.#reachable(instance_id)),
+    );
+    this.wake();
+  }
+
+  /** Looks for work now. */
+  wake(): void {
+    if (this.#abort.signal.aborted || this.#isScanning) return;
+    this.#isScanning = true;
+    try {
+      this.#retire();
+      this.#assign();
+    } finally {
+      this.#isScanning = false;
+    }
+    this.#arm();
+  }
+
+  /** A Group is there again: its records needn't wait longer. */
+  groupOpened(group_id: string): void {
+    for (const entry of this.#deps.outbox.entries()) {
+      if (entry.source.group_id === group_id) this.#waitOf(entry).notBefore = 0;
+    }
+    this.wake();
+  }
+
+  /** Waits for what is under way; requests to peers end at once. */
+  async close(): Promise<void> {
+    for (const stop of this.#stops.splice(0)) stop();
+    this.#abort.abort();
+    this.#timer?.cancel();
+    this.#timer = null;
+    await Promise.all(this.#running);
+  }
+
+  #arm(): void {
+    if (this.#timer !== null || this.#deps.outbox.size === 0) return;
+    const tick = (): void => {
+      this.#timer = null;
+      this.wake();
+    };
+    this.#timer = this.#deps.clock.after(limits.scanSeconds * 1000, tick, { background: true });
+  }
+
+  #assign(): void {
+    const now = this.#deps.clock.monotonic();
+    const wall = this.#deps.clock.now();
+    const best = new Map<string, OutboxEntry>();
+    for (const entry of this.#deps.outbox.entries()) {
+      const peer = this.#peerOf(entry.peer);
+      if (peer.running !== null || !this.#isDue(entry, peer, now, wall)) continue;
+      const rival = best.get(entry.peer);
+      if (rival === undefined || this.#comesBefore(entry, rival)) best.set(entry.peer, entry);
+    }
+    const turns = [...best.values()].sort((a, b) => this.#peerOf(a.peer).turn - this.#peerOf(b.peer).turn);
+    for (const entry of turns) {
+      if (this.#running.size >= limits.jobs) return;
+      this.#run(entry);
+    }
+  }
+
+  #isDue(entry: OutboxEntry, peer: Peer, now: number, wall: number): boolean {
+    const wait = this.#waitOf(entry);
+    if (wait.isUrgent) return true;
+    if (wait.notBefore > now) return false;
+    // Whose time is over is ended without the peer.
+    return peer.until <= now || entry.deliver_before <= wall;
+  }
+
+  /** In order of acceptance, but what keeps failing on the way lets others go first. */
+  #comesBefore(one: OutboxEntry, other: OutboxEntry): boolean {
+    const strikes = this.#waitOf(one).strikes - this.#waitOf(other).strikes;
+    return strikes === 0 ? one.sequence < other.sequence : strikes < 0;
+  }
+
+  #run(entry: OutboxEntry): void {
+    const peer = this.#peerOf(entry.peer);
+    peer.running = entry;
+    this.#turn += 1;
+    peer.turn = this.#turn;
+    this.#waitOf(entry).isUrgent = false;
+    const running = this.#job(entry).finally(() => {
+      peer.running = null;
+      this.#running.delete(running);
+      this.wake();
+    });
+    this.#running.add(running);
+  }
+
+  async #job(entry: OutboxEntry): Promise<void> {
+    try {
+      const step = await this.#deps.worker.step(entry, this.#abort.signal);
+      await this.#settle(entry, step);
+    } catch (error) {
+      this.#deps.log.error("outbox_job", { delivery_id: entry.delivery_id, ...errorFields(error) });
+      this.#waitOf(entry).notBefore = this.#deps.clock.monotonic() + limits.retrySecondsMin * 1000;
+    }
+  }
+
+  async #settle(entry: OutboxEntry, step: Step): Promise<void> {
+    const peer = this.#peerOf(entry.peer);
+    if (step.answered) {
+      peer.failures = 0;
+      peer.until = 0;
+    }
+    if (step.kind === "ended") return;
+    const { clock, outbox } = this.#deps;
+    const now = clock.monotonic();
+    const wait = this.#waitOf(entry);
+    let seconds: number;
+    if (step.kind === "peer") {
+      seconds = backoff(peer.failures);
+      peer.failures += 1;
+      peer.until = now + seconds * 1000;
+      peer.failedAt = now;
+      peer.isClean = !step.escaped;
+      if (step.tried) wait.strikes += 1;
+    } else seconds = step.seconds ?? backoff(entry.progress.attempts);
+    wait.forPeer = step.kind === "peer";
+    // The end of its window comes in between.
+    const left = entry.deliver_before - clock.now();
+    const milliseconds = left > 0 ? Math.min(seconds * 1000, left) : seconds * 1000;
+    wait.notBefore = now + milliseconds;
+    if (this.#abort.signal.aborted) return;
+    await outbox.postpone(entry, {
+      next_attempt_at: new Date(clock.now() + milliseconds).toISOString(),
+      last_error: step.error,
+    });
+  }
+
+  /** A way to the peer opened: what waits for that goes on, after the shortest backoff if something may have arrived before. */
+  #reachable(instance_id: string): void {
+    const peer = this.#peers.get(instance_id);
+    if (peer !== undefined) {
+      const now = this.#deps.clock.monotonic();
+      peer.until = peer.isClean ? 0 : Math.min(peer.until, peer.failedAt + limits.retrySecondsMin * 1000);
+      for (const entry of this.#deps.outbox.entries()) {
+        const wait = this.#waitOf(entry);
+        if (entry.peer === instance_id && wait.forPeer)
+          wait.notBefore = Math.min(wait.notBefore, Math.max(now, peer.until));
+      }
+    }
+    this.wake();
+  }
+
+  /** Work whose grant is gone ends now; what was unavailable may go on. */
+  #grantsChanged(): void {
+    for (const entry of this.#deps.outbox.entries()) {
+      const { state } = this.#deps.authorities.forBinding(bindingOf(entry));
+      const wait = this.#waitOf(entry);
+      if (state === "gone") wait.isUrgent = true;
+      else if (state === "granted" && entry.progress.last_error?.code === "connect_unavailable")
+        wait.notBefore = 0;
+    }
+    this.wake();
+  }
+
+  /** Records whose Group was deleted or reset go without a trace (OUT-036, OUT-037). */
+  #retire(): void {
+    const { outbox, registry } = this.#deps;
+    for (const entry of outbox.entries()) {
+      if (!registry.knows(entry.source.group_id) || outbox.isPast(entry)) this.#remove(entry);
+    }
+  }
+
+  #remove(entry: OutboxEntry): void {
+    try {
+      this.#deps.outbox.remove(entry);
+    } catch (error) {
+      this.#deps.log.warn("outbox_retire", { delivery_id: entry.delivery_id, ...errorFields(error) });
+    }
+  }
+
+  /** A record of an earlier run waits out what is left of its time, by this clock a minute at most. */
+  #takeUp(entry: OutboxEntry): void {
+    const { next_attempt_at, last_error, attempts, needs_receipt } = entry.progress;
+    if (next_attempt_at === null) return;
+    const { clock } = this.#deps;
+    const left = Math.min(Date.parse(next_attempt_at) - clock.now(), limits.retrySecondsMax * 1000);
+    const until = clock.monotonic() + Math.max(0, left);
+    const forPeer = last_error?.code === DELIVERY_NOTES.unreachable.code;
+    this.#waits.set(entry, { notBefore: until, forPeer, strikes: needs_receipt ? 1 : 0, isUrgent: false });
+    if (!forPeer) return;
+    const peer = this.#peerOf(entry.peer);
+    peer.until = Math.max(peer.until, until);
+    peer.failures = Math.max(peer.failures, attempts);
+    peer.isClean &&= !needs_receipt;
+    peer.failedAt = clock.monotonic();
+  }
+
+  #waitOf(entry: OutboxEntry): Wait {
+    let wait = this.#waits.get(entry);
+    if (wait === undefined) {
+      wait = { notBefore: 0, forPeer: false, strikes: 0, isUrgent: false };
+      this.#waits.set(entry, wait);
+    }
+    return wait;
+  }
+
+  #peerOf(instance_id: string): Peer {
+    let peer = this.#peers.get(instance_id);
+    if (peer === undefined) {
+      peer = { failures: 0, until: 0, isClean: true, failedAt: 0, turn: 0, running: null };
+      this.#peers.set(instance_id, peer);
+    }
+    return peer;
+  }
+}
+
+/** Seconds after so many failures in a row (LIM-044). */
+function backoff(failures: number): number {
+  const { backoffSeconds } = LIMITS.connect;
+  return backoffSeconds[Math.min(failures, backoffSeconds.length - 1)]!;
+}

@@ -1,0 +1,100 @@
+/**
+ * Which generation of each Group its queued work belongs to. A reset ends what its Group had queued, and a power cut may bring records back
+ * whose removal wasn't durable yet, or that were still to be removed: this tells them from the work of the Group as it is now (OUT-037).
+ */
+import * as z from "zod";
+import { type DocumentOptions, JsonDocument } from "../../../platform/documents.ts";
+import type { Files } from "../../../platform/files.ts";
+import { HomeProblem } from "../../../platform/problem.ts";
+import { GroupId } from "../../../shared/model.ts";
+
+const Stored = z.strictObject({ v: z.literal(1), groups: z.record(GroupId, z.string().min(1).max(128)) });
+type Stored = z.infer<typeof Stored>;
+
+/** A Group's generation now; undefined while it isn't open. */
+export type GenerationOf = (group_id: string) => string | undefined;
+
+export class WorkGenerations {
+  readonly #options: DocumentOptions<Stored>;
+  readonly #now: GenerationOf;
+  #document: JsonDocument<Stored> | null;
+  /** The first note makes the file, the others wait for it. */
+  #making: Promise<JsonDocument<Stored>> | null = null;
+  /** By Group, while its generation is being noted. */
+  readonly #noting = new Map<string, Promise<void>>();
+  /** What this run knows, where the file can't be read. */
+  readonly #known = new Map<string, string>();
+  /** Why the file can't be read, in words. It stays as it is then, and generations are known for this run alone. */
+  readonly problem: string | null;
+
+  private constructor(
+    options: DocumentOptions<Stored>,
+    found: { document: JsonDocument<Stored> | null; problem: string | null },
+    now: GenerationOf,
+  ) {
+    this.#options = options;
+    this.#document = found.document;
+    this.problem = found.problem;
+    this.#now = now;
+  }
+
+  /**
+   * Reads `state/connect/outbox_generations.json`. Without it, what an earlier run left counts as work of the Groups as they are; what a
+   * reset ended still shows in their ledgers, to `RemoteReplies.recover`.
+   */
+  static async open(files: Files, path: string, now: GenerationOf): Promise<WorkGenerations> {
+    const options: DocumentOptions<Stored> = { files, path, version: 1, schema: Stored };
+    try {
+      return new WorkGenerations(options, { document: await JsonDocument.read(options), problem: null }, now);
+    } catch (error) {
+      if (!(error instanceof HomeProblem)) throw error;
+      return new WorkGenerations(options, { document: null, problem: error.message }, now);
+    }
+  }
+
+  /** Whether queued work of the Group is of a generation that is over. */
+  isPast(group_id: string): boolean {
+    const now = this.#now(group_id);
+    const then = this.#then(group_id);
+    return now !== undefined && then !== undefined && then !== now;
+  }
+
+  /**
+   * From now on queued work is of the Group's present generation; durable when resolved. At once when that is so already; otherwise
+   * `forget` first takes away what is of an earlier one. Throws storage_full or storage_failed, and what `forget` throws.
+   */
+  async begin(group_id: string, forget: () => Promise<void>): Promise<void> {
+    const generation = this.#now(group_id);
+    if (generation === undefined || this.#then(group_id) === generation) return;
+    let noting = this.#noting.get(group_id);
+    if (noting === undefined) {
+      noting = forget()
+        .then(() => this.#note(group_id, generation))
+        .finally(() => this.#noting.delete(group_id));
+      this.#noting.set(group_id, noting);
+    }
+    await noting;
+  }
+
+  #then(group_id: string): string | undefined {
+    return this.#document?.value.groups[group_id] ?? this.#known.get(group_id);
+  }
+
+  async #note(group_id: string, generation: string): Promise<void> {
+    if (this.problem !== null) {
+      this.#known.set(group_id, generation);
+      return;
+    }
+    this.#making ??= this.#make();
+    const document = await this.#making.finally(() => {
+      if (this.#document === null) this.#making = null;
+    });
+    // Groups that aren't open keep theirs: they may come back, with their work.
+    await document.update(({ v, groups }) => ({ v, groups: { ...groups, [group_id]: generation } }));
+  }
+
+  async #make(): Promise<JsonDocument<Stored>> {
+    this.#document ??= await JsonDocument.create(this.#options, { v: 1, groups: {} });
+    return this.#document;
+  }
+}

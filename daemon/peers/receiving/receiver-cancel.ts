@@ -1,0 +1,105 @@
+/**
+ * Operation `cancel`: what another instance withdraws of a reply request between two Groups (docs/protocol.md#cancellation). Runs under the
+ * Group's exclusive lock, so no original can arrive in between. A control is recorded here and never forwarded (CAN-028).
+ */
+import { createHash } from "node:crypto";
+import type { ConnectCancellation, ConnectMessage } from "../../../shared/wire/v1/message.ts";
+import type { ReceiptResult } from "../../../shared/wire/v1/peer.ts";
+import { milliseconds } from "../../../shared/wire/v1/time.ts";
+import { untimelyDelivery } from "../../../shared/wire/v1/timely.ts";
+import { uuidKey } from "../../../shared/wire/v1/uuid.ts";
+import type { GroupRoom } from "../../messaging/group-room.ts";
+import { EVENTS } from "../../messaging/kinds.ts";
+import { remoteAuthor, remoteBy } from "../../messaging/messages/authors.ts";
+import { controlKey } from "../../messaging/messages/message-keys.ts";
+import { PeerRefusal } from "../wire/peer-refusal.ts";
+import { receiptOf, receivedControl, receivedMessage } from "./receiver-receipt.ts";
+import { isAmong, isEnd, originalOf } from "./receiver-reply.ts";
+
+/**
+ * Id of the control that records that a message never came. It follows from the message, so a delivery finds it and is refused (CAN-018).
+ */
+export function notDeliveredId(instance_id: string, delivery_id: string): string {
+  return createHash("sha256")
+    .update(`svc.connect.not_delivered/${instance_id}/${uuidKey(delivery_id)}`)
+    .digest("hex")
+    .slice(0, 32);
+}
+
+/** Throws PeerRefusal, or Refusal when the disk fails, or what `spend` throws; then nothing was recorded. */
+export async function cancel(
+  room: GroupRoom,
+  { cancellation, sha256 }: { cancellation: ConnectCancellation; sha256: string },
+  now: number,
+  spend: () => void,
+): Promise<ReceiptResult> {
+  const { delivery_id, source } = cancellation;
+  const logical = { delivery_id, sha256 };
+  const earlier = receivedControl(room, source.instance_id, delivery_id);
+  if (earlier !== null) {
+    if (earlier.data.connect_cancel_sha256 !== sha256) throw new PeerRefusal("connect_content_conflict");
+    return { receipt: receiptOf(earlier, logical), duplicate: true };
+  }
+  const untimely = untimelyDelivery(cancellation, now);
+  if (untimely !== null) throw new PeerRefusal("connect_message_expired", `The withdrawal ${untimely}.`);
+  const found = findOriginal(room, cancellation);
+  spend();
+  const by = remoteBy(source.instance_id);
+  const data: Record<string, unknown> = {
+    source_event_id: found?.event_id ?? null,
+    cancelled_by: remoteAuthor(source.instance_id, cancellation.sender.id),
+    recipients:
+      found === null ? [] : [...(room.projection.obligations.get(found.event_id)?.owed.keys() ?? [])],
+    connect_cancel: cancellation,
+    connect_cancel_sha256: sha256,
+  };
+  if (found === null) data.not_delivered = true;
+  const event = room.event(EVENTS.cancelled, by, data, controlKey(by, delivery_id));
+  if (found === null) event.id = absentOriginal(room, cancellation, now);
+  const [placed] = await room.ledger.appendAll([event]);
+  return { receipt: receiptOf(placed!.event, logical) };
+}
+
+/** Of an original that isn't here: the id of the control that keeps it out. Throws connect_original_pending while it may still arrive. */
+function absentOriginal(room: GroupRoom, cancellation: ConnectCancellation, now: number): string {
+  if (milliseconds(cancellation.original_deliver_before) > now)
+    throw new PeerRefusal("connect_original_pending");
+  const id = notDeliveredId(cancellation.source.instance_id, cancellation.original_delivery_id);
+  if (room.ledger.ordinalOf(id) !== undefined) throw new PeerRefusal("connect_content_conflict");
+  return id;
+}
+
+/**
+ * The message that is meant, as it stands here: one that came from there, or one that went there and whose answer the person there doesn't
+ * want any more. Null when there is none. Throws connect_cancellation_denied when the control doesn't fit it.
+ */
+function findOriginal(room: GroupRoom, cancellation: ConnectCancellation): { event_id: string } | null {
+  const { source, target, original_delivery_id } = cancellation;
+  const received = receivedMessage(room, source.instance_id, original_delivery_id);
+  const event_id = received?.id ?? uuidKey(cancellation.original_source_event_id);
+  const found = originalOf(room, event_id);
+  if (found === null || uuidKey(found.original.delivery_id) !== uuidKey(original_delivery_id)) return null;
+  const { original } = found;
+  const isOwn = isEnd(original.source, source) && isEnd(original.target, target);
+  const isReverse = received === null && isEnd(original.target, source) && isEnd(original.source, target);
+  const senders = isOwn ? [original.sender] : [];
+  if (!isOwn && !isReverse) throw new PeerRefusal("connect_cancellation_denied");
+  if (cancellation.sender.id !== "user" && !isAmong(cancellation.sender, senders)) {
+    throw new PeerRefusal(
+      "connect_cancellation_denied",
+      "Only the sender or a person may withdraw a request.",
+    );
+  }
+  if (!names(cancellation, original, found.digest)) throw new PeerRefusal("connect_cancellation_denied");
+  return { event_id };
+}
+
+function names(cancellation: ConnectCancellation, original: ConnectMessage, digest: unknown): boolean {
+  return (
+    original.message_mode === "request_reply" &&
+    cancellation.original_message_sha256 === digest &&
+    cancellation.connection_id === original.connection_id &&
+    uuidKey(cancellation.original_source_event_id) === uuidKey(original.source_event_id) &&
+    milliseconds(cancellation.original_deliver_before) === milliseconds(original.deliver_before)
+  );
+}

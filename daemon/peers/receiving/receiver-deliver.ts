@@ -1,0 +1,180 @@
+/**
+ * Operation `deliver`: one message of another instance becomes one event here, or none (docs/protocol.md#answers). It runs under the
+ * Group's exclusive lock. What was received before is answered from the ledger, before anything is looked at that may have changed since.
+ */
+
+import { safeName } from "../../../shared/file-name.ts";
+import { withoutInvisible } from "../../../shared/invisible.ts";
+import { LIMITS } from "../../../shared/limits.ts";
+import type { Attachment } from "../../../shared/model.ts";
+import { isOnlyNamed } from "../../../shared/typed-actors.ts";
+import type { ConnectActor, ConnectMessage } from "../../../shared/wire/v1/message.ts";
+import type { ConnectBlob, ReceiptResult } from "../../../shared/wire/v1/peer.ts";
+import { milliseconds } from "../../../shared/wire/v1/time.ts";
+import { untimelyDelivery } from "../../../shared/wire/v1/timely.ts";
+import { uuidKey } from "../../../shared/wire/v1/uuid.ts";
+import type { Audience } from "../../groups/recipients.ts";
+import { describeAttachment } from "../../messaging/files/blobs.ts";
+import type { GroupRoom } from "../../messaging/group-room.ts";
+import { EVENTS } from "../../messaging/kinds.ts";
+import { remoteBy } from "../../messaging/messages/authors.ts";
+import { type Author, messageData } from "../../messaging/messages/message-event.ts";
+import { deliveryKey } from "../../messaging/messages/message-keys.ts";
+import type { Grant } from "../authority.ts";
+import { PeerRefusal } from "../wire/peer-refusal.ts";
+import { checkBlobs, inTurns } from "./receiver-blobs.ts";
+import { notDeliveredId } from "./receiver-cancel.ts";
+import { receiptOf, receivedMessage } from "./receiver-receipt.ts";
+import { replyAnchor } from "./receiver-reply.ts";
+
+/** What comes in, with the digest of the message. */
+export interface Delivery {
+  message: ConnectMessage;
+  sha256: string;
+  blobs: readonly ConnectBlob[];
+}
+
+/** What decides about an admission, as it is at that moment. */
+export interface Admission {
+  grant: Grant;
+  /** Milliseconds since 1970. */
+  now: number;
+}
+
+/**
+ * Throws PeerRefusal, or Refusal when the disk fails; then nothing was recorded. `admission` throws when the grant is no longer in force.
+ * It is asked again when the files are there, which takes as long as the disk does: the event is of the moment that was checked.
+ * `spend` throws when the peer has written too much; what was received before costs nothing.
+ */
+export async function deliver(
+  room: GroupRoom,
+  { message, sha256, blobs }: Delivery,
+  admission: () => Admission,
+  spend: () => void,
+): Promise<ReceiptResult> {
+  const { grant, now } = admission();
+  const earlier = earlierReceipt(room, message, sha256);
+  if (earlier !== null) return earlier;
+  checkTimes(room, message, grant, now);
+  const audience = audienceOf(room, message);
+  const reply_to = replyAnchor(room, message);
+  spend();
+  const files = await checkBlobs(message, blobs);
+  const { ledger } = room;
+  const { count } = ledger;
+  for (const file of files) await room.blobs.take(inTurns(file), count, file.sha256);
+  const event = room.event(
+    EVENTS.message,
+    remoteBy(message.source.instance_id),
+    messageData({
+      mode: message.message_mode,
+      audience,
+      author: authorOf(message),
+      said: {
+        text: message.text,
+        format: message.format,
+        insight: message.insight === null || message.insight.trim() === "" ? undefined : message.insight,
+        attachments: [],
+        paths: [],
+        refs: [],
+      },
+      attachments: message.attachments.map(attached),
+      reply_to,
+      incoming: {
+        delivery_id: uuidKey(message.delivery_id),
+        instance_id: message.source.instance_id,
+        instance_name: grant.remote.name,
+        dst_instance_name: grant.local.name,
+        group_id: message.source.group_id,
+        group_title: withoutInvisible(message.source.title),
+        event_id: uuidKey(message.source_event_id),
+        user_id: message.sender.id,
+        user_name: nameOf(message.sender),
+        connect_message: message,
+        connect_message_sha256: sha256,
+      },
+    }),
+    deliveryKey(remoteBy(message.source.instance_id), uuidKey(message.delivery_id)),
+  );
+  const [placed] = await room.blobs.send(
+    files.map(({ sha256 }) => sha256),
+    count,
+    () => {
+      const last = admission();
+      checkTimes(room, message, last.grant, last.now);
+      return ledger.appendAll([{ ...event, ts: new Date(last.now).toISOString() }]);
+    },
+  );
+  return { receipt: receiptOf(placed!.event, { delivery_id: message.delivery_id, sha256 }) };
+}
+
+/** The receipt of what was received before. Throws connect_content_conflict when that was something else (PEER-035, PEER-036). */
+function earlierReceipt(room: GroupRoom, message: ConnectMessage, sha256: string): ReceiptResult | null {
+  const event = receivedMessage(room, message.source.instance_id, message.delivery_id);
+  if (event === null) {
+    const withdrawn = notDeliveredId(message.source.instance_id, message.delivery_id);
+    if (room.ownOrdinal(withdrawn) === undefined) return null;
+    throw new PeerRefusal("connect_message_withdrawn");
+  }
+  if (event.data.connect_message_sha256 !== sha256) throw new PeerRefusal("connect_content_conflict");
+  return { receipt: receiptOf(event, { delivery_id: message.delivery_id, sha256 }), duplicate: true };
+}
+
+function checkTimes(room: GroupRoom, message: ConnectMessage, grant: Grant, now: number): void {
+  if (untimelyDelivery(message, now) !== null) {
+    const isOver = milliseconds(message.deliver_before) <= now;
+    throw new PeerRefusal(isOver ? "connect_message_expired" : "connect_message_early");
+  }
+  // What was meant for the Group before isn't for it now (MSG-023). The reset took the memory of what had arrived, so this says nothing
+  // final: who sent nothing yet is sure to have failed in the end, everybody else can't know.
+  const begun = resetAt(room, grant);
+  if (begun !== null && milliseconds(message.created_at) <= begun + LIMITS.connect.skewSeconds * 1000) {
+    throw new PeerRefusal("connect_peer_denied", "The Group was reset since the message was written.");
+  }
+}
+
+/**
+ * When this generation of the Group began, if that was by a reset and something of before can still come: a connection of two Groups is
+ * one of their generations and ends with it.
+ */
+export function resetAt(room: GroupRoom, { pair }: Grant): number | null {
+  const reset = pair === null ? room.resetAt : null;
+  return reset === null ? null : Date.parse(reset);
+}
+
+/** Exactly the Actors that were meant, in their generations, or the person; never somebody else (PEER-034, MSG-055). */
+function audienceOf(room: GroupRoom, { recipients, message_mode }: ConnectMessage): Audience {
+  if (recipients.some(({ id }) => id === "user")) {
+    if (recipients.length > 1 || message_mode === "mail") throw new PeerRefusal("connect_message_invalid");
+    return { to: ["user"], to_generations: {} };
+  }
+  const { actors } = room.group.record;
+  for (const recipient of recipients) {
+    const found = actors.find(({ id }) => id === recipient.id);
+    // The catalog doesn't offer a command that isn't said to read prompts.
+    if (found?.generation !== recipient.generation || isOnlyNamed(found)) {
+      throw new PeerRefusal("connect_recipient_replaced");
+    }
+  }
+  return {
+    to: recipients.map(({ id }) => id),
+    to_generations: Object.fromEntries(recipients.map(({ id, generation }) => [id, generation])),
+  };
+}
+
+function authorOf({ source, sender }: ConnectMessage): Author {
+  const author: Author = { by: remoteBy(source.instance_id), title: nameOf(sender) };
+  if (sender.generation !== "") author.generation = sender.generation;
+  return author;
+}
+
+/** As people see it (MSG-034). */
+function nameOf({ id, title }: ConnectActor): string {
+  const name = withoutInvisible(title).trim();
+  return name === "" ? id : name;
+}
+
+function attached({ sha256, bytes, name, mime_type }: ConnectMessage["attachments"][number]): Attachment {
+  const base = name.slice(Math.max(name.lastIndexOf("/"), name.lastIndexOf("\\")) + 1);
+  return describeAttachment({ sha256, bytes }, { name: safeName(base), mime_type });
+}

@@ -1,0 +1,91 @@
+/**
+ * The permits of requests that come in (docs/protocol.md#peer-operations): Read takes no lock, Write takes the Group's exclusive one, a Group that is
+ * being deleted or reset grants neither. A Write is known from the moment it is admitted, before anything of it takes time, so that a
+ * receipt query can wait for it.
+ */
+
+import type { Clock } from "../../../platform/clock.ts";
+import type { Release } from "../../../platform/mutex.ts";
+import type { OpenGroup } from "../../groups/group.ts";
+import type { GroupRegistry } from "../../groups/registry.ts";
+import type { GroupRoom, Rooms } from "../../messaging/group-room.ts";
+import { PeerRefusal } from "../wire/peer-refusal.ts";
+
+/** As long as anybody waits for a permit on behalf of a peer (LIM-045). */
+const PERMIT_MS = 5000;
+
+export class ReceiverGroups {
+  readonly #registry: Pick<GroupRegistry, "find" | "get" | "list">;
+  readonly #rooms: Rooms;
+  readonly #clock: Clock;
+  /** Writes that were admitted and haven't ended, by Group. */
+  readonly #admitted = new Map<string, Set<Promise<unknown>>>();
+
+  constructor(registry: Pick<GroupRegistry, "find" | "get" | "list">, rooms: Rooms, clock: Clock) {
+    this.#registry = registry;
+    this.#rooms = rooms;
+    this.#clock = clock;
+  }
+
+  /** Groups that can be read, in the order of their ids (CAT-002). */
+  ordered(): OpenGroup[] {
+    return this.#registry.list().sort((a, b) => (a.group_id < b.group_id ? -1 : 1));
+  }
+
+  /** The Group by a Read permit. Throws PeerRefusal or Refusal. */
+  read(group_id: string): GroupRoom {
+    this.#registry.get(group_id);
+    return this.#rooms.get(group_id);
+  }
+
+  /** Resolves when every Write that this Group has admitted so far has ended. */
+  async settled(group_id: string): Promise<void> {
+    const admitted = this.#admitted.get(group_id);
+    if (admitted !== undefined) await Promise.allSettled(admitted);
+  }
+
+  /** A Write into this Group has begun, and ends with `done`. */
+  admit(group_id: string, done: Promise<unknown>): void {
+    const admitted = this.#admitted.get(group_id) ?? new Set();
+    this.#admitted.set(group_id, admitted.add(done));
+    const ended = (): void => {
+      admitted.delete(done);
+      if (admitted.size === 0 && this.#admitted.get(group_id) === admitted) this.#admitted.delete(group_id);
+    };
+    done.then(ended, ended);
+  }
+
+  /** Runs `step` under the Group's exclusive lock. Throws PeerRefusal, Refusal, or what `step` throws. */
+  async write<Result>(group_id: string, step: (room: GroupRoom) => Promise<Result>): Promise<Result> {
+    const group = this.#registry.get(group_id);
+    const release = await this.#acquire(group);
+    try {
+      // It may have been reset while we waited: what was meant for the old one isn't for the new one.
+      if (this.#registry.find(group_id) !== group) throw new PeerRefusal("io_error");
+      return await step(this.#rooms.get(group_id));
+    } finally {
+      release();
+    }
+  }
+
+  #acquire(group: OpenGroup): Promise<Release> {
+    return new Promise((resolve, reject) => {
+      let isLate = false;
+      const timer = this.#clock.after(PERMIT_MS, () => {
+        isLate = true;
+        reject(new PeerRefusal("io_error", "The Group is busy. Try again."));
+      });
+      group.permit.acquireWrite().then(
+        (release) => {
+          timer.cancel();
+          if (isLate) release();
+          else resolve(release);
+        },
+        (error: unknown) => {
+          timer.cancel();
+          reject(error);
+        },
+      );
+    });
+  }
+}

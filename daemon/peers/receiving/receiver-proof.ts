@@ -1,0 +1,118 @@
+/** Whether a request is authentic: everything that is asked before a peer gets a signed answer (docs/protocol.md#answers, docs/protocol.md#authority). */
+
+import { type VerifyingKey, VerifyingKeys } from "../../../platform/keys.ts";
+import { Refusal } from "../../../shared/errors.ts";
+import { bindingProblem } from "../../../shared/wire/v1/binding.ts";
+import { isDirect } from "../../../shared/wire/v1/fields.ts";
+import {
+  type ConnectPeerAuthorization,
+  type ConnectPeerOperation,
+  groupsOf,
+} from "../../../shared/wire/v1/peer.ts";
+import { requestStatement } from "../../../shared/wire/v1/signing.ts";
+import { milliseconds } from "../../../shared/wire/v1/time.ts";
+import { untimelyRequest } from "../../../shared/wire/v1/timely.ts";
+import type { Authorities } from "../authorities.ts";
+import type { Grant } from "../authority.ts";
+import type { PeerArrival, PeerRequest } from "../transport.ts";
+import { operationDigest } from "../wire/digests.ts";
+import { verifyStatement } from "../wire/statements.ts";
+
+export class ReceiverProof {
+  readonly #instance_id: string;
+  readonly #authorities: Pick<Authorities, "forBinding">;
+  readonly #keys = new VerifyingKeys();
+
+  constructor(instance_id: string, authorities: Pick<Authorities, "forBinding">) {
+    this.#instance_id = instance_id;
+    this.#authorities = authorities;
+  }
+
+  /**
+   * The grant that the request's signer has now. The operation's digest is left for `checkDigest`. Throws connect_peer_denied, saying to
+   * nobody why: that is for `why`, in the log.
+   */
+  check({ proof, operation }: PeerRequest, arrival: PeerArrival, now: number): Grant {
+    if (proof.target_instance_id !== this.#instance_id) throw denied("is for another instance");
+    const { connection_id } = proof;
+    if (arrival.via === "web" && isDirect(connection_id)) throw denied("is Direct's, but came over the Web");
+    if (
+      arrival.via === "direct" &&
+      (connection_id !== arrival.connection_id || proof.source_instance_id !== arrival.instance_id)
+    ) {
+      throw denied("isn't of its channel");
+    }
+    const untimely = untimelyRequest(proof, now);
+    if (untimely !== null) throw isByClock(proof) ? otherTime(untimely, now) : denied(untimely);
+    const problem = bindingProblem(proof, operation);
+    if (problem !== null) throw denied(problem);
+    const grant = this.grantOf(proof, operation);
+    if (grant === null) throw denied("has no grant");
+    if (!isSigner(grant, proof) || grant.local.instance_id !== this.#instance_id)
+      throw denied("isn't its grant's");
+    const key = this.#key(grant.remote.public_key);
+    if (key?.instance_id !== proof.source_instance_id) throw denied("has no usable key");
+    if (!verifyStatement(requestStatement, key, proof)) throw denied("has a wrong signature");
+    return grant;
+  }
+
+  /** The grant that is in force for the request at this moment, or null. */
+  grantOf(proof: ConnectPeerAuthorization, operation: ConnectPeerOperation): Grant | null {
+    const { source, target } = groupsOf(operation);
+    const state = this.#authorities.forBinding({
+      connection_id: proof.connection_id ?? null,
+      local_group_id: target ?? "",
+      remote_group_id: source,
+      remote_instance_id: proof.source_instance_id,
+      local_device_id: proof.target_device_id ?? "",
+      remote_device_id: proof.source_device_id ?? "",
+    });
+    if (state.state !== "granted") return null;
+    const { pair } = state.grant;
+    if (pair !== null && (pair.local_group_id !== target || pair.remote_group_id !== source)) return null;
+    return state.grant;
+  }
+
+  #key(public_key: string): VerifyingKey | null {
+    try {
+      return this.#keys.of(public_key);
+    } catch {
+      return null;
+    }
+  }
+}
+
+/** Throws connect_peer_denied unless the proof covers this operation. */
+export async function checkDigest({ proof, operation }: PeerRequest): Promise<void> {
+  if ((await operationDigest(operation)) !== proof.operation_sha256) throw denied("covers another operation");
+}
+
+function isSigner(
+  { remote, local, account_origin, account_id, connection_id }: Grant,
+  proof: ConnectPeerAuthorization,
+) {
+  return (
+    remote.instance_id === proof.source_instance_id &&
+    remote.device_id === (proof.source_device_id ?? "") &&
+    local.device_id === (proof.target_device_id ?? "") &&
+    account_origin === (proof.account_origin ?? "") &&
+    account_id === (proof.account_id ?? "") &&
+    connection_id === (proof.connection_id ?? null)
+  );
+}
+
+/** By this clock it isn't time for the request, or not any more; nothing else is wrong with its times. */
+function isByClock(proof: ConnectPeerAuthorization): boolean {
+  return untimelyRequest(proof, milliseconds(proof.issued_at)) === null;
+}
+
+/** What this clock shows is no secret, and without it nobody there would find out. */
+function otherTime(why: string, now: number): Refusal {
+  const details = { now: new Date(now).toISOString() };
+  return new Refusal("connect_clock_differs", { cause: why, details });
+}
+
+/** The peer, whoever it is, learns no more than the catalogue's sentence; the cause is for the log. */
+function denied(why: string): Refusal {
+  return new Refusal("connect_peer_denied", { cause: why });
+}

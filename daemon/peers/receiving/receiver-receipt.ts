@@ -1,0 +1,40 @@
+/** What the ledger knows of a delivery or a withdrawal from another instance: the receipt, over the whole history (OUT-010 to OUT-012). */
+import type { LedgerEvent } from "../../../shared/events.ts";
+import type { Receipt } from "../../../shared/wire/v1/message.ts";
+import { uuidKey } from "../../../shared/wire/v1/uuid.ts";
+import type { GroupRoom } from "../../messaging/group-room.ts";
+import { remoteBy } from "../../messaging/messages/authors.ts";
+import { controlKey, deliveryKey } from "../../messaging/messages/message-keys.ts";
+
+/** What of a message or a withdrawal its receipt says again. */
+interface Logical {
+  delivery_id: string;
+  sha256: string;
+}
+
+/** The event of a delivery by this instance, if it was received. */
+export function receivedMessage(
+  room: GroupRoom,
+  instance_id: string,
+  delivery_id: string,
+): LedgerEvent | null {
+  return byKey(room, deliveryKey(remoteBy(instance_id), uuidKey(delivery_id)));
+}
+
+/** The event of a withdrawal by this instance, if it was recorded. */
+export function receivedControl(
+  room: GroupRoom,
+  instance_id: string,
+  delivery_id: string,
+): LedgerEvent | null {
+  return byKey(room, controlKey(remoteBy(instance_id), delivery_id));
+}
+
+export function receiptOf(event: LedgerEvent, { delivery_id, sha256 }: Logical): Receipt {
+  return { delivery_id, message_sha256: sha256, event_id: event.id, delivered_at: event.ts };
+}
+
+function byKey(room: GroupRoom, key: string): LedgerEvent | null {
+  const ordinal = room.byKey(key);
+  return ordinal === undefined ? null : room.ledger.read(ordinal);
+}

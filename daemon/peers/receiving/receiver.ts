@@ -1,0 +1,246 @@
+/**
+ * The receiving half of the peer protocol (docs/protocol.md#answers, docs/protocol.md#replies, docs/protocol.md#cancellation, docs/protocol.md#authority; docs/protocol.md#peer-operations): an authentic request
+ * becomes a signed answer, whichever transport brought it. What isn't authentic is refused without a signature.
+ */
+
+import type { Clock, Timer } from "../../../platform/clock.ts";
+import { errorFields, type Log } from "../../../platform/log.ts";
+import { Refusal } from "../../../shared/errors.ts";
+import { LIMITS } from "../../../shared/limits.ts";
+import { BlobBytes } from "../../../shared/wire/v1/blob-bytes.ts";
+import type {
+  ConnectPeerAuthorization,
+  ConnectPeerOperation,
+  ConnectPeerResponse,
+} from "../../../shared/wire/v1/peer.ts";
+import { responseStatement } from "../../../shared/wire/v1/signing.ts";
+import type { GroupRegistry } from "../../groups/registry.ts";
+import type { InstanceIdentity } from "../../home/identity.ts";
+import type { GroupRoom, Rooms } from "../../messaging/group-room.ts";
+import type { Authorities } from "../authorities.ts";
+import type { Grant } from "../authority.ts";
+import type { PeerArrival, PeerReceiver, PeerRequest } from "../transport.ts";
+import { release, trim } from "../wire/base64-pieces.ts";
+import { requestDigest, sha256Hex } from "../wire/digests.ts";
+import { PeerRefusal, peerRefusalOf } from "../wire/peer-refusal.ts";
+import { signStatement } from "../wire/statements.ts";
+import { ReceiverBounds } from "./receiver-bounds.ts";
+import { cancel } from "./receiver-cancel.ts";
+import { catalogPage } from "./receiver-catalog.ts";
+import { type Admission, deliver, resetAt } from "./receiver-deliver.ts";
+import { ReceiverGroups } from "./receiver-groups.ts";
+import { checkDigest, ReceiverProof } from "./receiver-proof.ts";
+import type { ReceiverQuota } from "./receiver-quota.ts";
+import { receiptOf, receivedMessage } from "./receiver-receipt.ts";
+
+export interface ReceiverDependencies {
+  clock: Clock;
+  log: Log;
+  identity: Pick<InstanceIdentity, "instance_id" | "sign">;
+  registry: Pick<GroupRegistry, "find" | "get" | "list">;
+  rooms: Rooms;
+  authorities: Pick<Authorities, "forBinding">;
+  quota: Pick<ReceiverQuota, "spend">;
+}
+
+/** Memory for files is kept so long for the next one. */
+const TRIM_MS = 30_000;
+
+type OperationOf<Op extends ConnectPeerOperation["op"]> = Extract<ConnectPeerOperation, { op: Op }>;
+
+export class Receiver implements PeerReceiver {
+  readonly #deps: ReceiverDependencies;
+  readonly #proof: ReceiverProof;
+  readonly #bounds: ReceiverBounds;
+  readonly #groups: ReceiverGroups;
+  readonly #working = new Set<Promise<unknown>>();
+  #trimming: Timer | null = null;
+  #isClosed = false;
+
+  constructor(deps: ReceiverDependencies) {
+    this.#deps = deps;
+    this.#proof = new ReceiverProof(deps.identity.instance_id, deps.authorities);
+    this.#bounds = new ReceiverBounds(deps.clock);
+    this.#groups = new ReceiverGroups(deps.registry, deps.rooms, deps.clock);
+  }
+
+  /** Throws Refusal connect_peer_denied, connect_replayed, overloaded or shutting_down, which are never signed. */
+  receive(request: PeerRequest, arrival: PeerArrival): Promise<ConnectPeerResponse> {
+    const done = this.#receive(request, arrival);
+    this.#working.add(done);
+    const ended = (): void => void this.#working.delete(done);
+    done.then(ended, ended);
+    return done;
+  }
+
+  /** Later requests are refused; resolves when those under way have their answers. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#trimming?.cancel();
+    await Promise.allSettled(this.#working);
+  }
+
+  async #receive(request: PeerRequest, arrival: PeerArrival): Promise<ConnectPeerResponse> {
+    const { proof, operation } = request;
+    if (this.#isClosed) throw new Refusal("shutting_down");
+    this.#authenticate(request, arrival);
+    const leave = await this.#bounds.enter(proof.source_instance_id, proof.request_id);
+    try {
+      const done = this.#checked(request);
+      const written = writtenGroup(operation);
+      // From now on a receipt query waits for it, however long the digest of its files takes.
+      if (written !== null) this.#groups.admit(written, done);
+      return this.#sign(proof, { ok: true, result: await done });
+    } catch (error) {
+      // Only what happened behind the digest is a business error.
+      if (error instanceof Refusal && error.code === "connect_peer_denied") throw error;
+      const refusal = this.#refusalOf(error, operation);
+      return this.#sign(proof, { ok: false, error: { code: refusal.code, message: refusal.message } });
+    } finally {
+      leave();
+      this.#release(operation);
+    }
+  }
+
+  async #checked(request: PeerRequest): Promise<unknown> {
+    await checkDigest(request);
+    return this.#run(request.proof, request.operation);
+  }
+
+  /** Nobody reads the files of an operation that was answered. */
+  #release(operation: ConnectPeerOperation): void {
+    if (operation.op !== "deliver") return;
+    for (const { base64 } of operation.blobs) {
+      if (!(base64 instanceof BlobBytes)) continue;
+      release(base64);
+      this.#trimming?.cancel();
+      this.#trimming = this.#deps.clock.after(TRIM_MS, trim, { background: true });
+    }
+  }
+
+  #authenticate(request: PeerRequest, arrival: PeerArrival): void {
+    try {
+      this.#proof.check(request, arrival, this.#deps.clock.now());
+    } catch (error) {
+      if (error instanceof Refusal) {
+        const why = typeof error.cause === "string" ? error.cause : error.code;
+        this.#deps.log.warn("peer_denied", { via: arrival.via, operation: request.operation.op, why });
+      }
+      throw error;
+    }
+  }
+
+  async #run(proof: ConnectPeerAuthorization, operation: ConnectPeerOperation): Promise<unknown> {
+    switch (operation.op) {
+      case "catalog":
+        return this.#catalog(operation, this.#stillGranted(proof, operation));
+      case "receipt":
+        return this.#receipt(proof, operation);
+      case "deliver": {
+        const { message, blobs } = operation;
+        const json = JSON.stringify(message);
+        const sha256 = sha256Hex(json);
+        const bytes = blobs.reduce((sum, { base64 }) => sum + sizeOf(base64), Buffer.byteLength(json));
+        return this.#write(proof, operation, message.target.group_id, (room, admission) =>
+          deliver(room, { message, sha256, blobs }, admission, () => this.#spend(proof, bytes)),
+        );
+      }
+      case "cancel": {
+        const { cancellation } = operation;
+        const json = JSON.stringify(cancellation);
+        const sha256 = sha256Hex(json);
+        const spend = (): void => this.#spend(proof, Buffer.byteLength(json));
+        return this.#write(proof, operation, cancellation.target.group_id, (room, admission) =>
+          cancel(room, { cancellation, sha256 }, admission().now, spend),
+        );
+      }
+    }
+  }
+
+  #spend({ connection_id, source_instance_id }: ConnectPeerAuthorization, bytes: number): void {
+    this.#deps.quota.spend(connection_id ?? source_instance_id, bytes);
+  }
+
+  /** Over a pair only its own Group; within the account the one that is named, or all (PEER-016, PEER-017). */
+  #catalog({ target_group_id, after }: OperationOf<"catalog">, grant: Grant): unknown {
+    const named = grant.pair?.local_group_id ?? target_group_id;
+    if (named === null) return catalogPage(this.#groups.ordered(), after);
+    return catalogPage([this.#groups.read(named).group], after);
+  }
+
+  async #receipt(proof: ConnectPeerAuthorization, operation: OperationOf<"receipt">): Promise<unknown> {
+    const { delivery_id, message_sha256, source_group_id, target_group_id } = operation;
+    await this.#groups.settled(target_group_id);
+    const grant = this.#stillGranted(proof, operation);
+    const room = this.#groups.read(target_group_id);
+    const event = receivedMessage(room, proof.source_instance_id, delivery_id);
+    if (event === null) {
+      // A reset took the memory of what had arrived: nobody can say that it didn't (PEER-042).
+      const begun = resetAt(room, grant);
+      const reach = (LIMITS.connect.deliverSeconds + LIMITS.connect.skewSeconds) * 1000;
+      if (begun !== null && this.#deps.clock.now() <= begun + reach) {
+        throw new PeerRefusal("connect_peer_denied", "The Group was reset a short while ago.");
+      }
+      return { receipt: null };
+    }
+    const { connection_id } = event.data.connect_message as { connection_id?: string };
+    if (
+      event.data.connect_message_sha256 !== message_sha256 ||
+      event.data.src_group_id !== source_group_id ||
+      connection_id !== proof.connection_id
+    ) {
+      throw new PeerRefusal("connect_content_conflict");
+    }
+    return { receipt: receiptOf(event, { delivery_id, sha256: message_sha256 }) };
+  }
+
+  /** Under the exclusive lock; `step` asks what is in force then. */
+  #write<Result>(
+    proof: ConnectPeerAuthorization,
+    operation: ConnectPeerOperation,
+    group_id: string,
+    step: (room: GroupRoom, admission: () => Admission) => Promise<Result>,
+  ): Promise<Result> {
+    return this.#groups.write(group_id, (room) =>
+      step(room, () => ({ grant: this.#stillGranted(proof, operation), now: this.#deps.clock.now() })),
+    );
+  }
+
+  /** A grant may have ended while the request waited: a live channel is no continuing authorization (DRC-060). */
+  #stillGranted(proof: ConnectPeerAuthorization, operation: ConnectPeerOperation): Grant {
+    const grant = this.#proof.grantOf(proof, operation);
+    if (grant === null) throw new PeerRefusal("connect_peer_denied");
+    return grant;
+  }
+
+  #refusalOf(error: unknown, operation: ConnectPeerOperation): PeerRefusal {
+    const refusal = peerRefusalOf(error);
+    if (refusal === null) {
+      this.#deps.log.error("receive", { operation: operation.op, ...errorFields(error) });
+      return new PeerRefusal("io_error");
+    }
+    if (refusal.code === "io_error") {
+      this.#deps.log.warn("receive", { operation: operation.op, ...errorFields(error) });
+    }
+    return refusal;
+  }
+
+  #sign(proof: ConnectPeerAuthorization, result: ConnectPeerResponse["result"]): ConnectPeerResponse {
+    return signStatement(responseStatement, this.#deps.identity, {
+      request_id: proof.request_id,
+      request_sha256: requestDigest(proof),
+      result,
+    });
+  }
+}
+
+/** The Group that an operation writes into; null for one that only reads. */
+function writtenGroup(operation: ConnectPeerOperation): string | null {
+  if (operation.op === "deliver") return operation.message.target.group_id;
+  return operation.op === "cancel" ? operation.cancellation.target.group_id : null;
+}
+
+/** Bytes of a file that came as they are or as base64. */
+function sizeOf(base64: BlobBytes | string): number {
+  return base64 instanceof BlobBytes ? base64.bytes : base64.length;
+}

@@ -1,0 +1,201 @@
+/** A message on its way out: checked, put into the outbox, recorded in the source Group (docs/protocol.md#acceptance). */
+
+import type { Clock } from "../../../platform/clock.ts";
+import { errorFields, type Log } from "../../../platform/log.ts";
+import type { ProjectFiles } from "../../../platform/project-files.ts";
+import type { Random } from "../../../platform/random.ts";
+import { Refusal } from "../../../shared/errors.ts";
+import type { LedgerEvent } from "../../../shared/events.ts";
+import { LIMITS } from "../../../shared/limits.ts";
+import type { Attachment, MessageMode } from "../../../shared/model.ts";
+import type { Caller } from "../../../shared/operations/caller.ts";
+import { sizeWords } from "../../../shared/size-words.ts";
+import { type ConnectActor, ConnectMessage } from "../../../shared/wire/v1/message.ts";
+import { type GroupRoom, wakeGroup } from "../../messaging/group-room.ts";
+import { EVENTS } from "../../messaging/kinds.ts";
+import { withAttachments } from "../../messaging/messages/attachments.ts";
+import { type Author, messageData, type Said } from "../../messaging/messages/message-event.ts";
+import type { Grant } from "../authority.ts";
+import type { Outbox, OutboxEntry } from "../outbox/outbox.ts";
+import { messageDigest } from "../wire/digests.ts";
+import { preallocate, type SourceEvents } from "./source-event.ts";
+
+interface Dependencies {
+  clock: Clock;
+  random: Random;
+  log: Log;
+  projects: ProjectFiles;
+  outbox: Outbox;
+  source: SourceEvents;
+  /** Work was accepted. */
+  wake(): void;
+}
+
+/** A message whose way and audience are known. */
+export interface Letter {
+  grant: Grant;
+  target: { group_id: string; title: string };
+  recipients: readonly ConnectActor[];
+  mode: MessageMode;
+  said: Said;
+  author: Author;
+  caller: Caller;
+  /** What the target knows of the message that this one answers, and its event here. */
+  reply: { delivery_id: string; event_id: string; local_event_id: string } | null;
+  /** Paths lie in the caller's own project alone, whoever calls (MSG-062). */
+  projectOnly: boolean;
+  /** Of what the caller gave, when it gave a key. */
+  digest: string | undefined;
+}
+
+export class Outgoing {
+  readonly #deps: Dependencies;
+
+  constructor(deps: Dependencies) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Accepted when resolved: the record is durable. A source event that couldn't be recorded now follows (OUT-021). Throws what attachments
+   * throw, invalid_args for what the wire doesn't take, outbox_full, too_large, storage_full or storage_failed.
+   */
+  async send(room: GroupRoom, letter: Letter): Promise<{ entry: OutboxEntry; event: LedgerEvent }> {
+    const { projects, log } = this.#deps;
+    const accept = (attachments: Attachment[]) => this.#accept(room, letter, attachments);
+    const { said, caller, projectOnly } = letter;
+    const rules = { totalBytes: LIMITS.connect.blobBytes, projectOnly };
+    const accepted = await withAttachments(room, projects, said, caller, accept, rules);
+    this.#deps.wake();
+    const wakes = letter.caller.kind !== "actor" && letter.mode !== "mail";
+    if (wakes && room.group.record.state === "idle") await wakeGroup(room, log);
+    return accepted;
+  }
+
+  async #accept(
+    room: GroupRoom,
+    letter: Letter,
+    attachments: Attachment[],
+  ): Promise<{ entry: OutboxEntry; event: LedgerEvent }> {
+    const { clock, random, outbox, source, log } = this.#deps;
+    const now = clock.now();
+    const id = random.uuid();
+    const message = this.#message(room, letter, attachments, { id, now });
+    const event = preallocate(room, random, message.created_at, {
+      kind: EVENTS.message,
+      by: letter.author.by,
+      data: {},
+    });
+    message.source_event_id = event.id;
+    event.data = this.#data(letter, attachments, message);
+    const entry = await outbox.accept({ kind: "message", data: message }, event);
+    try {
+      await source.project(room, event);
+    } catch (error) {
+      log.warn("connect_projection", { group_id: room.group.group_id, ...errorFields(error) });
+    }
+    return { entry, event };
+  }
+
+  #message(
+    room: GroupRoom,
+    { grant, target, recipients, mode, said, author, caller, reply }: Letter,
+    attachments: readonly Attachment[],
+    { id, now }: { id: string; now: number },
+  ): ConnectMessage {
+    const { group } = room;
+    const isDirect = grant.authority === "direct";
+    const address = (end: Grant["local"], group_id: string, title: string) => ({
+      instance_id: end.instance_id,
+      ...(isDirect ? {} : { device_id: end.device_id }),
+      group_id,
+      title,
+    });
+    const at = (seconds: number) => new Date(now + seconds * 1000).toISOString();
+    const given = {
+      ...(grant.connection_id === null ? {} : { connection_id: grant.connection_id }),
+      delivery_id: id,
+      ...(isDirect ? {} : { account_origin: grant.account_origin, account_id: grant.account_id }),
+      source: address(grant.local, group.group_id, group.record.title),
+      sender: senderOf(room, author, caller),
+      // Replaced as soon as the event has its id.
+      source_event_id: id,
+      target: address(grant.remote, target.group_id, target.title),
+      recipients,
+      text: said.text,
+      format: said.format,
+      insight: said.insight ?? null,
+      message_mode: mode,
+      attachments: attachments.map(({ sha256, bytes, name, mime_type }) => ({
+        sha256,
+        bytes,
+        name,
+        mime_type,
+      })),
+      reply_to: reply === null ? null : { delivery_id: reply.delivery_id, event_id: reply.event_id },
+      created_at: at(0),
+      deliver_before: at(LIMITS.connect.deliverSeconds),
+      reply_before: at(LIMITS.connect.replySeconds),
+    };
+    const parsed = ConnectMessage.safeParse(given);
+    if (parsed.success) return parsed.data;
+    const { path, message } = parsed.error.issues[0]!;
+    if (path[0] === "attachments") {
+      const limit = LIMITS.connect.blobBytes;
+      throw new Refusal("invalid_attachments", {
+        specifics: `A message to another instance has at most ${LIMITS.message.attachments} files, together at most ${sizeWords(limit)}.`,
+        details: { limit },
+      });
+    }
+    throw new Refusal("invalid_args", {
+      specifics: `The message can't be sent to another instance: '${path.join(".")}' ${message}.`,
+    });
+  }
+
+  #data(
+    letter: Letter,
+    attachments: readonly Attachment[],
+    message: ConnectMessage,
+  ): Record<string, unknown> {
+    const { grant, recipients, author, said, mode, reply, digest } = letter;
+    const { target } = message;
+    const generations = recipients.map(({ id, generation }) => [id, generation] as const);
+    const titles = recipients
+      .filter(({ title }) => title !== "")
+      .map(({ id, title }) => [id, title] as const);
+    return messageData({
+      mode,
+      audience: { to: [], to_generations: {} },
+      author,
+      said,
+      attachments,
+      reply_to: reply?.local_event_id,
+      digest,
+      outgoing: {
+        delivery_id: message.delivery_id,
+        instance_id: target.instance_id,
+        instance_name: grant.remote.name,
+        group_id: target.group_id,
+        group_title: target.title,
+        audience: {
+          to: recipients.map(({ id }) => id),
+          to_generations: Object.fromEntries(generations.filter(([, generation]) => generation !== "")),
+        },
+        actor_titles: Object.fromEntries(titles),
+        connect_message: message,
+        connect_message_sha256: messageDigest(message),
+      },
+    });
+  }
+}
+
+/** Who speaks, as the other side sees it. */
+export function senderOf(room: GroupRoom, author: Author, caller: Caller): ConnectActor {
+  if (caller.kind !== "actor") return personOf("user");
+  const { id, title, generation, enabled } = room.self(caller);
+  return { id, title, generation: author.generation ?? generation, enabled, role: room.group.roleOf(id) };
+}
+
+/** The person of a Group as a sender or recipient. */
+export function personOf(title: string): ConnectActor {
+  return { id: "user", title, generation: "", enabled: true, role: null };
+}

@@ -1,0 +1,129 @@
+/** One signed request to a peer and its verified answer (docs/protocol.md#signatures, docs/protocol.md#peer-operations). */
+
+import type { Clock } from "../../../platform/clock.ts";
+import { VerifyingKeys } from "../../../platform/keys.ts";
+import { errorFields, type Log } from "../../../platform/log.ts";
+import type { Random } from "../../../platform/random.ts";
+import { LIMITS } from "../../../shared/limits.ts";
+import type { ConnectPeerOperation, ConnectPeerResponse } from "../../../shared/wire/v1/peer.ts";
+import { requestStatement, responseStatement } from "../../../shared/wire/v1/signing.ts";
+import type { Grant } from "../authority.ts";
+import { said } from "../catalog/peer-words.ts";
+import { operationDigest, requestDigest } from "../wire/digests.ts";
+import { type Signer, signStatement, verifyStatement } from "../wire/statements.ts";
+
+/**
+ * What is known after a request:
+ * - `result` and `error` are the target's own signed words; the message of an error quotes it, for people.
+ * - `not_sent`: the target can't have got it.
+ * - `unknown`: it may have; `reason` is for people. An answer that isn't signed by the target, or is to another request, is as good as none
+ *   (rule 7); so is a refusal without a signature, though its words may help.
+ */
+export type Answer =
+  | { kind: "result"; result: unknown }
+  | { kind: "error"; code: string; message: string }
+  | { kind: "not_sent"; reason: string }
+  | { kind: "unknown"; reason: string };
+
+interface Dependencies {
+  clock: Clock;
+  random: Random;
+  log: Log;
+  identity: Signer;
+}
+
+interface Circumstances {
+  /** Of the files that go along. */
+  bytes?: number;
+  /** Asked before the request leaves and when its answer is there. */
+  isStillGranted: () => boolean;
+  operation_sha256?: string;
+  /** `Clock.monotonic()` at which nobody waits for the answer any more, if that is sooner than usual. */
+  until?: number;
+}
+
+/** A slow line gets this much more time for each of these bytes of a Direct request. */
+const BYTES_PER_SECOND = 256 * 1024;
+
+export class PeerSender {
+  readonly #deps: Dependencies;
+  readonly #keys = new VerifyingKeys();
+
+  constructor(deps: Dependencies) {
+    this.#deps = deps;
+  }
+
+  /** Never rejects. `signal` ends the wait at shutdown; `operation_sha256` is the operation's digest if that is known. */
+  async ask(
+    grant: Grant,
+    operation: ConnectPeerOperation,
+    signal: AbortSignal,
+    { bytes = 0, isStillGranted, operation_sha256, until = Number.POSITIVE_INFINITY }: Circumstances,
+  ): Promise<Answer> {
+    const { route, transport } = grant;
+    if (route === null) return { kind: "not_sent", reason: "There is no way to the other instance now." };
+    const { clock, log } = this.#deps;
+    try {
+      const proof = this.#prove(grant, operation_sha256 ?? (await operationDigest(operation)));
+      if (signal.aborted) return { kind: "not_sent", reason: "The daemon is shutting down." };
+      // What the request waited for may have taken a while: the digest of files, the disk.
+      if (!isStillGranted()) {
+        return { kind: "not_sent", reason: "The connection ended before the request left." };
+      }
+      const seconds = LIMITS.connect.requestSeconds;
+      const slow = route.via === "direct" ? bytes / BYTES_PER_SECOND : 0;
+      const wait = Math.min(seconds + slow, LIMITS.connect.proofSeconds) * 1000;
+      const deadline = Math.min(clock.monotonic() + wait, until);
+      const outcome = await transport.request(route, { proof, operation }, deadline, signal);
+      if (outcome.kind === "refused") return { kind: "not_sent", reason: outcome.reason };
+      if (outcome.kind === "denied") return { kind: "unknown", reason: said(grant, outcome.message) };
+      if (outcome.kind !== "answered") return { kind: "unknown", reason: outcome.reason };
+      const { response } = outcome;
+      const problem = this.#problemOf(response, grant, proof);
+      if (problem !== null) return { kind: "unknown", reason: problem };
+      if (!isStillGranted()) {
+        return { kind: "unknown", reason: "The connection ended before the answer came." };
+      }
+      const { result } = response;
+      if (result.ok) return { kind: "result", result: result.result };
+      return { kind: "error", code: result.error.code, message: said(grant, result.error.message) };
+    } catch (error) {
+      log.error("peer_request", { op: operation.op, ...errorFields(error) });
+      return { kind: "unknown", reason: "The request couldn't be made." };
+    }
+  }
+
+  #prove(grant: Grant, operation_sha256: string) {
+    const { clock, random, identity } = this.#deps;
+    const now = clock.now();
+    const isDirect = grant.authority === "direct";
+    return signStatement(requestStatement, identity, {
+      ...(grant.connection_id === null ? {} : { connection_id: grant.connection_id }),
+      ...(isDirect ? {} : { account_origin: grant.account_origin, account_id: grant.account_id }),
+      source_instance_id: grant.local.instance_id,
+      ...(isDirect ? {} : { source_device_id: grant.local.device_id }),
+      target_instance_id: grant.remote.instance_id,
+      ...(isDirect ? {} : { target_device_id: grant.remote.device_id }),
+      request_id: random.uuid(),
+      issued_at: new Date(now).toISOString(),
+      expires_at: new Date(now + LIMITS.connect.proofSeconds * 1000).toISOString(),
+      operation_sha256,
+    });
+  }
+
+  /** What is wrong with an answer; null when it is the target's, to this request. */
+  #problemOf(
+    response: ConnectPeerResponse,
+    { remote }: Grant,
+    proof: Parameters<typeof requestDigest>[0],
+  ): string | null {
+    if (response.request_id !== proof.request_id || response.request_sha256 !== requestDigest(proof)) {
+      return "The answer is to another request.";
+    }
+    const key = this.#keys.of(remote.public_key);
+    if (key.instance_id !== remote.instance_id || !verifyStatement(responseStatement, key, response)) {
+      return "The answer isn't signed by the other instance.";
+    }
+    return null;
+  }
+}

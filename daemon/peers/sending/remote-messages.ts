@@ -1,0 +1,292 @@
+/** Replies and withdrawals that leave this instance; everything follows from the message as it stands here (docs/protocol.md#replies, docs/protocol.md#cancellation). */
+import { createHash } from "node:crypto";
+import type { Clock } from "../../../platform/clock.ts";
+import { errorFields, type Log } from "../../../platform/log.ts";
+import type { Random } from "../../../platform/random.ts";
+import { Refusal } from "../../../shared/errors.ts";
+import type { LedgerEvent } from "../../../shared/events.ts";
+import { LIMITS } from "../../../shared/limits.ts";
+import type { MessageMode } from "../../../shared/model.ts";
+import type { Caller } from "../../../shared/operations/caller.ts";
+import { type ConnectActor, ConnectCancellation, ConnectMessage } from "../../../shared/wire/v1/message.ts";
+import { milliseconds } from "../../../shared/wire/v1/time.ts";
+import { uuidKey } from "../../../shared/wire/v1/uuid.ts";
+import type { GroupRoom, Located, RemoteMessages, RemoteReply } from "../../messaging/group-room.ts";
+import { EVENTS } from "../../messaging/kinds.ts";
+import type { Author, Said } from "../../messaging/messages/message-event.ts";
+import { MessageStatuses } from "../../messaging/messages/statuses.ts";
+import type { Authorities } from "../authorities.ts";
+import type { Grant } from "../authority.ts";
+import type { Outbox, OutboxEntry } from "../outbox/outbox.ts";
+import { isEnd } from "../receiving/receiver-reply.ts";
+import { cancellationDigest } from "../wire/digests.ts";
+import { type Letter, type Outgoing, senderOf } from "./outgoing.ts";
+import { preallocate, type SourceEvents } from "./source-event.ts";
+
+interface Dependencies {
+  /** Of this Home. */
+  instance_id: string;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  outbox: Outbox;
+  outgoing: Outgoing;
+  authorities: Authorities;
+  source: SourceEvents;
+  wake(): void;
+}
+
+/** What a reply needs to know; the same for the check and the reply itself. */
+type Plan = Pick<Letter, "grant" | "target" | "recipients" | "mode" | "reply">;
+
+interface Ends {
+  own: ConnectMessage["source"];
+  other: ConnectMessage["source"];
+  /** It went out from here. */
+  isFollowUp: boolean;
+}
+
+export class RemoteReplies implements RemoteMessages {
+  readonly #deps: Dependencies;
+
+  constructor(deps: Dependencies) {
+    this.#deps = deps;
+  }
+
+  isActive(source_event_id: string): boolean {
+    return this.#deps.outbox.bySource(source_event_id) !== undefined;
+  }
+
+  accepted(group_id: string, key: string): LedgerEvent | undefined {
+    const { outbox } = this.#deps;
+    const waiting = outbox.byClient(group_id, key);
+    return waiting === undefined ? undefined : outbox.read(waiting).source_event;
+  }
+
+  async reply(
+    room: GroupRoom,
+    said: Said,
+    reply: RemoteReply,
+    caller: Caller,
+    digest: string | undefined,
+  ): Promise<LedgerEvent> {
+    const author = room.author(caller);
+    const plan = this.#plan(room, reply, author);
+    const letter = { ...plan, said, author, caller, projectOnly: false, digest };
+    const { event } = await this.#deps.outgoing.send(room, letter);
+    return event;
+  }
+
+  checkReply(room: GroupRoom, reply: RemoteReply, author: Author): void {
+    this.#plan(room, reply, author);
+  }
+
+  /**
+   * The control's id follows from the original and this Group, so that it is one however often it is asked for (CAN-007). Addresses are the
+   * original's: a request can be withdrawn here although its connection is gone.
+   */
+  async cancel(
+    room: GroupRoom,
+    { event: original }: Located,
+    caller: Caller,
+    { recipients, client_id }: { recipients: string[]; client_id: string | undefined },
+  ): Promise<LedgerEvent> {
+    const { clock, random, outbox, log } = this.#deps;
+    const message = messageOf(original);
+    const { own, other } = this.#ends(room, original, message);
+    const delivery_id = controlId(own, message.delivery_id);
+    const reserved = outbox.byDelivery(delivery_id);
+    if (reserved !== undefined) return this.#project(room, outbox.read(reserved).source_event);
+    const author = room.author(caller);
+    const now = clock.now();
+    const created_at = new Date(now).toISOString();
+    const event = preallocate(room, random, created_at, { kind: EVENTS.cancelled, by: author.by, data: {} });
+    const { connection_id, account_origin, account_id } = message;
+    const control = ConnectCancellation.parse({
+      ...(connection_id === undefined ? {} : { connection_id }),
+      delivery_id,
+      ...(account_origin === undefined ? {} : { account_origin }),
+      ...(account_id === undefined ? {} : { account_id }),
+      source: own,
+      sender: senderOf(room, author, caller),
+      source_event_id: event.id,
+      target: other,
+      original_delivery_id: message.delivery_id,
+      original_message_sha256: original.data.connect_message_sha256,
+      original_source_event_id: message.source_event_id,
+      original_deliver_before: message.deliver_before,
+      created_at,
+      deliver_before: new Date(now + LIMITS.connect.deliverSeconds * 1000).toISOString(),
+    });
+    event.data = { source_event_id: original.id, cancelled_by: author.by, recipients };
+    if (client_id !== undefined) event.data.client_id = client_id;
+    event.data.connect_cancel = control;
+    event.data.connect_cancel_sha256 = cancellationDigest(control);
+    await outbox.accept({ kind: "cancel", data: control }, event);
+    try {
+      return await this.#project(room, event);
+    } catch (error) {
+      // The worker records it: it was accepted.
+      log.warn("connect_projection", { group_id: room.group.group_id, ...errorFields(error) });
+      return event;
+    } finally {
+      this.#deps.wake();
+    }
+  }
+
+  /**
+   * At the start: what was accepted and not recorded is recorded now. Work of a Group that was reset since has lost its event and ends
+   * without a trace; what it wrote before the reset shows in its record, or in the reset being later.
+   */
+  async recover(room: GroupRoom): Promise<void> {
+    const { outbox, log } = this.#deps;
+    for (const entry of outbox.entries()) {
+      if (entry.source.group_id !== room.group.group_id) continue;
+      if (room.ledger.ordinalOf(entry.source_event_id) !== undefined) continue;
+      try {
+        if (entry.progress.source_projected || isBeforeReset(room, entry)) outbox.remove(entry);
+        else await this.#project(room, outbox.read(entry).source_event);
+      } catch (error) {
+        log.warn("connect_recovery", { delivery_id: entry.delivery_id, ...errorFields(error) });
+      }
+    }
+  }
+
+  async #project(room: GroupRoom, event: LedgerEvent): Promise<LedgerEvent> {
+    await this.#deps.source.project(room, event);
+    return event;
+  }
+
+  #plan(room: GroupRoom, { original, mode, to }: RemoteReply, author: Author): Plan {
+    const { event } = original;
+    const message = messageOf(event);
+    const { own, other, isFollowUp } = this.#ends(room, event, message);
+    if (this.#deps.clock.now() > milliseconds(message.reply_before))
+      throw new Refusal("connect_reply_expired");
+    const authors = isFollowUp ? [message.sender] : message.recipients;
+    if (author.by !== "user" && !isAmong({ id: author.by, generation: author.generation ?? "" }, authors)) {
+      throw new Refusal("permission_denied", {
+        specifics: "Only those that the message was between may answer it.",
+      });
+    }
+    const event_id = isFollowUp ? this.#remoteEvent(room, original) : message.source_event_id;
+    const recipients = select(isFollowUp ? message.recipients : [message.sender], to);
+    const grant = this.#grant(message, own, other);
+    return {
+      grant,
+      target: { group_id: other.group_id, title: grant.pair?.remote_title ?? other.title },
+      recipients,
+      mode: modeOf(mode, recipients, author),
+      reply: { delivery_id: message.delivery_id, event_id, local_event_id: event.id },
+    };
+  }
+
+  /** The two ends of a message that stands in this Group, which must be one of them. Throws event_not_found. */
+  #ends({ group }: GroupRoom, { id, data }: LedgerEvent, { source, target }: ConnectMessage): Ends {
+    const isFollowUp = typeof data.dst_instance_id === "string";
+    const [own, other] = isFollowUp ? [source, target] : [target, source];
+    if (isEnd(own, { instance_id: this.#deps.instance_id, group_id: group.group_id })) {
+      return { own, other, isFollowUp };
+    }
+    throw new Refusal("event_not_found", {
+      specifics: "That message went between other Groups.",
+      details: { event_id: id },
+    });
+  }
+
+  /** RPL-004: nothing can follow what hasn't arrived for sure. */
+  #remoteEvent(room: GroupRoom, { ordinal, event }: Located): string {
+    const delivery = new MessageStatuses(room, ordinal, event).connectDelivery();
+    if (delivery?.state === "sent" && delivery.remote_event_id !== undefined) return delivery.remote_event_id;
+    throw new Refusal("connect_receipt_required", { details: { state: delivery?.state ?? "unconfirmed" } });
+  }
+
+  /** The original's own connection and devices, in force now (RPL-011). */
+  #grant(message: ConnectMessage, own: ConnectMessage["source"], other: ConnectMessage["source"]): Grant {
+    const state = this.#deps.authorities.forBinding({
+      connection_id: message.connection_id ?? null,
+      local_group_id: own.group_id,
+      remote_group_id: other.group_id,
+      remote_instance_id: other.instance_id,
+      local_device_id: own.device_id ?? "",
+      remote_device_id: other.device_id ?? "",
+    });
+    if (state.state === "granted") return state.grant;
+    const code = state.state === "gone" ? "connect_not_granted" : "connect_unavailable";
+    throw new Refusal(code, { specifics: state.reason });
+  }
+}
+
+/** Throws event_not_found for an event without its message. */
+function messageOf({ id, data }: LedgerEvent): ConnectMessage {
+  const parsed = ConnectMessage.safeParse(data.connect_message);
+  if (parsed.success) return parsed.data;
+  throw new Refusal("event_not_found", {
+    specifics: "That message doesn't say where it came from or went to.",
+    details: { event_id: id },
+  });
+}
+
+function isAmong(one: { id: string; generation: string }, actors: readonly ConnectActor[]): boolean {
+  return actors.some(({ id, generation }) => id === one.id && generation === one.generation);
+}
+
+/** Those of the original's participants that are meant; all of them when nobody is named (RPL-005, RPL-010). */
+function select(allowed: readonly ConnectActor[], to: readonly string[]): readonly ConnectActor[] {
+  if (to.length === 0) return allowed;
+  const chosen = new Set<ConnectActor>();
+  for (const recipient of to) {
+    const meant = meantBy(recipient, allowed);
+    if (meant.length === 0) {
+      throw new Refusal("invalid_recipient", {
+        specifics: `'${recipient}' has no part in that message.`,
+        details: { recipient },
+      });
+    }
+    for (const actor of meant) chosen.add(actor);
+  }
+  return [...chosen];
+}
+
+function meantBy(recipient: string, allowed: readonly ConnectActor[]): readonly ConnectActor[] {
+  if (recipient === "@all") return allowed;
+  if (recipient === "@foreman") return allowed.filter(({ role }) => role === "foreman");
+  if (recipient === "@peers") return allowed.filter(({ role }) => role === "peer");
+  const named = allowed.filter(({ id }) => id === recipient);
+  if (named.length > 0) return named;
+  const titled = allowed.filter(({ title }) => title === recipient);
+  return titled.length === 1 ? titled : [];
+}
+
+function modeOf(
+  mode: "send" | "mail" | undefined,
+  recipients: readonly ConnectActor[],
+  author: Author,
+): MessageMode {
+  const people = recipients.filter(({ id }) => id === "user").length;
+  if (people > 0 && people < recipients.length) throw new Refusal("mixed_recipient_kinds");
+  if (mode === "mail" && people > 0) throw new Refusal("mail_requires_actor_recipient");
+  return mode ?? (author.by === "user" || people > 0 ? "send" : "mail");
+}
+
+/** A UUID from the original's delivery and the Group that withdraws. */
+function controlId(own: { instance_id: string; group_id: string }, original_delivery_id: string): string {
+  const digest = createHash("sha256")
+    .update(`svc.connect.cancel/${own.instance_id}/${own.group_id}/${uuidKey(original_delivery_id)}`)
+    .digest("hex");
+  // RFC 9562, version 8: bits of our own choice.
+  const variant = ((Number.parseInt(digest[16]!, 16) & 3) | 8).toString(16);
+  const parts = [
+    digest.slice(0, 8),
+    digest.slice(8, 12),
+    `8${digest.slice(13, 16)}`,
+    `${variant}${digest.slice(17, 20)}`,
+    digest.slice(20, 32),
+  ];
+  return parts.join("-");
+}
+
+/** Nothing was accepted before a Group's first event, but by the one that it was before a reset. */
+function isBeforeReset({ resetAt }: GroupRoom, entry: OutboxEntry): boolean {
+  return resetAt !== null && resetAt > entry.source_event_ts;
+}

@@ -1,0 +1,149 @@
+/** Operations `connect_send` and `connect_send_files`: durable acceptance, no network (docs/protocol.md#acceptance, docs/protocol.md#discovery). */
+import { Refusal } from "../../../shared/errors.ts";
+import type { LedgerEvent } from "../../../shared/events.ts";
+import type { CallContext, Caller } from "../../../shared/operations/caller.ts";
+import type { InputOf, ResultOf } from "../../../shared/operations/registry.ts";
+import type { ConnectActor } from "../../../shared/wire/v1/message.ts";
+import { resolveRecipients, type Sender } from "../../groups/recipients.ts";
+import type { GroupRoom, Rooms } from "../../messaging/group-room.ts";
+import { checkBody } from "../../messaging/messages/attachments.ts";
+import { once } from "../../messaging/messages/idempotency.ts";
+import { contentDigest, type Said } from "../../messaging/messages/message-event.ts";
+import { messageKey } from "../../messaging/messages/message-keys.ts";
+import { MessageStatuses } from "../../messaging/messages/statuses.ts";
+import type { CatalogReads, Destination } from "../catalog/catalog.ts";
+import type { CatalogGroup } from "../catalog/catalog-cache.ts";
+import type { Outbox } from "../outbox/outbox.ts";
+import { checkBy } from "./by.ts";
+import { type Outgoing, personOf } from "./outgoing.ts";
+
+type Queued = ResultOf<"connect_send">;
+type Input = InputOf<"connect_send">;
+
+interface Dependencies {
+  rooms: Rooms;
+  catalog: CatalogReads;
+  outgoing: Outgoing;
+  outbox: Outbox;
+}
+
+interface Found {
+  event: LedgerEvent;
+  duplicate: boolean;
+}
+
+export class RemoteSending {
+  readonly #deps: Dependencies;
+
+  constructor(deps: Dependencies) {
+    this.#deps = deps;
+  }
+
+  send(input: InputOf<"connect_send">, { caller }: CallContext): Promise<Queued> {
+    return this.#send(input, caller, false);
+  }
+
+  sendFiles(input: InputOf<"connect_send_files">, { caller }: CallContext): Promise<Queued> {
+    return this.#send({ ...input, attachments: [] }, caller, true);
+  }
+
+  /** The retry's lookup comes before addresses, recipients and files, which may have changed (MSG-056 to MSG-060, MSG-064). */
+  async #send(input: Input, caller: Caller, projectOnly: boolean): Promise<Queued> {
+    const room = this.#deps.rooms.get(input.group_id);
+    const author = checkBy(room, caller, input.by);
+    const said: Said = { ...input, refs: [], quote_text: undefined };
+    checkBody(said);
+    const { message_mode: mode, to, instance_id, target_group_id } = input;
+    const digest = contentDigest(said, { mode, to, dst_group_id: `${instance_id}/${target_group_id}` });
+    const key = messageKey(author, input.client_id);
+    const first = async (): Promise<Found> => {
+      const destination = this.#deps.catalog.destination(input.group_id, instance_id, target_group_id);
+      const { grant } = destination;
+      const { event } = await this.#deps.outgoing.send(room, {
+        grant,
+        target: { group_id: destination.group_id, title: titleOf(destination) },
+        recipients: recipientsOf(destination, input, caller),
+        mode,
+        said,
+        author,
+        caller,
+        reply: null,
+        projectOnly,
+        digest,
+      });
+      return { event, duplicate: false };
+    };
+    const found = await once(room, key, digest, first, (event) => ({ event, duplicate: true }));
+    return this.#answer(room, found.event);
+  }
+
+  #answer(room: GroupRoom, event: LedgerEvent): Queued {
+    const delivery_id = event.data.delivery_id;
+    // The key may have been used within this Group.
+    if (typeof delivery_id !== "string") throw new Refusal("idempotency_conflict");
+    const state = this.#stateOf(room, event);
+    return {
+      accepted: true,
+      queued: state === "queued",
+      delivery_state: state,
+      delivery_id,
+      source_event: event,
+    };
+  }
+
+  #stateOf(room: GroupRoom, event: LedgerEvent): Queued["delivery_state"] {
+    const ordinal = room.ledger.ordinalOf(event.id);
+    // Accepted, and not in the ledger yet.
+    if (ordinal === undefined) return "queued";
+    return new MessageStatuses(room, ordinal, event).connectDelivery()?.state ?? "unconfirmed";
+  }
+}
+
+/** Of a message without recipients. */
+const DEFAULT_AUDIENCE = { default_send_to: "foreman" } as const;
+
+function titleOf({ grant, group }: Destination): string {
+  return group?.title ?? grant.pair?.remote_title ?? "";
+}
+
+/**
+ * Concrete Actors of the other Group, as it was last known (MSG-053, MSG-055). Throws connect_catalog_unavailable, connect_not_granted for a
+ * Group that isn't listed, or what `resolveRecipients` throws.
+ */
+function recipientsOf(
+  { group, group_id, isLearnt }: Destination,
+  { to, message_mode }: Pick<Input, "to" | "message_mode">,
+  caller: Caller,
+): ConnectActor[] {
+  const sender: Sender = caller.kind === "actor" ? { kind: "remote" } : { kind: "user" };
+  if (to.includes("user")) {
+    // The person is there whoever else is: the same rules as within this Home, without the other Group's Actors.
+    resolveRecipients({ actors: [], settings: DEFAULT_AUDIENCE }, { to, mode: message_mode, sender });
+    return [personOf("user")];
+  }
+  if (group === null) {
+    if (!isLearnt) throw new Refusal("connect_catalog_unavailable");
+    throw new Refusal("connect_not_granted", {
+      specifics: "The other instance lists no such Group.",
+      remedy: "Look at 'svc connect' for its Groups; a new one is listed within a minute.",
+      details: { group_id },
+    });
+  }
+  const actors = foremanFirst(group);
+  const audience = resolveRecipients(
+    { actors, settings: DEFAULT_AUDIENCE },
+    { to, mode: message_mode, sender },
+  );
+  return audience.to.map((id) => {
+    const { title, generation, enabled, role } = actors.find((actor) => actor.id === id)!;
+    return { id, title, generation, enabled, role };
+  });
+}
+
+/** Aliases go by place: what the other side calls its foreman stands first. */
+function foremanFirst({ actors }: CatalogGroup): CatalogGroup["actors"] {
+  return [
+    ...actors.filter(({ role }) => role === "foreman"),
+    ...actors.filter(({ role }) => role !== "foreman"),
+  ];
+}

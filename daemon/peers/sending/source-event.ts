@@ -1,0 +1,57 @@
+/** The source event of outbox work: complete before it is recorded, so that a later start records the same (OUT-005, OUT-021). */
+
+import type { Random } from "../../../platform/random.ts";
+import type { LedgerEvent } from "../../../shared/events.ts";
+import type { NewEvent } from "../../ledger/types.ts";
+import type { GroupRoom } from "../../messaging/group-room.ts";
+import { EVENTS } from "../../messaging/kinds.ts";
+import { messageKey } from "../../messaging/messages/message-keys.ts";
+
+/** An event that isn't recorded yet, with its id and time. */
+export function preallocate(
+  room: GroupRoom,
+  random: Random,
+  ts: string,
+  { kind, by, data }: Pick<LedgerEvent, "kind" | "by" | "data">,
+): LedgerEvent {
+  return {
+    v: 1,
+    id: random.uuid().replaceAll("-", ""),
+    ts,
+    kind,
+    group_id: room.group.group_id,
+    scope_key: room.scopeKey,
+    by,
+    data,
+  };
+}
+
+/** The idempotency key of the sender's `client_id`; null without one. */
+export function clientKeyOf({ kind, by, data }: LedgerEvent): string | null {
+  const { client_id, sender_generation: generation } = data;
+  if (kind !== EVENTS.message || typeof client_id !== "string") return null;
+  return messageKey({ by, generation: typeof generation === "string" ? generation : undefined }, client_id);
+}
+
+/** Records source events, each once, whoever asks for it. */
+export class SourceEvents {
+  readonly #underWay = new Map<string, Promise<void>>();
+
+  /** Throws what an append throws. */
+  project(room: GroupRoom, event: LedgerEvent): Promise<void> {
+    const running = this.#underWay.get(event.id);
+    if (running !== undefined) return running;
+    const done = record(room, event).finally(() => this.#underWay.delete(event.id));
+    this.#underWay.set(event.id, done);
+    return done;
+  }
+}
+
+async function record(room: GroupRoom, event: LedgerEvent): Promise<void> {
+  if (room.ledger.ordinalOf(event.id) !== undefined) return;
+  const { id, ts, kind, scope_key, by, data } = event;
+  const fresh: NewEvent = { id, ts, kind, scope_key, by, data };
+  const key = clientKeyOf(event);
+  if (key !== null) fresh.key = key;
+  await room.ledger.appendAll([fresh]);
+}

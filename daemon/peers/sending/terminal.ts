@@ -1,0 +1,90 @@
+/** How outbox work ends in the source Group's ledger: its receipt, and a notice where it didn't arrive for sure. */
+import type { LedgerEvent } from "../../../shared/events.ts";
+import type { OutboxRecord } from "../../../shared/wire/v1/outbox.ts";
+import type { NewEvent } from "../../ledger/types.ts";
+import type { GroupRoom } from "../../messaging/group-room.ts";
+import { EVENTS } from "../../messaging/kinds.ts";
+import { noticeKey } from "../../messaging/messages/message-keys.ts";
+
+export interface Ending {
+  status: "sent" | "failed" | "unconfirmed";
+  remote_event_id: string | null;
+  error: { code: string; message: string } | null;
+}
+
+const NOTICE_KIND = "connect_delivery";
+const TITLES = { failed: "Message not delivered", unconfirmed: "Delivery not confirmed" };
+
+/** Receipt and notices that the ledger has for an event of the source Group. */
+export function endingOf(
+  room: GroupRoom,
+  source_event_id: string,
+): { receipt: LedgerEvent | null; notified: boolean } {
+  const { ledger } = room;
+  const ordinal = ledger.ordinalOf(source_event_id);
+  const later = ordinal === undefined ? [] : ledger.readMany(ledger.related(ordinal));
+  return {
+    receipt: later.findLast(({ kind }) => kind === EVENTS.receipt) ?? null,
+    notified: later.some(({ kind, data }) => kind === EVENTS.notify && data.kind === NOTICE_KIND),
+  };
+}
+
+/** `chat.cross_group_receipt` (docs/protocol.md#ledger-events). */
+export function receiptEvent(
+  room: GroupRoom,
+  { work, source_event }: OutboxRecord,
+  ending: Ending,
+): NewEvent {
+  const { data } = work;
+  const receipt: Record<string, unknown> = { source_event_id: source_event.id, operation: "connect" };
+  if (work.kind === "cancel") {
+    receipt.action = "cancel";
+    receipt.original_event_id = source_event.data.source_event_id;
+  }
+  receipt.dst_instance_id = data.target.instance_id;
+  receipt.dst_group_id = data.target.group_id;
+  receipt.delivery_id = data.delivery_id;
+  receipt.status = ending.status;
+  receipt.remote_event_id = ending.remote_event_id;
+  receipt.error = ending.error;
+  if (data.connection_id !== undefined) receipt.connection_id = data.connection_id;
+  return room.event(EVENTS.receipt, "system", receipt);
+}
+
+/**
+ * For the original sender, or the person when that Actor is gone (OUT-028, OUT-029); null for work that arrived and for withdrawals, whose
+ * state stands at the message.
+ */
+export function noticeEvent(
+  room: GroupRoom,
+  { work, source_event }: OutboxRecord,
+  { status, error }: Pick<Ending, "status" | "error">,
+): NewEvent | null {
+  if (status === "sent" || work.kind === "cancel") return null;
+  const { target, delivery_id } = work.data;
+  const place = target.title === "" ? target.group_id : target.title;
+  const why = error === null ? "" : ` ${error.message}`;
+  const message =
+    status === "failed"
+      ? `Your message to '${place}' on another instance wasn't delivered.${why}`
+      : `Whether your message to '${place}' on another instance arrived isn't known.${why}`;
+  const sender = room.group.record.actors.find(
+    ({ id, generation }) => id === source_event.by && generation === source_event.data.sender_generation,
+  );
+  const context: Record<string, unknown> = { delivery_id, state: status, dst_group_id: target.group_id };
+  if (sender !== undefined) context.actor_generation = sender.generation;
+  const data = {
+    kind: NOTICE_KIND,
+    title: TITLES[status],
+    message,
+    target_actor_id: sender?.id ?? null,
+    priority: "high",
+    context,
+    related_event_id: source_event.id,
+  };
+  const key =
+    sender === undefined
+      ? undefined
+      : noticeKey(NOTICE_KIND, source_event.id, { actor_id: sender.id, generation: sender.generation });
+  return room.event(EVENTS.notify, "system", data, key);
+}

@@ -1,0 +1,117 @@
+/**
+ * Base64 of files in small pieces, both ways. A text of more than 64 KiB costs several times as much per character as one that fits V8's
+ * young generation, and memory for bytes that is allocated anew for each file costs a collection of the whole heap or two.
+ */
+import { createHash, type Hash } from "node:crypto";
+import { LIMITS } from "../../../shared/limits.ts";
+import { BlobBytes } from "../../../shared/wire/v1/blob-bytes.ts";
+
+/** Of a file; a multiple of three, so that texts of so many bytes join without padding between them. */
+const PIECE_BYTES = 12 * 1024;
+/** Of the base64 of that. */
+export const PIECE_CHARACTERS = (PIECE_BYTES / 3) * 4;
+/** What files are read in and decoded into: whole pieces. */
+export const ROOM_BYTES = 16 * PIECE_BYTES;
+
+/** The base64 of a file: texts of `PIECE_CHARACTERS`, the last and what stands at seams of what is read shorter. */
+export function* encoded(file: BlobBytes): Generator<string, void> {
+  let rest: Buffer = Buffer.alloc(0);
+  for (const piece of file.read()) {
+    let bytes = Buffer.from(piece.buffer, piece.byteOffset, piece.length);
+    if (rest.length > 0) {
+      const missing = 3 - rest.length;
+      rest = Buffer.concat([rest, bytes.subarray(0, missing)]);
+      bytes = bytes.subarray(missing);
+      if (rest.length < 3) continue;
+      yield rest.toString("base64");
+    }
+    const whole = bytes.length - (bytes.length % 3);
+    for (let at = 0; at < whole; at += PIECE_BYTES) {
+      yield bytes.toString("base64", at, Math.min(at + PIECE_BYTES, whole));
+    }
+    rest = Buffer.from(bytes.subarray(whole));
+  }
+  if (rest.length > 0) yield rest.toString("base64");
+}
+
+/** Rooms that nobody uses, for the next file; no more than the largest takes. */
+let free: Buffer[] = [];
+const FREE_MAX = Math.ceil(LIMITS.connect.blobBytes / ROOM_BYTES);
+const rooms = new WeakMap<BlobBytes, Buffer[]>();
+
+/** Gives back the memory of a file that came out of a decoder. Nobody may read it any more. */
+export function release(file: BlobBytes): void {
+  const given = rooms.get(file);
+  if (given === undefined) return;
+  rooms.delete(file);
+  free.push(...given.slice(0, FREE_MAX - free.length));
+}
+
+/** Lets go of all memory that nobody uses. */
+export function trim(): void {
+  free = [];
+}
+
+/** Decodes canonical base64 as it comes, and hashes what it is. */
+export class Base64Decoder {
+  readonly #hash: Hash = createHash("sha256");
+  readonly #rooms: Buffer[] = [];
+  readonly #pieces: Buffer[] = [];
+  #room: Buffer = Buffer.alloc(0);
+  #filled = 0;
+  #bytes = 0;
+  /** Up to three characters that wait for their fourth. */
+  #rest = "";
+  #isPadded = false;
+
+  /** A text of `PIECE_CHARACTERS` at most. False when it isn't canonical base64; then it wasn't taken, and nothing may follow. */
+  push(text: string): boolean {
+    const all = this.#rest === "" ? text : this.#rest + text;
+    const whole = all.length - (all.length % 4);
+    if (!this.#decode(all.slice(0, whole))) return false;
+    this.#rest = all.slice(whole);
+    return true;
+  }
+
+  /** Null when something is missing. Whoever has no more use for the file may `release` it. */
+  end(): BlobBytes | null {
+    if (this.#rest !== "") return null;
+    const file = this.#taken(this.#hash.digest("hex"));
+    rooms.set(file, this.#rooms);
+    return file;
+  }
+
+  /** The text that was taken so far. */
+  *texts(): Generator<string> {
+    yield* encoded(this.#taken(""));
+    yield this.#rest;
+  }
+
+  #taken(sha256: string): BlobBytes {
+    const pieces = [...this.#pieces, this.#room.subarray(0, this.#filled)];
+    return new BlobBytes(this.#bytes, sha256, () => pieces);
+  }
+
+  #decode(text: string): boolean {
+    if (text === "") return true;
+    // Padding ends it.
+    if (this.#isPadded) return false;
+    const most = (text.length / 4) * 3;
+    if (this.#room.length - this.#filled < most) this.#nextRoom();
+    const end = this.#filled + this.#room.write(text, this.#filled, most, "base64");
+    // Decoding forgives other alphabets, white space, missing padding and bits behind the last byte: what doesn't come back wasn't canonical.
+    if (this.#room.toString("base64", this.#filled, end) !== text) return false;
+    this.#hash.update(this.#room.subarray(this.#filled, end));
+    this.#isPadded = end - this.#filled < most;
+    this.#bytes += end - this.#filled;
+    this.#filled = end;
+    return true;
+  }
+
+  #nextRoom(): void {
+    if (this.#filled > 0) this.#pieces.push(this.#room.subarray(0, this.#filled));
+    this.#room = free.pop() ?? Buffer.allocUnsafe(ROOM_BYTES);
+    this.#rooms.push(this.#room);
+    this.#filled = 0;
+  }
+}

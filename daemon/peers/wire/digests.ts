@@ -1,0 +1,75 @@
+/** Digests of what goes between instances (docs/protocol.md#signatures, docs/protocol.md#peer-operations): SHA-256 in lowercase hex over JSON in declared field order. */
+import { createHash } from "node:crypto";
+import { BlobBytes } from "../../../shared/wire/v1/blob-bytes.ts";
+import { ConnectCancellation, ConnectMessage } from "../../../shared/wire/v1/message.ts";
+import {
+  type ConnectBlob,
+  type ConnectPeerAuthorization,
+  ConnectPeerOperation,
+} from "../../../shared/wire/v1/peer.ts";
+import type { ConnectGroupTicket } from "../../../shared/wire/v1/proofs.ts";
+import { requestStatement, ticketStatement, type Unsigned } from "../../../shared/wire/v1/signing.ts";
+import { encoded, PIECE_CHARACTERS } from "./base64-pieces.ts";
+
+export function sha256Hex(content: Uint8Array | string): string {
+  return createHash("sha256").update(content).digest("hex");
+}
+
+/** `message_sha256` of a message, whatever order its members are in. */
+export function messageDigest(message: ConnectMessage): string {
+  return sha256Hex(JSON.stringify(ConnectMessage.parse(message)));
+}
+
+/** What a receipt for a cancellation carries as `message_sha256`. */
+export function cancellationDigest(cancellation: ConnectCancellation): string {
+  return sha256Hex(JSON.stringify(ConnectCancellation.parse(cancellation)));
+}
+
+/** So many characters of a file's base64 are hashed before others have a turn. */
+const SLICE_CHARACTERS = 256 * 1024;
+const NOT_BASE64 = /[^A-Za-z0-9+/=]/u;
+
+/** `operation_sha256`, whatever order the operation's members are in. Files are hashed in pieces, so that 14 MiB stop nobody. */
+export async function operationDigest(operation: ConnectPeerOperation): Promise<string> {
+  if (operation.op !== "deliver") return sha256Hex(JSON.stringify(ConnectPeerOperation.parse(operation)));
+  const hash = createHash("sha256");
+  hash.update(
+    `{"op":"deliver","message":${JSON.stringify(ConnectMessage.parse(operation.message))},"blobs":[`,
+  );
+  let hashed = 0;
+  for (const [at, { sha256, base64 }] of operation.blobs.entries()) {
+    hash.update(`${at === 0 ? "" : ","}{"sha256":${JSON.stringify(sha256)},"base64":"`);
+    for (const text of textsOf(base64)) {
+      hash.update(text, "latin1");
+      hashed += text.length;
+      if (hashed < SLICE_CHARACTERS) continue;
+      hashed = 0;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    hash.update('"}');
+  }
+  return hash.update("]}").digest("hex");
+}
+
+/** A file's base64 as it stands in JSON, in pieces of Latin-1. */
+function* textsOf(base64: ConnectBlob["base64"]): Generator<string> {
+  if (base64 instanceof BlobBytes) {
+    yield* encoded(base64);
+    return;
+  }
+  for (let from = 0; from < base64.length; from += PIECE_CHARACTERS) {
+    const text = base64.slice(from, from + PIECE_CHARACTERS);
+    // Base64 stands in JSON as it is; anything else is escaped as in the whole.
+    yield NOT_BASE64.test(text) ? Buffer.from(JSON.stringify(text).slice(1, -1)).toString("latin1") : text;
+  }
+}
+
+/** `request_sha256`: of the bytes that the request's signature covers. */
+export function requestDigest(proof: Unsigned<ConnectPeerAuthorization>): string {
+  return sha256Hex(requestStatement.material(proof));
+}
+
+/** `ticket_sha256` of a group check. */
+export function ticketDigest(ticket: Unsigned<ConnectGroupTicket>): string {
+  return sha256Hex(ticketStatement.material(ticket));
+}

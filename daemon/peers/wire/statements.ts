@@ -1,0 +1,29 @@
+/** Signs and verifies the statements of `shared/wire/v1/v1/signing.ts`, one way for all kinds. */
+
+import type { VerifyingKey } from "../../../platform/keys.ts";
+import type { Statement, Unsigned } from "../../../shared/wire/v1/signing.ts";
+
+/** Whoever holds a key: an InstanceIdentity. */
+export interface Signer {
+  /** Ed25519 signature, 64 bytes. */
+  sign(bytes: Uint8Array): Uint8Array;
+}
+
+/** The fields with their signature, in declared order. Throws when they aren't what the receiver's schema takes. */
+export function signStatement<Proof extends { signature: string }>(
+  statement: Statement<Proof>,
+  signer: Signer,
+  fields: Unsigned<Proof>,
+): Proof {
+  const signature = Buffer.from(signer.sign(statement.material(fields))).toString("base64");
+  return statement.schema.parse({ ...fields, signature });
+}
+
+/** Whether `key` made the signature. Says nothing of the statement's time, nor of what the key's owner may do. */
+export function verifyStatement<Proof extends { signature: string }>(
+  statement: Statement<Proof>,
+  key: VerifyingKey,
+  proof: Proof,
+): boolean {
+  return key.verify(statement.material(proof), Buffer.from(proof.signature, "base64"));
+}

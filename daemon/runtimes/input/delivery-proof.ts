@@ -1,0 +1,273 @@
+/**
+ * Whether a prompt that was written was taken (docs/core-model.md#messages). The process has it when its own UserPromptSubmit hook shows the messages'
+ * ids. When that only says that it waits in the runtime's input queue, it is `queued` until its turn begins; a process that ends first never read
+ * it, and the next one gets it again. Without any proof it stays unconfirmed, and isn't sent again by itself.
+ */
+
+import type { Clock, Timer } from "../../../platform/clock.ts";
+import { errorFields, type Log } from "../../../platform/log.ts";
+import { LIMITS } from "../../../shared/limits.ts";
+import type { InputStep, Launch, LaunchReports } from "../../activity/launches.ts";
+import type { NewEvent } from "../../ledger/types.ts";
+import type { GroupRoom } from "../../messaging/group-room.ts";
+import { ENDED_UNREAD, EVENTS } from "../../messaging/kinds.ts";
+import type { RuntimeEntry } from "../catalogue.ts";
+
+export interface ProofOptions {
+  room: GroupRoom;
+  launch: Launch;
+  entry: RuntimeEntry;
+  reports: LaunchReports;
+  clock: Clock;
+  log: Log;
+}
+
+/** A batch that was written and isn't settled. */
+interface Outstanding {
+  batch_id: string;
+  ids: Set<string>;
+  /** Monotonic. */
+  writtenAt: number;
+  /** The runtime was busy when last looked at. */
+  wasBusy: boolean;
+  timer: Timer;
+}
+
+/** A message in the runtime's own input queue. */
+interface Queued {
+  batch_id: string;
+  /** The turn before it has ended; nothing has shown yet that its own runs. */
+  isNext: boolean;
+  /** It was called unconfirmed before, and stays so until it is taken. */
+  isLate: boolean;
+}
+
+type Settled = "queued" | "accepted" | "ambiguous";
+
+const UNCONFIRMED_KEPT = 256;
+const { evidenceSeconds, busySeconds } = LIMITS.prompt;
+
+export class DeliveryProof {
+  readonly #options: ProofOptions;
+  readonly #settled: () => void;
+  /** Ids that stayed unconfirmed, with their batches: a late proof still counts. */
+  readonly #unconfirmed = new Map<string, string>();
+  readonly #queued = new Map<string, Queued>();
+  readonly #stops: (() => void)[] = [];
+  #outstanding: Outstanding | null = null;
+  /** Runs while something is queued in a runtime that says it is idle. */
+  #idle: Timer | null = null;
+
+  /** `settled` is called when something that was written is settled. */
+  constructor(options: ProofOptions, settled: () => void) {
+    this.#options = options;
+    this.#settled = settled;
+  }
+
+  open(): void {
+    const { launch, reports } = this.#options;
+    const isOurs = (from: Launch): boolean => from.token_digest === launch.token_digest;
+    this.#stops.push(
+      reports.onPrompt((from, prompt, isQueued) => {
+        if (isOurs(from)) this.#evidence(prompt, isQueued);
+      }),
+      reports.onInput((from, step) => {
+        if (isOurs(from)) this.#step(step);
+      }),
+    );
+  }
+
+  /** Something was written and isn't settled. */
+  get isAwaited(): boolean {
+    return this.#outstanding !== null;
+  }
+
+  /** These messages went into the terminal just now. */
+  async written(batch_id: string, ids: readonly string[], isBusy: boolean): Promise<void> {
+    const { launch, entry, clock } = this.#options;
+    const outstanding: Outstanding = {
+      batch_id,
+      ids: new Set(ids),
+      writtenAt: clock.monotonic(),
+      wasBusy: isBusy,
+      timer: this.#watch(evidenceSeconds * 1000),
+    };
+    this.#outstanding = outstanding;
+    // A proof from now on is one of this attempt.
+    for (const id of ids) this.#forget(id);
+    if (entry.evidence === "none" || !launch.has_hooks) {
+      await this.#settle(outstanding, ids, "ambiguous", "no_proof_possible");
+    }
+  }
+
+  /** The Actor's state or queue changed: what was proved elsewhere isn't waited for, and an idle runtime has nothing queued for long. */
+  consider(): void {
+    const outstanding = this.#outstanding;
+    const claimed = this.#claimed();
+    if (outstanding !== null) {
+      for (const id of outstanding.ids) if (!claimed(id)) outstanding.ids.delete(id);
+      this.#release(outstanding);
+    }
+    for (const [id, { isLate }] of this.#queued) if (!isLate && !claimed(id)) this.#queued.delete(id);
+    const { reports, launch, clock } = this.#options;
+    const isIdle = this.#queued.size > 0 && reports.doing(launch) === "idle";
+    if (!isIdle) {
+      this.#idle?.cancel();
+      this.#idle = null;
+    } else this.#idle ??= clock.after(evidenceSeconds * 1000, () => this.#emptied(), { background: true });
+  }
+
+  /** The process is gone. What it had only queued it never read; what else it didn't prove to have taken stays unconfirmed. */
+  async close(reason: string): Promise<void> {
+    for (const stop of this.#stops.splice(0)) stop();
+    this.#idle?.cancel();
+    const left = this.#outstanding;
+    if (left !== null) await this.#settle(left, [...left.ids], "ambiguous", reason);
+    const unread = [...this.#queued].filter(([, { isLate }]) => !isLate);
+    this.#queued.clear();
+    await this.#append(unread.map(([id, { batch_id }]) => this.#event(id, batch_id, "failed", ENDED_UNREAD)));
+  }
+
+  /** `prompt` is compared and forgotten. */
+  #evidence(prompt: string, isQueued: boolean): void {
+    const outstanding = this.#outstanding;
+    const shown = outstanding === null ? [] : [...outstanding.ids].filter((id) => prompt.includes(id));
+    if (outstanding !== null && shown.length > 0) {
+      if (isQueued) void this.#settle(outstanding, shown, "queued", "behind a running turn");
+      else void this.#settle(outstanding, shown, "accepted", outstanding.wasBusy ? "hook_queued" : "hook");
+    }
+    const late = [...this.#unconfirmed].filter(([id]) => prompt.includes(id));
+    for (const [id] of late) this.#unconfirmed.delete(id);
+    if (isQueued) {
+      for (const [id, batch_id] of late) this.#queued.set(id, { batch_id, isNext: false, isLate: true });
+    } else if (late.length > 0) {
+      void this.#append(late.map(([id, batch_id]) => this.#event(id, batch_id, "accepted", "late_hook")));
+    }
+    // Taken out of the queue by a person, and submitted again.
+    if (!isQueued)
+      this.#accept([...this.#queued.keys()].filter((id) => prompt.includes(id) && !shown.includes(id)));
+  }
+
+  #step(step: InputStep): void {
+    if (step === "next") {
+      for (const queued of this.#queued.values()) queued.isNext = true;
+      return;
+    }
+    const isAll = step === "joined";
+    this.#accept([...this.#queued].filter(([, { isNext }]) => isAll || isNext).map(([id]) => id));
+  }
+
+  /** Out of the queue, into a turn. */
+  #accept(ids: readonly string[]): void {
+    const events = ids.map((id) =>
+      this.#event(id, this.#queued.get(id)!.batch_id, "accepted", "hook_queued"),
+    );
+    for (const id of ids) this.#queued.delete(id);
+    void this.#append(events);
+  }
+
+  /** It is idle and yet has shown no turn for what was queued: a person may have taken it out of the queue. */
+  #emptied(): void {
+    this.#idle = null;
+    for (const [id, { batch_id }] of this.#queued) this.#unconfirmed.set(id, batch_id);
+    const gone = [...this.#queued].filter(([, { isLate }]) => !isLate);
+    this.#queued.clear();
+    void this.#append(
+      gone.map(([id, { batch_id }]) => this.#event(id, batch_id, "ambiguous", "no_evidence")),
+    );
+  }
+
+  /** Whether a message is still handed out and not settled. */
+  #claimed(): (id: string) => boolean {
+    const { room, launch } = this.#options;
+    const queue = room.projection.queue(launch.actor_id, launch.generation);
+    return (id) => queue?.claimed.has(id) === true;
+  }
+
+  #forget(id: string): void {
+    this.#unconfirmed.delete(id);
+    this.#queued.delete(id);
+  }
+
+  #release(outstanding: Outstanding): void {
+    if (outstanding.ids.size > 0) return;
+    outstanding.timer.cancel();
+    if (this.#outstanding === outstanding) this.#outstanding = null;
+  }
+
+  #watch(milliseconds: number): Timer {
+    return this.#options.clock.after(milliseconds, () => this.#look(), { background: true });
+  }
+
+  /** Time is up, unless the runtime is still busy with what came before, or was until now. */
+  #look(): void {
+    const outstanding = this.#outstanding;
+    if (outstanding === null) return;
+    const { clock, reports, launch } = this.#options;
+    const doing = reports.doing(launch);
+    const isBusy = doing === "working" || doing === "waiting";
+    const isLong = clock.monotonic() - outstanding.writtenAt > busySeconds * 1000;
+    if ((isBusy || outstanding.wasBusy) && !isLong) {
+      outstanding.wasBusy = isBusy;
+      outstanding.timer = this.#watch(evidenceSeconds * 1000);
+      return;
+    }
+    void this.#settle(outstanding, [...outstanding.ids], "ambiguous", "no_evidence");
+  }
+
+  async #settle(
+    outstanding: Outstanding,
+    ids: readonly string[],
+    state: Settled,
+    reason: string,
+  ): Promise<void> {
+    const { batch_id } = outstanding;
+    for (const id of ids) {
+      outstanding.ids.delete(id);
+      if (state === "ambiguous") this.#unconfirmed.set(id, batch_id);
+      if (state === "queued") this.#queued.set(id, { batch_id, isNext: false, isLate: false });
+    }
+    for (const id of this.#unconfirmed.keys()) {
+      if (this.#unconfirmed.size <= UNCONFIRMED_KEPT) break;
+      this.#unconfirmed.delete(id);
+    }
+    this.#release(outstanding);
+    await this.#append(ids.map((id) => this.#event(id, batch_id, state, reason)));
+    this.#settled();
+  }
+
+  /** What can't be noted stays claimed, and becomes unconfirmed with the next start. */
+  async #append(events: NewEvent[]): Promise<void> {
+    if (events.length === 0) return;
+    try {
+      await this.#options.room.ledger.appendAll(events);
+    } catch (error) {
+      const { group_id, actor_id } = this.#options.launch;
+      this.#options.log.warn("prompt", { group_id, actor_id, ...errorFields(error) });
+    }
+  }
+
+  #event(source_event_id: string, batch_id: string, state: string, reason: string): NewEvent {
+    const { room, launch } = this.#options;
+    return deliveryEvent(room, launch, { source_event_id, batch_id, state, reason });
+  }
+}
+
+/** A `runtime.delivery` of a terminal. */
+export function deliveryEvent(
+  room: GroupRoom,
+  actor: { actor_id: string; generation: string },
+  delivery: { source_event_id: string; batch_id: string; state: string; reason: string },
+): NewEvent {
+  const { source_event_id, batch_id, state, reason } = delivery;
+  return room.event(EVENTS.delivery, "system", {
+    actor_id: actor.actor_id,
+    actor_generation: actor.generation,
+    source_event_id,
+    delivery_id: `${batch_id}/${source_event_id}`,
+    state,
+    transport: "pty",
+    reason,
+    batch_id,
+  });
+}

@@ -1,0 +1,217 @@
+/**
+ * Prompts one running process, with proof (docs/core-model.md#messages). What waits for the Actor is claimed in the ledger, durable before the first
+ * byte; then it goes into the terminal as one bracketed paste, and Enter once its input line shows the paste: only while the screen says that this line
+ * is empty and has the focus (readiness.ts). Whether the process took it is told by `delivery-proof.ts`.
+ */
+
+import type { Timer } from "../../../platform/clock.ts";
+import { errorFields } from "../../../platform/log.ts";
+import type { Random } from "../../../platform/random.ts";
+import { LIMITS } from "../../../shared/limits.ts";
+import type { NewEvent } from "../../ledger/types.ts";
+import { HANDED_BACK } from "../../messaging/kinds.ts";
+import type { ActorTerminal } from "../terminal/terminal.ts";
+import { DeliveryProof, deliveryEvent, type ProofOptions } from "./delivery-proof.ts";
+import { type AnswerWith, asPaste, type Parcel, parcelText, type Reader } from "./envelope.ts";
+import { type Hold, Readiness } from "./readiness.ts";
+
+export interface PrompterOptions extends ProofOptions {
+  answerWith: AnswerWith;
+  terminal: ActorTerminal;
+  /** The runtime has our tools, or gets none from us. */
+  hasTools(): boolean;
+  random: Random;
+  /** Told when why messages wait has changed. */
+  changed(): void;
+}
+
+const RETRY_STORAGE_MS = 5000;
+
+export class Prompter {
+  readonly #options: PrompterOptions;
+  readonly #readiness: Readiness;
+  readonly #stops: (() => void)[] = [];
+  readonly #proof: DeliveryProof;
+  #timer: Timer | null = null;
+  #work: Promise<void> | null = null;
+  #again = false;
+  #closed = false;
+  #waiting: Hold | null = null;
+  #looks: Timer | null = null;
+
+  constructor(options: PrompterOptions) {
+    this.#options = options;
+    this.#readiness = new Readiness(options);
+    this.#proof = new DeliveryProof(options, () => this.consider());
+  }
+
+  /** Begins to hand over. */
+  open(): void {
+    const { room, launch } = this.#options;
+    this.#stops.push(room.desk(launch.actor_id).await(() => this.consider()));
+    this.#proof.open();
+    this.consider();
+  }
+
+  /** Why messages wait, in words; empty when none has to. */
+  get waits(): string {
+    return this.#waiting?.reason ?? "";
+  }
+
+  /** What a person has to do before they go on, in words; empty when nothing. */
+  get needs(): string {
+    return this.#waiting?.needsPerson === true ? this.#waiting.reason : "";
+  }
+
+  /** The screen has changed. */
+  drawn(): void {
+    if (this.#waiting?.isOfScreen !== true || this.#looks !== null) return;
+    const { clock } = this.#options;
+    const look = (): void => {
+      this.#looks = null;
+      this.consider();
+    };
+    this.#looks = clock.after(LIMITS.prompt.lookMs, look, { background: true });
+  }
+
+  /** Something changed that may let messages through. */
+  consider(): void {
+    if (this.#closed) return;
+    this.#proof.consider();
+    this.#again = true;
+    this.#work ??= this.#loop().finally(() => {
+      this.#work = null;
+      // Somebody came between the last look and now.
+      if (this.#again) this.consider();
+    });
+  }
+
+  /** The process is gone: what it didn't prove to have taken stays unconfirmed. */
+  async close(reason: string): Promise<void> {
+    this.#closed = true;
+    for (const stop of this.#stops.splice(0)) stop();
+    this.#timer?.cancel();
+    this.#looks?.cancel();
+    await this.#work;
+    await this.#proof.close(reason);
+  }
+
+  async #loop(): Promise<void> {
+    while (this.#again && !this.#closed) {
+      this.#again = false;
+      try {
+        await this.#step();
+      } catch (error) {
+        const { group_id, actor_id } = this.#options.launch;
+        this.#options.log.warn("prompt", { group_id, actor_id, ...errorFields(error) });
+        this.#wait({ reason: "the ledger can't be written", retryMs: RETRY_STORAGE_MS });
+      }
+    }
+  }
+
+  async #step(): Promise<void> {
+    const { room, launch } = this.#options;
+    const queue = room.projection.queue(launch.actor_id, launch.generation);
+    if (queue === undefined || queue.pending.count + queue.returned.size === 0) {
+      this.#wait(null);
+      return;
+    }
+    const hold = this.#hold();
+    this.#wait(hold);
+    if (hold !== null) return;
+    await room.desk(launch.actor_id).inTurn(() => this.#handOver());
+    this.#again = true;
+  }
+
+  #wait(hold: Hold | null): void {
+    this.#timer?.cancel();
+    this.#timer = null;
+    if (hold?.retryMs !== undefined) {
+      this.#timer = this.#options.clock.after(Math.ceil(hold.retryMs), () => this.consider(), {
+        background: true,
+      });
+    }
+    const before = this.#waiting;
+    this.#waiting = hold;
+    const isSame = before?.reason === hold?.reason && before?.needsPerson === hold?.needsPerson;
+    if (!isSame) this.#options.changed();
+  }
+
+  #hold(): Hold | null {
+    const { room, launch, clock } = this.#options;
+    const actor = room.group.record.actors.find(({ id }) => id === launch.actor_id);
+    if (actor?.generation !== launch.generation) return { reason: "the Actor was removed" };
+    if (!actor.enabled) return { reason: "disabled" };
+    if (!room.handsOut) return { reason: `the Group is ${room.group.record.state}` };
+    if (this.#proof.isAwaited) return { reason: "an earlier prompt isn't confirmed yet" };
+    const hold = this.#readiness.hold(actor);
+    if (hold !== null) return hold;
+    const interval = room.group.record.settings.min_interval_seconds * 1000;
+    const pause = room.desk(launch.actor_id).handedOutAt + interval - clock.monotonic();
+    return pause > 0 ? { reason: "the Group's minimum interval", retryMs: pause } : null;
+  }
+
+  get #reader(): Reader {
+    const { answerWith, entry } = this.#options;
+    return { answerWith, markdown: entry.markdown };
+  }
+
+  /** Claims the oldest that waits and writes it. Runs in the desk's turn. */
+  async #handOver(): Promise<void> {
+    const { room, launch, entry, terminal, clock, random, reports } = this.#options;
+    const parcels = this.#select();
+    if (parcels.length === 0) return;
+    const batch_id = `b_${random.uuid().replaceAll("-", "")}`;
+    const isBusy = reports.doing(launch) === "working";
+    const ids = parcels.map(({ event }) => event.id);
+    const again = new Set(parcels.filter(({ redelivered }) => redelivered).map(({ event }) => event.id));
+    await room.ledger.appendAll(
+      ids.map((id) =>
+        this.#event(id, batch_id, "claimed", isBusy ? "busy" : again.has(id) ? "redelivered" : ""),
+      ),
+    );
+    const text = parcels.map((parcel) => parcelText(parcel, this.#reader)).join("\n\n");
+    // Much may have happened while the disk worked: what came meanwhile is drawn first.
+    await terminal.settled();
+    const hold = this.#closed ? { reason: "" } : this.#hold();
+    if (hold !== null || !terminal.write(asPaste(text))) {
+      this.#wait(hold);
+      await room.ledger.appendAll(ids.map((id) => this.#event(id, batch_id, "failed", HANDED_BACK)));
+      return;
+    }
+    room.desk(launch.actor_id).handedOutAt = clock.monotonic();
+    // When in doubt Enter isn't pressed: a person may still do it, and that is believed, too.
+    if (await this.#readiness.takes(text, () => this.#closed)) terminal.write(entry.submit);
+    await this.#proof.written(batch_id, ids, isBusy);
+  }
+
+  /** The oldest of what waits, up to the limits of one prompt. */
+  #select(): Parcel[] {
+    const { room, launch } = this.#options;
+    const queue = room.projection.queue(launch.actor_id, launch.generation);
+    if (queue === undefined) return [];
+    const candidates = new Map<number, boolean>();
+    for (let at = 0; at < Math.min(LIMITS.prompt.messages, queue.pending.count); at += 1) {
+      candidates.set(queue.pending.at(at), false);
+    }
+    for (const [id, { ordinal, redelivered }] of queue.returned) {
+      // An import's ledger could say anything.
+      if (room.ledger.ordinalOf(id) === ordinal) candidates.set(ordinal, redelivered);
+    }
+    const ordinals = [...candidates.keys()].sort((a, b) => a - b).slice(0, LIMITS.prompt.messages);
+    const parcels: Parcel[] = [];
+    let bytes = 0;
+    for (const [at, event] of room.ledger.readMany(ordinals).entries()) {
+      const parcel = { event, redelivered: candidates.get(ordinals[at]!)! };
+      bytes += Buffer.byteLength(parcelText(parcel, this.#reader));
+      if (parcels.length > 0 && bytes > LIMITS.prompt.batchBytes) break;
+      parcels.push(parcel);
+    }
+    return parcels;
+  }
+
+  #event(source_event_id: string, batch_id: string, state: string, reason: string): NewEvent {
+    const { room, launch } = this.#options;
+    return deliveryEvent(room, launch, { source_event_id, batch_id, state, reason });
+  }
+}

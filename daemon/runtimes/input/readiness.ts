@@ -1,0 +1,147 @@
+/**
+ * Whether a runtime's input is empty and has the focus, by all the evidence there is: its hooks, its screen, and the keys that people typed. Without
+ * evidence it isn't. Whoever holds a message back says why, in words.
+ */
+
+import type { Clock } from "../../../platform/clock.ts";
+import { LIMITS } from "../../../shared/limits.ts";
+import type { StoredActor } from "../../../shared/model.ts";
+import { WAITS_IN_INBOX } from "../../../shared/names.ts";
+import type { Launch, LaunchReports } from "../../activity/launches.ts";
+import type { RuntimeEntry } from "../catalogue.ts";
+import type { ActorTerminal } from "../terminal/terminal.ts";
+import { holdsPaste, type Look, look } from "./composer.ts";
+
+/** Why nothing is handed over now. */
+export interface Hold {
+  /** In words. */
+  reason: string;
+  /** Time alone will change it. */
+  retryMs?: number;
+  /** What the screen shows next may change it. */
+  isOfScreen?: boolean;
+  /** A person has to do something. */
+  needsPerson?: boolean;
+}
+
+export interface ReadinessOptions {
+  launch: Launch;
+  entry: RuntimeEntry;
+  terminal: ActorTerminal;
+  reports: LaunchReports;
+  /** The runtime has our tools, or gets none from us. */
+  hasTools(): boolean;
+  clock: Clock;
+}
+
+const { readySeconds, toolsSeconds, typingSeconds, pasteSeconds, lookMs } = LIMITS.prompt;
+
+/** What the screen of a runtime shows; null where nothing is known of its screens. */
+export function screenOf(entry: RuntimeEntry, terminal: ActorTerminal): Look | null {
+  const { view } = terminal;
+  return entry.input === null || view === null ? null : look(view, entry.input);
+}
+
+/** Its owner may allow it. */
+export const HOLD_IN_INBOX = `${WAITS_IN_INBOX} (--prompts allows it)`;
+
+export class Readiness {
+  readonly #options: ReadinessOptions;
+  readonly #startedAt: number;
+  /** When the input line was last seen to be empty; monotonic. */
+  #emptyAt = Number.NEGATIVE_INFINITY;
+  /** When it last took a prompt of ours; monotonic. */
+  #takenAt = Number.NEGATIVE_INFINITY;
+  /** Since when its input line has been seen empty; "long" once it was for long enough. */
+  #emptySince: number | "long" | null = null;
+
+  constructor(options: ReadinessOptions) {
+    this.#options = options;
+    this.#startedAt = options.clock.monotonic();
+  }
+
+  /** Null when a message may go in now. */
+  hold(actor: Pick<StoredActor, "prompts">): Hold | null {
+    const { launch, entry, terminal, clock, reports } = this.#options;
+    if (entry.input === null && !actor.prompts) return { reason: HOLD_IN_INBOX };
+    const seen = screenOf(entry, terminal);
+    const now = clock.monotonic();
+    const toSteady = this.#toSteady(seen, now);
+    if (reports.doing(launch) === "waiting")
+      return { reason: "it waits for a person's answer", isOfScreen: true };
+    if (seen?.kind === "question")
+      return { reason: `it ${seen.reason}`, isOfScreen: true, needsPerson: true };
+    const isStarting = this.#startedAt + readySeconds * 1000 - now;
+    if (!terminal.reads) {
+      if (isStarting > 0) return { reason: "starting", retryMs: isStarting, isOfScreen: true };
+      const reason = "its terminal hasn't shown that it reads prompts (bracketed paste is off)";
+      return { reason, isOfScreen: true, needsPerson: true };
+    }
+    const typing = terminal.typedAt + typingSeconds * 1000 - now;
+    if (typing > 0) return { reason: "somebody types in its terminal", retryMs: typing };
+    if (seen?.kind === "empty") this.#emptyAt = now;
+    // What Claude put back goes in again with what comes, as it was. A key that answered a dialog is no draft.
+    const hasDraft = terminal.hasDraft && terminal.typedAt >= this.#emptyAt;
+    const isUntouched = terminal.typedAt < this.#takenAt;
+    const isOurs =
+      seen?.kind === "occupied" &&
+      ((seen.isOurs === true && !hasDraft) || (seen.mayBeOurs === true && isUntouched));
+    const ofScreen = isOurs ? null : seen === null ? this.#unseen() : fromScreen(seen, isStarting);
+    if (ofScreen !== null) return ofScreen;
+    if (toSteady > 0) return { reason: "starting", retryMs: toSteady, isOfScreen: true };
+    const toList = this.#startedAt + toolsSeconds * 1000 - now;
+    return this.#options.hasTools() || toList <= 0 ? null : { reason: "starting", retryMs: toList };
+  }
+
+  /**
+   * Whether Enter may be pressed behind a paste that was just written: once the input line shows it, and nobody has typed since. `text`: of the
+   * paste. False when it doesn't show within a time, or `isOver` says that nothing can come any more.
+   */
+  async takes(text: string, isOver: () => boolean): Promise<boolean> {
+    const { entry, terminal, clock } = this.#options;
+    const began = clock.monotonic();
+    this.#takenAt = Number.NEGATIVE_INFINITY;
+    const ending = text.slice(text.lastIndexOf("\n") + 1);
+    const pause = (milliseconds: number): Promise<void> =>
+      new Promise((resolve) => void clock.after(milliseconds, resolve, { background: true }));
+    if (entry.pasteMs > 0) await pause(entry.pasteMs);
+    for (;;) {
+      await terminal.settled();
+      const { view, typedAt } = terminal;
+      if (view === null || isOver() || typedAt >= began) return false;
+      if (entry.input === null || holdsPaste(view, entry.input, ending)) {
+        this.#takenAt = clock.monotonic();
+        return true;
+      }
+      if (clock.monotonic() - began > pasteSeconds * 1000) return false;
+      await pause(lookMs);
+    }
+  }
+
+  /** Milliseconds until its input line counts as empty for the first time: some draw it, and then a question over it. */
+  #toSteady(seen: Look | null, now: number): number {
+    if (seen === null || this.#emptySince === "long") return 0;
+    if (seen.kind !== "empty") {
+      this.#emptySince = null;
+      return 0;
+    }
+    this.#emptySince ??= now;
+    const left = this.#emptySince + this.#options.entry.steadyMs - now;
+    if (left <= 0) this.#emptySince = "long";
+    return left;
+  }
+
+  /** Nothing is known of its screens, but its owner says that it reads prompts. */
+  #unseen(): Hold | null {
+    if (!this.#options.terminal.hasDraft) return null;
+    return { reason: "somebody typed something and didn't send it", needsPerson: true };
+  }
+}
+
+function fromScreen(seen: Look, isStarting: number): Hold | null {
+  if (seen.kind === "empty") return null;
+  const hold = { reason: seen.reason, isOfScreen: true };
+  if (seen.kind === "drawing") return { ...hold, retryMs: lookMs };
+  if (seen.kind === "unknown" && isStarting > 0) return { ...hold, reason: "starting", retryMs: isStarting };
+  return { ...hold, needsPerson: true };
+}

@@ -1,0 +1,65 @@
+/** The environment of an Actor's process (docs/core-model.md#actor; docs/protocol.md#names). */
+import { ENVIRONMENT } from "../../../shared/names.ts";
+
+export interface EnvironmentParts {
+  /** The daemon's own. */
+  base: Readonly<Record<string, string | undefined>>;
+  /** Of the Actor: public, then private. */
+  actor: Readonly<Record<string, string>>;
+  private: Readonly<Record<string, string>>;
+  /** What the runtime's catalogue entry adds. */
+  handover: Readonly<Record<string, string>>;
+  home: string;
+  group_id: string;
+  actor_id: string;
+  /** Path of the owner-only file with the launch token. An agent may print its environment, so the token itself isn't in it. */
+  tokenFile: string;
+  /** Of the launch. */
+  mark: string;
+}
+
+/** What says in which terminal or agent the daemon was started: none of the Actor's business. */
+const FOREIGN = new Set([
+  "TMUX",
+  "TMUX_PANE",
+  "STY",
+  "WINDOW",
+  "WINDOWID",
+  "TERMCAP",
+  "COLUMNS",
+  "LINES",
+  "TERM_PROGRAM",
+  "TERM_PROGRAM_VERSION",
+  "CLAUDECODE",
+  "CLAUDE_CODE_ENTRYPOINT",
+  "NODE_OPTIONS",
+  "NODE_CHANNEL_FD",
+  "INIT_CWD",
+  "CI",
+  "CONTINUOUS_INTEGRATION",
+  "GITHUB_ACTIONS",
+]);
+
+/** Programs that draw take these for a run without a person, and don't draw. */
+const FOREIGN_PREFIX = "CI_";
+
+const isForeign = (name: string): boolean => FOREIGN.has(name) || name.startsWith(FOREIGN_PREFIX);
+
+/** The Actor's own values count before the daemon's, private before public, and ours before all. */
+export function composeEnvironment(parts: EnvironmentParts): Record<string, string> {
+  const ours = new Set<string>(Object.values(ENVIRONMENT));
+  const environment: Record<string, string> = {};
+  for (const [name, value] of Object.entries(parts.base)) {
+    if (value !== undefined && !isForeign(name) && !ours.has(name)) environment[name] = value;
+  }
+  environment["TERM"] = "xterm-256color";
+  environment["COLORTERM"] = "truecolor";
+  Object.assign(environment, parts.handover, parts.actor, parts.private);
+  for (const name of ours) delete environment[name];
+  environment[ENVIRONMENT.home] = parts.home;
+  environment[ENVIRONMENT.group] = parts.group_id;
+  environment[ENVIRONMENT.actor] = parts.actor_id;
+  environment[ENVIRONMENT.actorFile] = parts.tokenFile;
+  environment[ENVIRONMENT.launchMark] = parts.mark;
+  return environment;
+}

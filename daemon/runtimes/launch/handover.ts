@@ -1,0 +1,144 @@
+/**
+ * How our MCP server and hooks reach a runtime at its launch: by arguments and environment only. Nothing of the user's own configuration is
+ * read or written, and no secret stands in an argument: what needs the launch token gets the path of its owner-only file.
+ */
+import { createHash } from "node:crypto";
+import { LIMITS } from "../../../shared/limits.ts";
+import type { RuntimeEntry } from "../catalogue.ts";
+
+/** Program and arguments. */
+export type Words = readonly [program: string, ...args: string[]];
+
+export interface Wiring {
+  /** Runs our MCP server. */
+  mcp: Words;
+  /** What the MCP server needs, without secrets: a runtime may give it nothing else. */
+  mcpEnvironment: Readonly<Record<string, string>>;
+  /** Runs at every event; null to leave hooks out. */
+  hook: Words | null;
+  /** Tools of our server that the agent may use without asking a person each time. */
+  allowedTools: readonly string[];
+}
+
+export interface Handover {
+  /** Behind the command's own arguments. */
+  args: string[];
+  environment: Record<string, string>;
+}
+
+const HOOK_SECONDS = LIMITS.activity.hook.waitSeconds;
+
+const CLAUDE_EVENTS = [
+  "SessionStart",
+  "SessionEnd",
+  "UserPromptSubmit",
+  "PreToolUse",
+  "PermissionRequest",
+  "PostToolUse",
+  "PostToolUseFailure",
+  "PostToolBatch",
+  "SubagentStart",
+  "SubagentStop",
+  "Stop",
+  "StopFailure",
+  "Notification",
+] as const;
+
+const CODEX_EVENTS = [
+  "SessionStart",
+  "SessionEnd",
+  "UserPromptSubmit",
+  "PreToolUse",
+  "PermissionRequest",
+  "PostToolUse",
+  "SubagentStart",
+  "SubagentStop",
+  "Stop",
+  "Interrupt",
+] as const;
+
+export function handOver(entry: RuntimeEntry, wiring: Wiring): Handover {
+  const handover: Handover = { args: [], environment: {} };
+  if (entry.hooks === "claude_settings" && wiring.hook !== null) {
+    handover.args.push("--settings", claudeSettings(wiring.hook, wiring.allowedTools));
+  }
+  if (entry.hooks === "codex_overrides" && wiring.hook !== null) {
+    for (const override of codexHooks(wiring.hook)) handover.args.push("-c", override);
+  }
+  switch (entry.mcp) {
+    case "claude_flag":
+      handover.args.push("--mcp-config", claudeServers(wiring));
+      break;
+    case "codex_overrides":
+      for (const override of codexServers(wiring)) handover.args.push("-c", override);
+      break;
+    case "opencode_variable":
+      handover.environment["OPENCODE_CONFIG_CONTENT"] = opencodeServers(wiring);
+      break;
+    case "none":
+      break;
+  }
+  return handover;
+}
+
+/** In the settings rather than as `--allowedTools`, which the person's own command may have: both count, and a rule of theirs that denies wins. */
+function claudeSettings([command, ...args]: Words, tools: readonly string[]): string {
+  const hook = { type: "command", command, args, timeout: HOOK_SECONDS };
+  return JSON.stringify({
+    permissions: { allow: tools.map((tool) => `mcp__svc__${tool}`) },
+    hooks: Object.fromEntries(CLAUDE_EVENTS.map((event) => [event, [{ hooks: [hook] }]])),
+  });
+}
+
+/** `alwaysLoad`: Claude starts with our tools listed, so that the first prompt can be answered with them, and doesn't hide them behind its search. */
+function claudeServers({ mcp: [command, ...args], mcpEnvironment: env }: Wiring): string {
+  return JSON.stringify({ mcpServers: { svc: { command, args, env, alwaysLoad: true } } });
+}
+
+function opencodeServers({ mcp, mcpEnvironment: environment }: Wiring): string {
+  return JSON.stringify({ mcp: { svc: { type: "local", command: mcp, environment, enabled: true } } });
+}
+
+/** Hooks as overrides, and the trust for exactly these: without it Codex asks in a dialog. */
+function codexHooks(hook: Words): string[] {
+  const command = shellWords(hook);
+  const trust: string[] = [];
+  const overrides = CODEX_EVENTS.map((event) => {
+    const name = event.replaceAll(/(?<!^)[A-Z]/g, "_$&").toLowerCase();
+    const place = `/<session-flags>/config.toml:${name}:0:0`;
+    trust.push(`${toml(place)}={trusted_hash=${toml(codexTrustHash(name, command, HOOK_SECONDS))}}`);
+    return `hooks.${event}=[{hooks=[{type="command",command=${toml(command)},timeout=${HOOK_SECONDS}}]}]`;
+  });
+  return [...overrides, `hooks.state={${trust.join(",")}}`];
+}
+
+/** What Codex compares: SHA-256 of compact JSON with sorted keys. `timeout` in seconds, as clamped by Codex. */
+export function codexTrustHash(event_name: string, command: string, timeout: number): string {
+  const identity = JSON.stringify({
+    event_name,
+    hooks: [{ async: false, command, timeout, type: "command" }],
+  });
+  return `sha256:${createHash("sha256").update(identity).digest("hex")}`;
+}
+
+function codexServers({ mcp: [command, ...args], mcpEnvironment, allowedTools }: Wiring): string[] {
+  return [
+    `mcp_servers.svc.command=${toml(command)}`,
+    `mcp_servers.svc.args=[${args.map(toml).join(",")}]`,
+    ...Object.entries(mcpEnvironment).map(([name, value]) => `mcp_servers.svc.env.${name}=${toml(value)}`),
+    // By itself it asks before tools that say that they destroy something.
+    ...allowedTools.map((tool) => `mcp_servers.svc.tools.${tool}.approval_mode="approve"`),
+  ];
+}
+
+/** A TOML basic string; JSON's escapes are among TOML's. */
+function toml(text: string): string {
+  return JSON.stringify(text).replaceAll("\u007f", "\\u007f");
+}
+
+/** For a POSIX shell. */
+function shellWords(words: Words): string {
+  return words
+    .map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`))
+    .join(" ");
+}

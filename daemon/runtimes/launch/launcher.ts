@@ -1,0 +1,169 @@
+/** Starts one Actor's process: where, with what command, arguments and environment (docs/core-model.md#actor, docs/core-model.md#scope). */
+import { basename } from "node:path";
+import type { Files } from "../../../platform/files.ts";
+import type { HookClient } from "../../../platform/hook-client.ts";
+import type { Processes, TerminalProcess } from "../../../platform/processes.ts";
+import type { ProjectFiles } from "../../../platform/project-files.ts";
+import { Refusal } from "../../../shared/errors.ts";
+import type { StoredActor } from "../../../shared/model.ts";
+import { ENVIRONMENT } from "../../../shared/names.ts";
+import { prepareHookCommand } from "../../activity/hook-command.ts";
+import type { OpenGroup } from "../../groups/group.ts";
+import { entryOf, type RuntimeEntry } from "../catalogue.ts";
+import type { AnswerWith } from "../input/envelope.ts";
+import { type Choice, resumeArguments } from "./conversation.ts";
+import { composeEnvironment } from "./environment.ts";
+import { handOver, type Words } from "./handover.ts";
+import type { BegunLaunch } from "./launch-identity.ts";
+
+export interface LauncherDependencies {
+  files: Files;
+  projects: ProjectFiles;
+  processes: Processes;
+  /** Root of the Home. */
+  home: string;
+  /** The daemon's local socket and its key, for hooks. */
+  socket: string;
+  socketKey: string;
+  /** Starts `svc`. */
+  program: Words;
+  /** The MCP tools that stay within svc: an agent may use them without asking. */
+  ownTools: readonly string[];
+  /** Absolute path of Node. */
+  node: string;
+  /** The daemon's own environment. */
+  environment: Readonly<Record<string, string | undefined>>;
+  /** What brings hook events here sooner than Node would, null without any. */
+  hookClient(): HookClient | null;
+}
+
+/** What a start needs, found before anything is written. */
+export interface LaunchPlan {
+  entry: RuntimeEntry;
+  file: string;
+  args: readonly string[];
+  directory: string;
+  /** The command is the runtime's own program: it understands our arguments. */
+  isOwn: boolean;
+  answerWith: AnswerWith;
+}
+
+export class Launcher {
+  readonly #deps: LauncherDependencies;
+
+  constructor(deps: LauncherDependencies) {
+    this.#deps = deps;
+  }
+
+  /** Throws scope_not_attached, invalid_project_root, invalid_args or runtime_not_installed. */
+  plan(group: OpenGroup, actor: StoredActor): LaunchPlan {
+    const entry = entryOf(actor.runtime);
+    const directory = this.#directory(group, actor);
+    const [program, ...args] = actor.command.length > 0 ? actor.command : entry.programs.slice(0, 1);
+    if (program === undefined || program === "") {
+      throw new Refusal("invalid_args", {
+        specifics: "A custom Actor needs a command.",
+        details: { field: "command" },
+      });
+    }
+    const path =
+      { ...this.#deps.environment, ...actor.env, ...group.environments.values(actor) }["PATH"] ?? "";
+    const file = this.#deps.processes.locate(program, path, directory);
+    if (file === null) {
+      throw new Refusal("runtime_not_installed", {
+        specifics: `The program ${JSON.stringify(program)} isn't on this machine.`,
+        remedy: `Install it, or give the Actor another command: svc actor update ${actor.id} -- COMMAND.`,
+        details: { program },
+      });
+    }
+    const isOwn = entry.programs.includes(basename(program));
+    return {
+      entry,
+      file,
+      args,
+      directory,
+      isOwn,
+      answerWith: isOwn && entry.mcp !== "none" ? "mcp" : "command",
+    };
+  }
+
+  /** Starts the process that `plan` describes with the identity that was begun for it. Throws storage_full, storage_failed or Node's errors. */
+  async spawn(
+    group: OpenGroup,
+    actor: StoredActor,
+    plan: LaunchPlan,
+    { launch, token, tokenFile }: BegunLaunch,
+    { resume }: Choice,
+    size: { columns: number; rows: number },
+  ): Promise<TerminalProcess> {
+    const { home, program } = this.#deps;
+    // Codex gives its servers a few variables of its own choice only: ours are named in the configuration.
+    const mcpEnvironment = {
+      [ENVIRONMENT.home]: home,
+      [ENVIRONMENT.group]: group.group_id,
+      [ENVIRONMENT.actor]: actor.id,
+      [ENVIRONMENT.actorFile]: tokenFile,
+      [ENVIRONMENT.launchMark]: launch.mark,
+    };
+    const hook = launch.has_hooks ? await this.#hook(group, actor, token) : null;
+    const handover = plan.isOwn
+      ? handOver(plan.entry, {
+          mcp: [...program, "mcp"],
+          mcpEnvironment,
+          hook,
+          allowedTools: actor.allow_tools ? this.#deps.ownTools : [],
+        })
+      : { args: [], environment: {} };
+    return this.#deps.processes.openTerminal({
+      file: plan.file,
+      args: [
+        ...plan.args,
+        ...(resume === null ? [] : resumeArguments(plan.entry, resume.session_id)),
+        ...handover.args,
+      ],
+      directory: plan.directory,
+      environment: composeEnvironment({
+        base: this.#deps.environment,
+        actor: actor.env,
+        private: group.environments.values(actor),
+        handover: { ...plan.entry.environment, ...handover.environment },
+        home,
+        group_id: group.group_id,
+        actor_id: actor.id,
+        tokenFile,
+        mark: launch.mark,
+      }),
+      columns: size.columns,
+      rows: size.rows,
+    });
+  }
+
+  #hook(group: OpenGroup, actor: StoredActor, token: string): Promise<Words> {
+    const { files, socket, socketKey, node, program } = this.#deps;
+    return prepareHookCommand({
+      files,
+      paths: group.paths,
+      actor_id: actor.id,
+      socket,
+      socketKey,
+      token,
+      client: this.#deps.hookClient(),
+      node,
+      svc: program.at(-1)!,
+    });
+  }
+
+  /** The Actor's scope, else the Group's; never the daemon's own directory. */
+  #directory(group: OpenGroup, actor: StoredActor): string {
+    const { scopes, active_scope_key } = group.record;
+    const key = actor.scope_key ?? active_scope_key;
+    const scope = scopes.find(({ scope_key }) => scope_key === key);
+    if (scope === undefined) throw new Refusal("scope_not_attached", { details: { scope_key: key } });
+    const { projects } = this.#deps;
+    // A directory that was replaced by a link since it was attached isn't that scope any more.
+    if (projects.canonical(scope.path) !== scope.path || !projects.isDirectory(scope.path)) {
+      throw new Refusal("invalid_project_root", { details: { path: scope.path } });
+    }
+    return scope.path;
+  }
+}

@@ -1,0 +1,78 @@
+/** What an earlier daemon left behind: claims without proof, processes that outlived it, identities. Terminals end with the daemon. */
+
+import { join } from "node:path";
+import { syncDirectory, unlinkIfThere } from "../../../platform/durable.ts";
+import type { Files } from "../../../platform/files.ts";
+import { errorFields, type Log } from "../../../platform/log.ts";
+import type { OpenGroup } from "../../groups/group.ts";
+import type { Rooms } from "../../messaging/group-room.ts";
+import { ENDED_UNREAD } from "../../messaging/kinds.ts";
+import { deliveryEvent } from "../input/delivery-proof.ts";
+import type { LastRuns } from "./last-run.ts";
+import type { LaunchIdentities } from "./launch-identity.ts";
+import type { ProcessEnds } from "./process-end.ts";
+
+export interface LeftoverDependencies {
+  files: Files;
+  log: Log;
+  messaging: Rooms;
+  identities: LaunchIdentities;
+  ends: ProcessEnds;
+  lastRuns: LastRuns;
+}
+
+/** Nothing in here keeps the daemon from starting: what fails is logged. */
+export async function clearLeftovers(deps: LeftoverDependencies, group: OpenGroup): Promise<void> {
+  try {
+    await endClaims(deps, group);
+    await endProcesses(deps, group);
+  } catch (error) {
+    deps.log.warn("leftovers", { group_id: group.group_id, ...errorFields(error) });
+  }
+}
+
+/** A claim whose end the daemon didn't live to see: the bytes may have been written or not. What was only queued was never read. */
+async function endClaims({ messaging }: LeftoverDependencies, group: OpenGroup): Promise<void> {
+  const room = messaging.find(group.group_id);
+  if (room === undefined) return;
+  for (const actor of group.record.actors) {
+    const claimed = actor.runner === "pty" ? [...(room.queueOf(actor)?.claimed ?? [])] : [];
+    if (claimed.length === 0) continue;
+    await room.ledger.appendAll(
+      claimed.map(([source_event_id, { batch_id, queued }]) =>
+        deliveryEvent(
+          room,
+          { actor_id: actor.id, generation: actor.generation },
+          queued
+            ? { source_event_id, batch_id, state: "failed", reason: ENDED_UNREAD }
+            : { source_event_id, batch_id, state: "ambiguous", reason: "daemon_ended" },
+        ),
+      ),
+    );
+  }
+}
+
+async function endProcesses(
+  { files, identities, ends, lastRuns }: LeftoverDependencies,
+  group: OpenGroup,
+): Promise<void> {
+  const { launches } = group.paths;
+  if (files.stat(launches) === null) return;
+  for (const actor of group.record.actors) {
+    const stored = identities.committed(group, actor.id);
+    if (stored === null) continue;
+    if (stored !== "corrupt") {
+      // A pid alone says nothing here: the machine may have been started since.
+      const pid = identities.isAlive(stored) ? stored.pid : null;
+      await ends.sweep({ ...stored, pid });
+    }
+    await identities.end(group, actor.id);
+    lastRuns.ended(group, actor, "the daemon ended unexpectedly");
+    const data = { actor_id: actor.id, reason: "daemon_ended" };
+    await group.note({ kind: "actor.stop", by: "system", data });
+  }
+  // Of Actors that were removed meanwhile.
+  const rest = files.list(launches);
+  for (const name of rest) unlinkIfThere(files, join(launches, name));
+  if (rest.length > 0) await syncDirectory(files, launches);
+}

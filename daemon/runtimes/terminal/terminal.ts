@@ -1,0 +1,387 @@
+/**
+ * An Actor's terminal: the process that runs in it now, its screen, and who looks. It outlives the process, so that viewers stay over a
+ * restart and see why it ended.
+ */
+
+import { StringDecoder } from "node:string_decoder";
+import type { Clock } from "../../../platform/clock.ts";
+import type { ProcessExit, TerminalProcess } from "../../../platform/processes.ts";
+import { Refusal } from "../../../shared/errors.ts";
+import { LIMITS } from "../../../shared/limits.ts";
+import type { TerminalMessage, TerminalRequest, WriterState } from "../../../shared/terminal.ts";
+import { Flood } from "../input/flood.ts";
+import { InputWatch } from "../input/input-watch.ts";
+import type { Screen } from "./screen.ts";
+import type { ScreenView } from "./screen-view.ts";
+
+/** Where a viewer's messages go. */
+export interface ViewerPort {
+  output(bytes: Uint8Array): void;
+  message(message: TerminalMessage): void;
+}
+
+/** What a viewer does. */
+export interface AttachedViewer {
+  /** Throws permission_denied for what only the writer may, not_running without a process. */
+  request(request: TerminalRequest): void;
+  detach(): void;
+}
+
+interface Viewer {
+  port: ViewerPort;
+  /** Bytes of the last screen, and of output after it, that aren't acknowledged. */
+  screenBytes: number;
+  outputBytes: number;
+  /** Output that follows a screen under way; null when none is. */
+  queue: Uint8Array[] | null;
+  queuedBytes: number;
+  /** What fits its window; null before it said so. */
+  size: { columns: number; rows: number } | null;
+  /** It fell behind: nothing is sent before it has caught up and got a fresh screen. */
+  behind: boolean;
+}
+
+export interface TerminalEvents {
+  /** The program reads pastes now, or doesn't any more. */
+  reads(): void;
+  /** Output is on the screen. */
+  drawn(): void;
+  /** Somebody types; what answers is still on the screen. */
+  typed(): void;
+  /** Somebody interrupted from a keyboard. */
+  interrupted(): void;
+  exited(exit: ProcessExit): void;
+}
+
+const { columns: COLUMNS, rows: ROWS, backlogBytes, windowBytes } = LIMITS.terminal;
+
+export class ActorTerminal {
+  readonly #viewers = new Set<Viewer>();
+  readonly #clock: Pick<Clock, "monotonic" | "after">;
+  #screen: Screen | null = null;
+  #process: TerminalProcess | null = null;
+  #flood: Flood | null = null;
+  #events: TerminalEvents | null = null;
+  #watch = new InputWatch();
+  #writer: Viewer | null = null;
+  /** Whose window the size fits: the writer's, and after it that of who is left. */
+  #sized: Viewer | null = null;
+  #columns: number = COLUMNS;
+  #rows: number = ROWS;
+  #startedAt: string | null = null;
+  #reason = "not running";
+  #reads = false;
+  #backlog = 0;
+  #paused = false;
+  #lastOutput: number;
+  #typedAt = Number.NEGATIVE_INFINITY;
+  #hasDraft = false;
+
+  constructor(clock: Pick<Clock, "monotonic" | "after">) {
+    this.#clock = clock;
+    this.#lastOutput = clock.monotonic();
+  }
+
+  get columns(): number {
+    return this.#columns;
+  }
+  get rows(): number {
+    return this.#rows;
+  }
+  /** The program has shown that it reads pastes (bracketed-paste mode is on). */
+  get reads(): boolean {
+    return this.#reads && this.#process !== null;
+  }
+  /** Whether a line of its screen fits; false without a process. */
+  shows(pattern: RegExp): boolean {
+    return this.#process !== null && this.#screen !== null && this.#screen.shows(pattern);
+  }
+  /** The lines of its screen; none when nothing runs. */
+  lines(): string[] {
+    return this.#process === null || this.#screen === null ? [] : this.#screen.lines();
+  }
+  /** Monotonic milliseconds of the last output. */
+  get lastOutput(): number {
+    return this.#lastOutput;
+  }
+  /** Monotonic milliseconds of the last key of a person. */
+  get typedAt(): number {
+    return this.#typedAt;
+  }
+  /** A person typed since the last Enter: there may be a half-written line. */
+  get hasDraft(): boolean {
+    return this.#hasDraft;
+  }
+  /** What the process shows; null without one. */
+  get view(): ScreenView | null {
+    return this.#process === null ? null : this.#screen;
+  }
+  get viewers(): number {
+    return this.#viewers.size;
+  }
+
+  /** A new process, on an empty screen of the present size. */
+  start(process: TerminalProcess, ScreenOf: typeof Screen, startedAt: string, events: TerminalEvents): void {
+    this.#screen?.dispose();
+    const screen = new ScreenOf(this.#columns, this.#rows, {
+      answer: (data) => {
+        if (this.#screen === screen) this.#process?.write(data);
+      },
+      reads: (reads) => {
+        if (this.#screen !== screen) return;
+        this.#reads = reads;
+        events.reads();
+      },
+    });
+    this.#screen = screen;
+    this.#process = process;
+    this.#events = events;
+    this.#startedAt = startedAt;
+    this.#watch = new InputWatch();
+    this.#reads = false;
+    this.#hasDraft = false;
+    this.#backlog = 0;
+    this.#paused = false;
+    this.#lastOutput = this.#clock.monotonic();
+    const decoder = new StringDecoder("utf8");
+    const flood = new Flood(
+      this.#clock,
+      () => LIMITS.terminal.scrollbackLines + 2 * this.#rows,
+      (bytes) => this.#output(process, screen, decoder.write(bytes)),
+    );
+    this.#flood?.stop();
+    this.#flood = flood;
+    process.onOutput((bytes) => {
+      if (this.#process !== process) return;
+      this.#lastOutput = this.#clock.monotonic();
+      flood.push(bytes);
+    });
+    process.onExit((exit) => {
+      if (this.#process !== process) return;
+      flood.flush();
+      this.#process = null;
+      this.#reads = false;
+      events.exited(exit);
+    });
+    for (const viewer of this.#viewers) this.#sendScreen(viewer);
+  }
+
+  /** In words, after the process has ended; viewers are told. */
+  ended(reason: string): void {
+    this.#reason = reason;
+    for (const { port } of this.#viewers) port.message({ type: "ended", reason });
+  }
+
+  /** Resolves when all output that came so far is on the screen. */
+  async settled(): Promise<void> {
+    // What lies in the pipe comes first.
+    await new Promise((resolve) => setImmediate(resolve));
+    const screen = this.#screen;
+    if (screen === null || this.#process === null) return;
+    this.#flood?.flush();
+    await new Promise<void>((resolve) => screen.settled(resolve));
+  }
+
+  /** One write; false without a process. */
+  write(data: string): boolean {
+    if (this.#process === null) return false;
+    this.#process.write(data);
+    return true;
+  }
+
+  /** Throws limit_reached. */
+  attach(port: ViewerPort): AttachedViewer {
+    if (this.#viewers.size >= LIMITS.terminal.viewers) {
+      const limit = LIMITS.terminal.viewers;
+      throw new Refusal("limit_reached", {
+        specifics: `The terminal is open in ${limit} windows, which is the most.`,
+        remedy: "Close one of them.",
+        details: { limit },
+      });
+    }
+    const viewer: Viewer = {
+      port,
+      screenBytes: 0,
+      outputBytes: 0,
+      queue: null,
+      queuedBytes: 0,
+      size: null,
+      behind: false,
+    };
+    this.#viewers.add(viewer);
+    this.#sendScreen(viewer);
+    return {
+      request: (request) => this.#request(viewer, request),
+      detach: () => {
+        this.#viewers.delete(viewer);
+        if (this.#writer === viewer) this.#setWriter(null);
+        if (this.#sized === viewer) this.#fit([...this.#viewers].at(-1) ?? null);
+      },
+    };
+  }
+
+  #output(process: TerminalProcess, screen: Screen, text: string): void {
+    this.#backlog += text.length;
+    screen.write(text, () => {
+      this.#backlog -= text.length;
+      if (this.#screen === screen) this.#events?.drawn();
+      if (this.#paused && this.#backlog < backlogBytes / 2 && this.#screen === screen) {
+        this.#paused = false;
+        process.resume();
+      }
+    });
+    if (!this.#paused && this.#backlog > backlogBytes) {
+      this.#paused = true;
+      process.pause();
+    }
+    if (this.#viewers.size === 0) return;
+    const bytes = Buffer.from(text);
+    for (const viewer of this.#viewers) this.#offer(viewer, bytes);
+  }
+
+  #offer(viewer: Viewer, bytes: Uint8Array): void {
+    if (viewer.behind) return;
+    if (viewer.queue !== null) {
+      viewer.queue.push(bytes);
+      viewer.queuedBytes += bytes.length;
+      if (viewer.queuedBytes > windowBytes) this.#fallBehind(viewer);
+      return;
+    }
+    if (viewer.outputBytes + bytes.length > windowBytes) {
+      this.#fallBehind(viewer);
+      return;
+    }
+    viewer.outputBytes += bytes.length;
+    viewer.port.output(bytes);
+  }
+
+  #fallBehind(viewer: Viewer): void {
+    viewer.behind = true;
+    if (viewer.queue !== null) viewer.queue.length = 0;
+    this.#catchUp(viewer);
+  }
+
+  /** A viewer that fell behind gets a fresh screen once it has drawn what it has. */
+  #catchUp(viewer: Viewer): void {
+    if (viewer.behind && viewer.queue === null && viewer.screenBytes + viewer.outputBytes === 0) {
+      this.#sendScreen(viewer);
+    }
+  }
+
+  /** The screen as it is when all output up to now is drawn, then what came meanwhile. */
+  #sendScreen(viewer: Viewer): void {
+    const screen = this.#screen;
+    viewer.behind = false;
+    viewer.screenBytes = 0;
+    viewer.outputBytes = 0;
+    viewer.queuedBytes = 0;
+    if (screen === null) {
+      viewer.port.message(this.#screenMessage(viewer, ""));
+      return;
+    }
+    const queue: Uint8Array[] = [];
+    viewer.queue = queue;
+    screen.settled(() => {
+      // A later screen, or the end, overtook this one.
+      if (viewer.queue !== queue || this.#screen !== screen || !this.#viewers.has(viewer)) return;
+      viewer.queue = null;
+      viewer.queuedBytes = 0;
+      const data = screen.serialize();
+      viewer.screenBytes = Buffer.byteLength(data);
+      viewer.port.message(this.#screenMessage(viewer, data));
+      for (const bytes of queue) this.#offer(viewer, bytes);
+    });
+  }
+
+  #screenMessage(viewer: Viewer, data: string): TerminalMessage {
+    const running = this.#process !== null;
+    return {
+      type: "screen",
+      columns: this.#columns,
+      rows: this.#rows,
+      data,
+      running,
+      reason: running ? "" : this.#reason,
+      writer: this.#writerFor(viewer),
+      started_at: this.#startedAt,
+    };
+  }
+
+  #request(viewer: Viewer, request: TerminalRequest): void {
+    switch (request.type) {
+      case "ack":
+        this.#acknowledged(viewer, request.bytes);
+        return;
+      case "take":
+        this.#setWriter(viewer);
+        this.#fit(viewer);
+        return;
+      case "release":
+        if (this.#writer === viewer) this.#setWriter(null);
+        return;
+      case "input":
+        this.#mustWrite(viewer);
+        if (this.#process === null) throw new Refusal("not_running");
+        this.#input(this.#process, request.data);
+        return;
+      case "resize":
+        viewer.size = { columns: request.columns, rows: request.rows };
+        if (this.#sized === null || this.#sized === viewer) this.#fit(viewer);
+    }
+  }
+
+  /** From now on the size is that of this viewer's window, as soon as it is known. */
+  #fit(viewer: Viewer | null): void {
+    this.#sized = viewer;
+    if (viewer?.size !== null && viewer?.size !== undefined)
+      this.#resize(viewer.size.columns, viewer.size.rows);
+  }
+
+  #input(process: TerminalProcess, data: string): void {
+    const { isTyped, interrupts, hasDraft } = this.#watch.read(data);
+    if (isTyped) {
+      this.#typedAt = this.#clock.monotonic();
+      this.#hasDraft = hasDraft;
+      this.#events?.typed();
+    }
+    process.write(data);
+    if (interrupts) this.#events?.interrupted();
+  }
+
+  #acknowledged(viewer: Viewer, bytes: number): void {
+    const ofScreen = Math.min(bytes, viewer.screenBytes);
+    viewer.screenBytes -= ofScreen;
+    viewer.outputBytes = Math.max(0, viewer.outputBytes - (bytes - ofScreen));
+    this.#catchUp(viewer);
+  }
+
+  #resize(columns: number, rows: number): void {
+    if (columns === this.#columns && rows === this.#rows) return;
+    this.#flood?.flush();
+    this.#columns = columns;
+    this.#rows = rows;
+    this.#process?.resize(columns, rows);
+    this.#screen?.resize(columns, rows);
+    for (const { port } of this.#viewers) port.message({ type: "size", columns, rows });
+  }
+
+  #mustWrite(viewer: Viewer): void {
+    if (this.#writer === viewer) return;
+    throw new Refusal("permission_denied", {
+      specifics: "Somebody else writes in this terminal; take it over first.",
+    });
+  }
+
+  #setWriter(writer: Viewer | null): void {
+    if (this.#writer === writer) return;
+    this.#writer = writer;
+    for (const viewer of this.#viewers) {
+      viewer.port.message({ type: "writer", writer: this.#writerFor(viewer) });
+    }
+  }
+
+  #writerFor(viewer: Viewer): WriterState {
+    if (this.#writer === null) return "nobody";
+    return this.#writer === viewer ? "you" : "another";
+  }
+}

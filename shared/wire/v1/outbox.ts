@@ -1,0 +1,31 @@
+/** A record of the outbox as it lies on disk (docs/protocol.md#daemon-files): logical work, its preallocated source event, progress. */
+import * as z from "zod";
+import { LedgerEventSchema } from "../../events.ts";
+import { ConnectCancellation, ConnectMessage } from "./message.ts";
+import { Time } from "./time.ts";
+
+export const OutboxWork = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.literal("message"), data: ConnectMessage }),
+  z.strictObject({ kind: z.literal("cancel"), data: ConnectCancellation }),
+]);
+
+/** What may change while the work stays the same. */
+export const OutboxProgress = z.strictObject({
+  /** The source event is in the source Group's ledger. */
+  source_projected: z.boolean(),
+  attempts: z.int().min(0),
+  /** A POST may have escaped: a receipt is asked for before the next one. */
+  needs_receipt: z.boolean(),
+  next_attempt_at: Time.nullable(),
+  last_error: z.strictObject({ code: z.string(), message: z.string() }).nullable(),
+});
+
+export const OutboxRecord = z.strictObject({
+  work: OutboxWork,
+  source_event: LedgerEventSchema,
+  progress: OutboxProgress,
+});
+
+export type OutboxWork = z.infer<typeof OutboxWork>;
+export type OutboxProgress = z.infer<typeof OutboxProgress>;
+export type OutboxRecord = z.infer<typeof OutboxRecord>;

@@ -1,0 +1,75 @@
+/**
+ * Validity at a moment (`now` in milliseconds since 1970). Each function gives null, or what is wrong as the end of a sentence about the
+ * object: "has expired". Instants are compared to the millisecond.
+ */
+import { LIMITS } from "../../limits.ts";
+import type { ConnectCancellation, ConnectMessage, Receipt } from "./message.ts";
+import type { ConnectPeerAuthorization } from "./peer.ts";
+import type {
+  ConnectFrameProof,
+  ConnectGroupCheck,
+  ConnectGroupTicket,
+  ConnectIdentityProof,
+  Registration,
+} from "./proofs.ts";
+import { milliseconds } from "./time.ts";
+
+const { connect } = LIMITS;
+const SKEW = connect.skewSeconds * 1000;
+
+/** A proof that says when it was issued: it may live for so many seconds, and may be from a clock that is a little ahead. */
+function untimely(
+  proof: { issued_at: string; expires_at: string },
+  now: number,
+  seconds: number,
+): string | null {
+  const issued = milliseconds(proof.issued_at);
+  const expires = milliseconds(proof.expires_at);
+  if (expires <= issued) return "expires before it is issued";
+  if (expires - issued > seconds * 1000) return `is valid for more than ${seconds} seconds`;
+  if (issued > now + SKEW) return "is issued in the future";
+  return expires <= now ? "has expired" : null;
+}
+
+/** An answer to our own nonce: its age shows in its end alone. */
+function unfresh(proof: { expires_at: string }, now: number, seconds: number): string | null {
+  const expires = milliseconds(proof.expires_at);
+  if (expires <= now) return "has expired";
+  return expires > now + seconds * 1000 + SKEW ? `is valid for more than ${seconds} seconds` : null;
+}
+
+export function untimelyRequest(proof: ConnectPeerAuthorization, now: number): string | null {
+  return untimely(proof, now, connect.proofSeconds);
+}
+
+export function untimelyFrame(proof: ConnectFrameProof, now: number): string | null {
+  return untimely(proof, now, connect.frameSeconds);
+}
+
+export function untimelyTicket(ticket: ConnectGroupTicket, now: number): string | null {
+  return untimely(ticket, now, connect.ticketSeconds);
+}
+
+export function untimelyIdentity(proof: ConnectIdentityProof, now: number): string | null {
+  return unfresh(proof, now, connect.identitySeconds);
+}
+
+export function untimelyGroupCheck(check: ConnectGroupCheck, now: number): string | null {
+  return unfresh(check, now, connect.groupCheckSeconds);
+}
+
+export function untimelyRegistration({ issued_at }: Registration, now: number): string | null {
+  const distance = Math.abs(milliseconds(issued_at) - now);
+  return distance > connect.registrationSkewSeconds * 1000 ? "isn't from now" : null;
+}
+
+/** Whether the target may still admit it. Not asked for what the target has admitted before (PEER-035). */
+export function untimelyDelivery(work: ConnectMessage | ConnectCancellation, now: number): string | null {
+  if (milliseconds(work.created_at) > now + SKEW) return "is created in the future";
+  return milliseconds(work.deliver_before) <= now ? "is past its delivery window" : null;
+}
+
+/** A target whose clock is further ahead than a proof lasts has taken no request, so it has nothing to say of one. */
+export function untimelyReceipt({ delivered_at }: Receipt, now: number): string | null {
+  return milliseconds(delivered_at) > now + connect.proofSeconds * 1000 ? "is from the future" : null;
+}

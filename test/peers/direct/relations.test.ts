@@ -1,0 +1,488 @@
+import assert from "node:assert/strict";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { PeerRequest } from "../../../daemon/peers/transport.ts";
+import { directStateWords } from "../../../shared/direct-words.ts";
+import type { Refusal } from "../../../shared/errors.ts";
+import { LIMITS } from "../../../shared/limits.ts";
+import {
+  type DirectInvitation,
+  invitationText,
+  parseInvitationText,
+} from "../../../shared/wire/v1/direct.ts";
+import { verifies } from "../../requirements.ts";
+import { GROUP, type Instance, LISTENER, MINUTE, rest, until, World } from "./setting.ts";
+
+const refuses = (code: string) => (error: unknown) => (error as { code?: string }).code === code;
+
+function invitationOf(text: string): DirectInvitation {
+  const invitation = parseInvitationText(text);
+  assert.ok(invitation);
+  return invitation;
+}
+
+describe("Direct relations", () => {
+  let world: World;
+  beforeEach(() => {
+    world = new World();
+  });
+  afterEach(() => world.close());
+
+  it("begin with an invitation that names exactly this Group, once and for thirty minutes", async () => {
+    verifies(
+      "DRC-007",
+      "DRC-008",
+      "DRC-009",
+      "DRC-010",
+      "DRC-011",
+      "DRC-012",
+      "DRC-026",
+      "DRC-047",
+      "LIM-052",
+    );
+    const host = await world.instance("host");
+    await assert.rejects(host.direct.invite(GROUP, undefined), refuses("direct_listener_off"));
+    await host.direct.configure({ ...LISTENER, address: "office.example:9000" }, "Office", undefined);
+    const text = await host.direct.invite(GROUP, undefined);
+    assert.match(text, /^svc-direct:[A-Za-z0-9_-]+$/u);
+    const one = invitationOf(text);
+    const other = invitationOf(await host.direct.invite(GROUP, undefined));
+    assert.equal(one.v, 1);
+    assert.match(one.id, /^direct-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/u);
+    assert.notEqual(one.id, other.id);
+    assert.notEqual(one.secret, other.secret);
+    assert.equal(one.address, "office.example:9000");
+    assert.equal(one.host.instance_id, host.identity.instance_id);
+    assert.equal(one.host.public_key, host.identity.public_key);
+    assert.equal(one.host.generation, "generation-1");
+    assert.equal(one.host.name, "Office");
+    assert.equal(Date.parse(one.expires_at) - world.clock.now(), 30 * MINUTE);
+    assert.equal(directStateWords(host.relation(one.id)), "pending approval");
+  });
+
+  it("are refused for a text that isn't an invitation, another version's, our own, or an old one", async () => {
+    verifies("DRC-008");
+    const { host, joiner, invitation } = await world.joined();
+    for (const text of [
+      "",
+      "svc-direct:",
+      invitation.slice(0, -3),
+      invitationText({ ...invitationOf(invitation), v: 2 } as unknown as DirectInvitation),
+    ]) {
+      await assert.rejects(joiner.direct.join(GROUP, text), refuses("direct_invitation_invalid"));
+    }
+    const own = await host.direct.invite(GROUP, undefined);
+    const clone = invitationText({ ...invitationOf(own), id: `direct-${"0".repeat(32)}` });
+    await assert.rejects(host.direct.join(GROUP, clone), refuses("direct_invitation_invalid"));
+    await assert.rejects(host.direct.join(GROUP, own), refuses("direct_invitation_invalid"));
+    const third = await world.instance("third");
+    world.clock.advance(30 * MINUTE);
+    await assert.rejects(third.direct.join(GROUP, own), refuses("direct_invitation_expired"));
+  });
+
+  it("keep the secret from the inviting store, from every status, and from others on the machine", async () => {
+    verifies("DRC-014", "DRC-015", "DRC-016", "DRC-017", "DRC-069");
+    const { host, joiner, invitation } = await world.joined();
+    const { secret } = invitationOf(invitation);
+    const stored = (root: string): string => readFileSync(join(root, "direct_connections.json"), "utf8");
+    assert.ok(!stored(host.root).includes(secret));
+    assert.match(stored(host.root), /"secret_sha256": "[0-9a-f]{64}"/u);
+    assert.ok(stored(joiner.root).includes(secret));
+    for (const { root, direct } of [host, joiner]) {
+      await until("the status is written", () =>
+        existsSync(join(root, "state", "connect", "direct_status.json")),
+      );
+      assert.equal(statSync(join(root, "direct_connections.json")).mode & 0o777, 0o600);
+      assert.ok(!JSON.stringify(direct.status(GROUP)).includes(secret));
+      assert.ok(!readFileSync(join(root, "state", "connect", "direct_status.json"), "utf8").includes(secret));
+    }
+  });
+
+  it("become active by the receiver's explicit approval alone, and come online", async () => {
+    verifies("DRC-024", "DRC-027", "DRC-029", "DRC-042", "DRC-049", "DRC-091");
+    const { host, joiner, id } = await world.joined();
+    assert.equal(directStateWords(host.relation(id)), "pending approval");
+    assert.equal(directStateWords(joiner.relation(id)), "pending approval");
+    await assert.rejects(joiner.direct.approve(GROUP, id), refuses("direct_state"));
+    for (let round = 0; round < 4; round += 1) {
+      world.clock.advance(5000);
+      await rest();
+    }
+    assert.equal(joiner.relation(id).state, "pending");
+    await host.direct.approve(GROUP, id);
+    assert.equal(directStateWords(host.relation(id)), "active but offline");
+    world.clock.advance(5000);
+    await until("online", () => joiner.relation(id).online && host.relation(id).online);
+    assert.equal(directStateWords(joiner.relation(id)), "online");
+    await host.direct.approve(GROUP, id);
+    assert.equal(host.relation(id).state, "active");
+  });
+
+  it("take the same invitation again without a change, and no other use of it", async () => {
+    verifies("DRC-001", "DRC-013", "DRC-028");
+    const { host, joiner, id, invitation } = await world.joined();
+    assert.equal(await joiner.direct.join(GROUP, invitation), id);
+    assert.equal(joiner.direct.status(GROUP).relations.length, 1);
+    joiner.groups.set("g_00000000000b", { generation: "other", title: "Other" });
+    await assert.rejects(joiner.direct.join("g_00000000000b", invitation), refuses("direct_invitation_used"));
+    const thief = await world.instance("thief", { from: "192.0.2.66" });
+    await thief.direct.join(GROUP, invitation);
+    await until("the thief was turned away", () => thief.relation(id).error !== null);
+    assert.match(thief.relation(id).error ?? "", /without an answer.*ask for a new invitation/u);
+    assert.equal(thief.relation(id).state, "pending");
+    assert.equal(host.relation(id).remote?.instance_id, joiner.identity.instance_id);
+    assert.match(host.relation(id).error ?? "", /Another instance or Group/u);
+  });
+
+  it("are one for a pair of Groups", async () => {
+    const { host, joiner } = await world.joined();
+    const again = await host.direct.invite(GROUP, undefined);
+    await assert.rejects(joiner.direct.join(GROUP, again), refuses("already_exists"));
+  });
+
+  it("expire without approval when the receiver says so, and can then be removed", async () => {
+    verifies("DRC-030", "DRC-039", "DRC-041", "LIM-052");
+    const { host, joiner, id } = await world.joined();
+    await assert.rejects(host.direct.remove(GROUP, id), refuses("direct_state"));
+    world.clock.advance(30 * MINUTE);
+    await until("the host's is expired", () => host.relation(id).state === "expired");
+    await assert.rejects(host.direct.approve(GROUP, id), refuses("direct_state"));
+    await rest();
+    world.clock.advance(60_000);
+    await until("the joiner's is expired", () => joiner.relation(id).state === "expired");
+    const { dials } = world.network;
+    world.clock.advance(10 * MINUTE);
+    await rest();
+    assert.equal(world.network.dials, dials);
+    await host.direct.remove(GROUP, id);
+    await joiner.direct.remove(GROUP, id);
+    assert.deepEqual(joiner.direct.status(GROUP).relations, []);
+  });
+
+  it("end with a word when the receiver came back from a backup without its approval", async () => {
+    verifies("DRC-039", "DRC-041");
+    const { host, joiner, id } = await world.joined();
+    const path = join(host.root, "direct_connections.json");
+    const backup = readFileSync(path);
+    await host.direct.approve(GROUP, id);
+    world.clock.advance(5000);
+    await until("both are online", () => joiner.relation(id).online && host.relation(id).online);
+    await host.direct.close();
+    writeFileSync(path, backup);
+    world.clock.advance(31 * MINUTE);
+    await host.open();
+    await until("the joiner noticed", () => !joiner.relation(id).online);
+    await rest();
+    world.clock.advance(5000);
+    await until("the joiner was told", () => joiner.relation(id).state === "expired");
+    await rest();
+    assert.match(joiner.relation(id).error ?? "", /doesn't know of its approval any more.*new invitation/u);
+    assert.equal(stateOf(joiner, host, id), "gone");
+    const { dials } = world.network;
+    world.clock.advance(10 * MINUTE);
+    await rest();
+    assert.equal(world.network.dials, dials);
+    // Something else changed, and it is still to be read.
+    await joiner.direct.configure(
+      { bind: "192.0.2.11:8847", address: "192.0.2.11:8847" },
+      undefined,
+      undefined,
+    );
+    assert.match(joiner.relation(id).error ?? "", /new invitation/u);
+    await joiner.direct.remove(GROUP, id);
+    assert.deepEqual(joiner.direct.status(GROUP).relations, []);
+  });
+
+  it("tell who invited, and approves too late, to invite again", async () => {
+    verifies("DRC-029");
+    const { host, joiner, id } = await world.joined();
+    // The clock was set: nothing that waits for the deadline has come up yet.
+    const now = world.clock.now() + 30 * MINUTE;
+    world.clock.now = () => now;
+    await assert.rejects(host.direct.approve(GROUP, id), (error: Refusal) => {
+      assert.equal(error.code, "direct_invitation_expired");
+      assert.match(error.message, /Invite the other side again/u);
+      return true;
+    });
+    assert.equal(joiner.relation(id).state, "pending");
+  });
+
+  it("that were approved in time aren't told to have expired while the disk takes the approval", async () => {
+    const { host, joiner, id } = await world.joined();
+    await rest();
+    world.clock.advance(30 * MINUTE - 1000);
+    await rest();
+    host.files.isSlow = true;
+    const approved = host.direct.approve(GROUP, id);
+    await until("the approval waits for the disk", () => host.files.waiting.length > 0);
+    const { dials } = world.network;
+    world.clock.advance(5000);
+    await until("the joiner asks", () => world.network.dials > dials);
+    await rest();
+    host.files.recover();
+    await approved;
+    await until("the joiner is answered", () => joiner.relation(id).state !== "pending");
+    assert.equal(joiner.relation(id).state, "active");
+    await until("both are online", () => joiner.relation(id).online && host.relation(id).online);
+  });
+
+  it("stay one for a pair of Groups when it comes with two invitations at once", async () => {
+    const host = await world.instance("host");
+    const joiner = await world.instance("joiner");
+    await host.direct.configure(LISTENER, undefined, undefined);
+    const invitations = [
+      await host.direct.invite(GROUP, undefined),
+      await host.direct.invite(GROUP, undefined),
+    ];
+    host.files.isSlow = true;
+    const ids: string[] = [];
+    for (const invitation of invitations) {
+      // What was asked with the first is taken back before it arrived.
+      for (const id of ids) await joiner.direct.revoke(GROUP, id);
+      const { dials } = world.network;
+      ids.push(await joiner.direct.join(GROUP, invitation));
+      await until("the joiner asks", () => world.network.dials > dials);
+      await rest();
+    }
+    host.files.recover();
+    await until("both are judged", () =>
+      ids.every((id) => host.relation(id).remote !== null || host.relation(id).error !== null),
+    );
+    assert.equal(ids.filter((id) => host.relation(id).remote !== null).length, 1);
+  });
+
+  it("are checked every minute past the deadline until the receiver says what became of them", async () => {
+    verifies("DRC-025", "DRC-031", "DRC-032", "DRC-040", "LIM-060", "LIM-061");
+    const { host, joiner, id } = await world.joined();
+    world.network.cut = true;
+    await host.direct.approve(GROUP, id);
+    await rest();
+    world.clock.advance(5000);
+    await until("the attempt failed", () => joiner.relation(id).error !== null);
+    const { dials } = world.network;
+    world.clock.advance(5000);
+    await until("it is dialled every 5 seconds", () => world.network.dials === dials + 1);
+    await rest();
+    world.clock.advance(30 * MINUTE);
+    await rest();
+    assert.equal(directStateWords(joiner.relation(id)), "checking approval");
+    await assert.rejects(joiner.direct.remove(GROUP, id), refuses("direct_state"));
+    const overdue = world.network.dials;
+    world.clock.advance(55_000);
+    await rest();
+    assert.equal(world.network.dials, overdue);
+    world.network.cut = false;
+    world.clock.advance(5000);
+    await until("it learns of the approval", () => joiner.relation(id).online);
+    assert.equal(host.relation(id).state, "active");
+  });
+
+  it("end for good when either side revokes, and leave a marker when removed", async () => {
+    verifies("DRC-018", "DRC-019", "DRC-034", "DRC-035", "DRC-036", "DRC-039", "DRC-041");
+    const { host, joiner, id, invitation } = await world.connected();
+    await assert.rejects(host.direct.remove(GROUP, id), refuses("direct_state"));
+    await host.direct.revoke(GROUP, id);
+    await assert.rejects(host.direct.approve(GROUP, id), refuses("direct_state"));
+    await host.direct.remove(GROUP, id);
+    await until("the channel has ended", () => !joiner.relation(id).online);
+    world.clock.advance(5000);
+    await until("the joiner knows", () => joiner.relation(id).state === "revoked");
+    await assert.rejects(joiner.direct.join(GROUP, invitation), refuses("direct_invitation_used"));
+    const file = join(joiner.root, "direct_connections.json");
+    assert.ok(!readFileSync(file, "utf8").includes(invitationOf(invitation).secret));
+    await joiner.direct.remove(GROUP, id);
+    await assert.rejects(joiner.direct.join(GROUP, invitation), refuses("direct_invitation_used"));
+    const kept = readFileSync(join(joiner.root, "direct_connections.json"), "utf8");
+    assert.ok(kept.includes(id));
+    const { secret, host: end } = invitationOf(invitation);
+    assert.ok(!kept.includes(secret) && !kept.includes(end.public_key));
+  });
+
+  it("leave no secret on the joining side once it revoked, nor one that an earlier version left", async () => {
+    verifies("DRC-014");
+    const { joiner, id, invitation } = await world.connected();
+    const file = join(joiner.root, "direct_connections.json");
+    const { secret } = invitationOf(invitation);
+    const read = () => readFileSync(file, "utf8");
+    assert.ok(read().includes(secret));
+    await joiner.direct.revoke(GROUP, id);
+    const [revoked] = (JSON.parse(read()) as { relations: { invitation: { secret: string } }[] }).relations;
+    assert.ok(!read().includes(secret));
+    writeFileSync(file, read().replace(revoked!.invitation.secret, secret));
+    await joiner.restart();
+    assert.ok(!read().includes(secret));
+    assert.equal(joiner.relation(id).state, "revoked");
+  });
+
+  it("can be revoked before approval", async () => {
+    verifies("DRC-033");
+    const { host, joiner, id } = await world.joined();
+    await host.direct.revoke(GROUP, id);
+    world.clock.advance(5000);
+    await until("the joiner knows", () => joiner.relation(id).state === "revoked");
+  });
+
+  it("outlive restarts of both ends", async () => {
+    const { host, joiner, id } = await world.connected();
+    await host.restart();
+    await joiner.restart();
+    await until("online again", () => joiner.relation(id).online && host.relation(id).online);
+  });
+
+  it("are worth nothing while the Group isn't open, and go when it is another one", async () => {
+    verifies("DRC-037", "DRC-055");
+    const { host, joiner, id } = await world.connected();
+    assert.equal(stateOf(host, joiner, id), "granted");
+    assert.equal(stateOf(host, joiner, id, "generation-2"), "gone");
+    host.groups.delete(GROUP);
+    host.direct.groupsChanged();
+    await until("the channel has ended", () => !joiner.relation(id).online);
+    assert.equal(host.relation(id).current, false);
+    world.clock.advance(5000);
+    await rest();
+    // No answer: "revoked" would be final.
+    assert.equal(joiner.relation(id).state, "active");
+    assert.equal(joiner.relation(id).online, false);
+    host.groups.set(GROUP, { generation: "generation-2", title: "Group" });
+    host.direct.groupsChanged();
+    await until("it is gone", () => host.direct.status(undefined).relations.length === 0);
+    world.clock.advance(5000);
+    await until("the joiner was told", () => joiner.relation(id).state === "revoked");
+  });
+
+  for (const who of ["host", "joiner"] as const)
+    it(`are worth nothing once the ${who} has another key`, async () => {
+      verifies("DRC-038");
+      const { invitation, id, ...both } = await world.connected();
+      const parsed = parseInvitationText(invitation)!;
+      const { [who]: changed } = both;
+      const other = who === "host" ? both.joiner : both.host;
+      const online = (): boolean => changed.relation(id).online || other.relation(id).online;
+      await changed.rekey();
+      // Here nothing is granted, and there nobody comes who could be heard.
+      assert.equal(stateOf(changed, other, id), "gone");
+      assert.equal(changed.relation(id).current, false);
+      await assert.rejects(changed.direct.approve(GROUP, id), refuses("direct_state"));
+      await until("the other side noticed", () => !online());
+      world.clock.advance(5000);
+      await rest();
+      assert.ok(!online());
+      const asked = other.direct.transport.request(
+        { via: "direct", connection_id: id, instance_id: changed.identity.instance_id },
+        {} as PeerRequest,
+        world.clock.monotonic() + 5000,
+        new AbortController().signal,
+      );
+      assert.equal((await asked).kind, "refused");
+      if (who === "host") {
+        assert.match(other.relation(id).error ?? "", /another key/u);
+        return;
+      }
+      // Whoever comes with the new key and all that the old one knew gets no answer.
+      const { instance_id, public_key } = changed.identity;
+      const at = { host: "192.0.2.10", port: 8847 };
+      const link = await changed.links.connect(at, parsed.host.public_key, new AbortController().signal);
+      const endpoint = { ...other.relation(id).remote!, instance_id, public_key };
+      let answered = false;
+      let ended = false;
+      link.receive({ data: () => (answered = true), ended: () => (ended = true) });
+      const hello = Buffer.from(JSON.stringify({ id, secret: parsed.secret, endpoint }));
+      const head = Buffer.alloc(4);
+      head.writeUInt32BE(hello.length);
+      link.send(Buffer.concat([head, hello]), () => {});
+      await until("it is turned away", () => ended);
+      assert.ok(!answered && !online());
+    });
+
+  it("go with their Group when it was deleted or reset for good, and make room", async () => {
+    verifies("DRC-074", "DRC-075");
+    const host = await world.instance("host");
+    await host.direct.configure(LISTENER, undefined, undefined);
+    for (let count = 0; count < LIMITS.direct.relations; count += 1)
+      await host.direct.invite(GROUP, undefined);
+    await assert.rejects(host.direct.invite(GROUP, undefined), refuses("limit_reached"));
+    // Rolled back: the Group is what it was.
+    await host.direct.retireGroup(GROUP);
+    assert.equal(host.direct.status(GROUP).relations.length, LIMITS.direct.relations);
+    host.groups.set(GROUP, { generation: "generation-2", title: "Group" });
+    await host.direct.retireGroup(GROUP);
+    assert.deepEqual(host.direct.status(GROUP).relations, []);
+    await host.direct.invite(GROUP, undefined);
+    host.groups.delete(GROUP);
+    await host.direct.retireGroup(GROUP);
+    assert.deepEqual(host.direct.status(GROUP).relations, []);
+  });
+
+  it("of a Group that is another one at the start go, and their peer is told that they are over", async () => {
+    verifies("DRC-075");
+    const { host, joiner, id } = await world.connected();
+    await host.direct.close();
+    host.groups.set(GROUP, { generation: "generation-2", title: "Group" });
+    await host.open();
+    assert.deepEqual(host.direct.status(undefined).relations, []);
+    await until("the joiner noticed", () => !joiner.relation(id).online);
+    world.clock.advance(5000);
+    await until("the joiner was told", () => joiner.relation(id).state === "revoked");
+  });
+
+  it("of a Group that is gone can be seen, revoked and removed by its id", async () => {
+    verifies("DRC-072");
+    const { host, id } = await world.connected();
+    host.groups.delete(GROUP);
+    await host.restart();
+    assert.equal(host.direct.status(GROUP).relations[0]?.current, false);
+    await host.direct.revoke(GROUP, id);
+    await host.direct.remove(GROUP, id);
+    assert.deepEqual(host.direct.status(GROUP).relations, []);
+  });
+
+  it("that can't be read are said to be so, never to be none, and stay as they are", async () => {
+    const { host, id } = await world.joined();
+    await host.direct.close();
+    const path = join(host.root, "direct_connections.json");
+    writeFileSync(path, '{"display_name":');
+    await host.open();
+    const told = (): unknown => host.direct.status(GROUP);
+    assert.throws(told, refuses("storage_failed"));
+    assert.throws(told, /can't be read.*restore it from a backup/u);
+    await assert.rejects(host.direct.invite(GROUP, undefined), refuses("storage_failed"));
+    await assert.rejects(host.direct.revoke(GROUP, id));
+    assert.equal(readFileSync(path, "utf8"), '{"display_name":');
+  });
+
+  it("pin the route of their pair, offline and revoked, until they are removed", async () => {
+    verifies("DRC-061", "DRC-062", "DRC-064");
+    const { host, joiner, id } = await world.connected();
+    const query = {
+      local_group_id: GROUP,
+      local_generation: "generation-1",
+      remote_instance_id: joiner.identity.instance_id,
+      remote_group_id: GROUP,
+    };
+    const route = (): unknown => {
+      const found = host.direct.authority.forPair(query);
+      return found?.state === "granted" ? found.grant.route : found?.state;
+    };
+    assert.deepEqual(route(), { via: "direct", connection_id: id, instance_id: joiner.identity.instance_id });
+    world.network.cut = true;
+    world.network.breakAll();
+    await until("offline", () => !host.relation(id).online);
+    assert.equal(route(), null);
+    await host.direct.revoke(GROUP, id);
+    assert.equal(route(), "gone");
+    await host.direct.remove(GROUP, id);
+    assert.equal(host.direct.authority.forPair(query), null);
+    assert.equal(host.direct.authority.forConnection(id, query, { local: "", remote: "" }).state, "gone");
+  });
+});
+
+/** What a connection is worth at `here`. */
+function stateOf(here: Instance, there: Instance, id: string, local_generation = "generation-1"): string {
+  const query = {
+    local_group_id: GROUP,
+    local_generation,
+    remote_instance_id: there.identity.instance_id,
+    remote_group_id: GROUP,
+  };
+  return here.direct.authority.forConnection(id, query, { local: "", remote: "" }).state;
+}

@@ -1,0 +1,194 @@
+/** Direct rooms of several instances over a network in memory, with real files and time in the test's hand. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { homePaths } from "../../../client/paths.ts";
+import { InstanceIdentity } from "../../../daemon/home/identity.ts";
+import { Direct } from "../../../daemon/peers/direct/direct.ts";
+import type { Links } from "../../../daemon/peers/direct/link.ts";
+import type { PeerReceiver, PeerRequest } from "../../../daemon/peers/transport.ts";
+import type { OpenFile, OpenMode } from "../../../platform/files.ts";
+import { RealFiles } from "../../../platform/real-files.ts";
+import { RealRandom } from "../../../platform/real-random.ts";
+import type { DirectRelation } from "../../../shared/operations/direct.ts";
+import type { ConnectPeerResponse } from "../../../shared/wire/v1/peer.ts";
+import { MemoryLog } from "../../operations/support.ts";
+import { ManualClock } from "../../support/manual-clock.ts";
+import { MemoryNetwork } from "./memory-links.ts";
+
+export const GROUP = "g_00000000000a";
+export const MINUTE = 60_000;
+
+/** Waits for something that becomes true by itself; the message names what didn't. */
+export async function until(what: string, holds: () => boolean): Promise<void> {
+  const patience = performance.now() + 60_000;
+  while (!holds()) {
+    if (performance.now() > patience) throw new Error(`never: ${what}`);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+/** Lets everything that is under way without a timer come to rest. */
+export async function rest(turns = 200): Promise<void> {
+  for (let turn = 0; turn < turns; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+export class World {
+  readonly clock = new ManualClock();
+  readonly network = new MemoryNetwork();
+  readonly instances: Instance[] = [];
+
+  async instance(name: string, options: { from?: string } = {}): Promise<Instance> {
+    const instance = await Instance.make(this, name, options.from ?? "192.0.2.1");
+    this.instances.push(instance);
+    return instance;
+  }
+
+  /** Two instances, invited and joined and not approved: "host" listens at 192.0.2.10:8847. */
+  async joined(): Promise<{ host: Instance; joiner: Instance; id: string; invitation: string }> {
+    const host = await this.instance("host");
+    const joiner = await this.instance("joiner");
+    await host.direct.configure(LISTENER, undefined, undefined);
+    const invitation = await host.direct.invite(GROUP, undefined);
+    const id = await joiner.direct.join(GROUP, invitation);
+    await until("the host knows who came", () => host.relation(id).state === "pending");
+    return { host, joiner, id, invitation };
+  }
+
+  /** The same, approved and online at both ends. */
+  async connected(): Promise<{ host: Instance; joiner: Instance; id: string; invitation: string }> {
+    const all = await this.joined();
+    await all.host.direct.approve(GROUP, all.id);
+    await rest();
+    this.clock.advance(5000);
+    await until(
+      "both are online",
+      () => all.host.relation(all.id).online && all.joiner.relation(all.id).online,
+    );
+    return all;
+  }
+
+  async close(): Promise<void> {
+    for (const instance of this.instances) await instance.close();
+  }
+}
+
+export const LISTENER = { bind: "192.0.2.10:8847", address: "192.0.2.10:8847" };
+
+export class Instance {
+  readonly root: string;
+  identity: InstanceIdentity;
+  readonly groups = new Map([[GROUP, { generation: "generation-1", title: "Group" }]]);
+  readonly files = new SlowFiles();
+  readonly received: PeerRequest[] = [];
+  readonly log = new MemoryLog();
+  /** Answers requests; to be replaced by tests that want more. */
+  answer: (request: PeerRequest) => Promise<ConnectPeerResponse> = async (request) => responseTo(request);
+  direct!: Direct;
+  readonly #world: World;
+  readonly #name: string;
+  readonly #from: string;
+  links: Links;
+
+  private constructor(world: World, name: string, root: string, identity: InstanceIdentity, from: string) {
+    this.#world = world;
+    this.#name = name;
+    this.#from = from;
+    this.root = root;
+    this.identity = identity;
+    this.links = world.network.linksOf(identity.public_key, from);
+  }
+
+  static async make(world: World, name: string, from: string): Promise<Instance> {
+    const root = mkdtempSync(join(tmpdir(), "svc-direct-"));
+    const { identity } = homePaths(root);
+    const key = await InstanceIdentity.obtain(new RealFiles(), new RealRandom(), identity);
+    const instance = new Instance(world, name, root, key, from);
+    await instance.open();
+    return instance;
+  }
+
+  async open(): Promise<void> {
+    const receiver: PeerReceiver = {
+      receive: (request) => {
+        this.received.push(request);
+        return this.answer(request);
+      },
+    };
+    this.direct = await Direct.open({
+      files: this.files,
+      clock: this.#world.clock,
+      random: new RealRandom(),
+      log: this.log,
+      links: this.links,
+      paths: homePaths(this.root),
+      identity: this.identity,
+      hostname: this.#name,
+      interfaces: () => [{ name: "eth0", address: "192.0.2.10", internal: false }],
+      findGroup: (group_id) => this.groups.get(group_id) ?? null,
+      receiver,
+      allowance: () => ({ records: 0, bytes: 0 }),
+    });
+    await this.direct.start();
+  }
+
+  relation(id: string): DirectRelation {
+    const found = this.direct.status(undefined).relations.find((relation) => relation.id === id);
+    if (found === undefined) throw new Error(`no relation ${id}`);
+    return found;
+  }
+
+  async restart(): Promise<void> {
+    await this.direct.close();
+    await this.open();
+  }
+
+  /** Another key: its file is lost, and the next start makes one. */
+  async rekey(): Promise<void> {
+    await this.direct.close();
+    const { identity } = homePaths(this.root);
+    rmSync(identity);
+    this.identity = await InstanceIdentity.obtain(new RealFiles(), new RealRandom(), identity);
+    this.links = this.#world.network.linksOf(this.identity.public_key, this.#from);
+    await this.open();
+  }
+
+  async close(): Promise<void> {
+    await this.direct.close();
+    rmSync(this.root, { recursive: true, force: true });
+  }
+}
+
+/** The disk; while it is slow, what is written to the relations isn't durable. */
+class SlowFiles extends RealFiles {
+  isSlow = false;
+  /** What waits for the disk. */
+  readonly waiting: (() => void)[] = [];
+
+  override open(path: string, mode: OpenMode): OpenFile {
+    const file = super.open(path, mode);
+    if (!path.includes("direct_connections")) return file;
+    const sync = file.sync.bind(file);
+    file.sync = (done, alone) => {
+      if (this.isSlow) this.waiting.push(() => sync(done, alone));
+      else sync(done, alone);
+    };
+    return file;
+  }
+
+  /** It is as fast as ever again. */
+  recover(): void {
+    this.isSlow = false;
+    for (const go of this.waiting.splice(0)) go();
+  }
+}
+
+/** A response that fits the frame; signatures are the receiver's business. */
+export function responseTo(request: PeerRequest): ConnectPeerResponse {
+  return {
+    request_id: request.proof.request_id,
+    request_sha256: "0".repeat(64),
+    result: { ok: true, result: { receipt: null } },
+    signature: Buffer.alloc(64).toString("base64"),
+  };
+}

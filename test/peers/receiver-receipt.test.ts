@@ -1,0 +1,97 @@
+/** What a peer is told of a message that it may have delivered. */
+import assert from "node:assert/strict";
+import { messageDigest } from "../../daemon/peers/wire/digests.ts";
+import { verifies } from "../requirements.ts";
+import { deliverOperation, MINUTE, refused, sha256, Target } from "./receiver-setting.ts";
+
+describe("Receiver: receipt", () => {
+  let target: Target;
+
+  beforeEach(async () => {
+    target = await Target.open();
+  });
+
+  afterEach(() => target.home.remove());
+
+  it("says what was received, or that nothing was", async () => {
+    verifies("PEER-011", "PEER-041", "OUT-010");
+    const message = target.message();
+    assert.deepEqual(await target.receipt(message), { receipt: null });
+    const { receipt } = await target.deliver(message);
+    assert.deepEqual(await target.receipt(message), { receipt });
+    const other = { ...target.receiptOperation(message), source_group_id: "g_other" };
+    assert.equal(refused(await target.ask(other)), "connect_content_conflict");
+    const digest = { ...target.receiptOperation(message), message_sha256: messageDigest(target.message()) };
+    assert.equal(refused(await target.ask(digest)), "connect_content_conflict");
+  });
+
+  it("of a deleted Group is an error", async () => {
+    verifies("PEER-044");
+    const message = target.message();
+    await target.deliver(message);
+    await target.home.call("group_delete", { group_id: target.group_id, confirm: target.group_id });
+    assert.equal(refused(await target.ask(target.receiptOperation(message))), "connect_group_not_found");
+    assert.equal(refused(await target.ask(deliverOperation(message))), "connect_group_not_found");
+  });
+
+  it("of a Group that was reset is an error while what it had received may still be asked for", async () => {
+    verifies("PEER-042");
+    const message = target.message();
+    await target.deliver(message);
+    await target.home.call("group_reset", { group_id: target.group_id, confirm: target.group_id });
+    const asked = async () => target.ask(target.receiptOperation(message));
+    assert.equal(refused(await asked()), "connect_peer_denied");
+    target.home.clock.advance(15 * MINUTE);
+    assert.equal(refused(await asked()), "connect_peer_denied");
+    target.home.clock.advance(MINUTE);
+    assert.deepEqual(await target.receipt(target.message()), { receipt: null });
+  });
+
+  it("waits behind deliveries that the Group has admitted, and takes no lock itself", async () => {
+    verifies("PEER-012", "PEER-015");
+    const message = target.message();
+    const release = await target.group.permit.acquireRead();
+    const delivering = target.deliver(message);
+    await new Promise((resolve) => setImmediate(resolve));
+    let answered = false;
+    const asked = target.receipt(message).finally(() => {
+      answered = true;
+    });
+    for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(answered, false);
+    release();
+    assert.deepEqual(await asked, { receipt: (await delivering).receipt });
+    const writer = await target.group.permit.acquireWrite();
+    assert.notEqual((await target.receipt(message)).receipt, null);
+    writer();
+  });
+
+  it("is never null for a delivery that came before, however long the digest of its files takes", async () => {
+    verifies("PEER-041");
+    const file = Buffer.alloc(4 * 1024 * 1024, 1);
+    const message = target.message({
+      attachments: [
+        { sha256: sha256(file), bytes: file.length, name: "large", mime_type: "application/octet-stream" },
+      ],
+    });
+    const delivering = target.deliver(message, [file]);
+    // The query's own digest is quick.
+    const { receipt } = await target.receipt(message);
+    assert.notEqual(receipt, null);
+    assert.deepEqual((await delivering).receipt, receipt);
+  });
+
+  it("isn't kept waiting for ever: a delivery gives up on a busy Group", async () => {
+    verifies("PEER-010", "PEER-015");
+    const message = target.message();
+    const writer = await target.group.permit.acquireWrite();
+    const delivering = target.ask(deliverOperation(message));
+    while (target.home.clock.timers === 0) await new Promise((resolve) => setImmediate(resolve));
+    target.home.clock.advance(5000);
+    assert.equal(refused(await delivering), "io_error");
+    writer();
+    assert.deepEqual(await target.receipt(message), { receipt: null });
+    await target.deliver(message);
+    assert.equal(target.messages().length, 1);
+  });
+});

@@ -1,0 +1,81 @@
+/** `<svc-sign-in>`: for whoever comes without a session. */
+import { html } from "lit";
+import { failure } from "../controls/controls.ts";
+import { icon } from "../controls/icons.ts";
+import { button, textField } from "../controls/toolkit.ts";
+import { View } from "../controls/view.ts";
+import type { Session, Viewer } from "../hosts/host.ts";
+
+class SignInElement extends View {
+  static override readonly properties = {
+    session: { attribute: false },
+    problem: {},
+    token: { state: true },
+    busy: { state: true },
+  };
+  declare session: Session;
+  declare problem: string | null;
+  declare token: string;
+  declare busy: boolean;
+
+  constructor() {
+    super();
+    this.problem = null;
+    this.token = "";
+    this.busy = false;
+  }
+
+  protected override render() {
+    return html`<main class="sign-in">
+      <form
+        class="sign-in-box"
+        @submit=${(event: Event) => {
+          event.preventDefault();
+          void this.#signIn();
+        }}
+        @keydown=${(event: KeyboardEvent) => {
+          if (event.key === "Enter" && (event.target as HTMLElement).matches("vscode-text-field"))
+            void this.#signIn();
+        }}
+      >
+        <h1>${icon("comment-discussion")}Workbench</h1>
+        <p>On the machine itself, run <code>svc open</code>: it prints a link that signs you in once.</p>
+        <p class="or"><span>or</span></p>
+        ${textField({
+          label: "Access token",
+          value: this.token,
+          secret: true,
+          focused: true,
+          name: "access-token",
+          onInput: (token) => {
+            this.token = token;
+          },
+        })}
+        ${failure(this.problem)}
+        ${button({
+          label: this.busy ? "Signing in…" : "Sign in",
+          primary: true,
+          disabled: this.busy || this.token.trim() === "",
+          onClick: () => void this.#signIn(),
+        })}
+      </form>
+    </main>`;
+  }
+
+  async #signIn(): Promise<void> {
+    if (this.busy || this.token.trim() === "") return;
+    this.busy = true;
+    this.problem = null;
+    try {
+      const viewer: Viewer = await this.session.signIn(this.token.trim());
+      this.token = "";
+      this.tell("signed-in", viewer);
+    } catch (error) {
+      this.problem = error instanceof Error ? error.message : String(error);
+    } finally {
+      this.busy = false;
+    }
+  }
+}
+
+customElements.define("svc-sign-in", SignInElement);

@@ -1,0 +1,275 @@
+/** `<svc-actors>`: who takes part, in what state and since when, and what waits for them. Row = answer. */
+import { html, nothing } from "lit";
+import { repeat } from "lit/directives/repeat.js";
+import type { ActorWithPresence } from "../../shared/operations/actors.ts";
+import { isInboxOnly } from "../../shared/typed-actors.ts";
+import { announce } from "../controls/announce.ts";
+import { iconButton, skeleton } from "../controls/controls.ts";
+import { copy } from "../controls/copy.ts";
+import { icon } from "../controls/icons.ts";
+import type { MenuItem } from "../controls/menu.ts";
+import { roving } from "../controls/roving.ts";
+import { exact } from "../controls/time-words.ts";
+import { button } from "../controls/toolkit.ts";
+import { follow, View } from "../controls/view.ts";
+import type { Conversation } from "../feed/conversation.ts";
+import { actorName, actorReason, actorWords, hasConversations, hasTerminal } from "./actor-words.ts";
+
+const TICKER_ROWS = 3;
+const TICKER_ICONS = {
+  started: "loading",
+  waiting: "bell-dot",
+  completed: "check",
+  failed: "error",
+  stuck: "warning",
+} as const;
+/** States in which it isn't said already when the Actor was last heard. */
+const SILENCE_COUNTS: ReadonlySet<ActorWithPresence["presence"]["state"]> = new Set([
+  "working",
+  "stalled",
+  "unavailable",
+]);
+/** States of an Actor whose process doesn't run. */
+const ENDED: ReadonlySet<ActorWithPresence["presence"]["state"]> = new Set(["stopped", "failed"]);
+
+/** In a narrow column a long name is cut, never what happens to it. */
+function tickerWords(name: string, text: string) {
+  if (name === "" || !text.startsWith(name)) return html`<span>${text}</span>`;
+  return html`<span class="ticker-text"><span class="ticker-tool">${name}</span>${text.slice(name.length)}</span>`;
+}
+
+export interface ActorOperation {
+  actor: ActorWithPresence;
+  operation: "actor_start" | "actor_stop" | "actor_restart" | "actor_interrupt";
+  /** Of a start or restart: the last conversation isn't continued. */
+  newConversation?: boolean;
+}
+
+class ActorsElement extends View {
+  static override readonly properties = {
+    conversation: { attribute: false },
+    administrator: { type: Boolean },
+  };
+  declare conversation: Conversation;
+  declare administrator: boolean;
+  /** Who waits for the person, of which Group; null while that isn't known. */
+  #waiting: { groupId: string; actors: ReadonlySet<string> } | null = null;
+
+  constructor() {
+    super();
+    follow(this, () => [this.conversation?.group, this.conversation?.activity]);
+    roving(this, { selector: ".actor-row" });
+  }
+
+  protected override render() {
+    const { group } = this.conversation;
+    return html`<header class="column-head">
+        <h2>Actors</h2>
+        ${
+          this.administrator
+            ? iconButton({ icon: "add", label: "Add an Actor", onClick: () => this.#dialog("add-actor") })
+            : nothing
+        }
+      </header>
+      <div class="column-body">
+        ${
+          group.loaded
+            ? group.actors.length === 0
+              ? this.#empty()
+              : html`<ul class="rows">
+                  ${repeat(
+                    group.actors,
+                    (actor) => actor.id,
+                    (actor) => this.#row(actor),
+                  )}
+                </ul>`
+            : skeleton(3, "list")
+        }
+      </div>`;
+  }
+
+  /** Who enters "waiting for you" is told to those who can't see the mark. */
+  protected override updated(): void {
+    const { group } = this.conversation;
+    if (!group.loaded) return;
+    const waiting = group.actors.filter(({ presence }) => presence.attention);
+    if (this.#waiting?.groupId === group.groupId) {
+      const { actors } = this.#waiting;
+      const fresh = waiting.filter(({ id }) => !actors.has(id)).map(actorName);
+      if (fresh.length > 0) announce(`${fresh.join(", ")}: waiting for you`);
+    }
+    this.#waiting = { groupId: group.groupId, actors: new Set(waiting.map(({ id }) => id)) };
+  }
+
+  #dialog(name: string, actor?: ActorWithPresence): void {
+    this.tell("open-dialog", { name, ...(actor === undefined ? {} : { actor }) });
+  }
+
+  #row(actor: ActorWithPresence) {
+    const words = actorWords(actor.presence);
+    const { presence } = actor;
+    const waiting = [
+      isInboxOnly(actor)
+        ? presence.pending > 0
+          ? `${presence.pending} ${presence.pending === 1 ? "waits" : "wait"} in its Inbox`
+          : "messages wait in its Inbox"
+        : presence.pending > 0
+          ? `${presence.pending} pending`
+          : "",
+      presence.unread_mail > 0 ? `${presence.unread_mail} unread Mail` : "",
+    ].filter((part) => part !== "");
+    const facts = [
+      presence.reason,
+      presence.since === null ? "" : `Since ${exact(presence.since)}`,
+      presence.last_activity === null ? "" : `Last active ${exact(presence.last_activity)}`,
+    ].filter((part) => part !== "");
+    const heard = [actorName(actor), words.word, actorReason(presence), ...waiting].filter(
+      (part) => part !== "",
+    );
+    return html`<li class="actor-row" aria-label=${heard.join(", ")} data-actor=${actor.id} @keydown=${(event: KeyboardEvent) => this.#onKey(event, actor)}>
+      ${this.#ticker(actor)}
+      <span class="actor-icon tone-${words.tone}" title=${words.word}>${icon(words.icon, presence.state === "working" || presence.state === "starting" ? "turning" : "")}</span>
+      <span class="actor-name"><bdi>${actorName(actor)}</bdi>${actor.role === "foreman" && actorName(actor) !== "foreman" ? html`<span class="role">foreman</span>` : nothing}</span>
+      <span class="actor-runtime">${actor.runtime}</span>
+      <span class="actor-state" title=${facts.join("\n")}>
+        <span class="actor-word"><span class="tone-${words.tone}">${words.word}</span>${
+          actorReason(presence) === "" ? nothing : html` · ${actorReason(presence)}`
+        }</span>${
+          presence.since === null
+            ? nothing
+            : html`<svc-time class="since" manner="lasting" value=${presence.since}></svc-time>`
+        }${
+          presence.last_activity !== null && SILENCE_COUNTS.has(presence.state)
+            ? html`<span class="since">active <svc-time value=${presence.last_activity}></svc-time></span>`
+            : nothing
+        }${waiting.length === 0 ? nothing : html`<span class="counts">${waiting.join(" · ")}</span>`}
+      </span>
+      <span class="actor-actions">
+        ${this.administrator && hasTerminal(actor) && ENDED.has(presence.state) ? iconButton({ icon: "play", label: `Start ${actorName(actor)}`, className: "start", onClick: () => this.#act(actor, "actor_start") }) : nothing}
+        ${this.administrator && hasTerminal(actor) ? iconButton({ icon: "terminal", label: `Terminal of ${actorName(actor)}`, onClick: () => this.tell("open-terminal", actor.id) }) : nothing}
+        ${iconButton({ icon: "mention", label: `Write to ${actorName(actor)}`, onClick: () => this.tell("write-to", actor.id) })}
+        <svc-menu label="Actions for ${actorName(actor)}" .items=${() => this.#menu(actor)}></svc-menu>
+      </span>
+    </li>`;
+  }
+
+  /** Tools only, the newest last; pictures of a moment, which a screen reader finds here and isn't told. */
+  #ticker(actor: ActorWithPresence) {
+    const items = this.conversation.activity.of(actor.id);
+    if (items.length === 0) return nothing;
+    return html`<ul class="ticker" aria-label="What ${actorName(actor)} does" aria-live="off">
+      ${repeat(
+        items.slice(-TICKER_ROWS),
+        ({ activity }) => activity.activity_id,
+        ({ activity, text }) =>
+          html`<li class="ticker-item" data-status=${activity.status} title=${text}>${icon(TICKER_ICONS[activity.status])}${tickerWords(activity.tool_name, text)}</li>`,
+      )}
+    </ul>`;
+  }
+
+  #onKey(event: KeyboardEvent, actor: ActorWithPresence): void {
+    if (event.key !== "Enter" || event.target !== event.currentTarget) return;
+    event.preventDefault();
+    this.tell("write-to", actor.id);
+  }
+
+  #menu(actor: ActorWithPresence): MenuItem[] {
+    const write: MenuItem = {
+      label: `Write to ${actorName(actor)}`,
+      icon: "mention",
+      onSelect: () => this.tell("write-to", actor.id),
+    };
+    const id: MenuItem = { label: "Copy Actor id", icon: "key", onSelect: () => void copy(actor.id) };
+    if (!this.administrator) return [write, id];
+    const inTerminal = hasTerminal(actor);
+    const running = inTerminal && !ENDED.has(actor.presence.state);
+    return [
+      write,
+      ...(inTerminal ? this.#terminalItems(actor, running) : []),
+      ...(inTerminal
+        ? []
+        : [
+            {
+              label: "Connect an agent…",
+              icon: "plug" as const,
+              onSelect: () => this.#dialog("connect-actor", actor),
+            },
+          ]),
+      { label: "Edit…", icon: "edit", onSelect: () => this.#dialog("edit-actor", actor) },
+      actor.enabled
+        ? {
+            label: "Stop",
+            icon: "debug-stop",
+            detail: "messages wait",
+            onSelect: () => this.#act(actor, "actor_stop"),
+          }
+        : {
+            label: inTerminal ? "Start" : "Enable",
+            icon: "play",
+            onSelect: () => this.#act(actor, "actor_start"),
+          },
+      id,
+      {
+        label: "Remove…",
+        icon: "trash",
+        destructive: true,
+        onSelect: () => this.#dialog("remove-actor", actor),
+      },
+    ];
+  }
+
+  #terminalItems(actor: ActorWithPresence, running: boolean): MenuItem[] {
+    const items: MenuItem[] = [
+      { label: "Open terminal", icon: "terminal", onSelect: () => this.tell("open-terminal", actor.id) },
+    ];
+    if (running) {
+      items.push({
+        label: "Interrupt",
+        icon: "debug-pause",
+        detail: actor.runtime === "custom" ? "as Ctrl+C does" : "as Escape does",
+        onSelect: () => this.#act(actor, "actor_interrupt"),
+      });
+    }
+    if (actor.enabled) {
+      items.push(
+        running
+          ? {
+              label: "Restart",
+              icon: "debug-restart",
+              onSelect: () => this.#act(actor, "actor_restart"),
+            }
+          : { label: "Start", icon: "play", onSelect: () => this.#act(actor, "actor_start") },
+      );
+    }
+    if (hasConversations(actor)) {
+      items.push({
+        label: running ? "Restart with a new conversation" : "Start with a new conversation",
+        icon: "add",
+        onSelect: () => this.#act(actor, running ? "actor_restart" : "actor_start", true),
+      });
+    }
+    return items;
+  }
+
+  #act(actor: ActorWithPresence, operation: ActorOperation["operation"], newConversation = false): void {
+    this.tell("actor-operation", { actor, operation, newConversation } satisfies ActorOperation);
+  }
+
+  #empty() {
+    return html`<div class="empty small">
+      <p>An Actor is an agent that takes part: it gets messages, answers, and writes to others.</p>
+      ${
+        this.administrator
+          ? button({
+              label: "Add an Actor…",
+              icon: "person-add",
+              primary: true,
+              onClick: () => this.#dialog("add-actor"),
+            })
+          : nothing
+      }
+    </div>`;
+  }
+}
+
+customElements.define("svc-actors", ActorsElement);

@@ -1,0 +1,46 @@
+/** The columns beside the conversation, each with its foot. */
+import { html, nothing, type TemplateResult } from "lit";
+import { iconButton } from "../../controls/controls.ts";
+import { icon } from "../../controls/icons.ts";
+import type { Conversation } from "../../feed/conversation.ts";
+import type { GroupsStore } from "../../groups/group-list.ts";
+import type { ThemeChoice } from "./appearance.ts";
+import type { Layout, Side } from "./layout.ts";
+
+interface GroupsColumn {
+  groups: GroupsStore;
+  openId: string | null;
+  layout: Layout;
+  administrator: boolean;
+  mayLeave: boolean;
+  theme: ThemeChoice | "";
+}
+
+export function groupsColumn(column: GroupsColumn): TemplateResult {
+  const { groups, openId, layout, administrator, mayLeave, theme } = column;
+  return html`<svc-groups .groups=${groups} .openId=${openId} ?administrator=${administrator}></svc-groups>
+    <footer class="column-foot">
+      <svc-settings-menu ?administrator=${administrator} ?mayLeave=${mayLeave} .theme=${theme}></svc-settings-menu>
+      ${administrator ? nothing : html`<span class="restricted" title="Your access token is for these Groups only">${icon("lock")}restricted</span>`}
+      ${layout.breadth === "narrow" ? nothing : hide(layout, "groups")}
+    </footer>`;
+}
+
+export function actorsColumn(
+  conversation: Conversation,
+  layout: Layout,
+  administrator: boolean,
+): TemplateResult {
+  return html`<svc-actors .conversation=${conversation} ?administrator=${administrator}></svc-actors>
+    ${layout.breadth === "wide" ? html`<footer class="column-foot">${hide(layout, "actors")}</footer>` : nothing}`;
+}
+
+function hide(layout: Layout, side: Side): TemplateResult {
+  const isGroups = side === "groups";
+  return iconButton({
+    icon: isGroups ? "layout-sidebar-left" : "layout-sidebar-right",
+    label: isGroups ? "Hide Groups" : "Hide Actors",
+    className: "push",
+    onClick: () => layout.toggle(side),
+  });
+}

@@ -1,0 +1,36 @@
+/** The dialogs by name; each is loaded when it is first asked for. */
+import { HostError } from "../../hosts/host.ts";
+
+const DIALOGS: Readonly<Record<string, () => Promise<unknown>>> = {
+  "create-group": () => import("../../groups/create-group-dialog.ts"),
+  connections: () => import("../../connections/connections-dialog.ts"),
+  "group-settings": () => import("../../groups/group-settings-dialog.ts"),
+  "add-actor": () => import("../../actors/actor-dialog.ts"),
+  "edit-actor": () => import("../../actors/actor-dialog.ts"),
+  "connect-actor": () => import("../../connections/connect-actor-dialog.ts"),
+  "remove-actor": () => import("../../actors/remove-actor-dialog.ts"),
+  tokens: () => import("../../access/tokens-dialog.ts"),
+  health: () => import("./health-dialog.ts"),
+  keyboard: () => import("./keyboard-dialog.ts"),
+};
+
+/** Opens a dialog below `parent`, whose events it shares. `fields` are the element's properties. Throws when it can't be loaded. */
+export async function openDialog(
+  parent: HTMLElement,
+  name: string,
+  fields: Record<string, unknown>,
+): Promise<void> {
+  const load = DIALOGS[name];
+  if (load === undefined || parent.querySelector("dialog[open]") !== null) return;
+  try {
+    await load();
+  } catch {
+    throw new HostError(
+      "offline",
+      "This part of the page couldn’t be loaded. Reload the page when the daemon is reached.",
+    );
+  }
+  const dialog = document.createElement(`svc-${name}-dialog`);
+  Object.assign(dialog, fields);
+  parent.append(dialog);
+}

@@ -1,0 +1,45 @@
+/** `<svc-keyboard-dialog>`: the map of keys. */
+import { html } from "lit";
+import { DialogView } from "../../controls/dialog.ts";
+import { button } from "../../controls/toolkit.ts";
+
+const KEYS: readonly (readonly [keys: readonly string[], what: string])[] = [
+  [["Ctrl+Enter", "⌘ Enter"], "Send"],
+  [["Alt+↑", "Alt+↓"], "Previous and next Group"],
+  [["/"], "Search in the Group"],
+  [["r"], "Reply to the message in focus, else to the newest"],
+  [["c"], "Write"],
+  [["↑", "↓"], "Move in a list"],
+  [["Home", "End"], "First and last of a list; in the feed the oldest and the newest message"],
+  [["@", "#"], "In the text: name an Actor, another Group"],
+  [["Enter", "Esc"], "Into the links, code and actions of a message, and back"],
+  [["Esc"], "Close"],
+  [["?"], "Keyboard shortcuts"],
+];
+
+class KeyboardDialog extends DialogView {
+  protected override heading(): string {
+    return "Keyboard shortcuts";
+  }
+
+  protected override get isText(): boolean {
+    return true;
+  }
+
+  protected override content() {
+    return html`<dl class="keys">
+      ${KEYS.map(
+        ([keys, what]) => html`<div>
+          <dt>${keys.map((key) => html`<kbd>${key}</kbd>`)}</dt>
+          <dd>${what}</dd>
+        </div>`,
+      )}
+    </dl>`;
+  }
+
+  protected override footer() {
+    return button({ label: "Done", primary: true, onClick: () => this.close() });
+  }
+}
+
+customElements.define("svc-keyboard-dialog", KeyboardDialog);

@@ -1,0 +1,87 @@
+/** The Workbench in a browser: appearance, session, and then the workbench itself. */
+import "./workbench.css";
+import { html, nothing, render } from "lit";
+import "../../access/sign-in.ts";
+import { skeleton } from "../../controls/controls.ts";
+import { button } from "../../controls/toolkit.ts";
+import { HostError, type Viewer } from "../../hosts/host.ts";
+import { HttpHost } from "../../hosts/http/http-host.ts";
+import { HttpSession } from "../../hosts/http/http-session.ts";
+import { Requests } from "../../hosts/http/requests.ts";
+import type { ThemeChoice } from "./appearance.ts";
+import { followTheme } from "./theme.ts";
+
+/** Everything behind the sign-in comes as one further part, while the session is looked up. */
+const workbench = import("./workbench.ts");
+const requests = new Requests();
+const session = new HttpSession(requests);
+let host = new HttpHost(requests);
+const theme = followTheme(host.recall("theme"));
+const root = document.getElementById("root")!;
+
+function show(view: unknown): void {
+  render(view, root);
+}
+
+function signIn(problem: string | null): void {
+  document.title = "Sign in";
+  show(html`<svc-sign-in
+    .session=${session}
+    .problem=${problem}
+    @signed-in=${(event: CustomEvent<Viewer>) => work(event.detail)}
+  ></svc-sign-in>`);
+}
+
+function work(viewer: Viewer): void {
+  host.start();
+  const draw = () =>
+    show(html`<svc-workbench
+      .host=${host}
+      .viewer=${viewer}
+      .theme=${theme.choice}
+      ?mayLeave=${true}
+      @choose-theme=${(event: CustomEvent<ThemeChoice>) => {
+        theme.choose(event.detail);
+        host.remember("theme", event.detail);
+        draw();
+      }}
+      @sign-out=${() =>
+        void session.signOut().then(
+          () => leave(null),
+          () => leave(null),
+        )}
+    ></svc-workbench>`);
+  draw();
+}
+
+function leave(reason: string | null): void {
+  host.stop();
+  show(nothing);
+  host = new HttpHost(requests);
+  signIn(reason);
+}
+
+session.onEnd(() => leave("Your session has ended. Sign in again."));
+
+async function begin(): Promise<void> {
+  show(html`<div class="beginning">${skeleton(6, "list")}</div>`);
+  try {
+    const [viewer] = await Promise.all([session.restore(), workbench]);
+    if (viewer === null) signIn(null);
+    else work(viewer);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    if (error instanceof HostError && !error.offline) signIn(reason);
+    else {
+      show(
+        html`<main class="empty">
+          <h1>The daemon isn’t reached</h1>
+          <p>Nothing is lost. Try again when it runs: <code>svc up</code> starts it.</p>
+          ${button({ label: "Try again", primary: true, onClick: () => location.reload() })}
+        </main>`,
+      );
+    }
+  }
+}
+
+void begin();

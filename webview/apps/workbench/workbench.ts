@@ -1,0 +1,494 @@
+/** `<svc-workbench>`: the columns, the keys, and which Group is open. */
+import { html, nothing } from "lit";
+import { createRef, ref } from "lit/directives/ref.js";
+import "../../actors/actors-panel.ts";
+import "../../feed/attachment.ts";
+import "../../composer/composer.ts";
+import "../../feed/feed.ts";
+import "../../groups/group-header.ts";
+import "../../groups/groups-column.ts";
+import "../../controls/menu.ts";
+import "../../feed/message.ts";
+import "./offline-banner.ts";
+import "../../feed/search.ts";
+import "./settings-menu.ts";
+import "../../controls/splitter.ts";
+import "../../terminals/terminals.ts";
+import "../../controls/time.ts";
+import { isMissing, startProblem } from "../../actors/actor-words.ts";
+import type { ActorOperation } from "../../actors/actors-panel.ts";
+import type { ComposerElement } from "../../composer/composer.ts";
+import { announce } from "../../controls/announce.ts";
+import { failure } from "../../controls/controls.ts";
+import { Polling } from "../../controls/polling.ts";
+import { chooseScreenReader, recallScreenReader } from "../../controls/screen-reader.ts";
+import { follow, View } from "../../controls/view.ts";
+import { Conversation } from "../../feed/conversation.ts";
+import type { FeedElement } from "../../feed/feed.ts";
+import type { MessageAction, MessageElement } from "../../feed/message.ts";
+import { GroupsStore } from "../../groups/group-list.ts";
+import type { Host, Viewer } from "../../hosts/host.ts";
+import { type Action, actOnMessage, type GroupState, operateActor, setGroupState } from "./actions.ts";
+import type { ThemeChoice } from "./appearance.ts";
+import { actorsColumn, groupsColumn } from "./columns.ts";
+import { openDialog } from "./dialogs.ts";
+import { takeDrops } from "./drops.ts";
+import { bottomBar, rail, sideTabs, welcome } from "./frame.ts";
+import { handleKey } from "./keys.ts";
+import { Layout, type Side } from "./layout.ts";
+
+/** How often a window in view that lacks the focus looks for what another one wrote. */
+const LOOK_EVERY_MS = 3000;
+
+/** Events of the elements and dialogs below, each with what it tells. */
+interface Heard {
+  "open-group": string;
+  "group-deleted": string;
+  "group-reset": string;
+  "dialog-closed": undefined;
+  "group-state": GroupState;
+  "open-dialog": { name: string };
+  "write-to": string;
+  "actor-operation": ActorOperation;
+  "open-terminal": string;
+  "message-action": MessageAction;
+  suggest: string;
+  sent: undefined;
+  found: string;
+  "close-search": undefined;
+  staleness: boolean;
+  "choose-screen-reader": boolean;
+}
+
+class WorkbenchElement extends View {
+  static override readonly properties = {
+    host: { attribute: false },
+    viewer: { attribute: false },
+    mayLeave: { type: Boolean },
+    theme: {},
+    conversation: { state: true },
+    searching: { state: true },
+    stale: { state: true },
+    dragging: { state: true },
+    problem: { state: true },
+  };
+  declare host: Host;
+  declare viewer: Viewer;
+  declare mayLeave: boolean;
+  declare theme: ThemeChoice | "";
+  declare conversation: Conversation | null;
+  declare searching: boolean;
+  declare stale: boolean;
+  /** Files are held over the page. */
+  declare dragging: boolean;
+  declare problem: string | null;
+  #groups!: GroupsStore;
+  #layout!: Layout;
+  /** A Group that was just made: the list may not have it yet. */
+  #expected: string | null = null;
+  #searchFrom: HTMLElement | null = null;
+  #life: AbortController | null = null;
+  readonly #polling = new Polling(
+    () => document.visibilityState === "visible",
+    () => {
+      void this.#groups.refresh();
+      void this.conversation?.group.refresh();
+    },
+  );
+  readonly #feed = createRef<FeedElement>();
+  readonly #composer = createRef<ComposerElement>();
+
+  constructor() {
+    super();
+    this.mayLeave = false;
+    this.theme = "";
+    this.conversation = null;
+    this.searching = false;
+    this.stale = false;
+    this.dragging = false;
+    this.problem = null;
+    follow(this, () => [this.#groups, this.#layout, this.conversation?.group, this.conversation?.terminals]);
+  }
+
+  override connectedCallback(): void {
+    this.#groups = new GroupsStore(this.host, (groupId) => {
+      const { conversation } = this;
+      if (conversation !== null && (groupId === null || groupId === conversation.groupId))
+        void conversation.group.refresh();
+    });
+    recallScreenReader(this.host);
+    this.#layout = new Layout(this.host, innerWidth);
+    this.#groups.subscribe(() => this.#onGroups());
+    super.connectedCallback();
+    this.#groups.open();
+    const last = this.host.recall("group");
+    if (typeof last === "string") this.#open(last);
+    this.#life = new AbortController();
+    const { signal } = this.#life;
+    const returned = (): void => {
+      this.#polling.look();
+      this.conversation?.returned();
+    };
+    addEventListener("resize", () => this.#layout.resize(innerWidth), { signal });
+    addEventListener("focus", returned, { signal });
+    document.addEventListener("visibilitychange", returned, { signal });
+    document.addEventListener("keydown", this.#onKey, { signal });
+    takeDrops(
+      signal,
+      (dragging) => (this.dragging = dragging),
+      (files) => void this.#drop(files),
+    );
+    const releaseConnection = this.host.watchConnection((connection) => this.#polling.connection(connection));
+    const looking = setInterval(() => {
+      if (document.visibilityState === "visible" && !document.hasFocus())
+        void this.conversation?.draft.refresh();
+    }, LOOK_EVERY_MS);
+    signal.addEventListener("abort", () => {
+      releaseConnection();
+      clearInterval(looking);
+    });
+    this.#hear(signal);
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.#life?.abort();
+    this.#polling.close();
+    this.conversation?.close();
+    this.#groups.close();
+  }
+
+  #hear(signal: AbortSignal): void {
+    const on = <Name extends keyof Heard>(name: Name, run: (detail: Heard[Name]) => void): void =>
+      this.addEventListener(name, (event) => run((event as CustomEvent<Heard[Name]>).detail), { signal });
+    on("open-group", (groupId) => {
+      this.#expected = groupId;
+      this.#open(groupId);
+      if (this.#layout.breadth === "narrow") this.#layout.show("feed");
+    });
+    on("group-deleted", (groupId) => {
+      this.#expected = null;
+      this.#close();
+      this.#groups.forget(groupId);
+    });
+    on("dialog-closed", () => void this.#keepFocus());
+    on("group-reset", (groupId) => {
+      this.#close();
+      this.#open(groupId);
+    });
+    on("open-dialog", ({ name, ...fields }) => {
+      // A dialog that leads to the next one closes first.
+      setTimeout(() => void this.#dialog(name, fields), 0);
+    });
+    on("staleness", (stale) => {
+      this.stale = stale;
+    });
+    on("choose-screen-reader", (chosen) => chooseScreenReader(this.host, chosen));
+    on("sent", () => void this.#feed.value?.toEnd());
+    on("suggest", (text) => this.#composer.value?.suggest(text));
+    on("close-search", () => this.#endSearch());
+    on("found", (eventId) => {
+      this.searching = false;
+      void this.#feed.value?.jump(eventId);
+    });
+    on("open-terminal", (actorId) => {
+      this.conversation?.terminals.show(actorId);
+      if (this.#layout.breadth === "narrow") this.#layout.show("terminals");
+    });
+    on("write-to", (actorId) => this.#writeTo(actorId));
+    on("actor-operation", (asked) =>
+      this.#act(operateActor, asked, (error) => {
+        if (!isMissing(error)) return false;
+        // Another command is the remedy, and it is given there.
+        void this.#dialog("edit-actor", { actor: asked.actor, problem: startProblem(error) });
+        return true;
+      }),
+    );
+    on("group-state", (state) => this.#act(setGroupState, state));
+    on("message-action", (action) => {
+      if (action.kind === "reply") this.#composer.value?.reply(action.event, action.quote ?? null);
+      else this.#act(actOnMessage, action);
+    });
+  }
+
+  get #administrator(): boolean {
+    return this.viewer.kind === "administrator";
+  }
+
+  #onGroups(): void {
+    const { attention, list, loaded } = this.#groups;
+    document.title = `${attention > 0 ? `(${attention}) ` : ""}${this.#groups.find(this.conversation?.groupId ?? null)?.title ?? "Workbench"}`;
+    if (!loaded) return;
+    const isKnown = this.#groups.find(this.conversation?.groupId ?? null) !== undefined;
+    if (isKnown) this.#expected = null;
+    else if (this.conversation !== null && this.conversation.groupId !== this.#expected) this.#close();
+    if (this.conversation === null && list[0] !== undefined) this.#open(list[0].group_id);
+  }
+
+  #open(groupId: string): void {
+    if (this.conversation?.groupId === groupId) return;
+    this.conversation?.close();
+    this.problem = null;
+    this.searching = false;
+    const inView = () => document.visibilityState === "visible";
+    const looking = () => inView() && document.hasFocus();
+    this.conversation = new Conversation(this.host, groupId, looking, inView);
+    this.conversation.open();
+    this.host.remember("group", groupId);
+    this.#onGroups();
+  }
+
+  #close(): void {
+    this.conversation?.close();
+    this.conversation = null;
+    this.host.remember("group", null);
+  }
+
+  protected override render() {
+    const { breadth, page } = this.#layout;
+    return html`<div class="workbench ${breadth} ${this.stale ? "stale" : ""}" data-page=${page}>
+      <svc-offline .host=${this.host}></svc-offline>
+      <div class="columns-of-workbench">${breadth === "wide" ? this.#wide() : breadth === "medium" ? this.#medium() : this.#narrow()}</div>
+      ${breadth === "narrow" ? bottomBar(this.#layout, this.#groups.attention, this.#hasTerminals) : nothing}
+    </div>`;
+  }
+
+  #wide() {
+    return html`${this.#side("groups", "Groups and settings", this.#groupsColumn())}${this.#center()}${this.#side("actors", "Actors", this.#actorsColumn())}`;
+  }
+
+  #medium() {
+    const { side } = this.#layout;
+    const content = side === "groups" ? this.#groupsColumn() : this.#actorsColumn();
+    return html`${this.#side("groups", "Groups and Actors", html`${sideTabs(this.#layout)}${content}`)}${this.#center()}`;
+  }
+
+  /** A column with its movable edge, or what is left of it when it is collapsed. */
+  #side(side: Side, label: string, content: unknown) {
+    if (this.#layout.collapsed(side))
+      return rail(this.#layout, side, side === "groups" ? this.#groups.attention : 0);
+    return html`<aside
+      class="column side ${side}"
+      aria-label=${label}
+      ${ref((element) => this.#size(element, side))}
+    >
+      ${content}<svc-splitter .layout=${this.#layout} .side=${side}></svc-splitter>
+    </aside>`;
+  }
+
+  #narrow() {
+    const { page } = this.#layout;
+    if (page === "terminals" && this.#hasTerminals)
+      return html`<main class="column center">${this.#terminals(true)}</main>`;
+    if (page === "feed" || page === "terminals") return this.#center();
+    return html`<main class="column side full">
+      <h1 class="only-heard">${page === "groups" ? "Groups" : "Actors"}</h1>
+      ${page === "groups" ? this.#groupsColumn() : this.#actorsColumn()}
+    </main>`;
+  }
+
+  #size(element: Element | undefined, side: Side): void {
+    if (element instanceof HTMLElement) element.style.setProperty("width", `${this.#layout.width(side)}px`);
+  }
+
+  #groupsColumn() {
+    return groupsColumn({
+      groups: this.#groups,
+      openId: this.conversation?.groupId ?? null,
+      layout: this.#layout,
+      administrator: this.#administrator,
+      mayLeave: this.mayLeave,
+      theme: this.theme,
+    });
+  }
+
+  #actorsColumn() {
+    return this.conversation === null
+      ? nothing
+      : actorsColumn(this.conversation, this.#layout, this.#administrator);
+  }
+
+  #center() {
+    const { conversation } = this;
+    if (conversation === null) return html`<main class="column center">${this.#welcome()}</main>`;
+    const drawer = this.#hasTerminals && this.#layout.breadth !== "narrow";
+    // The terminals keep their place in the document, so that filling the page doesn't end what is written there.
+    return html`<main class="column center">
+      ${drawer && conversation.terminals.full ? nothing : this.#conversation(conversation)}
+      ${drawer ? this.#terminals(false) : nothing}
+    </main>`;
+  }
+
+  #conversation(conversation: Conversation) {
+    return html`<svc-group-header
+        .conversation=${conversation}
+        .groups=${this.#groups}
+        ?administrator=${this.#administrator}
+        ?searching=${this.searching}
+        @search=${() => this.#search()}
+      ></svc-group-header>
+      ${failure(this.problem)}
+      <div class="stage">
+        <svc-feed
+          ${ref(this.#feed)}
+          .conversation=${conversation}
+          .host=${this.host}
+          ?administrator=${this.#administrator}
+          ?mayWrite=${true}
+        ></svc-feed>
+        ${
+          this.searching
+            ? html`<svc-search
+                .conversation=${conversation}
+                .host=${this.host}
+              ></svc-search>`
+            : nothing
+        }
+      </div>
+      <svc-composer
+        ${ref(this.#composer)}
+        .conversation=${conversation}
+        .groups=${this.#groups}
+        ?administrator=${this.#administrator}
+        ?dragging=${this.dragging}
+      ></svc-composer>`;
+  }
+
+  get #hasTerminals(): boolean {
+    const { conversation } = this;
+    return conversation !== null && conversation.group.loaded && conversation.terminals.open.length > 0;
+  }
+
+  #terminals(page: boolean) {
+    return html`<svc-terminals
+      class=${page || this.conversation?.terminals.full === true ? "filling" : "drawer"}
+      .host=${this.host}
+      .conversation=${this.conversation}
+      ?administrator=${this.#administrator}
+      ?page=${page}
+    ></svc-terminals>`;
+  }
+
+  #welcome() {
+    if (!this.#groups.loaded) return nothing;
+    return welcome(this.#administrator ? () => void this.#dialog("create-group", {}) : null);
+  }
+
+  async #dialog(name: string, fields: Record<string, unknown>): Promise<void> {
+    const { host, conversation } = this;
+    this.problem = null;
+    try {
+      await openDialog(this, name, { host, groups: this.#groups, conversation, ...fields });
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  /** What had the focus before a dialog may be gone with what the dialog did. */
+  async #keepFocus(): Promise<void> {
+    await this.updateComplete;
+    await new Promise((resolve) => requestAnimationFrame(resolve));
+    const { activeElement } = document;
+    if (activeElement !== null && activeElement !== document.body) return;
+    if (this.#composer.value !== undefined) this.#composer.value.focus();
+    else this.querySelector<HTMLElement>(".empty .button, .group-row, button")?.focus();
+  }
+
+  #writeTo(actorId: string): void {
+    const draft = this.conversation?.draft;
+    if (draft === undefined) return;
+    const to = draft.draft.remote === null ? draft.draft.to : [];
+    if (!to.includes(actorId)) draft.update({ to: [...to, actorId], elsewhere: null, remote: null });
+    void this.#write();
+  }
+
+  /** Files go with the message that is being written, wherever on the page they were dropped. */
+  async #drop(files: readonly File[]): Promise<void> {
+    if (this.conversation === null || document.querySelector("dialog[open]") !== null) return;
+    this.conversation.terminals.restore();
+    await this.#write();
+    this.#composer.value?.take(files);
+  }
+
+  async #write(): Promise<void> {
+    if (this.#layout.breadth === "narrow") this.#layout.show("feed");
+    await this.updateComplete;
+    this.#composer.value?.focus();
+  }
+
+  /** `remedy` answers whether it deals with a failure. */
+  #act<Asked>(run: Action<Asked>, asked: Asked, remedy: (error: unknown) => boolean = () => false): void {
+    const { host, conversation } = this;
+    if (conversation === null) return;
+    this.problem = null;
+    run(host, conversation, asked).catch((error: unknown) => {
+      if (!remedy(error)) this.#fail(error);
+    });
+  }
+
+  #fail(error: unknown): void {
+    this.problem = error instanceof Error ? error.message : String(error);
+  }
+
+  #search(): void {
+    if (this.searching) {
+      this.#endSearch();
+      return;
+    }
+    this.#searchFrom = document.activeElement instanceof HTMLElement ? document.activeElement : null;
+    if (this.#layout.breadth === "narrow") this.#layout.show("feed");
+    this.searching = this.conversation !== null;
+  }
+
+  #endSearch(): void {
+    this.searching = false;
+    if (this.#searchFrom?.isConnected === true) this.#searchFrom.focus();
+    else this.#composer.value?.focus();
+    this.#searchFrom = null;
+  }
+
+  #step(by: number): void {
+    const { list } = this.#groups;
+    const at = list.findIndex((group) => group.group_id === this.conversation?.groupId);
+    const next = list[at + by];
+    if (next === undefined) return;
+    this.#open(next.group_id);
+    announce(next.title);
+  }
+
+  /** Replies to the message in focus, else to the newest one that somebody else wrote. */
+  #reply(): void {
+    const focused = document.activeElement?.closest<MessageElement>("svc-message") ?? null;
+    if (focused !== null) {
+      focused.reply();
+      return;
+    }
+    const newest = this.conversation?.feed.rows.findLast(
+      (row) => row.kind === "chat.message" && row.by !== "user",
+    );
+    if (newest !== undefined) this.#composer.value?.reply(newest, null);
+  }
+
+  readonly #onKey = (event: KeyboardEvent): void =>
+    handleKey(event, {
+      step: (by) => this.#step(by),
+      escape: () => this.#escape(),
+      search: () => this.#search(),
+      reply: () => this.#reply(),
+      write: () => void this.#write(),
+      map: () => void this.#dialog("keyboard", {}),
+      oldest: () => void this.#feed.value?.toStart(),
+      newest: () => void this.#feed.value?.toEnd(),
+    });
+
+  /** Closes the topmost thing; from the text the focus goes to the feed. False when nothing was to be done. */
+  #escape(): boolean {
+    if (this.searching) this.#endSearch();
+    else if (this.#composer.value?.escape() === true) this.#composer.value.focus();
+    else if (document.activeElement?.matches("svc-composer *") === true) this.#feed.value?.focusRow();
+    else return false;
+    return true;
+  }
+}
+
+customElements.define("svc-workbench", WorkbenchElement);

@@ -1,0 +1,152 @@
+/** What stands around the composer's text: whom it goes to, and the files that go with it. */
+import { html, nothing, type TemplateResult } from "lit";
+import { shownName } from "../../shared/foreign-text.ts";
+import { placeOf, remoteName } from "../../shared/message-parties.ts";
+import { actorName } from "../actors/actor-words.ts";
+import { iconButton } from "../controls/controls.ts";
+import { type IconName, icon } from "../controls/icons.ts";
+import { size } from "../controls/size-words.ts";
+import { button } from "../controls/toolkit.ts";
+import type { Conversation } from "../feed/conversation.ts";
+import { flatten } from "../feed/excerpt.ts";
+import type { GroupsStore } from "../groups/group-list.ts";
+import type { Uploaded } from "../hosts/host.ts";
+import type { DraftKeeper } from "./draft.ts";
+import { recipientsOf } from "./mention.ts";
+import type { Sending } from "./sending.ts";
+import type { Upload } from "./uploads.ts";
+
+function chip(name: IconName, text: string, remove: () => void): TemplateResult {
+  return html`<span class="chip"
+    >${icon(name)}<bdi>${text}</bdi
+    >${iconButton({ icon: "close", label: `Remove ${text}`, className: "small", onClick: remove })}</span
+  >`;
+}
+
+/** Who gets a message that names nobody. */
+function byDefault({ group }: Conversation): string {
+  const foreman = group.actors[0];
+  if (group.group?.settings.default_send_to === "broadcast") return "everybody";
+  return foreman === undefined ? "the foreman" : `${actorName(foreman)}, the foreman`;
+}
+
+/** The name of a recipient at the other instance that the draft goes to. */
+export function recipientThere({ draft: { draft }, remotes }: Conversation, id: string): string {
+  const { remote } = draft;
+  const known = remote === null ? undefined : remotes.find(remote.instance_id, remote.group_id);
+  const actor = known?.actors.find((one) => one.id === id);
+  return remoteName(id, actor === undefined ? undefined : { [id]: actor.title });
+}
+
+/** Groups of other instances that the message speaks of. */
+export function referenceChips({ draft: keeper }: Conversation): TemplateResult | typeof nothing {
+  const { refs } = keeper.draft;
+  if (refs.length === 0) return nothing;
+  return html`<div class="chips" role="group" aria-label="Mentioned Groups">
+    <span class="chips-label">Mentions</span>
+    ${refs.map((reference) =>
+      chip("references", placeOf(reference.title, reference.instance_name), () =>
+        keeper.update({ refs: refs.filter((other) => other !== reference) }),
+      ),
+    )}
+  </div>`;
+}
+
+/** The recipients, each removable but for one that the text itself names, or who gets it without one. */
+export function recipientChips(conversation: Conversation, groups: GroupsStore): TemplateResult {
+  const { draft: keeper, group } = conversation;
+  const { to, replyTo, ...draft } = keeper.draft;
+  const elsewhere = draft.elsewhere === null ? undefined : groups.find(draft.elsewhere);
+  const { remote } = draft;
+  const chips = to.map((entry) =>
+    chip(
+      remote !== null ? "plug" : entry.startsWith("@") ? "organization" : "hubot",
+      remote !== null
+        ? recipientThere(conversation, entry)
+        : entry.startsWith("@")
+          ? entry.slice(1)
+          : group.name(entry),
+      () => keeper.update({ to: to.filter((other) => other !== entry) }),
+    ),
+  );
+  if (remote !== null) {
+    const place = placeOf(remote.title, remote.instance_name);
+    chips.unshift(chip("plug", place, () => keeper.update({ remote: null, to: [] })));
+  }
+  if (elsewhere !== undefined) {
+    chips.unshift(chip("comment-discussion", elsewhere.title, () => keeper.update({ elsewhere: null })));
+  }
+  for (const entry of recipientsOf(keeper.draft, group.actors).slice(to.length)) {
+    const name = entry.startsWith("@") ? entry.slice(1) : group.name(entry);
+    chips.push(html`<span class="chip named" title="Named at the start of the message"
+      >${icon(entry.startsWith("@") ? "organization" : "hubot")}<bdi>${name}</bdi></span
+    >`);
+  }
+  const nobody = replyTo === null ? byDefault(conversation) : "the sender";
+  return html`<div class="chips" role="group" aria-label="Recipients">
+    <span class="chips-label">To</span>
+    ${chips.length > 0 ? chips : html`<span class="chip-default">${nobody}</span>`}
+  </div>`;
+}
+
+/** Files that have arrived, and those on their way with their progress. */
+export function fileList({ draft: keeper, uploads }: Conversation): TemplateResult | typeof nothing {
+  const { attachments } = keeper.draft;
+  if (attachments.length === 0 && uploads.list.length === 0) return nothing;
+  const detach = (file: Uploaded) =>
+    keeper.update({ attachments: attachments.filter((entry) => entry !== file) });
+  return html`<ul class="uploads" aria-label="Files">
+    ${attachments.map(
+      (file) => html`<li class="upload">
+        ${icon("file")}<span class="file-name"><bdi>${shownName(file.name)}</bdi></span>
+        ${file.bytes === 0 ? nothing : html`<span class="file-size">${size(file.bytes)}</span>`}
+        ${iconButton({ icon: "close", label: `Remove ${shownName(file.name)}`, className: "small", onClick: () => detach(file) })}
+      </li>`,
+    )}
+    ${uploads.list.map((upload) => underway(upload, () => uploads.remove(upload.key)))}
+  </ul>`;
+}
+
+function underway(upload: Upload, remove: () => void): TemplateResult {
+  const failed = upload.failure !== null;
+  return html`<li class="upload ${failed ? "failed" : ""}">
+    ${icon(failed ? "error" : "cloud-upload")}<span class="file-name"><bdi>${shownName(upload.name)}</bdi></span>
+    ${
+      failed
+        ? html`<span class="upload-failure" role="alert">${upload.failure}</span>`
+        : html`<progress
+              max=${Math.max(1, upload.bytes)}
+              .value=${upload.sent}
+              aria-label="Upload of ${upload.name}"
+            ></progress
+            ><span class="file-size">${size(upload.sent)} of ${size(upload.bytes)}</span>`
+    }
+    ${iconButton({
+      icon: "close",
+      label: failed ? `Remove ${upload.name}` : `Stop ${upload.name}`,
+      className: "small",
+      onClick: remove,
+    })}
+  </li>`;
+}
+
+/** The daemon didn't answer: what was sent waits, and what becomes of it is said. */
+export function unsent(sending: Sending): TemplateResult | typeof nothing {
+  if (!sending.waiting) return nothing;
+  return html`<div class="unsent" role="status">
+    ${icon("clock")}<span>Not sent yet: the daemon didn’t answer. It is sent as soon as the daemon is back.</span>
+    ${button({ label: "Don’t send", onClick: () => sending.stop() })}
+  </div>`;
+}
+
+/** Another window kept a different text meanwhile: neither is lost before the person has chosen. */
+export function otherDraft(keeper: DraftKeeper): TemplateResult | typeof nothing {
+  const { other } = keeper;
+  if (other === null) return nothing;
+  const words = flatten(other.text.slice(0, 640)).slice(0, 160);
+  return html`<div class="other-draft" role="alert">
+    ${icon("warning")}<span>Another window keeps a different draft here: <q><bdi>${words === "" ? "files only" : words}</bdi></q></span>
+    ${button({ label: "Use that one", onClick: () => keeper.takeOther() })}
+    ${button({ label: "Keep mine", onClick: () => keeper.keepMine() })}
+  </div>`;
+}

@@ -1,0 +1,389 @@
+/**
+ * `<svc-composer>`: writing to the Group. Recipients and mode are visible, what will happen is said before sending, and nothing typed is
+ * lost: a refusal leaves the draft and says why.
+ */
+import { html, nothing } from "lit";
+import { createRef, ref } from "lit/directives/ref.js";
+import type { ChatMessage, LedgerEvent } from "../../shared/events.ts";
+import { shownText } from "../../shared/foreign-text.ts";
+import { LIMITS } from "../../shared/limits.ts";
+import { isFromElsewhere, partiesOf, placeOf } from "../../shared/message-parties.ts";
+import type { MessageMode } from "../../shared/model.ts";
+import { announce } from "../controls/announce.ts";
+import { failure, iconButton } from "../controls/controls.ts";
+import { icon } from "../controls/icons.ts";
+import { button, select } from "../controls/toolkit.ts";
+import { follow, View } from "../controls/view.ts";
+import type { Conversation } from "../feed/conversation.ts";
+import { flatten } from "../feed/excerpt.ts";
+import type { GroupsStore } from "../groups/group-list.ts";
+import { type Candidate, candidates, choice, complete, type Trigger, triggerAt } from "./completion.ts";
+import {
+  fileList,
+  otherDraft,
+  recipientChips,
+  recipientThere,
+  referenceChips,
+  unsent,
+} from "./composer-parts.ts";
+import { mentionIn, recipientsOf } from "./mention.ts";
+import { type Plan, plan } from "./send-plan.ts";
+
+const encoder = new TextEncoder();
+/** How near the limit the remaining room is told. */
+const ROOM_TOLD = 4096;
+
+class ComposerElement extends View {
+  static override readonly properties = {
+    conversation: { attribute: false },
+    groups: { attribute: false },
+    administrator: { type: Boolean },
+    trigger: { state: true },
+    chosen: { state: true },
+    dragging: { type: Boolean },
+  };
+  declare conversation: Conversation;
+  declare groups: GroupsStore;
+  declare administrator: boolean;
+  declare trigger: Trigger | null;
+  /** What the list offers for the trigger; empty while it is closed. */
+  #offered: readonly Candidate[] = [];
+  declare chosen: number;
+  /** Files are held over the page. */
+  declare dragging: boolean;
+  readonly #area = createRef<HTMLTextAreaElement>();
+  readonly #files = createRef<HTMLInputElement>();
+
+  constructor() {
+    super();
+    this.trigger = null;
+    this.chosen = 0;
+    this.dragging = false;
+    follow(this, () => [
+      this.conversation?.draft,
+      this.conversation?.sending,
+      this.conversation?.group,
+      this.conversation?.uploads,
+      this.conversation?.feed,
+      this.conversation?.remotes,
+      this.groups,
+    ]);
+  }
+
+  /** Adds files to the draft, as many as a message takes. */
+  take(files: readonly File[]): void {
+    if (files.length === 0) return;
+    const { uploads, draft } = this.conversation;
+    const room = LIMITS.message.attachments - draft.draft.attachments.length - uploads.list.length;
+    uploads.add(files, room);
+  }
+
+  override focus(): void {
+    this.#area.value?.focus();
+  }
+
+  /** Puts a text into an empty composer. */
+  suggest(text: string): void {
+    if (this.conversation.draft.draft.text === "") this.conversation.draft.update({ text });
+    this.focus();
+  }
+
+  /** Starts a reply. */
+  reply(event: LedgerEvent, quote: string | null): void {
+    this.conversation.draft.beginReply(event.id, quote);
+    this.focus();
+  }
+
+  /** Closes the topmost thing: the list, then the reply. True when there was one. */
+  escape(): boolean {
+    if (this.#offered.length > 0) {
+      this.#closeList();
+      return true;
+    }
+    if (this.conversation.draft.draft.replyTo !== null) {
+      this.#endReply();
+      return true;
+    }
+    return false;
+  }
+
+  /** Asked again on each update: the Group's Actors may come after the sign was typed. */
+  protected override willUpdate(): void {
+    const { trigger } = this;
+    this.#offered =
+      trigger === null
+        ? []
+        : candidates(
+            trigger,
+            this.conversation.group.actors,
+            this.groups.list.filter((group) => group.group_id !== this.conversation.groupId),
+            this.administrator ? this.conversation.remotes.list : [],
+          );
+    this.chosen = Math.max(0, Math.min(this.chosen, this.#offered.length - 1));
+  }
+
+  protected override render() {
+    const { draft } = this.conversation.draft;
+    const { group } = this.conversation;
+    const what = this.#plan();
+    return html`<div class="composer ${this.dragging ? "dragging" : ""}">
+      ${failure(this.conversation.sending.problem)} ${unsent(this.conversation.sending)} ${otherDraft(this.conversation.draft)} ${this.#replying()}
+      <div class="compose-box">
+        ${recipientChips(this.conversation, this.groups)}
+        <textarea
+          ${ref(this.#area)}
+          class="compose-text"
+          rows="1"
+          dir="auto"
+          aria-label="Message"
+          aria-autocomplete="list"
+          aria-haspopup="listbox"
+          aria-controls=${this.#offered.length === 0 ? nothing : "completion"}
+          aria-activedescendant=${this.#offered.length === 0 ? nothing : `completion-${this.chosen}`}
+          placeholder=${group.actors.length === 0 ? "Write…" : "Write…  @ for an Actor, # for another Group"}
+          .value=${draft.text}
+          @input=${this.#onInput}
+          @keydown=${this.#onKey}
+          @paste=${this.#onPaste}
+          @click=${this.#offer}
+          @blur=${() => this.#closeList()}
+        ></textarea>
+        ${this.#list()} ${referenceChips(this.conversation)} ${fileList(this.conversation)}
+        <div class="compose-bar">
+          ${select<MessageMode>({
+            label: "How it is sent",
+            hideLabel: true,
+            value: draft.mode,
+            choices: [
+              { value: "send", label: "Send" },
+              { value: "request_reply", label: "Send + ask for a reply", disabled: draft.replyTo !== null },
+              { value: "mail", label: "Mail" },
+            ],
+            onChange: (mode) => this.conversation.draft.update({ mode }),
+          })}
+          ${iconButton({ icon: "attach", label: "Attach files", onClick: () => this.#files.value?.click() })}
+          ${iconButton({ icon: "mention", label: "Add a recipient", onClick: () => this.#insertSign("@") })}
+          <input ${ref(this.#files)} type="file" multiple hidden aria-label="Files" @change=${this.#onFiles} />
+          <span class="plan tone-${what.tone}" aria-live="polite" title=${what.sentence}>${what.sentence}</span>
+          ${this.#room(draft.text)}
+          ${button({
+            label: this.conversation.sending.busy ? "Sending…" : "Send",
+            icon: "send",
+            primary: true,
+            disabled: !this.#ready(what),
+            title: "Send (Ctrl+Enter, ⌘Enter)",
+            onClick: () => void this.send(),
+          })}
+        </div>
+      </div>
+    </div>`;
+  }
+
+  #replying() {
+    const { replyTo, quote } = this.conversation.draft.draft;
+    if (replyTo === null) return nothing;
+    const original = this.conversation.feed.original(replyTo);
+    const message = original?.data as ChatMessage | undefined;
+    const text = quote ?? message?.text ?? "";
+    return html`<div class="replying">
+      ${icon("reply")}<span class="quoted-who">Reply to ${original === null || original === undefined ? "a message" : partiesOf(original, (id) => this.conversation.group.name(id)).sender}</span>
+      <span class="quoted-text">${flatten(shownText(text.slice(0, 640))).slice(0, 160)}</span>
+      ${iconButton({ icon: "close", label: "Don’t reply", onClick: () => this.#endReply() })}
+    </div>`;
+  }
+
+  #endReply(): void {
+    this.conversation.draft.endReply();
+  }
+
+  #list() {
+    if (this.trigger === null || this.#offered.length === 0) return nothing;
+    return html`<ul id="completion" class="completion" role="listbox" aria-label=${this.trigger.sign === "@" ? "Actors" : "Groups"}>
+      ${this.#offered.map(
+        (candidate, at) => html`<li
+          id="completion-${at}"
+          class="completion-item"
+          role="option"
+          aria-selected=${at === this.chosen}
+          @pointerdown=${(event: Event) => {
+            event.preventDefault();
+            this.#choose(candidate);
+          }}
+        >
+          ${icon(candidate.icon)}<span class="completion-label"><bdi>${candidate.label}</bdi></span
+          ><span class="completion-detail">${candidate.detail}</span>
+        </li>`,
+      )}
+    </ul>`;
+  }
+
+  /** What is left of the text's room, told only when it becomes scarce. */
+  #room(text: string) {
+    if (text.length * 3 < LIMITS.message.textBytes - ROOM_TOLD) return nothing;
+    const left = LIMITS.message.textBytes - encoder.encode(text).length;
+    if (left > ROOM_TOLD) return nothing;
+    return html`<span class="room ${left < 0 ? "over" : ""}">${left < 0 ? `${-left} bytes too long` : `${left} bytes left`}</span>`;
+  }
+
+  #plan(): Plan {
+    if (this.conversation.uploads.busy)
+      return { sentence: "The files are still on their way.", possible: false, tone: "quiet" };
+    const { draft } = this.conversation.draft;
+    const { group, feed } = this.conversation;
+    if (draft.replyTo !== null && this.#to.length === 0) {
+      const original = feed.original(draft.replyTo);
+      const across = original === null || original === undefined ? null : this.#across(original);
+      if (across !== null) return plan({ ...this.#planInput(), remote: across });
+      const sender = original?.by;
+      if (sender === "user")
+        return {
+          sentence: "Name who it goes to: you would answer yourself.",
+          possible: false,
+          tone: "attention",
+        };
+      const back = sender === undefined || group.actors.every((actor) => actor.id !== sender) ? [] : [sender];
+      return plan({ ...this.#planInput(), to: back });
+    }
+    return plan(this.#planInput());
+  }
+
+  /** Who gets it in this Group, whether picked or named at the start of the text. */
+  get #to(): string[] {
+    return recipientsOf(this.conversation.draft.draft, this.conversation.group.actors);
+  }
+
+  /** A name at the start that nobody has, unless it is still being typed. */
+  #unknownName(): string | null {
+    const { draft } = this.conversation.draft;
+    if (draft.to.length > 0 || draft.elsewhere !== null || draft.remote !== null) return null;
+    const mention = mentionIn(draft.text, this.conversation.group.actors);
+    return mention?.kind === "unknown" && this.#offered.length === 0 ? mention.name : null;
+  }
+
+  /** Where a reply to a message between instances goes: back to its sender, or after it to its recipients. */
+  #across(original: LedgerEvent): { place: string; to: string[] } | null {
+    const { sender, recipients, from, to } = partiesOf(original, (id) => this.conversation.group.name(id));
+    if (isFromElsewhere(original)) return { place: from ?? "the other instance", to: [sender] };
+    if (typeof original.data["dst_instance_id"] !== "string") return null;
+    return { place: to ?? "the other instance", to: recipients };
+  }
+
+  #planInput() {
+    const { draft } = this.conversation.draft;
+    const { group } = this.conversation;
+    return {
+      mode: draft.mode,
+      to: this.#to,
+      unknown: this.#unknownName(),
+      elsewhere:
+        draft.elsewhere === null ? null : (this.groups.find(draft.elsewhere)?.title ?? "another Group"),
+      remote:
+        draft.remote === null
+          ? null
+          : {
+              place: placeOf(draft.remote.title, draft.remote.instance_name),
+              to: draft.to.map((id) => recipientThere(this.conversation, id)),
+            },
+      replyTo: draft.replyTo,
+      actors: group.actors,
+      group: group.group,
+    };
+  }
+
+  #ready(what: Plan): boolean {
+    const { draft } = this.conversation.draft;
+    const something = draft.text.trim() !== "" || draft.attachments.length > 0;
+    return something && what.possible && !this.conversation.sending.busy && this.conversation.group.loaded;
+  }
+
+  async send(): Promise<void> {
+    const what = this.#plan();
+    if (!this.#ready(what)) return;
+    const { draft, sending } = this.conversation;
+    const to = this.#to;
+    if (to !== draft.draft.to) draft.update({ to });
+    if (!(await sending.send())) return;
+    announce("Sent");
+    this.tell("sent");
+  }
+
+  readonly #onInput = (event: Event): void => {
+    this.conversation.draft.update({ text: (event.target as HTMLTextAreaElement).value });
+    this.#offer();
+  };
+
+  readonly #offer = (): void => {
+    const area = this.#area.value;
+    if (area === undefined) return;
+    const trigger = triggerAt(area.value, area.selectionStart);
+    if (trigger?.sign === "#" && !this.administrator) return this.#closeList();
+    this.trigger = trigger;
+    this.chosen = 0;
+    if (trigger !== null && this.administrator) void this.conversation.remotes.refresh();
+  };
+
+  #closeList(): void {
+    this.trigger = null;
+  }
+
+  #choose(candidate: Candidate): void {
+    const area = this.#area.value;
+    if (this.trigger === null || area === undefined) return;
+    const { draft } = this.conversation;
+    const done = complete(
+      area.value,
+      this.trigger,
+      candidate.kind === "actor" ? candidate.value : candidate.label,
+      candidate.kind === "remote-group",
+    );
+    draft.update({ text: done.text, ...choice(draft.draft, candidate) });
+    this.#closeList();
+    void this.updateComplete.then(() => area.setSelectionRange(done.caret, done.caret));
+  }
+
+  #insertSign(sign: string): void {
+    const area = this.#area.value;
+    if (area === undefined) return;
+    area.focus();
+    const at = area.selectionStart;
+    const space = at > 0 && !/\s/.test(area.value[at - 1] ?? "") ? " " : "";
+    area.setRangeText(space + sign, at, area.selectionEnd, "end");
+    area.dispatchEvent(new Event("input"));
+  }
+
+  readonly #onKey = (event: KeyboardEvent): void => {
+    if (event.isComposing) return;
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+      event.preventDefault();
+      void this.send();
+      return;
+    }
+    const last = this.#offered.length - 1;
+    if (last < 0) return;
+    if (event.key === "ArrowDown") this.chosen = this.chosen === last ? 0 : this.chosen + 1;
+    else if (event.key === "ArrowUp") this.chosen = this.chosen === 0 ? last : this.chosen - 1;
+    else if (event.key === "Enter" || event.key === "Tab") {
+      const candidate = this.#offered[this.chosen];
+      if (candidate !== undefined) this.#choose(candidate);
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+
+  readonly #onFiles = (event: Event): void => {
+    const input = event.target as HTMLInputElement;
+    this.take([...(input.files ?? [])]);
+    input.value = "";
+  };
+
+  readonly #onPaste = (event: ClipboardEvent): void => {
+    const files = [...(event.clipboardData?.files ?? [])];
+    if (files.length === 0) return;
+    event.preventDefault();
+    this.take(files);
+  };
+}
+
+customElements.define("svc-composer", ComposerElement);
+
+export type { ComposerElement };

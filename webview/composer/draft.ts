@@ -1,0 +1,410 @@
+/**
+ * Unsent text per Group. The daemon keeps it for the same person everywhere; until it has acknowledged, a copy stays here, so that
+ * neither a reload nor an outage loses a letter. A text that another window kept meanwhile is never replaced unasked.
+ */
+import type { MessageMode } from "../../shared/model.ts";
+import { Store } from "../controls/store.ts";
+import { type Host, HostError, type Uploaded } from "../hosts/host.ts";
+
+/** A Group of another instance, with the names that it had when it was chosen. */
+export type RemotePlace = {
+  instance_id: string;
+  instance_name: string;
+  group_id: string;
+  title: string;
+};
+
+/** What a message says of a Group of another instance, without going there (docs/protocol.md#ledger-events). */
+export type GroupReference = RemotePlace & { kind: typeof GROUP_REFERENCE };
+export const GROUP_REFERENCE = "connect_group_ref";
+
+export interface Draft {
+  text: string;
+  to: string[];
+  mode: MessageMode;
+  replyTo: string | null;
+  /** What of the answered message is quoted. */
+  quote: string | null;
+  /** Another Group the message goes to. */
+  elsewhere: string | null;
+  /** A Group of another instance that the message goes to; `to` names recipients there. */
+  remote: RemotePlace | null;
+  /** Groups of other instances that the message speaks of. */
+  refs: GroupReference[];
+  attachments: Uploaded[];
+}
+
+export function emptyDraft(): Draft {
+  return {
+    text: "",
+    to: [],
+    mode: "send",
+    replyTo: null,
+    quote: null,
+    elsewhere: null,
+    remote: null,
+    refs: [],
+    attachments: [],
+  };
+}
+
+export function isEmpty(draft: Draft): boolean {
+  return (
+    draft.text === "" &&
+    draft.to.length === 0 &&
+    draft.replyTo === null &&
+    draft.elsewhere === null &&
+    draft.remote === null &&
+    draft.refs.length === 0 &&
+    draft.attachments.length === 0
+  );
+}
+
+/** Everything of a draft that the daemon would be sent, for comparing. */
+function contentOf({ text, to, mode, replyTo, quote, elsewhere, remote, refs, attachments }: Draft): string {
+  const files = attachments.map(({ sha256, name, mime_type }) => [sha256, name, mime_type]);
+  return JSON.stringify([text, to, mode, replyTo, quote, elsewhere, remote, refs, files]);
+}
+
+/** True when nothing of `other` would be lost if `draft` took its place. */
+function contains(draft: Draft, other: Draft): boolean {
+  return (
+    draft.text.includes(other.text) &&
+    other.attachments.every(({ sha256 }) => draft.attachments.some((file) => file.sha256 === sha256))
+  );
+}
+
+const SAVE_AFTER_MS = 400;
+const RETRY_AFTER_MS = 3000;
+
+type DraftHost = Pick<Host, "call" | "remember" | "recall">;
+
+export class DraftKeeper extends Store {
+  readonly groupId: string;
+  readonly #host: DraftHost;
+  #draft: Draft = emptyDraft();
+  /** Where the draft went before it became a reply. */
+  #beforeReply: Pick<Draft, "to" | "elsewhere" | "remote" | "mode"> | null = null;
+  /** Which of the daemon's texts this one was made from; null when there was none. */
+  #base: string | null = null;
+  #other: { draft: Draft; base: string | null } | null = null;
+  #timer: ReturnType<typeof setTimeout> | null = null;
+  #saving: Promise<void> | null = null;
+  #dirty = false;
+  /** What was kept has been read. */
+  #known = false;
+  #again: ReturnType<typeof setTimeout> | null = null;
+  /** Counts changes, so that an answer that was overtaken is recognised. */
+  #revision = 0;
+  #closed = false;
+
+  constructor(host: DraftHost, groupId: string) {
+    super();
+    this.#host = host;
+    this.groupId = groupId;
+  }
+
+  get draft(): Readonly<Draft> {
+    return this.#draft;
+  }
+
+  /** What another window kept while this one was being written; the person chooses. */
+  get other(): Readonly<Draft> | null {
+    return this.#other?.draft ?? null;
+  }
+
+  /** Reads what was kept; a copy left here is newer than the daemon's and wins. What was typed meanwhile stays. */
+  async load(): Promise<void> {
+    const kept = this.#host.recall(this.#key);
+    const draft = readDraft(kept);
+    if (draft === null) return this.refresh();
+    const { base } = kept as { base?: unknown };
+    this.#draft = draft;
+    this.#base = typeof base === "string" ? base : null;
+    this.#dirty = true;
+    this.#known = true;
+    this.changed();
+    this.#schedule(0);
+  }
+
+  /** Takes over what another window wrote, unless something here is unsaved. */
+  async refresh(): Promise<void> {
+    const revision = this.#revision;
+    if (this.#dirty || this.#closed) return;
+    try {
+      const { draft, updated_at } = await this.#host.call("draft_get", { group_id: this.groupId });
+      this.#known = true;
+      if (revision !== this.#revision || this.#dirty || this.#closed || updated_at === this.#base) return;
+      this.#adopt(readDraft(draft) ?? emptyDraft(), updated_at);
+    } catch {
+      // Offline: what stands here stays, and what is typed is kept here.
+      if (!this.#known && !this.#closed) this.#again = setTimeout(() => void this.refresh(), RETRY_AFTER_MS);
+    }
+  }
+
+  update(change: Partial<Draft>): void {
+    this.#revision += 1;
+    this.#draft = { ...this.#draft, ...change };
+    this.#dirty = true;
+    if (this.#attempt !== null && this.#attempt.content !== contentOf(this.#draft))
+      this.#host.remember(this.#attemptKey, null);
+    this.#keepHere();
+    this.#schedule(SAVE_AFTER_MS);
+    this.changed();
+  }
+
+  /** Starts a reply. Where the draft went before comes back when the reply is given up. */
+  beginReply(replyTo: string, quote: string | null): void {
+    const { to, elsewhere, remote, mode } = this.#draft;
+    if (this.#draft.replyTo === null) this.#beforeReply = { to, elsewhere, remote, mode };
+    this.update({
+      replyTo,
+      quote,
+      to: [],
+      elsewhere: null,
+      remote: null,
+      mode: mode === "request_reply" ? "send" : mode,
+    });
+  }
+
+  /** Gives the reply up. Recipients that were chosen for it stay. */
+  endReply(): void {
+    const before = this.#draft.to.length === 0 ? this.#beforeReply : null;
+    this.#beforeReply = null;
+    this.update({ replyTo: null, quote: null, ...before });
+  }
+
+  /** After the message was taken: nothing is left to keep but what another window wrote. */
+  clear(): void {
+    this.#beforeReply = null;
+    this.update(emptyDraft());
+    if (this.#other === null) this.#schedule(0);
+    else this.takeOther();
+  }
+
+  /** The other window's text replaces this one. */
+  takeOther(): void {
+    if (this.#other === null) return;
+    const { draft, base } = this.#other;
+    this.#adopt(draft, base);
+  }
+
+  /** This text replaces the other window's. */
+  keepMine(): void {
+    if (this.#other === null) return;
+    this.#base = this.#other.base;
+    this.#other = null;
+    this.#keepHere();
+    this.#schedule(0);
+    this.changed();
+  }
+
+  /**
+   * The idempotency key of the draft as it is: the same until it was taken or changed, over reloads too, so that an answer lost on the
+   * way never makes two messages.
+   */
+  keyOf(draft: Readonly<Draft>): string {
+    const content = contentOf(draft);
+    const attempt = this.#attempt;
+    if (attempt?.content === content) return attempt.id;
+    const id = crypto.randomUUID();
+    this.#host.remember(this.#attemptKey, { content, id, waiting: false });
+    return id;
+  }
+
+  /** The key of a message whose answer is still to come; null until what was kept has been read. */
+  get attempted(): string | null {
+    return this.#known ? (this.#attempt?.id ?? null) : null;
+  }
+
+  /** Whether the draft, as it is, is to be sent again by itself; remembered with its key. */
+  wait(waiting: boolean): void {
+    const attempt = this.#attempt;
+    if (attempt === null || attempt.content !== contentOf(this.#draft)) return;
+    this.#host.remember(this.#attemptKey, { ...attempt, waiting });
+    this.changed();
+  }
+
+  get waiting(): boolean {
+    const attempt = this.#known || this.#dirty ? this.#attempt : null;
+    return attempt?.waiting === true && attempt.content === contentOf(this.#draft);
+  }
+
+  /** The attempted message was taken, as its event says: it isn't a draft any more. */
+  taken(): void {
+    if (this.#attempt?.content === contentOf(this.#draft)) this.clear();
+    this.#host.remember(this.#attemptKey, null);
+  }
+
+  /** Saves at once and stops; the copy here stays until it is acknowledged. */
+  close(): void {
+    this.#closed = true;
+    if (this.#again !== null) clearTimeout(this.#again);
+    if (this.#dirty) void this.#save();
+  }
+
+  get #key(): string {
+    return `draft/${this.groupId}`;
+  }
+
+  get #attemptKey(): string {
+    return `sending/${this.groupId}`;
+  }
+
+  get #attempt(): { content: string; id: string; waiting: boolean } | null {
+    const kept = this.#host.recall(this.#attemptKey) as Record<string, unknown> | null;
+    return typeof kept?.["content"] === "string" && typeof kept["id"] === "string"
+      ? { content: kept["content"], id: kept["id"], waiting: kept["waiting"] === true }
+      : null;
+  }
+
+  #keepHere(): void {
+    this.#host.remember(this.#key, { ...this.#draft, base: this.#base });
+  }
+
+  /** Acknowledged: the copy goes, unless it is another window's of the same browser. */
+  #forgetHere(): void {
+    const kept = readDraft(this.#host.recall(this.#key));
+    if (kept === null || contentOf(kept) === contentOf(this.#draft)) this.#host.remember(this.#key, null);
+  }
+
+  #adopt(draft: Draft, base: string | null): void {
+    this.#revision += 1;
+    this.#draft = draft;
+    this.#base = base;
+    this.#other = null;
+    this.#dirty = false;
+    this.#host.remember(this.#key, null);
+    this.changed();
+  }
+
+  #schedule(after: number): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => void this.#save(), after);
+  }
+
+  async #save(): Promise<void> {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    while (this.#saving !== null) await this.#saving;
+    if (!this.#dirty || this.#other !== null) return;
+    this.#saving = this.#saveNow();
+    await this.#saving;
+    this.#saving = null;
+  }
+
+  async #saveNow(): Promise<void> {
+    const draft = this.#draft;
+    try {
+      this.#base = await this.#put(draft);
+      if (this.#draft !== draft) {
+        this.#keepHere();
+        if (!this.#closed) this.#schedule(SAVE_AFTER_MS);
+        return;
+      }
+      this.#dirty = false;
+      this.#forgetHere();
+      this.changed();
+    } catch (error) {
+      const overtaken = error instanceof HostError && error.code === "conflict";
+      if (!this.#closed && !(overtaken && (await this.#meet()))) this.#schedule(RETRY_AFTER_MS);
+    }
+  }
+
+  /** Another window was first. Nothing of it is lost: it is part of this text, or takes its empty place, or the person chooses. */
+  async #meet(): Promise<boolean> {
+    try {
+      const { draft, updated_at } = await this.#host.call("draft_get", { group_id: this.groupId });
+      const theirs = readDraft(draft);
+      if (theirs === null || contains(this.#draft, theirs)) {
+        this.#base = updated_at;
+        this.#schedule(0);
+      } else if (isEmpty(this.#draft)) this.#adopt(theirs, updated_at);
+      else {
+        this.#other = { draft: theirs, base: updated_at };
+        this.changed();
+      }
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  /** The version that the daemon keeps now. */
+  async #put(draft: Draft): Promise<string | null> {
+    const { updated_at } = await this.#host.call("draft_put", {
+      group_id: this.groupId,
+      based_on: this.#base,
+      draft: isEmpty(draft)
+        ? null
+        : {
+            text: draft.text,
+            to: draft.to,
+            message_mode: draft.mode,
+            ...(draft.replyTo === null ? {} : { reply_to: draft.replyTo }),
+            ...(draft.quote === null ? {} : { quote_text: draft.quote }),
+            ...(draft.elsewhere === null ? {} : { dst_group_id: draft.elsewhere }),
+            ...(draft.remote === null ? {} : { dst_remote: draft.remote }),
+            refs: draft.refs,
+            attachments: draft.attachments.map(({ sha256, name, mime_type }) => ({
+              sha256,
+              name,
+              mime_type,
+            })),
+          },
+    });
+    return updated_at;
+  }
+}
+
+/** A draft from either keeper; null when there is none or it isn't one. */
+function readDraft(value: unknown): Draft | null {
+  if (typeof value !== "object" || value === null) return null;
+  const kept = value as Record<string, unknown>;
+  if (typeof kept["text"] !== "string") return null;
+  const mode = kept["mode"] ?? kept["message_mode"];
+  const replyTo = kept["replyTo"] ?? kept["reply_to"];
+  const quote = kept["quote"] ?? kept["quote_text"];
+  const elsewhere = kept["elsewhere"] ?? kept["dst_group_id"];
+  return {
+    text: kept["text"],
+    to: Array.isArray(kept["to"]) ? kept["to"].filter((to) => typeof to === "string") : [],
+    mode: mode === "mail" || mode === "request_reply" ? mode : "send",
+    replyTo: typeof replyTo === "string" ? replyTo : null,
+    quote: typeof quote === "string" ? quote : null,
+    elsewhere: typeof elsewhere === "string" ? elsewhere : null,
+    remote: readPlace(kept["remote"] ?? kept["dst_remote"]),
+    refs: Array.isArray(kept["refs"]) ? kept["refs"].flatMap(readReference) : [],
+    attachments: Array.isArray(kept["attachments"]) ? kept["attachments"].flatMap(readAttachment) : [],
+  };
+}
+
+function readPlace(value: unknown): RemotePlace | null {
+  if (typeof value !== "object" || value === null) return null;
+  const { instance_id, instance_name, group_id, title } = value as Record<string, unknown>;
+  return typeof instance_id === "string" &&
+    typeof instance_name === "string" &&
+    typeof group_id === "string" &&
+    typeof title === "string"
+    ? { instance_id, instance_name, group_id, title }
+    : null;
+}
+
+function readReference(value: unknown): GroupReference[] {
+  const place = readPlace(value);
+  return place === null ? [] : [{ kind: GROUP_REFERENCE, ...place }];
+}
+
+function readAttachment(value: unknown): Uploaded[] {
+  if (typeof value !== "object" || value === null) return [];
+  const { sha256, name, mime_type, bytes } = value as Record<string, unknown>;
+  if (typeof sha256 !== "string" || typeof name !== "string") return [];
+  return [
+    {
+      sha256,
+      name,
+      mime_type: typeof mime_type === "string" ? mime_type : "application/octet-stream",
+      bytes: typeof bytes === "number" ? bytes : 0,
+    },
+  ];
+}

@@ -1,0 +1,52 @@
+/** A name typed at the start of a message, as `@reviewer please look`: it addresses the Actor as if it had been picked from the list. Pure. */
+import type { ActorWithPresence } from "../../shared/operations/actors.ts";
+import { actorName } from "../actors/actor-words.ts";
+import { ALIASES } from "./completion.ts";
+import type { Draft } from "./draft.ts";
+
+export type Mention =
+  /** An Actor id, or an alias with its @. */
+  | { kind: "recipient"; value: string }
+  /** A name that no Actor has, or several. */
+  | { kind: "unknown"; name: string };
+
+/** What goes on after a name isn't part of it. */
+const WORD = /^[\p{L}\p{N}_-]/u;
+
+interface Named {
+  value: string;
+  name: string;
+}
+
+function namesOf(actors: readonly ActorWithPresence[]): Named[] {
+  const own = actors.flatMap((actor) =>
+    [...new Set([actor.id, actorName(actor)])].map((name) => ({ value: actor.id, name })),
+  );
+  return actors.length > 1 ? [...own, ...ALIASES.map(({ value }) => ({ value, name: value.slice(1) }))] : own;
+}
+
+/** Whom the start of the text names; null when it doesn't begin with `@` and a name. The longest name wins, then an id. */
+export function mentionIn(text: string, actors: readonly ActorWithPresence[]): Mention | null {
+  const word = /^\s*@([\p{L}\p{N}_-]+)/u.exec(text);
+  if (word === null) return null;
+  const rest = text.slice(text.indexOf("@") + 1);
+  const lower = rest.toLowerCase();
+  const fits = namesOf(actors).filter(
+    ({ name }) => lower.startsWith(name.toLowerCase()) && !WORD.test(rest.slice(name.length)),
+  );
+  const longest = Math.max(0, ...fits.map(({ name }) => name.length));
+  const best = fits.filter(({ name }) => name.length === longest);
+  const id = best.find(({ value, name }) => value === name && rest.startsWith(value));
+  const values = new Set(id === undefined ? best.map(({ value }) => value) : [id.value]);
+  const [value] = values;
+  if (value === undefined || values.size > 1) return { kind: "unknown", name: word[1]! };
+  return { kind: "recipient", value };
+}
+
+/** Who gets the draft: those who were picked, and whom its text names at the start. Names there mean nothing in another Group. */
+export function recipientsOf(draft: Readonly<Draft>, actors: readonly ActorWithPresence[]): string[] {
+  if (draft.elsewhere !== null || draft.remote !== null) return draft.to;
+  const mention = mentionIn(draft.text, actors);
+  if (mention?.kind !== "recipient" || draft.to.includes(mention.value)) return draft.to;
+  return [...draft.to, mention.value];
+}

@@ -1,0 +1,126 @@
+/** What will happen when the person presses Send, said before they do (docs/interface.md#the-composer-never-loses-a-letter). Pure. */
+import type { Group, MessageMode } from "../../shared/model.ts";
+import type { ActorWithPresence } from "../../shared/operations/actors.ts";
+import { isInboxOnly, isOnlyNamed } from "../../shared/typed-actors.ts";
+import { actorName, hasTerminal } from "../actors/actor-words.ts";
+
+export interface Plan {
+  sentence: string;
+  /** False when the daemon would refuse it; the sentence says why. */
+  possible: boolean;
+  tone: "quiet" | "attention";
+}
+
+export interface PlanInput {
+  mode: MessageMode;
+  /** Actor ids and aliases; empty is the Group's default. */
+  to: readonly string[];
+  /** A name at the start of the text that names no Actor here, or several. */
+  unknown: string | null;
+  /** The Group the message goes to instead, by title. */
+  elsewhere: string | null;
+  /** The Group of another instance that it goes to, by name, and who gets it there. */
+  remote: { place: string; to: readonly string[] } | null;
+  replyTo: string | null;
+  actors: readonly ActorWithPresence[];
+  group: Pick<Group, "state" | "settings"> | null;
+}
+
+function addressed(input: PlanInput): ActorWithPresence[] {
+  const { actors } = input;
+  const wanted =
+    input.to.length > 0
+      ? input.to
+      : [input.group?.settings.default_send_to === "broadcast" ? "@all" : "@foreman"];
+  return actors.filter((actor) =>
+    wanted.some(
+      (to) =>
+        to === actor.id ||
+        (to === "@all" && actor.enabled && !isOnlyNamed(actor)) ||
+        (to === "@foreman" && actor.role === "foreman") ||
+        (to === "@peers" && actor.role === "peer" && actor.enabled && !isOnlyNamed(actor)),
+    ),
+  );
+}
+
+/** Nobody is there to take a message now. What runs in a terminal may be unavailable only in that it doesn't tell what it does. */
+function isAbsent(actor: ActorWithPresence): boolean {
+  const { state } = actor.presence;
+  return state === "stopped" || state === "failed" || (state === "unavailable" && !hasTerminal(actor));
+}
+
+/** "foreman", "foreman and docs", "foreman, docs and 3 more". */
+export function named(actors: readonly { id: string; title: string }[]): string {
+  const names = actors.map(actorName);
+  if (names.length <= 1) return names[0] ?? "";
+  if (names.length === 2) return `${names[0]} and ${names[1]}`;
+  if (names.length === 3) return `${names[0]}, ${names[1]} and ${names[2]}`;
+  return `${names[0]}, ${names[1]} and ${names.length - 2} more`;
+}
+
+export function plan(input: PlanInput): Plan {
+  const quiet = (sentence: string): Plan =>
+    input.unknown === null
+      ? { sentence, possible: true, tone: "quiet" }
+      : { sentence: `No Actor is named “${input.unknown}”. ${sentence}`, possible: true, tone: "attention" };
+  const refuse = (sentence: string): Plan => ({ sentence, possible: false, tone: "attention" });
+  const { mode } = input;
+  if (input.remote !== null) {
+    const { place, to } = input.remote;
+    const who = to.length === 0 ? "its foreman" : to.join(", ");
+    const mailed = mode === "mail" ? " in the Inbox" : "";
+    const owed = mode === "request_reply" ? " and owes you a reply" : "";
+    return quiet(
+      `Goes to ${place}: ${who} gets it${mailed}${owed}. Kept here until it is reached, for up to 15 minutes.`,
+    );
+  }
+  if (input.elsewhere !== null) {
+    const manner = mode === "mail" ? "its Inbox" : "its foreman";
+    return quiet(`Goes to ${input.elsewhere}: ${manner} gets it; a copy stays here.`);
+  }
+  const meant = addressed(input);
+  if (input.actors.length === 0) return refuse("Add an Actor to start.");
+  if (meant.length === 0)
+    return refuse(
+      input.actors.some(isOnlyNamed)
+        ? "Nobody here gets what is meant for all. Write to one Actor by name."
+        : "None of these recipients is here and enabled.",
+    );
+  const who = named(meant);
+  const several = meant.length > 1;
+  if (mode === "mail") {
+    return quiet(`Mail: ${who} won’t be interrupted; it waits in the Inbox.`);
+  }
+  const enabled = meant.filter((actor) => actor.enabled);
+  if (enabled.length === 0) return refuse(`${who} ${several ? "are" : "is"} stopped. Enable, or send Mail.`);
+  const untyped = enabled.filter(isInboxOnly);
+  const typed = enabled.filter((actor) => !isInboxOnly(actor));
+  if (typed.length === 0)
+    return quiet(
+      `Waits in the ${untyped.length > 1 ? "Inboxes" : "Inbox"} of ${named(untyped)}: nothing is typed there.`,
+    );
+  if (untyped.length > 0) {
+    const rest = plan({ ...input, to: typed.map(({ id }) => id) });
+    return { ...rest, sentence: `${rest.sentence} For ${named(untyped)} it waits in the Inbox.` };
+  }
+  const asks = mode === "request_reply" ? ` and ${several ? "each owes" : "owes"} you a reply` : "";
+  if (input.group?.state === "paused" || input.group?.state === "stopped") {
+    return {
+      sentence: `The Group is ${input.group.state}: it waits until the Group is started${mode === "request_reply" ? "; the reply request counts from now" : ""}.`,
+      possible: true,
+      tone: "attention",
+    };
+  }
+  if (enabled.every(isAbsent)) {
+    const here = enabled.every(hasTerminal) ? "running" : "connected";
+    const once = here === "running" ? "started" : "connected";
+    return quiet(
+      `${who} ${several ? "aren’t" : "isn’t"} ${here}. ${several ? "They get" : "It gets"} this once ${once}${asks}.`,
+    );
+  }
+  const verb = several ? "get" : "gets";
+  const interrupted = enabled.some((actor) => actor.presence.state === "working");
+  return quiet(
+    `${who} ${verb} it now${interrupted ? `, while working${asks === "" ? "" : ","}` : ""}${asks}.`,
+  );
+}

@@ -1,0 +1,113 @@
+/**
+ * What the person has sent but the daemon hasn't taken yet. Where no answer comes, the draft waits and is sent again by itself as soon as
+ * the daemon answers, over reloads too, with the key that makes a second message impossible. A change of the draft ends the waiting.
+ */
+import type { LedgerEvent } from "../../shared/events.ts";
+import { Store } from "../controls/store.ts";
+import { type Host, HostError, type Release } from "../hosts/host.ts";
+import type { DraftKeeper } from "./draft.ts";
+import type { Outgoing } from "./outgoing.ts";
+
+/** Where the stream doesn't say that the daemon is back. */
+const AGAIN_AFTER_MS = 5000;
+
+export class Sending extends Store {
+  readonly #host: Pick<Host, "watchConnection">;
+  readonly #keeper: DraftKeeper;
+  readonly #outgoing: Pick<Outgoing, "send">;
+  readonly #taken: (event: LedgerEvent) => void;
+  #release: Release | null = null;
+  #timer: ReturnType<typeof setTimeout> | null = null;
+  #closed = false;
+  /** A request is under way. */
+  busy = false;
+  /** Why the daemon refused it; null while it hasn't. */
+  problem: string | null = null;
+
+  /** `taken` is told each message's event in this Group. */
+  constructor(
+    host: Pick<Host, "watchConnection">,
+    keeper: DraftKeeper,
+    outgoing: Pick<Outgoing, "send">,
+    taken: (event: LedgerEvent) => void,
+  ) {
+    super();
+    this.#host = host;
+    this.#keeper = keeper;
+    this.#outgoing = outgoing;
+    this.#taken = taken;
+  }
+
+  /** The draft was sent, got no answer, and is sent again by itself. */
+  get waiting(): boolean {
+    return this.#keeper.waiting;
+  }
+
+  /** Follows the connection from now on; the draft has been read. */
+  open(): void {
+    if (this.#closed) return;
+    this.#release ??= this.#host.watchConnection(({ state }) => {
+      if (state === "online") void this.#again();
+    });
+  }
+
+  /** Nobody looks at it any more; what waits is still sent. */
+  close(): void {
+    this.#closed = true;
+    this.#settle();
+  }
+
+  /** Sends the draft as it is; true when it was taken. */
+  async send(): Promise<boolean> {
+    if (this.busy) return false;
+    this.#clearTimer();
+    this.busy = true;
+    this.problem = null;
+    this.changed();
+    const sent = this.#keeper.draft;
+    try {
+      this.#taken(await this.#outgoing.send(sent));
+      if (this.#keeper.draft === sent) this.#keeper.clear();
+      return true;
+    } catch (error) {
+      this.#failed(error, sent === this.#keeper.draft);
+      return false;
+    } finally {
+      this.busy = false;
+      this.#settle();
+      this.changed();
+    }
+  }
+
+  /** The person doesn't want it sent any more; the draft stays. */
+  stop(): void {
+    this.#clearTimer();
+    this.#keeper.wait(false);
+    this.changed();
+  }
+
+  /** What was changed meanwhile is sent when the person says so; an empty draft was taken all the same, as the feed showed. */
+  #failed(error: unknown, isSame: boolean): void {
+    const offline = error instanceof HostError && error.offline;
+    if (isSame) this.#keeper.wait(offline);
+    else if (this.#keeper.draft.text === "") return;
+    if (offline && isSame) this.#timer = setTimeout(() => void this.#again(), AGAIN_AFTER_MS);
+    else this.problem = error instanceof Error ? error.message : String(error);
+  }
+
+  async #again(): Promise<void> {
+    if (!this.busy && this.waiting) await this.send();
+  }
+
+  #settle(): void {
+    if (!this.#closed || this.waiting) return;
+    this.#clearTimer();
+    this.#release?.();
+    this.#release = null;
+  }
+
+  #clearTimer(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+  }
+}

@@ -1,0 +1,119 @@
+/** Files on their way to the daemon, with progress and a way out. */
+import { LIMITS } from "../../shared/limits.ts";
+import { fileName } from "../controls/file-name.ts";
+import { size } from "../controls/size-words.ts";
+import { Store } from "../controls/store.ts";
+import type { Host, Uploaded } from "../hosts/host.ts";
+
+export interface Upload {
+  key: number;
+  name: string;
+  bytes: number;
+  sent: number;
+  /** Why it isn't going on; null while it is. */
+  failure: string | null;
+}
+
+interface Going {
+  key: number;
+  file: File;
+  abort: AbortController;
+}
+
+export class Uploads extends Store {
+  readonly #host: Pick<Host, "upload" | "call">;
+  readonly #groupId: string;
+  readonly #done: (uploaded: Uploaded) => void;
+  readonly #running = new Map<number, { upload: Upload; abort: AbortController }>();
+  #next = 1;
+
+  /** `done` is called with each file that arrived. */
+  constructor(host: Pick<Host, "upload" | "call">, groupId: string, done: (uploaded: Uploaded) => void) {
+    super();
+    this.#host = host;
+    this.#groupId = groupId;
+    this.#done = done;
+  }
+
+  get list(): readonly Upload[] {
+    return [...this.#running.values()].map(({ upload }) => upload);
+  }
+
+  /** True while a file is still going. */
+  get busy(): boolean {
+    return this.list.some((upload) => upload.failure === null);
+  }
+
+  /** Starts as many files as a message may have; `room` is how many that is. Says why one is left out. */
+  add(files: readonly File[], room: number): void {
+    const going: Going[] = [];
+    for (const [index, file] of files.entries()) {
+      const key = this.#next++;
+      const upload: Upload = {
+        key,
+        name: fileName(file),
+        bytes: file.size,
+        sent: 0,
+        failure: null,
+      };
+      const abort = new AbortController();
+      this.#running.set(key, { upload, abort });
+      if (index >= room) this.#fail(key, `A message takes ${LIMITS.message.attachments} files.`);
+      else if (file.size > LIMITS.attachment.uploadBytes)
+        this.#fail(key, `Larger than ${size(LIMITS.attachment.uploadBytes)}.`);
+      else going.push({ key, file, abort });
+    }
+    this.changed();
+    if (going.length > 0) void this.#begin(going);
+  }
+
+  remove(key: number): void {
+    this.#running.get(key)?.abort.abort();
+    this.#running.delete(key);
+    this.changed();
+  }
+
+  close(): void {
+    for (const { abort } of this.#running.values()) abort.abort();
+    this.#running.clear();
+  }
+
+  /** The daemon is asked before the first byte goes whether it would take these files. */
+  async #begin(going: readonly Going[]): Promise<void> {
+    try {
+      await this.#host.call("message_upload_preflight", {
+        group_id: this.#groupId,
+        files: going.map(({ file }) => ({ name: fileName(file), bytes: file.size })),
+      });
+    } catch (error) {
+      for (const { key } of going) this.#fail(key, error instanceof Error ? error.message : String(error));
+      return;
+    }
+    await Promise.all(going.filter(({ key }) => this.#running.has(key)).map((one) => this.#run(one)));
+  }
+
+  async #run({ key, file, abort }: Going): Promise<void> {
+    try {
+      const uploaded = await this.#host.upload(this.#groupId, file, {
+        signal: abort.signal,
+        progress: (sent) => this.#set(key, { sent }),
+      });
+      if (!this.#running.delete(key)) return;
+      this.#done(uploaded);
+      this.changed();
+    } catch (error) {
+      if (!abort.signal.aborted) this.#fail(key, error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  #fail(key: number, failure: string): void {
+    this.#set(key, { failure });
+  }
+
+  #set(key: number, change: Partial<Upload>): void {
+    const entry = this.#running.get(key);
+    if (entry === undefined) return;
+    entry.upload = { ...entry.upload, ...change };
+    this.changed();
+  }
+}

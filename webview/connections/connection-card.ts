@@ -1,0 +1,94 @@
+/** One Direct connection: with whom, in what state, what to compare, what to do, and what ending it would mean. */
+import { html, nothing, type TemplateResult } from "lit";
+import { shownName } from "../../shared/foreign-text.ts";
+import type { DirectRelation } from "../../shared/operations/direct.ts";
+import { stateWord } from "../controls/controls.ts";
+import { icon } from "../controls/icons.ts";
+import { exact } from "../controls/time-words.ts";
+import { button } from "../controls/toolkit.ts";
+import {
+  awaitsApproval,
+  connectionWords,
+  type Ending,
+  endingOf,
+  isPast,
+  peerName,
+  remedyFor,
+} from "./connection-words.ts";
+import { relationFingerprint } from "./fingerprint.ts";
+
+export interface CardActions {
+  busy: boolean;
+  /** The consequences are shown and wait for an answer. */
+  ending: boolean;
+  approve: () => void;
+  /** Shows the consequences, or takes them away again. */
+  ask: (ending: boolean) => void;
+  end: (ending: Ending) => void;
+}
+
+export function connectionCard(relation: DirectRelation, actions: CardActions): TemplateResult {
+  const { remote, state, expires_at, error, id } = relation;
+  const words = connectionWords(relation);
+  const pending = state === "invited" || state === "pending";
+  const fingerprint = pending ? relationFingerprint(relation) : null;
+  const remedy = isPast(relation) ? null : remedyFor(relation);
+  return html`<li class="connection" data-connection=${id}>
+    <div class="connection-head">
+      <span class="connection-peer">
+        ${
+          remote === null
+            ? html`<span>Invitation</span>`
+            : html`<bdi class="connection-group">${shownName(remote.title)}</bdi> <span class="hint">at</span> <bdi>${shownName(remote.name)}</bdi>`
+        }
+      </span>
+      ${stateWord(words)}
+    </div>
+    <p class="hint">${words.sentence}${pending ? html` Until <span title=${exact(expires_at)}><svc-time value=${expires_at} manner="clock"></svc-time></span>.` : nothing}</p>
+    ${
+      remote === null
+        ? nothing
+        : html`<p class="connection-key" title="The other instance, by its key">${icon("key")}<code>${remote.instance_id}</code></p>`
+    }
+    ${fingerprint ?? nothing}
+    ${
+      awaitsApproval(relation)
+        ? html`<p class="compare">${icon("shield")} <span>Ask the other person, by telephone for example, whether they see the same six words in the same order. If they differ, somebody is in between: refuse.</span></p>`
+        : nothing
+    }
+    ${
+      error === null
+        ? nothing
+        : html`<p class="connection-error">${icon("warning")}<span><bdi>${shownName(error)}</bdi> ${remedy === null ? nothing : html`<span class="remedy">${remedy}</span>`}</span></p>`
+    }
+    ${actions.ending ? ending(relation, actions) : buttons(relation, actions)}
+  </li>`;
+}
+
+function buttons(relation: DirectRelation, { busy, approve, ask }: CardActions): TemplateResult {
+  return html`<div class="buttons">
+    ${
+      awaitsApproval(relation)
+        ? button({
+            label: "The words are the same: approve",
+            icon: "check",
+            primary: true,
+            disabled: busy,
+            onClick: approve,
+          })
+        : nothing
+    }
+    ${button({ label: endingOf(relation).ask, disabled: busy, onClick: () => ask(true) })}
+  </div>`;
+}
+
+function ending(relation: DirectRelation, { busy, ask, end }: CardActions): TemplateResult {
+  const what = endingOf(relation);
+  return html`<div class="destroy" role="group" aria-label="${what.act}: ${peerName(relation)}">
+    <p>${icon("warning")} <span>${what.consequences}</span></p>
+    <div class="buttons">
+      ${button({ label: "Keep it", onClick: () => ask(false) })}
+      <button type="button" class="danger-button" ?disabled=${busy} @click=${() => end(what)}>${what.act}</button>
+    </div>
+  </div>`;
+}

@@ -1,0 +1,389 @@
+/**
+ * `<svc-connections-dialog>`: Direct connections of the open Group. What the daemon says is asked for again and again; what the person is
+ * typing lives apart from it and is never touched by an answer.
+ */
+import { html, nothing, type PropertyValues } from "lit";
+import { type InvitationClaims, invitationClaims } from "../../shared/direct-invitation.ts";
+import { shownName } from "../../shared/foreign-text.ts";
+import type { DirectRelation } from "../../shared/operations/direct.ts";
+import { announce } from "../controls/announce.ts";
+import { failure, skeleton } from "../controls/controls.ts";
+import { DialogView } from "../controls/dialog.ts";
+import { icon } from "../controls/icons.ts";
+import { button } from "../controls/toolkit.ts";
+import { follow } from "../controls/view.ts";
+import type { Conversation } from "../feed/conversation.ts";
+import { type Host, HostError } from "../hosts/host.ts";
+import { connectionCard } from "./connection-card.ts";
+import { awaitsApproval, isPast, remedyForChange } from "./connection-words.ts";
+import { DirectConnections } from "./direct-connections.ts";
+import { invitationShown, invitationToTake } from "./invitation.ts";
+import {
+  isComplete,
+  type ListenerDraft,
+  listenerDraft,
+  listenerFacts,
+  listenerForm,
+  listenerProblem,
+} from "./listener-form.ts";
+
+/** No connection's id. */
+const LISTENER = "listener";
+
+/** How often is looked while the dialog is open. */
+const EVERY_MS = 1500;
+
+type Page = "list" | "invitation" | "join" | "listener";
+
+class ConnectionsDialog extends DialogView {
+  static override readonly properties = {
+    ...DialogView.properties,
+    page: { state: true },
+    listener: { state: true },
+    inviting: { state: true },
+    made: { state: true },
+    pasted: { state: true },
+    ending: { state: true },
+  };
+  declare host: Host;
+  declare conversation: Conversation;
+  declare page: Page;
+  /** The listener's form; null while it is closed. */
+  declare listener: ListenerDraft | null;
+  /** The listener's form was opened in order to invite. */
+  declare inviting: boolean;
+  /** The invitation's text, which is a secret and is kept nowhere else. */
+  declare made: string | null;
+  declare pasted: string;
+  /** The connection whose end is asked about, or the listener. */
+  declare ending: string | null;
+  #connections!: DirectConnections;
+
+  constructor() {
+    super();
+    this.page = "list";
+    this.listener = null;
+    this.inviting = false;
+    this.made = null;
+    this.pasted = "";
+    this.ending = null;
+    follow(this, () => [this.#connections, this.conversation?.group]);
+  }
+
+  override connectedCallback(): void {
+    this.#connections = new DirectConnections(
+      this.host,
+      this.conversation.groupId,
+      EVERY_MS,
+      () => !document.hidden,
+    );
+    super.connectedCallback();
+    this.#connections.open();
+    void this.#connections.identify();
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.#connections.close();
+    void this.conversation.connections.refresh();
+  }
+
+  /** Where the focus belongs when another part of the dialog takes the place of the one that had it. */
+  protected override updated(changed: PropertyValues): void {
+    // The Group's header says the same.
+    this.conversation.connections.take(this.#connections);
+    if (!changed.has("page") && !changed.has("ending")) return;
+    const to =
+      this.ending === null
+        ? this.querySelector<HTMLElement>(
+            "[data-page] [autofocus], [data-page] textarea, [data-page] .command .icon-button",
+          )
+        : this.querySelector<HTMLElement>(".destroy .button");
+    if (to !== null) to.focus();
+    else if (changed.get("page") !== undefined || changed.get("ending") !== undefined)
+      this.querySelector<HTMLElement>(".dialog-foot .button")?.focus();
+  }
+
+  protected override heading(): string {
+    switch (this.page) {
+      case "invitation":
+        return "Invitation";
+      case "join":
+        return "Take an invitation";
+      case "listener":
+        return this.inviting ? "Listen, then invite" : "Listener";
+      case "list":
+        return "Group connections";
+    }
+  }
+
+  protected override get wide(): boolean {
+    return true;
+  }
+
+  protected override content() {
+    const { status, failure: stale } = this.#connections;
+    return html`<div class="connections" data-page=${this.page}>
+      ${status === null ? (stale === null ? skeleton(3, "list") : nothing) : this.#page()}
+      ${stale === null ? nothing : failure(`${stale} What is shown may be old.`)}
+    </div>`;
+  }
+
+  #page() {
+    switch (this.page) {
+      case "invitation":
+        return this.#invitation();
+      case "join":
+        return this.#join();
+      case "listener":
+        return this.#listenerPage();
+      case "list":
+        return this.#list();
+    }
+  }
+
+  #list() {
+    const status = this.#connections.status!;
+    const { relations } = status;
+    const sorted = [...relations].sort((one, other) => rank(one) - rank(other));
+    return html`<p class="hint">A connection lets <bdi>${shownName(this.#title)}</bdi> and one Group of another instance write to each other and see the names of each other’s Actors. It opens nothing else: no terminal, no tools, no history, no files but those that are sent.</p>
+      ${
+        sorted.length === 0
+          ? html`<p class="empty-connections">${icon("plug")} <span>There is no connection yet. Invite a Group of another machine, or take an invitation that you were given.</span></p>`
+          : html`<ul class="plain-list connection-list" aria-label="Connections">${sorted.map((relation) => this.#card(relation))}</ul>`
+      }
+      <section class="dialog-section">
+        <div class="section-head"><h3>Listener of this instance</h3>
+          <span class="buttons">
+            ${status.listener === null ? nothing : button({ label: "Turn off…", disabled: this.busy, onClick: () => this.#ask(LISTENER) })}
+            ${button({ label: status.listener === null ? "Turn on…" : "Change…", onClick: () => this.#openListener(false) })}
+          </span>
+        </div>
+        ${listenerFacts(status)} ${this.ending === LISTENER ? this.#turningOff() : nothing}
+      </section>`;
+  }
+
+  #turningOff() {
+    return html`<div class="destroy" role="group" aria-label="Turn the listener off">
+      <p>${icon("warning")} <span>Every connection that others dial to this instance goes offline, of all its Groups; they stay approved and come back when it listens again. Invitations that are out can’t be used meanwhile. What this instance dials itself goes on.</span></p>
+      <div class="buttons">
+        ${button({ label: "Keep it on", onClick: () => this.#ask(null) })}
+        <button type="button" class="danger-button" ?disabled=${this.busy} @click=${() => void this.#turnOff()}>Turn it off</button>
+      </div>
+    </div>`;
+  }
+
+  #ask(ending: string | null): void {
+    this.ending = ending;
+  }
+
+  #card(relation: DirectRelation) {
+    return connectionCard(relation, {
+      busy: this.busy,
+      ending: this.ending === relation.id,
+      approve: () => void this.#change("connect_direct_approve", relation.id, "Approved"),
+      ask: (ending) => this.#ask(ending ? relation.id : null),
+      end: ({ operation }) => void this.#change(operation, relation.id, "Done"),
+    });
+  }
+
+  #invitation() {
+    const claims = this.made === null ? null : invitationClaims(this.made);
+    if (this.made === null || claims === null) return nothing;
+    const came = this.#whoCame;
+    return came === undefined
+      ? html`${listenerProblem(this.#connections.status!, "Until then nobody can use this invitation.")}${invitationShown(this.made, claims)}`
+      : html`<ul class="plain-list connection-list" aria-label="Who came">${this.#card(came)}</ul>`;
+  }
+
+  /** By the invitation that is shown. */
+  get #whoCame(): DirectRelation | undefined {
+    const id = this.made === null ? null : invitationClaims(this.made)?.id;
+    return this.#connections.status?.relations.find((one) => one.id === id && one.state !== "invited");
+  }
+
+  #join() {
+    const { status, instanceId } = this.#connections;
+    return invitationToTake({
+      pasted: this.pasted,
+      claims: this.#claims,
+      problem: this.#problemOf(this.#claims),
+      instanceId,
+      group: this.#title,
+      known: status!.relations,
+      onInput: (pasted) => {
+        this.pasted = pasted;
+      },
+    });
+  }
+
+  #listenerPage() {
+    const { listener } = this;
+    if (listener === null) return nothing;
+    return html`${
+      this.inviting
+        ? html`<p class="hint">To be dialled by whom you invite, this instance has to listen. Choose where; it can be turned off again at any time.</p>`
+        : nothing
+    }
+    ${listenerForm(listener, this.#connections.status!, (change) => {
+      this.listener = { ...listener, ...change };
+    })}`;
+  }
+
+  get #title(): string {
+    return this.conversation.group.group?.title ?? "this Group";
+  }
+
+  get #claims(): InvitationClaims | null {
+    return invitationClaims(this.pasted);
+  }
+
+  /** Why it can't be taken, as far as it shows before the daemon is asked. */
+  #problemOf(claims: InvitationClaims | null): string | null {
+    if (this.pasted.trim() === "") return null;
+    if (claims === null)
+      return "This isn’t a whole invitation. Copy all of it, from svc-direct: to its end, or ask for a new one.";
+    if (claims.host.instance_id === this.#connections.instanceId)
+      return "This invitation was made by this instance itself. It is for a Group of another one.";
+    if (Date.parse(claims.expires_at) <= Date.now()) return "Its time is over. Ask for a new invitation.";
+    return null;
+  }
+
+  protected override footer() {
+    const back = button({ label: "Back", onClick: () => this.#go("list") });
+    switch (this.page) {
+      case "invitation":
+        return button({
+          label: "Done",
+          primary: this.#whoCame === undefined,
+          onClick: () => this.#go("list"),
+        });
+      case "join":
+        return html`${back}
+        ${button({ label: "Ask to be connected", primary: true, disabled: !this.#mayJoin, onClick: () => this.submit() })}`;
+      case "listener":
+        return html`${back}
+        ${button({ label: this.inviting ? "Listen and invite" : "Save", primary: true, disabled: this.busy || this.listener === null || !isComplete(this.listener), onClick: () => this.submit() })}`;
+      case "list":
+        return html`${button({ label: "Take an invitation…", disabled: this.#connections.status === null, onClick: () => this.#go("join") })}
+        ${button({ label: "Invite…", icon: "add", primary: true, disabled: this.busy || this.#connections.status === null, onClick: () => void this.#invite() })}`;
+    }
+  }
+
+  get #mayJoin(): boolean {
+    const claims = this.#claims;
+    return !this.busy && claims !== null && this.#problemOf(claims) === null;
+  }
+
+  protected override submit(): void {
+    if (this.page === "join") void this.#take();
+    else if (this.page === "listener") void this.#configure();
+  }
+
+  #go(page: Page): void {
+    if (page === "join" && this.#connections.instanceId === null) void this.#connections.identify();
+    this.page = page;
+    this.problem = null;
+    this.ending = null;
+    if (page !== "invitation") this.made = null;
+    if (page !== "listener") this.listener = null;
+  }
+
+  #openListener(inviting: boolean): void {
+    this.inviting = inviting;
+    this.listener = listenerDraft(this.#connections.status!);
+    this.#go("listener");
+  }
+
+  async #invite(listener = this.#connections.status!.listener): Promise<void> {
+    if (listener === null) return this.#openListener(true);
+    await this.#do(async () => {
+      const { invitation } = await this.host.call("connect_direct_invite", {
+        group_id: this.conversation.groupId,
+        expected_listener: listener,
+      });
+      this.made = invitation;
+      this.#go("invitation");
+    });
+  }
+
+  async #configure(): Promise<void> {
+    const draft = this.listener;
+    if (draft === null || !isComplete(draft)) return;
+    const listener = { bind: draft.bind.trim(), address: draft.address.trim() };
+    const done = await this.#do(() =>
+      this.host.call("connect_direct_configure", {
+        listener,
+        display_name: draft.name.trim(),
+        expected_listener: draft.before,
+      }),
+    );
+    // Whoever went on to something else meanwhile stays there.
+    if (!done || this.page !== "listener") return;
+    // What is shown may be old: the daemon may not have answered since.
+    this.listener = { ...draft, before: listener };
+    if (this.inviting) await this.#invite(listener);
+    else this.#go("list");
+  }
+
+  async #turnOff(): Promise<void> {
+    const { listener } = this.#connections.status!;
+    const done = await this.#do(() =>
+      this.host.call("connect_direct_configure", { listener: null, expected_listener: listener }),
+    );
+    if (done) this.ending = null;
+  }
+
+  async #take(): Promise<void> {
+    if (!this.#mayJoin) return;
+    const { pasted } = this;
+    const done = await this.#do(() =>
+      this.host.call("connect_direct_join", {
+        group_id: this.conversation.groupId,
+        invitation: pasted.trim(),
+      }),
+    );
+    if (!done) return;
+    announce("Asked. The other side has to approve.");
+    // Whoever went on to something else meanwhile stays there, with what was typed.
+    if (this.pasted !== pasted) return;
+    this.pasted = "";
+    if (this.page === "join") this.#go("list");
+  }
+
+  async #change(
+    operation: "connect_direct_approve" | "connect_direct_revoke" | "connect_direct_remove",
+    id: string,
+    said: string,
+  ): Promise<void> {
+    const done = await this.#do(() => this.host.call(operation, { group_id: this.conversation.groupId, id }));
+    if (!done) return;
+    this.ending = null;
+    announce(said);
+    if (this.page === "invitation") this.#go("list");
+  }
+
+  /** Runs a change, then looks at what is so now. */
+  #do(action: () => Promise<unknown>): Promise<boolean> {
+    return this.act(async () => {
+      try {
+        await action();
+      } catch (error) {
+        const remedy = error instanceof HostError ? remedyForChange(error) : null;
+        if (!(error instanceof HostError) || remedy === null) throw error;
+        throw new HostError(error.code, remedy, error.details);
+      } finally {
+        await this.#connections.refresh();
+      }
+    });
+  }
+}
+
+/** What waits for this person first, then what lives, then what is over. */
+function rank(relation: DirectRelation): number {
+  if (awaitsApproval(relation)) return 0;
+  if (isPast(relation)) return 3;
+  return relation.state === "active" ? 1 : 2;
+}
+
+customElements.define("svc-connections-dialog", ConnectionsDialog);

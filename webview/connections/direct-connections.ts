@@ -1,0 +1,95 @@
+/** Direct connections of one Group as the daemon has them, asked for again and again while somebody looks. */
+import type { ResultOf } from "../../shared/operations/registry.ts";
+import { Store } from "../controls/store.ts";
+import { type Host, HostError } from "../hosts/host.ts";
+
+export type DirectStatus = ResultOf<"connect_direct_status">;
+
+export class DirectConnections extends Store {
+  readonly #host: Pick<Host, "call">;
+  readonly #groupId: string;
+  readonly #everyMs: number;
+  readonly #looking: () => boolean;
+  status: DirectStatus | null = null;
+  /** This instance's id; null until it is known. */
+  instanceId: string | null = null;
+  /** Why what is shown may be old. */
+  failure: string | null = null;
+  #timer: ReturnType<typeof setTimeout> | null = null;
+  /** How often was asked, and which of these questions the latest answer belongs to. */
+  #asked = 0;
+  #answered = 0;
+  #closed = false;
+
+  /** Asks every `everyMs` while somebody is `looking`. */
+  constructor(host: Pick<Host, "call">, groupId: string, everyMs: number, looking: () => boolean) {
+    super();
+    this.#host = host;
+    this.#groupId = groupId;
+    this.#everyMs = everyMs;
+    this.#looking = looking;
+  }
+
+  open(): void {
+    this.#closed = false;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    void this.#poll();
+  }
+
+  /** Learns which instance this is. */
+  async identify(): Promise<void> {
+    try {
+      this.instanceId = (await this.#host.call("daemon_status", {})).instance_id;
+      this.changed();
+    } catch {
+      // Offline, which the next look at the connections tells; then it is asked again.
+    }
+  }
+
+  close(): void {
+    this.#closed = true;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+  }
+
+  /** Asks now, after a change. */
+  async refresh(): Promise<void> {
+    this.#asked += 1;
+    const turn = this.#asked;
+    let status: DirectStatus | null = null;
+    let failure: string | null = null;
+    try {
+      status = await this.#host.call("connect_direct_status", { group_id: this.#groupId });
+    } catch (error) {
+      failure = error instanceof HostError ? error.message : String(error);
+    }
+    // An answer that was slower than one to a later question tells what was before.
+    if (turn < this.#answered) return;
+    this.#answered = turn;
+    const before = this.#shown();
+    if (status !== null) this.status = status;
+    this.failure = failure;
+    if (!this.#closed && before !== this.#shown()) this.changed();
+  }
+
+  /** What another one has learnt meanwhile. */
+  take({ status }: DirectConnections): void {
+    if (status === this.status) return;
+    this.status = status;
+    this.changed();
+  }
+
+  async #poll(): Promise<void> {
+    if (this.#looking()) await this.refresh();
+    if (this.#closed) return;
+    this.#timer = setTimeout(() => void this.#poll(), this.#everyMs);
+  }
+
+  /** Everything but the time of the daemon's last look, so that nothing is drawn anew for nothing. */
+  #shown(): string {
+    const runtime = this.status?.runtime ?? null;
+    return JSON.stringify([
+      this.status === null ? null : { ...this.status, runtime: runtime && { ...runtime, checked_at: "" } },
+      this.failure,
+    ]);
+  }
+}

@@ -1,0 +1,86 @@
+/** An invitation: as it is handed over, and as it is looked at before it is taken. */
+import { html, nothing, type TemplateResult } from "lit";
+import type { InvitationClaims } from "../../shared/direct-invitation.ts";
+import { shownName } from "../../shared/foreign-text.ts";
+import type { DirectRelation } from "../../shared/operations/direct.ts";
+import { iconButton } from "../controls/controls.ts";
+import { copyFrom } from "../controls/copy.ts";
+import { icon } from "../controls/icons.ts";
+import { exact } from "../controls/time-words.ts";
+import { invitationFingerprint } from "./fingerprint.ts";
+import { qrCode } from "./qr-code.ts";
+
+/** The machine that dials, whichever it is. */
+const LOOPBACK = /^(127\.|0\.0\.0\.0:|localhost:|\[[0:]+1?\]:)/i;
+
+/** The secret text, shown this once. */
+export function invitationShown(text: string, { expires_at, address }: InvitationClaims): TemplateResult {
+  return html`<div class="invitation">
+    <div class="made">
+      <p>${icon("key")} <span>This is a secret and is shown this once. Hand it over by a way that you trust; whoever has it may ask to be connected until <span title=${exact(expires_at)}><svc-time value=${expires_at} manner="clock"></svc-time></span>. Nobody is connected before you approve.</span></p>
+      <div class="command">
+        <code class="invitation-text" tabindex="0" role="textbox" aria-readonly="true" aria-label="Invitation">${text}</code>${iconButton({ icon: "copy", label: "Copy the invitation", onClick: (event) => void copyFrom(event.currentTarget as HTMLElement, text) })}
+      </div>
+    </div>
+    <p class="waiting" role="status">${icon("clock")}<span>Waiting for somebody to use it. Who comes appears here, with six words to compare.</span></p>
+    ${qrCode(text, "The invitation as a QR code")}
+    <p class="hint">The other person takes it in their Workbench (Group connections, Take an invitation) or with <code>svc direct join</code>; their instance dials <code>${address}</code>${LOOPBACK.test(address) ? ", which only this machine reaches" : nothing}.</p>
+  </div>`;
+}
+
+export interface TakeOptions {
+  pasted: string;
+  /** Null while what was pasted isn't one. */
+  claims: InvitationClaims | null;
+  /** Why it can't be taken. */
+  problem: string | null;
+  /** This instance; null while it isn't known. */
+  instanceId: string | null;
+  group: string;
+  known: readonly DirectRelation[];
+  onInput: (pasted: string) => void;
+}
+
+export function invitationToTake(options: TakeOptions): TemplateResult {
+  const { pasted, claims, problem, onInput } = options;
+  return html`<label class="field">
+      <span>Invitation</span>
+      <textarea
+        class="invitation-field"
+        rows="4"
+        spellcheck="false"
+        autocomplete="off"
+        placeholder="svc-direct:…"
+        aria-describedby="invitation-problem"
+        .value=${pasted}
+        @input=${(event: Event) => onInput((event.target as HTMLTextAreaElement).value)}
+      ></textarea>
+    </label>
+    <p id="invitation-problem" class=${problem === null ? "hint" : "failure"} role="status">${
+      problem === null
+        ? claims === null
+          ? "Paste what you were given. It is looked at here first; nothing is sent yet."
+          : "Look at it before you go on. Nothing was sent yet."
+        : html`${icon("error")}<span>${problem}</span>`
+    }</p>
+    ${claims === null || problem !== null ? nothing : claimed(claims, options)}`;
+}
+
+function claimed(
+  claims: InvitationClaims,
+  { instanceId, group, known }: Pick<TakeOptions, "instanceId" | "group" | "known">,
+): TemplateResult {
+  const { host, expires_at, address } = claims;
+  const twice = known.some((relation) => relation.id === claims.id);
+  return html`<dl class="facts claims">
+      <div><dt>From</dt><dd><bdi>${shownName(host.name)}</bdi>, as it calls itself</dd></div>
+      <div><dt>Instance</dt><dd><code>${shownName(host.instance_id)}</code></dd></div>
+      <div><dt>Its Group</dt><dd><bdi>${shownName(host.title)}</bdi></dd></div>
+      <div><dt>With</dt><dd><bdi>${shownName(group)}</bdi>, this Group</dd></div>
+      <div><dt>Dials</dt><dd><code>${shownName(address)}</code></dd></div>
+      <div><dt>Until</dt><dd title=${exact(expires_at)}><svc-time value=${expires_at} manner="clock"></svc-time></dd></div>
+    </dl>
+    ${instanceId === null ? nothing : invitationFingerprint(claims, instanceId)}
+    <p class="compare">${icon("shield")} <span>The person who invited you will see the same six words. Compare them by another way than the one the invitation came; if they differ, somebody is in between.</span></p>
+    ${twice ? html`<p class="compare">${icon("info")} <span>You have asked with this invitation already; asking again changes nothing.</span></p>` : nothing}`;
+}

@@ -1,0 +1,55 @@
+/**
+ * What stands in for the global stream while it is broken, as behind a proxy that lets no WebSocket through: Groups and Actors are asked for
+ * every few seconds, but only while the page is visible (WRK-013). The streams' own attempts to come back go on meanwhile.
+ */
+import type { Connection } from "../hosts/host.ts";
+
+export const POLL_EVERY_MS = 5000;
+/** A connection that is made for so long may never be. Until then its beginning reads everything, once. */
+const CONNECTS_WITHIN_MS = 1000;
+
+export class Polling {
+  readonly #isVisible: () => boolean;
+  readonly #read: () => void;
+  #isBroken = false;
+  #connecting: ReturnType<typeof setTimeout> | null = null;
+  #timer: ReturnType<typeof setInterval> | null = null;
+
+  constructor(isVisible: () => boolean, read: () => void) {
+    this.#isVisible = isVisible;
+    this.#read = read;
+  }
+
+  /** The connection's state changed. */
+  connection({ state }: Connection): void {
+    if (this.#connecting !== null) clearTimeout(this.#connecting);
+    this.#connecting = null;
+    if (state === "connecting")
+      this.#connecting = setTimeout(
+        () => this.connection({ state: "offline", heard: null }),
+        CONNECTS_WITHIN_MS,
+      );
+    else this.#isBroken = state === "offline";
+    this.look();
+  }
+
+  /** The connection's state changed, or whether the page is visible. A page that comes into view without a stream reads at once. */
+  look(): void {
+    const isNeeded = this.#isBroken && this.#isVisible();
+    if (isNeeded === (this.#timer !== null)) return;
+    if (isNeeded) {
+      this.#timer = setInterval(this.#read, POLL_EVERY_MS);
+      this.#read();
+    } else this.#pause();
+  }
+
+  close(): void {
+    this.#pause();
+    if (this.#connecting !== null) clearTimeout(this.#connecting);
+  }
+
+  #pause(): void {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#timer = null;
+  }
+}

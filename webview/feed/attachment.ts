@@ -1,0 +1,124 @@
+/** `<svc-attachment>`: a file of a message. Small pictures are shown; everything is fetched with the session and saved from there. */
+import { html, nothing } from "lit";
+import { shownName } from "../../shared/foreign-text.ts";
+import type { Attachment } from "../../shared/model.ts";
+import { icon } from "../controls/icons.ts";
+import { size } from "../controls/size-words.ts";
+import { View } from "../controls/view.ts";
+import type { BlobAddress, Host } from "../hosts/host.ts";
+
+const PREVIEWED = /^image\/(?:png|jpeg|gif|webp|avif)$/;
+const PREVIEW_BYTES = 8_000_000;
+
+class AttachmentElement extends View {
+  static override readonly properties = {
+    host: { attribute: false },
+    groupId: {},
+    file: { attribute: false },
+    preview: { state: true },
+    loading: { state: true },
+    problem: { state: true },
+  };
+  declare host: Host;
+  declare groupId: string;
+  declare file: Attachment;
+  declare preview: BlobAddress | null;
+  declare loading: boolean;
+  declare problem: string | null;
+  #observer: IntersectionObserver | null = null;
+
+  constructor() {
+    super();
+    this.preview = null;
+    this.loading = false;
+    this.problem = null;
+  }
+
+  protected override render() {
+    const { file, preview } = this;
+    const name = shownName(file.name);
+    return html`${
+      preview === null
+        ? nothing
+        : html`<button type="button" class="picture" title="Open ${name}" tabindex="-1" @click=${this.#openPicture}>
+            <img src=${preview.url} alt=${name} />
+          </button>`
+    }
+      <button
+        type="button"
+        class="file"
+        tabindex="-1"
+        title="Save ${name} (${shownName(file.mime_type)}, ${file.bytes} bytes)"
+        ?disabled=${this.loading}
+        @click=${this.#save}
+      >
+        ${icon(file.mime_type.startsWith("image/") ? "file-media" : "file")}
+        <span class="file-name"><bdi>${name}</bdi></span>
+        <span class="file-size">${size(file.bytes)}</span>
+        ${icon(this.loading ? "loading" : "desktop-download", this.loading ? "turning" : "")}
+      </button>
+      ${this.problem === null ? nothing : html`<span class="failure" role="alert">${this.problem}</span>`}`;
+  }
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.#observer = new IntersectionObserver((entries) => {
+      if (entries.some((entry) => entry.isIntersecting)) void this.#show();
+    });
+    this.#observer.observe(this);
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.#observer?.disconnect();
+    this.preview?.release();
+    this.preview = null;
+  }
+
+  async #show(): Promise<void> {
+    this.#observer?.disconnect();
+    if (!PREVIEWED.test(this.file.mime_type) || this.file.bytes > PREVIEW_BYTES) return;
+    try {
+      const address = await this.host.blob(this.groupId, this.file.sha256);
+      if (this.isConnected) this.preview = address;
+      else address.release();
+    } catch {
+      // The file can still be saved, and that says what is wrong.
+    }
+  }
+
+  readonly #openPicture = (): void => {
+    const dialog = document.createElement("dialog");
+    dialog.className = "lightbox";
+    dialog.setAttribute("aria-label", shownName(this.file.name));
+    const picture = document.createElement("img");
+    picture.src = this.preview?.url ?? "";
+    picture.alt = shownName(this.file.name);
+    dialog.append(picture);
+    dialog.addEventListener("click", () => dialog.close());
+    dialog.addEventListener("keydown", (event) => event.stopPropagation());
+    dialog.addEventListener("close", () => dialog.remove());
+    document.body.append(dialog);
+    dialog.showModal();
+  };
+
+  readonly #save = async (): Promise<void> => {
+    this.loading = true;
+    this.problem = null;
+    try {
+      const { url, release } = await this.host.blob(this.groupId, this.file.sha256);
+      const link = document.createElement("a");
+      link.href = url;
+      // What is saved under it looks like what was pressed.
+      link.download = shownName(this.file.name);
+      link.click();
+      setTimeout(release, 60_000);
+    } catch (error) {
+      this.problem = error instanceof Error ? error.message : String(error);
+    } finally {
+      this.loading = false;
+    }
+  };
+}
+
+customElements.define("svc-attachment", AttachmentElement);

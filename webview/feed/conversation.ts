@@ -1,0 +1,108 @@
+/** Everything that belongs to the Group that is open; opened and closed as one. */
+
+import { Activity } from "../actors/activity.ts";
+import { hasTerminal } from "../actors/actor-words.ts";
+import { DraftKeeper } from "../composer/draft.ts";
+import { Outgoing } from "../composer/outgoing.ts";
+import { Sending } from "../composer/sending.ts";
+import { Uploads } from "../composer/uploads.ts";
+import { DirectConnections } from "../connections/direct-connections.ts";
+import { RemoteGroups } from "../connections/remote-groups.ts";
+import { OpenGroup } from "../groups/open-group.ts";
+import type { Host } from "../hosts/host.ts";
+import { Terminals } from "../terminals/open-terminals.ts";
+import { Feed, type Place } from "./feed-store.ts";
+import { ReadMarks } from "./read-marks.ts";
+
+/** Nobody waits before the screen for what this shows; the dialog looks more often. */
+const CONNECTIONS_EVERY_MS = 10_000;
+
+export class Conversation {
+  readonly groupId: string;
+  readonly group: OpenGroup;
+  readonly feed: Feed;
+  readonly draft: DraftKeeper;
+  readonly uploads: Uploads;
+  readonly sending: Sending;
+  readonly marks: ReadMarks;
+  readonly activity = new Activity();
+  readonly terminals: Terminals;
+  readonly remotes: RemoteGroups;
+  /** Followed by who shows them, where the person may know of them. */
+  readonly connections: DirectConnections;
+  readonly #host: Host;
+
+  constructor(host: Host, groupId: string, looking: () => boolean, inView: () => boolean) {
+    this.#host = host;
+    this.groupId = groupId;
+    this.group = new OpenGroup(host, groupId);
+    this.feed = new Feed(host, groupId, (event) => {
+      if (event.kind === "actor.activity") this.group.applyActivity(event);
+      else void this.group.refresh();
+    });
+    this.draft = new DraftKeeper(host, groupId);
+    this.uploads = new Uploads(host, groupId, (uploaded) =>
+      this.draft.update({ attachments: [...this.draft.draft.attachments, uploaded] }),
+    );
+    this.sending = new Sending(host, this.draft, new Outgoing(host, this.draft), (event) =>
+      this.feed.accept(event),
+    );
+    this.feed.subscribe(() => this.#settleAttempt());
+    this.marks = new ReadMarks(host, groupId, looking);
+    this.terminals = new Terminals(host, groupId);
+    this.remotes = new RemoteGroups(host, groupId);
+    this.connections = new DirectConnections(host, groupId, CONNECTIONS_EVERY_MS, inView);
+    this.group.subscribe(() => {
+      if (this.group.loaded)
+        this.terminals.retain(new Set(this.group.actors.filter(hasTerminal).map((actor) => actor.id)));
+    });
+  }
+
+  /** Where the person was here; null is the end. */
+  get place(): Place | null {
+    const kept = this.#host.recall(`place/${this.groupId}`);
+    if (typeof kept !== "object" || kept === null) return null;
+    const { eventId, offset } = kept as Partial<Place>;
+    return typeof eventId === "string" && typeof offset === "number" ? { eventId, offset } : null;
+  }
+
+  keepPlace(place: Place | null): void {
+    this.#host.remember(`place/${this.groupId}`, place);
+  }
+
+  /** An answer may have got lost: the feed shows that the message was taken all the same. */
+  #settleAttempt(): void {
+    const key = this.draft.attempted;
+    if (key === null) return;
+    if (this.feed.rows.some((row) => row.by === "user" && row.data["client_id"] === key)) this.draft.taken();
+  }
+
+  /** The person came back to the window. */
+  returned(): void {
+    this.marks.returned();
+    void this.draft.refresh();
+  }
+
+  open(): void {
+    // A connection that is being made reads the Group when it begins, or polling does.
+    let isComing = false;
+    this.#host.watchConnection(({ state }) => (isComing = state === "connecting"))();
+    if (!isComing) void this.group.refresh();
+    this.activity.open(this.#host, this.groupId);
+    void this.feed.open(this.place);
+    void this.draft.load().then(() => {
+      this.#settleAttempt();
+      this.sending.open();
+    });
+  }
+
+  close(): void {
+    this.connections.close();
+    this.activity.close();
+    this.feed.close();
+    this.draft.close();
+    this.sending.close();
+    this.uploads.close();
+    this.marks.close();
+  }
+}

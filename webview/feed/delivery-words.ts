@@ -1,0 +1,293 @@
+/** What became of a message, in words: per recipient an icon, a word, and the fact behind it (docs/interface.md#delivery-in-words). */
+
+import { shownText } from "../../shared/foreign-text.ts";
+import { placeOf, remoteName } from "../../shared/message-parties.ts";
+import { WAITS_IN_INBOX } from "../../shared/names.ts";
+import type { MessageStatus } from "../../shared/operations/messages.ts";
+import type { IconName } from "../controls/icons.ts";
+
+export type Tone = "quiet" | "good" | "attention" | "bad";
+
+export interface DeliveryWord {
+  icon: IconName;
+  word: string;
+  tone: Tone;
+  /** One sentence for the tooltip. */
+  fact: string;
+  /** When it became so; null when nobody recorded it. */
+  ts: string | null;
+}
+
+export interface RecipientDelivery {
+  recipient: string;
+  /** The name that is shown. */
+  who: string;
+  words: DeliveryWord[];
+  /** May be handed out again on purpose; `ambiguous`: it may have arrived already. */
+  again: "no" | "failed" | "ambiguous";
+}
+
+type Delivery = NonNullable<MessageStatus["delivery_status"][string]>;
+type Obligation = NonNullable<MessageStatus["obligation_status"][string]>;
+
+function because(reason: string): string {
+  return reason === "" ? "" : ` (${reason.replaceAll("_", " ")})`;
+}
+
+function deliveryWord(who: string, status: Delivery, mail: boolean): DeliveryWord {
+  const { ts } = status;
+  switch (status.state) {
+    case "pending":
+      if (status.reason.includes(WAITS_IN_INBOX))
+        return {
+          icon: "inbox",
+          word: "waits in the Inbox",
+          tone: "quiet",
+          fact: `Nothing is typed into ${who}’s program, as nobody said that it reads prompts. It waits in the Inbox until ${who} reads it.`,
+          ts,
+        };
+      return mail
+        ? { icon: "mail", word: "in the Inbox", tone: "quiet", fact: `${who} hasn't read this Mail yet.`, ts }
+        : {
+            icon: "clock",
+            word: "pending",
+            tone: "quiet",
+            fact: `Waits until ${who} takes it${because(status.reason)}.`,
+            ts,
+          };
+    case "claimed":
+      return {
+        icon: "sync",
+        word: status.reason === "session_ended" ? "claimed, comes again" : "claimed",
+        tone: "quiet",
+        fact:
+          status.reason === "session_ended"
+            ? `Handed to ${who}, who left without confirming it. It will be handed out again.`
+            : `Handed to ${who}, who hasn't confirmed it yet.`,
+        ts,
+      };
+    case "queued":
+      return {
+        icon: "clock",
+        word: "queued",
+        tone: "quiet",
+        fact: `${who} is busy and has it queued. It is delivered again if ${who} stops before reading it.`,
+        ts,
+      };
+    case "accepted":
+      return { icon: "check", word: "accepted", tone: "good", fact: `${who} confirmed that it arrived.`, ts };
+    case "failed":
+      return {
+        icon: "error",
+        word: `failed${because(status.reason)}`,
+        tone: "bad",
+        fact: `It didn't reach ${who}${because(status.reason)}.`,
+        ts,
+      };
+    case "ambiguous":
+      return {
+        icon: "question",
+        word: "not confirmed",
+        tone: "attention",
+        fact: `It may have reached ${who}: it was handed over, but never confirmed${because(status.reason)}.`,
+        ts,
+      };
+    case "read":
+      return { icon: "eye", word: "read", tone: "good", fact: `${who} read it.`, ts };
+  }
+}
+
+function obligationWord(who: string, status: Obligation): DeliveryWord {
+  const ts = status.ts ?? null;
+  switch (status.state) {
+    case "open":
+      return {
+        icon: "reply",
+        word: "reply open",
+        tone: "attention",
+        fact: `A reply of ${who} is still to come.`,
+        ts,
+      };
+    case "replied":
+      return { icon: "reply", word: "replied", tone: "good", fact: `${who} replied.`, ts };
+    case "cancelled":
+      return {
+        icon: "circle-slash",
+        word: "request cancelled",
+        tone: "quiet",
+        fact: `The reply request to ${who} was cancelled.`,
+        ts,
+      };
+  }
+}
+
+type Propagation = NonNullable<MessageStatus["connect_delivery"]>;
+
+/** How a message fares on its way to another instance (docs/interface.md#delivery-in-words). */
+function connectWord(who: string, { state, error }: Propagation): DeliveryWord {
+  const why = error === undefined ? "" : shownText(error.message);
+  switch (state) {
+    case "queued":
+      return {
+        icon: "clock",
+        word: "queued",
+        tone: "quiet",
+        fact: `Kept here until ${who} is reached, for up to 15 minutes after it was written.`,
+        ts: null,
+      };
+    case "sent":
+      return { icon: "check", word: "delivered", tone: "good", fact: `It stands in ${who}.`, ts: null };
+    case "failed":
+      return {
+        icon: "error",
+        word: `failed${briefly(why)}`,
+        tone: "bad",
+        fact: `It didn't reach ${who} and never will. ${why}`.trim(),
+        ts: null,
+      };
+    case "unconfirmed":
+      return {
+        icon: "question",
+        word: `not confirmed${briefly(why)}`,
+        tone: "attention",
+        fact: `It may have reached ${who}: it was sent, but no receipt came in time. ${why}`.trim(),
+        ts: null,
+      };
+  }
+}
+
+/** The same of a withdrawn request, which the other side has to learn of. */
+function withdrawalWord(who: string, { state, error }: Propagation): DeliveryWord | null {
+  const why = error === undefined ? "" : ` ${shownText(error.message)}`;
+  switch (state) {
+    case "queued":
+      return {
+        icon: "clock",
+        word: "withdrawal queued",
+        tone: "quiet",
+        fact: `${who} learns that the request was withdrawn as soon as it is reached.`,
+        ts: null,
+      };
+    case "sent":
+      return {
+        icon: "circle-slash",
+        word: "withdrawn there too",
+        tone: "quiet",
+        fact: `The request is withdrawn in ${who} as well.`,
+        ts: null,
+      };
+    case "failed":
+    case "unconfirmed":
+      return {
+        icon: "warning",
+        word: state === "failed" ? "withdrawal failed" : "withdrawal not confirmed",
+        tone: "attention",
+        fact: `${who} may still see the request as open.${why}`,
+        ts: null,
+      };
+  }
+}
+
+/** The first sentence, where there is room for one. */
+function briefly(why: string): string {
+  return why === "" ? "" : `: ${why.split(/(?<=\.)\s/u, 1)[0]!.replace(/\.$/, "")}`;
+}
+
+export interface DeliveredMessage {
+  to: readonly string[];
+  message_mode: string;
+  /** The local Group that it went to instead, and its recipients there. */
+  dst_group_id?: unknown;
+  dst_group_title?: unknown;
+  dst_to?: unknown;
+  /** Of a message to or from another instance, with the names of then. */
+  dst_instance_id?: unknown;
+  dst_instance_name?: unknown;
+  dst_actor_titles?: unknown;
+  src_instance_id?: unknown;
+  src_instance_name?: unknown;
+  src_group_title?: unknown;
+}
+
+/** Whom the states speak of: recipients here, or the other Group and the recipients there. */
+function addressees(message: DeliveredMessage, name: (recipient: string) => string): Map<string, string> {
+  const named = new Map<string, string>();
+  if (typeof message.dst_instance_id === "string") {
+    const { dst_instance_id, dst_actor_titles, dst_to } = message;
+    for (const to of Array.isArray(dst_to) ? dst_to.map(String) : [])
+      named.set(`connect:${dst_instance_id}::${to}`, remoteName(to, dst_actor_titles));
+  } else if (typeof message.dst_group_id === "string") {
+    const { dst_group_id, dst_group_title, dst_to } = message;
+    named.set(dst_group_id, typeof dst_group_title === "string" ? dst_group_title : "the other Group");
+    for (const to of Array.isArray(dst_to) ? dst_to : [])
+      named.set(`${dst_group_id}::${String(to)}`, String(to));
+  }
+  for (const to of message.to) named.set(to, to === "user" ? "You" : name(to));
+  return named;
+}
+
+/**
+ * The words for each recipient of a message, in the order of `to`. `name` gives a recipient's name as it is shown.
+ * Messages to the person say only what they still owe.
+ */
+export function deliveries(
+  status: MessageStatus,
+  message: DeliveredMessage,
+  name: (recipient: string) => string,
+): RecipientDelivery[] {
+  const mail = message.message_mode === "mail";
+  return [...propagation(status, message), ...recipientsOf(status, message, name, mail)];
+}
+
+/** The way between the instances, which is one for all recipients. */
+function propagation(status: MessageStatus, message: DeliveredMessage): RecipientDelivery[] {
+  const { connect_delivery, connect_cancellation } = status;
+  const there =
+    typeof message.dst_instance_id === "string"
+      ? placeOf(message.dst_group_title, message.dst_instance_name)
+      : placeOf(message.src_group_title, message.src_instance_name);
+  // Theirs was withdrawn there first, as its request says already.
+  const isKnown = typeof message.src_instance_id === "string" && connect_cancellation?.state === "sent";
+  const words = [
+    connect_delivery === null ? null : connectWord(there, connect_delivery),
+    connect_cancellation === null || isKnown ? null : withdrawalWord(there, connect_cancellation),
+  ].filter((word) => word !== null);
+  return words.length === 0 ? [] : [{ recipient: "", who: there, words, again: "no" }];
+}
+
+function recipientsOf(
+  status: MessageStatus,
+  message: DeliveredMessage,
+  name: (recipient: string) => string,
+  mail: boolean,
+): RecipientDelivery[] {
+  return [...addressees(message, name)].map(([recipient, who]) => {
+    const words: DeliveryWord[] = [];
+    const delivery = status.delivery_status[recipient];
+    const obligation = status.obligation_status[recipient];
+    const read = status.read_status[recipient];
+    if (recipient !== "user" && obligation?.state !== "replied") {
+      if (delivery !== undefined) words.push(deliveryWord(who, delivery, false));
+      else if (read !== undefined)
+        words.push(deliveryWord(who, { state: read ? "read" : "pending", reason: "", ts: null }, mail));
+    }
+    // What never reached anybody there is owed by nobody.
+    const isVain = obligation?.state === "open" && status.connect_delivery?.state === "failed";
+    if (obligation !== undefined && !isVain) words.push(obligationWord(who, obligation));
+    return { recipient, who, words, again: message.to.includes(recipient) ? againOf(delivery) : "no" };
+  });
+}
+
+/** Nobody is there any more to whom an Actor's message could be handed after its removal, and an import hands out nothing. */
+function againOf(delivery: Delivery | undefined): RecipientDelivery["again"] {
+  if (delivery === undefined || ["actor_removed", "imported"].includes(delivery.reason)) return "no";
+  if (delivery.state === "failed") return "failed";
+  // What is queued comes again by itself when it has to.
+  return delivery.state === "ambiguous" || delivery.state === "claimed" ? "ambiguous" : "no";
+}
+
+/** True when every recipient's words are the same, so that one line says it for all. */
+export function alike(list: readonly RecipientDelivery[]): boolean {
+  const say = (entry: RecipientDelivery) => entry.words.map((word) => word.word).join("|");
+  return list.every((entry) => say(entry) === say(list[0] ?? entry));
+}

@@ -1,0 +1,36 @@
+/** The line under a message: what became of it, for all recipients at once or for each. */
+import { html, nothing, type TemplateResult } from "lit";
+import { stateWord } from "../controls/controls.ts";
+import { exact } from "../controls/time-words.ts";
+import { alike, type DeliveryWord, type RecipientDelivery } from "./delivery-words.ts";
+
+const SHOWN = 6;
+
+function words(list: readonly DeliveryWord[]): TemplateResult[] {
+  return list.map((word) =>
+    stateWord({ ...word, title: word.ts === null ? word.fact : `${word.fact}\n${exact(word.ts)}` }),
+  );
+}
+
+/** `answer` is what the person can do about a reply that they owe. */
+export function deliveryLine(
+  list: readonly RecipientDelivery[],
+  answer: (() => void) | null,
+): TemplateResult | typeof nothing {
+  const told = list.filter((entry) => entry.words.length > 0);
+  if (told.length === 0) return nothing;
+  if (told.length === 1 || (alike(list) && list.length > 1)) {
+    const all = told.length > 1 ? html`<span class="delivery-who">all ${told.length}</span>` : nothing;
+    const act =
+      answer === null
+        ? nothing
+        : html`<button type="button" class="answer" tabindex="-1" title="Reply (r)" @click=${answer}>Reply</button>`;
+    return html`<div class="delivery">${all}${words(told[0]!.words)}${act}</div>`;
+  }
+  return html`<ul class="delivery" aria-label="Delivery">
+    ${told
+      .slice(0, SHOWN)
+      .map((entry) => html`<li><span class="delivery-who">${entry.who}</span>${words(entry.words)}</li>`)}
+    ${told.length > SHOWN ? html`<li class="delivery-who">and ${told.length - SHOWN} more</li>` : nothing}
+  </ul>`;
+}

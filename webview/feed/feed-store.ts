@@ -1,0 +1,360 @@
+/**
+ * One Group's feed: a window on the ledger, fed by pages and by the stream, with the states of the messages in it.
+ *
+ * Gapless: the newest event is noted first, then a page is read, then the stream follows from the noted event; what both bring counts
+ * once. When the daemon can't resume, the same begins anew.
+ */
+import type { LedgerEvent } from "../../shared/events.ts";
+import type { MessageStatus } from "../../shared/operations/messages.ts";
+import { Store } from "../controls/store.ts";
+import { type Host, HostError, type Release } from "../hosts/host.ts";
+import { FeedWindow } from "./feed-window.ts";
+
+/** What is shown. Deliveries and read marks aren't rows; they change the words under the messages. */
+export const FEED_KINDS = [
+  "chat.message",
+  "chat.reply_request.cancelled",
+  "system.notify",
+  "group.create",
+  "group.update",
+  "group.attach",
+  "group.set_state",
+  "group.reset",
+  "group.import",
+  "actor.add",
+  "actor.update",
+  "actor.remove",
+  "actor.start",
+  "actor.stop",
+  "actor.restart",
+];
+const SHOWN = new Set(FEED_KINDS);
+/** Events that change no message's state. */
+const WITHOUT_STATUS = new Set(["system.notify", "actor.activity"]);
+
+const PAGE = 60;
+const STATUS_AFTER_MS = 120;
+const ORIGINALS = 200;
+/** Refusals that waiting doesn't change. */
+const FINAL = new Set(["group_not_found", "permission_denied", "unauthenticated"]);
+/** After a page that failed. */
+const PAUSE_MS = 1500;
+
+/** Where the person was in a Group: the first row they saw and how far it was scrolled, or the end. */
+export interface Place {
+  eventId: string;
+  offset: number;
+}
+
+type FeedHost = Pick<Host, "call" | "watchLedger">;
+
+export class Feed extends Store {
+  readonly groupId: string;
+  readonly window = new FeedWindow();
+  readonly #host: FeedHost;
+  readonly #onChange: (event: LedgerEvent) => void;
+  readonly #statuses = new Map<string, MessageStatus>();
+  #readingStatuses = false;
+  /** Something changed while a request for states was under way. */
+  #statusesMoved = false;
+  /** Messages outside of the window that rows refer to; undefined while asked for, null when gone. */
+  readonly #originals = new Map<string, LedgerEvent | null | undefined>();
+  #release: Release | null = null;
+  #statusTimer: ReturnType<typeof setTimeout> | null = null;
+  #paging: Promise<void> | null = null;
+  #opening = 0;
+  #notBefore = 0;
+  #again: ReturnType<typeof setTimeout> | null = null;
+  #retry: ReturnType<typeof setTimeout> | null = null;
+  #closed = false;
+  loaded = false;
+  /** Why nothing can be shown. */
+  failure: string | null = null;
+  /** The newest row is in view, so that new ones may follow it. Set by the view. */
+  following = true;
+  busy: "older" | "newer" | null = null;
+
+  /** `onChange` gets each new event that is about the Group itself or its Actors. */
+  constructor(host: FeedHost, groupId: string, onChange: (event: LedgerEvent) => void) {
+    super();
+    this.#host = host;
+    this.groupId = groupId;
+    this.#onChange = onChange;
+  }
+
+  get rows(): readonly LedgerEvent[] {
+    return this.window.rows;
+  }
+
+  status(eventId: string): MessageStatus | undefined {
+    return this.#statuses.get(eventId);
+  }
+
+  /** Opens at the end, or around `place`. */
+  async open(place: Place | null): Promise<void> {
+    const opening = ++this.#opening;
+    if (this.#again !== null) clearTimeout(this.#again);
+    this.#release?.();
+    this.#release = null;
+    try {
+      const { events } = await this.#host.call("ledger_tail", { group_id: this.groupId, limit: 1 });
+      const newest = events.at(-1)?.id ?? null;
+      if (place === null || !(await this.#around(place.eventId, opening))) await this.#end(opening);
+      if (opening !== this.#opening || this.#closed) return;
+      this.failure = null;
+      this.loaded = true;
+      this.#follow(newest);
+    } catch (error) {
+      if (opening !== this.#opening || this.#closed) return;
+      if (!this.loaded) this.failure = error instanceof Error ? error.message : String(error);
+      // Offline, or the Group is being reset: it opens by itself when that has passed.
+      if (!(error instanceof HostError) || !FINAL.has(error.code))
+        this.#again = setTimeout(() => void this.open(place), PAUSE_MS);
+    }
+    this.changed();
+    this.#askStatuses(0);
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#opening += 1;
+    this.#release?.();
+    this.#release = null;
+    if (this.#statusTimer !== null) clearTimeout(this.#statusTimer);
+    if (this.#again !== null) clearTimeout(this.#again);
+    if (this.#retry !== null) clearTimeout(this.#retry);
+  }
+
+  async older(): Promise<void> {
+    const first = this.window.first;
+    if (!this.window.hasOlder || first === undefined) return;
+    await this.#page("older", async () => {
+      const { events, has_more } = await this.#host.call("ledger_tail", {
+        group_id: this.groupId,
+        before: first.id,
+        limit: PAGE,
+        kinds: FEED_KINDS,
+      });
+      if (this.window.first?.id === first.id) this.window.prepend(events, has_more);
+    });
+  }
+
+  async newer(): Promise<void> {
+    const last = this.window.last;
+    if (!this.window.hasNewer || last === undefined) return;
+    await this.#page("newer", async () => {
+      const { events, has_more } = await this.#host.call("ledger_tail", {
+        group_id: this.groupId,
+        after: last.id,
+        limit: PAGE,
+        kinds: FEED_KINDS,
+      });
+      if (this.window.last?.id === last.id) this.window.append(events, has_more);
+    });
+  }
+
+  /** Shows the newest rows. */
+  async toEnd(): Promise<void> {
+    this.window.unseen = 0;
+    await this.#quiet();
+    if (this.window.hasNewer) await this.#page("newer", () => this.#end(this.#opening));
+    this.following = true;
+    this.changed();
+  }
+
+  /** Shows the oldest rows. */
+  async toStart(): Promise<void> {
+    await this.#quiet();
+    const opening = this.#opening;
+    if (this.window.hasOlder)
+      await this.#page("older", async () => {
+        const { events, has_more } = await this.#host.call("ledger_tail", {
+          group_id: this.groupId,
+          from: "oldest",
+          limit: PAGE,
+          kinds: FEED_KINDS,
+        });
+        if (opening === this.#opening) this.window.reset(events, { older: false, newer: has_more });
+      });
+    this.following = false;
+    this.changed();
+  }
+
+  /** Shows the rows around an event; false when it isn't there. */
+  async jump(eventId: string): Promise<boolean> {
+    await this.#quiet();
+    if (this.window.has(eventId)) return true;
+    let found = false;
+    await this.#page("older", async () => {
+      found = await this.#around(eventId, this.#opening);
+    });
+    return found;
+  }
+
+  /** The person has seen the newest row. */
+  seen(): void {
+    if (this.window.unseen === 0) return;
+    this.window.unseen = 0;
+    this.changed();
+  }
+
+  /** Takes an event that an operation answered, before the stream brings it. */
+  accept(event: LedgerEvent): void {
+    if (this.loaded) this.#take(event);
+  }
+
+  /** A message that another refers to: from the window, or fetched once. Undefined while unknown, null when gone. */
+  original(eventId: string): LedgerEvent | null | undefined {
+    const inside = this.window.find(eventId);
+    if (inside !== undefined) return inside;
+    if (this.#originals.has(eventId)) return this.#originals.get(eventId);
+    this.#originals.set(eventId, undefined);
+    void this.#fetchOriginal(eventId);
+    return undefined;
+  }
+
+  async #fetchOriginal(eventId: string): Promise<void> {
+    try {
+      const { events } = await this.#host.call("ledger_window", {
+        group_id: this.groupId,
+        event_id: eventId,
+        before: 0,
+        after: 0,
+      });
+      const found = events.find((event) => event.id === eventId);
+      if (found === undefined) return;
+      this.#originals.set(eventId, found);
+      if (this.#originals.size > ORIGINALS) {
+        const oldest = this.#originals.keys().next().value;
+        if (oldest !== undefined) this.#originals.delete(oldest);
+      }
+      this.changed();
+    } catch (error) {
+      if (!(error instanceof HostError) || error.code !== "event_not_found") return;
+      this.#originals.set(eventId, null);
+      this.changed();
+    }
+  }
+
+  /** Waits until no page is on its way, so that the next one is this caller's. */
+  async #quiet(): Promise<void> {
+    while (this.#paging !== null) await this.#paging;
+  }
+
+  async #page(side: "older" | "newer", read: () => Promise<void>): Promise<void> {
+    if (this.#paging !== null) return this.#paging;
+    if (performance.now() < this.#notBefore) return;
+    this.busy = side;
+    this.#paging = read()
+      .catch(() => {
+        // Offline: the banner says so. Who looks at the edge asks again, but not at once.
+        this.#notBefore = performance.now() + PAUSE_MS;
+        this.#retry = setTimeout(() => this.changed(), PAUSE_MS + 1);
+      })
+      .then(() => {
+        this.busy = null;
+        this.#paging = null;
+        if (this.#closed) return;
+        this.changed();
+        this.#askStatuses(0);
+      });
+    await this.#paging;
+  }
+
+  async #end(opening: number): Promise<void> {
+    const { events, has_more } = await this.#host.call("ledger_tail", {
+      group_id: this.groupId,
+      limit: PAGE,
+      kinds: FEED_KINDS,
+    });
+    if (opening === this.#opening) this.window.reset(events, { older: has_more, newer: false });
+  }
+
+  async #around(eventId: string, opening: number): Promise<boolean> {
+    try {
+      const page = await this.#host.call("ledger_window", {
+        group_id: this.groupId,
+        event_id: eventId,
+        before: PAGE / 2,
+        after: PAGE,
+        kinds: FEED_KINDS,
+      });
+      if (opening === this.#opening)
+        this.window.reset(page.events, { older: page.has_older, newer: page.has_newer });
+      return true;
+    } catch (error) {
+      if (error instanceof Error && "offline" in error && error.offline === true) throw error;
+      return false;
+    }
+  }
+
+  #follow(after: string | null): void {
+    this.#release = this.#host.watchLedger(this.groupId, after, {
+      event: (event) => this.#take(event),
+      reload: () => void this.open(null),
+    });
+  }
+
+  #take(event: LedgerEvent): void {
+    if (SHOWN.has(event.kind)) {
+      if (this.window.accept(event, this.following)) this.changed();
+    }
+    if (!WITHOUT_STATUS.has(event.kind)) this.#askStatuses(STATUS_AFTER_MS);
+    if (event.kind.startsWith("actor.") || event.kind.startsWith("group.")) this.#onChange(event);
+  }
+
+  #askStatuses(after: number): void {
+    if (this.#statusTimer !== null || this.#closed) return;
+    this.#statusTimer = setTimeout(() => {
+      this.#statusTimer = null;
+      void this.#refreshStatuses();
+    }, after);
+  }
+
+  /** One request at a time: an answer that was overtaken would put back what is known to be further. */
+  async #refreshStatuses(): Promise<void> {
+    if (this.#readingStatuses) {
+      this.#statusesMoved = true;
+      return;
+    }
+    this.#readingStatuses = true;
+    do {
+      this.#statusesMoved = false;
+      await this.#readStatuses();
+    } while (this.#statusesMoved && !this.#closed);
+    this.#readingStatuses = false;
+  }
+
+  async #readStatuses(): Promise<void> {
+    const messages = this.window.rows.filter((event) => event.kind === "chat.message");
+    const wanted = messages
+      .filter((event) => !settled(this.#statuses.get(event.id)))
+      .map((event) => event.id);
+    if (wanted.length === 0) return;
+    try {
+      const { statuses } = await this.#host.call("ledger_statuses", {
+        group_id: this.groupId,
+        event_ids: wanted,
+      });
+      if (this.#closed) return;
+      for (const known of this.#statuses.keys()) if (!this.window.has(known)) this.#statuses.delete(known);
+      for (const [id, status] of Object.entries(statuses)) this.#statuses.set(id, status);
+      this.changed();
+    } catch {
+      // The next event or page asks again.
+    }
+  }
+}
+
+/** Nothing further can happen to it, so that it needn't be asked for again. */
+function settled(status: MessageStatus | undefined): boolean {
+  if (status === undefined) return false;
+  const deliveries = Object.values(status.delivery_status);
+  return (
+    deliveries.every((delivery) => delivery.state === "read" || delivery.state === "accepted") &&
+    Object.values(status.read_status).every((read) => read) &&
+    Object.values(status.obligation_status).every((obligation) => obligation.state !== "open") &&
+    status.connect_delivery?.state !== "queued" &&
+    status.connect_cancellation?.state !== "queued"
+  );
+}

@@ -1,0 +1,391 @@
+/**
+ * `<svc-feed>`: the window on a Group's ledger. Pages both ways as it is scrolled, holds what is looked at in its place, keeps the
+ * position per Group, and marks as read what is really seen.
+ */
+import { html, nothing } from "lit";
+import { repeat } from "lit/directives/repeat.js";
+import type { ChatMessage, LedgerEvent } from "../../shared/events.ts";
+import { shownText } from "../../shared/foreign-text.ts";
+import { addressOf, partiesOf } from "../../shared/message-parties.ts";
+import { failure, skeleton } from "../controls/controls.ts";
+import { icon } from "../controls/icons.ts";
+import { roving } from "../controls/roving.ts";
+import { day, exact, sameDay } from "../controls/time-words.ts";
+import { button } from "../controls/toolkit.ts";
+import { follow, View } from "../controls/view.ts";
+import type { Host } from "../hosts/host.ts";
+import type { Conversation } from "./conversation.ts";
+import { eventWords } from "./event-words.ts";
+import { flatten } from "./excerpt.ts";
+import type { MessageElement } from "./message.ts";
+
+/** Pixels from an end at which the next page is asked for, and within which the end counts as seen. */
+const PAGE_AT = 900;
+const END_AT = 24;
+/** Messages of one sender to the same people within this time share a head. */
+const CONTINUED_MS = 3 * 60_000;
+const KEEP_AFTER_MS = 200;
+
+class FeedElement extends View {
+  static override readonly properties = {
+    conversation: { attribute: false },
+    host: { attribute: false },
+    mayWrite: { type: Boolean },
+    administrator: { type: Boolean },
+  };
+  declare conversation: Conversation;
+  declare host: Host;
+  declare mayWrite: boolean;
+  declare administrator: boolean;
+
+  #anchor: { id: string; top: number } | null = null;
+  #restored: Conversation | null = null;
+  #keepTimer: ReturnType<typeof setTimeout> | null = null;
+  #resizes: ResizeObserver | null = null;
+  #target: string | null = null;
+  /** How far it was scrolled, and the scrolled height, when the place was last settled. */
+  #top = 0;
+  #height = 0;
+
+  constructor() {
+    super();
+    follow(this, () => [this.conversation?.feed, this.conversation?.group]);
+    roving(this, { selector: "[data-row]", start: "last", toEnd: (end) => void this.#toEndWithFocus(end) });
+  }
+
+  get #scroller(): HTMLElement | null {
+    return this.querySelector<HTMLElement>(".feed-scroll");
+  }
+
+  protected override render() {
+    const { feed, group } = this.conversation;
+    if (feed.failure !== null) return html`<div class="feed-scroll">${failure(feed.failure)}</div>`;
+    if (!feed.loaded) return html`<div class="feed-scroll">${skeleton(7, "feed")}</div>`;
+    const { rows, window } = feed;
+    const messages = rows.some((row) => row.kind === "chat.message");
+    return html`<div
+        class="feed-scroll"
+        role="log"
+        aria-label="Messages"
+        aria-busy=${feed.busy !== null}
+        tabindex=${rows.length === 0 ? 0 : nothing}
+        @scroll=${this.#onScroll}
+        @message-action=${this.#onAction}
+      >
+        <div class="feed-rows">${window.hasOlder ? html`<div class="feed-edge">${skeleton(2, "feed")}</div>` : nothing}
+        ${repeat(
+          rows,
+          (row) => row.id,
+          (row, at) => this.#row(row, rows[at - 1]),
+        )}
+        ${messages || window.hasOlder ? nothing : this.#empty()}
+        ${window.hasNewer ? html`<div class="feed-edge">${skeleton(2, "feed")}</div>` : nothing}</div>
+      </div>
+      ${window.unseen > 0 ? this.#pill(window.unseen) : feed.following ? nothing : this.#pill(0)}
+      <span class="only-heard">${group.loaded ? "" : "Loading"}</span>`;
+  }
+
+  #row(row: LedgerEvent, before: LedgerEvent | undefined) {
+    const newDay = before === undefined || !sameDay(before.ts, row.ts);
+    const separator = newDay
+      ? html`<div class="day" role="separator" aria-label=${day(row.ts, Date.now())}><span>${day(row.ts, Date.now())}</span></div>`
+      : nothing;
+    const { feed, group } = this.conversation;
+    const name = this.#name;
+    if (row.kind !== "chat.message") {
+      const words = eventWords(row, name);
+      return html`${separator}
+        <div class="system" data-row=${row.id} title=${exact(row.ts)}>
+          ${icon(words.icon)}<span class="system-text">${words.text}</span><svc-time class="when" value=${row.ts}></svc-time>
+        </div>`;
+    }
+    const { reply_to } = row.data as ChatMessage;
+    return html`${separator}<svc-message
+        role="article"
+        aria-label=${this.#label(row)}
+        data-row=${row.id}
+        .event=${row}
+        .status=${feed.status(row.id)}
+        .original=${reply_to === undefined ? undefined : feed.original(reply_to)}
+        .host=${this.host}
+        .name=${name}
+        .names=${group.actors}
+        ?continued=${!newDay && continues(before, row)}
+        ?mayWrite=${this.mayWrite}
+      ></svc-message>`;
+  }
+
+  readonly #name = (id: string): string => this.conversation.group.name(id);
+
+  #label(row: LedgerEvent): string {
+    const parties = partiesOf(row, this.#name);
+    const { text } = row.data as ChatMessage;
+    const from = parties.from === null ? "" : ` from ${parties.from}`;
+    return `${parties.sender}${from} to ${addressOf(parties) || "the Group"}: ${flatten(shownText(text.slice(0, 480))).slice(0, 120)}`;
+  }
+
+  #pill(unseen: number) {
+    return html`<button type="button" class="pill" @click=${() => void this.toEnd()}>
+      ${icon("arrow-down")}<span>${unseen > 0 ? `${unseen} new` : "Newest"}</span>
+    </button>`;
+  }
+
+  #empty() {
+    const { group } = this.conversation;
+    const someone = group.actors[0];
+    return html`<div class="empty">
+      ${icon("comment-discussion", "empty-icon")}
+      <h2>No messages yet</h2>
+      ${
+        someone === undefined
+          ? html`<p>Add an Actor first: an agent that takes part in this Group. Then write to it below.</p>
+              ${
+                this.administrator
+                  ? button({
+                      label: "Add an Actor…",
+                      icon: "person-add",
+                      primary: true,
+                      onClick: () => this.tell("open-dialog", { name: "add-actor" }),
+                    })
+                  : nothing
+              }`
+          : html`<p>Write to your agents below. For example:</p>
+              <ul class="examples">
+                ${[
+                  "What are you working on?",
+                  "Please run the tests and tell me what fails.",
+                  "Review the last change and list what you would fix.",
+                ].map(
+                  (text) =>
+                    html`<li><button type="button" class="link" @click=${() => this.tell("suggest", text)}>${text}</button></li>`,
+                )}
+              </ul>`
+      }
+    </div>`;
+  }
+
+  protected override updated(): void {
+    const scroller = this.#scroller;
+    const { feed } = this.conversation;
+    if (scroller === null || !feed.loaded) return;
+    // The rows render after this element: what they measure is known only then, still before anything is painted.
+    void this.#rendered().then(() => {
+      if (!scroller.isConnected) return;
+      if (this.#restored !== this.conversation) this.#restore(scroller);
+      this.#settle();
+    });
+  }
+
+  async #rendered(): Promise<void> {
+    await Promise.all(
+      [...this.querySelectorAll<MessageElement>("svc-message")].map((row) => row.updateComplete),
+    );
+  }
+
+  /** A Group was opened: go where the person was in it. Rows may still grow; `#settle` holds the place then. */
+  #restore(scroller: HTMLElement): void {
+    this.#restored = this.conversation;
+    this.#resizes ??= new ResizeObserver(() => this.#settle());
+    this.#resizes.disconnect();
+    this.#resizes.observe(scroller);
+    const rows = scroller.querySelector(".feed-rows");
+    if (rows !== null) this.#resizes.observe(rows);
+    const { place } = this.conversation;
+    const row = place === null ? null : this.#find(place.eventId);
+    this.conversation.feed.following = row === null;
+    this.#anchor =
+      row === null || place === null
+        ? null
+        : { id: place.eventId, top: scroller.getBoundingClientRect().top + place.offset };
+    this.#accept(scroller);
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.#resizes?.disconnect();
+    this.#resizes = null;
+    this.#restored = null;
+  }
+
+  /** After rows or their sizes changed: stay at the end when following, else keep the top row where it was. */
+  #settle(): void {
+    const scroller = this.#scroller;
+    const { feed } = this.conversation;
+    if (scroller === null || this.#target !== null || this.#restored !== this.conversation) return;
+    this.#catchUp(scroller);
+    if (feed.following && !feed.window.hasNewer) {
+      scroller.scrollTop = scroller.scrollHeight;
+    } else if (this.#anchor !== null) {
+      const row = this.#find(this.#anchor.id);
+      const moved = row === null ? 0 : row.getBoundingClientRect().top - this.#anchor.top;
+      if (Math.abs(moved) > 0.5) scroller.scrollTop += moved;
+    }
+    this.#accept(scroller);
+    this.#anchor = this.#topRow();
+    this.#look();
+  }
+
+  /** Where it stands now is where it shall stand. */
+  #accept(scroller: HTMLElement): void {
+    this.#top = scroller.scrollTop;
+    this.#height = scroller.scrollHeight;
+  }
+
+  /**
+   * What was scrolled since the place was last settled, whether its event has come or not: it must not be undone because rows or states
+   * arrived in between. Rows alone never scroll (`overflow-anchor: none`), unless there are fewer of them.
+   */
+  #catchUp(scroller: HTMLElement): void {
+    const by = scroller.scrollTop - this.#top;
+    if (Math.abs(by) < 1) return;
+    const atEnd = (height: number) => height - scroller.scrollTop - scroller.clientHeight <= END_AT;
+    if (by < 0 && atEnd(scroller.scrollHeight) && scroller.scrollHeight < this.#height) return;
+    if (this.#anchor !== null) this.#anchor.top -= by;
+    const { feed } = this.conversation;
+    const following = atEnd(this.#height) && !feed.window.hasNewer;
+    if (following === feed.following) return;
+    feed.following = following;
+    this.requestUpdate();
+  }
+
+  #find(id: string): HTMLElement | null {
+    return this.querySelector<HTMLElement>(`[data-row="${CSS.escape(id)}"]`);
+  }
+
+  #topRow(): { id: string; top: number } | null {
+    const scroller = this.#scroller;
+    if (scroller === null) return null;
+    const top = scroller.getBoundingClientRect().top;
+    for (const row of this.querySelectorAll<HTMLElement>("[data-row]")) {
+      const box = row.getBoundingClientRect();
+      if (box.bottom > top + 1) return { id: row.dataset["row"] ?? "", top: box.top };
+    }
+    return null;
+  }
+
+  readonly #onScroll = (): void => {
+    if (this.#target !== null) return;
+    this.#settle();
+    if (this.#keepTimer === null) this.#keepTimer = setTimeout(() => this.#keep(), KEEP_AFTER_MS);
+  };
+
+  /** Asks for the page that is about to be seen, and marks as read. */
+  #look(): void {
+    const scroller = this.#scroller;
+    const { feed, marks } = this.conversation;
+    if (scroller === null || !feed.loaded) return;
+    const below = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight;
+    if (feed.busy === null) {
+      if (feed.window.hasOlder && scroller.scrollTop < PAGE_AT) void feed.older();
+      else if (feed.window.hasNewer && below < PAGE_AT) void feed.newer();
+    }
+    if (below > END_AT || feed.window.hasNewer) return;
+    feed.seen();
+    // Whatever may count as unread.
+    const newest = feed.rows.findLast((row) => row.kind === "chat.message" || row.kind === "system.notify");
+    if (newest !== undefined) marks.seen(newest.id);
+  }
+
+  #keep(): void {
+    this.#keepTimer = null;
+    const scroller = this.#scroller;
+    if (scroller === null || !this.isConnected) return;
+    const row = this.conversation.feed.following ? null : this.#topRow();
+    this.conversation.keepPlace(
+      row === null
+        ? null
+        : { eventId: row.id, offset: Math.round(row.top - scroller.getBoundingClientRect().top) },
+    );
+  }
+
+  async toEnd(): Promise<void> {
+    await this.conversation.feed.toEnd();
+    await this.updateComplete;
+    await this.#rendered();
+    this.conversation.keepPlace(null);
+    if (this.#scroller !== null) this.#accept(this.#scroller);
+    this.#settle();
+  }
+
+  /** Shows a message, wherever in the history it is, and gives it the focus. */
+  async jump(eventId: string): Promise<boolean> {
+    this.#target = eventId;
+    this.conversation.feed.following = false;
+    const found = await this.conversation.feed.jump(eventId);
+    this.requestUpdate();
+    await this.updateComplete;
+    await this.#rendered();
+    const row = found ? this.#find(eventId) : null;
+    row?.scrollIntoView({ block: "center" });
+    row?.focus({ preventScroll: true });
+    row?.classList.add("found");
+    setTimeout(() => row?.classList.remove("found"), 1600);
+    requestAnimationFrame(() => this.#arrive());
+    return row !== null;
+  }
+
+  /** A jump has ended: the place is where it led. */
+  #arrive(): void {
+    this.#target = null;
+    const scroller = this.#scroller;
+    if (scroller === null) return;
+    const { feed } = this.conversation;
+    const below = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight;
+    feed.following = below <= END_AT && !feed.window.hasNewer;
+    this.#accept(scroller);
+    this.#anchor = this.#topRow();
+    this.#onScroll();
+    this.requestUpdate();
+  }
+
+  /** Shows the oldest message. */
+  async toStart(): Promise<void> {
+    this.#target = "";
+    await this.conversation.feed.toStart();
+    await this.updateComplete;
+    await this.#rendered();
+    this.#scroller?.scrollTo({ top: 0 });
+    this.#arrive();
+  }
+
+  async #toEndWithFocus(end: "first" | "last"): Promise<void> {
+    await (end === "first" ? this.toStart() : this.toEnd());
+    const rows = this.querySelectorAll<HTMLElement>("[data-row]");
+    rows[end === "first" ? 0 : rows.length - 1]?.focus({ preventScroll: true });
+  }
+
+  /** Gives the focus to the feed's newest or last focused row. */
+  focusRow(): void {
+    this.querySelector<HTMLElement>("[data-row][tabindex='0']")?.focus();
+  }
+
+  readonly #onAction = (event: Event): void => {
+    const { detail } = event as CustomEvent<{ kind: string; target?: string }>;
+    if (detail.kind !== "jump" || detail.target === undefined) return;
+    event.stopPropagation();
+    void this.jump(detail.target);
+  };
+}
+
+function continues(before: LedgerEvent | undefined, row: LedgerEvent): boolean {
+  if (before === undefined || before.kind !== "chat.message" || before.by !== row.by) return false;
+  if (Date.parse(row.ts) - Date.parse(before.ts) > CONTINUED_MS) return false;
+  const a = before.data as ChatMessage;
+  const b = row.data as ChatMessage;
+  return (
+    b.reply_to === undefined &&
+    a.message_mode === b.message_mode &&
+    a.src_group_id === b.src_group_id &&
+    a.src_group_title === b.src_group_title &&
+    a.source_user_id === b.source_user_id &&
+    a.sender_title === b.sender_title &&
+    a.dst_instance_id === b.dst_instance_id &&
+    a.dst_group_id === b.dst_group_id &&
+    a.dst_to?.join() === b.dst_to?.join() &&
+    a.to.join() === b.to.join()
+  );
+}
+
+customElements.define("svc-feed", FeedElement);
+
+export type { FeedElement };

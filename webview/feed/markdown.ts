@@ -1,0 +1,76 @@
+/**
+ * Markdown of messages as safe HTML. Raw HTML in a message is text; what comes out passes DOMPurify as well. Pictures become links, so
+ * that looking at a message fetches nothing from anywhere.
+ */
+import DOMPurify from "dompurify";
+import MarkdownIt from "markdown-it";
+import { shownCode, shownText } from "../../shared/foreign-text.ts";
+import { TextCache } from "../controls/text-cache.ts";
+
+const markdown = new MarkdownIt({ html: false, linkify: true, breaks: true, typographer: false });
+markdown.linkify.set({ fuzzyLink: false, fuzzyEmail: false });
+
+/** Each outer block has the direction of its own text; what is in it goes along. */
+markdown.core.ruler.push("direction", ({ tokens }) => {
+  for (const token of tokens) if (token.level === 0 && token.nesting === 1) token.attrSet("dir", "auto");
+});
+/** Inside a message nothing is reached by Tab before the message has been entered (elements/message.ts). */
+markdown.renderer.rules.link_open = (tokens, at, options, _env, self) => {
+  tokens[at]!.attrSet("tabindex", "-1");
+  return self.renderToken(tokens, at, options);
+};
+
+const escape = (text: string) => markdown.utils.escapeHtml(text);
+
+function codeBlock(content: string, language: string): string {
+  const name = language === "" ? "code" : language;
+  return (
+    `<div class="code-block"><div class="code-head"><span class="code-language">${escape(name)}</span>` +
+    `<button type="button" class="code-copy" tabindex="-1">Copy</button></div>` +
+    `<pre tabindex="-1" dir="ltr"><code>${escape(shownCode(content.replace(/\n$/, "")))}</code></pre></div>`
+  );
+}
+
+markdown.renderer.rules.fence = (tokens, at) => {
+  const token = tokens[at]!;
+  return codeBlock(token.content, token.info.trim().split(/\s+/, 1)[0] ?? "");
+};
+markdown.renderer.rules.code_block = (tokens, at) => codeBlock(tokens[at]!.content, "");
+markdown.renderer.rules.code_inline = (tokens, at) =>
+  `<code>${escape(shownCode(tokens[at]!.content))}</code>`;
+markdown.renderer.rules.image = (tokens, at) => {
+  const token = tokens[at]!;
+  const address = String(token.attrGet("src") ?? "");
+  return `<a href="${escape(address)}" tabindex="-1">${escape(token.content === "" ? address : token.content)}</a>`;
+};
+/** The alignment of a column, as a class: styles in attributes aren't allowed. */
+function cell(name: "th" | "td"): NonNullable<typeof markdown.renderer.rules.th_open> {
+  return (tokens, at) =>
+    String(tokens[at]!.attrGet("style") ?? "").includes("right")
+      ? `<${name} dir="auto" class="right">`
+      : `<${name} dir="auto">`;
+}
+markdown.renderer.rules.th_open = cell("th");
+markdown.renderer.rules.td_open = cell("td");
+markdown.renderer.rules.table_open = () => `<div class="table-scroll" tabindex="-1"><table>`;
+markdown.renderer.rules.table_close = () => `</table></div>`;
+
+const ALLOWED = {
+  ALLOWED_TAGS:
+    "a b blockquote br button code del div em h1 h2 h3 h4 h5 h6 hr i li ol p pre s span strong table tbody td th thead tr ul".split(
+      " ",
+    ),
+  ALLOWED_ATTR: ["class", "dir", "href", "start", "tabindex", "type"],
+  ALLOWED_URI_REGEXP: /^(?:https?|mailto):/i,
+  /** Their values aren't addresses. */
+  ADD_URI_SAFE_ATTR: ["dir", "start", "tabindex", "type"],
+  ALLOW_DATA_ATTR: false,
+  ALLOW_ARIA_ATTR: false,
+};
+
+const cache = new TextCache({ entries: 600, characters: 8_000_000 });
+
+/** Safe HTML of a message's text; the last ones are kept. Text of at most 64 KiB. */
+export function renderMarkdown(text: string): string {
+  return cache.of(text, () => DOMPurify.sanitize(markdown.render(shownText(text)), ALLOWED));
+}

@@ -1,0 +1,273 @@
+/** `<svc-message>`: one message of the feed with what became of it and what can be done with it. */
+import { html, nothing } from "lit";
+import { unsafeHTML } from "lit/directives/unsafe-html.js";
+import type { ChatMessage, LedgerEvent } from "../../shared/events.ts";
+import { shownText } from "../../shared/foreign-text.ts";
+import { isFromElsewhere, partiesOf, placeOf } from "../../shared/message-parties.ts";
+import type { MessageStatus } from "../../shared/operations/messages.ts";
+import { GROUP_REFERENCE } from "../composer/draft.ts";
+import { iconButton } from "../controls/controls.ts";
+import { copy, copyFrom } from "../controls/copy.ts";
+import { icon } from "../controls/icons.ts";
+import type { MenuItem } from "../controls/menu.ts";
+import { View } from "../controls/view.ts";
+import type { Host } from "../hosts/host.ts";
+import { deliveryLine } from "./delivery.ts";
+import { deliveries, type RecipientDelivery } from "./delivery-words.ts";
+import { flatten } from "./excerpt.ts";
+import { renderMarkdown } from "./markdown.ts";
+
+const MODE_WORDS = { send: "", request_reply: "asks for a reply", mail: "Mail" } as const;
+const EXCERPT = 160;
+
+export interface MessageAction {
+  kind: "reply" | "jump" | "cancel" | "again";
+  event: LedgerEvent;
+  /** What is jumped to, or who gets it again. */
+  target?: string;
+  force?: boolean;
+  /** Text of this message that the person had selected. */
+  quote?: string;
+}
+
+export class MessageElement extends View {
+  static override readonly properties = {
+    event: { attribute: false },
+    status: { attribute: false },
+    original: { attribute: false },
+    host: { attribute: false },
+    name: { attribute: false },
+    names: { attribute: false },
+    continued: { type: Boolean },
+    mayWrite: { type: Boolean },
+  };
+  declare event: LedgerEvent;
+  declare status: MessageStatus | undefined;
+  /** The message this one answers; null when it is gone, undefined when there is none or it isn't known yet. */
+  declare original: LedgerEvent | null | undefined;
+  declare host: Host;
+  declare name: (id: string) => string;
+  /** Changes when names do, so that the row follows. */
+  declare names: unknown;
+  /** The row above has the same sender and recipients: the head isn't repeated. */
+  declare continued: boolean;
+  declare mayWrite: boolean;
+
+  /** The keyboard is inside. */
+  #entered = false;
+
+  get #message(): ChatMessage {
+    return this.event.data as ChatMessage;
+  }
+
+  get #deliveries(): RecipientDelivery[] {
+    const message = this.#message;
+    return this.status === undefined ? [] : deliveries(this.status, message, this.name);
+  }
+
+  constructor() {
+    super();
+    this.addEventListener("keydown", this.#onKey);
+    this.addEventListener("focusout", (event) => {
+      if (this.#entered && !this.contains(event.relatedTarget as Node | null)) this.#reach(false);
+    });
+  }
+
+  /** What the keyboard reaches inside: nothing, until Enter on the message; so Tab goes past it in one step. */
+  get #inside(): HTMLElement[] {
+    const all = this.querySelectorAll<HTMLElement>("a, button, pre, .table-scroll");
+    return [...all].filter((element) => element.checkVisibility());
+  }
+
+  #reach(entered: boolean): void {
+    this.#entered = entered;
+    for (const element of this.querySelectorAll<HTMLElement>("a, button, pre, .table-scroll"))
+      element.tabIndex = entered ? 0 : -1;
+  }
+
+  readonly #onKey = (event: KeyboardEvent): void => {
+    if (event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey) return;
+    if (event.key === "Enter" && event.target === this) {
+      this.#reach(true);
+      this.#inside[0]?.focus();
+    } else if (event.key === "Escape" && this.#entered) {
+      this.#reach(false);
+      this.focus();
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+
+  protected override updated(): void {
+    // What came meanwhile is as reachable as the rest.
+    this.#reach(this.#entered);
+  }
+
+  protected override render() {
+    const message = this.#message;
+    const list = this.#deliveries;
+    const owes = this.status?.obligation_status["user"]?.state === "open";
+    this.className = `message ${this.continued ? "continued" : ""} ${owes ? "owes" : ""}`;
+    return html`${this.continued ? nothing : this.#head(message)}
+      <div class="message-content">
+        ${message.reply_to === undefined ? nothing : this.#reply(message.reply_to, message.quote_text)}
+        ${this.#text(message)}
+        ${message.insight === undefined ? nothing : html`<p class="insight">${icon("info")}<span>${shownText(message.insight)}</span></p>`}
+        ${
+          message.attachments.length === 0
+            ? nothing
+            : html`<div class="files">
+                ${message.attachments.map(
+                  (file) =>
+                    html`<svc-attachment .host=${this.host} groupId=${this.event.group_id} .file=${file}></svc-attachment>`,
+                )}
+              </div>`
+        }
+        ${this.#mentions(message)}
+        ${deliveryLine(list, owes && this.mayWrite ? () => this.reply() : null)}
+      </div>
+      ${this.#actions(message, list, owes)}`;
+  }
+
+  #head(message: ChatMessage) {
+    const mode = MODE_WORDS[message.message_mode];
+    const mine = this.event.by === "user";
+    const { sender, recipients: to, from, to: elsewhere } = partiesOf(this.event, this.name);
+    const address = [...(to.length === 0 ? [] : [to.join(", ")]), ...(elsewhere === null ? [] : [elsewhere])];
+    return html`<div class="message-head">
+      ${icon(mine || message.source_user_id === "user" ? "account" : "hubot", "who-icon")}
+      <span class="sender"><bdi>${sender}</bdi></span>
+      ${
+        address.length === 0
+          ? nothing
+          : html`<span class="arrow" aria-hidden="true">→</span><span class="only-heard">to</span
+              ><span class="recipients" title=${address.join(" · ")}><bdi>${to.slice(0, 4).join(", ")}</bdi>${to.length > 4 ? ` +${to.length - 4}` : nothing}${elsewhere === null ? nothing : html`${to.length === 0 ? nothing : " · "}<bdi>${elsewhere}</bdi>`}</span>`
+      }
+      ${mode === "" ? nothing : html`<span class="mode">${icon(message.message_mode === "mail" ? "mail" : "reply")}${mode}</span>`}
+      ${
+        from === null
+          ? nothing
+          : html`<span class="mode from">${icon(isFromElsewhere(this.event) ? "plug" : "references")}from <bdi>${from}</bdi></span>`
+      }
+      <svc-time class="when" value=${this.event.ts}></svc-time>
+    </div>`;
+  }
+
+  #reply(replyTo: string, quote: string | undefined) {
+    const original = this.original;
+    const data = original?.data as ChatMessage | undefined;
+    const who = original === null || original === undefined ? "" : partiesOf(original, this.name).sender;
+    const text = quote ?? data?.text ?? (original === null ? "a message that is gone" : "…");
+    const excerpt = flatten(shownText(text.slice(0, 4 * EXCERPT))).slice(0, EXCERPT);
+    return html`<button
+      type="button"
+      class="quoted"
+      title="Go to the message this one answers"
+      tabindex="-1"
+      @click=${() => this.#act({ kind: "jump", event: this.event, target: replyTo })}
+    >
+      ${icon("reply")}<span class="quoted-who">${who}</span><span class="quoted-text" dir="auto">${excerpt}</span>
+    </button>`;
+  }
+
+  #text(message: ChatMessage) {
+    if (message.text === "") return nothing;
+    if (message.format !== "markdown")
+      return html`<div class="plain" dir="auto">${shownText(message.text)}</div>`;
+    return html`<div class="markdown" @click=${this.#onTextClick}>${unsafeHTML(renderMarkdown(message.text))}</div>`;
+  }
+
+  /** Groups of other instances that it speaks of. */
+  #mentions(message: ChatMessage) {
+    const places = message.refs
+      .filter((reference) => reference["kind"] === GROUP_REFERENCE)
+      .map((reference) => placeOf(reference["title"], reference["instance_name"]));
+    if (places.length === 0) return nothing;
+    return html`<p class="mentions">${icon("references")}<span>mentions <bdi>${places.join(", ")}</bdi></span></p>`;
+  }
+
+  #actions(message: ChatMessage, list: readonly RecipientDelivery[], owes: boolean) {
+    return html`<div class="message-actions" role="group" aria-label="Actions of this message">
+      ${
+        this.mayWrite
+          ? iconButton({
+              icon: "reply",
+              label: owes ? "Reply, as asked" : "Reply",
+              keys: "r",
+              aside: true,
+              onClick: () => this.reply(),
+            })
+          : nothing
+      }
+      ${iconButton({
+        icon: "copy",
+        label: "Copy text",
+        aside: true,
+        onClick: (event) => void copyFrom(event.currentTarget as HTMLElement, message.text),
+      })}
+      <svc-menu label="More actions of this message" aside .items=${() => this.#menu(message, list)}></svc-menu>
+    </div>`;
+  }
+
+  #menu(message: ChatMessage, list: readonly RecipientDelivery[]): MenuItem[] {
+    const items: MenuItem[] = [
+      { label: "Copy text", icon: "copy", onSelect: () => void copy(message.text) },
+      { label: "Copy message id", icon: "key", onSelect: () => void copy(this.event.id) },
+    ];
+    if (!this.mayWrite) return items;
+    const open = Object.entries(this.status?.obligation_status ?? {}).some(
+      ([recipient, obligation]) => obligation.state === "open" && recipient !== "user",
+    );
+    if (open) {
+      items.push({
+        label: "Cancel reply request",
+        icon: "circle-slash",
+        onSelect: () => this.#act({ kind: "cancel", event: this.event }),
+      });
+    }
+    for (const entry of list) {
+      if (entry.again === "no") continue;
+      items.push({
+        label: `Deliver again to ${entry.who}`,
+        icon: "refresh",
+        ...(entry.again === "ambiguous" ? { detail: "may arrive twice" } : {}),
+        onSelect: () =>
+          this.#act({
+            kind: "again",
+            event: this.event,
+            target: entry.recipient,
+            force: entry.again === "ambiguous",
+          }),
+      });
+    }
+    return items;
+  }
+
+  /** Starts a reply to this message, quoting what is selected in it. */
+  reply(): void {
+    const selection = getSelection();
+    const inside = selection !== null && !selection.isCollapsed && this.contains(selection.anchorNode);
+    const quote = inside ? selection.toString().trim() : "";
+    this.#act({ kind: "reply", event: this.event, ...(quote === "" ? {} : { quote }) });
+  }
+
+  #act(action: MessageAction): void {
+    this.tell("message-action", action);
+  }
+
+  readonly #onTextClick = (event: Event): void => {
+    if (!(event.target instanceof Element)) return;
+    const copyButton = event.target.closest<HTMLElement>(".code-copy");
+    if (copyButton !== null) {
+      const code = copyButton.closest(".code-block")?.querySelector("code")?.textContent ?? "";
+      void copyFrom(copyButton, code);
+      return;
+    }
+    const link = event.target.closest("a");
+    if (link === null) return;
+    event.preventDefault();
+    if (link.href !== "") this.host.openLink(link.href);
+  };
+}
+
+customElements.define("svc-message", MessageElement);

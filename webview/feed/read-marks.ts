@@ -1,0 +1,49 @@
+/** Says to the daemon what the person has seen: only while the window is visible and focused, and each event once. */
+import type { Host } from "../hosts/host.ts";
+
+const AFTER_MS = 250;
+
+export class ReadMarks {
+  readonly #host: Pick<Host, "call">;
+  readonly #groupId: string;
+  readonly #looking: () => boolean;
+  #seen: string | null = null;
+  #told: string | null = null;
+  #timer: ReturnType<typeof setTimeout> | null = null;
+
+  /** `looking` tells whether the person can see the window. */
+  constructor(host: Pick<Host, "call">, groupId: string, looking: () => boolean) {
+    this.#host = host;
+    this.#groupId = groupId;
+    this.#looking = looking;
+  }
+
+  /** The newest message is in view. Calls with the same event cost nothing. */
+  seen(eventId: string): void {
+    this.#seen = eventId;
+    if (this.#timer !== null || this.#told === eventId || !this.#looking()) return;
+    this.#timer = setTimeout(() => void this.#tell(), AFTER_MS);
+  }
+
+  /** The person came back to the window. */
+  returned(): void {
+    if (this.#seen !== null) this.seen(this.#seen);
+  }
+
+  close(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+  }
+
+  async #tell(): Promise<void> {
+    this.#timer = null;
+    const event = this.#seen;
+    if (event === null || !this.#looking()) return;
+    this.#told = event;
+    try {
+      await this.#host.call("feed_read", { group_id: this.#groupId, event_id: event });
+    } catch {
+      this.#told = null;
+    }
+  }
+}

@@ -1,0 +1,115 @@
+/** `<svc-group-header>`: which Group this is, where it lives, in what state; search and everything else one can do with it. */
+import { html, nothing, type PropertyValues } from "lit";
+import { connectionsInBrief } from "../connections/connection-words.ts";
+import { iconButton } from "../controls/controls.ts";
+import { copy } from "../controls/copy.ts";
+import { icon } from "../controls/icons.ts";
+import type { MenuItem } from "../controls/menu.ts";
+import { follow, View } from "../controls/view.ts";
+import type { Conversation } from "../feed/conversation.ts";
+import type { GroupsStore } from "./group-list.ts";
+
+class GroupHeaderElement extends View {
+  static override readonly properties = {
+    conversation: { attribute: false },
+    groups: { attribute: false },
+    administrator: { type: Boolean },
+    searching: { type: Boolean },
+  };
+  declare conversation: Conversation;
+  declare groups: GroupsStore;
+  declare administrator: boolean;
+  declare searching: boolean;
+
+  constructor() {
+    super();
+    follow(this, () => [this.conversation?.group, this.conversation?.connections, this.groups]);
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.conversation?.connections.close();
+  }
+
+  /** Connections are the administrator's. */
+  protected override updated(changed: PropertyValues<this>): void {
+    if (!changed.has("conversation") && !changed.has("administrator")) return;
+    changed.get("conversation")?.connections.close();
+    if (this.administrator) this.conversation.connections.open();
+  }
+
+  protected override render() {
+    const { group } = this.conversation.group;
+    const summary = this.groups.find(this.conversation.groupId);
+    const scope =
+      group?.scopes.find((entry) => entry.scope_key === group.active_scope_key) ?? group?.scopes[0];
+    const state = group?.state ?? summary?.state;
+    return html`<header class="group-head">
+      <h1 class="group-title"><bdi>${group?.title ?? summary?.title ?? ""}</bdi></h1>
+      ${
+        scope === undefined
+          ? nothing
+          : html`<span class="group-scope" title=${scope.path}>${icon("folder")}<bdi>${scope.label}</bdi></span>`
+      }
+      ${
+        state === undefined
+          ? nothing
+          : html`<span class="group-state" title="The Group’s state">${icon(state === "active" ? "circle-filled" : state === "idle" ? "circle-outline" : "debug-pause")}${state}</span>`
+      }
+      <span class="group-topic" title=${group?.topic ?? ""}><bdi>${group?.topic ?? ""}</bdi></span>
+      <span class="head-actions">
+        ${this.#connections()}
+        ${
+          this.administrator && (state === "paused" || state === "stopped")
+            ? iconButton({ icon: "play", label: "Start the Group", onClick: () => this.#setState("active") })
+            : nothing
+        }
+        ${iconButton({ icon: "search", label: "Search", keys: "/", pressed: this.searching, onClick: () => this.tell("search") })}
+        <svc-menu label="Group actions" .items=${() => this.#menu(state)}></svc-menu>
+      </span>
+    </header>`;
+  }
+
+  #connections() {
+    const brief = connectionsInBrief(this.conversation.connections.status?.relations ?? []);
+    if (brief === null || !this.administrator) return nothing;
+    return html`<button
+      type="button"
+      class="connections-state state tone-${brief.tone}"
+      title="Group connections\n${brief.sentence}"
+      aria-label="Group connections: ${brief.word}"
+      @click=${() => this.tell("open-dialog", { name: "connections" })}
+    >
+      ${icon(brief.icon)}<span>${brief.word}</span>
+    </button>`;
+  }
+
+  #setState(state: "active" | "paused"): void {
+    this.tell("group-state", state);
+  }
+
+  #menu(state: string | undefined): MenuItem[] {
+    const { groupId } = this.conversation;
+    const items: MenuItem[] = [{ label: "Copy Group id", icon: "key", onSelect: () => void copy(groupId) }];
+    if (!this.administrator) return items;
+    const resting = state === "paused" || state === "stopped";
+    return [
+      {
+        label: "Group settings…",
+        icon: "settings-gear",
+        onSelect: () => this.tell("open-dialog", { name: "group-settings" }),
+      },
+      {
+        label: "Group connections…",
+        icon: "plug",
+        onSelect: () => this.tell("open-dialog", { name: "connections" }),
+      },
+      resting
+        ? { label: "Start the Group", icon: "play", onSelect: () => this.#setState("active") }
+        : { label: "Pause the Group", icon: "debug-pause", onSelect: () => this.#setState("paused") },
+      ...items,
+    ];
+  }
+}
+
+customElements.define("svc-group-header", GroupHeaderElement);

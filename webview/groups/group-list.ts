@@ -1,0 +1,141 @@
+/** The Groups that the viewer may see, with the counts that the daemon keeps; and what the global stream says of their Actors. */
+import type { GroupSummary } from "../../shared/operations/groups.ts";
+import { Store } from "../controls/store.ts";
+import type { Host, Release } from "../hosts/host.ts";
+
+/** Changes that come within this time are shown together: each Group is told for itself when a connection begins. */
+const TOGETHER_MS = 50;
+/** Made once: making one costs more than sorting with it. */
+const COLLATOR = new Intl.Collator(undefined, { numeric: true });
+
+function byTitle(a: GroupSummary, b: GroupSummary): number {
+  return COLLATOR.compare(a.title, b.title) || (a.group_id < b.group_id ? -1 : 1);
+}
+
+/** A Group that is being reset goes and comes again; nobody is to be led away from it meanwhile. */
+const GONE_AFTER_MS = 600;
+
+export class GroupsStore extends Store {
+  readonly #host: Pick<Host, "call" | "watchGroups">;
+  #groups = new Map<string, GroupSummary>();
+  /** By title, so that nothing moves under the pointer when messages come. */
+  #sorted: GroupSummary[] = [];
+  #telling: ReturnType<typeof setTimeout> | null = null;
+  #release: Release | null = null;
+  /** Said to be gone, but perhaps only for the moment. */
+  readonly #leaving = new Set<string>();
+  #reading = 0;
+  /** What the stream said while the list was being read: it is newer than the list. */
+  #heard: Map<string, GroupSummary> | null = null;
+  readonly #onActors: (groupId: string | null) => void;
+  loaded = false;
+
+  /** `onActors` is told whose Actors changed; null after a break, when any may have (WRK-012). */
+  constructor(
+    host: Pick<Host, "call" | "watchGroups">,
+    onActors: (groupId: string | null) => void = () => {},
+  ) {
+    super();
+    this.#host = host;
+    this.#onActors = onActors;
+  }
+
+  get list(): readonly GroupSummary[] {
+    return this.#sorted;
+  }
+
+  find(groupId: string | null): GroupSummary | undefined {
+    return groupId === null ? undefined : this.#groups.get(groupId);
+  }
+
+  /** What needs the person, over all Groups. */
+  get attention(): number {
+    let sum = 0;
+    for (const group of this.#groups.values()) sum += group.attention;
+    return sum;
+  }
+
+  open(): void {
+    this.#release ??= this.#host.watchGroups({
+      restart: () => {
+        void this.refresh();
+        this.#onActors(null);
+      },
+      actors: this.#onActors,
+      group: (summary) => {
+        this.#leaving.delete(summary.group_id);
+        this.#heard?.set(summary.group_id, summary);
+        this.#put(summary);
+        this.#tell();
+      },
+      gone: (groupId) => {
+        this.#leaving.add(groupId);
+        setTimeout(() => this.#leave(groupId), GONE_AFTER_MS);
+      },
+    });
+  }
+
+  close(): void {
+    this.#release?.();
+    this.#release = null;
+    if (this.#telling !== null) clearTimeout(this.#telling);
+  }
+
+  /** In its place: only a new Group, or one with a new title, is looked for a place. */
+  #put(summary: GroupSummary): void {
+    const before = this.#groups.get(summary.group_id);
+    this.#groups.set(summary.group_id, summary);
+    const sorted = [...this.#sorted];
+    const at = before === undefined ? -1 : sorted.indexOf(before);
+    if (before?.title === summary.title) sorted[at] = summary;
+    else {
+      if (at >= 0) sorted.splice(at, 1);
+      let [low, high] = [0, sorted.length];
+      while (low < high) {
+        const middle = (low + high) >> 1;
+        if (byTitle(sorted[middle]!, summary) < 0) low = middle + 1;
+        else high = middle;
+      }
+      sorted.splice(low, 0, summary);
+    }
+    this.#sorted = sorted;
+  }
+
+  #tell(): void {
+    this.#telling ??= setTimeout(() => {
+      this.#telling = null;
+      this.changed();
+    }, TOGETHER_MS);
+  }
+
+  /** The person deleted it here. */
+  forget(groupId: string): void {
+    this.#leaving.add(groupId);
+    this.#leave(groupId);
+  }
+
+  #leave(groupId: string): void {
+    this.#heard?.delete(groupId);
+    if (!this.#leaving.delete(groupId) || !this.#groups.delete(groupId)) return;
+    this.#sorted = this.#sorted.filter((group) => group.group_id !== groupId);
+    this.changed();
+  }
+
+  /** The whole list again: a new connection may have missed a Group that went. */
+  async refresh(): Promise<void> {
+    const reading = ++this.#reading;
+    const heard = (this.#heard = new Map<string, GroupSummary>());
+    try {
+      const { groups } = await this.#host.call("group_list", {});
+      if (reading !== this.#reading) return;
+      this.#heard = null;
+      this.#groups = new Map(groups.map((group) => [group.group_id, group]));
+      this.#sorted = [...groups].sort(byTitle);
+      for (const summary of heard.values()) this.#put(summary);
+      this.loaded = true;
+      this.changed();
+    } catch {
+      // The connection says so; the next one reads again.
+    }
+  }
+}

@@ -1,0 +1,265 @@
+/** `<svc-group-settings-dialog>`: a Group's title, topic, folders and settings, and the two ways to lose its history. */
+import { html, nothing } from "lit";
+import type { Group, GroupSettings } from "../../shared/model.ts";
+import { iconButton } from "../controls/controls.ts";
+import { copyFrom } from "../controls/copy.ts";
+import { DialogView } from "../controls/dialog.ts";
+import { icon } from "../controls/icons.ts";
+import { button, checkbox, select, textField } from "../controls/toolkit.ts";
+import type { Conversation } from "../feed/conversation.ts";
+import type { Host } from "../hosts/host.ts";
+
+type NumberSetting = "min_interval_seconds" | "mail_notice_after_seconds" | "reply_notice_after_seconds";
+
+class GroupSettingsDialog extends DialogView {
+  static override readonly properties = {
+    ...DialogView.properties,
+    groupTitle: { state: true },
+    topic: { state: true },
+    settings: { state: true },
+    path: { state: true },
+    destroying: { state: true },
+    typed: { state: true },
+    group: { state: true },
+  };
+  declare host: Host;
+  declare conversation: Conversation;
+  declare group: Group;
+  declare groupTitle: string;
+  declare topic: string;
+  declare settings: GroupSettings;
+  declare path: string;
+  declare destroying: "reset" | "delete" | null;
+  declare typed: string;
+
+  constructor() {
+    super();
+    this.path = "";
+    this.destroying = null;
+    this.typed = "";
+  }
+
+  override connectedCallback(): void {
+    const { group } = this.conversation.group;
+    if (group === null) return;
+    this.group = group;
+    this.groupTitle = group.title;
+    this.topic = group.topic;
+    this.settings = group.settings;
+    super.connectedCallback();
+  }
+
+  protected override heading(): string {
+    return `Settings of ${this.group.title}`;
+  }
+
+  protected override get wide(): boolean {
+    return true;
+  }
+
+  protected override content() {
+    return html`${textField({
+      label: "Title",
+      value: this.groupTitle,
+      focused: true,
+      onInput: (title) => {
+        this.groupTitle = title;
+      },
+    })}
+    ${textField({
+      label: "Topic",
+      value: this.topic,
+      onInput: (topic) => {
+        this.topic = topic;
+      },
+    })}
+    <div class="columns">
+      ${select({
+        label: "Without a recipient, messages go to",
+        value: this.settings.default_send_to,
+        choices: [
+          { value: "foreman", label: "the foreman" },
+          { value: "broadcast", label: "everybody" },
+        ],
+        onChange: (default_send_to) => {
+          this.settings = { ...this.settings, default_send_to };
+        },
+      })}
+      ${this.#seconds("min_interval_seconds", "Pause between prompts (seconds)")}
+      ${this.#seconds("mail_notice_after_seconds", "Remind about unread Mail after (seconds, 0: never)")}
+      ${this.#seconds("reply_notice_after_seconds", "Remind about replies due after (seconds, 0: never)")}
+    </div>
+    ${checkbox({
+      label: "Start enabled Actors together with the daemon",
+      checked: this.settings.start_actors,
+      onChange: (start_actors) => {
+        this.settings = { ...this.settings, start_actors };
+      },
+    })}
+    <section class="dialog-section">
+      <h3>Folders</h3>
+      ${
+        this.group.scopes.length === 0
+          ? html`<p class="hint">No folder is attached: agents can take part, but have no project here.</p>`
+          : html`<ul class="plain-list">
+              ${this.group.scopes.map(
+                (scope) => html`<li class="scope">
+                  ${icon("folder")}<span class="scope-path"><bdi>${scope.path}</bdi></span>
+                  ${scope.git_remote === null ? nothing : html`<span class="hint"><bdi>${scope.git_remote}</bdi></span>`}
+                  ${
+                    scope.scope_key === this.group.active_scope_key
+                      ? html`<span class="mode">${icon("check")}active</span>`
+                      : button({
+                          label: "Make active",
+                          onClick: () => void this.#update({ active_scope_key: scope.scope_key }),
+                        })
+                  }
+                </li>`,
+              )}
+            </ul>`
+      }
+      <div class="inline-form">
+        ${textField({
+          label: "Attach a folder of the daemon’s machine",
+          value: this.path,
+          placeholder: "/home/me/project",
+          onInput: (path) => {
+            this.path = path;
+          },
+        })}
+        ${button({ label: "Attach", disabled: this.busy || this.path.trim() === "", onClick: () => void this.#attach() })}
+      </div>
+    </section>
+    <section class="dialog-section">
+      <h3>Export</h3>
+      <p class="hint">On the daemon’s machine; the file holds messages, Actors and files, no secrets:</p>
+      ${this.#command(`svc group export --group ${this.group.group_id} ${this.group.group_id}.svc-group`)}
+    </section>
+    <section class="dialog-section">
+      <h3>Danger zone</h3>
+      ${this.#destroy()}
+    </section>`;
+  }
+
+  #command(text: string) {
+    return html`<div class="command">
+      <code>${text}</code>${iconButton({ icon: "copy", label: "Copy the command", onClick: (event) => void copyFrom(event.currentTarget as HTMLElement, text) })}
+    </div>`;
+  }
+
+  #seconds(name: NumberSetting, label: string) {
+    return textField({
+      label,
+      value: String(this.settings[name]),
+      onInput: (value) => {
+        this.settings = { ...this.settings, [name]: /^\d+$/.test(value) ? Number(value) : Number.NaN };
+      },
+    });
+  }
+
+  #destroy() {
+    if (this.destroying === null) {
+      return html`<div class="buttons danger">
+        ${this.#danger("Clear the history…", "reset")} ${this.#danger("Delete the Group…", "delete")}
+      </div>`;
+    }
+    const { title, actors } = this.group;
+    const what =
+      this.destroying === "reset"
+        ? `Every message and file of ${title} is destroyed. Its ${actors.length} Actors and its settings stay.`
+        : `${title} is destroyed with every message and file in it and its ${actors.length} Actors.`;
+    return html`<div class="destroy">
+      <p>${icon("warning")} <span>${what} There is no way back. Type <strong>${title}</strong> to go on.</span></p>
+      ${textField({
+        label: "Title of the Group",
+        value: this.typed,
+        onInput: (typed) => {
+          this.typed = typed;
+        },
+      })}
+      <div class="buttons">
+        ${button({ label: "Keep it", onClick: () => this.#ask(null) })}
+        <button
+          type="button"
+          class="danger-button"
+          ?disabled=${this.busy || this.typed !== title}
+          @click=${() => void this.#destroyNow()}
+        >
+          ${this.destroying === "reset" ? "Clear the history" : "Delete the Group"}
+        </button>
+      </div>
+    </div>`;
+  }
+
+  #danger(label: string, destroying: "reset" | "delete") {
+    return html`<button type="button" class="danger-button" @click=${() => this.#ask(destroying)}>${label}</button>`;
+  }
+
+  #ask(destroying: "reset" | "delete" | null): void {
+    this.destroying = destroying;
+    this.typed = "";
+    void this.updateComplete.then(() => {
+      this.querySelector<HTMLElement>(
+        destroying === null ? ".danger .danger-button" : ".destroy .text-field",
+      )?.focus();
+      // Once its field has its height: before, the buttons below it would stay half out of sight.
+      requestAnimationFrame(() => this.querySelector(".destroy")?.scrollIntoView({ block: "nearest" }));
+    });
+  }
+
+  protected override footer() {
+    return html`${button({ label: "Cancel", onClick: () => this.close() })}
+    ${button({ label: this.busy ? "Saving…" : "Save", primary: true, disabled: this.busy || !this.#valid, onClick: () => this.submit() })}`;
+  }
+
+  get #valid(): boolean {
+    return (
+      this.groupTitle.trim() !== "" && Object.values(this.settings).every((value) => !Number.isNaN(value))
+    );
+  }
+
+  protected override submit(): void {
+    if (!this.#valid || this.destroying !== null) return;
+    void this.#update({ title: this.groupTitle.trim(), topic: this.topic, settings: this.settings }).then(
+      (saved) => {
+        if (saved) this.close();
+      },
+    );
+  }
+
+  #update(change: {
+    title?: string;
+    topic?: string;
+    settings?: GroupSettings;
+    active_scope_key?: string;
+  }): Promise<boolean> {
+    return this.act(async () => {
+      const group = await this.host.call("group_update", { group_id: this.group.group_id, ...change });
+      this.group = group;
+      await this.conversation.group.refresh();
+    });
+  }
+
+  #attach(): Promise<boolean> {
+    return this.act(async () => {
+      const { group_id } = this.group;
+      await this.host.call("attach", { group_id, path: this.path.trim() });
+      this.group = await this.host.call("group_show", { group_id });
+      this.path = "";
+      await this.conversation.group.refresh();
+    });
+  }
+
+  async #destroyNow(): Promise<void> {
+    const { group_id } = this.group;
+    const reset = this.destroying === "reset";
+    const done = await this.act(() =>
+      this.host.call(reset ? "group_reset" : "group_delete", { group_id, confirm: group_id }),
+    );
+    if (!done) return;
+    this.tell(reset ? "group-reset" : "group-deleted", group_id);
+    this.close();
+  }
+}
+
+customElements.define("svc-group-settings-dialog", GroupSettingsDialog);

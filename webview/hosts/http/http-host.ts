@@ -1,0 +1,150 @@
+/** The interface's host in a browser: the daemon's Web API under the page's own origin, in a cookie session. */
+import { API_PREFIX } from "../../../shared/names.ts";
+import type { ArgumentsOf, OperationName, ResultOf } from "../../../shared/operations/registry.ts";
+import { fileName } from "../../controls/file-name.ts";
+import type {
+  ActivityListener,
+  BlobAddress,
+  Connection,
+  GroupsListener,
+  Host,
+  LedgerListener,
+  Release,
+  TerminalLink,
+  TerminalListener,
+  Uploaded,
+  UploadOptions,
+} from "../host.ts";
+import { ActivitySource } from "./activity-source.ts";
+import { EventSocket } from "./event-socket.ts";
+import type { Requests } from "./requests.ts";
+import { prepare } from "./routes.ts";
+import { TerminalSocket } from "./terminal-socket.ts";
+import { upload } from "./upload.ts";
+
+const MEMORY_PREFIX = "svc/";
+const WS_ORIGIN = location.origin.replace(/^http/, "ws");
+
+export class HttpHost implements Host {
+  readonly home = "browser";
+  readonly #requests: Requests;
+  readonly #socket: EventSocket;
+  readonly #stopped = new AbortController();
+  readonly #terminals = new Set<TerminalSocket>();
+  /** What the browser's storage wouldn't take. */
+  readonly #memory = new Map<string, unknown>();
+
+  constructor(requests: Requests) {
+    this.#requests = requests;
+    this.#socket = new EventSocket(`${WS_ORIGIN}${API_PREFIX}/events/ws`, () => void this.#probe());
+    requests.heard = () => this.#socket.heard();
+    requests.silent = () => this.#socket.doubt();
+  }
+
+  start(): void {
+    const { signal } = this.#stopped;
+    addEventListener("online", () => this.retry(), { signal });
+    addEventListener("focus", () => this.retry(), { signal });
+    this.#socket.start();
+  }
+
+  /** Ends it for good. */
+  stop(): void {
+    this.#stopped.abort();
+    for (const terminal of this.#terminals) terminal.close();
+    this.#socket.stop();
+  }
+
+  /** A browser doesn't say why a WebSocket was refused: ask whether the session is still known. */
+  async #probe(): Promise<void> {
+    try {
+      await this.#requests.json("GET", `${API_PREFIX}/web-access/session`);
+    } catch {
+      // Unauthenticated: the session's end is told. Offline: the connection says so already.
+    }
+  }
+
+  async call<Name extends OperationName>(
+    name: Name,
+    input: ArgumentsOf<Name>,
+    options: { signal?: AbortSignal } = {},
+  ): Promise<ResultOf<Name>> {
+    const { method, url, body } = prepare(name, input);
+    return (await this.#requests.json(method, url, body, options.signal)) as ResultOf<Name>;
+  }
+
+  watchGroups(listener: GroupsListener): Release {
+    return this.#socket.groups(listener);
+  }
+
+  watchLedger(groupId: string, after: string | null, listener: LedgerListener): Release {
+    return this.#socket.ledger(groupId, after, listener);
+  }
+
+  watchActivity(groupId: string, listener: ActivityListener): Release {
+    const snapshot = async () => {
+      const { events } = await this.call("runtime_activity_snapshot", { group_id: groupId });
+      return events;
+    };
+    const url = `${API_PREFIX}/groups/${groupId}/runtime-activity/stream?replay=true`;
+    const source = new ActivitySource(url, snapshot, listener);
+    return () => source.close();
+  }
+
+  terminal(groupId: string, actorId: string, listener: TerminalListener): TerminalLink {
+    const url = `${WS_ORIGIN}${API_PREFIX}/groups/${groupId}/actors/${actorId}/term`;
+    const socket = new TerminalSocket(url, listener, () => void this.#probe());
+    this.#terminals.add(socket);
+    return {
+      send: (request) => socket.send(request),
+      close: () => {
+        this.#terminals.delete(socket);
+        socket.close();
+      },
+    };
+  }
+
+  upload(groupId: string, file: File, options: UploadOptions): Promise<Uploaded> {
+    const name = new URLSearchParams({ name: fileName(file) });
+    return upload(this.#requests, `${API_PREFIX}/groups/${groupId}/uploads?${name}`, file, options);
+  }
+
+  async blob(groupId: string, sha256: string): Promise<BlobAddress> {
+    const blob = await this.#requests.blob(`${API_PREFIX}/groups/${groupId}/blobs/${sha256}`);
+    const url = URL.createObjectURL(blob);
+    return { url, release: () => URL.revokeObjectURL(url) };
+  }
+
+  watchConnection(listener: (connection: Connection) => void): Release {
+    return this.#socket.watch(listener);
+  }
+
+  retry(): void {
+    this.#socket.retry();
+    for (const terminal of this.#terminals) terminal.retry();
+  }
+
+  remember(key: string, value: unknown): void {
+    this.#memory.delete(key);
+    try {
+      if (value === null) localStorage.removeItem(MEMORY_PREFIX + key);
+      else localStorage.setItem(MEMORY_PREFIX + key, JSON.stringify(value));
+    } catch {
+      // A browser without storage, or a full one: the view remembers until it is closed.
+      this.#memory.set(key, value);
+    }
+  }
+
+  recall(key: string): unknown {
+    if (this.#memory.has(key)) return this.#memory.get(key);
+    try {
+      return JSON.parse(localStorage.getItem(MEMORY_PREFIX + key) ?? "null");
+    } catch {
+      return null;
+    }
+  }
+
+  openLink(url: string): void {
+    window.open(url, "_blank", "noopener,noreferrer");
+  }
+}

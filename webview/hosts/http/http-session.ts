@@ -1,0 +1,66 @@
+/** Coming and going in a browser: a one-time login link or an access token becomes a cookie session. */
+import { API_PREFIX } from "../../../shared/names.ts";
+import { HostError, type Session, type Viewer } from "../host.ts";
+import type { Requests } from "./requests.ts";
+
+/** What the session's address answers (daemon/http/web/session-routes.ts). */
+interface SessionAnswer {
+  kind: "user" | "member";
+  csrf_token: string;
+}
+
+const SESSION = `${API_PREFIX}/web-access/session`;
+const LOGOUT = `${API_PREFIX}/web-access/logout`;
+
+export class HttpSession implements Session {
+  readonly #requests: Requests;
+
+  constructor(requests: Requests) {
+    this.#requests = requests;
+  }
+
+  async restore(): Promise<Viewer | null> {
+    const code = takeLoginCode();
+    if (code !== null) return this.#open({ login_link_code: code });
+    try {
+      return this.#accept(await this.#requests.json("GET", SESSION));
+    } catch (error) {
+      if (error instanceof HostError && error.code === "unauthenticated") return null;
+      throw error;
+    }
+  }
+
+  signIn(accessToken: string): Promise<Viewer> {
+    return this.#open({ token: accessToken });
+  }
+
+  async signOut(): Promise<void> {
+    await this.#requests.json("POST", LOGOUT, "{}");
+    this.#requests.csrf = null;
+  }
+
+  onEnd(listener: () => void): void {
+    this.#requests.ended = () => {
+      this.#requests.csrf = null;
+      listener();
+    };
+  }
+
+  async #open(credential: Record<string, string>): Promise<Viewer> {
+    return this.#accept(await this.#requests.json("POST", SESSION, JSON.stringify(credential)));
+  }
+
+  #accept(answer: unknown): Viewer {
+    const { kind, csrf_token } = answer as SessionAnswer;
+    this.#requests.csrf = csrf_token;
+    return { kind: kind === "member" ? "restricted" : "administrator" };
+  }
+}
+
+/** The one-time code in the address, which leaves the address bar and the history before anything else happens. */
+function takeLoginCode(): string | null {
+  const match = /^#login=([A-Za-z0-9_-]+)$/.exec(location.hash);
+  if (location.hash.startsWith("#login="))
+    history.replaceState(null, "", location.pathname + location.search);
+  return match?.[1] ?? null;
+}

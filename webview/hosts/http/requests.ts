@@ -1,0 +1,70 @@
+/** Requests to the daemon's Web API in a cookie session: envelope, CSRF token, and what failing means. */
+import type { ErrorBody } from "../../../shared/errors.ts";
+import { HEADERS } from "../../../shared/names.ts";
+import { HostError } from "../host.ts";
+
+type Envelope = { ok: true; result: unknown } | { ok: false; error: ErrorBody };
+
+export class Requests {
+  csrf: string | null = null;
+  /** Called when an answer came, and when none did. */
+  heard: () => void = () => {};
+  silent: () => void = () => {};
+  /** Called when the session isn't known any more. */
+  ended: () => void = () => {};
+
+  headers(method: string): Record<string, string> {
+    return this.csrf === null || method === "GET" ? {} : { [HEADERS.csrf]: this.csrf };
+  }
+
+  /** Sends JSON and returns the envelope's result; throws `HostError`. */
+  async json(method: string, url: string, body?: string, signal?: AbortSignal): Promise<unknown> {
+    const response = await this.#fetch(url, {
+      method,
+      headers: {
+        ...this.headers(method),
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+      },
+      ...(body === undefined ? {} : { body }),
+      ...(signal === undefined ? {} : { signal }),
+    });
+    return this.unwrap(response.status, await response.text());
+  }
+
+  /** A file's bytes. */
+  async blob(url: string): Promise<Blob> {
+    const response = await this.#fetch(url, { method: "GET" });
+    if (!response.ok) this.unwrap(response.status, await response.text());
+    return response.blob();
+  }
+
+  /** The result in an answer's text, or the refusal it carries. */
+  unwrap(status: number, text: string): unknown {
+    let envelope: Envelope;
+    try {
+      envelope = JSON.parse(text) as Envelope;
+    } catch {
+      throw new HostError("internal_error", `The daemon answered ${status} without words.`);
+    }
+    if (envelope.ok) return envelope.result;
+    if (status === 401 && this.csrf !== null) this.ended();
+    throw new HostError(envelope.error.code, envelope.error.message, envelope.error.details);
+  }
+
+  async #fetch(url: string, init: RequestInit): Promise<Response> {
+    try {
+      const response = await fetch(url, {
+        ...init,
+        credentials: "same-origin",
+        cache: "no-store",
+        redirect: "error",
+      });
+      this.heard();
+      return response;
+    } catch (error) {
+      if (init.signal?.aborted) throw error;
+      this.silent();
+      throw new HostError("offline", "The daemon didn’t answer.");
+    }
+  }
+}

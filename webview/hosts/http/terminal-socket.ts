@@ -1,0 +1,65 @@
+/** One Actor's terminal over a WebSocket. It comes back by itself after a break; the daemon then begins with the whole screen. */
+import type { TerminalMessage, TerminalRequest } from "../../../shared/terminal.ts";
+import type { TerminalLink, TerminalListener } from "../host.ts";
+
+const FIRST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 5000;
+
+export class TerminalSocket implements TerminalLink {
+  readonly #url: string;
+  readonly #listener: TerminalListener;
+  readonly #refused: () => void;
+  #socket: WebSocket | null = null;
+  #timer: ReturnType<typeof setTimeout> | null = null;
+  #pause = FIRST_PAUSE_MS;
+  #closed = false;
+
+  /** `refused` is called when the connection couldn't be made or ended: perhaps the session has. */
+  constructor(url: string, listener: TerminalListener, refused: () => void) {
+    this.#url = url;
+    this.#listener = listener;
+    this.#refused = refused;
+    this.#connect();
+  }
+
+  send(request: TerminalRequest): void {
+    if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(request));
+  }
+
+  retry(): void {
+    if (this.#closed || this.#socket !== null) return;
+    this.#pause = FIRST_PAUSE_MS;
+    this.#connect();
+  }
+
+  close(): void {
+    this.#closed = true;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#socket?.close();
+    this.#socket = null;
+  }
+
+  #connect(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    const socket = new WebSocket(this.#url);
+    socket.binaryType = "arraybuffer";
+    this.#socket = socket;
+    socket.onmessage = ({ data }: MessageEvent<ArrayBuffer | string>) => {
+      if (this.#socket !== socket) return;
+      this.#pause = FIRST_PAUSE_MS;
+      if (typeof data === "string") this.#listener.message(JSON.parse(data) as TerminalMessage);
+      else this.#listener.output(new Uint8Array(data));
+    };
+    socket.onclose = () => this.#lost(socket);
+  }
+
+  #lost(socket: WebSocket): void {
+    if (this.#socket !== socket || this.#closed) return;
+    this.#socket = null;
+    this.#listener.lost();
+    this.#refused();
+    this.#timer = setTimeout(() => this.#connect(), this.#pause * (0.75 + Math.random() / 2));
+    this.#pause = Math.min(LONGEST_PAUSE_MS, this.#pause * 2);
+  }
+}

@@ -1,0 +1,271 @@
+/** `<svc-terminal>`: one Actor's terminal: who writes, taking over, search, copy. What draws it is loaded with the first one. */
+import { html, nothing, type PropertyValues } from "lit";
+import { createRef, ref } from "lit/directives/ref.js";
+import type { ActorWithPresence } from "../../shared/operations/actors.ts";
+import type { TerminalMessage, WriterState } from "../../shared/terminal.ts";
+import { actorName } from "../actors/actor-words.ts";
+import type { ActorOperation } from "../actors/actors-panel.ts";
+import { failure, iconButton } from "../controls/controls.ts";
+import { copy } from "../controls/copy.ts";
+import { icon } from "../controls/icons.ts";
+import { button } from "../controls/toolkit.ts";
+import { View } from "../controls/view.ts";
+import type { Host, TerminalLink } from "../hosts/host.ts";
+import type { Terminals } from "./open-terminals.ts";
+import type { TerminalScreen, TerminalSize } from "./screen.ts";
+
+class TerminalPaneElement extends View {
+  static override readonly properties = {
+    host: { attribute: false },
+    groupId: { attribute: false },
+    actor: { attribute: false },
+    terminals: { attribute: false },
+    administrator: { type: Boolean },
+    writer: { state: true },
+    running: { state: true },
+    reason: { state: true },
+    connected: { state: true },
+    searching: { state: true },
+    missed: { state: true },
+    ignored: { state: true },
+    problem: { state: true },
+  };
+  declare host: Host;
+  declare groupId: string;
+  declare actor: ActorWithPresence;
+  declare terminals: Terminals;
+  declare administrator: boolean;
+  declare writer: WriterState;
+  declare running: boolean;
+  declare reason: string;
+  declare connected: boolean;
+  declare searching: boolean;
+  declare missed: boolean;
+  /** The person typed, but keys don't reach the program. */
+  declare ignored: boolean;
+  declare problem: string | null;
+  #screen: TerminalScreen | null = null;
+  #link: TerminalLink | null = null;
+  #fits: TerminalSize | null = null;
+  readonly #place = createRef<HTMLElement>();
+  readonly #search = createRef<HTMLInputElement>();
+
+  constructor() {
+    super();
+    this.writer = "nobody";
+    this.running = false;
+    this.reason = "";
+    this.connected = false;
+    this.searching = false;
+    this.missed = false;
+    this.ignored = false;
+    this.problem = null;
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.#link?.close();
+    this.#screen?.dispose();
+    this.#link = null;
+    this.#screen = null;
+  }
+
+  protected override firstUpdated(changed: PropertyValues): void {
+    super.firstUpdated(changed);
+    void this.#start();
+  }
+
+  async #start(): Promise<void> {
+    try {
+      const { TerminalScreen } = await import("./screen.ts");
+      if (!this.isConnected || this.#place.value === undefined) return;
+      this.#screen = new TerminalScreen(this.#place.value, actorName(this.actor), {
+        input: (data) => this.#link?.send({ type: "input", data }),
+        drawn: (bytes) => this.#link?.send({ type: "ack", bytes }),
+        fits: (size) => this.#onFits(size),
+        ignored: () => (this.ignored = true),
+        openLink: (url) => this.host.openLink(url),
+        search: () => void this.#find(),
+      });
+    } catch {
+      this.problem = "The terminal couldn’t be loaded. Reload the page.";
+      return;
+    }
+    this.#link = this.host.terminal(this.groupId, this.actor.id, {
+      output: (bytes) => this.#screen?.output(bytes),
+      message: (message) => this.#onMessage(message),
+      lost: () => {
+        this.connected = false;
+        this.#setWriter("nobody");
+      },
+    });
+  }
+
+  #onMessage(message: TerminalMessage): void {
+    switch (message.type) {
+      case "screen":
+        this.problem = null;
+        this.#screen?.restore(message.data, message);
+        this.running = message.running;
+        this.reason = message.reason;
+        if (!this.connected) this.#connected(message.writer);
+        this.connected = true;
+        this.#setWriter(message.writer);
+        return;
+      case "size":
+        this.#screen?.resize(message);
+        return;
+      case "writer":
+        this.#setWriter(message.writer);
+        this.terminals.writes(this.actor.id, message.writer === "you");
+        return;
+      case "ended":
+        this.running = false;
+        this.ignored = false;
+        this.#setWriter(this.writer);
+        this.reason = message.reason;
+        return;
+      case "error":
+        this.problem = message.error.message;
+    }
+  }
+
+  /** Who wrote here before a break, or before the terminal was out of view, goes on writing if nobody else does. */
+  #connected(writer: WriterState): void {
+    if (this.#fits !== null) this.#link?.send({ type: "resize", ...this.#fits });
+    if (writer === "another") this.terminals.writes(this.actor.id, false);
+    else if (this.terminals.wrote(this.actor.id)) this.#link?.send({ type: "take" });
+  }
+
+  #setWriter(writer: WriterState): void {
+    const began = writer === "you" && this.writer !== "you";
+    this.writer = writer;
+    if (this.#screen === null) return;
+    this.#screen.mayType = writer === "you" && this.running;
+    if (!began) return;
+    this.ignored = false;
+    this.#screen.focus();
+  }
+
+  #onFits(size: TerminalSize): void {
+    const { columns, rows } = size;
+    const same = this.#fits?.columns === columns && this.#fits.rows === rows;
+    this.#fits = { columns, rows };
+    if (!same) this.#link?.send({ type: "resize", columns, rows });
+  }
+
+  protected override render() {
+    const name = actorName(this.actor);
+    return html`<section class="terminal" aria-label="Terminal of ${name}">
+      <header class="terminal-head">
+        <h2><bdi>${name}</bdi></h2>
+        <span class="terminal-state">${this.#state()}</span>
+        <span class="head-actions">
+          ${this.#take()}
+          ${iconButton({ icon: "search", label: `Search the terminal of ${name}`, pressed: this.searching, onClick: () => void this.#find() })}
+          ${iconButton({ icon: "copy", label: `Copy from the terminal of ${name}`, onClick: () => void copy(this.#screen?.text() ?? "") })}
+          ${iconButton({ icon: "close", label: `Close the terminal of ${name}`, onClick: () => this.tell("close-terminal", this.actor.id) })}
+        </span>
+      </header>
+      ${this.searching ? this.#searchField(name) : nothing}
+      ${failure(this.problem)} ${this.ignored && (this.writer !== "you" || !this.running) ? this.#notWritten() : nothing}
+      <div class="terminal-place ${this.writer === "you" && this.running ? "writing" : ""}" @click=${this.#onClick} ${ref(this.#place)}></div>
+    </section>`;
+  }
+
+  /** Below the last row, too. */
+  readonly #onClick = (event: Event): void => {
+    if (event.target === event.currentTarget) this.#screen?.focus();
+  };
+
+  #state(): string {
+    if (!this.connected) return "connecting…";
+    if (!this.running) return this.reason;
+    if (this.writer === "you") return "you write";
+    return this.writer === "another" ? "writing in another window" : "view only";
+  }
+
+  /** Keys that reach nobody are never lost in silence. */
+  #notWritten() {
+    const why = !this.running
+      ? "What you type goes nowhere: the program isn’t running."
+      : this.writer === "another"
+        ? "What you type goes nowhere: another window is writing."
+        : "What you type goes nowhere: you are only viewing.";
+    return html`<p class="terminal-note" role="status">
+      ${icon("warning")}<span>${why}</span>
+      ${
+        this.running && this.administrator
+          ? html`<button type="button" class="link" @click=${() => this.#takeOver()}>
+              ${this.writer === "another" ? "Take over" : "Write here"}
+            </button>`
+          : nothing
+      }
+    </p>`;
+  }
+
+  #takeOver(): void {
+    this.#link?.send({ type: "take" });
+  }
+
+  #take() {
+    if (!this.administrator || !this.connected) return nothing;
+    if (!this.running) {
+      const started = { actor: this.actor, operation: "actor_start" } satisfies ActorOperation;
+      return button({ label: "Start", icon: "play", onClick: () => this.tell("actor-operation", started) });
+    }
+    if (this.writer === "you") {
+      return iconButton({
+        icon: "unlock",
+        label: "Stop writing here",
+        onClick: () => this.#link?.send({ type: "release" }),
+      });
+    }
+    return button({
+      label: this.writer === "another" ? "Take over" : "Write here",
+      onClick: () => this.#takeOver(),
+    });
+  }
+
+  #searchField(name: string) {
+    return html`<div class="terminal-search">
+      <input
+        ${ref(this.#search)}
+        type="search"
+        class="input"
+        aria-label="Search in the terminal of ${name}"
+        aria-invalid=${this.missed ? "true" : nothing}
+        @input=${() => this.#look("next")}
+        @keydown=${this.#onSearchKey}
+      />
+      ${iconButton({ icon: "arrow-up", label: "Previous", keys: "Shift+Enter", onClick: () => this.#look("previous") })}
+      ${iconButton({ icon: "arrow-down", label: "Next", keys: "Enter", onClick: () => this.#look("next") })}
+      ${this.missed ? html`<span role="status">not found</span>` : nothing}
+    </div>`;
+  }
+
+  async #find(): Promise<void> {
+    this.searching = !this.searching;
+    await this.updateComplete;
+    if (this.searching) this.#search.value?.focus();
+    else {
+      this.#screen?.find("", "next");
+      this.missed = false;
+      this.#screen?.focus();
+    }
+  }
+
+  #look(direction: "next" | "previous"): void {
+    this.missed = this.#screen?.find(this.#search.value?.value ?? "", direction) === false;
+  }
+
+  readonly #onSearchKey = (event: KeyboardEvent): void => {
+    if (event.key === "Enter") this.#look(event.shiftKey ? "previous" : "next");
+    else if (event.key === "Escape") void this.#find();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+}
+
+customElements.define("svc-terminal", TerminalPaneElement);
