@@ -12,7 +12,7 @@ export const NODE_BUNDLES = [
   { name: "cli", entry: "cli/main.ts", budget: 226 * KiB },
   { name: "mcp", entry: "mcp-server/main.ts", budget: 345 * KiB },
   { name: "websocket", entry: "cli/web-socket.ts", budget: 77 * KiB },
-  { name: "hook", entry: "cli/hook/main.ts", budget: 3 * KiB },
+  { name: "hook", entry: "client/hook/main.ts", budget: 3 * KiB },
   { name: "daemon", entry: "daemon/main.ts", budget: 3200 * KiB, split: true },
   { name: "scan", entry: "daemon/scan-thread.ts", budget: 29 * KiB },
   { name: "demo", entry: "demo/main.ts", budget: 75 * KiB },

@@ -1,9 +1,9 @@
 /** `svc hook` where nothing tells it more: daemon and launch token are found by the environment that an Actor's process has. */
 import { findEndpoint } from "../../client/connection.ts";
+import { serve, type Target } from "../../client/hook/serve.ts";
 import { launchToken } from "../../client/identity.ts";
 import { resolveHome } from "../../client/paths.ts";
 import { HEADERS } from "../../shared/names.ts";
-import { serve, type Target } from "../hook/serve.ts";
 
 /** Runs to the end of the process, which says nothing and ends well whatever happens. */
 export async function hook(): Promise<never> {

@@ -10,13 +10,21 @@ import type { InputOf, ResultOf } from "../../shared/operations/registry.ts";
 import type { OpenGroup } from "../groups/group.ts";
 import type { GroupRegistry } from "../groups/registry.ts";
 import type { ActorStore, Change, Content } from "./actor-store.ts";
-import { answered, questionOf } from "./answers.ts";
-import { closeSession } from "./closing.ts";
-import { inferInterrupt, judge } from "./fences.ts";
-import { failTurn, inputSteps, isQueuedPrompt, refuteTurn } from "./further-turns.ts";
 import { type ActivityListener, GroupActivity, type GroupActivityDependencies } from "./group-activity.ts";
-import { type Hook, type HookRuntime, isHookRuntime, promptOf, readHook, transcriptOf } from "./hook.ts";
-import { type HookState, initialState, Memory } from "./hook-state.ts";
+import { answered, questionOf } from "./hooks/answers.ts";
+import { closeSession } from "./hooks/closing.ts";
+import { inferInterrupt, judge } from "./hooks/fences.ts";
+import { failTurn, inputSteps, isQueuedPrompt, refuteTurn } from "./hooks/further-turns.ts";
+import {
+  type Hook,
+  type HookRuntime,
+  isHookRuntime,
+  promptOf,
+  readHook,
+  transcriptOf,
+} from "./hooks/hook.ts";
+import { type HookState, initialState, Memory } from "./hooks/hook-state.ts";
+import { type Trouble, troubleOnScreen } from "./hooks/trouble.ts";
 import type {
   InputListener,
   Launch,
@@ -25,7 +33,6 @@ import type {
   PromptListener,
   SessionListener,
 } from "./launches.ts";
-import { type Trouble, troubleOnScreen } from "./trouble.ts";
 import { agree, type Derived, derive } from "./working-state.ts";
 import { type HookEvidence, type WorkingState, WorkingStates } from "./working-states.ts";
 

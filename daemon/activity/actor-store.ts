@@ -7,8 +7,8 @@ import type { RuntimeActivityEvent } from "../../shared/activity/event.ts";
 import { isTerminal } from "../../shared/activity/status.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
-import { AnswerWatch } from "./answers.ts";
-import type { HookState, Memory } from "./hook-state.ts";
+import { AnswerWatch } from "./hooks/answers.ts";
+import type { HookState, Memory } from "./hooks/hook-state.ts";
 import type { ActivityRecord, Records } from "./record-slots.ts";
 import type { RecordsFile } from "./records-file.ts";
 

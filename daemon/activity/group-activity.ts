@@ -10,7 +10,7 @@ import { LIMITS } from "../../shared/limits.ts";
 import type { StoredActor } from "../../shared/model.ts";
 import type { OpenGroup } from "../groups/group.ts";
 import { ActorStore, type Change, type Content } from "./actor-store.ts";
-import type { HookState, Revision } from "./hook-state.ts";
+import type { HookState, Revision } from "./hooks/hook-state.ts";
 import type { ActivityRecord } from "./record-slots.ts";
 import { RecordsFile } from "./records-file.ts";
 

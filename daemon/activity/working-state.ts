@@ -6,10 +6,10 @@
 import type { ActorActivity } from "../../shared/events.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { RUNS_UNTOLD } from "../../shared/names.ts";
-import { inBackground } from "./closing.ts";
-import { type HookState, isOpen } from "./hook-state.ts";
+import { inBackground } from "./hooks/closing.ts";
+import { type HookState, isOpen } from "./hooks/hook-state.ts";
+import type { Trouble } from "./hooks/trouble.ts";
 import type { Launch } from "./launches.ts";
-import type { Trouble } from "./trouble.ts";
 
 export interface Derived {
   state: ActorActivity["actors"][number]["effective_working_state"];

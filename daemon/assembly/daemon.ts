@@ -2,7 +2,7 @@
 import { chmodSync } from "node:fs";
 import { hostname } from "node:os";
 import { currentHost } from "../../client/endpoint.ts";
-import { findHookClient } from "../../platform/hook-client.ts";
+import { findHookClient } from "../../client/hook/hook-client.ts";
 import { errorFields } from "../../platform/log.ts";
 import { machineStart, RealClock } from "../../platform/real-clock.ts";
 import { RealFiles } from "../../platform/real-files.ts";

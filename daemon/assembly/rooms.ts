@@ -1,9 +1,9 @@
 /** The rooms of an open Home, built in order and closed in the opposite one. */
 
+import type { HookClient } from "../../client/hook/hook-client.ts";
 import { OWN_TOOLS } from "../../mcp-server/tools.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Files } from "../../platform/files.ts";
-import type { HookClient } from "../../platform/hook-client.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Processes } from "../../platform/processes.ts";
 import type { ProjectFiles } from "../../platform/project-files.ts";

@@ -1,6 +1,7 @@
 /** The runtimes room: Actors whose process the daemon runs, in terminals, prompted with proof. The folder's face. */
 
 import { constants } from "node:os";
+import { removeHookCommand } from "../../client/hook/hook-command.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { errorFields, type Log } from "../../platform/log.ts";
 import type { ProcessExit, TerminalProcess } from "../../platform/processes.ts";
@@ -11,7 +12,6 @@ import { LIMITS } from "../../shared/limits.ts";
 import type { StoredActor } from "../../shared/model.ts";
 import type { HandlersOf } from "../../shared/operations/handlers.ts";
 import { isInboxOnly } from "../../shared/typed-actors.ts";
-import { removeHookCommand } from "../activity/hook-command.ts";
 import type { Launch, LaunchEnd, Launches, LaunchReports } from "../activity/launches.ts";
 import type { BegunConversation } from "../groups/actors.ts";
 import type { OpenGroup } from "../groups/group.ts";

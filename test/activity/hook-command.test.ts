@@ -5,17 +5,13 @@ import { once } from "node:events";
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
-import { PAYLOAD_BYTES, WAIT_MS } from "../../cli/hook/serve.ts";
 import { writeAddress } from "../../client/endpoint.ts";
+import { findCurl, findHookClient, findPerl, type HookClient } from "../../client/hook/hook-client.ts";
+import { type HookCommand, prepareHookCommand, removeHookCommand } from "../../client/hook/hook-command.ts";
+import { PAYLOAD_BYTES, WAIT_MS } from "../../client/hook/serve.ts";
 import { homePaths } from "../../client/paths.ts";
-import {
-  type HookCommand,
-  prepareHookCommand,
-  removeHookCommand,
-} from "../../daemon/activity/hook-command.ts";
 import type { Launch } from "../../daemon/activity/launches.ts";
 import { replaceFile } from "../../platform/durable.ts";
-import { findCurl, findHookClient, findPerl, type HookClient } from "../../platform/hook-client.ts";
 import { RealFiles } from "../../platform/real-files.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { ENVIRONMENT } from "../../shared/names.ts";

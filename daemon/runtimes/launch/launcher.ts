@@ -1,13 +1,13 @@
 /** Starts one Actor's process: where, with what command, arguments and environment (docs/core-model.md#actor, docs/core-model.md#scope). */
 import { basename } from "node:path";
+import type { HookClient } from "../../../client/hook/hook-client.ts";
+import { prepareHookCommand } from "../../../client/hook/hook-command.ts";
 import type { Files } from "../../../platform/files.ts";
-import type { HookClient } from "../../../platform/hook-client.ts";
 import type { Processes, TerminalProcess } from "../../../platform/processes.ts";
 import type { ProjectFiles } from "../../../platform/project-files.ts";
 import { Refusal } from "../../../shared/errors.ts";
 import type { StoredActor } from "../../../shared/model.ts";
 import { ENVIRONMENT } from "../../../shared/names.ts";
-import { prepareHookCommand } from "../../activity/hook-command.ts";
 import type { OpenGroup } from "../../groups/group.ts";
 import { entryOf, type RuntimeEntry } from "../catalogue.ts";
 import type { AnswerWith } from "../input/envelope.ts";

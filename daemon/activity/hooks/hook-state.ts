@@ -1,6 +1,6 @@
 /** What the hooks of one launch have said: who runs, which session, turn, operations and subagents are open. Immutable; a change is a new one. */
-import type { ActivityKind, ActivityStatus } from "../../shared/activity/event.ts";
-import { LIMITS } from "../../shared/limits.ts";
+import type { ActivityKind, ActivityStatus } from "../../../shared/activity/event.ts";
+import { LIMITS } from "../../../shared/limits.ts";
 import type { HookRuntime } from "./hook.ts";
 
 export interface OpenOperation {

@@ -1,6 +1,6 @@
 /**
  * `node hook.cjs SOCKET FILE`, and `svc hook SOCKET FILE`: what an agent's runtime runs at each of its events where there is
- * neither Perl nor curl (daemon/activity/hook-command.ts). The request's head fields come from an owner-only file.
+ * neither Perl nor curl (hook-command.ts). The request's head fields come from an owner-only file.
  */
 import { readFileSync } from "node:fs";
 import { serve, type Target } from "./serve.ts";

@@ -7,9 +7,9 @@ import {
   type ActivityStatus,
   RUNTIME_ID,
   toolLabel,
-} from "../../shared/activity/event.ts";
-import { LIMITS } from "../../shared/limits.ts";
-import type { Runtime } from "../../shared/model.ts";
+} from "../../../shared/activity/event.ts";
+import { LIMITS } from "../../../shared/limits.ts";
+import type { Runtime } from "../../../shared/model.ts";
 import { troubleOf } from "./trouble.ts";
 
 /** Runtimes whose hooks are verified (HOOK-004). */

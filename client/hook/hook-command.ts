@@ -4,7 +4,6 @@
  * owner-only file: no token is ever an argument. Claude's own way of posting events (hook type `http`) isn't used: docs/runtimes.md says why.
  */
 import { dirname, join } from "node:path";
-import type { GroupPaths } from "../../client/paths.ts";
 import {
   ensureDirectory,
   replaceFile,
@@ -13,9 +12,10 @@ import {
   unlinkIfThere,
 } from "../../platform/durable.ts";
 import type { Files } from "../../platform/files.ts";
-import type { HookClient } from "../../platform/hook-client.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { HEADERS, SOCKET_OPERATION_PREFIX } from "../../shared/names.ts";
+import type { GroupPaths } from "../paths.ts";
+import type { HookClient } from "./hook-client.ts";
 
 export interface HookCommandOptions {
   files: Files;
@@ -97,8 +97,8 @@ function curlClient(curl: string, socket: string, fields: string): string {
 }
 
 /**
- * As cli/hook/serve.ts does it, without any module. `-f`, `-T` and `-C0` keep the environment's and the site's settings for Perl out, and
- * LC_ALL the loading of locales. Left to its default, the alarm ends it wherever it waits.
+ * As serve.ts does it, without any module. `-f`, `-T` and `-C0` keep the environment's and the site's
+ * settings for Perl out, and LC_ALL the loading of locales. Left to its default, the alarm ends it wherever it waits.
  */
 const PERL_SCRIPT = [
   `$SIG{ALRM}="DEFAULT";alarm ${WAIT_SECONDS};`,

@@ -4,10 +4,11 @@
  * takes such a prompt into the turn that is open, even when that one's end was told meanwhile. Without this an Actor would pass for idle while
  * it works.
  */
+
+import type { InputStep } from "../launches.ts";
 import { closeChildren, inBackground, turnRevision } from "./closing.ts";
 import type { Hook } from "./hook.ts";
 import type { HookState, Memory, OpenTurn, Revision } from "./hook-state.ts";
-import type { InputStep } from "./launches.ts";
 import type { Accepted, Fence } from "./verdict.ts";
 
 const PROMPT = "UserPromptSubmit";

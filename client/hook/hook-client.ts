@@ -1,4 +1,4 @@
-/** What this machine has that brings a hook event to the local socket sooner than Node starts (daemon/activity/hook-command.ts). */
+/** Perl or curl on this machine: either brings a hook event to the local socket sooner than Node. */
 import { spawnSync } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { delimiter, isAbsolute, join } from "node:path";
