@@ -13,10 +13,11 @@ interface Row {
   floor: number;
 }
 
+/** 64 producers had a goal of 0.9 and a floor of 0.6 while sockets were read past their streams, through private members of Node. */
 const rows: readonly Row[] = [
   { producers: 1, requests: 2000, goal: 1, floor: 0.7 },
   { producers: 8, requests: 8000, goal: 0.75, floor: 0.5 },
-  { producers: 64, requests: 20_000, goal: 0.9, floor: 0.6 },
+  { producers: 64, requests: 20_000, goal: 0.6, floor: 0.5 },
 ];
 
 const nameOf = ({ producers }: Row) => `durable send, ${producers} producer${producers === 1 ? "" : "s"}`;

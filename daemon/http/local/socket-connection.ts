@@ -5,7 +5,6 @@
 import type { Socket } from "node:net";
 import type { Log } from "../../../platform/log.ts";
 import { errorFields } from "../../../platform/log.ts";
-import { QuickReader } from "../../../platform/quick-read.ts";
 import { Refusal } from "../../../shared/errors.ts";
 import type { Caller } from "../../../shared/operations/caller.ts";
 import { type Call, type Dispatcher, failure, type Outcome } from "../../operations/dispatcher.ts";
@@ -45,7 +44,6 @@ function writeAnswers(): void {
 export class SocketConnection {
   readonly #socket: Socket;
   readonly #deps: ConnectionDependencies;
-  readonly #reader: QuickReader;
   /** Bytes that aren't a whole request yet, at the start of a buffer with room for more; null for none. */
   #rest: Buffer | null = null;
   #restBytes = 0;
@@ -66,8 +64,7 @@ export class SocketConnection {
   constructor(socket: Socket, deps: ConnectionDependencies) {
     this.#socket = socket;
     this.#deps = deps;
-    this.#reader = new QuickReader(socket, this.#onData);
-    socket.on("end", this.#onGone).on("close", this.#onGone).on("error", ignore);
+    socket.on("data", this.#onData).on("end", this.#onGone).on("close", this.#onGone).on("error", ignore);
     socket.on("drain", this.#onDrain);
   }
 
@@ -84,7 +81,6 @@ export class SocketConnection {
     if (this.#answers.length === 0) this.#socket.end();
   }
 
-  /** `chunk` is another's when this returns. */
   readonly #onData = (chunk: Buffer): void => {
     if (this.#rest === null) {
       this.#read(chunk);
@@ -240,8 +236,11 @@ export class SocketConnection {
   #handOver(): void {
     const socket = this.#socket;
     // `ignore` stays: node:http takes its own listener away at an upgrade, and a client that goes just then must not end the daemon.
-    this.#reader.release();
-    socket.off("end", this.#onGone).off("close", this.#onGone).off("drain", this.#onDrain);
+    socket
+      .off("data", this.#onData)
+      .off("end", this.#onGone)
+      .off("close", this.#onGone)
+      .off("drain", this.#onDrain);
     const bytes = this.#takeRest();
     if (socket.destroyed) return;
     if (bytes.length > 0) socket.unshift(bytes);
