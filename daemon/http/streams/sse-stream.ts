@@ -3,21 +3,18 @@
  * written to a thousand sockets as they are. What a slow client leaves unread is bounded.
  */
 import type { Socket } from "node:net";
-import { QuickWriter } from "../../../platform/quick-write.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import type { Exchange } from "../api/exchange.ts";
 import { eventText, HEARTBEAT } from "./event-text.ts";
 
 export class SseStream {
   readonly #socket: Socket;
-  readonly #quick: QuickWriter;
   #ended = false;
   #drained: (() => void) | null = null;
 
   constructor(exchange: Exchange, closed: () => void) {
     const { response } = exchange;
     this.#socket = response.socket!;
-    this.#quick = new QuickWriter(this.#socket);
     response.removeHeader("Transfer-Encoding");
     response.shouldKeepAlive = false;
     response.writeHead(200, {
@@ -58,12 +55,7 @@ export class SseStream {
     if (this.#ended) return true;
     const waiting = this.#socket.writableLength;
     if (waiting > 0 && waiting + content.length > LIMITS.stream.bufferBytes) return false;
-    if (waiting > 0 || typeof content === "string") {
-      this.#socket.write(content);
-      return true;
-    }
-    const taken = this.#quick.write(content);
-    if (taken < content.length) this.#socket.write(taken === 0 ? content : content.subarray(taken));
+    this.#socket.write(content);
     return true;
   }
 
