@@ -3,7 +3,7 @@
  * becomes a signed answer, whichever transport brought it. What isn't authentic is refused without a signature.
  */
 
-import type { Clock, Timer } from "../../../platform/clock.ts";
+import type { Clock } from "../../../platform/clock.ts";
 import { errorFields, type Log } from "../../../platform/log.ts";
 import { Refusal } from "../../../shared/errors.ts";
 import { LIMITS } from "../../../shared/limits.ts";
@@ -20,7 +20,6 @@ import type { GroupRoom, Rooms } from "../../messaging/group-room.ts";
 import type { Authorities } from "../authorities.ts";
 import type { Grant } from "../authority.ts";
 import type { PeerArrival, PeerReceiver, PeerRequest } from "../transport.ts";
-import { release, trim } from "../wire/base64-pieces.ts";
 import { requestDigest, sha256Hex } from "../wire/digests.ts";
 import { PeerRefusal, peerRefusalOf } from "../wire/peer-refusal.ts";
 import { signStatement } from "../wire/statements.ts";
@@ -43,9 +42,6 @@ export interface ReceiverDependencies {
   quota: Pick<ReceiverQuota, "spend">;
 }
 
-/** Memory for files is kept so long for the next one. */
-const TRIM_MS = 30_000;
-
 type OperationOf<Op extends ConnectPeerOperation["op"]> = Extract<ConnectPeerOperation, { op: Op }>;
 
 export class Receiver implements PeerReceiver {
@@ -54,7 +50,6 @@ export class Receiver implements PeerReceiver {
   readonly #bounds: ReceiverBounds;
   readonly #groups: ReceiverGroups;
   readonly #working = new Set<Promise<unknown>>();
-  #trimming: Timer | null = null;
   #isClosed = false;
 
   constructor(deps: ReceiverDependencies) {
@@ -76,7 +71,6 @@ export class Receiver implements PeerReceiver {
   /** Later requests are refused; resolves when those under way have their answers. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#trimming?.cancel();
     await Promise.allSettled(this.#working);
   }
 
@@ -98,24 +92,12 @@ export class Receiver implements PeerReceiver {
       return this.#sign(proof, { ok: false, error: { code: refusal.code, message: refusal.message } });
     } finally {
       leave();
-      this.#release(operation);
     }
   }
 
   async #checked(request: PeerRequest): Promise<unknown> {
     await checkDigest(request);
     return this.#run(request.proof, request.operation);
-  }
-
-  /** Nobody reads the files of an operation that was answered. */
-  #release(operation: ConnectPeerOperation): void {
-    if (operation.op !== "deliver") return;
-    for (const { base64 } of operation.blobs) {
-      if (!(base64 instanceof BlobBytes)) continue;
-      release(base64);
-      this.#trimming?.cancel();
-      this.#trimming = this.#deps.clock.after(TRIM_MS, trim, { background: true });
-    }
   }
 
   #authenticate(request: PeerRequest, arrival: PeerArrival): void {

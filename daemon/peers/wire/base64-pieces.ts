@@ -1,9 +1,8 @@
 /**
- * Base64 of files in small pieces, both ways. A text of more than 64 KiB costs several times as much per character as one that fits V8's
- * young generation, and memory for bytes that is allocated anew for each file costs a collection of the whole heap or two.
+ * Base64 of files in small pieces, both ways: a text of more than 64 KiB costs several times as much per character as one that fits V8's
+ * young generation.
  */
 import { createHash, type Hash } from "node:crypto";
-import { LIMITS } from "../../../shared/limits.ts";
 import { BlobBytes } from "../../../shared/wire/v1/blob-bytes.ts";
 
 /** Of a file; a multiple of three, so that texts of so many bytes join without padding between them. */
@@ -34,28 +33,9 @@ export function* encoded(file: BlobBytes): Generator<string, void> {
   if (rest.length > 0) yield rest.toString("base64");
 }
 
-/** Rooms that nobody uses, for the next file; no more than the largest takes. */
-let free: Buffer[] = [];
-const FREE_MAX = Math.ceil(LIMITS.connect.blobBytes / ROOM_BYTES);
-const rooms = new WeakMap<BlobBytes, Buffer[]>();
-
-/** Gives back the memory of a file that came out of a decoder. Nobody may read it any more. */
-export function release(file: BlobBytes): void {
-  const given = rooms.get(file);
-  if (given === undefined) return;
-  rooms.delete(file);
-  free.push(...given.slice(0, FREE_MAX - free.length));
-}
-
-/** Lets go of all memory that nobody uses. */
-export function trim(): void {
-  free = [];
-}
-
 /** Decodes canonical base64 as it comes, and hashes what it is. */
 export class Base64Decoder {
   readonly #hash: Hash = createHash("sha256");
-  readonly #rooms: Buffer[] = [];
   readonly #pieces: Buffer[] = [];
   #room: Buffer = Buffer.alloc(0);
   #filled = 0;
@@ -73,12 +53,10 @@ export class Base64Decoder {
     return true;
   }
 
-  /** Null when something is missing. Whoever has no more use for the file may `release` it. */
+  /** Null when something is missing. */
   end(): BlobBytes | null {
     if (this.#rest !== "") return null;
-    const file = this.#taken(this.#hash.digest("hex"));
-    rooms.set(file, this.#rooms);
-    return file;
+    return this.#taken(this.#hash.digest("hex"));
   }
 
   /** The text that was taken so far. */
@@ -110,8 +88,7 @@ export class Base64Decoder {
 
   #nextRoom(): void {
     if (this.#filled > 0) this.#pieces.push(this.#room.subarray(0, this.#filled));
-    this.#room = free.pop() ?? Buffer.allocUnsafe(ROOM_BYTES);
-    this.#rooms.push(this.#room);
+    this.#room = Buffer.allocUnsafe(ROOM_BYTES);
     this.#filled = 0;
   }
 }
