@@ -1,9 +1,9 @@
 /**
  * The layers of the product, lowest first (docs/architecture.md#layers): each folder and what it may import
- * beside itself. A room of the daemon may import every layer that stands before it.
+ * beside itself. A folder of the daemon may import every layer that stands before it.
  */
 const beneath = ["shared", "platform", "client"];
-const rooms = [
+const parts = [
   "home",
   "ledger",
   "groups",
@@ -16,17 +16,17 @@ const rooms = [
   "operations",
   "http",
   "assembly",
-].map((room) => `daemon/${room}`);
+].map((name) => `daemon/${name}`);
 
 exports.layers = [
   { folder: "shared", imports: [] },
   { folder: "platform", imports: ["shared"] },
   { folder: "client", imports: ["shared", "platform"] },
   { folder: "mcp-server", imports: ["shared", "client"] },
-  ...rooms.map((folder, floor) => ({
+  ...parts.map((folder, floor) => ({
     folder,
     // The daemon answers MCP over HTTP itself.
-    imports: [...beneath, ...(folder === "daemon/assembly" ? ["mcp-server"] : []), ...rooms.slice(0, floor)],
+    imports: [...beneath, ...(folder === "daemon/assembly" ? ["mcp-server"] : []), ...parts.slice(0, floor)],
   })),
   { folder: "demo", imports: ["shared", "client"] },
   { folder: "cli", imports: ["shared", "client", "mcp-server", "demo", "daemon/main.ts"] },

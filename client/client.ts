@@ -117,7 +117,7 @@ export class DaemonClient {
     throw new RefusedByDaemon(envelope.error);
   }
 
-  /** A GET whose answer stays open, such as a stream or a session's lifeline. Throws the refusal when the daemon answers with one. */
+  /** A GET whose answer stays open, such as a stream or a session's lease. Throws the refusal when the daemon answers with one. */
   async open(path: string, headers: Record<string, string>, signal?: AbortSignal): Promise<IncomingMessage> {
     const response = await this.#send("GET", path, headers, null, { signal }, false);
     if (response.statusCode === 200) return response;

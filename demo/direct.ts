@@ -10,7 +10,7 @@ import { invitationClaims, relationWords } from "../shared/direct-invitation.ts"
 import type { DirectRelation } from "../shared/operations/direct.ts";
 import type { Agent } from "./agent.ts";
 import { next } from "./script.ts";
-import type { Home, Screen, Stage } from "./stage.ts";
+import type { DemoSession, Home, Screen } from "./session.ts";
 
 /** Between the steps, so that people can follow; and before the first, so that they can open both windows. */
 const PAUSE_MS = 2000;
@@ -231,7 +231,7 @@ async function side(home: Home, title: string, files: Readonly<Record<string, st
 
 /** Answers the exit code. */
 export async function connectionDemo(
-  { home, interrupted, ended }: Stage,
+  { home, interrupted, ended }: DemoSession,
   exit: boolean,
   screen: Screen,
 ): Promise<number> {

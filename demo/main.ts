@@ -6,7 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { followLedger } from "../client/events.ts";
 import { connectionDemo } from "./direct.ts";
 import { coder, PERSON_ASKS, PROJECT_FILES, planner } from "./script.ts";
-import { messageLine, onStage, type Screen, type Stage } from "./stage.ts";
+import { type DemoSession, inSession, messageLine, type Screen } from "./session.ts";
 
 /** Between what the agents do, so that people can follow. */
 const PAUSE_MS = 1200;
@@ -20,11 +20,13 @@ export interface DemoOptions {
 
 /** Runs a demo. Answers the exit code. */
 export function demo({ exit, direct }: DemoOptions, screen: Screen): Promise<number> {
-  return onStage((stage) => (direct ? connectionDemo(stage, exit, screen) : agentsDemo(stage, exit, screen)));
+  return inSession((session) =>
+    direct ? connectionDemo(session, exit, screen) : agentsDemo(session, exit, screen),
+  );
 }
 
 async function agentsDemo(
-  { home, interrupted, ended }: Stage,
+  { home, interrupted, ended }: DemoSession,
   exit: boolean,
   screen: Screen,
 ): Promise<number> {

@@ -1,5 +1,5 @@
 /**
- * The same server as Streamable HTTP at `/mcp`: a launch token as bearer and nothing else. The door before it has checked Host and Origin
+ * The same server as Streamable HTTP at `/mcp`: a launch token as bearer and nothing else. The listener before it has checked Host and Origin
  * (docs/core-model.md#ports).
  */
 import { AsyncLocalStorage } from "node:async_hooks";
@@ -37,7 +37,7 @@ export interface McpHttpDependencies {
    * What is held open keeps the Actor's session alive; the result is called at its end, `isLost` when nobody read what the session was
    * handed; `ended` ends it from the daemon.
    */
-  lifeline(as: McpIdentity & { session: string }, ended: () => void): (isLost?: boolean) => void;
+  lease(as: McpIdentity & { session: string }, ended: () => void): (isLost?: boolean) => void;
   /** The body of a POST, strictly read. Rejects with a Refusal. */
   readBody(request: IncomingMessage): Promise<unknown>;
   /** Runs once after so many milliseconds, unless cancelled. */
@@ -61,7 +61,7 @@ interface Session {
 
 interface HeldStream {
   response: ServerResponse;
-  /** Releases the lifeline. */
+  /** Releases the lease. */
   release(): void;
 }
 
@@ -163,7 +163,7 @@ export class McpHttp {
     }
     this.#touch(session);
     if (request.method === "GET" && named !== undefined) {
-      const stream: HeldStream = { response, release: this.#lifeline(session, response) };
+      const stream: HeldStream = { response, release: this.#lease(session, response) };
       session.streams.add(stream);
       response.once("close", () => {
         session.streams.delete(stream);
@@ -208,8 +208,8 @@ export class McpHttp {
     return null;
   }
 
-  #lifeline(session: Session, response: ServerResponse): () => void {
-    return this.#deps.lifeline({ ...session.identity, session: session.actorSession }, () => response.end());
+  #lease(session: Session, response: ServerResponse): () => void {
+    return this.#deps.lease({ ...session.identity, session: session.actorSession }, () => response.end());
   }
 
   /**
@@ -221,10 +221,10 @@ export class McpHttp {
     session.actorSession = randomUUID();
     const streams = [...session.streams];
     try {
-      const end = this.#deps.lifeline({ ...session.identity, session: tookIn }, () => undefined);
+      const end = this.#deps.lease({ ...session.identity, session: tookIn }, () => undefined);
       for (const stream of streams) stream.release();
       end(true);
-      for (const stream of streams) stream.release = this.#lifeline(session, stream.response);
+      for (const stream of streams) stream.release = this.#lease(session, stream.response);
     } catch (error) {
       // The Actor is gone, or the session ends by idling.
       if (!(error instanceof Refusal)) throw error;

@@ -10,12 +10,12 @@ import { Refusal } from "../shared/errors.ts";
 import { ENVIRONMENT } from "../shared/names.ts";
 import type { ActorPort } from "./call.ts";
 
-const LIFELINE = "/session";
+const SESSION_PATH = "/session";
 
 export class ActorSession implements ActorPort {
   #client: DaemonClient | null = null;
   #group: Promise<string> | null = null;
-  #lifeline: IncomingMessage | null = null;
+  #lease: IncomingMessage | null = null;
   readonly #gone = new AbortController();
   readonly #home: string;
 
@@ -94,23 +94,23 @@ export class ActorSession implements ActorPort {
    * again what didn't.
    */
   renew(): void {
-    this.#lifeline?.destroy();
-    this.#lifeline = null;
+    this.#lease?.destroy();
+    this.#lease = null;
     if (this.#client) this.#client.session = randomUUID();
   }
 
-  /** Opens the lifeline of the present session unless it is open. */
+  /** Opens the lease of the present session unless it is open. */
   async #hold(client: DaemonClient): Promise<void> {
-    while (!this.#lifeline) {
+    while (!this.#lease) {
       const { session } = client;
-      const lifeline = await client.open(LIFELINE, {});
+      const lease = await client.open(SESSION_PATH, {});
       const ended = () => {
-        if (this.#lifeline === lifeline) this.#lifeline = null;
+        if (this.#lease === lease) this.#lease = null;
       };
-      lifeline.once("close", ended).on("error", ended).resume();
+      lease.once("close", ended).on("error", ended).resume();
       // Another call may have opened one, or a cancellation ended the session meanwhile.
-      if (this.#lifeline === null && client.session === session) this.#lifeline = lifeline;
-      else lifeline.destroy();
+      if (this.#lease === null && client.session === session) this.#lease = lease;
+      else lease.destroy();
     }
   }
 
@@ -120,7 +120,7 @@ export class ActorSession implements ActorPort {
   }
 
   close(): void {
-    this.#lifeline?.destroy();
+    this.#lease?.destroy();
     this.#client?.close();
   }
 }

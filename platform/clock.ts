@@ -1,4 +1,4 @@
-/** Time as the daemon sees it. Rooms never read `Date` or set timers themselves, so that a simulation can own time. */
+/** Time as the daemon sees it. Services never read `Date` or set timers themselves, so that a simulation can own time. */
 
 /** A pending timer; `cancel` is idempotent. */
 export interface Timer {

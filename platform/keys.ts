@@ -1,5 +1,5 @@
 /**
- * The door for Ed25519 public keys, and the one place where signatures are verified. node:crypto accepts forgeries under keys of small
+ * The check for Ed25519 public keys, and the one place where signatures are verified. node:crypto accepts forgeries under keys of small
  * order, so every key that enters is checked here, once, and signatures are verified by node:crypto afterwards (docs/protocol.md#signatures).
  */
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
@@ -19,7 +19,7 @@ export function checkPublicKey(bytes: Uint8Array): void {
   if (smallOrder) throw new RangeError("The Ed25519 public key is of small order.");
 }
 
-/** A public key that came through the door. Nothing else verifies signatures. */
+/** A public key that passed the check. Nothing else verifies signatures. */
 export class VerifyingKey {
   readonly instance_id: string;
   /** Base64 of the 32 bytes. */

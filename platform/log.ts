@@ -1,4 +1,4 @@
-/** What rooms write to the daemon's log. Never a secret and never a message's text: names, ids, codes and counts only. */
+/** What services write to the daemon's log. Never a secret and never a message's text: names, ids, codes and counts only. */
 export type LogFields = Record<string, string | number | boolean | null | undefined>;
 
 export interface Log {

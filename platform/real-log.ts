@@ -1,6 +1,6 @@
 /**
  * The daemon's log: one JSON line each, owner-only, bounded. When the file is full it becomes `log.1`, and the one before that goes.
- * Rooms write names, ids, codes and counts; what could be a secret in spite of that is taken out here. Whoever can make one event happen
+ * Services write names, ids, codes and counts; what could be a secret in spite of that is taken out here. Whoever can make one event happen
  * as often as they like, as a peer whose requests are refused, doesn't push everything else out of the file.
  */
 import pino from "pino";

@@ -1,4 +1,4 @@
-/** The activity room: takes hook events, keeps what may be shown of them, and says what every Actor does. The folder's face. */
+/** The activity service: takes hook events, keeps what may be shown of them, and says what every Actor does. The folder's face. */
 
 import { errorFields, type Log } from "../../platform/log.ts";
 import { Refusal } from "../../shared/errors.ts";
@@ -162,7 +162,7 @@ export class Activity implements LaunchReports {
 
   typed(launch: Launch): void {
     const launches = this.#launches;
-    this.#change(launch, async (_room, _actor, { latest, answers }) => {
+    this.#change(launch, async (_activity, _actor, { latest, answers }) => {
       const question = questionOf(latest.hooks);
       if (question !== "" && launches?.asks(launch) === true) answers.see(question);
     });
@@ -170,14 +170,14 @@ export class Activity implements LaunchReports {
 
   interrupted(launch: Launch): void {
     if (launch.runtime !== "claude") return;
-    this.#change(launch, (room, actor, store) =>
+    this.#change(launch, (activity, actor, store) =>
       store.submit((content) => {
         if (content.hooks === null || !agree(launch, content.hooks)) return null;
-        const at = room.timestampAfter(content);
+        const at = activity.timestampAfter(content);
         const ended = inferInterrupt(content.hooks, at);
         if (ended === null) return null;
         this.#tellInput(launch, content.hooks, ended.state);
-        return room.change(actor, content, { ...ended.state, at }, ended.revisions, at);
+        return activity.change(actor, content, { ...ended.state, at }, ended.revisions, at);
       }),
     );
   }
@@ -202,7 +202,7 @@ export class Activity implements LaunchReports {
 
   /** Resolves when everything that was accepted is on disk, or was undone. */
   async settled(): Promise<void> {
-    await Promise.all([...this.#groups.values()].map((room) => room.settled()));
+    await Promise.all([...this.#groups.values()].map((activity) => activity.settled()));
   }
 
   /** Stops looking and waits for the disk. Streams end. */
@@ -212,7 +212,7 @@ export class Activity implements LaunchReports {
     this.#working?.close();
     await this.#working?.settled();
     await this.settled();
-    for (const room of this.#groups.values()) room.close();
+    for (const activity of this.#groups.values()) activity.close();
     this.#groups.clear();
   }
 
@@ -230,8 +230,13 @@ export class Activity implements LaunchReports {
       for (const listener of this.#prompts) listener(launch, prompt, isQueued);
     }
     if (typeof hook === "string") return refused(hook);
-    const room = this.#get(group_id);
-    const submitted = this.#accept(room, room.group.actor(actor_id), { ...launch, pid: launch.pid! }, hook);
+    const activity = this.#get(group_id);
+    const submitted = this.#accept(
+      activity,
+      activity.group.actor(actor_id),
+      { ...launch, pid: launch.pid! },
+      hook,
+    );
     if (submitted.accepted && hook.agent_id === "" && hook.event !== "SessionEnd") {
       const { session_id, event } = hook;
       const isPrompt = event === "UserPromptSubmit";
@@ -243,10 +248,10 @@ export class Activity implements LaunchReports {
 
   /** As far as the hooks of this launch tell. */
   #isQueued(launch: Launch, hook: Hook): boolean {
-    const room = this.#groups.get(launch.group_id);
-    const actor = room?.group.record.actors.find(({ id }) => id === launch.actor_id);
-    if (room === undefined || actor === undefined) return false;
-    const { latest, memory } = room.storeOf(actor);
+    const activity = this.#groups.get(launch.group_id);
+    const actor = activity?.group.record.actors.find(({ id }) => id === launch.actor_id);
+    if (activity === undefined || actor === undefined) return false;
+    const { latest, memory } = activity.storeOf(actor);
     const { hooks } = latest;
     if (hooks === null || memory === null || !agree(launch, hooks)) return false;
     return hooks.session?.id === hook.session_id && isQueuedPrompt(hooks, memory, hook);
@@ -275,11 +280,16 @@ export class Activity implements LaunchReports {
    * State and records change together or not at all. The answer comes when the event is judged, not when it is on disk: the runtime waits for
    * its hook, and nobody reads the answer. What the disk refuses is undone and makes the working state unavailable.
    */
-  #accept(room: GroupActivity, actor: StoredActor, launch: Launch & { pid: number }, hook: Hook): Submitted {
-    const store = room.storeOf(actor);
+  #accept(
+    activity: GroupActivity,
+    actor: StoredActor,
+    launch: Launch & { pid: number },
+    hook: Hook,
+  ): Submitted {
+    const store = activity.storeOf(actor);
     let result: Submitted = { accepted: true, reason: null };
     const committed = store.submit((content) => {
-      const at = room.timestampAfter(content);
+      const at = activity.timestampAfter(content);
       const fresh = this.#ofLaunch(store, content, launch, hook.runtime, at);
       const judged = judge(fresh.hooks, fresh.memory, hook, at);
       if (typeof judged === "string") {
@@ -287,7 +297,7 @@ export class Activity implements LaunchReports {
         return null;
       }
       const revisions = [...fresh.leftOver, ...judged.revisions];
-      const change = room.change(actor, content, judged.state, revisions, at);
+      const change = activity.change(actor, content, judged.state, revisions, at);
       store.memory = fresh.memory;
       judged.remember();
       // The end of a session takes nothing out of the queue.
@@ -317,7 +327,7 @@ export class Activity implements LaunchReports {
   #check(launch: Launch): void {
     const launches = this.#launches;
     if (launches === null) return;
-    this.#change(launch, async (room, actor, store) => {
+    this.#change(launch, async (activity, actor, store) => {
       const { hooks } = store.latest;
       if (hooks === null || !agree(launch, hooks)) return;
       const now = this.#deps.clock.now();
@@ -329,18 +339,18 @@ export class Activity implements LaunchReports {
       if (failure !== null) {
         await store.submit((content) => {
           if (content.hooks?.turn?.name !== hooks.turn?.name || content.hooks === null) return null;
-          const at = room.timestampAfter(content);
+          const at = activity.timestampAfter(content);
           const next = failTurn(content.hooks, failure.words, at);
-          return next && room.change(actor, content, next.state, next.revisions, at);
+          return next && activity.change(actor, content, next.state, next.revisions, at);
         });
         return;
       }
       if (!isAnswered && (!isSilent || hooks.turn?.isAssumed !== true)) return;
       await store.submit((content) => {
         if (content.hooks === null) return null;
-        const at = room.timestampAfter(content);
+        const at = activity.timestampAfter(content);
         const next = isAnswered ? answered(content.hooks, at) : refuteTurn(content.hooks, at);
-        return next && room.change(actor, content, next.state, next.revisions, at);
+        return next && activity.change(actor, content, next.state, next.revisions, at);
       });
     });
   }
@@ -353,12 +363,12 @@ export class Activity implements LaunchReports {
   }
 
   #ended(launch: Launch): void {
-    this.#change(launch, (room, actor, store) =>
+    this.#change(launch, (activity, actor, store) =>
       store.submit((content): Change | null => {
         if (content.hooks === null || !agree(launch, content.hooks)) return null;
-        const at = room.timestampAfter(content);
+        const at = activity.timestampAfter(content);
         const closed = closeSession(content.hooks, at);
-        const change = room.change(actor, content, closed.state, closed.revisions, at);
+        const change = activity.change(actor, content, closed.state, closed.revisions, at);
         return { ...change, content: { ...change.content, hooks: null } };
       }),
     );
@@ -367,14 +377,14 @@ export class Activity implements LaunchReports {
   /** Changes an Actor's activity without anybody waiting for it. */
   #change(
     launch: Launch,
-    change: (room: GroupActivity, actor: StoredActor, store: ActorStore) => Promise<void>,
+    change: (activity: GroupActivity, actor: StoredActor, store: ActorStore) => Promise<void>,
   ): void {
     const { group_id, actor_id, generation } = launch;
-    const room = this.#groups.get(group_id);
-    const actor = room?.group.record.actors.find((one) => one.id === actor_id);
-    if (room === undefined || actor?.generation !== generation) return;
+    const activity = this.#groups.get(group_id);
+    const actor = activity?.group.record.actors.find((one) => one.id === actor_id);
+    if (activity === undefined || actor?.generation !== generation) return;
     try {
-      change(room, actor, room.storeOf(actor)).catch((error: unknown) => this.#warn(launch, error));
+      change(activity, actor, activity.storeOf(actor)).catch((error: unknown) => this.#warn(launch, error));
     } catch (error) {
       this.#warn(launch, error);
     }
@@ -398,8 +408,8 @@ export class Activity implements LaunchReports {
   }
 
   #get(group_id: string): GroupActivity {
-    const room = this.#groups.get(group_id);
-    if (room !== undefined) return room;
+    const activity = this.#groups.get(group_id);
+    if (activity !== undefined) return activity;
     if (this.#closed) throw new Refusal("shutting_down");
     this.#registry?.get(group_id);
     throw new Refusal("group_not_found", { details: { group_id } });
@@ -407,23 +417,23 @@ export class Activity implements LaunchReports {
 
   #attach(group: OpenGroup): void {
     this.#detach(group.group_id);
-    const room = new GroupActivity(group, this.#deps);
-    this.#groups.set(group.group_id, room);
-    room.load();
+    const activity = new GroupActivity(group, this.#deps);
+    this.#groups.set(group.group_id, activity);
+    activity.load();
   }
 
   #detach(group_id: string): void {
-    const room = this.#groups.get(group_id);
+    const activity = this.#groups.get(group_id);
     this.#groups.delete(group_id);
     this.#working?.forget(group_id, []);
-    room?.close();
+    activity?.close();
   }
 
   #actorsChanged(group_id: string): void {
-    const room = this.#groups.get(group_id);
-    if (room === undefined) return;
-    room.actorsChanged();
-    this.#working?.forget(group_id, room.group.record.actors);
+    const activity = this.#groups.get(group_id);
+    if (activity === undefined) return;
+    activity.actorsChanged();
+    this.#working?.forget(group_id, activity.group.record.actors);
   }
 }
 

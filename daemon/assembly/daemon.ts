@@ -90,7 +90,7 @@ async function serve(parts: Parts): Promise<RunningDaemon> {
   const { platform, network, log, hasModes, home, rooms } = parts;
   const { files, clock, random } = platform;
   const { identity, paths, lock, settings } = home;
-  const { registry, messaging, runtimes, connect, hub } = rooms;
+  const { registry, messaging, runtimes, peers, hub } = rooms;
 
   const quota = new ReceiverQuota(clock);
   const receiver = new Receiver({
@@ -98,8 +98,8 @@ async function serve(parts: Parts): Promise<RunningDaemon> {
     log,
     identity,
     registry,
-    rooms: messaging,
-    authorities: connect.authorities,
+    chats: messaging,
+    authorities: peers.authorities,
     quota,
   });
   const direct = await openDirect({
@@ -115,7 +115,7 @@ async function serve(parts: Parts): Promise<RunningDaemon> {
     receiver,
     allowance: (id) => quota.left(id),
     registry,
-    connect,
+    peers,
   });
 
   const doors = buildDoors({ ...parts, direct, stop: () => setImmediate(() => void stop()) });
@@ -158,7 +158,7 @@ async function serve(parts: Parts): Promise<RunningDaemon> {
 
   await web.open();
   await direct.start();
-  connect.start();
+  peers.start();
   await restoreExhibit(exhibit, settings.value.exhibit, log);
   await network.listen(local.server, { path: lock.socket });
   if (hasModes) chmodSync(lock.socket, 0o600);

@@ -2,18 +2,18 @@
 
 import type { GroupRegistry } from "../groups/registry.ts";
 import { Direct, type DirectDependencies } from "../peers/direct/direct.ts";
-import type { Connect } from "../peers/room.ts";
+import type { Peers } from "../peers/peers.ts";
 
 interface Joining extends Omit<DirectDependencies, "findGroup"> {
   registry: GroupRegistry;
-  connect: Pick<Connect, "add">;
+  peers: Pick<Peers, "add">;
 }
 
 /** Nothing is listened to or dialled before `start`. */
-export async function openDirect({ registry, connect, ...own }: Joining): Promise<Direct> {
+export async function openDirect({ registry, peers, ...own }: Joining): Promise<Direct> {
   const findGroup = (group_id: string) => registry.find(group_id)?.record ?? null;
   const direct = await Direct.open({ ...own, findGroup });
-  connect.add(direct.authority, direct.transport);
+  peers.add(direct.authority, direct.transport);
   registry.onGone((group_id) => direct.retireGroup(group_id));
   registry.onChange(({ what }) => {
     if (what === "created" || what === "removed") direct.groupsChanged();

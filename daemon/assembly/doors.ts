@@ -10,13 +10,13 @@ import { LocalCallers } from "../http/local/local-caller.ts";
 import { LocalSocket } from "../http/local/local-socket.ts";
 import { Exhibit } from "../http/web/exhibit.ts";
 import { LoginLinks } from "../http/web/login-links.ts";
-import { WebDoor } from "../http/web/web-door.ts";
+import { WebService } from "../http/web/web-service.ts";
 import { Dispatcher } from "../operations/dispatcher.ts";
 import type { Direct } from "../peers/direct/direct.ts";
 import { allHandlers } from "./handlers.ts";
 import { healthOf } from "./health.ts";
-import type { Later } from "./later.ts";
-import { type Lifeline, laterApi, laterMcp } from "./later-api.ts";
+import type { Lazy } from "./lazy.ts";
+import { type Lease, lazyApi, lazyMcp } from "./lazy-api.ts";
 import type { DaemonOptions } from "./options.ts";
 import type { Platform, Rooms } from "./rooms.ts";
 
@@ -40,10 +40,10 @@ export interface DoorParts {
 /** Built, and all closed yet. */
 export interface Doors {
   local: LocalSocket;
-  web: WebDoor;
+  web: WebService;
   exhibit: Exhibit;
   dispatcher: Dispatcher;
-  mcp: Later<McpHttp>;
+  mcp: Lazy<McpHttp>;
   /** Whether requests are served, for who asks over HTTP. */
   isReady: boolean;
 }
@@ -53,7 +53,7 @@ export function buildDoors(parts: DoorParts): Doors {
   const { files, clock, random, log } = platform;
   const { registry, launchTokens, accessTokens, messaging, runtimes } = rooms;
 
-  const web = new WebDoor({
+  const web = new WebService({
     network,
     clock,
     log,
@@ -100,20 +100,20 @@ export function buildDoors(parts: DoorParts): Doors {
     const launched = launchTokens.verify(token);
     return mayUse(launched) ? launched : null;
   };
-  const lifeline: Lifeline = (caller, ended) => {
+  const lease: Lease = (caller, ended) => {
     const held = messaging.openSession(caller, ended);
     return (isLost) => held.release(isLost);
   };
   const callers = new LocalCallers({ socketKey: home.lock.key, verifyLaunchToken });
   const requestIds = new RequestIds(random);
-  const mcp = laterMcp({ clock, requestIds, dispatcher, verifyLaunchToken, lifeline });
+  const mcp = lazyMcp({ clock, requestIds, dispatcher, verifyLaunchToken, lease });
   launchTokens.onRevoked((launched) => {
     mcp.settled().then(
       (server) => server?.revoke(launched),
       () => undefined,
     );
   });
-  const api = laterApi({
+  const api = lazyApi({
     clock,
     log,
     requestIds,
@@ -141,7 +141,7 @@ export function buildDoors(parts: DoorParts): Doors {
         () => socket.destroy(),
       );
     },
-    lifeline,
+    lease,
   });
   const doors: Doors = { local, web, exhibit, dispatcher, mcp, isReady: false };
   return doors;

@@ -9,7 +9,7 @@ import { groupHandlers } from "../groups/handlers.ts";
 import type { Home } from "../home/home.ts";
 import { accessHandlers, type ExhibitControl } from "../http/web/access-handlers.ts";
 import type { LoginLinks } from "../http/web/login-links.ts";
-import type { WebDoor } from "../http/web/web-door.ts";
+import type { WebService } from "../http/web/web-service.ts";
 import type { HealthRegistry } from "../operations/health.ts";
 import { systemHandlers } from "../operations/system-handlers.ts";
 import type { Direct } from "../peers/direct/direct.ts";
@@ -22,7 +22,7 @@ interface Answering {
   rooms: Rooms;
   direct: Direct;
   links: LoginLinks;
-  web: WebDoor;
+  web: WebService;
   exhibit: ExhibitControl;
   health: HealthRegistry;
   /** Why the caller's credential is worth nothing any more; null when it still is. */
@@ -35,7 +35,7 @@ interface Answering {
 
 export function allHandlers(parts: Answering): HandlersOf<OperationName> {
   const { platform, home, rooms, direct, links, web, exhibit, health, program } = parts;
-  const { registry, launchTokens, accessTokens, activity, messaging, runtimes, connect } = rooms;
+  const { registry, launchTokens, accessTokens, activity, messaging, runtimes, peers } = rooms;
   const { started_at } = home.lock.address;
   return {
     ...groupHandlers({
@@ -53,7 +53,7 @@ export function allHandlers(parts: Answering): HandlersOf<OperationName> {
     ...activity.handlers(),
     ...runtimes.handlers(),
     ...messaging.handlers(),
-    ...connect.handlers(),
+    ...peers.handlers(),
     ...directHandlers(direct),
     ...accessHandlers({
       links,

@@ -4,7 +4,7 @@ import type { Clock } from "../../platform/clock.ts";
 import { freeBytes, writeTrouble } from "../../platform/disk-space.ts";
 import type { Files } from "../../platform/files.ts";
 import type { Home } from "../home/home.ts";
-import type { WebDoor } from "../http/web/web-door.ts";
+import type { WebService } from "../http/web/web-service.ts";
 import { HealthRegistry } from "../operations/health.ts";
 import type { Direct } from "../peers/direct/direct.ts";
 import type { Rooms } from "./rooms.ts";
@@ -15,12 +15,12 @@ interface Looking {
   home: Home;
   rooms: Rooms;
   direct: Direct;
-  web: WebDoor;
+  web: WebService;
   hasModes: boolean;
 }
 
 export function healthOf({ files, clock, home, rooms, direct, web, hasModes }: Looking): HealthRegistry {
-  const { registry, accessTokens, connect } = rooms;
+  const { registry, accessTokens, peers } = rooms;
   return new HealthRegistry({
     files,
     clock,
@@ -38,7 +38,7 @@ export function healthOf({ files, clock, home, rooms, direct, web, hasModes }: L
     web: () => web.health,
     sessions: () => rooms.sessions.problem,
     outbox: () => {
-      const { size: waiting, unreadable, problem } = connect.outbox;
+      const { size: waiting, unreadable, problem } = peers.outbox;
       return { waiting, unreadable, problem };
     },
     direct: () => direct.health,

@@ -18,8 +18,8 @@ import type { Home } from "../home/home.ts";
 import { StreamHub } from "../http/streams/stream-hub.ts";
 import { BrowserSessions } from "../http/web/browser-sessions.ts";
 import { TroubleNotices } from "../messaging/messages/trouble-notices.ts";
-import { Messaging } from "../messaging/room.ts";
-import { Connect } from "../peers/room.ts";
+import { Messaging } from "../messaging/messaging.ts";
+import { Peers } from "../peers/peers.ts";
 import { Runtimes } from "../runtimes/runtimes.ts";
 
 export interface Platform {
@@ -52,7 +52,7 @@ export interface Rooms {
   activity: Activity;
   messaging: Messaging;
   runtimes: Runtimes;
-  connect: Connect;
+  peers: Peers;
   sessions: BrowserSessions;
   hub: StreamHub;
   /** Finishes what was acknowledged and closes everything. */
@@ -99,8 +99,8 @@ export async function openRooms(platform: Platform, home: Home, surroundings: Su
   });
   activity.start(registry, runtimes);
   const { identity } = home;
-  const connect = await Connect.open({ ...platform, paths, identity, registry, rooms: messaging });
-  messaging.useRemote(connect.remote);
+  const peers = await Peers.open({ ...platform, paths, identity, registry, chats: messaging });
+  messaging.useRemote(peers.remote);
   await messaging.start(registry, launchTokens);
   await runtimes.open();
   const hub = new StreamHub({
@@ -128,10 +128,10 @@ export async function openRooms(platform: Platform, home: Home, surroundings: Su
   const troubles = new TroubleNotices(log);
   activity.onPresence((groupId, actorId) => {
     hub.actorsChanged(groupId);
-    const room = messaging.find(groupId);
-    const actor = room?.group.record.actors.find(({ id }) => id === actorId);
+    const chat = messaging.find(groupId);
+    const actor = chat?.group.record.actors.find(({ id }) => id === actorId);
     const trouble = actor === undefined ? null : activity.troubleOf(groupId, actor);
-    if (room !== undefined && actor !== undefined && trouble !== null) troubles.look(room, actor, trouble);
+    if (chat !== undefined && actor !== undefined && trouble !== null) troubles.look(chat, actor, trouble);
     if (messaging.find(groupId) !== undefined) {
       const now = messaging.counts(groupId).attention;
       if (attention.get(groupId) !== now) hub.groupChanged(groupId);
@@ -149,12 +149,12 @@ export async function openRooms(platform: Platform, home: Home, surroundings: Su
     activity,
     messaging,
     runtimes,
-    connect,
+    peers,
     sessions,
     hub,
     async close() {
       await runtimes.close();
-      await connect.close();
+      await peers.close();
       await activity.close();
       messaging.close();
       await registry.close();

@@ -4,7 +4,7 @@ import type { Caller } from "../../shared/operations/caller.ts";
 import type { GroupSummary } from "../../shared/operations/groups.ts";
 import type { OpenGroup } from "./group.ts";
 
-/** What the messaging room counts. */
+/** What messaging counts. */
 export interface GroupCounts {
   unread: number;
   attention: number;

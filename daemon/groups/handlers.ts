@@ -44,7 +44,7 @@ export interface GroupHandlerDependencies {
   /** Root of the Home and the command that starts svc, for MCP configurations. */
   home: string;
   program: readonly [command: string, ...args: string[]];
-  /** Counted by the messaging room. */
+  /** Counted by messaging. */
   counts(group_id: string): GroupCounts;
   presence(group_id: string, actor_id: string): ActorWithPresence["presence"];
 }

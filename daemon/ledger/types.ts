@@ -1,4 +1,4 @@
-/** The face of the ledger room: what a Group's ledger takes and gives. */
+/** The face of the ledger: what a Group's ledger takes and gives. */
 import type { LedgerEvent } from "../../shared/events.ts";
 import type { LIMITS } from "../../shared/limits.ts";
 

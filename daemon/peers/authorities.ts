@@ -25,7 +25,7 @@ export class Authorities {
     this.#registry = registry;
   }
 
-  /** One per kind; later kinds join as their rooms open. `transports` tell when a way to a peer opens. */
+  /** One per kind; kinds join as their services open. `transports` tell when a way to a peer opens. */
   add(authority: ConnectAuthority, transport: Grant["transport"]): void {
     this.#all.push(authority);
     this.#all.sort((one, other) => ORDER.indexOf(one.kind) - ORDER.indexOf(other.kind));

@@ -1,4 +1,4 @@
-/** The runtimes room: Actors whose process the daemon runs, in terminals, prompted with proof. The folder's face. */
+/** The runtimes service: Actors whose process the daemon runs, in terminals, prompted with proof. The folder's face. */
 
 import { constants } from "node:os";
 import { removeHookCommand } from "../../client/hook/hook-command.ts";
@@ -17,7 +17,7 @@ import type { BegunConversation } from "../groups/actors.ts";
 import type { OpenGroup } from "../groups/group.ts";
 import type { LaunchIdentity, LaunchTokens } from "../groups/launch-tokens.ts";
 import type { GroupRegistry } from "../groups/registry.ts";
-import type { Rooms } from "../messaging/group-room.ts";
+import type { Chats } from "../messaging/group-chat.ts";
 import { entryOf } from "./catalogue.ts";
 import { Prompter } from "./input/prompter.ts";
 import { HOLD_IN_INBOX, screenOf } from "./input/readiness.ts";
@@ -38,7 +38,7 @@ export interface RuntimesDependencies extends LauncherDependencies {
   log: Log;
   registry: GroupRegistry;
   launchTokens: LaunchTokens;
-  messaging: Rooms;
+  messaging: Chats;
   reports: LaunchReports;
 }
 
@@ -415,7 +415,7 @@ export class Runtimes implements Launches {
     run.stored = await this.#identities.bind(group, run.stored, process.pid);
     run.launch = launchOf(run.stored);
     run.prompter = new Prompter({
-      room: messaging.get(group.group_id),
+      chat: messaging.get(group.group_id),
       launch: run.launch,
       entry: plan.entry,
       answerWith: plan.answerWith,
@@ -510,8 +510,8 @@ export class Runtimes implements Launches {
   }
 
   #follow(group_id: string): void {
-    const room = this.#deps.messaging.find(group_id);
-    if (room !== undefined) room.whyWaiting = (actor_id) => this.whyWaiting(group_id, actor_id);
+    const chat = this.#deps.messaging.find(group_id);
+    if (chat !== undefined) chat.whyWaiting = (actor_id) => this.whyWaiting(group_id, actor_id);
   }
 
   #slot(group: OpenGroup, { id, generation }: StoredActor): Slot {

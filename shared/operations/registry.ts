@@ -1,4 +1,4 @@
-/** All operations by name. Rooms provide the handlers; this table is what ports, docs and tests go by. */
+/** All operations by name. Services provide the handlers; this table is what ports, docs and tests go by. */
 import { accessOperations } from "./access.ts";
 import { activityOperations } from "./activity.ts";
 import { actorOperations } from "./actors.ts";

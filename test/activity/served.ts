@@ -1,4 +1,4 @@
-/** The activity room behind a real local socket, with the launch token of one Actor. */
+/** The activity service behind a real local socket, with the launch token of one Actor. */
 import { join } from "node:path";
 import type { Launch } from "../../daemon/activity/launches.ts";
 import { RequestIds } from "../../daemon/http/api/request-id.ts";
@@ -44,7 +44,7 @@ export async function serve(
     log,
     app: () => Promise.reject(new Error("nothing else is served here")),
     upgrade: (_request, socket) => socket.destroy(),
-    lifeline: () => () => {},
+    lease: () => () => {},
   });
   const socket = join(root, "socket");
   await network.listen(local.server, { path: socket });

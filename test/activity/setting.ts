@@ -1,4 +1,4 @@
-/** The activity room on a real Home, with launches of a test's own and time in its hand. */
+/** The activity service on a real Home, with launches of a test's own and time in its hand. */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -265,7 +265,7 @@ describe("Workbench: terminals", () => {
     await phone.page.close();
     await pane(page, "ann").locator(".terminal-state", { hasText: "view only" }).waitFor();
     await write(page, "ann", "clear; stty size");
-    await until("it is as wide as the desk", async () => (await columns()) > 80);
+    await until("it is as wide as the inbox", async () => (await columns()) > 80);
   });
 
   it("are started, restarted and stopped from the Actor list, and say how a process ended", async () => {

@@ -11,7 +11,7 @@ interface Layer {
 
 const ROOT = join(import.meta.dirname, "../..");
 const { layers } = rules;
-const BENEATH_ROOMS = ["shared", "platform", "client"];
+const BENEATH_DAEMON = ["shared", "platform", "client"];
 /** Top-level folders that aren't layers of the product. */
 const BESIDE = new Set(["bench", "build", "docs", "test", "dist", "node_modules", "daemon"]);
 
@@ -24,7 +24,7 @@ function documented(): Layer[] {
   const found: Layer[] = [];
   for (const row of section.split("\n## ")[0]!.matchAll(/^\| (`[^|]+) \|[^|]*\| ([^|]+) \|$/gm)) {
     const above = found.map(({ folder }) => folder).filter((folder) => folder.startsWith("daemon/"));
-    const imports = row[2]!.includes("rooms above") ? [...BENEATH_ROOMS, ...above] : [];
+    const imports = row[2]!.includes("folders above") ? [...BENEATH_DAEMON, ...above] : [];
     found.push({ folder: named(row[1]!)[0]!, imports: [...imports, ...named(row[2]!)] });
   }
   return found;

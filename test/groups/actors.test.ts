@@ -7,7 +7,7 @@ import { RESERVED_ACTOR_IDS } from "../../shared/model.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
 import { removeTemporaryDirectories, temporaryDirectory } from "../home/setting.ts";
 import { verifies } from "../requirements.ts";
-import { asActor, openRoom, USER } from "./setting.ts";
+import { asActor, openGroups, USER } from "./setting.ts";
 
 function code(expected: ErrorCode): (error: unknown) => boolean {
   return (error) => {
@@ -20,15 +20,15 @@ function code(expected: ErrorCode): (error: unknown) => boolean {
 /** A Group with a foreman and two peers. */
 async function team() {
   const root = temporaryDirectory();
-  const room = await openRoom(root);
-  const { group_id } = await room.call("group_create", { title: "Team" });
-  for (const actor_id of ["lead", "ann", "bob"]) await room.call("actor_add", { group_id, actor_id });
-  const group = room.registry.get(group_id);
-  return { ...room, root, group_id, group };
+  const setting = await openGroups(root);
+  const { group_id } = await setting.call("group_create", { title: "Team" });
+  for (const actor_id of ["lead", "ann", "bob"]) await setting.call("actor_add", { group_id, actor_id });
+  const group = setting.registry.get(group_id);
+  return { ...setting, root, group_id, group };
 }
 
-function ledgerText(room: Awaited<ReturnType<typeof team>>): string {
-  const { ledger } = room.group;
+function ledgerText(setting: Awaited<ReturnType<typeof team>>): string {
+  const { ledger } = setting.group;
   return JSON.stringify(Array.from({ length: ledger.count }, (_, at) => ledger.read(at)));
 }
 
@@ -64,8 +64,8 @@ describe("Actors", () => {
 
   it("are added in order, the first as foreman, each with a fresh generation and a token file", async () => {
     verifies("MSG-015");
-    const room = await team();
-    const { actors } = await room.call("actor_list", { group_id: room.group_id });
+    const setting = await team();
+    const { actors } = await setting.call("actor_list", { group_id: setting.group_id });
     assert.deepEqual(
       actors.map(({ id, role }) => [id, role]),
       [
@@ -76,16 +76,16 @@ describe("Actors", () => {
     );
     assert.equal(new Set(actors.map(({ generation }) => generation)).size, 3);
     for (const { id, generation } of actors) {
-      const file = room.group.paths.tokenFile(id);
+      const file = setting.group.paths.tokenFile(id);
       assert.equal(statSync(file).mode & 0o777, 0o600);
-      const { digest: _digest, ...identity } = room.launchTokens.verify(tokenOf(file))!;
+      const { digest: _digest, ...identity } = setting.launchTokens.verify(tokenOf(file))!;
       assert.deepEqual(identity, {
-        group_id: room.group_id,
+        group_id: setting.group_id,
         actor_id: id,
         generation,
       });
     }
-    await room.registry.close();
+    await setting.registry.close();
   });
 
   it("have titles that nobody takes for the person, for the daemon or for several Actors", async () => {
@@ -109,20 +109,20 @@ describe("Actors", () => {
   });
 
   it("have ids that are neither reserved nor another's in other case, and are bounded", async () => {
-    const room = await team();
-    const { group_id } = room;
+    const setting = await team();
+    const { group_id } = setting;
     for (const actor_id of ["Ann", "ANN", "ann"]) {
-      await assert.rejects(room.call("actor_add", { group_id, actor_id }), code("already_exists"));
+      await assert.rejects(setting.call("actor_add", { group_id, actor_id }), code("already_exists"));
     }
     for (const actor_id of [...RESERVED_ACTOR_IDS, "User", "-x", "", "a".repeat(33), "é", "../x"]) {
-      await assert.rejects(room.call("actor_add", { group_id, actor_id }), { name: "ZodError" }, actor_id);
+      await assert.rejects(setting.call("actor_add", { group_id, actor_id }), { name: "ZodError" }, actor_id);
     }
-    await assert.rejects(room.call("actor_add", { group_id, actor_id: "x", title: "a\u200bb" }), {
+    await assert.rejects(setting.call("actor_add", { group_id, actor_id: "x", title: "a\u200bb" }), {
       name: "ZodError",
     });
-    assert.equal(room.group.record.actors.length, 3);
+    assert.equal(setting.group.record.actors.length, 3);
     const many = LIMITS.group.actors - 3;
-    await room.group.update(
+    await setting.group.update(
       (record) => ({
         ...record,
         actors: [
@@ -132,45 +132,56 @@ describe("Actors", () => {
       }),
       { kind: "actor.add", by: "user", data: {} },
     );
-    await assert.rejects(room.call("actor_add", { group_id, actor_id: "one-more" }), code("limit_reached"));
-    assert.ok(!existsSync(room.group.paths.tokenFile("one-more")));
-    await room.registry.close();
+    await assert.rejects(
+      setting.call("actor_add", { group_id, actor_id: "one-more" }),
+      code("limit_reached"),
+    );
+    assert.ok(!existsSync(setting.group.paths.tokenFile("one-more")));
+    await setting.registry.close();
   });
 
   it("keep their generation over edits, stops and restarts; a removed one's successor is another", async () => {
     verifies("MSG-015", "MSG-016", "MSG-017", "MSG-022");
-    const room = await team();
-    const { group_id, group } = room;
+    const setting = await team();
+    const { group_id, group } = setting;
     const { generation } = group.actor("ann");
     const who = { group_id, actor_id: "ann" };
-    await room.call("actor_update", { ...who, title: "Ann", env: { A: "1" }, command: ["run"] });
-    await room.call("actor_stop", who);
-    await room.call("actor_start", who);
-    await room.call("actor_restart", who);
+    await setting.call("actor_update", { ...who, title: "Ann", env: { A: "1" }, command: ["run"] });
+    await setting.call("actor_stop", who);
+    await setting.call("actor_start", who);
+    await setting.call("actor_restart", who);
     assert.equal(group.actor("ann").generation, generation);
-    await room.call("actor_secrets", { ...who, set: { KEY: "hidden" } });
+    await setting.call("actor_secrets", { ...who, set: { KEY: "hidden" } });
     const token = tokenOf(group.paths.tokenFile("ann"));
-    await room.call("actor_remove", who);
+    await setting.call("actor_remove", who);
     assert.throws(() => group.actor("ann"), code("actor_not_found"));
-    assert.equal(room.launchTokens.verify(token), null);
+    assert.equal(setting.launchTokens.verify(token), null);
     assert.ok(!existsSync(group.paths.tokenFile("ann")));
     assert.ok(!existsSync(group.paths.privateEnvironmentFile("ann")));
-    const { actor } = await room.call("actor_add", who);
+    const { actor } = await setting.call("actor_add", who);
     assert.notEqual(actor.generation, generation);
     assert.deepEqual([actor.private_env, actor.title, actor.env], [[], "", {}]);
-    assert.equal(room.launchTokens.verify(token), null);
-    await room.registry.close();
+    assert.equal(setting.launchTokens.verify(token), null);
+    await setting.registry.close();
   });
 
   it("leave events that name what changed and hold no value of command or environment", async () => {
-    const room = await team();
-    const who = { group_id: room.group_id, actor_id: "ann" };
-    await room.call("actor_update", { ...who, env: { A: "sensitive" }, command: ["sensitive"], title: "A" });
-    await room.call("actor_secrets", { ...who, set: { KEY: "sensitive" } });
-    await room.call("actor_stop", who);
-    await room.call("actor_restart", who);
-    await room.call("actor_remove", who);
-    const kinds = Array.from({ length: room.group.ledger.count }, (_, at) => room.group.ledger.read(at).kind);
+    const setting = await team();
+    const who = { group_id: setting.group_id, actor_id: "ann" };
+    await setting.call("actor_update", {
+      ...who,
+      env: { A: "sensitive" },
+      command: ["sensitive"],
+      title: "A",
+    });
+    await setting.call("actor_secrets", { ...who, set: { KEY: "sensitive" } });
+    await setting.call("actor_stop", who);
+    await setting.call("actor_restart", who);
+    await setting.call("actor_remove", who);
+    const kinds = Array.from(
+      { length: setting.group.ledger.count },
+      (_, at) => setting.group.ledger.read(at).kind,
+    );
     assert.deepEqual(kinds, [
       "group.create",
       "actor.add",
@@ -182,42 +193,42 @@ describe("Actors", () => {
       "actor.restart",
       "actor.remove",
     ]);
-    assert.ok(!ledgerText(room).includes("sensitive"));
-    await room.registry.close();
+    assert.ok(!ledgerText(setting).includes("sensitive"));
+    await setting.registry.close();
   });
 
   it("aren't touched by a change that changes nothing", async () => {
-    const room = await team();
-    const before = room.group.record;
-    const who = { group_id: room.group_id, actor_id: "ann" };
-    await room.call("actor_update", { ...who, enabled: true, title: "", env: {} });
-    await room.call("actor_start", who);
-    assert.equal(room.group.record, before);
-    await room.registry.close();
+    const setting = await team();
+    const before = setting.group.record;
+    const who = { group_id: setting.group_id, actor_id: "ann" };
+    await setting.call("actor_update", { ...who, enabled: true, title: "", env: {} });
+    await setting.call("actor_start", who);
+    assert.equal(setting.group.record, before);
+    await setting.registry.close();
   });
 
   it("may name only an attached scope", async () => {
-    const room = await team();
-    const { group_id } = room;
+    const setting = await team();
+    const { group_id } = setting;
     const scope_key = "s_000000000000";
     await assert.rejects(
-      room.call("actor_add", { group_id, actor_id: "x", scope_key }),
+      setting.call("actor_add", { group_id, actor_id: "x", scope_key }),
       code("scope_not_attached"),
     );
     await assert.rejects(
-      room.call("actor_update", { group_id, actor_id: "ann", scope_key }),
+      setting.call("actor_update", { group_id, actor_id: "ann", scope_key }),
       code("scope_not_attached"),
     );
-    const attached = await room.call("attach", { group_id, path: temporaryDirectory() });
-    const { actor } = await room.call("actor_add", {
+    const attached = await setting.call("attach", { group_id, path: temporaryDirectory() });
+    const { actor } = await setting.call("actor_add", {
       group_id,
       actor_id: "x",
       scope_key: attached.scope_key,
     });
     assert.equal(actor.scope_key, attached.scope_key);
-    await room.call("actor_update", { group_id, actor_id: "x", scope_key: null });
-    assert.equal(room.group.actor("x").scope_key, null);
-    await room.registry.close();
+    await setting.call("actor_update", { group_id, actor_id: "x", scope_key: null });
+    assert.equal(setting.group.actor("x").scope_key, null);
+    await setting.registry.close();
   });
 });
 
@@ -225,8 +236,8 @@ describe("permissions on Actors", () => {
   after(removeTemporaryDirectories);
 
   it("follow the table: user, foreman, an Actor itself, a peer", async () => {
-    const room = await team();
-    const { group_id, group } = room;
+    const setting = await team();
+    const { group_id, group } = setting;
     const member: Caller = { kind: "member", by: "user", token_id: "t", groups: new Set([group_id]) };
     const exhibit: Caller = { kind: "exhibit", by: "exhibit", token_id: "t", groups: new Set([group_id]) };
     const foreman = asActor(group, "lead");
@@ -254,16 +265,16 @@ describe("permissions on Actors", () => {
       for (const [kind, caller] of callers) {
         if (!who.includes(kind as "USER")) {
           await assert.rejects(
-            room.call(name, { group_id, actor_id }, caller),
+            setting.call(name, { group_id, actor_id }, caller),
             code("permission_denied"),
             `${what} by ${kind}`,
           );
         }
       }
       const may = who.includes("foreman") ? foreman : USER;
-      if (what !== "actor_remove lead") await room.call(name, { group_id, actor_id }, may);
+      if (what !== "actor_remove lead") await setting.call(name, { group_id, actor_id }, may);
     }
-    await room.registry.close();
+    await setting.registry.close();
   });
 });
 
@@ -272,20 +283,20 @@ describe("permissions on Actors that change while others have the Group", () => 
 
   for (const name of ["actor_start", "actor_stop", "actor_restart"] as const) {
     it(`hold when ${name} gets its turn`, async () => {
-      const room = await team();
-      const { group_id, group } = room;
+      const setting = await team();
+      const { group_id, group } = setting;
       const actor_id = "ann";
       const who = name === "actor_start" ? "lead" : "ann";
       const release = await group.permit.acquireWrite();
-      const late = room.call(name, { group_id, actor_id }, asActor(group, who));
-      await room.call("actor_remove", { group_id, actor_id: who });
-      const { token_file } = await room.call("actor_add", { group_id, actor_id: who, enabled: true });
+      const late = setting.call(name, { group_id, actor_id }, asActor(group, who));
+      await setting.call("actor_remove", { group_id, actor_id: who });
+      const { token_file } = await setting.call("actor_add", { group_id, actor_id: who, enabled: true });
       const token = tokenOf(token_file);
       release();
       await assert.rejects(late, code("permission_denied"));
-      assert.equal(room.launchTokens.verify(token)?.actor_id, who);
+      assert.equal(setting.launchTokens.verify(token)?.actor_id, who);
       assert.equal(group.actor(who).enabled, true);
-      await room.registry.close();
+      await setting.registry.close();
     });
   }
 });
@@ -294,46 +305,49 @@ describe("private environment values", () => {
   after(removeTemporaryDirectories);
 
   it("are kept owner-only, over restarts, and no read returns them", async () => {
-    const room = await team();
-    const who = { group_id: room.group_id, actor_id: "ann" };
-    await room.call("actor_secrets", { ...who, set: { TOKEN: "hidden-1", OTHER: "hidden-2" } });
+    const setting = await team();
+    const who = { group_id: setting.group_id, actor_id: "ann" };
+    await setting.call("actor_secrets", { ...who, set: { TOKEN: "hidden-1", OTHER: "hidden-2" } });
     const told: string[] = [];
-    room.registry.onChange(({ what }) => told.push(what));
-    const { actor } = await room.call("actor_secrets", {
+    setting.registry.onChange(({ what }) => told.push(what));
+    const { actor } = await setting.call("actor_secrets", {
       ...who,
       set: { THIRD: "hidden-3" },
       unset: ["OTHER"],
     });
     assert.deepEqual(actor.private_env, ["THIRD", "TOKEN"]);
     assert.deepEqual(told, ["actors"]);
-    const file = room.group.paths.privateEnvironmentFile("ann");
+    const file = setting.group.paths.privateEnvironmentFile("ann");
     assert.equal(statSync(file).mode & 0o777, 0o600);
     assert.deepEqual(JSON.parse(readFileSync(file, "utf8")).values, { TOKEN: "hidden-1", THIRD: "hidden-3" });
-    await room.registry.close();
-    const again = await openRoom(room.root);
+    await setting.registry.close();
+    const again = await openGroups(setting.root);
     const answers = JSON.stringify([
       await again.call("actor_show", who),
-      await again.call("actor_list", { group_id: room.group_id }),
-      await again.call("group_show", { group_id: room.group_id }),
+      await again.call("actor_list", { group_id: setting.group_id }),
+      await again.call("group_show", { group_id: setting.group_id }),
       await again.call("actor_mcp_config", who),
-      again.registry.get(room.group_id).record,
+      again.registry.get(setting.group_id).record,
     ]);
     assert.ok(answers.includes('"private_env":["THIRD","TOKEN"]'));
     assert.ok(!answers.includes("hidden"));
-    assert.ok(!ledgerText(room).includes("hidden") && !ledgerText(room).includes("THIRD"));
+    assert.ok(!ledgerText(setting).includes("hidden") && !ledgerText(setting).includes("THIRD"));
     await again.registry.close();
   });
 
   it("are bounded together", async () => {
-    const room = await team();
-    const who = { group_id: room.group_id, actor_id: "ann" };
+    const setting = await team();
+    const who = { group_id: setting.group_id, actor_id: "ann" };
     const set = Object.fromEntries(
       Array.from({ length: LIMITS.actor.environmentEntries }, (_, at) => [`N${at}`, "x"]),
     );
-    await room.call("actor_secrets", { ...who, set });
-    await assert.rejects(room.call("actor_secrets", { ...who, set: { MORE: "x" } }), code("limit_reached"));
-    await room.call("actor_secrets", { ...who, set: { MORE: "x" }, unset: ["N0"] });
-    await room.registry.close();
+    await setting.call("actor_secrets", { ...who, set });
+    await assert.rejects(
+      setting.call("actor_secrets", { ...who, set: { MORE: "x" } }),
+      code("limit_reached"),
+    );
+    await setting.call("actor_secrets", { ...who, set: { MORE: "x" }, unset: ["N0"] });
+    await setting.registry.close();
   });
 });
 
@@ -341,73 +355,73 @@ describe("launch tokens", () => {
   after(removeTemporaryDirectories);
 
   it("are renewed by a restart of the Actor, which ends what the old one had", async () => {
-    const room = await team();
-    const who = { group_id: room.group_id, actor_id: "ann" };
-    const old = tokenOf(room.group.paths.tokenFile("ann"));
+    const setting = await team();
+    const who = { group_id: setting.group_id, actor_id: "ann" };
+    const old = tokenOf(setting.group.paths.tokenFile("ann"));
     const ended: string[] = [];
-    room.launchTokens.onRevoked(({ actor_id }) => ended.push(actor_id));
-    const { token_file } = await room.call("actor_restart", who, asActor(room.group, "ann"));
+    setting.launchTokens.onRevoked(({ actor_id }) => ended.push(actor_id));
+    const { token_file } = await setting.call("actor_restart", who, asActor(setting.group, "ann"));
     assert.deepEqual(ended, ["ann"]);
-    assert.equal(room.launchTokens.verify(old), null);
-    assert.equal(room.launchTokens.verify(tokenOf(token_file))?.actor_id, "ann");
-    await room.registry.close();
+    assert.equal(setting.launchTokens.verify(old), null);
+    assert.equal(setting.launchTokens.verify(tokenOf(token_file))?.actor_id, "ann");
+    await setting.registry.close();
   });
 
   it("stay valid over a restart of the daemon, and over a move of the Home, whose files then name it", async () => {
-    const room = await team();
-    const file = room.group.paths.tokenFile("ann");
+    const setting = await team();
+    const file = setting.group.paths.tokenFile("ann");
     const before = JSON.parse(readFileSync(file, "utf8"));
-    assert.equal(before.home, room.root);
+    assert.equal(before.home, setting.root);
     assert.equal(Buffer.from(before.token, "base64url").length, 32);
-    await room.registry.close();
-    const again = await openRoom(room.root);
+    await setting.registry.close();
+    const again = await openGroups(setting.root);
     assert.equal(again.launchTokens.verify(before.token)?.actor_id, "ann");
     before.home = "/somewhere/else";
     writeFileSync(file, JSON.stringify(before));
     await again.registry.close();
-    const moved = await openRoom(room.root);
+    const moved = await openGroups(setting.root);
     assert.equal(moved.launchTokens.verify(before.token)?.actor_id, "ann");
-    assert.equal(JSON.parse(readFileSync(file, "utf8")).home, room.root);
+    assert.equal(JSON.parse(readFileSync(file, "utf8")).home, setting.root);
     await moved.registry.close();
   });
 
   it("of nobody are worth nothing: garbage, another generation's file, an orphan, a deleted Group's", async () => {
-    const room = await team();
-    const token = tokenOf(room.group.paths.tokenFile("ann"));
+    const setting = await team();
+    const token = tokenOf(setting.group.paths.tokenFile("ann"));
     for (const wrong of ["", "x", token.slice(1), `${token}A`, "A".repeat(43), token.toLowerCase()]) {
-      assert.equal(room.launchTokens.verify(wrong), null, wrong);
+      assert.equal(setting.launchTokens.verify(wrong), null, wrong);
     }
-    await room.registry.close();
-    const stored = JSON.parse(readFileSync(room.group.paths.tokenFile("ann"), "utf8"));
-    writeFileSync(room.group.paths.tokenFile("ann"), JSON.stringify({ ...stored, generation: "other" }));
-    writeFileSync(room.group.paths.tokenFile("ghost"), JSON.stringify({ ...stored, actor_id: "ghost" }));
-    writeFileSync(room.group.paths.tokenFile("bob"), "{");
-    mkdirSync(join(room.group.paths.tokens, "dir.json"));
-    const again = await openRoom(room.root);
+    await setting.registry.close();
+    const stored = JSON.parse(readFileSync(setting.group.paths.tokenFile("ann"), "utf8"));
+    writeFileSync(setting.group.paths.tokenFile("ann"), JSON.stringify({ ...stored, generation: "other" }));
+    writeFileSync(setting.group.paths.tokenFile("ghost"), JSON.stringify({ ...stored, actor_id: "ghost" }));
+    writeFileSync(setting.group.paths.tokenFile("bob"), "{");
+    mkdirSync(join(setting.group.paths.tokens, "dir.json"));
+    const again = await openGroups(setting.root);
     assert.equal(again.launchTokens.verify(token), null);
-    assert.ok(!existsSync(room.group.paths.tokenFile("ghost")));
-    const lead = tokenOf(room.group.paths.tokenFile("lead"));
+    assert.ok(!existsSync(setting.group.paths.tokenFile("ghost")));
+    const lead = tokenOf(setting.group.paths.tokenFile("lead"));
     assert.equal(again.launchTokens.verify(lead)?.actor_id, "lead");
-    await again.call("group_delete", { group_id: room.group_id, confirm: room.group_id });
+    await again.call("group_delete", { group_id: setting.group_id, confirm: setting.group_id });
     assert.equal(again.launchTokens.verify(lead), null);
     await again.registry.close();
   });
 
   it("stand in a file that the MCP configuration names, never in the configuration", async () => {
-    const room = await team();
-    const who = { group_id: room.group_id, actor_id: "ann" };
-    const { mcpServers } = await room.call("actor_mcp_config", who);
-    const file = room.group.paths.tokenFile("ann");
+    const setting = await team();
+    const who = { group_id: setting.group_id, actor_id: "ann" };
+    const { mcpServers } = await setting.call("actor_mcp_config", who);
+    const file = setting.group.paths.tokenFile("ann");
     assert.deepEqual(mcpServers.svc, {
       command: "svc",
       args: ["mcp"],
-      env: { SVC_HOME: room.root, SVC_ACTOR_FILE: file },
+      env: { SVC_HOME: setting.root, SVC_ACTOR_FILE: file },
     });
     assert.ok(!JSON.stringify(mcpServers).includes(tokenOf(file)));
     await assert.rejects(
-      room.call("actor_mcp_config", { ...who, actor_id: "nobody" }),
+      setting.call("actor_mcp_config", { ...who, actor_id: "nobody" }),
       code("actor_not_found"),
     );
-    await room.registry.close();
+    await setting.registry.close();
   });
 });

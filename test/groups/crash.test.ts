@@ -70,15 +70,15 @@ const story: Story<Witness> = {
   begin: () => ({ group_id: null, title: [], generation: null, events: null, token: null, fate: "unsure" }),
 
   async run(files, witness) {
-    let room: Awaited<ReturnType<typeof open>>;
+    let setting: Awaited<ReturnType<typeof open>>;
     try {
-      room = await open(files);
+      setting = await open(files);
       await syncDirectory(files, "/");
       await syncDirectory(files, ROOT);
     } catch {
       return;
     }
-    const { registry, launchTokens } = room;
+    const { registry, launchTokens } = setting;
     if (!(await went(() => registry.create({ title: "one", topic: "", by: "user" })))) return;
     const group = registry.list()[0]!;
     const { group_id } = group;

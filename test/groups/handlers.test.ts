@@ -5,7 +5,7 @@ import { type ErrorCode, Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
 import { removeTemporaryDirectories, temporaryDirectory } from "../home/setting.ts";
-import { asActor, openRoom } from "./setting.ts";
+import { asActor, openGroups } from "./setting.ts";
 
 function code(expected: ErrorCode): (error: unknown) => boolean {
   return (error) => {
@@ -15,9 +15,9 @@ function code(expected: ErrorCode): (error: unknown) => boolean {
   };
 }
 
-async function room() {
+async function setting() {
   const root = temporaryDirectory();
-  const opened = await openRoom(root);
+  const opened = await openGroups(root);
   const group = await opened.call("group_create", { title: "  Team  ", topic: "Work" });
   return { ...opened, root, group_id: group.group_id, group };
 }
@@ -26,7 +26,7 @@ describe("Group operations", () => {
   after(removeTemporaryDirectories);
 
   it("make and show a Group", async () => {
-    const { call, group, group_id, registry } = await room();
+    const { call, group, group_id, registry } = await setting();
     assert.equal(group.title, "Team");
     assert.deepEqual(group.settings, {
       default_send_to: "foreman",
@@ -44,7 +44,7 @@ describe("Group operations", () => {
   });
 
   it("list what the caller may see, most recently active first", async () => {
-    const { call, group_id, registry } = await room();
+    const { call, group_id, registry } = await setting();
     const other = (await call("group_create", { title: "Other" })).group_id;
     await call("actor_add", { group_id, actor_id: "ann" });
     const ids = async (caller?: Caller) =>
@@ -62,7 +62,7 @@ describe("Group operations", () => {
   });
 
   it("hide from the exhibit how Actors are run and where", async () => {
-    const { call, group_id, registry } = await room();
+    const { call, group_id, registry } = await setting();
     const path = temporaryDirectory();
     await call("attach", { group_id, path });
     await call("actor_add", { group_id, actor_id: "ann", env: { A: "inner" }, command: ["inner"] });
@@ -78,7 +78,7 @@ describe("Group operations", () => {
   });
 
   it("change what is named and nothing else", async () => {
-    const { call, group_id, registry } = await room();
+    const { call, group_id, registry } = await setting();
     const before = registry.get(group_id).record;
     const group = await call("group_update", {
       group_id,
@@ -99,7 +99,7 @@ describe("Group operations", () => {
   });
 
   it("set the state, once", async () => {
-    const { call, group_id, registry } = await room();
+    const { call, group_id, registry } = await setting();
     const { ledger } = registry.get(group_id);
     assert.equal((await call("group_stop", { group_id })).state, "stopped");
     assert.equal((await call("group_set_state", { group_id, state: "paused" })).state, "paused");
@@ -112,7 +112,7 @@ describe("Group operations", () => {
   });
 
   it("refuse titles that mislead the eye", async () => {
-    const { call, registry } = await room();
+    const { call, registry } = await setting();
     for (const title of ["", "   ", "a\u200bb", "a\u202eb", "a\u0000", "a\nb", "\ud800", "x".repeat(1025)]) {
       await assert.rejects(call("group_create", { title }), { name: "ZodError" }, JSON.stringify(title));
     }
@@ -124,7 +124,7 @@ describe("attach", () => {
   after(removeTemporaryDirectories);
 
   it("makes a Group for a new project and finds it again", async () => {
-    const { call, registry } = await room();
+    const { call, registry } = await setting();
     const path = join(temporaryDirectory(), "project");
     mkdirSync(path);
     const first = await call("attach", { path });
@@ -139,7 +139,7 @@ describe("attach", () => {
   });
 
   it("binds to the Group that is named, whichever has the project already", async () => {
-    const { call, group_id, registry } = await room();
+    const { call, group_id, registry } = await setting();
     const path = temporaryDirectory();
     const first = await call("attach", { path });
     const second = await call("attach", { path, group_id });
@@ -157,7 +157,7 @@ describe("attach", () => {
   });
 
   it("takes another clone of the same remote as the same scope in its new place", async () => {
-    const { call, registry } = await room();
+    const { call, registry } = await setting();
     const clone = () => {
       const path = temporaryDirectory();
       mkdirSync(join(path, ".git"));
@@ -175,7 +175,7 @@ describe("attach", () => {
   });
 
   it("refuses what is no project and more than a Group may have", async () => {
-    const { call, group_id, root, registry } = await room();
+    const { call, group_id, root, registry } = await setting();
     for (const path of ["relative", join(root, "none"), root, join(root, "groups")]) {
       await assert.rejects(call("attach", { path }), code("invalid_project_root"), path);
     }
@@ -194,7 +194,7 @@ describe("access tokens", () => {
   after(removeTemporaryDirectories);
 
   it("are shown once; only the digest is kept", async () => {
-    const { call, group_id, accessTokens, paths, registry } = await room();
+    const { call, group_id, accessTokens, paths, registry } = await setting();
     const administrator = await call("access_token_create", { name: "Laptop" });
     const restricted = await call("access_token_create", { groups: [group_id, group_id] });
     const exhibit = await call("access_token_create", { groups: [group_id], exhibit: true });
@@ -215,7 +215,7 @@ describe("access tokens", () => {
   });
 
   it("need existing Groups when they are restricted", async () => {
-    const { call, registry } = await room();
+    const { call, registry } = await setting();
     await assert.rejects(call("access_token_create", { groups: [] }), code("invalid_args"));
     await assert.rejects(call("access_token_create", { exhibit: true }), code("invalid_args"));
     await assert.rejects(
@@ -226,7 +226,7 @@ describe("access tokens", () => {
   });
 
   it("end at once when they are revoked, and stay ended", async () => {
-    const { call, accessTokens, root, registry } = await room();
+    const { call, accessTokens, root, registry } = await setting();
     const { id, token } = await call("access_token_create", {});
     const told: string[] = [];
     accessTokens.onRevoked((token_id) => told.push(token_id));
@@ -237,13 +237,13 @@ describe("access tokens", () => {
     assert.equal(accessTokens.find(id), null);
     await assert.rejects(call("access_token_revoke", { token_id: id }), code("token_not_found"));
     await registry.close();
-    const again = await openRoom(root);
+    const again = await openGroups(root);
     assert.equal(again.accessTokens.verify(token), null);
     await again.registry.close();
   });
 
   it("note their last use at once in memory, and on disk once in a while", async () => {
-    const { call, accessTokens, clock, root, settings, registry } = await room();
+    const { call, accessTokens, clock, root, settings, registry } = await setting();
     const { id, token } = await call("access_token_create", {});
     const written = settings.value;
     for (let use = 0; use < 100; use += 1) accessTokens.verify(token);
@@ -260,13 +260,13 @@ describe("access tokens", () => {
     accessTokens.use(id);
     await accessTokens.close();
     await registry.close();
-    const again = await openRoom(root);
+    const again = await openGroups(root);
     assert.ok(again.accessTokens.find(id)!.last_used_at! > last_used_at);
     await again.registry.close();
   });
 
   it("are bounded", async () => {
-    const { call, settings, registry } = await room();
+    const { call, settings, registry } = await setting();
     await call("access_token_create", {});
     await settings.update((value) => ({
       ...value,

@@ -1,4 +1,4 @@
-/** What stands in for the rooms above and below Groups. */
+/** What stands in for the services above and below Groups. */
 import type { ActorRunner } from "../../daemon/groups/actors.ts";
 import { defaultSettings, Settings } from "../../daemon/home/settings.ts";
 import { JsonDocument } from "../../platform/documents.ts";

@@ -19,7 +19,7 @@ import { type ErrorCode, Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { removeTemporaryDirectories, temporaryDirectory } from "../home/setting.ts";
 import { verifies } from "../requirements.ts";
-import { openRegistry, openRoom, storedActor, TestClock, USER } from "./setting.ts";
+import { openGroups, openRegistry, storedActor, TestClock, USER } from "./setting.ts";
 
 function emptyHome(): string {
   const root = temporaryDirectory();
@@ -235,7 +235,7 @@ describe("GroupRegistry", () => {
 
   it("resets history and files under a fresh generation; Actors, tokens and settings stay", async () => {
     const root = emptyHome();
-    const { registry, launchTokens, call } = await openRoom(root);
+    const { registry, launchTokens, call } = await openGroups(root);
     const { group_id } = await call("group_create", { title: "Team" });
     const { token_file } = await call("actor_add", { group_id, actor_id: "ann" });
     await call("actor_secrets", { group_id, actor_id: "ann", set: { KEY: "value" } });
@@ -466,7 +466,7 @@ describe("GroupRegistry", () => {
   });
 
   it("has a bound on Groups", async () => {
-    const { registry, call } = await openRoom(temporaryDirectory());
+    const { registry, call } = await openGroups(temporaryDirectory());
     const open = Reflect.get(LIMITS.group, "perHome") as number;
     assert.equal(open, 4096);
     Object.defineProperty(LIMITS.group, "perHome", { value: 1, configurable: true });

@@ -68,8 +68,8 @@ export async function openRegistry(
   });
 }
 
-/** Everything of the room on a Home at `root`; opened anew it continues what is there. */
-export async function openRoom(root: string) {
+/** Everything about Groups on a Home at `root`; opened anew it continues what is there. */
+export async function openGroups(root: string) {
   const files = new RealFiles();
   const clock = new TestClock();
   const random = new RealRandom();

@@ -82,7 +82,7 @@ describe("/api/v1/groups/{group_id}/connect/catalog", () => {
     const pair = await Pair.open("direct");
     const { here, there } = pair;
     const web = await openSetting({
-      handlers: { connect_catalog: here.connect.handlers().connect_catalog },
+      handlers: { connect_catalog: here.peers.handlers().connect_catalog },
     });
     try {
       web.tokens.add("svc_admin", "administrator");

@@ -30,7 +30,7 @@ interface Fixture {
   log: MemoryLog;
   calls: { name: string; by: string }[];
   aborted: Promise<void>;
-  lifelines: { opened: number; closed: number };
+  leases: { opened: number; closed: number };
   close(): Promise<void>;
 }
 
@@ -39,7 +39,7 @@ async function start(clock: Clock = new RealClock()): Promise<Fixture> {
   const path = join(directory, "s");
   const log = new MemoryLog();
   const calls: Fixture["calls"] = [];
-  const lifelines = { opened: 0, closed: 0 };
+  const leases = { opened: 0, closed: 0 };
   let tellAborted = (): void => {};
   const aborted = new Promise<void>((resolve) => (tellAborted = resolve));
   const dispatcher = fakeDispatcher(
@@ -82,9 +82,9 @@ async function start(clock: Clock = new RealClock()): Promise<Fixture> {
       response.end("app");
     },
     upgrade: (_request, socket) => socket.destroy(),
-    lifeline: () => {
-      lifelines.opened += 1;
-      return () => (lifelines.closed += 1);
+    lease: () => {
+      leases.opened += 1;
+      return () => (leases.closed += 1);
     },
   });
   await network.listen(local.server, { path });
@@ -94,7 +94,7 @@ async function start(clock: Clock = new RealClock()): Promise<Fixture> {
     log,
     calls,
     aborted,
-    lifelines,
+    leases,
     async close() {
       local.destroy();
       await network.close(local.server);
@@ -358,14 +358,14 @@ describe("the local socket", () => {
     assert.equal(statusOf((await exchange(fixture.path, [invalid], 1))[0]), 400);
   });
 
-  it("keeps an Actor's session while the lifeline is open", async () => {
+  it("keeps an Actor's session while the lease is open", async () => {
     const head = `GET /session HTTP/1.1\r\nHost: localhost\r\nSvc-Socket-Key: ${KEY}\r\nSvc-Launch-Token: ${TOKEN}\r\n`;
     const socket = connect(fixture.path);
     socket.write(`${head}Svc-Session: s1\r\n\r\n`);
     await once(socket, "data");
-    assert.deepEqual(fixture.lifelines, { opened: 1, closed: 0 });
+    assert.deepEqual(fixture.leases, { opened: 1, closed: 0 });
     const closed = new Promise<void>((resolve) => {
-      const watch = (): void => (fixture.lifelines.closed === 1 ? resolve() : void setImmediate(watch));
+      const watch = (): void => (fixture.leases.closed === 1 ? resolve() : void setImmediate(watch));
       watch();
     });
     socket.destroy();
@@ -450,7 +450,7 @@ describe("the local socket", () => {
 
     it("leaves those alone that wait for it, and those that go on", async () => {
       const head = `GET /session HTTP/1.1\r\nHost: localhost\r\nSvc-Socket-Key: ${KEY}\r\n`;
-      const lifeline = await client(`${head}Svc-Launch-Token: ${TOKEN}\r\nSvc-Session: s1\r\n\r\n`, 1);
+      const lease = await client(`${head}Svc-Launch-Token: ${TOKEN}\r\nSvc-Session: s1\r\n\r\n`, 1);
       const waiting = await client(frame("inbox_read", `{"group_id":"${GROUP}"}`), 0);
       const busy = await client(frame("whoami", "{}"), 1);
       for (let round = 2; round < 12; round += 1) {
@@ -459,7 +459,7 @@ describe("the local socket", () => {
         while (busy.text().split("HTTP/1.1 ").length <= round) await once(busy.socket, "data");
       }
       assert.deepEqual(
-        [lifeline, waiting, busy].map(({ isOpen }) => isOpen()),
+        [lease, waiting, busy].map(({ isOpen }) => isOpen()),
         [true, true, true],
       );
       assert.equal(clock.timers, 1);

@@ -205,7 +205,7 @@ describe("Attached files", () => {
       group = await home.group("dev");
     });
 
-    it("take a bounded room in a Group, also after a restart, until messages take them", async () => {
+    it("take a bounded chat in a Group, also after a restart, until messages take them", async () => {
       const first = await announced(group, 10_000);
       await announced(group, 8_000);
       await assert.rejects(announced(group, 2_001), refusal("limit_reached", { limit_bytes: 20_000 }));
@@ -223,7 +223,7 @@ describe("Attached files", () => {
       await announced(group, 20_000);
     });
 
-    it("take a bounded room in the Home, given back with the Group", async () => {
+    it("take a bounded chat in the Home, given back with the Group", async () => {
       const other = await home.group("dev");
       await announced(other, 20_000);
       await assert.rejects(announced(group, 10_001), refusal("limit_reached", { limit_bytes: 30_000 }));
@@ -233,7 +233,7 @@ describe("Attached files", () => {
       await announced(group, 10_000);
     });
 
-    it("go with a reset that comes while they are being uploaded, and take no room afterwards", async () => {
+    it("go with a reset that comes while they are being uploaded, and take no chat afterwards", async () => {
       let goOn = (): void => {};
       const over = new Promise<void>((resolve) => (goOn = resolve));
       const late = home.messaging.upload(
@@ -256,7 +256,7 @@ describe("Attached files", () => {
       await announced(await home.group("dev"), 20_000);
     });
 
-    it("give room back when they break off, and count once when they come twice", async () => {
+    it("give chat back when they break off, and count once when they come twice", async () => {
       await assert.rejects(upload(randomBytes(15_000), new Error("gone")), /gone/);
       const bytes = randomBytes(10_000);
       await upload(bytes);

@@ -1,6 +1,6 @@
 /** What an Actor holds and has not acknowledged: calls that overtake one another, and Mail. */
 import assert from "node:assert/strict";
-import type { Lifeline } from "../../daemon/messaging/inbox/sessions.ts";
+import type { Lease } from "../../daemon/messaging/inbox/sessions.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { ResultOf } from "../../shared/operations/registry.ts";
 import { inboxOfDev } from "./inbox.ts";
@@ -26,10 +26,10 @@ describe("The Inbox of an external Actor", () => {
     };
     let event: string;
     let batch_id: string | null;
-    let lifeline: Lifeline;
+    let lease: Lease;
     beforeEach(async () => {
       event = (await direct("now")).event.id;
-      lifeline = home.messaging.openSession(unordered().as);
+      lease = home.messaging.openSession(unordered().as);
       ({ batch_id } = await home.call("inbox_read", { group_id: group }, unordered()));
       await later();
       await pass(0.9);
@@ -37,7 +37,7 @@ describe("The Inbox of an external Actor", () => {
     });
 
     it("takes a later call for an acknowledgement when nothing was lost for a while, also if it leaves meanwhile", async () => {
-      lifeline.release();
+      lease.release();
       assert.deepEqual((await home.read(group, "dev", {}, "s2")).texts, []);
       await pass(0.1);
       assert.equal((await deliveryOf(event))?.state, "accepted");
@@ -45,7 +45,7 @@ describe("The Inbox of an external Actor", () => {
     });
 
     it("hands out again what was lost, although a later call came first", async () => {
-      lifeline.release(true);
+      lease.release(true);
       await pass(1);
       assert.equal((await deliveryOf(event))?.state, "claimed");
       const { messages } = await home.read(group, "dev", {}, "s2");
@@ -86,7 +86,7 @@ describe("The Inbox of an external Actor", () => {
     it("gives none to another session, and all of it, marked, when the first one ends", async () => {
       await mail("1");
       await direct("now");
-      const lifeline = home.messaging.openSession(home.actor(group, "dev", "s1"));
+      const lease = home.messaging.openSession(home.actor(group, "dev", "s1"));
       assert.deepEqual((await home.read(group, "dev", { limit: 1 }, "s1")).texts, ["1"]);
       await mail("2");
       const other = await home.read(group, "dev", {}, "s2");
@@ -96,7 +96,7 @@ describe("The Inbox of an external Actor", () => {
       const { timers } = home.clock;
       const { answer } = waiting("s2");
       await until(() => home.clock.timers > timers);
-      lifeline.release();
+      lease.release();
       const again = await answer;
       assert.deepEqual(
         [texts(again), redelivered(again)],
@@ -122,9 +122,9 @@ describe("The Inbox of an external Actor", () => {
 
     it("takes a late acknowledgement by name, until it was handed out again", async () => {
       await mail("1");
-      const lifeline = home.messaging.openSession(home.actor(group, "dev", "s1"));
+      const lease = home.messaging.openSession(home.actor(group, "dev", "s1"));
       const first = await home.read(group, "dev", {}, "s1");
-      lifeline.release();
+      lease.release();
       const late = await home.read(group, "dev", { ack: first.batch_id ?? "" }, "s2");
       assert.deepEqual([late.texts, late.cursor], [[], first.messages[0]!.event.id]);
     });
@@ -182,13 +182,13 @@ describe("The Inbox of an external Actor", () => {
 
     it("sends no notice of it", async () => {
       await mail("1");
-      const lifeline = home.messaging.openSession(home.actor(group, "dev", "s1"));
+      const lease = home.messaging.openSession(home.actor(group, "dev", "s1"));
       await home.read(group, "dev", {}, "s1");
       const { count } = home.registry.get(group).ledger;
       home.clock.advance(1_800_000);
       await home.settled();
       assert.equal(home.registry.get(group).ledger.count, count);
-      lifeline.release();
+      lease.release();
       home.clock.advance(1);
       await until(() => home.registry.get(group).ledger.count > count);
     });

@@ -22,12 +22,12 @@ describe("An external Actor", () => {
       const words = `${actor} ${state}: ${reason}`;
       if (seen.at(-1) !== words) seen.push(words);
     });
-    const lifeline = home.messaging.openSession(home.actor(group, "dev", "s1"));
+    const lease = home.messaging.openSession(home.actor(group, "dev", "s1"));
     const { answer } = waiting();
     await isWaiting();
     await direct("work");
     await answer;
-    lifeline.release();
+    lease.release();
     await home.call("actor_stop", { group_id: group, actor_id: "dev" });
     assert.deepEqual(
       seen.filter((words) => words.startsWith("dev")),
@@ -121,12 +121,12 @@ describe("An external Actor", () => {
     });
 
     it("says of what it took and never acknowledged that it will be handed out again", async () => {
-      const lifeline = home.messaging.openSession(dev());
+      const lease = home.messaging.openSession(dev());
       const { event } = await direct("work");
       const { batch_id } = await home.read(group, "dev");
       assert.deepEqual(await deliveryOf(event.id), { ...(await deliveryOf(event.id)), reason: "" });
       home.clock.advance(1);
-      lifeline.release();
+      lease.release();
       const status = await deliveryOf(event.id);
       assert.deepEqual([status?.state, status?.reason], ["claimed", "session_ended"]);
       const { since } = home.messaging.presence(group, "dev");

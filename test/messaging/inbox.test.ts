@@ -79,13 +79,13 @@ describe("The Inbox of an external Actor", () => {
 
   it("hands out again, marked, what a session that ended didn't acknowledge", async () => {
     const { event } = await direct("work");
-    const lifeline = home.messaging.openSession(home.actor(group, "dev", "s1"));
+    const lease = home.messaging.openSession(home.actor(group, "dev", "s1"));
     assert.equal((await home.read(group, "dev", {}, "s1")).messages[0]?.redelivered, false);
     assert.deepEqual((await home.read(group, "dev", {}, "s2")).texts, []);
     const { timers } = home.clock;
     const other = waiting("s2");
     await until(() => home.clock.timers > timers);
-    lifeline.release();
+    lease.release();
     const again = await other.answer;
     assert.deepEqual(texts(again), ["work"]);
     assert.equal(again.messages[0]?.redelivered, true);
@@ -93,7 +93,7 @@ describe("The Inbox of an external Actor", () => {
     assert.equal((await deliveryOf(event.id))?.state, "accepted");
   });
 
-  it("ends a session without a lifeline some time after its last call", async () => {
+  it("ends a session without a lease some time after its last call", async () => {
     await direct("work");
     await home.read(group, "dev", {}, "s1");
     home.clock.advance(LIMITS.actorSession.idleSeconds * 1000 - 1);
@@ -238,7 +238,7 @@ describe("The Inbox of an external Actor", () => {
     let goOn = (): void => {};
     void home.messaging
       .get(group)
-      .desk("dev")
+      .inbox("dev")
       .inTurn(() => new Promise<void>((resolve) => (goOn = resolve)));
     const read = home.call("inbox_read", { group_id: group }, { as: home.actor(group, "dev", null) });
     read.catch(() => {});

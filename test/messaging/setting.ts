@@ -7,8 +7,8 @@ import { homePaths } from "../../client/paths.ts";
 import { LaunchTokens } from "../../daemon/groups/launch-tokens.ts";
 import { GroupRegistry } from "../../daemon/groups/registry.ts";
 import type { LedgerLimits } from "../../daemon/ledger/types.ts";
-import type { MessagingLimits } from "../../daemon/messaging/group-room.ts";
-import { Messaging } from "../../daemon/messaging/room.ts";
+import type { MessagingLimits } from "../../daemon/messaging/group-chat.ts";
+import { Messaging } from "../../daemon/messaging/messaging.ts";
 import { Dispatcher } from "../../daemon/operations/dispatcher.ts";
 import type { Files } from "../../platform/files.ts";
 import type { Log } from "../../platform/log.ts";
@@ -38,12 +38,12 @@ interface CallOptions {
   progress?: (text: string) => void;
 }
 
-/** What a room above messaging is made from. */
+/** What a service above messaging is made from. */
 export interface Joining extends MessagingRooms {
   clock: ManualClock;
 }
 
-/** A daemon's rooms over one Home. `kill` forgets it as a crash would; `TestHome.open` on the same root starts again. */
+/** A daemon's services over one Home. `kill` forgets it as a crash would; `TestHome.open` on the same root starts again. */
 export class TestHome {
   readonly root: string;
   readonly clock: ManualClock;
@@ -79,7 +79,7 @@ export class TestHome {
       limits?: Partial<MessagingLimits>;
       files?: Files;
       projects?: ProjectFiles;
-      /** Rooms above messaging: called before it starts, answers their operations. */
+      /** Services above messaging: called before it starts, answers their operations. */
       join?: (parts: Joining) => Promise<Partial<HandlersOf<OperationName>>>;
     } = {},
   ): Promise<TestHome> {
@@ -160,7 +160,7 @@ export class TestHome {
       for (const { id } of group.record.actors) {
         await this.messaging
           .get(group.group_id)
-          .desk(id)
+          .inbox(id)
           .inTurn(() => Promise.resolve());
       }
     }
@@ -171,7 +171,7 @@ export class TestHome {
     await this.registry.close();
   }
 
-  /** Stops and starts the daemon's rooms; time goes on. */
+  /** Stops and starts the daemon's services; time goes on. */
   async restarted(): Promise<TestHome> {
     await this.close();
     return TestHome.open({ root: this.root, clock: this.clock });

@@ -388,7 +388,7 @@ describe("what is known of a message", () => {
     const { here, there } = pair;
     const accounts = [here, there].map((side) => {
       const authority = new InjectedAuthority("account");
-      side.connect.add(authority, side.transport);
+      side.peers.add(authority, side.transport);
       return authority;
     });
     here.transport.wire = DOWN;

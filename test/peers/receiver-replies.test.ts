@@ -39,8 +39,8 @@ describe("Receiver: replies", () => {
       message_mode: "request_reply",
       ...changes,
     });
-    const room = home.messaging.get(group_id);
-    const event = room.event("chat.message", message.sender.id === "user" ? "user" : "ann", {
+    const chat = home.messaging.get(group_id);
+    const event = chat.event("chat.message", message.sender.id === "user" ? "user" : "ann", {
       message_mode: message.message_mode,
       to: [],
       to_generations: {},
@@ -60,7 +60,7 @@ describe("Receiver: replies", () => {
       connect_message: message,
       connect_message_sha256: messageDigest(message),
     });
-    await room.ledger.append({ ...event, id: event_id });
+    await chat.ledger.append({ ...event, id: event_id });
     return { event_id, message };
   }
 

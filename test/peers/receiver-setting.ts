@@ -177,7 +177,7 @@ export class Target {
       },
       identity,
       registry: home.registry,
-      rooms: home.messaging,
+      chats: home.messaging,
       authorities,
       quota: this.quota,
     });

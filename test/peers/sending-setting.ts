@@ -7,9 +7,9 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { InstanceIdentity } from "../../daemon/home/identity.ts";
 import type { Grant } from "../../daemon/peers/authority.ts";
+import { Peers } from "../../daemon/peers/peers.ts";
 import { Receiver } from "../../daemon/peers/receiving/receiver.ts";
 import { ReceiverQuota } from "../../daemon/peers/receiving/receiver-quota.ts";
-import { Connect } from "../../daemon/peers/room.ts";
 import type { Files, OpenFile, OpenMode, SyncDone } from "../../platform/files.ts";
 import type { ProjectFiles } from "../../platform/project-files.ts";
 import { RealFiles } from "../../platform/real-files.ts";
@@ -36,7 +36,7 @@ const IDS = {
 /** One daemon: its Home, what sends and what receives. */
 export class Side {
   home!: TestHome;
-  connect!: Connect;
+  peers!: Peers;
   receiver!: Receiver;
   group_id = "";
   /** How project directories look, for the next `open`. */
@@ -71,32 +71,32 @@ export class Side {
       join: async (parts) => {
         const { messaging, registry, log, clock } = parts;
         const { identity } = this;
-        this.connect = await Connect.open({ ...parts, identity, rooms: messaging });
-        messaging.useRemote(this.connect.remote);
-        this.connect.add(this.authority, this.transport);
-        const { authorities } = this.connect;
+        this.peers = await Peers.open({ ...parts, identity, chats: messaging });
+        messaging.useRemote(this.peers.remote);
+        this.peers.add(this.authority, this.transport);
+        const { authorities } = this.peers;
         this.receiver = new Receiver({
           clock,
           log,
           identity,
           registry,
-          rooms: messaging,
+          chats: messaging,
           authorities,
           quota: new ReceiverQuota(clock),
         });
-        return this.connect.handlers();
+        return this.peers.handlers();
       },
     });
     return this;
   }
 
   start(): void {
-    this.connect.start();
+    this.peers.start();
   }
 
   async close(): Promise<void> {
     await this.receiver.close();
-    await this.connect.close();
+    await this.peers.close();
     await this.home.close();
   }
 
@@ -240,7 +240,7 @@ export class Pair {
 
   /** Until so many fates are known and their records gone; a second passes whenever nothing else moves. */
   async ended(side: Side, count = 1): Promise<LedgerEvent[]> {
-    await this.eventually(() => side.receipts().length >= count && side.connect.outbox.size === 0);
+    await this.eventually(() => side.receipts().length >= count && side.peers.outbox.size === 0);
     return side.receipts();
   }
 
@@ -265,7 +265,7 @@ export class Pair {
   async close(): Promise<void> {
     for (const side of [this.here, this.there]) {
       await side.receiver.close();
-      await side.connect.close();
+      await side.peers.close();
       await side.home.remove();
     }
   }
@@ -325,7 +325,7 @@ export async function until(holds: () => boolean): Promise<void> {
 }
 
 function catalogOf(side: Side, other: Side) {
-  const found = side.connect
+  const found = side.peers
     .handlers()
     .connect_catalog(
       { group_id: side.group_id, instance_id: other.instance_id, target_group_id: other.group_id, limit: 20 },

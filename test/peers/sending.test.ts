@@ -105,7 +105,7 @@ describe("connect_send", () => {
     pair.here.files.slow = "/catalog/";
     await assert.rejects(pair.send(), refusal("connect_catalog_unavailable"));
     pair.here.files.recover();
-    assert.equal(pair.here.connect.outbox.size, 0);
+    assert.equal(pair.here.peers.outbox.size, 0);
   });
 
   it("makes aliases and titles concrete Actors of the other Group", async () => {
@@ -145,7 +145,7 @@ describe("connect_send", () => {
     await there.home.call("actor_update", { group_id: there.group_id, actor_id: "cat", title: "Café" });
     here.transport.wire = UP;
     await pair.eventually(() => {
-      const found = here.connect.handlers().connect_catalog(
+      const found = here.peers.handlers().connect_catalog(
         {
           group_id: here.group_id,
           instance_id: there.instance_id,

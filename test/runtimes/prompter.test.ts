@@ -51,7 +51,7 @@ class Runtime {
       },
     ) as unknown as PrompterOptions["terminal"];
     this.prompter = new Prompter({
-      room: home.messaging.get(group_id),
+      chat: home.messaging.get(group_id),
       launch: this.launch,
       entry: { ...entryOf("claude"), steadyMs },
       answerWith: "mcp",

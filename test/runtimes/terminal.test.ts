@@ -77,25 +77,25 @@ describe("terminals", () => {
   it("have the size of the writer's window, and after it of one that is still there", async () => {
     await setting.add("fitted");
     await setting.startActor("fitted");
-    const desk = await attach("fitted");
-    await desk.shows("ready>");
-    desk.send({ type: "resize", columns: 150, rows: 40 });
-    await desk.message("size", ({ columns, rows }) => columns === 150 && rows === 40);
+    const inbox = await attach("fitted");
+    await inbox.shows("ready>");
+    inbox.send({ type: "resize", columns: 150, rows: 40 });
+    await inbox.message("size", ({ columns, rows }) => columns === 150 && rows === 40);
     const phone = await attach("fitted");
     // Who only looks changes nothing for the others.
     phone.send({ type: "resize", columns: 44, rows: 30 });
     phone.send({ type: "take" });
-    await desk.message("size", ({ columns, rows }) => columns === 44 && rows === 30);
+    await inbox.message("size", ({ columns, rows }) => columns === 44 && rows === 30);
     await until("the process knows", () => setting.notes("fitted").some(({ columns }) => columns === 44));
-    desk.send({ type: "resize", columns: 160, rows: 41 });
+    inbox.send({ type: "resize", columns: 160, rows: 41 });
     assert.deepEqual(
-      desk.messages.flatMap((one) => (one.type === "size" ? [one.columns] : [])),
+      inbox.messages.flatMap((one) => (one.type === "size" ? [one.columns] : [])),
       [150, 44],
     );
     phone.close();
-    await desk.message("size", ({ columns, rows }) => columns === 160 && rows === 41);
+    await inbox.message("size", ({ columns, rows }) => columns === 160 && rows === 41);
     await until("the process knows", () => setting.notes("fitted").at(-1)?.columns === 160);
-    desk.close();
+    inbox.close();
   });
 
   it("record how a process ended, and begin anew with the next", async () => {

@@ -28,7 +28,7 @@ interface CrashOptions {
   faultsAt?: RegExp;
   /** Leaves out all but the corners of what is possible at a crash. */
   isBrief?: boolean;
-  /** Stands between the story and the disk, to plant a fault. */
+  /** Stands between the story and the disk, to put a fault in. */
   wrap?: (files: Files) => Files;
   /** Changes after an injected fault at which a crash is tried as well, besides the end. */
   changesAfterFault?: number;

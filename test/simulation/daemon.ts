@@ -4,13 +4,13 @@ import { homePaths } from "../../client/paths.ts";
 import { openDirect } from "../../daemon/assembly/direct.ts";
 import { GroupRegistry } from "../../daemon/groups/registry.ts";
 import { InstanceIdentity } from "../../daemon/home/identity.ts";
-import { Messaging } from "../../daemon/messaging/room.ts";
+import { Messaging } from "../../daemon/messaging/messaging.ts";
 import { Dispatcher } from "../../daemon/operations/dispatcher.ts";
 import type { Direct } from "../../daemon/peers/direct/direct.ts";
 import { directHandlers } from "../../daemon/peers/direct/handlers.ts";
+import { Peers } from "../../daemon/peers/peers.ts";
 import { Receiver } from "../../daemon/peers/receiving/receiver.ts";
 import { ReceiverQuota } from "../../daemon/peers/receiving/receiver-quota.ts";
-import { Connect } from "../../daemon/peers/room.ts";
 import type { PeerReceiver } from "../../daemon/peers/transport.ts";
 import type { Files } from "../../platform/files.ts";
 import type { Log } from "../../platform/log.ts";
@@ -28,8 +28,8 @@ import { SimulatedClock, type Wall, type World } from "./world.ts";
 const ROOT = "/home";
 export const USER: Caller = { kind: "user", by: "user", via: "socket", token_id: null };
 
-/** What stands between the rooms and the world, to plant a fault. */
-export interface Plants {
+/** What stands between the rooms and the world, to put a fault in. */
+export interface Mutation {
   files?: (files: Files) => Files;
 }
 
@@ -42,7 +42,7 @@ export type Outcome<Name extends OperationName> =
 interface Rooms {
   registry: GroupRegistry;
   messaging: Messaging;
-  connect: Connect;
+  peers: Peers;
   receiver: Receiver;
   direct: Direct;
   dispatcher: Dispatcher;
@@ -79,7 +79,7 @@ export class SimulatedDaemon {
   readonly wall: Wall = { offset: 0 };
   readonly #chance: Chance;
   readonly #disk: Chance;
-  readonly #plants: Plants;
+  readonly #mutation: Mutation;
   identity!: InstanceIdentity;
   tree: Tree = { directories: ["/home"], files: new Map() };
   run: Run | null = null;
@@ -97,11 +97,11 @@ export class SimulatedDaemon {
   runs = 0;
   readonly log: string[] = [];
 
-  constructor(world: World, network: SimulatedNetwork, name: string, plants: Plants) {
+  constructor(world: World, network: SimulatedNetwork, name: string, mutation: Mutation) {
     this.name = name;
     this.world = world;
     this.network = network;
-    this.#plants = plants;
+    this.#mutation = mutation;
     this.#chance = world.chance.stream(`daemon ${name}`);
     this.#disk = world.chance.stream(`disk ${name}`);
   }
@@ -149,7 +149,7 @@ export class SimulatedDaemon {
       run.rooms = rooms;
       await rooms.direct.start();
       if (run.isOver) return;
-      rooms.connect.start();
+      rooms.peers.start();
     } catch (error) {
       if (run.isOver) return;
       this.end("power");
@@ -206,11 +206,11 @@ export class SimulatedDaemon {
   async stop(): Promise<void> {
     const { run } = this;
     if (run === null || run.rooms === null) return this.end("killed");
-    const { receiver, direct, connect, messaging, registry } = run.rooms;
+    const { receiver, direct, peers, messaging, registry } = run.rooms;
     try {
       await receiver.close();
       await direct.close();
-      await connect.close();
+      await peers.close();
       messaging.close();
       await registry.close();
     } catch (error) {
@@ -259,7 +259,7 @@ export class SimulatedDaemon {
 
   async #open(run: Run): Promise<Rooms> {
     const { clock } = run;
-    const files = this.#plants.files?.(run.files) ?? run.files;
+    const files = this.#mutation.files?.(run.files) ?? run.files;
     const random = new SimulatedRandom(this.#chance.stream(`run ${this.runs}`));
     const note = (event: string, fields?: object): void => {
       if (!run.isOver) this.log.push(`${event} ${JSON.stringify(fields ?? {})}`);
@@ -270,8 +270,8 @@ export class SimulatedDaemon {
     const base = { files, clock, random, projects: NO_PROJECTS, log, paths };
     const rooms = await openMessagingRooms(base, { extendBytes: 8 * 1024 });
     const { registry, messaging, launchTokens } = rooms;
-    const connect = await Connect.open({ ...base, identity, registry, rooms: messaging });
-    messaging.useRemote(connect.remote);
+    const peers = await Peers.open({ ...base, identity, registry, chats: messaging });
+    messaging.useRemote(peers.remote);
     await messaging.start(registry, launchTokens);
     const quota = new ReceiverQuota(clock);
     const receiver = new Receiver({
@@ -279,8 +279,8 @@ export class SimulatedDaemon {
       log,
       identity,
       registry,
-      rooms: messaging,
-      authorities: connect.authorities,
+      chats: messaging,
+      authorities: peers.authorities,
       quota,
     });
     const direct = await openDirect({
@@ -296,11 +296,11 @@ export class SimulatedDaemon {
       receiver: this.#late(receiver),
       allowance: (id) => quota.left(id),
       registry,
-      connect,
+      peers,
     });
-    const above = { ...connect.handlers(), ...directHandlers(direct) };
+    const above = { ...peers.handlers(), ...directHandlers(direct) };
     const dispatcher = await dispatcherOver(rooms, above);
-    return { registry, messaging, connect, receiver, direct, dispatcher };
+    return { registry, messaging, peers, receiver, direct, dispatcher };
   }
 }
 

@@ -148,7 +148,7 @@ export class Oracle {
       const well = this.#health.since(one.name, other.name, wayOf(one.name, other.name));
       if (well === null || this.#world.time - well < STARVED_MS) continue;
       if (!this.#isConnected(one, connection_id) || !this.#isConnected(other, connection_id)) continue;
-      const progress = one.rooms?.connect.outbox.byDelivery(id)?.progress;
+      const progress = one.rooms?.peers.outbox.byDelivery(id)?.progress;
       this.violate(
         "no healthy peer starves",
         `${short(id)} from ${one.name} to ${other.name}: ${JSON.stringify(progress ?? null)}`,
@@ -345,7 +345,7 @@ export class Oracle {
 
   /** LIM-035 to LIM-038. */
   #checkBounds(daemon: SimulatedDaemon): void {
-    const outbox = daemon.rooms?.connect.outbox;
+    const outbox = daemon.rooms?.peers.outbox;
     if (outbox === undefined || outbox.size <= LIMITS.outbox.recordsPerPeer) return;
     const perPeer = new Map<string, number>();
     for (const { peer } of outbox.entries()) perPeer.set(peer, (perPeer.get(peer) ?? 0) + 1);
@@ -374,7 +374,7 @@ export class Oracle {
         continue;
       }
       const now = this.#world.now + daemon.wall.offset;
-      const late = [...rooms.connect.outbox.entries()].filter(({ deliver_before }) => deliver_before < now);
+      const late = [...rooms.peers.outbox.entries()].filter(({ deliver_before }) => deliver_before < now);
       if (late.length > 0)
         this.violate("everything accepted comes to an end", `${daemon.name} keeps ${late.length} records`);
       for (const { group_id, ledger, record } of rooms.registry.list()) {

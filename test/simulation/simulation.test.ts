@@ -1,10 +1,10 @@
 /** Seeds of the simulation on every run of the tests; `npm run sim` does many more. */
 import assert from "node:assert/strict";
-import { FAULTS } from "./plants.ts";
+import { MUTANTS } from "./mutants.ts";
 import { type Options, type Report, simulate } from "./simulation.ts";
 
 const SEEDS = 10;
-/** Seeds that are searched for a planted fault, should the one that showed it have become another story. */
+/** Seeds that are searched for a mutant, should the one that showed it have become another story. */
 const SEARCHED = 80;
 /** A slow machine with much else to do. */
 const PATIENCE_MS = 300_000;
@@ -34,11 +34,15 @@ describe("Simulation", function () {
   });
 
   describe("finds", () => {
-    for (const { what, seed, files, plant } of FAULTS) {
+    for (const { what, seed, files, apply } of MUTANTS) {
       it(what, async () => {
-        const remove = plant?.();
+        const remove = apply?.();
         try {
-          const failed = await firstFailure(seed, SEARCHED, files === undefined ? {} : { plants: { files } });
+          const failed = await firstFailure(
+            seed,
+            SEARCHED,
+            files === undefined ? {} : { mutation: { files } },
+          );
           assert.ok(failed !== null);
         } finally {
           remove?.();

@@ -1,12 +1,12 @@
 /** One seed: machines, people who write to each other, and everything that goes wrong meanwhile. */
 import { createHash } from "node:crypto";
 import type { Chance } from "./chance.ts";
-import { type Plants, SimulatedDaemon } from "./daemon.ts";
+import { type Mutation, SimulatedDaemon } from "./daemon.ts";
+import { FaultInjector } from "./fault-injector.ts";
 import { Health } from "./health.ts";
 import { SimulatedNetwork } from "./network.ts";
 import { Oracle, type Violation } from "./oracle.ts";
 import { People } from "./people.ts";
-import { Trouble } from "./trouble.ts";
 import { World } from "./world.ts";
 
 export interface Report {
@@ -21,7 +21,7 @@ export interface Report {
 }
 
 export interface Options {
-  plants?: Plants;
+  mutation?: Mutation;
 }
 
 const MINUTE = 60_000;
@@ -31,28 +31,28 @@ const PATIENCE = 25 * MINUTE;
 /** What is still on its way arrives. */
 const AFTERWARDS = 3 * MINUTE;
 
-export async function simulate(seed: number, { plants = {} }: Options = {}): Promise<Report> {
+export async function simulate(seed: number, { mutation = {} }: Options = {}): Promise<Report> {
   const world = new World(seed);
   try {
-    return await run(seed, world, plants);
+    return await run(seed, world, mutation);
   } finally {
     world.turns.release();
   }
 }
 
-async function run(seed: number, world: World, plants: Plants): Promise<Report> {
+async function run(seed: number, world: World, mutation: Mutation): Promise<Report> {
   const chance = world.chance.stream("plan");
   const network = new SimulatedNetwork(world);
   const daemons = Array.from(
     { length: numberOfDaemons(chance) },
-    (_, at) => new SimulatedDaemon(world, network, String(at + 1), plants),
+    (_, at) => new SimulatedDaemon(world, network, String(at + 1), mutation),
   );
   network.isDark = (machine) => daemons.some(({ name, isDark }) => name === machine && isDark);
   const health = new Health(world);
   const oracle = new Oracle(world, daemons, health);
   world.look = () => oracle.look();
   const people = new People(world, chance.stream("people"), { daemons, oracle, health });
-  const trouble = new Trouble(world, chance.stream("trouble"), {
+  const faults = new FaultInjector(world, chance.stream("trouble"), {
     daemons,
     network,
     health,
@@ -63,11 +63,11 @@ async function run(seed: number, world: World, plants: Plants): Promise<Report> 
   await settle(world, begun);
   const end = world.time + (chance.happens(0.7) ? chance.between(2, 10) : chance.between(15, 40)) * MINUTE;
   people.start(end);
-  trouble.start(end);
+  faults.start(end);
   await world.run(end, () => oracle.violations.length > 0);
   if (oracle.violations.length === 0) {
     world.tell("everything is well again");
-    trouble.end();
+    faults.end();
     await world.run(world.time + PATIENCE, () => oracle.violations.length > 0 || oracle.isQuiet);
     await world.run(world.time + AFTERWARDS, () => oracle.violations.length > 0);
   }

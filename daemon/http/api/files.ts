@@ -12,7 +12,7 @@ import { callerOfExchange, checkStillCaller, type Exchange, readerOfExchange } f
 import { queryOf } from "./operation-routes.ts";
 import { queryFields, wrongField } from "./query.ts";
 
-/** What of the messaging room this needs. */
+/** What this needs of messaging. */
 export interface FileStore {
   upload(
     groupId: string,

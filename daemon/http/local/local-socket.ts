@@ -1,6 +1,6 @@
 /**
  * The owner-only local socket: operations by the fast reader, everything else (streams, uploads, the rest of the HTTP API, an Actor's
- * lifeline) by node:http with the same authority. Every request carries the key from the owner-only key file.
+ * lease) by node:http with the same authority. Every request carries the key from the owner-only key file.
  */
 import {
   createServer as createHttpServer,
@@ -42,7 +42,7 @@ export interface LocalSocketDependencies {
   /** Serves an upgrade to a WebSocket. */
   upgrade(request: IncomingMessage, socket: Socket, head: Buffer, caller: Caller): void;
   /** A connection that holds an Actor's session open begins; the result is called at its end, `ended` ends it from here. */
-  lifeline(caller: ActorCaller, ended: () => void): () => void;
+  lease(caller: ActorCaller, ended: () => void): () => void;
 }
 
 /** A connection that node:http serves. */
@@ -206,7 +206,7 @@ export class LocalSocket {
       answer(response, failure(new Refusal("invalid_request", { specifics })), id);
       return;
     }
-    const end = this.#deps.lifeline(caller, () => response.end());
+    const end = this.#deps.lease(caller, () => response.end());
     response.once("close", end);
     response.writeHead(200, { "Content-Type": "text/plain", "Cache-Control": "no-store" });
     response.flushHeaders();

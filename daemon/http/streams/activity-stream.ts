@@ -8,7 +8,7 @@ import { groupReader } from "./ledger-stream.ts";
 import { SseStream } from "./sse-stream.ts";
 import type { StreamClient, StreamHub } from "./stream-hub.ts";
 
-/** What of the activity room streams need. */
+/** What streams need of the activity service. */
 export interface ActivityFeed {
   /** Throws group_not_found or group_unavailable. */
   follow(

@@ -9,19 +9,19 @@ import { Attachment } from "../../../shared/model.ts";
 import type { CallContext } from "../../../shared/operations/caller.ts";
 import type { InputOf, ResultOf } from "../../../shared/operations/registry.ts";
 import { createInScope, type Reach } from "../../groups/scopes.ts";
-import type { GroupRoom, Rooms } from "../group-room.ts";
+import type { Chats, GroupChat } from "../group-chat.ts";
 import { pour } from "./file-streams.ts";
 
 /** Throws event_not_found, blob_not_found, invalid_path, scope_not_attached or already_exists; an existing file is never overwritten. */
 export async function fetchFile(
-  rooms: Rooms,
+  chats: Chats,
   projects: ProjectFiles,
   input: InputOf<"file_fetch">,
   { caller }: CallContext,
 ): Promise<ResultOf<"file_fetch">> {
-  const room = rooms.get(input.group_id);
-  room.author(caller);
-  const { event } = room.visible(caller, input.event_id);
+  const chat = chats.get(input.group_id);
+  chat.author(caller);
+  const { event } = chat.visible(caller, input.event_id);
   // What an import brought may say anything of its files.
   const attachments = z.array(Attachment).safeParse(event.data.attachments).data ?? [];
   const attachment =
@@ -30,8 +30,8 @@ export async function fetchFile(
   const saved_to =
     input.save_to === undefined
       ? null
-      : await save(room, projects, attachment, { path: input.save_to, reach: room.reach(caller) });
-  return { attachment, text: await smallText(room, attachment), saved_to };
+      : await save(chat, projects, attachment, { path: input.save_to, reach: chat.reach(caller) });
+  return { attachment, text: await smallText(chat, attachment), saved_to };
 }
 
 function withoutFile(attachments: readonly Attachment[], event_id: string): Refusal {
@@ -49,12 +49,12 @@ function withoutFile(attachments: readonly Attachment[], event_id: string): Refu
 }
 
 async function save(
-  room: GroupRoom,
+  chat: GroupChat,
   projects: ProjectFiles,
   attachment: Attachment,
   { path: save_to, reach }: { path: string; reach: Reach },
 ): Promise<string> {
-  const reading = room.blobs.read(attachment.sha256);
+  const reading = chat.blobs.read(attachment.sha256);
   const path = /[/\\]$/.test(save_to) ? `${save_to}${safeName(attachment.name)}` : save_to;
   const created = createInScope(projects, reach, path);
   try {
@@ -70,8 +70,8 @@ async function save(
 }
 
 /** The file itself decides whether it is small. Throws blob_not_found. */
-async function smallText(room: GroupRoom, { sha256 }: Attachment): Promise<string | null> {
-  const { bytes, chunks } = room.blobs.read(sha256);
+async function smallText(chat: GroupChat, { sha256 }: Attachment): Promise<string | null> {
+  const { bytes, chunks } = chat.blobs.read(sha256);
   if (bytes > LIMITS.message.textBytes) return null;
   const parts: Uint8Array[] = [];
   for await (const chunk of chunks) parts.push(chunk);

@@ -5,7 +5,7 @@ import { LIMITS } from "../../../shared/limits.ts";
 import type { StoredActor } from "../../../shared/model.ts";
 import type { CallContext } from "../../../shared/operations/caller.ts";
 import type { InputOf, ResultOf } from "../../../shared/operations/registry.ts";
-import { concerns, type GroupRoom, type Rooms } from "../group-room.ts";
+import { type Chats, concerns, type GroupChat } from "../group-chat.ts";
 import { EVENTS } from "../kinds.ts";
 
 type Input = InputOf<"message_history">;
@@ -28,19 +28,19 @@ const EVENT_BYTES = 512;
  * Group. Throws event_not_found, actor_not_found, permission_denied or invalid_args.
  */
 export async function messageHistory(
-  rooms: Rooms,
+  chats: Chats,
   input: Input,
   { caller, signal }: CallContext,
   scanBytes: number = LIMITS.history.scanBytes,
 ): Promise<ResultOf<"message_history">> {
-  const room = rooms.get(input.group_id);
-  const actor = whose(room, input.actor_id, caller);
+  const chat = chats.get(input.group_id);
+  const actor = whose(chat, input.actor_id, caller);
   const begin = new Date(Date.parse(actor.created_at) - CLOCK_MARGIN_MS).toISOString();
   const newestFirst: LedgerEvent[] = [];
   let before = input.before_event_id;
   let scanned = 0;
   for (;;) {
-    const page = await olderPage(room, input.query.trim(), before);
+    const page = await olderPage(chat, input.query.trim(), before);
     for (const event of page.events.reverse()) {
       const side = concerns(event, actor.id, actor.generation);
       if (side !== null && (input.mode === "all" || input.mode === side)) newestFirst.push(event);
@@ -50,7 +50,7 @@ export async function messageHistory(
     // Nothing older can be this Actor's.
     const isBehindBegin = (page.events.at(-1)?.ts ?? begin) < begin;
     if (page.before === null || isBehindBegin) return answer(newestFirst, null);
-    scanned += estimate(room, page, before);
+    scanned += estimate(chat, page, before);
     before = page.before;
     if (scanned >= scanBytes || signal.aborted) return answer(newestFirst, before);
     await new Promise((resolve) => {
@@ -68,30 +68,30 @@ function answer(
 }
 
 function whose(
-  room: GroupRoom,
+  chat: GroupChat,
   actor_id: string | undefined,
   caller: CallContext["caller"],
 ): Pick<StoredActor, "id" | "generation" | "created_at"> {
   if (caller.kind === "actor") {
     if (actor_id !== undefined && actor_id !== caller.actor_id) throw new Refusal("permission_denied");
-    return room.self(caller);
+    return chat.self(caller);
   }
-  if (actor_id !== undefined) return room.group.actor(actor_id);
+  if (actor_id !== undefined) return chat.group.actor(actor_id);
   throw new Refusal("invalid_args", {
     specifics: "'actor_id' is missing.",
     details: { field: "actor_id" },
   });
 }
 
-async function olderPage(room: GroupRoom, query: string, before: string | undefined): Promise<Page> {
+async function olderPage(chat: GroupChat, query: string, before: string | undefined): Promise<Page> {
   const request = { before, limit: LIMITS.page.max, kinds: MESSAGES };
-  if (query !== "") return room.ledger.search({ query, ...request });
-  const { events, more } = room.ledger.page(request);
+  if (query !== "") return chat.ledger.search({ query, ...request });
+  const { events, more } = chat.ledger.page(request);
   return { events, before: more ? (events[0]?.id ?? null) : null };
 }
 
 /** Bytes that a page cost: of the events it passed over and the texts it holds. */
-function estimate({ ledger }: GroupRoom, page: Page, before: string | undefined): number {
+function estimate({ ledger }: GroupChat, page: Page, before: string | undefined): number {
   const newest = before === undefined ? ledger.count : (ledger.ordinalOf(before) ?? ledger.count);
   const oldest = page.before === null ? 0 : (ledger.ordinalOf(page.before) ?? 0);
   let bytes = (newest - oldest) * EVENT_BYTES;

@@ -4,19 +4,19 @@ import type { LedgerEvent } from "../../../shared/events.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import type { CallContext } from "../../../shared/operations/caller.ts";
 import type { InputOf, ResultOf } from "../../../shared/operations/registry.ts";
-import { type GroupRoom, mayKnow, type Rooms } from "../group-room.ts";
+import { type Chats, type GroupChat, mayKnow } from "../group-chat.ts";
 import { EVENTS } from "../kinds.ts";
 import { MessageStatuses } from "../messages/statuses.ts";
 
 export class Reads {
-  readonly #rooms: Rooms;
+  readonly #chats: Chats;
 
-  constructor(rooms: Rooms) {
-    this.#rooms = rooms;
+  constructor(chats: Chats) {
+    this.#chats = chats;
   }
 
   tail(input: InputOf<"ledger_tail">): ResultOf<"ledger_tail"> {
-    const room = this.#rooms.get(input.group_id);
+    const chat = this.#chats.get(input.group_id);
     const { before, after, from, limit } = input;
     const given = Object.entries({ before, after, from }).filter(([, value]) => value !== undefined);
     if (given.length > 1) {
@@ -25,32 +25,32 @@ export class Reads {
         details: { field: given[1]![0] },
       });
     }
-    const page = room.ledger.page({ before, after, from, limit, kinds: kindsOf(input.kinds) });
-    return { events: annotated(room, page.events, input.with_obligation_status), has_more: page.more };
+    const page = chat.ledger.page({ before, after, from, limit, kinds: kindsOf(input.kinds) });
+    return { events: annotated(chat, page.events, input.with_obligation_status), has_more: page.more };
   }
 
   window(input: InputOf<"ledger_window">): ResultOf<"ledger_window"> {
-    const room = this.#rooms.get(input.group_id);
+    const chat = this.#chats.get(input.group_id);
     const { event_id: around, before, after } = input;
-    const { events, older, newer } = room.ledger.window({
+    const { events, older, newer } = chat.ledger.window({
       around,
       before,
       after,
       kinds: kindsOf(input.kinds),
     });
     return {
-      events: annotated(room, events, input.with_obligation_status),
+      events: annotated(chat, events, input.with_obligation_status),
       has_older: older,
       has_newer: newer,
     };
   }
 
   async search(input: InputOf<"ledger_search">): Promise<ResultOf<"ledger_search">> {
-    const room = this.#rooms.get(input.group_id);
+    const chat = this.#chats.get(input.group_id);
     const { query, before, limit } = input;
-    const page = await room.ledger.search({ query, before, limit, kinds: kindsOf(input.kinds) });
+    const page = await chat.ledger.search({ query, before, limit, kinds: kindsOf(input.kinds) });
     return {
-      events: annotated(room, page.events, input.with_obligation_status),
+      events: annotated(chat, page.events, input.with_obligation_status),
       has_more: page.more,
       continue_before: page.before,
     };
@@ -58,11 +58,11 @@ export class Reads {
 
   /** Of an Actor, only what it may know. */
   find(input: InputOf<"ledger_find">, { caller }: CallContext): ResultOf<"ledger_find"> {
-    const room = this.#rooms.get(input.group_id);
-    if (caller.kind === "actor") room.self(caller);
+    const chat = this.#chats.get(input.group_id);
+    if (caller.kind === "actor") chat.self(caller);
     const event_ids: string[] = [];
-    for (const ordinal of room.ledger.startingWith(input.prefix)) {
-      const event = room.ledger.read(ordinal);
+    for (const ordinal of chat.ledger.startingWith(input.prefix)) {
+      const event = chat.ledger.read(ordinal);
       if (mayKnow(caller, event)) event_ids.push(event.id);
       if (event_ids.length === LIMITS.eventPrefix.found) break;
     }
@@ -71,27 +71,27 @@ export class Reads {
 
   /** Ids that aren't messages here, or none that this Actor may know, are left out. */
   statuses(input: InputOf<"ledger_statuses">, { caller }: CallContext): ResultOf<"ledger_statuses"> {
-    const room = this.#rooms.get(input.group_id);
-    if (caller.kind === "actor") room.self(caller);
+    const chat = this.#chats.get(input.group_id);
+    if (caller.kind === "actor") chat.self(caller);
     const statuses: ResultOf<"ledger_statuses">["statuses"] = {};
     for (const id of input.event_ids) {
-      const ordinal = room.ledger.ordinalOf(id);
+      const ordinal = chat.ledger.ordinalOf(id);
       if (ordinal === undefined) continue;
-      const event = room.ledger.read(ordinal);
+      const event = chat.ledger.read(ordinal);
       if (event.kind !== EVENTS.message || !mayKnow(caller, event)) continue;
-      statuses[id] = new MessageStatuses(room, ordinal, event).status();
+      statuses[id] = new MessageStatuses(chat, ordinal, event).status();
     }
     return { statuses };
   }
 
   async compact(input: InputOf<"ledger_compact">): Promise<ResultOf<"ledger_compact">> {
-    const { ledger } = this.#rooms.get(input.group_id);
+    const { ledger } = this.#chats.get(input.group_id);
     const { sealed } = await ledger.compact();
     return { sealed: sealed === null ? null : String(sealed.number), segments: ledger.segments };
   }
 
   verify(input: InputOf<"ledger_verify">): Promise<ResultOf<"ledger_verify">> {
-    return this.#rooms.get(input.group_id).ledger.verify();
+    return this.#chats.get(input.group_id).ledger.verify();
   }
 }
 
@@ -100,12 +100,12 @@ function kindsOf(kinds: readonly string[] | undefined): ReadonlySet<string> | un
 }
 
 /** With `_obligation_status` and the Connect statuses beside each message's members when asked for. */
-function annotated(room: GroupRoom, events: LedgerEvent[], wanted: boolean): LedgerEvent[] {
+function annotated(chat: GroupChat, events: LedgerEvent[], wanted: boolean): LedgerEvent[] {
   if (!wanted) return events;
   return events.map((event) => {
-    const ordinal = event.kind === EVENTS.message ? room.ledger.ordinalOf(event.id) : undefined;
+    const ordinal = event.kind === EVENTS.message ? chat.ledger.ordinalOf(event.id) : undefined;
     if (ordinal === undefined) return event;
-    const statuses = new MessageStatuses(room, ordinal, event);
+    const statuses = new MessageStatuses(chat, ordinal, event);
     return {
       ...event,
       _obligation_status: statuses.obligations(),

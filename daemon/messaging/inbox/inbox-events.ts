@@ -1,19 +1,19 @@
 /** The ledger events of handing out and acknowledging (docs/core-model.md#messages, docs/core-model.md#inbox-and-obligations). */
 import type { StoredActor } from "../../../shared/model.ts";
 import type { NewEvent } from "../../ledger/types.ts";
-import type { GroupRoom } from "../group-room.ts";
+import type { GroupChat } from "../group-chat.ts";
 import { EVENTS } from "../kinds.ts";
 
 /** A step of a direct message on its way to an external Actor. */
 export function delivery(
-  room: GroupRoom,
+  chat: GroupChat,
   actor: StoredActor,
   source_event_id: string,
   batch_id: string,
   state: "claimed" | "accepted" | "failed",
   reason: string,
 ): NewEvent {
-  return room.event(EVENTS.delivery, actor.id, {
+  return chat.event(EVENTS.delivery, actor.id, {
     actor_id: actor.id,
     actor_generation: actor.generation,
     source_event_id,
@@ -26,8 +26,8 @@ export function delivery(
 }
 
 /** The Actor's cursor moves up to this Mail. */
-export function mailRead(room: GroupRoom, actor: StoredActor, event_id: string, by: string): NewEvent {
-  return room.event(EVENTS.mailRead, by, {
+export function mailRead(chat: GroupChat, actor: StoredActor, event_id: string, by: string): NewEvent {
+  return chat.event(EVENTS.mailRead, by, {
     actor_id: actor.id,
     actor_generation: actor.generation,
     event_id,

@@ -15,7 +15,7 @@ import type { StoredActor } from "../../../shared/model.ts";
 import type { CallContext } from "../../../shared/operations/caller.ts";
 import type { InputOf, ResultOf } from "../../../shared/operations/registry.ts";
 import type { NewEvent } from "../../ledger/types.ts";
-import type { ActorCaller, GroupRoom, MessagingDependencies, Rooms } from "../group-room.ts";
+import type { ActorCaller, Chats, GroupChat, MessagingDependencies } from "../group-chat.ts";
 import { EVENTS, HANDED_BACK } from "../kinds.ts";
 import { attentionOf } from "../projection/overview.ts";
 import type { ActorQueue } from "./actor-queue.ts";
@@ -37,71 +37,71 @@ const ACKNOWLEDGED = "acknowledged";
 const LATER_CALL = "later_call";
 
 export class Inbox {
-  readonly #rooms: Rooms;
+  readonly #chats: Chats;
   readonly #deps: MessagingDependencies;
   readonly #sessions: Sessions;
   /** Told when what an Actor does changed. */
   readonly #changed: (group_id: string, actor_id: string) => void;
 
   constructor(
-    rooms: Rooms,
+    chats: Chats,
     deps: MessagingDependencies,
     sessions: Sessions,
     changed: (group_id: string, actor_id: string) => void,
   ) {
-    this.#rooms = rooms;
+    this.#chats = chats;
     this.#deps = deps;
     this.#sessions = sessions;
     this.#changed = changed;
   }
 
   peek(input: InputOf<"inbox_peek">, { caller }: CallContext): ResultOf<"inbox_peek"> {
-    const room = this.#rooms.get(input.group_id);
-    const actor = this.#whose(room, input.actor_id, caller);
-    const queue = room.queueOf(actor);
+    const chat = this.#chats.get(input.group_id);
+    const actor = this.#whose(chat, input.actor_id, caller);
+    const queue = chat.queueOf(actor);
     if (queue === undefined) return { messages: [], cursor: null, unread: 0 };
     const ordinals = Array.from({ length: Math.min(input.limit, queue.mail.count) }, (_, at) =>
       queue.mail.at(at),
     );
     return {
-      messages: room.ledger.readMany(ordinals),
+      messages: chat.ledger.readMany(ordinals),
       cursor: queue.cursor,
       unread: queue.mail.count,
     };
   }
 
   async read(input: InputOf<"inbox_read">, context: CallContext): Promise<Reading> {
-    const room = this.#rooms.get(input.group_id);
+    const chat = this.#chats.get(input.group_id);
     const { caller } = context;
-    const actor = this.#whose(room, input.actor_id, caller);
+    const actor = this.#whose(chat, input.actor_id, caller);
     if (caller.kind !== "actor") {
-      return room.desk(actor.id).inTurn(() => this.#readMail(room, actor, input.limit));
+      return chat.inbox(actor.id).inTurn(() => this.#readMail(chat, actor, input.limit));
     }
     const session = this.#sessions.touch(caller, caller.session);
     const left = this.#sessions.enter(session);
     try {
-      if (input.ack !== undefined) await this.#accept(room, caller, input.ack, ACKNOWLEDGED);
-      return await this.#wait(room, caller, session, input, context);
+      if (input.ack !== undefined) await this.#accept(chat, caller, input.ack, ACKNOWLEDGED);
+      return await this.#wait(chat, caller, session, input, context);
     } finally {
       left();
-      this.#isWaiting(room, session, false);
+      this.#isWaiting(chat, session, false);
     }
   }
 
   /** The person has seen everything up to this event; only forward. */
   async feedRead(input: InputOf<"feed_read">): Promise<ResultOf<"feed_read">> {
-    const room = this.#rooms.get(input.group_id);
-    const ordinal = room.ledger.ordinalOf(input.event_id);
+    const chat = this.#chats.get(input.group_id);
+    const ordinal = chat.ledger.ordinalOf(input.event_id);
     if (ordinal === undefined) {
       throw new Refusal("event_not_found", { details: { event_id: input.event_id } });
     }
-    const { projection } = room;
+    const { projection } = chat;
     const count = projection.unread.countThrough(ordinal);
     if (count > 0) {
-      const { id } = room.ledger.read(projection.unread.at(count - 1));
-      await room.ledger.append(room.event(EVENTS.mailRead, "user", { actor_id: "user", event_id: id }));
+      const { id } = chat.ledger.read(projection.unread.at(count - 1));
+      await chat.ledger.append(chat.event(EVENTS.mailRead, "user", { actor_id: "user", event_id: id }));
     }
-    return { unread: projection.unread.count, attention: attentionOf(this.#rooms, room) };
+    return { unread: projection.unread.count, attention: attentionOf(this.#chats, chat) };
   }
 
   /**
@@ -111,10 +111,10 @@ export class Inbox {
   later(caller: ActorCaller, session: Session): void {
     for (const [batch_id, state] of session.batches) {
       if (state !== "answered") continue;
-      const room = this.#rooms.find(caller.group_id);
-      if (room === undefined) return;
+      const chat = this.#chats.find(caller.group_id);
+      if (chat === undefined) return;
       const accept = (): Promise<void> =>
-        this.#accept(room, caller, batch_id, LATER_CALL).catch((error: unknown) => {
+        this.#accept(chat, caller, batch_id, LATER_CALL).catch((error: unknown) => {
           // The next call tries again.
           if (session.batches.has(batch_id)) session.batches.set(batch_id, "answered");
           this.#deps.log.warn("inbox_accept", { group_id: caller.group_id, ...errorFields(error) });
@@ -125,10 +125,10 @@ export class Inbox {
     }
   }
 
-  #whose(room: GroupRoom, actor_id: string | undefined, caller: CallContext["caller"]): StoredActor {
+  #whose(chat: GroupChat, actor_id: string | undefined, caller: CallContext["caller"]): StoredActor {
     if (caller.kind === "actor") {
       if (actor_id !== undefined && actor_id !== caller.actor_id) throw new Refusal("permission_denied");
-      return room.self(caller);
+      return chat.self(caller);
     }
     if (actor_id === undefined) {
       throw new Refusal("invalid_args", {
@@ -136,11 +136,11 @@ export class Inbox {
         details: { field: "actor_id" },
       });
     }
-    return room.group.actor(actor_id);
+    return chat.group.actor(actor_id);
   }
 
   async #wait(
-    room: GroupRoom,
+    chat: GroupChat,
     caller: ActorCaller,
     session: Session,
     input: InputOf<"inbox_read">,
@@ -148,11 +148,13 @@ export class Inbox {
   ): Promise<Reading> {
     const { clock } = this.#deps;
     const deadline = clock.monotonic() + (input.wait_seconds ?? 0) * 1000;
-    const desk = room.desk(caller.actor_id);
+    const inbox = chat.inbox(caller.actor_id);
     let saidAt = clock.monotonic();
     for (;;) {
       if (context.signal.aborted || session.over !== null) break;
-      const reading = await desk.inTurn(() => this.#take(room, caller, session, input.limit, context.signal));
+      const reading = await inbox.inTurn(() =>
+        this.#take(chat, caller, session, input.limit, context.signal),
+      );
       if (reading !== null) return reading;
       const now = clock.monotonic();
       if (now >= deadline) break;
@@ -161,30 +163,30 @@ export class Inbox {
         saidAt = now;
       }
       const progressAt = saidAt + LIMITS.inbox.progressSeconds * 1000;
-      const paused = this.#intervalEnd(room, caller.actor_id);
+      const paused = this.#intervalEnd(chat, caller.actor_id);
       const until = Math.min(deadline, progressAt, paused > now ? paused : Number.POSITIVE_INFINITY);
       if (context.signal.aborted || session.over !== null) continue;
-      this.#isWaiting(room, session, true);
-      await this.#sleep(room, caller.actor_id, until - now, context.signal);
+      this.#isWaiting(chat, session, true);
+      await this.#sleep(chat, caller.actor_id, until - now, context.signal);
     }
     if (session.over?.refusal) throw session.over.refusal;
     const who = { id: caller.actor_id, generation: caller.generation };
-    const cursor = room.queueOf(who)?.cursor ?? null;
-    return { messages: [], batch_id: null, cursor, unread: room.unreadMail(who) };
+    const cursor = chat.queueOf(who)?.cursor ?? null;
+    return { messages: [], batch_id: null, cursor, unread: chat.unreadMail(who) };
   }
 
   /** What people see of it: a wait lasts until the call ends, also while it looks for messages. */
-  #isWaiting(room: GroupRoom, session: Session, isWaiting: boolean): void {
+  #isWaiting(chat: GroupChat, session: Session, isWaiting: boolean): void {
     if (session.isWaiting === isWaiting) return;
     session.isWaiting = isWaiting;
     if (isWaiting) session.took = 0;
-    this.#changed(room.group.group_id, session.identity.actor_id);
+    this.#changed(chat.group.group_id, session.identity.actor_id);
   }
 
   /** Until something is appended for the Actor, the time is over, or the caller goes away. */
-  #sleep(room: GroupRoom, actor_id: string, milliseconds: number, signal: AbortSignal): Promise<void> {
-    const desk = room.desk(actor_id);
-    if (desk.waiting >= LIMITS.inbox.waitersPerActor) {
+  #sleep(chat: GroupChat, actor_id: string, milliseconds: number, signal: AbortSignal): Promise<void> {
+    const inbox = chat.inbox(actor_id);
+    if (inbox.waiting >= LIMITS.inbox.waitersPerActor) {
       const limit = LIMITS.inbox.waitersPerActor;
       throw new Refusal("limit_reached", {
         specifics: `${limit} calls wait for this Actor's messages, which is the most.`,
@@ -199,27 +201,27 @@ export class Inbox {
         signal.removeEventListener("abort", end);
         resolve();
       };
-      const leave = desk.await(end);
+      const leave = inbox.await(end);
       const timer = this.#deps.clock.after(Math.max(0, Math.ceil(milliseconds)), end);
       signal.addEventListener("abort", end, { once: true });
     });
   }
 
-  /** What can be handed out now, claimed; null when that is nothing. Runs in the desk's turn. */
+  /** What can be handed out now, claimed; null when that is nothing. Runs in the Actor's turn. */
   async #take(
-    room: GroupRoom,
+    chat: GroupChat,
     caller: ActorCaller,
     session: Session,
     limit: number,
     signal: AbortSignal,
   ): Promise<Reading | null> {
-    const actor = room.self(caller);
-    if (signal.aborted || session.over !== null || !room.handsOut || !actor.enabled) return null;
-    const queue = room.queueOf(actor);
+    const actor = chat.self(caller);
+    if (signal.aborted || session.over !== null || !chat.handsOut || !actor.enabled) return null;
+    const queue = chat.queueOf(actor);
     if (queue === undefined) return null;
-    const selection = this.#select(room, queue, limit, actor.runner === "external");
+    const selection = this.#select(chat, queue, limit, actor.runner === "external");
     if (selection.ordinals.length === 0) return null;
-    const read = room.ledger.readMany(selection.ordinals);
+    const read = chat.ledger.readMany(selection.ordinals);
     const batch_id = `b_${this.#deps.random.uuid().replaceAll("-", "")}`;
     const messages: InboxMessage[] = [];
     const events: NewEvent[] = [];
@@ -234,66 +236,66 @@ export class Inbox {
         continue;
       }
       claimed.push(event);
-      events.push(delivery(room, actor, event.id, batch_id, "claimed", redelivered ? "redelivered" : ""));
+      events.push(delivery(chat, actor, event.id, batch_id, "claimed", redelivered ? "redelivered" : ""));
       const kind = event.kind === EVENTS.notify ? "notice" : "direct";
       messages.push({ event, delivery: kind, redelivered });
     }
     const holdsMail = lastMail !== undefined && session.name !== null;
     const isBatch = claimed.length > 0 || holdsMail;
-    if (lastMail !== undefined && !holdsMail) events.push(mailRead(room, actor, lastMail.event_id, actor.id));
+    if (lastMail !== undefined && !holdsMail) events.push(mailRead(chat, actor, lastMail.event_id, actor.id));
     if (isBatch) this.#sessions.hold(session, batch_id);
     try {
-      if (events.length > 0) await room.ledger.appendAll(events);
+      if (events.length > 0) await chat.ledger.appendAll(events);
     } catch (error) {
       this.#sessions.drop(session.identity, batch_id);
       throw error;
     }
-    const desk = room.desk(actor.id);
-    if (claimed.length > 0) desk.handedOutAt = this.#deps.clock.monotonic();
+    const inbox = chat.inbox(actor.id);
+    if (claimed.length > 0) inbox.handedOutAt = this.#deps.clock.monotonic();
     if (isBatch && (signal.aborted || !this.#sessions.isHeld(session.identity, batch_id))) {
-      await this.#handBack(room, actor, claimed, batch_id);
+      await this.#handBack(chat, actor, claimed, batch_id);
       return null;
     }
     if (isBatch) session.batches.set(batch_id, "answered");
     if (lastMail !== undefined && holdsMail) {
-      const isNew = desk.mail.take({ batch_id, ...lastMail, holder: session });
-      if (isNew) this.#remember(room, actor, lastMail.event_id);
+      const isNew = inbox.mail.take({ batch_id, ...lastMail, holder: session });
+      if (isNew) this.#remember(chat, actor, lastMail.event_id);
     }
     session.took = messages.length;
     session.tookAt = timestamp(this.#deps.clock);
     session.isWaiting = false;
-    this.#changed(room.group.group_id, actor.id);
+    this.#changed(chat.group.group_id, actor.id);
     return {
       messages,
       batch_id: isBatch ? batch_id : null,
       cursor: queue.cursor,
-      unread: room.unreadMail(actor),
+      unread: chat.unreadMail(actor),
     };
   }
 
   /** Only a mark hangs on it: a disk that fails now is worth a line in the log. */
-  #remember(room: GroupRoom, actor: StoredActor, event_id: string): void {
+  #remember(chat: GroupChat, actor: StoredActor, event_id: string): void {
     try {
-      writeMailMark(this.#deps.files, room.group.paths.cursors, actor, event_id);
+      writeMailMark(this.#deps.files, chat.group.paths.cursors, actor, event_id);
     } catch (error) {
-      this.#deps.log.warn("mail_mark", { group_id: room.group.group_id, ...errorFields(error) });
+      this.#deps.log.warn("mail_mark", { group_id: chat.group.group_id, ...errorFields(error) });
     }
   }
 
-  #handedOut(room: GroupRoom, { actor_id, generation }: ActorQueue): number {
-    const directory = room.group.paths.cursors;
+  #handedOut(chat: GroupChat, { actor_id, generation }: ActorQueue): number {
+    const directory = chat.group.paths.cursors;
     const event_id = readMailMark(this.#deps.files, directory, { id: actor_id, generation });
-    return event_id === null ? -1 : (room.ledger.ordinalOf(event_id) ?? -1);
+    return event_id === null ? -1 : (chat.ledger.ordinalOf(event_id) ?? -1);
   }
 
   /**
    * The oldest of everything that waits; direct messages only for those that take them themselves (a terminal is prompted), when the Group's
    * minimum interval is over.
    */
-  #select(room: GroupRoom, queue: ActorQueue, limit: number, takesDirect: boolean): Selection {
+  #select(chat: GroupChat, queue: ActorQueue, limit: number, takesDirect: boolean): Selection {
     const selection: Selection = { ordinals: [], mail: new Set(), redelivered: new Set() };
-    const hold = room.desk(queue.actor_id).mail;
-    if (queue.mail.count > 0) hold.recall(() => this.#handedOut(room, queue));
+    const hold = chat.inbox(queue.actor_id).mail;
+    if (queue.mail.count > 0) hold.recall(() => this.#handedOut(chat, queue));
     const mailCount = hold.through > queue.cursorOrdinal ? 0 : Math.min(limit, queue.mail.count);
     for (let at = 0; at < mailCount; at += 1) {
       const ordinal = queue.mail.at(at);
@@ -301,16 +303,16 @@ export class Inbox {
       if (hold.wasHandedOut(ordinal)) selection.redelivered.add(ordinal);
     }
     const candidates = [...selection.mail];
-    if (takesDirect && this.#intervalEnd(room, queue.actor_id) <= this.#deps.clock.monotonic()) {
+    if (takesDirect && this.#intervalEnd(chat, queue.actor_id) <= this.#deps.clock.monotonic()) {
       for (let at = 0; at < Math.min(limit, queue.pending.count); at += 1)
         candidates.push(queue.pending.at(at));
       for (const [id, { ordinal, redelivered }] of queue.returned) {
         // An import's ledger could say anything.
-        if (room.ledger.ordinalOf(id) !== ordinal) continue;
+        if (chat.ledger.ordinalOf(id) !== ordinal) continue;
         candidates.push(ordinal);
         if (redelivered) selection.redelivered.add(ordinal);
       }
-      const owner = { group_id: room.group.group_id, actor_id: queue.actor_id };
+      const owner = { group_id: chat.group.group_id, actor_id: queue.actor_id };
       for (const { ordinal, batch_id } of queue.claimed.values()) {
         if (this.#sessions.isHeld(owner, batch_id)) continue;
         candidates.push(ordinal);
@@ -322,14 +324,14 @@ export class Inbox {
   }
 
   /** A person reads an Actor's Mail in its stead: the cursor moves, direct messages stay where they are. */
-  async #readMail(room: GroupRoom, actor: StoredActor, limit: number): Promise<Reading> {
-    const queue = room.queueOf(actor);
+  async #readMail(chat: GroupChat, actor: StoredActor, limit: number): Promise<Reading> {
+    const queue = chat.queueOf(actor);
     const count = Math.min(limit, queue?.mail.count ?? 0);
     if (queue === undefined || count === 0) {
       return { messages: [], batch_id: null, cursor: queue?.cursor ?? null, unread: 0 };
     }
-    const events = room.ledger.readMany(Array.from({ length: count }, (_, at) => queue.mail.at(at)));
-    await room.ledger.appendAll([mailRead(room, actor, events.at(-1)!.id, "user")]);
+    const events = chat.ledger.readMany(Array.from({ length: count }, (_, at) => queue.mail.at(at)));
+    await chat.ledger.appendAll([mailRead(chat, actor, events.at(-1)!.id, "user")]);
     return {
       messages: events.map((event) => ({ event, delivery: "mail", redelivered: false })),
       batch_id: null,
@@ -339,47 +341,47 @@ export class Inbox {
   }
 
   /** Notes the batch as accepted and moves the cursor over its Mail; one that isn't open (any more) changes nothing, so that acknowledging is idempotent. */
-  #accept(room: GroupRoom, caller: ActorCaller, batch_id: string, reason: string): Promise<void> {
-    const desk = room.desk(caller.actor_id);
-    return desk.inTurn(async () => {
-      const actor = room.self(caller);
-      const queue = room.queueOf(actor);
+  #accept(chat: GroupChat, caller: ActorCaller, batch_id: string, reason: string): Promise<void> {
+    const inbox = chat.inbox(caller.actor_id);
+    return inbox.inTurn(async () => {
+      const actor = chat.self(caller);
+      const queue = chat.queueOf(actor);
       const events: NewEvent[] = [];
       for (const [id, claim] of queue?.claimed ?? []) {
-        if (claim.batch_id === batch_id) events.push(delivery(room, actor, id, batch_id, "accepted", reason));
+        if (claim.batch_id === batch_id) events.push(delivery(chat, actor, id, batch_id, "accepted", reason));
       }
-      const mail = desk.mail.of(batch_id);
+      const mail = inbox.mail.of(batch_id);
       // The person may have read it in the Actor's stead.
       if (mail !== null && (queue?.mail.countThrough(mail.ordinal) ?? 0) > 0) {
-        events.push(mailRead(room, actor, mail.event_id, actor.id));
+        events.push(mailRead(chat, actor, mail.event_id, actor.id));
       }
-      if (events.length > 0) await room.ledger.appendAll(events);
-      desk.mail.settle(batch_id);
+      if (events.length > 0) await chat.ledger.appendAll(events);
+      inbox.mail.settle(batch_id);
       this.#sessions.drop(caller, batch_id);
-      if (mail !== null) desk.wake();
+      if (mail !== null) inbox.wake();
     });
   }
 
   /** The answer never left: the messages are pending again, as if they hadn't been claimed. */
   async #handBack(
-    room: GroupRoom,
+    chat: GroupChat,
     actor: StoredActor,
     claimed: readonly LedgerEvent[],
     batch_id: string,
   ): Promise<void> {
     try {
       if (claimed.length === 0) return;
-      await room.ledger.appendAll(
-        claimed.map(({ id }) => delivery(room, actor, id, batch_id, "failed", HANDED_BACK)),
+      await chat.ledger.appendAll(
+        claimed.map(({ id }) => delivery(chat, actor, id, batch_id, "failed", HANDED_BACK)),
       );
     } finally {
       // Without its holder the claim is handed out again even if this couldn't be noted.
-      this.#sessions.drop({ group_id: room.group.group_id, actor_id: actor.id }, batch_id);
+      this.#sessions.drop({ group_id: chat.group.group_id, actor_id: actor.id }, batch_id);
     }
   }
 
   /** Monotonic time from which direct messages may be handed out again (`min_interval_seconds`). */
-  #intervalEnd(room: GroupRoom, actor_id: string): number {
-    return room.desk(actor_id).handedOutAt + room.group.record.settings.min_interval_seconds * 1000;
+  #intervalEnd(chat: GroupChat, actor_id: string): number {
+    return chat.inbox(actor_id).handedOutAt + chat.group.record.settings.min_interval_seconds * 1000;
   }
 }

@@ -1,6 +1,6 @@
 /**
  * Sessions of external Actors: who holds what was handed out (docs/core-model.md#actor). A session lives while a connection holds its
- * lifeline or a call is under way, and else for a while after its last call; its end gives what it didn't acknowledge to the next.
+ * lease or a call is under way, and else for a while after its last call; its end gives what it didn't acknowledge to the next.
  */
 
 import { type Clock, type Timer, timestamp } from "../../../platform/clock.ts";
@@ -15,9 +15,9 @@ export interface ActorIdentity {
 }
 
 /** Held by a connection for as long as it lasts. */
-export interface Lifeline {
+export interface Lease {
   /**
-   * The connection is gone; the session ends when this was its last lifeline, and at once when what it was handed is `lost`. Idempotent.
+   * The connection is gone; the session ends when this was its last lease, and at once when what it was handed is `lost`. Idempotent.
    */
   release(isLost?: boolean): void;
 }
@@ -47,7 +47,7 @@ export interface Session {
 
 interface Kept extends Session {
   readonly key: string;
-  readonly lifelines: Set<() => void>;
+  readonly leases: Set<() => void>;
   calls: number;
   /** Steps that `soon` will run. */
   steps: number;
@@ -81,14 +81,14 @@ export class Sessions {
   }
 
   /** A connection holds the session; `ended` is called when it is ended from here. Throws limit_reached. */
-  open(identity: ActorIdentity, name: string, ended: () => void): Lifeline {
+  open(identity: ActorIdentity, name: string, ended: () => void): Lease {
     const session = this.#session(identity, name);
-    // One entry per lifeline, also when two share a callback.
-    const lifeline = (): void => ended();
-    session.lifelines.add(lifeline);
+    // One entry per lease, also when two share a callback.
+    const lease = (): void => ended();
+    session.leases.add(lease);
     return {
       release: (isLost = false) => {
-        if (!session.lifelines.delete(lifeline) || session.lifelines.size > 0) return;
+        if (!session.leases.delete(lease) || session.leases.size > 0) return;
         if (isLost || session.steps === 0) this.#end(session);
       },
     };
@@ -113,15 +113,15 @@ export class Sessions {
     };
   }
 
-  /** Runs `step` after so many milliseconds unless the session ends before; without a lifeline it ends then. */
+  /** Runs `step` after so many milliseconds unless the session ends before; without a lease it ends then. */
   soon(session: Session, milliseconds: number, step: () => Promise<void>): void {
     const kept = session as Kept;
-    const held = kept.lifelines.size > 0;
+    const held = kept.leases.size > 0;
     kept.steps += 1;
     const run = async (): Promise<void> => {
       if (kept.over === null) await step();
       kept.steps -= 1;
-      if (held && kept.steps === 0 && kept.lifelines.size === 0) this.#end(kept);
+      if (held && kept.steps === 0 && kept.leases.size === 0) this.#end(kept);
     };
     this.#clock.after(milliseconds, () => void run(), { background: true });
   }
@@ -156,9 +156,9 @@ export class Sessions {
   endWhere(isOver: (identity: ActorIdentity) => boolean, refusal: Refusal | null): void {
     for (const session of this.#byKey.values()) {
       if (!isOver(session.identity)) continue;
-      const lifelines = [...session.lifelines];
+      const leases = [...session.leases];
       this.#end(session, refusal);
-      for (const ended of lifelines) ended();
+      for (const ended of leases) ended();
     }
   }
 
@@ -190,7 +190,7 @@ export class Sessions {
       tookAt: null,
       isQuiet: false,
       over: null,
-      lifelines: new Set(),
+      leases: new Set(),
       calls: 0,
       steps: 0,
       lastCallAt: this.#clock.monotonic(),
@@ -210,7 +210,7 @@ export class Sessions {
         const since = this.#clock.monotonic() - session.lastCallAt;
         const left = IDLE_MS - since;
         this.#hush(session, session.took > 0 && session.calls === 0 && since >= QUIET_MS);
-        if (session.lifelines.size > 0 || session.calls > 0) this.#watch(session, IDLE_MS);
+        if (session.leases.size > 0 || session.calls > 0) this.#watch(session, IDLE_MS);
         else if (left > 0) this.#watch(session, left);
         else this.#end(session);
       },
@@ -228,7 +228,7 @@ export class Sessions {
     if (session.over !== null) return;
     session.over = { refusal };
     session.timer?.cancel();
-    session.lifelines.clear();
+    session.leases.clear();
     this.#byKey.delete(session.key);
     const actor = `${session.identity.group_id}/${session.identity.actor_id}`;
     const siblings = this.#byActor.get(actor);

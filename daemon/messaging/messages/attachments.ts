@@ -11,7 +11,7 @@ import { overSize } from "../../../shared/size-words.ts";
 import { openInScope } from "../../groups/scopes.ts";
 import { describeAttachment, missing } from "../files/blobs.ts";
 import { fileChunks } from "../files/file-streams.ts";
-import type { GroupRoom } from "../group-room.ts";
+import type { GroupChat } from "../group-chat.ts";
 import type { Said } from "./message-event.ts";
 
 const PATH_SHOWN = 256;
@@ -52,7 +52,7 @@ export interface FileRules {
  * scope_not_attached, too_large, storage_full or storage_failed, or what `append` throws; the files wait then, and go with other orphans.
  */
 export async function withAttachments<Result>(
-  room: GroupRoom,
+  chat: GroupChat,
   projects: ProjectFiles,
   said: Said,
   caller: Caller,
@@ -60,10 +60,10 @@ export async function withAttachments<Result>(
   rules: FileRules = {},
 ): Promise<Result> {
   if (!carriesFiles(said)) return append([]);
-  const { count } = room.ledger;
-  const attachments = await gather(room, projects, said, caller, count, rules);
+  const { count } = chat.ledger;
+  const attachments = await gather(chat, projects, said, caller, count, rules);
   const digests = attachments.map(({ sha256 }) => sha256);
-  return room.blobs.send(digests, count, () => append(attachments));
+  return chat.blobs.send(digests, count, () => append(attachments));
 }
 
 /** Throws invalid_attachments for a file that no message carries. */
@@ -77,7 +77,7 @@ export function checkFileSize(name: string, bytes: number): void {
 }
 
 async function gather(
-  room: GroupRoom,
+  chat: GroupChat,
   projects: ProjectFiles,
   said: Said,
   caller: Caller,
@@ -93,7 +93,7 @@ async function gather(
     });
   }
   const gathered = said.attachments.map((upload) => {
-    const bytes = room.blobs.bytesOf(upload.sha256);
+    const bytes = chat.blobs.bytesOf(upload.sha256);
     if (bytes === null) throw missing(upload.sha256);
     return describeAttachment({ sha256: upload.sha256, bytes }, upload);
   });
@@ -108,13 +108,13 @@ async function gather(
   check(0);
   const opened: { file: OpenFile; name: string }[] = [];
   try {
-    for (const path of said.paths) opened.push(openPath(room, projects, path, caller, projectOnly));
+    for (const path of said.paths) opened.push(openPath(chat, projects, path, caller, projectOnly));
     check(opened.reduce((sum, { file }) => sum + file.size(), 0));
     for (const { file, name } of opened) checkFileSize(shownName(name), file.size());
     for (const { file, name } of opened) {
       // A file may grow meanwhile.
       const end = Number.isFinite(left) ? left + 1 : undefined;
-      const blob = await room.blobs.take(fileChunks(file, 0, end, { shared: true }), sent_from);
+      const blob = await chat.blobs.take(fileChunks(file, 0, end, { shared: true }), sent_from);
       check(blob.bytes);
       left -= blob.bytes;
       gathered.push(describeAttachment(blob, { name: shownName(name), mime_type: mimeType(name) }));
@@ -127,14 +127,14 @@ async function gather(
 
 /** The user at this machine may attach any regular file; an Actor those in the attached scopes; a browser none. */
 function openPath(
-  room: GroupRoom,
+  chat: GroupChat,
   projects: ProjectFiles,
   path: string,
   caller: Caller,
   projectOnly: boolean,
 ): { file: OpenFile; name: string } {
   if (caller.kind === "actor" || projectOnly) {
-    const { scopes, base } = room.reach(caller);
+    const { scopes, base } = chat.reach(caller);
     return openInScope(
       projects,
       { scopes: projectOnly ? [base].filter((one) => one !== null) : scopes, base },

@@ -3,7 +3,7 @@ import { Refusal } from "../../../shared/errors.ts";
 import type { LedgerEvent } from "../../../shared/events.ts";
 import type { CallContext, Caller } from "../../../shared/operations/caller.ts";
 import type { InputOf, ResultOf } from "../../../shared/operations/registry.ts";
-import type { GroupRoom, Rooms } from "../group-room.ts";
+import type { Chats, GroupChat } from "../group-chat.ts";
 import { EVENTS } from "../kinds.ts";
 import { remoteId } from "./cross-group.ts";
 import { isRemote } from "./message-event.ts";
@@ -15,13 +15,13 @@ type Cancelled = ResultOf<"reply_request_cancel">;
  * already_replied when everybody had answered, or not_pending when it never asked for a reply.
  */
 export async function cancelReplyRequest(
-  rooms: Rooms,
+  chats: Chats,
   input: InputOf<"reply_request_cancel">,
   { caller }: CallContext,
 ): Promise<Cancelled> {
-  const room = rooms.get(input.group_id);
-  const author = room.author(caller);
-  const { ordinal, event } = room.actionable(caller, input.event_id);
+  const chat = chats.get(input.group_id);
+  const author = chat.author(caller);
+  const { ordinal, event } = chat.actionable(caller, input.event_id);
   if (
     caller.kind === "actor" &&
     (event.by !== author.by || event.data.sender_generation !== author.generation)
@@ -31,40 +31,40 @@ export async function cancelReplyRequest(
     });
   }
   const key = `cancel/${event.id}`;
-  const running = room.underWay.get(key);
+  const running = chat.underWay.get(key);
   if (running !== undefined) return { ...((await running.done) as Cancelled), duplicate: true };
-  const done = cancel(rooms, room, { ordinal, event }, caller, input.client_id).finally(() =>
-    room.underWay.delete(key),
+  const done = cancel(chats, chat, { ordinal, event }, caller, input.client_id).finally(() =>
+    chat.underWay.delete(key),
   );
-  room.underWay.set(key, { digest: "", done });
+  chat.underWay.set(key, { digest: "", done });
   return done;
 }
 
 async function cancel(
-  rooms: Rooms,
-  room: GroupRoom,
+  chats: Chats,
+  chat: GroupChat,
   { ordinal, event }: { ordinal: number; event: LedgerEvent },
   caller: Caller,
   client_id: string | undefined,
 ): Promise<Cancelled> {
-  const { by } = room.author(caller);
-  const open = room.projection.obligations.get(event.id);
-  if (open === undefined) return cancelledBefore(room, event, ordinal);
+  const { by } = chat.author(caller);
+  const open = chat.projection.obligations.get(event.id);
+  if (open === undefined) return cancelledBefore(chat, event, ordinal);
   if (isRemote(event)) {
     const recipients = [...open.owed.keys()];
-    const { remote } = room;
+    const { remote } = chat;
     if (remote === null) throw new Refusal("shutting_down");
-    const control = await remote.cancel(room, { ordinal, event }, caller, { recipients, client_id });
+    const control = await remote.cancel(chat, { ordinal, event }, caller, { recipients, client_id });
     return { event: control, cancelled: recipients, duplicate: false };
   }
-  await cancelThere(rooms, room, event, caller);
+  await cancelThere(chats, chat, event, caller);
   // Replies may have come meanwhile; they were first.
-  const still = room.projection.obligations.get(event.id);
-  if (still === undefined) return cancelledBefore(room, event, ordinal);
+  const still = chat.projection.obligations.get(event.id);
+  if (still === undefined) return cancelledBefore(chat, event, ordinal);
   const recipients = [...still.owed.keys()];
   const data: Record<string, unknown> = { source_event_id: event.id, cancelled_by: by, recipients };
   if (client_id !== undefined) data.client_id = client_id;
-  const placed = await room.ledger.append(room.event(EVENTS.cancelled, by, data));
+  const placed = await chat.ledger.append(chat.event(EVENTS.cancelled, by, data));
   return { event: placed.event, cancelled: recipients, duplicate: false };
 }
 
@@ -72,27 +72,27 @@ async function cancel(
  * A request between two Groups ends on the other side first: when this side says cancelled, both have recorded it. Who may not enter the
  * other Group can't cancel what that one asked for.
  */
-async function cancelThere(rooms: Rooms, room: GroupRoom, event: LedgerEvent, caller: Caller): Promise<void> {
+async function cancelThere(chats: Chats, chat: GroupChat, event: LedgerEvent, caller: Caller): Promise<void> {
   const { dst_group_id, src_group_id, src_event_id } = event.data;
   const goesAcross = typeof dst_group_id === "string";
   const other = goesAcross ? dst_group_id : src_group_id;
   if (typeof other !== "string") return;
   if (caller.kind === "member" && !caller.groups.has(other)) throw new Refusal("permission_denied");
-  const there = rooms.find(other);
-  const source_event_id = goesAcross ? remoteId(room.group.group_id, event.id) : String(src_event_id);
+  const there = chats.find(other);
+  const source_event_id = goesAcross ? remoteId(chat.group.group_id, event.id) : String(src_event_id);
   const open = there?.projection.obligations.get(source_event_id);
   if (there === undefined || open === undefined) return;
-  const by = caller.kind === "actor" ? `${room.group.group_id}::${caller.actor_id}` : "user";
+  const by = caller.kind === "actor" ? `${chat.group.group_id}::${caller.actor_id}` : "user";
   const data = { source_event_id, cancelled_by: by, recipients: [...open.owed.keys()] };
   await there.ledger.append(there.event(EVENTS.cancelled, by, data));
 }
 
-function cancelledBefore(room: GroupRoom, event: LedgerEvent, ordinal: number): Cancelled {
+function cancelledBefore(chat: GroupChat, event: LedgerEvent, ordinal: number): Cancelled {
   if (event.kind !== EVENTS.message || event.data.message_mode !== "request_reply") {
     throw new Refusal("not_pending", { specifics: "That message doesn't ask for a reply." });
   }
-  const before = room.ledger
-    .readMany(room.ledger.related(ordinal))
+  const before = chat.ledger
+    .readMany(chat.ledger.related(ordinal))
     .find(({ kind }) => kind === EVENTS.cancelled);
   if (before === undefined) throw new Refusal("already_replied");
   return { event: before, cancelled: before.data.recipients as string[], duplicate: true };

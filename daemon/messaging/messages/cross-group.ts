@@ -11,7 +11,7 @@ import type { Attachment, MessageMode } from "../../../shared/model.ts";
 import type { CallContext, Caller } from "../../../shared/operations/caller.ts";
 import type { InputOf, ResultOf } from "../../../shared/operations/registry.ts";
 import { type Audience, resolveRecipients } from "../../groups/recipients.ts";
-import { type GroupRoom, type MessagingDependencies, type Rooms, wakeGroup } from "../group-room.ts";
+import { type Chats, type GroupChat, type MessagingDependencies, wakeGroup } from "../group-chat.ts";
 import { EVENTS } from "../kinds.ts";
 import { checkBody, withAttachments } from "./attachments.ts";
 import { once } from "./idempotency.ts";
@@ -49,38 +49,38 @@ function checkSame({ to, to_generations }: Audience, then: Readonly<Record<strin
 }
 
 export class CrossGroup {
-  readonly #rooms: Rooms;
+  readonly #chats: Chats;
   readonly #deps: MessagingDependencies;
 
-  constructor(rooms: Rooms, deps: MessagingDependencies) {
-    this.#rooms = rooms;
+  constructor(chats: Chats, deps: MessagingDependencies) {
+    this.#chats = chats;
     this.#deps = deps;
   }
 
   send(input: InputOf<"send_cross_group">, { caller }: CallContext): Promise<SentAcross> | SentAcross {
     checkBody(input);
-    const room = this.#rooms.get(input.group_id);
-    const author = room.author(caller);
+    const chat = this.#chats.get(input.group_id);
+    const author = chat.author(caller);
     const mode = input.message_mode ?? defaultMode(caller, input.to);
     const address: CrossAddress = { mode, to: input.to, dst_group_id: input.dst_group_id };
-    if (input.client_id === undefined) return this.deliver(room, input, address, author, caller);
+    if (input.client_id === undefined) return this.deliver(chat, input, address, author, caller);
     const digest = contentDigest(input, address);
     return once(
-      room,
+      chat,
       messageKey(author, input.client_id),
       digest,
-      () => this.deliver(room, input, address, author, caller, digest),
+      () => this.deliver(chat, input, address, author, caller, digest),
       (event, ordinal) => {
         // It waits for another instance.
         if (ordinal === undefined) throw new Refusal("idempotency_conflict");
-        return this.complete(room, event, ordinal);
+        return this.complete(chat, event, ordinal);
       },
     );
   }
 
   /** Records a message here and appends it there. Throws what `resolveRecipients` and attachments throw, group_not_found, or what a disk does. */
   async deliver(
-    room: GroupRoom,
+    chat: GroupChat,
     said: Said,
     address: CrossAddress,
     author: Author,
@@ -88,14 +88,14 @@ export class CrossGroup {
     digest?: string,
   ): Promise<SentAcross> {
     const { mode, dst_group_id, reply_to } = address;
-    if (dst_group_id === room.group.group_id) {
+    if (dst_group_id === chat.group.group_id) {
       throw new Refusal("invalid_args", {
         specifics: "The destination is the Group itself.",
         details: { field: "dst_group_id" },
       });
     }
     const audience = (): Audience => {
-      const found = resolveRecipients(this.#rooms.get(dst_group_id).group.record, {
+      const found = resolveRecipients(this.#chats.get(dst_group_id).group.record, {
         to: address.to,
         mode,
         sender: caller.kind === "actor" ? { kind: "remote" } : { kind: "user" },
@@ -105,10 +105,10 @@ export class CrossGroup {
     };
     audience();
     const key = said.client_id === undefined ? undefined : messageKey(author, said.client_id);
-    const [placed] = await withAttachments(room, this.#deps.projects, said, caller, (attachments) => {
+    const [placed] = await withAttachments(chat, this.#deps.projects, said, caller, (attachments) => {
       // Keeping files takes time, and nobody need hold the permit of either Group: who speaks and who listens is asked again.
-      room.author(caller);
-      const { title } = this.#rooms.get(dst_group_id).group.record;
+      chat.author(caller);
+      const { title } = this.#chats.get(dst_group_id).group.record;
       const data = messageData({
         mode,
         audience: { to: [], to_generations: {} },
@@ -124,18 +124,18 @@ export class CrossGroup {
           reply_to: address.answered?.event_id,
         },
       });
-      return room.ledger.appendAll([room.event(EVENTS.message, author.by, data, key)]);
+      return chat.ledger.appendAll([chat.event(EVENTS.message, author.by, data, key)]);
     });
-    return this.#transfer(room, placed!.event, false);
+    return this.#transfer(chat, placed!.event, false);
   }
 
   /** What a first try didn't bring to its end; the answer of a retry. */
-  async complete(room: GroupRoom, source: LedgerEvent, ordinal: number): Promise<SentAcross> {
-    const destination = this.#rooms.find(source.data.dst_group_id as string);
-    const arrived = destination?.ledger.ordinalOf(remoteId(room.group.group_id, source.id));
+  async complete(chat: GroupChat, source: LedgerEvent, ordinal: number): Promise<SentAcross> {
+    const destination = this.#chats.find(source.data.dst_group_id as string);
+    const arrived = destination?.ledger.ordinalOf(remoteId(chat.group.group_id, source.id));
     const message_mode = source.data.message_mode as MessageMode;
     if (destination !== undefined && arrived !== undefined) {
-      if (room.projection.halfDone.has(source.id)) await this.#receipt(room, source, null);
+      if (chat.projection.halfDone.has(source.id)) await this.#receipt(chat, source, null);
       return {
         event: destination.ledger.read(arrived),
         source_event: source,
@@ -144,49 +144,49 @@ export class CrossGroup {
       };
     }
     // It arrived once, in a Group that was reset or deleted since.
-    if (this.#receiptOf(room, source.id, ordinal) === "sent") {
+    if (this.#receiptOf(chat, source.id, ordinal) === "sent") {
       return { event: source, source_event: source, message_mode, duplicate: true };
     }
-    return this.#transfer(room, source, true);
+    return this.#transfer(chat, source, true);
   }
 
   /** At the start: completes every message that has no receipt. */
-  async completeAll(room: GroupRoom): Promise<void> {
-    const ordinals = [...room.projection.halfDone.values()];
+  async completeAll(chat: GroupChat): Promise<void> {
+    const ordinals = [...chat.projection.halfDone.values()];
     for (const ordinal of ordinals) {
       try {
-        await this.complete(room, room.ledger.read(ordinal), ordinal);
+        await this.complete(chat, chat.ledger.read(ordinal), ordinal);
       } catch (error) {
-        this.#deps.log.warn("cross_group", { group_id: room.group.group_id, ...errorFields(error) });
+        this.#deps.log.warn("cross_group", { group_id: chat.group.group_id, ...errorFields(error) });
       }
     }
   }
 
-  async #transfer(room: GroupRoom, source: LedgerEvent, duplicate: boolean): Promise<SentAcross> {
+  async #transfer(chat: GroupChat, source: LedgerEvent, duplicate: boolean): Promise<SentAcross> {
     let event: LedgerEvent;
     try {
-      event = await this.#arrive(room, source);
+      event = await this.#arrive(chat, source);
     } catch (error) {
       const refusal = error instanceof Refusal ? error : new Refusal("internal_error", { cause: error });
-      await this.#receipt(room, source, refusal);
+      await this.#receipt(chat, source, refusal);
       throw refusal;
     }
-    await this.#receipt(room, source, null);
+    await this.#receipt(chat, source, null);
     return { event, source_event: source, message_mode: source.data.message_mode as MessageMode, duplicate };
   }
 
   /** The destination's event, made from the source event alone, so that a later start makes the same. */
-  async #arrive(room: GroupRoom, source: LedgerEvent): Promise<LedgerEvent> {
+  async #arrive(chat: GroupChat, source: LedgerEvent): Promise<LedgerEvent> {
     const { data, by } = source;
-    const destination = this.#rooms.get(data.dst_group_id as string);
+    const destination = this.#chats.get(data.dst_group_id as string);
     const attachments = data.attachments as Attachment[];
     const { count } = destination.ledger;
     const digests = attachments.map(({ sha256 }) => sha256);
     for (const sha256 of digests) {
       if (destination.blobs.bytesOf(sha256) === null)
-        await destination.blobs.take(room.blobs.read(sha256).chunks, count);
+        await destination.blobs.take(chat.blobs.read(sha256).chunks, count);
     }
-    const { group_id } = room.group;
+    const { group_id } = chat.group;
     const said = { ...(data as unknown as Said), paths: [], client_id: undefined };
     const author: Author = { by, title: data.sender_title as string };
     if (typeof data.sender_generation === "string") author.generation = data.sender_generation;
@@ -203,7 +203,7 @@ export class CrossGroup {
         said,
         attachments,
         reply_to: data.dst_reply_to as string | undefined,
-        source: { group_id, event_id: source.id, group_title: room.group.record.title },
+        source: { group_id, event_id: source.id, group_title: chat.group.record.title },
       }),
     );
     arriving.id = remoteId(group_id, source.id);
@@ -217,8 +217,8 @@ export class CrossGroup {
   }
 
   /** Notes how it ended; when even that fails, the next start or retry finds out. */
-  async #receipt(room: GroupRoom, source: LedgerEvent, failure: Refusal | null): Promise<void> {
-    const remote_event_id = remoteId(room.group.group_id, source.id);
+  async #receipt(chat: GroupChat, source: LedgerEvent, failure: Refusal | null): Promise<void> {
+    const remote_event_id = remoteId(chat.group.group_id, source.id);
     const data = {
       source_event_id: source.id,
       operation: "local",
@@ -229,15 +229,15 @@ export class CrossGroup {
       error: failure === null ? null : { code: failure.code, message: failure.message },
     };
     try {
-      await room.ledger.appendAll([room.event(EVENTS.receipt, "system", data)]);
+      await chat.ledger.appendAll([chat.event(EVENTS.receipt, "system", data)]);
     } catch (error) {
-      this.#deps.log.warn("cross_group_receipt", { group_id: room.group.group_id, ...errorFields(error) });
+      this.#deps.log.warn("cross_group_receipt", { group_id: chat.group.group_id, ...errorFields(error) });
     }
   }
 
-  #receiptOf(room: GroupRoom, id: string, ordinal: number): unknown {
-    if (room.projection.halfDone.has(id)) return null;
-    const receipts = room.ledger.related(ordinal).map((later) => room.ledger.read(later));
+  #receiptOf(chat: GroupChat, id: string, ordinal: number): unknown {
+    if (chat.projection.halfDone.has(id)) return null;
+    const receipts = chat.ledger.related(ordinal).map((later) => chat.ledger.read(later));
     return receipts.findLast(({ kind }) => kind === EVENTS.receipt)?.data.status;
   }
 }

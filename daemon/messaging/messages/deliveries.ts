@@ -2,7 +2,7 @@
 import { Refusal } from "../../../shared/errors.ts";
 import type { CallContext } from "../../../shared/operations/caller.ts";
 import type { InputOf, ResultOf } from "../../../shared/operations/registry.ts";
-import type { GroupRoom, Rooms } from "../group-room.ts";
+import type { Chats, GroupChat } from "../group-chat.ts";
 import { EVENTS } from "../kinds.ts";
 import { MessageStatuses } from "./statuses.ts";
 
@@ -11,13 +11,13 @@ import { MessageStatuses } from "./statuses.ts";
  * imported_history, invalid_recipient, not_pending (Mail, accepted), or delivery_ambiguous (claimed, queued or unconfirmed, without force).
  */
 export async function deliverAgain(
-  rooms: Rooms,
+  chats: Chats,
   input: InputOf<"message_deliver">,
   { caller }: CallContext,
 ): Promise<ResultOf<"message_deliver">> {
-  const room = rooms.get(input.group_id);
-  const author = room.author(caller);
-  const { ordinal, event } = room.actionable(caller, input.source_event_id);
+  const chat = chats.get(input.group_id);
+  const author = chat.author(caller);
+  const { ordinal, event } = chat.actionable(caller, input.source_event_id);
   if (event.kind !== EVENTS.message) {
     throw new Refusal("event_not_found", { specifics: "That event isn't a message." });
   }
@@ -29,10 +29,10 @@ export async function deliverAgain(
       specifics: "Only the sender or the user may deliver it again.",
     });
   }
-  const { delivery_status } = new MessageStatuses(room, ordinal, event).status();
+  const { delivery_status } = new MessageStatuses(chat, ordinal, event).status();
   const again: Record<string, string> = {};
   for (const actor_id of new Set(input.actor_ids)) {
-    const generation = presentRecipient(room, event.data, actor_id);
+    const generation = presentRecipient(chat, event.data, actor_id);
     const status = delivery_status[actor_id];
     if (status?.state === "pending") continue;
     if (status?.state === "claimed" || status?.state === "queued" || status?.state === "ambiguous") {
@@ -43,8 +43,8 @@ export async function deliverAgain(
     again[actor_id] = generation;
   }
   if (Object.keys(again).length > 0) {
-    await room.ledger.append(
-      room.event(EVENTS.deliveryRequest, author.by, {
+    await chat.ledger.append(
+      chat.event(EVENTS.deliveryRequest, author.by, {
         source_event_id: event.id,
         source_ordinal: ordinal,
         actor_generations: again,
@@ -55,8 +55,8 @@ export async function deliverAgain(
   return { queued: [...new Set(input.actor_ids)] };
 }
 
-function presentRecipient(room: GroupRoom, data: Record<string, unknown>, actor_id: string): string {
-  const { generation } = room.group.actor(actor_id);
+function presentRecipient(chat: GroupChat, data: Record<string, unknown>, actor_id: string): string {
+  const { generation } = chat.group.actor(actor_id);
   const generations = (data.to_generations ?? {}) as Record<string, unknown>;
   if (generations[actor_id] === generation) return generation;
   throw new Refusal("invalid_recipient", {

@@ -6,7 +6,7 @@ import { JsonDocument } from "../../../platform/documents.ts";
 import { ensureDirectory, storageRefusal } from "../../../platform/durable.ts";
 import { Refusal } from "../../../shared/errors.ts";
 import type { InputOf, ResultOf } from "../../../shared/operations/registry.ts";
-import type { GroupRoom, MessagingDependencies, Rooms } from "../group-room.ts";
+import type { Chats, GroupChat, MessagingDependencies } from "../group-chat.ts";
 
 const StoredDraft = z.strictObject({
   v: z.literal(1),
@@ -16,65 +16,65 @@ const StoredDraft = z.strictObject({
 type StoredDraft = z.infer<typeof StoredDraft>;
 
 export class Drafts {
-  readonly #rooms: Rooms;
+  readonly #chats: Chats;
   readonly #deps: MessagingDependencies;
-  readonly #documents = new WeakMap<GroupRoom, Promise<JsonDocument<StoredDraft> | null>>();
+  readonly #documents = new WeakMap<GroupChat, Promise<JsonDocument<StoredDraft> | null>>();
 
-  constructor(rooms: Rooms, deps: MessagingDependencies) {
-    this.#rooms = rooms;
+  constructor(chats: Chats, deps: MessagingDependencies) {
+    this.#chats = chats;
     this.#deps = deps;
   }
 
   async get(input: InputOf<"draft_get">): Promise<ResultOf<"draft_get">> {
-    const document = await this.#open(this.#rooms.get(input.group_id));
+    const document = await this.#open(this.#chats.get(input.group_id));
     return { draft: document?.value.draft ?? null, updated_at: versionOf(document) };
   }
 
   async put(input: InputOf<"draft_put">): Promise<ResultOf<"draft_put">> {
-    const room = this.#rooms.get(input.group_id);
+    const chat = this.#chats.get(input.group_id);
     const stored: StoredDraft = { v: 1, draft: input.draft, updated_at: timestamp(this.#deps.clock) };
     const { based_on } = input;
     let overtaken = false;
     // One after the other: the first of them makes the document.
-    const next = this.#open(room).then(async (document) => {
+    const next = this.#open(chat).then(async (document) => {
       overtaken = based_on !== undefined && based_on !== versionOf(document);
       if (overtaken) return document;
-      if (document === null) return input.draft === null ? null : await this.#create(room, stored);
+      if (document === null) return input.draft === null ? null : await this.#create(chat, stored);
       await document.update(() => stored);
       return document;
     });
-    this.#keep(room, next);
+    this.#keep(chat, next);
     await next;
     if (overtaken) throw new Refusal("conflict");
     return { updated_at: input.draft === null ? null : stored.updated_at };
   }
 
-  #open(room: GroupRoom): Promise<JsonDocument<StoredDraft> | null> {
-    let document = this.#documents.get(room);
+  #open(chat: GroupChat): Promise<JsonDocument<StoredDraft> | null> {
+    let document = this.#documents.get(chat);
     if (document === undefined) {
-      document = JsonDocument.read(this.#options(room)).catch((error: unknown) => {
+      document = JsonDocument.read(this.#options(chat)).catch((error: unknown) => {
         throw storageRefusal(error);
       });
-      this.#keep(room, document);
+      this.#keep(chat, document);
     }
     return document;
   }
 
   /** After a failure the document is read anew. */
-  #keep(room: GroupRoom, document: Promise<JsonDocument<StoredDraft> | null>): void {
-    this.#documents.set(room, document);
+  #keep(chat: GroupChat, document: Promise<JsonDocument<StoredDraft> | null>): void {
+    this.#documents.set(chat, document);
     document.catch(() => {
-      if (this.#documents.get(room) === document) this.#documents.delete(room);
+      if (this.#documents.get(chat) === document) this.#documents.delete(chat);
     });
   }
 
-  async #create(room: GroupRoom, stored: StoredDraft): Promise<JsonDocument<StoredDraft>> {
-    await ensureDirectory(this.#deps.files, room.group.paths.drafts);
-    return JsonDocument.create(this.#options(room), stored);
+  async #create(chat: GroupChat, stored: StoredDraft): Promise<JsonDocument<StoredDraft>> {
+    await ensureDirectory(this.#deps.files, chat.group.paths.drafts);
+    return JsonDocument.create(this.#options(chat), stored);
   }
 
-  #options(room: GroupRoom) {
-    const path = join(room.group.paths.drafts, "user.json");
+  #options(chat: GroupChat) {
+    const path = join(chat.group.paths.drafts, "user.json");
     return { files: this.#deps.files, path, version: 1, schema: StoredDraft };
   }
 }

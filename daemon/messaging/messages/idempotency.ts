@@ -1,7 +1,7 @@
 /** The same key with the same content answers the first event, over the whole history; with other content it is refused. */
 import { Refusal } from "../../../shared/errors.ts";
 import type { LedgerEvent } from "../../../shared/events.ts";
-import type { GroupRoom } from "../group-room.ts";
+import type { GroupChat } from "../group-chat.ts";
 
 interface Answered {
   duplicate: boolean;
@@ -13,20 +13,20 @@ interface Answered {
  * the recorded or running content has another digest.
  */
 export function once<Answer extends Answered>(
-  room: GroupRoom,
+  chat: GroupChat,
   key: string,
   digest: string,
   first: () => Promise<Answer>,
   found: (event: LedgerEvent, ordinal: number | undefined) => Answer | Promise<Answer>,
 ): Answer | Promise<Answer> {
-  const running = room.underWay.get(key);
+  const running = chat.underWay.get(key);
   if (running !== undefined) {
     if (running.digest !== digest) throw new Refusal("idempotency_conflict");
     return (running.done as Promise<Answer>).then((answer) => ({ ...answer, duplicate: true }));
   }
-  const ordinal = room.byKey(key);
+  const ordinal = chat.byKey(key);
   const event =
-    ordinal === undefined ? room.remote?.accepted(room.group.group_id, key) : room.ledger.read(ordinal);
+    ordinal === undefined ? chat.remote?.accepted(chat.group.group_id, key) : chat.ledger.read(ordinal);
   let answer: Answer | Promise<Answer>;
   if (event === undefined) answer = first();
   else {
@@ -34,7 +34,7 @@ export function once<Answer extends Answered>(
     answer = found(event, ordinal);
     if (!(answer instanceof Promise)) return answer;
   }
-  const done = answer.finally(() => room.underWay.delete(key));
-  room.underWay.set(key, { digest, done });
+  const done = answer.finally(() => chat.underWay.delete(key));
+  chat.underWay.set(key, { digest, done });
   return done;
 }

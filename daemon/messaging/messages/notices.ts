@@ -8,7 +8,7 @@ import type { Timer } from "../../../platform/clock.ts";
 import { errorFields } from "../../../platform/log.ts";
 import type { StoredActor } from "../../../shared/model.ts";
 import type { NewEvent } from "../../ledger/types.ts";
-import type { GroupRoom, MessagingDependencies } from "../group-room.ts";
+import type { GroupChat, MessagingDependencies } from "../group-chat.ts";
 import { EVENTS } from "../kinds.ts";
 import { noticeKey } from "./message-keys.ts";
 
@@ -34,22 +34,22 @@ const SENTENCES = {
 
 export class Notices {
   readonly #deps: MessagingDependencies;
-  readonly #room: GroupRoom;
+  readonly #chat: GroupChat;
   #timer: Timer | null = null;
   /** Monotonic time at which the timer fires. */
   #armedFor = 0;
   #isSweeping = false;
   #closed = false;
 
-  constructor(room: GroupRoom, deps: MessagingDependencies) {
-    this.#room = room;
+  constructor(chat: GroupChat, deps: MessagingDependencies) {
+    this.#chat = chat;
     this.#deps = deps;
   }
 
   /** Mail or requests were appended just now: they are due a known time later, which needs no look at what is open. */
   added({ mail, requests }: { mail: boolean; requests: boolean }): void {
-    if (this.#isSweeping || this.#closed || !this.#room.handsOut) return;
-    const { mail_notice_after_seconds, reply_notice_after_seconds } = this.#room.group.record.settings;
+    if (this.#isSweeping || this.#closed || !this.#chat.handsOut) return;
+    const { mail_notice_after_seconds, reply_notice_after_seconds } = this.#chat.group.record.settings;
     if (mail && mail_notice_after_seconds > 0) this.#armFor(mail_notice_after_seconds * 1000);
     if (requests && reply_notice_after_seconds > 0) this.#armFor(reply_notice_after_seconds * 1000);
   }
@@ -93,20 +93,20 @@ export class Notices {
     this.#isSweeping = true;
     try {
       const due = this.#due(this.#deps.clock.now(), BATCH);
-      if (due.length > 0) await this.#room.ledger.appendAll(due.map((one) => this.#notice(one)));
+      if (due.length > 0) await this.#chat.ledger.appendAll(due.map((one) => this.#notice(one)));
       this.#isSweeping = false;
       this.#arm();
     } catch (error) {
       this.#isSweeping = false;
-      this.#deps.log.warn("notices", { group_id: this.#room.group.group_id, ...errorFields(error) });
+      this.#deps.log.warn("notices", { group_id: this.#chat.group.group_id, ...errorFields(error) });
       if (!this.#closed) this.#armFor(RETRY_MS);
     }
   }
 
   /** What is due until `now`, earliest first. */
   #due(now: number, limit: number): Due[] {
-    const { record } = this.#room.group;
-    if (!this.#room.handsOut) return [];
+    const { record } = this.#chat.group;
+    if (!this.#chat.handsOut) return [];
     const due: Due[] = [];
     const actors = new Map<string, StoredActor>();
     for (const actor of record.actors) if (actor.enabled) actors.set(actor.id, actor);
@@ -114,7 +114,7 @@ export class Notices {
     if (mailAfter > 0) for (const actor of actors.values()) this.#dueMail(actor, mailAfter, now, limit, due);
     const replyAfter = record.settings.reply_notice_after_seconds * 1000;
     if (replyAfter > 0) {
-      for (const { id, ordinal, ts, owed } of this.#room.projection.obligations.all()) {
+      for (const { id, ordinal, ts, owed } of this.#chat.projection.obligations.all()) {
         const at = Date.parse(ts) + replyAfter;
         if (at > now) continue;
         for (const [recipient, { generation, noticed }] of owed) {
@@ -129,14 +129,14 @@ export class Notices {
 
   /** Mail is ordered by time, so the first that isn't due ends it. What a session holds needs no notice. */
   #dueMail(actor: StoredActor, after: number, now: number, limit: number, due: Due[]): void {
-    const queue = this.#room.queueOf(actor);
+    const queue = this.#chat.queueOf(actor);
     if (queue === undefined) return;
     const { mail } = queue;
-    const held = this.#room.desk(actor.id).mail.through;
+    const held = this.#chat.inbox(actor.id).mail.through;
     const start = mail.countThrough(Math.max(queue.mailNoticed, held));
     for (let place = start; place < Math.min(mail.count, start + limit); place += 1) {
       const ordinal = mail.at(place);
-      const { id, ts } = this.#room.ledger.read(ordinal);
+      const { id, ts } = this.#chat.ledger.read(ordinal);
       const at = Date.parse(ts) + after;
       if (at > now) return;
       due.push({ kind: "mail_notice", actor, ordinal, id, at });
@@ -155,6 +155,6 @@ export class Notices {
       related_event_id: id,
     };
     const key = noticeKey(kind, id, { actor_id: actor.id, generation: actor.generation });
-    return this.#room.event(EVENTS.notify, "system", data, key);
+    return this.#chat.event(EVENTS.notify, "system", data, key);
   }
 }

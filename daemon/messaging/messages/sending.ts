@@ -9,12 +9,12 @@ import type { InputOf, ResultOf } from "../../../shared/operations/registry.ts";
 import { type Audience, resolveRecipients, type Sender } from "../../groups/recipients.ts";
 import type { Placed } from "../../ledger/types.ts";
 import {
-  type GroupRoom,
+  type Chats,
+  type GroupChat,
   type MessagingDependencies,
   type RemoteMessages,
-  type Rooms,
   wakeGroup,
-} from "../group-room.ts";
+} from "../group-chat.ts";
 import { EVENTS } from "../kinds.ts";
 import { carriesFiles, checkBody, checkFileSize, withAttachments } from "./attachments.ts";
 import { type CrossGroup, remoteId } from "./cross-group.ts";
@@ -52,12 +52,12 @@ type Way =
     };
 
 export class Sending {
-  readonly #rooms: Rooms;
+  readonly #chats: Chats;
   readonly #deps: MessagingDependencies;
   readonly #cross: CrossGroup;
 
-  constructor(rooms: Rooms, deps: MessagingDependencies, cross: CrossGroup) {
-    this.#rooms = rooms;
+  constructor(chats: Chats, deps: MessagingDependencies, cross: CrossGroup) {
+    this.#chats = chats;
     this.#deps = deps;
     this.#cross = cross;
   }
@@ -66,12 +66,12 @@ export class Sending {
     const { reply_to, message_mode, to } = input;
     if (reply_to !== undefined) return this.#reply(input, reply_to, caller);
     const mode = message_mode ?? defaultMode(caller, to);
-    return this.#send(this.#rooms.get(input.group_id), input, { mode, to }, caller);
+    return this.#send(this.#chats.get(input.group_id), input, { mode, to }, caller);
   }
 
   sendFiles(input: InputOf<"send_files">, { caller }: CallContext): Promise<Sent> | Sent {
     const mode = input.message_mode ?? defaultMode(caller, input.to);
-    return this.#send(this.#rooms.get(input.group_id), input, { mode, to: input.to }, caller);
+    return this.#send(this.#chats.get(input.group_id), input, { mode, to: input.to }, caller);
   }
 
   reply(input: InputOf<"reply">, { caller }: CallContext): Promise<Sent> | Sent {
@@ -82,39 +82,39 @@ export class Sending {
     input: InputOf<"message_upload_preflight">,
     { caller }: CallContext,
   ): ResultOf<"message_upload_preflight"> {
-    const room = this.#rooms.get(input.group_id);
-    const author = room.author(caller);
+    const chat = this.#chats.get(input.group_id);
+    const author = chat.author(caller);
     const { uploadBytes } = LIMITS.attachment;
     for (const { name, bytes } of input.files) checkFileSize(name, bytes);
-    room.blobs.checkQuota(input.files.reduce((sum, { bytes }) => sum + bytes, 0));
+    chat.blobs.checkQuota(input.files.reduce((sum, { bytes }) => sum + bytes, 0));
     const mode = input.message_mode ?? defaultMode(caller, input.to);
     let to: readonly string[] = input.to;
     if (input.reply_to !== undefined) {
-      const original = room.actionable(caller, input.reply_to);
+      const original = chat.actionable(caller, input.reply_to);
       const { event } = original;
       if (isRemote(event)) {
         const mode = input.message_mode === "request_reply" ? undefined : input.message_mode;
-        remoteOf(room).checkReply(room, { original, mode, to }, author);
+        remoteOf(chat).checkReply(chat, { original, mode, to }, author);
         return { accepted: true, upload_limit: Math.min(uploadBytes, LIMITS.connect.blobBytes) };
       }
-      const way = to.length > 0 ? null : this.#wayBack(room, event, author, caller);
+      const way = to.length > 0 ? null : this.#wayBack(chat, event, author, caller);
       if (way?.kind === "across") return { accepted: true, upload_limit: uploadBytes };
       to = way?.to ?? to;
     }
-    resolveRecipients(room.group.record, { to, mode, sender: senderOf(caller) });
+    resolveRecipients(chat.group.record, { to, mode, sender: senderOf(caller) });
     return { accepted: true, upload_limit: uploadBytes };
   }
 
-  #send(room: GroupRoom, said: Said, address: Address, caller: Caller): Promise<Sent> | Sent {
+  #send(chat: GroupChat, said: Said, address: Address, caller: Caller): Promise<Sent> | Sent {
     checkBody(said);
-    const author = room.author(caller);
-    if (said.client_id === undefined) return this.#append(room, said, address, author, caller);
+    const author = chat.author(caller);
+    if (said.client_id === undefined) return this.#append(chat, said, address, author, caller);
     const digest = contentDigest(said, address);
     return once(
-      room,
+      chat,
       messageKey(author, said.client_id),
       digest,
-      () => this.#append(room, said, address, author, caller, digest),
+      () => this.#append(chat, said, address, author, caller, digest),
       recorded,
     );
   }
@@ -131,14 +131,14 @@ export class Sending {
   ): Promise<Sent> | Sent {
     if (input.message_mode === "request_reply") throw new Refusal("invalid_message_mode");
     checkBody(input);
-    const room = this.#rooms.get(input.group_id);
-    const author = room.author(caller);
+    const chat = this.#chats.get(input.group_id);
+    const author = chat.author(caller);
     // Before anything that may have changed since a first try: a retry answers as that did.
     const mode = input.message_mode ?? defaultMode(caller, input.to);
     const written = { mode, to: input.to, reply_to };
     const digest = input.client_id === undefined ? undefined : contentDigest(input, written);
     const first = (): Promise<Sent> => {
-      const original = room.actionable(caller, reply_to);
+      const original = chat.actionable(caller, reply_to);
       const { event } = original;
       if (event.kind !== EVENTS.message) {
         throw new Refusal("event_not_found", {
@@ -148,24 +148,24 @@ export class Sending {
       }
       if (isRemote(event)) {
         const mode = input.message_mode === "request_reply" ? undefined : input.message_mode;
-        return remoteOf(room)
-          .reply(room, input, { original, mode, to: input.to }, caller, digest)
+        return remoteOf(chat)
+          .reply(chat, input, { original, mode, to: input.to }, caller, digest)
           .then((event) => ({ ...recorded(event), duplicate: false }));
       }
       const way: Way =
         input.to.length > 0
           ? { kind: "here", to: [...input.to] }
-          : this.#wayBack(room, event, author, caller);
+          : this.#wayBack(chat, event, author, caller);
       const toPerson = way.to.length === 1 && way.to[0] === "user";
       const address = {
         mode: input.message_mode ?? (toPerson ? "send" : mode),
         to: way.to,
         reply_to,
       };
-      if (way.kind === "here") return this.#append(room, input, address, author, caller, digest);
+      if (way.kind === "here") return this.#append(chat, input, address, author, caller, digest);
       return this.#cross
         .deliver(
-          room,
+          chat,
           input,
           { ...address, dst_group_id: way.group_id, answered: way },
           author,
@@ -176,42 +176,42 @@ export class Sending {
     };
     if (input.client_id === undefined || digest === undefined) return first();
     return once(
-      room,
+      chat,
       messageKey(author, input.client_id),
       digest,
       async () => first(),
       (event, ordinal) => {
         const isHere = event.data.dst_group_id === undefined;
         if (ordinal === undefined || isHere || isRemote(event)) return recorded(event);
-        return this.#cross.complete(room, event, ordinal).then(() => recorded(event));
+        return this.#cross.complete(chat, event, ordinal).then(() => recorded(event));
       },
     );
   }
 
   /** Throws invalid_recipient when the other side isn't there any more, and what entering the other Group throws. */
-  #wayBack(room: GroupRoom, event: LedgerEvent, author: Author, caller: Caller): Way {
+  #wayBack(chat: GroupChat, event: LedgerEvent, author: Author, caller: Caller): Way {
     const { by, data } = event;
     const own = by === author.by && data.sender_generation === author.generation;
     const across = (group_id: string, event_id: string, written: unknown, then: unknown): Way => {
       checkReach(caller, group_id);
-      const to = stillThere(this.#rooms.get(group_id), written, then);
+      const to = stillThere(this.#chats.get(group_id), written, then);
       return { kind: "across", group_id, to, event_id, generations: then as Record<string, string> };
     };
     if (own && typeof data.dst_group_id === "string") {
-      const event_id = remoteId(room.group.group_id, event.id);
+      const event_id = remoteId(chat.group.group_id, event.id);
       return across(data.dst_group_id, event_id, data.dst_to, data.dst_to_generations);
     }
     if (typeof data.src_group_id === "string" && typeof data.src_event_id === "string") {
       const sender = by === "user" ? "user" : by.slice(by.indexOf("::") + 2);
       return across(data.src_group_id, data.src_event_id, [sender], { [sender]: data.sender_generation });
     }
-    if (own) return { kind: "here", to: stillThere(room, data.to, data.to_generations) };
+    if (own) return { kind: "here", to: stillThere(chat, data.to, data.to_generations) };
     if (by === "user") return { kind: "here", to: ["user"] };
-    return { kind: "here", to: stillThere(room, [by], { [by]: data.sender_generation }) };
+    return { kind: "here", to: stillThere(chat, [by], { [by]: data.sender_generation }) };
   }
 
   #append(
-    room: GroupRoom,
+    chat: GroupChat,
     said: Said,
     address: Address,
     author: Author,
@@ -219,20 +219,20 @@ export class Sending {
     digest?: string,
   ): Promise<Sent> {
     const { mode, reply_to } = address;
-    const audience = resolveRecipients(room.group.record, { to: address.to, mode, sender: senderOf(caller) });
+    const audience = resolveRecipients(chat.group.record, { to: address.to, mode, sender: senderOf(caller) });
     const wakes = caller.kind !== "actor" && mode !== "mail";
     const submit = (attachments: Attachment[]): Promise<Sent> =>
-      submitMessage(room, { mode, audience, author, said, attachments, reply_to, digest }, (sent) => {
-        if (!wakes || room.group.record.state !== "idle") return sent;
-        return wakeGroup(room, this.#deps.log).then(() => sent);
+      submitMessage(chat, { mode, audience, author, said, attachments, reply_to, digest }, (sent) => {
+        if (!wakes || chat.group.record.state !== "idle") return sent;
+        return wakeGroup(chat, this.#deps.log).then(() => sent);
       });
     if (!carriesFiles(said)) return submit([]);
-    return withAttachments(room, this.#deps.projects, said, caller, submit);
+    return withAttachments(chat, this.#deps.projects, said, caller, submit);
   }
 }
 
 function submitMessage(
-  room: GroupRoom,
+  chat: GroupChat,
   message: {
     mode: MessageMode;
     audience: Audience;
@@ -246,9 +246,9 @@ function submitMessage(
 ): Promise<Sent> {
   const { author, said, mode } = message;
   const key = said.client_id === undefined ? undefined : messageKey(author, said.client_id);
-  const event = room.event(EVENTS.message, author.by, messageData(message), key);
+  const event = chat.event(EVENTS.message, author.by, messageData(message), key);
   return new Promise((resolve, reject) => {
-    room.ledger.submit(event, (refusal, placed) => {
+    chat.ledger.submit(event, (refusal, placed) => {
       if (refusal !== null) reject(refusal);
       else resolve(recordedNow(sentNow(placed!, mode)));
     });
@@ -268,9 +268,9 @@ function recorded(event: LedgerEvent): Sent {
   return { event, message_mode: event.data.message_mode as MessageMode, duplicate: true };
 }
 
-function remoteOf(room: GroupRoom): RemoteMessages {
-  if (room.remote === null) throw new Refusal("shutting_down");
-  return room.remote;
+function remoteOf(chat: GroupChat): RemoteMessages {
+  if (chat.remote === null) throw new Refusal("shutting_down");
+  return chat.remote;
 }
 
 /** A restricted token's replies go into its own Groups only. */
@@ -290,7 +290,7 @@ function texts(value: unknown): string[] {
  * Those of the recipients that are the same Actors as then: a new one under an old id inherits nothing, in this Group or another. Throws
  * invalid_recipient.
  */
-function stillThere({ group }: GroupRoom, recipients: unknown, then: unknown): string[] {
+function stillThere({ group }: GroupChat, recipients: unknown, then: unknown): string[] {
   const generations = (then ?? {}) as Record<string, unknown>;
   const there = texts(recipients).filter(
     (id) =>

@@ -4,7 +4,7 @@
  */
 import type { LedgerEvent } from "../../../shared/events.ts";
 import type { MessageStatus } from "../../../shared/operations/messages.ts";
-import type { GroupRoom } from "../group-room.ts";
+import type { GroupChat } from "../group-chat.ts";
 import { ENDED_UNREAD, EVENTS, HANDED_BACK, IMPORTED, SESSION_ENDED } from "../kinds.ts";
 import { isReplyOf } from "../projection/obligations.ts";
 import { authorOf, remoteAuthor } from "./authors.ts";
@@ -15,19 +15,19 @@ type ConnectState = NonNullable<MessageStatus["connect_delivery"]>;
 type ObligationState = MessageStatus["obligation_status"][string];
 
 export class MessageStatuses {
-  readonly #room: GroupRoom;
+  readonly #chat: GroupChat;
   readonly #ordinal: number;
   readonly #event: LedgerEvent;
   #related: LedgerEvent[] | null = null;
 
-  constructor(room: GroupRoom, ordinal: number, event: LedgerEvent) {
-    this.#room = room;
+  constructor(chat: GroupChat, ordinal: number, event: LedgerEvent) {
+    this.#chat = chat;
     this.#ordinal = ordinal;
     this.#event = event;
   }
 
   get #isHistory(): boolean {
-    return this.#room.isHistory(this.#ordinal);
+    return this.#chat.isHistory(this.#ordinal);
   }
 
   status(): MessageStatus {
@@ -46,11 +46,11 @@ export class MessageStatuses {
     }
     for (const recipient of strings(data.to)) {
       if (recipient === "user") {
-        const read = this.#event.by === "user" || this.#ordinal <= this.#room.projection.personCursor;
+        const read = this.#event.by === "user" || this.#ordinal <= this.#chat.projection.personCursor;
         status.read_status.user = read;
         status.delivery_status.user = { state: read ? "read" : "pending", reason: "", ts: null };
       } else if (data.message_mode === "mail") {
-        const cursor = this.#room.projection.cursorOrdinal(recipient, this.#generation(recipient));
+        const cursor = this.#chat.projection.cursorOrdinal(recipient, this.#generation(recipient));
         if (!this.#isHistory) status.read_status[recipient] = this.#ordinal <= cursor;
       } else status.delivery_status[recipient] = this.#delivery(recipient);
     }
@@ -67,7 +67,7 @@ export class MessageStatuses {
       recipients = recipients.map((id) => remoteAuthor(dst_instance_id, id));
     else if (typeof dst_group_id === "string") recipients = recipients.map((id) => `${dst_group_id}::${id}`);
     else recipients = strings(data.to);
-    const open = this.#room.projection.obligations.get(this.#event.id)?.owed;
+    const open = this.#chat.projection.obligations.get(this.#event.id)?.owed;
     const states: Record<string, ObligationState> = {};
     for (const recipient of recipients) {
       const state: ObligationState =
@@ -91,7 +91,7 @@ export class MessageStatuses {
     // One that came from the other side is recorded in both Groups already.
     if (control === undefined) return null;
     if (control.by.startsWith("connect:")) return { state: "sent" };
-    const { ledger } = this.#room;
+    const { ledger } = this.#chat;
     const ordinal = ledger.ordinalOf(control.id);
     return this.#propagation(
       control.id,
@@ -104,7 +104,7 @@ export class MessageStatuses {
     const receipt = later.findLast(({ kind }) => kind === EVENTS.receipt);
     if (receipt === undefined) {
       // The outbox may still have the message of the Group that was exported, under the same id.
-      const isActive = !this.#isHistory && this.#room.remote?.isActive(event_id) === true;
+      const isActive = !this.#isHistory && this.#chat.remote?.isActive(event_id) === true;
       return { state: isActive ? "queued" : "unconfirmed" };
     }
     const { status, error, remote_event_id } = receipt.data;
@@ -135,13 +135,13 @@ export class MessageStatuses {
   /** The latest word on a direct message. */
   #delivery(recipient: string): DeliveryStatus {
     const generation = this.#generation(recipient);
-    const queue = this.#room.projection.queue(recipient, generation);
+    const queue = this.#chat.projection.queue(recipient, generation);
     const returned = queue?.returned.get(this.#event.id);
     if (returned !== undefined || queue?.pending.has(this.#ordinal) === true) {
       return { state: "pending", reason: this.#whyWaiting(recipient, returned?.redelivered), ts: null };
     }
     const last = this.#lastDelivery(recipient);
-    const ended = this.#room.projection.hasEnded(recipient, generation);
+    const ended = this.#chat.projection.hasEnded(recipient, generation);
     if (last === undefined) {
       if (this.#isHistory) return { state: "failed", reason: IMPORTED, ts: null };
       return { state: ended ? "failed" : "pending", reason: ended ? "actor_removed" : "", ts: null };
@@ -156,16 +156,16 @@ export class MessageStatuses {
     if (ended && isUnread) return { state: "failed", reason: "actor_removed", ts };
     if (ended && state === "claimed") return { state: "ambiguous", reason: "actor_removed", ts };
     const { transport, batch_id } = last.data;
-    if (state === "claimed" && transport === "external" && !this.#room.isHeld(recipient, String(batch_id))) {
+    if (state === "claimed" && transport === "external" && !this.#chat.isHeld(recipient, String(batch_id))) {
       return { state, reason: SESSION_ENDED, ts };
     }
     return { state, reason: typeof reason === "string" ? reason : "", ts };
   }
 
   #whyWaiting(recipient: string, comesAgain = false): string {
-    const actor = this.#room.group.record.actors.find(({ id }) => id === recipient);
+    const actor = this.#chat.group.record.actors.find(({ id }) => id === recipient);
     if (actor?.runner !== "pty") return "";
-    const why = this.#room.whyWaiting(recipient);
+    const why = this.#chat.whyWaiting(recipient);
     return [comesAgain ? "comes again" : "", why].filter((part) => part !== "").join(": ");
   }
 
@@ -208,7 +208,7 @@ export class MessageStatuses {
   }
 
   #later(): LedgerEvent[] {
-    this.#related ??= this.#room.ledger.readMany(this.#room.ledger.related(this.#ordinal));
+    this.#related ??= this.#chat.ledger.readMany(this.#chat.ledger.related(this.#ordinal));
     return this.#related;
   }
 }

@@ -3,7 +3,7 @@
 import { errorFields, type Log } from "../../../platform/log.ts";
 import type { StoredActor } from "../../../shared/model.ts";
 import type { NewEvent } from "../../ledger/types.ts";
-import type { GroupRoom } from "../group-room.ts";
+import type { GroupChat } from "../group-chat.ts";
 import { EVENTS, TROUBLE_NOTICE } from "../kinds.ts";
 
 export class TroubleNotices {
@@ -16,45 +16,45 @@ export class TroubleNotices {
   }
 
   /** `trouble` in words; empty when its last turn went well. */
-  look(room: GroupRoom, actor: StoredActor, trouble: string): void {
-    const name = `${room.group.group_id}/${actor.id}/${actor.generation}`;
+  look(chat: GroupChat, actor: StoredActor, trouble: string): void {
+    const name = `${chat.group.group_id}/${actor.id}/${actor.generation}`;
     if (trouble === "") {
       this.#told.delete(name);
       return;
     }
     const told = this.#told.get(name) ?? new Set();
     this.#told.set(name, told);
-    const events = [...room.projection.obligations.all()].flatMap((request) => {
+    const events = [...chat.projection.obligations.all()].flatMap((request) => {
       if (told.has(request.id) || request.owed.get(actor.id)?.generation !== actor.generation) return [];
-      const queue = room.queueOf(actor);
+      const queue = chat.queueOf(actor);
       // What it was never handed waits for nobody's failure.
       if (queue?.pending.has(request.ordinal) === true || queue?.returned.has(request.id) === true) return [];
-      const asker = this.#asker(room, request.asker.author, request.asker.generation);
+      const asker = this.#asker(chat, request.asker.author, request.asker.generation);
       if (asker === null) return [];
       told.add(request.id);
-      return [this.#notice(room, actor, trouble, request.id, asker)];
+      return [this.#notice(chat, actor, trouble, request.id, asker)];
     });
     if (events.length === 0) return;
-    room.ledger.appendAll(events).catch((error: unknown) => {
-      this.#log.warn("trouble notices", { group_id: room.group.group_id, ...errorFields(error) });
+    chat.ledger.appendAll(events).catch((error: unknown) => {
+      this.#log.warn("trouble notices", { group_id: chat.group.group_id, ...errorFields(error) });
     });
   }
 
   /** The person, or an Actor of this Group that is still the one who asked; null for anybody else. */
-  #asker(room: GroupRoom, author: string, generation: string): { id: string; generation: string } | null {
+  #asker(chat: GroupChat, author: string, generation: string): { id: string; generation: string } | null {
     if (author === "user") return { id: "", generation: "" };
-    const actor = room.group.record.actors.find(({ id }) => id === author);
+    const actor = chat.group.record.actors.find(({ id }) => id === author);
     return actor?.generation === generation ? { id: author, generation } : null;
   }
 
   #notice(
-    room: GroupRoom,
+    chat: GroupChat,
     actor: StoredActor,
     trouble: string,
     related_event_id: string,
     asker: { id: string; generation: string },
   ): NewEvent {
-    return room.event(EVENTS.notify, "system", {
+    return chat.event(EVENTS.notify, "system", {
       kind: TROUBLE_NOTICE,
       title: `${actor.title === "" ? actor.id : actor.title} can't work on your request now`,
       message: `It is held up: ${trouble}. The request stays open.`,

@@ -16,7 +16,7 @@ import type { CallContext } from "../../../shared/operations/caller.ts";
 import type { InputOf, ResultOf } from "../../../shared/operations/registry.ts";
 import { PRODUCT_VERSION } from "../../../shared/version.ts";
 import { type Chunks, type Written, writeNew } from "../files/file-streams.ts";
-import type { GroupRoom, MessagingDependencies, Rooms } from "../group-room.ts";
+import type { Chats, GroupChat, MessagingDependencies } from "../group-chat.ts";
 import { EXPORT_CHUNK_BYTES, EXPORT_FORMAT, EXPORT_VERSION, type ExportHeader } from "./transfer-format.ts";
 
 const EVENTS_PER_READ = 256;
@@ -25,13 +25,13 @@ const underWay = new Set<string>();
 
 /** Only over the local socket. Throws invalid_path or already_exists; a file that couldn't be finished is removed. */
 export async function exportGroup(
-  rooms: Rooms,
+  chats: Chats,
   deps: MessagingDependencies,
   input: InputOf<"group_export">,
   { caller }: CallContext,
 ): Promise<ResultOf<"group_export">> {
   if (caller.kind !== "user" || caller.via !== "socket") throw new Refusal("permission_denied");
-  const room = rooms.get(input.group_id);
+  const chat = chats.get(input.group_id);
   const { path } = input;
   if (!isAbsolute(path)) {
     throw new Refusal("invalid_path", {
@@ -41,10 +41,10 @@ export async function exportGroup(
     });
   }
   if (deps.files.stat(path) !== null || underWay.has(path)) throw occupied(path);
-  const counts = { events: room.ledger.count, blobs: 0 };
+  const counts = { events: chat.ledger.count, blobs: 0 };
   underWay.add(path);
   try {
-    const lines = encoded(room, deps.clock, counts);
+    const lines = encoded(chat, deps.clock, counts);
     const { bytes } = await writeWhole(deps.files, path, lines);
     return { path, bytes, ...counts };
   } catch (error) {
@@ -84,7 +84,7 @@ async function writeWhole(files: Files, path: string, chunks: Chunks): Promise<W
 }
 
 async function* encoded(
-  room: GroupRoom,
+  chat: GroupChat,
   clock: Clock,
   counts: { events: number; blobs: number },
 ): AsyncGenerator<Uint8Array> {
@@ -94,9 +94,9 @@ async function* encoded(
     hash.update(bytes);
     return bytes;
   };
-  yield line(headerOf(room, clock));
-  for (const sha256 of room.blobs.list()) {
-    const { bytes, chunks } = room.blobs.read(sha256);
+  yield line(headerOf(chat, clock));
+  for (const sha256 of chat.blobs.list()) {
+    const { bytes, chunks } = chat.blobs.read(sha256);
     counts.blobs += 1;
     yield line({ blob: { sha256, bytes } });
     for await (const chunk of chunks) {
@@ -113,7 +113,7 @@ async function* encoded(
   for (let first = 0; first < counts.events; first += EVENTS_PER_READ) {
     const length = Math.min(EVENTS_PER_READ, counts.events - first);
     const ordinals = Array.from({ length }, (_, at) => first + at);
-    yield Buffer.concat(room.ledger.readMany(ordinals).map((event) => line({ event })));
+    yield Buffer.concat(chat.ledger.readMany(ordinals).map((event) => line({ event })));
     await new Promise((resolve) => {
       setImmediate(resolve);
     });
@@ -121,8 +121,8 @@ async function* encoded(
   yield line({ end: { ...counts, sha256: hash.copy().digest("hex") } });
 }
 
-function headerOf(room: GroupRoom, clock: Clock): ExportHeader {
-  const { group_id, title, topic, created_at, settings, actors } = room.group.record;
+function headerOf(chat: GroupChat, clock: Clock): ExportHeader {
+  const { group_id, title, topic, created_at, settings, actors } = chat.group.record;
   return {
     format: EXPORT_FORMAT,
     v: EXPORT_VERSION,

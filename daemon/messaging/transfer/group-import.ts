@@ -20,7 +20,7 @@ import { Ledger } from "../../ledger/ledger.ts";
 import type { KeyRule, NewEvent } from "../../ledger/types.ts";
 import { BlobStore } from "../files/blobs.ts";
 import { UploadQuota } from "../files/upload-quota.ts";
-import type { MessagingDependencies } from "../group-room.ts";
+import type { MessagingDependencies } from "../group-chat.ts";
 import { EVENTS } from "../kinds.ts";
 import { keyOf } from "../messages/message-keys.ts";
 import { fileLines } from "./line-reader.ts";

@@ -7,7 +7,7 @@ import type { CallContext } from "../../../shared/operations/caller.ts";
 import type { RemoteInstance } from "../../../shared/operations/connect.ts";
 import type { InputOf, ResultOf } from "../../../shared/operations/registry.ts";
 import { InstanceId, WireGroupId } from "../../../shared/wire/v1/fields.ts";
-import type { Rooms } from "../../messaging/group-room.ts";
+import type { Chats } from "../../messaging/group-chat.ts";
 import type { Authorities } from "../authorities.ts";
 import type { Grant, GrantEnd } from "../authority.ts";
 import { checkBy } from "../sending/by.ts";
@@ -15,7 +15,7 @@ import type { Catalog, CatalogCache, CatalogGroup } from "./catalog-cache.ts";
 
 interface Dependencies {
   clock: Clock;
-  rooms: Rooms;
+  chats: Chats;
   authorities: Authorities;
   cache: CatalogCache;
   instance_id: string;
@@ -45,8 +45,8 @@ export class CatalogReads {
 
   /** Throws group_not_found, permission_denied, and what `destination` throws. */
   read(input: InputOf<"connect_catalog">, { caller }: CallContext): Discovery | Details {
-    const room = this.#deps.rooms.get(input.group_id);
-    checkBy(room, caller, input.by);
+    const chat = this.#deps.chats.get(input.group_id);
+    checkBy(chat, caller, input.by);
     const { group_id, instance_id, target_group_id } = input;
     if (instance_id === undefined) {
       if (target_group_id !== undefined) throw new Refusal("connect_instance_required");

@@ -1,6 +1,6 @@
 /**
  * Direct connections: two Groups of two instances that write to each other over one socket, without an account, directory, domain or Web
- * listener (docs/protocol.md#authority). This is the room's face: it keeps relations, listener, dialer and channels in step.
+ * listener (docs/protocol.md#authority). The folder's face: it keeps relations, listener, dialer and channels in step.
  */
 
 import type { Clock, Timer } from "../../../platform/clock.ts";
@@ -23,9 +23,9 @@ import { Channels, CLOCKS_WAIT } from "./channels.ts";
 import { PeerClocks } from "./clocks.ts";
 import { Dialer } from "./dialer.ts";
 import { DirectAuthority } from "./direct-authority.ts";
+import { HelloCheck } from "./hello-check.ts";
 import type { Links } from "./link.ts";
 import { Listener } from "./listener.ts";
-import { Reception } from "./reception.ts";
 import { isJoined, isOverdue, isTerminal, type Relation } from "./relation.ts";
 import { Relations } from "./relations.ts";
 import { StatusFile } from "./status-file.ts";
@@ -96,14 +96,14 @@ export class Direct {
       isOnline: (id) => channels.has(id),
       isOurs: ({ local }) => local.public_key === identity.public_key,
     });
-    const reception = new Reception({ clock, relations, public_key: identity.public_key, isCurrent });
+    const hellos = new HelloCheck({ clock, relations, public_key: identity.public_key, isCurrent });
     this.#listener = new Listener({
       clock,
       random: deps.random,
       log,
       links,
       channels,
-      reception,
+      hellos,
       report,
       changed: () => this.#status.refresh(),
     });

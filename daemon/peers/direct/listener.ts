@@ -11,9 +11,9 @@ import type { DirectListener } from "../../../shared/operations/direct.ts";
 import { bindAddress } from "./addresses.ts";
 import type { Channels } from "./channels.ts";
 import { FramedLink } from "./framed-link.ts";
-import { type Guest, Guests } from "./guests.ts";
+import type { HelloCheck, Verdict } from "./hello-check.ts";
 import type { BoundListener, IncomingLink, Links } from "./link.ts";
-import type { Reception, Verdict } from "./reception.ts";
+import { type PendingConnection, PendingConnections } from "./pending-connections.ts";
 
 interface Dependencies {
   clock: Clock;
@@ -21,7 +21,7 @@ interface Dependencies {
   log: Log;
   links: Links;
   channels: Channels;
-  reception: Reception;
+  hellos: HelloCheck;
   /** What went wrong with a relation's peer; null when nothing did. */
   report: (id: string, error: string | null) => void;
   /** The listener is bound, isn't any more, or couldn't be. */
@@ -35,7 +35,7 @@ const WAITING_BYTES = LIMITS.direct.helloBytes + 4;
 
 export class Listener {
   readonly #deps: Dependencies;
-  readonly #guests: Guests;
+  readonly #pending: PendingConnections;
   /** Connections whose channel came in here. */
   readonly #received = new Set<string>();
   #wanted: DirectListener | null = null;
@@ -46,7 +46,7 @@ export class Listener {
 
   constructor(deps: Dependencies) {
     this.#deps = deps;
-    this.#guests = new Guests(deps.random);
+    this.#pending = new PendingConnections(deps.random);
   }
 
   /** Where it is bound; null when it isn't. */
@@ -83,7 +83,7 @@ export class Listener {
     if (this.#bound !== null && this.#bound.bind !== wanted?.bind) {
       const { listener } = this.#bound;
       this.#bound = null;
-      this.#guests.endAll();
+      this.#pending.endAll();
       for (const id of this.#received) channels.close(id, "The Direct listener was turned off.");
       this.#received.clear();
       await listener.close();
@@ -123,19 +123,19 @@ export class Listener {
   }
 
   async #welcome(incoming: IncomingLink): Promise<void> {
-    const { clock, reception, log } = this.#deps;
+    const { clock, hellos, log } = this.#deps;
     let link: FramedLink | null = null;
     const end = (): void => {
       link?.close();
       incoming.destroy();
     };
-    const guest = this.#guests.admit(incoming, end);
+    const pending = this.#pending.admit(incoming, end);
     const budget = clock.after(HANDSHAKE_MS, end, { background: true });
     try {
       link = new FramedLink(await incoming.secure(), clock, WAITING_BYTES);
-      if (reception.isKnown(link.peer_key)) this.#guests.recognize(guest, link.peer_key);
-      const verdict = await reception.judge(await link.first(), link.peer_key);
-      if (!(await this.#answer(verdict, link, guest))) end();
+      if (hellos.isKnown(link.peer_key)) this.#pending.recognize(pending, link.peer_key);
+      const verdict = await hellos.judge(await link.first(), link.peer_key);
+      if (!(await this.#answer(verdict, link, pending))) end();
     } catch (error) {
       log.debug("direct handshake failed", { reason: error instanceof Error ? error.message : "unknown" });
       end();
@@ -145,15 +145,15 @@ export class Listener {
   }
 
   /** Says what was decided, which begins a channel or ends in order. False: to be ended at once. */
-  async #answer(verdict: Verdict, link: FramedLink, guest: Guest): Promise<boolean> {
-    const { channels, reception, report, log } = this.#deps;
+  async #answer(verdict: Verdict, link: FramedLink, pending: PendingConnection): Promise<boolean> {
+    const { channels, hellos, report, log } = this.#deps;
     if (verdict.answer === null) {
       if (verdict.id !== null) report(verdict.id, verdict.error);
       log.info("direct hello refused", { id: verdict.id });
       return false;
     }
     await link.send(verdict.answer);
-    guest.isAnswered = true;
+    pending.isAnswered = true;
     const { relation } = verdict;
     if (relation === null || relation.remote === null || verdict.answer !== "active") {
       link.close();
@@ -161,12 +161,12 @@ export class Listener {
     }
     const { id, remote } = relation;
     // Turned off meanwhile, or revoked: its change of state found no channel to end.
-    if (!link.isOpen || !reception.isApproved(id)) return false;
+    if (!link.isOpen || !hellos.isApproved(id)) return false;
     report(id, null);
     this.#received.add(id);
     const problem = channels.take(id, remote.instance_id, link);
     if (problem !== null) report(id, problem);
-    else this.#guests.leave(guest);
+    else this.#pending.leave(pending);
     return problem === null;
   }
 }

@@ -13,7 +13,7 @@ import { DELIVERY_NOTES, isPassing } from "../../../shared/wire/v1/refusals.ts";
 import { untimelyReceipt } from "../../../shared/wire/v1/timely.ts";
 import { uuidKey } from "../../../shared/wire/v1/uuid.ts";
 import type { NewEvent } from "../../ledger/types.ts";
-import type { GroupRoom, Rooms } from "../../messaging/group-room.ts";
+import type { Chats, GroupChat } from "../../messaging/group-chat.ts";
 import type { Authorities, Binding } from "../authorities.ts";
 import type { Grant } from "../authority.ts";
 import { outgoingBlobs } from "../sending/outgoing-blobs.ts";
@@ -47,7 +47,7 @@ interface StepError {
 interface Task {
   entry: OutboxEntry;
   record: OutboxRecord;
-  room: GroupRoom;
+  chat: GroupChat;
   signal: AbortSignal;
   answered: boolean;
 }
@@ -56,7 +56,7 @@ interface Dependencies {
   clock: Clock;
   log: Log;
   outbox: Outbox;
-  rooms: Rooms;
+  chats: Chats;
   authorities: Authorities;
   sender: PeerSender;
   source: SourceEvents;
@@ -75,12 +75,12 @@ export class OutboxWorker {
 
   /** Never rejects. */
   async step(entry: OutboxEntry, signal: AbortSignal): Promise<Step> {
-    const { outbox, rooms, log } = this.#deps;
-    const room = rooms.find(entry.source.group_id);
-    if (room === undefined) return { ...job("group_unavailable", "The Group isn't open."), answered: false };
+    const { outbox, chats, log } = this.#deps;
+    const chat = chats.find(entry.source.group_id);
+    if (chat === undefined) return { ...job("group_unavailable", "The Group isn't open."), answered: false };
     let task: Task | undefined;
     try {
-      task = { entry, record: outbox.read(entry), room, signal, answered: false };
+      task = { entry, record: outbox.read(entry), chat, signal, answered: false };
       const progress = await this.#step(task);
       // It may have been retired while it was under way.
       return { ...(outbox.has(entry) ? progress : ENDED), answered: task.answered };
@@ -95,16 +95,16 @@ export class OutboxWorker {
   }
 
   async #step(task: Task): Promise<Progress> {
-    const { entry, room } = task;
-    const { receipt, notified } = endingOf(room, entry.source_event_id);
+    const { entry, chat } = task;
+    const { receipt, notified } = endingOf(chat, entry.source_event_id);
     if (receipt !== null) {
       const { status, error } = receipt.data as unknown as Ending;
-      const notice = notified ? null : noticeEvent(room, task.record, { status, error });
+      const notice = notified ? null : noticeEvent(chat, task.record, { status, error });
       return this.#close(task, notice === null ? [] : [notice]);
     }
-    if (room.ledger.ordinalOf(entry.source_event_id) === undefined) {
-      await withPermit(room.group, this.#deps.clock, () =>
-        this.#deps.source.project(room, task.record.source_event),
+    if (chat.ledger.ordinalOf(entry.source_event_id) === undefined) {
+      await withPermit(chat.group, this.#deps.clock, () =>
+        this.#deps.source.project(chat, task.record.source_event),
       );
     }
     const state = this.#deps.authorities.forBinding(bindingOf(entry));
@@ -133,7 +133,7 @@ export class OutboxWorker {
     }
     // The question may have taken a while.
     if (this.#isOver(entry)) return this.#expire(task);
-    const blobs = outgoingBlobs(task.room, message.attachments);
+    const blobs = outgoingBlobs(task.chat, message.attachments);
     const operation = { op: "deliver" as const, message, blobs };
     // Files that can't be read are found before anything is said to have gone out.
     const operation_sha256 = await operationDigest(operation);
@@ -286,16 +286,16 @@ export class OutboxWorker {
   }
 
   #end(task: Task, ending: Ending): Promise<Progress> {
-    const { room, record } = task;
-    const notice = noticeEvent(room, record, ending);
-    const receipt = receiptEvent(room, record, ending);
+    const { chat, record } = task;
+    const notice = noticeEvent(chat, record, ending);
+    const receipt = receiptEvent(chat, record, ending);
     return this.#close(task, notice === null ? [receipt] : [receipt, notice]);
   }
 
   /** What is left to write, then the record goes (OUT-024, OUT-034). */
-  async #close({ room, entry }: Task, events: NewEvent[]): Promise<Progress> {
+  async #close({ chat, entry }: Task, events: NewEvent[]): Promise<Progress> {
     const { clock, outbox } = this.#deps;
-    if (events.length > 0) await withPermit(room.group, clock, () => room.ledger.appendAll(events));
+    if (events.length > 0) await withPermit(chat.group, clock, () => chat.ledger.appendAll(events));
     outbox.remove(entry);
     return ENDED;
   }

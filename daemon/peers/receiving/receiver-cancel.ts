@@ -8,7 +8,7 @@ import type { ReceiptResult } from "../../../shared/wire/v1/peer.ts";
 import { milliseconds } from "../../../shared/wire/v1/time.ts";
 import { untimelyDelivery } from "../../../shared/wire/v1/timely.ts";
 import { uuidKey } from "../../../shared/wire/v1/uuid.ts";
-import type { GroupRoom } from "../../messaging/group-room.ts";
+import type { GroupChat } from "../../messaging/group-chat.ts";
 import { EVENTS } from "../../messaging/kinds.ts";
 import { remoteAuthor, remoteBy } from "../../messaging/messages/authors.ts";
 import { controlKey } from "../../messaging/messages/message-keys.ts";
@@ -28,44 +28,44 @@ export function notDeliveredId(instance_id: string, delivery_id: string): string
 
 /** Throws PeerRefusal, or Refusal when the disk fails, or what `spend` throws; then nothing was recorded. */
 export async function cancel(
-  room: GroupRoom,
+  chat: GroupChat,
   { cancellation, sha256 }: { cancellation: ConnectCancellation; sha256: string },
   now: number,
   spend: () => void,
 ): Promise<ReceiptResult> {
   const { delivery_id, source } = cancellation;
   const logical = { delivery_id, sha256 };
-  const earlier = receivedControl(room, source.instance_id, delivery_id);
+  const earlier = receivedControl(chat, source.instance_id, delivery_id);
   if (earlier !== null) {
     if (earlier.data.connect_cancel_sha256 !== sha256) throw new PeerRefusal("connect_content_conflict");
     return { receipt: receiptOf(earlier, logical), duplicate: true };
   }
   const untimely = untimelyDelivery(cancellation, now);
   if (untimely !== null) throw new PeerRefusal("connect_message_expired", `The withdrawal ${untimely}.`);
-  const found = findOriginal(room, cancellation);
+  const found = findOriginal(chat, cancellation);
   spend();
   const by = remoteBy(source.instance_id);
   const data: Record<string, unknown> = {
     source_event_id: found?.event_id ?? null,
     cancelled_by: remoteAuthor(source.instance_id, cancellation.sender.id),
     recipients:
-      found === null ? [] : [...(room.projection.obligations.get(found.event_id)?.owed.keys() ?? [])],
+      found === null ? [] : [...(chat.projection.obligations.get(found.event_id)?.owed.keys() ?? [])],
     connect_cancel: cancellation,
     connect_cancel_sha256: sha256,
   };
   if (found === null) data.not_delivered = true;
-  const event = room.event(EVENTS.cancelled, by, data, controlKey(by, delivery_id));
-  if (found === null) event.id = absentOriginal(room, cancellation, now);
-  const [placed] = await room.ledger.appendAll([event]);
+  const event = chat.event(EVENTS.cancelled, by, data, controlKey(by, delivery_id));
+  if (found === null) event.id = absentOriginal(chat, cancellation, now);
+  const [placed] = await chat.ledger.appendAll([event]);
   return { receipt: receiptOf(placed!.event, logical) };
 }
 
 /** Of an original that isn't here: the id of the control that keeps it out. Throws connect_original_pending while it may still arrive. */
-function absentOriginal(room: GroupRoom, cancellation: ConnectCancellation, now: number): string {
+function absentOriginal(chat: GroupChat, cancellation: ConnectCancellation, now: number): string {
   if (milliseconds(cancellation.original_deliver_before) > now)
     throw new PeerRefusal("connect_original_pending");
   const id = notDeliveredId(cancellation.source.instance_id, cancellation.original_delivery_id);
-  if (room.ledger.ordinalOf(id) !== undefined) throw new PeerRefusal("connect_content_conflict");
+  if (chat.ledger.ordinalOf(id) !== undefined) throw new PeerRefusal("connect_content_conflict");
   return id;
 }
 
@@ -73,11 +73,11 @@ function absentOriginal(room: GroupRoom, cancellation: ConnectCancellation, now:
  * The message that is meant, as it stands here: one that came from there, or one that went there and whose answer the person there doesn't
  * want any more. Null when there is none. Throws connect_cancellation_denied when the control doesn't fit it.
  */
-function findOriginal(room: GroupRoom, cancellation: ConnectCancellation): { event_id: string } | null {
+function findOriginal(chat: GroupChat, cancellation: ConnectCancellation): { event_id: string } | null {
   const { source, target, original_delivery_id } = cancellation;
-  const received = receivedMessage(room, source.instance_id, original_delivery_id);
+  const received = receivedMessage(chat, source.instance_id, original_delivery_id);
   const event_id = received?.id ?? uuidKey(cancellation.original_source_event_id);
-  const found = originalOf(room, event_id);
+  const found = originalOf(chat, event_id);
   if (found === null || uuidKey(found.original.delivery_id) !== uuidKey(original_delivery_id)) return null;
   const { original } = found;
   const isOwn = isEnd(original.source, source) && isEnd(original.target, target);

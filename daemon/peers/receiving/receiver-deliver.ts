@@ -15,7 +15,7 @@ import { untimelyDelivery } from "../../../shared/wire/v1/timely.ts";
 import { uuidKey } from "../../../shared/wire/v1/uuid.ts";
 import type { Audience } from "../../groups/recipients.ts";
 import { describeAttachment } from "../../messaging/files/blobs.ts";
-import type { GroupRoom } from "../../messaging/group-room.ts";
+import type { GroupChat } from "../../messaging/group-chat.ts";
 import { EVENTS } from "../../messaging/kinds.ts";
 import { remoteBy } from "../../messaging/messages/authors.ts";
 import { type Author, messageData } from "../../messaging/messages/message-event.ts";
@@ -47,23 +47,23 @@ export interface Admission {
  * `spend` throws when the peer has written too much; what was received before costs nothing.
  */
 export async function deliver(
-  room: GroupRoom,
+  chat: GroupChat,
   { message, sha256, blobs }: Delivery,
   admission: () => Admission,
   spend: () => void,
 ): Promise<ReceiptResult> {
   const { grant, now } = admission();
-  const earlier = earlierReceipt(room, message, sha256);
+  const earlier = earlierReceipt(chat, message, sha256);
   if (earlier !== null) return earlier;
-  checkTimes(room, message, grant, now);
-  const audience = audienceOf(room, message);
-  const reply_to = replyAnchor(room, message);
+  checkTimes(chat, message, grant, now);
+  const audience = audienceOf(chat, message);
+  const reply_to = replyAnchor(chat, message);
   spend();
   const files = await checkBlobs(message, blobs);
-  const { ledger } = room;
+  const { ledger } = chat;
   const { count } = ledger;
-  for (const file of files) await room.blobs.take(inTurns(file), count, file.sha256);
-  const event = room.event(
+  for (const file of files) await chat.blobs.take(inTurns(file), count, file.sha256);
+  const event = chat.event(
     EVENTS.message,
     remoteBy(message.source.instance_id),
     messageData({
@@ -96,12 +96,12 @@ export async function deliver(
     }),
     deliveryKey(remoteBy(message.source.instance_id), uuidKey(message.delivery_id)),
   );
-  const [placed] = await room.blobs.send(
+  const [placed] = await chat.blobs.send(
     files.map(({ sha256 }) => sha256),
     count,
     () => {
       const last = admission();
-      checkTimes(room, message, last.grant, last.now);
+      checkTimes(chat, message, last.grant, last.now);
       return ledger.appendAll([{ ...event, ts: new Date(last.now).toISOString() }]);
     },
   );
@@ -109,25 +109,25 @@ export async function deliver(
 }
 
 /** The receipt of what was received before. Throws connect_content_conflict when that was something else (PEER-035, PEER-036). */
-function earlierReceipt(room: GroupRoom, message: ConnectMessage, sha256: string): ReceiptResult | null {
-  const event = receivedMessage(room, message.source.instance_id, message.delivery_id);
+function earlierReceipt(chat: GroupChat, message: ConnectMessage, sha256: string): ReceiptResult | null {
+  const event = receivedMessage(chat, message.source.instance_id, message.delivery_id);
   if (event === null) {
     const withdrawn = notDeliveredId(message.source.instance_id, message.delivery_id);
-    if (room.ownOrdinal(withdrawn) === undefined) return null;
+    if (chat.ownOrdinal(withdrawn) === undefined) return null;
     throw new PeerRefusal("connect_message_withdrawn");
   }
   if (event.data.connect_message_sha256 !== sha256) throw new PeerRefusal("connect_content_conflict");
   return { receipt: receiptOf(event, { delivery_id: message.delivery_id, sha256 }), duplicate: true };
 }
 
-function checkTimes(room: GroupRoom, message: ConnectMessage, grant: Grant, now: number): void {
+function checkTimes(chat: GroupChat, message: ConnectMessage, grant: Grant, now: number): void {
   if (untimelyDelivery(message, now) !== null) {
     const isOver = milliseconds(message.deliver_before) <= now;
     throw new PeerRefusal(isOver ? "connect_message_expired" : "connect_message_early");
   }
   // What was meant for the Group before isn't for it now (MSG-023). The reset took the memory of what had arrived, so this says nothing
   // final: who sent nothing yet is sure to have failed in the end, everybody else can't know.
-  const begun = resetAt(room, grant);
+  const begun = resetAt(chat, grant);
   if (begun !== null && milliseconds(message.created_at) <= begun + LIMITS.connect.skewSeconds * 1000) {
     throw new PeerRefusal("connect_peer_denied", "The Group was reset since the message was written.");
   }
@@ -137,18 +137,18 @@ function checkTimes(room: GroupRoom, message: ConnectMessage, grant: Grant, now:
  * When this generation of the Group began, if that was by a reset and something of before can still come: a connection of two Groups is
  * one of their generations and ends with it.
  */
-export function resetAt(room: GroupRoom, { pair }: Grant): number | null {
-  const reset = pair === null ? room.resetAt : null;
+export function resetAt(chat: GroupChat, { pair }: Grant): number | null {
+  const reset = pair === null ? chat.resetAt : null;
   return reset === null ? null : Date.parse(reset);
 }
 
 /** Exactly the Actors that were meant, in their generations, or the person; never somebody else (PEER-034, MSG-055). */
-function audienceOf(room: GroupRoom, { recipients, message_mode }: ConnectMessage): Audience {
+function audienceOf(chat: GroupChat, { recipients, message_mode }: ConnectMessage): Audience {
   if (recipients.some(({ id }) => id === "user")) {
     if (recipients.length > 1 || message_mode === "mail") throw new PeerRefusal("connect_message_invalid");
     return { to: ["user"], to_generations: {} };
   }
-  const { actors } = room.group.record;
+  const { actors } = chat.group.record;
   for (const recipient of recipients) {
     const found = actors.find(({ id }) => id === recipient.id);
     // The catalog doesn't offer a command that isn't said to read prompts.

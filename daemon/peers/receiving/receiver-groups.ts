@@ -8,7 +8,7 @@ import type { Clock } from "../../../platform/clock.ts";
 import type { Release } from "../../../platform/mutex.ts";
 import type { OpenGroup } from "../../groups/group.ts";
 import type { GroupRegistry } from "../../groups/registry.ts";
-import type { GroupRoom, Rooms } from "../../messaging/group-room.ts";
+import type { Chats, GroupChat } from "../../messaging/group-chat.ts";
 import { PeerRefusal } from "../wire/peer-refusal.ts";
 
 /** As long as anybody waits for a permit on behalf of a peer (LIM-045). */
@@ -16,14 +16,14 @@ const PERMIT_MS = 5000;
 
 export class ReceiverGroups {
   readonly #registry: Pick<GroupRegistry, "find" | "get" | "list">;
-  readonly #rooms: Rooms;
+  readonly #chats: Chats;
   readonly #clock: Clock;
   /** Writes that were admitted and haven't ended, by Group. */
   readonly #admitted = new Map<string, Set<Promise<unknown>>>();
 
-  constructor(registry: Pick<GroupRegistry, "find" | "get" | "list">, rooms: Rooms, clock: Clock) {
+  constructor(registry: Pick<GroupRegistry, "find" | "get" | "list">, chats: Chats, clock: Clock) {
     this.#registry = registry;
-    this.#rooms = rooms;
+    this.#chats = chats;
     this.#clock = clock;
   }
 
@@ -33,9 +33,9 @@ export class ReceiverGroups {
   }
 
   /** The Group by a Read permit. Throws PeerRefusal or Refusal. */
-  read(group_id: string): GroupRoom {
+  read(group_id: string): GroupChat {
     this.#registry.get(group_id);
-    return this.#rooms.get(group_id);
+    return this.#chats.get(group_id);
   }
 
   /** Resolves when every Write that this Group has admitted so far has ended. */
@@ -56,13 +56,13 @@ export class ReceiverGroups {
   }
 
   /** Runs `step` under the Group's exclusive lock. Throws PeerRefusal, Refusal, or what `step` throws. */
-  async write<Result>(group_id: string, step: (room: GroupRoom) => Promise<Result>): Promise<Result> {
+  async write<Result>(group_id: string, step: (chat: GroupChat) => Promise<Result>): Promise<Result> {
     const group = this.#registry.get(group_id);
     const release = await this.#acquire(group);
     try {
       // It may have been reset while we waited: what was meant for the old one isn't for the new one.
       if (this.#registry.find(group_id) !== group) throw new PeerRefusal("io_error");
-      return await step(this.#rooms.get(group_id));
+      return await step(this.#chats.get(group_id));
     } finally {
       release();
     }

@@ -2,7 +2,7 @@
 import type { LedgerEvent } from "../../../shared/events.ts";
 import type { Receipt } from "../../../shared/wire/v1/message.ts";
 import { uuidKey } from "../../../shared/wire/v1/uuid.ts";
-import type { GroupRoom } from "../../messaging/group-room.ts";
+import type { GroupChat } from "../../messaging/group-chat.ts";
 import { remoteBy } from "../../messaging/messages/authors.ts";
 import { controlKey, deliveryKey } from "../../messaging/messages/message-keys.ts";
 
@@ -14,27 +14,27 @@ interface Logical {
 
 /** The event of a delivery by this instance, if it was received. */
 export function receivedMessage(
-  room: GroupRoom,
+  chat: GroupChat,
   instance_id: string,
   delivery_id: string,
 ): LedgerEvent | null {
-  return byKey(room, deliveryKey(remoteBy(instance_id), uuidKey(delivery_id)));
+  return byKey(chat, deliveryKey(remoteBy(instance_id), uuidKey(delivery_id)));
 }
 
 /** The event of a withdrawal by this instance, if it was recorded. */
 export function receivedControl(
-  room: GroupRoom,
+  chat: GroupChat,
   instance_id: string,
   delivery_id: string,
 ): LedgerEvent | null {
-  return byKey(room, controlKey(remoteBy(instance_id), delivery_id));
+  return byKey(chat, controlKey(remoteBy(instance_id), delivery_id));
 }
 
 export function receiptOf(event: LedgerEvent, { delivery_id, sha256 }: Logical): Receipt {
   return { delivery_id, message_sha256: sha256, event_id: event.id, delivered_at: event.ts };
 }
 
-function byKey(room: GroupRoom, key: string): LedgerEvent | null {
-  const ordinal = room.byKey(key);
-  return ordinal === undefined ? null : room.ledger.read(ordinal);
+function byKey(chat: GroupChat, key: string): LedgerEvent | null {
+  const ordinal = chat.byKey(key);
+  return ordinal === undefined ? null : chat.ledger.read(ordinal);
 }

@@ -4,7 +4,7 @@ import type { ConnectActor } from "../../../shared/wire/v1/message.ts";
 import { ConnectMessage } from "../../../shared/wire/v1/message.ts";
 import { milliseconds } from "../../../shared/wire/v1/time.ts";
 import { uuidKey } from "../../../shared/wire/v1/uuid.ts";
-import type { GroupRoom } from "../../messaging/group-room.ts";
+import type { GroupChat } from "../../messaging/group-chat.ts";
 import { EVENTS } from "../../messaging/kinds.ts";
 import { PeerRefusal } from "../wire/peer-refusal.ts";
 
@@ -13,9 +13,9 @@ import { PeerRefusal } from "../wire/peer-refusal.ts";
  * of its recipients; one of them, in the same generation, may answer the sender; the person of either Group may do both. Throws
  * connect_reply_denied.
  */
-export function replyAnchor(room: GroupRoom, reply: ConnectMessage): string | undefined {
+export function replyAnchor(chat: GroupChat, reply: ConnectMessage): string | undefined {
   if (reply.reply_to === null) return undefined;
-  const found = originalOf(room, uuidKey(reply.reply_to.event_id));
+  const found = originalOf(chat, uuidKey(reply.reply_to.event_id));
   if (found === null)
     throw new PeerRefusal("connect_reply_denied", "There is no such message to answer here.");
   const { original, event_id } = found;
@@ -44,11 +44,11 @@ export function replyAnchor(room: GroupRoom, reply: ConnectMessage): string | un
 
 /** The message between instances that stands here as this event. */
 export function originalOf(
-  room: GroupRoom,
+  chat: GroupChat,
   event_id: string,
 ): { original: ConnectMessage; event_id: string; digest: unknown; by: string } | null {
-  const ordinal = room.ownOrdinal(event_id);
-  const event = ordinal === undefined ? undefined : room.ledger.read(ordinal);
+  const ordinal = chat.ownOrdinal(event_id);
+  const event = ordinal === undefined ? undefined : chat.ledger.read(ordinal);
   if (event?.kind !== EVENTS.message) return null;
   const original = ConnectMessage.safeParse(event.data.connect_message).data;
   if (original === undefined) return null;

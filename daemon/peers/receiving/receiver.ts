@@ -16,7 +16,7 @@ import type {
 import { responseStatement } from "../../../shared/wire/v1/signing.ts";
 import type { GroupRegistry } from "../../groups/registry.ts";
 import type { InstanceIdentity } from "../../home/identity.ts";
-import type { GroupRoom, Rooms } from "../../messaging/group-room.ts";
+import type { Chats, GroupChat } from "../../messaging/group-chat.ts";
 import type { Authorities } from "../authorities.ts";
 import type { Grant } from "../authority.ts";
 import type { PeerArrival, PeerReceiver, PeerRequest } from "../transport.ts";
@@ -37,7 +37,7 @@ export interface ReceiverDependencies {
   log: Log;
   identity: Pick<InstanceIdentity, "instance_id" | "sign">;
   registry: Pick<GroupRegistry, "find" | "get" | "list">;
-  rooms: Rooms;
+  chats: Chats;
   authorities: Pick<Authorities, "forBinding">;
   quota: Pick<ReceiverQuota, "spend">;
 }
@@ -56,7 +56,7 @@ export class Receiver implements PeerReceiver {
     this.#deps = deps;
     this.#proof = new ReceiverProof(deps.identity.instance_id, deps.authorities);
     this.#bounds = new ReceiverBounds(deps.clock);
-    this.#groups = new ReceiverGroups(deps.registry, deps.rooms, deps.clock);
+    this.#groups = new ReceiverGroups(deps.registry, deps.chats, deps.clock);
   }
 
   /** Throws Refusal connect_peer_denied, connect_replayed, overloaded or shutting_down, which are never signed. */
@@ -123,8 +123,8 @@ export class Receiver implements PeerReceiver {
         const json = JSON.stringify(message);
         const sha256 = sha256Hex(json);
         const bytes = blobs.reduce((sum, { base64 }) => sum + sizeOf(base64), Buffer.byteLength(json));
-        return this.#write(proof, operation, message.target.group_id, (room, admission) =>
-          deliver(room, { message, sha256, blobs }, admission, () => this.#spend(proof, bytes)),
+        return this.#write(proof, operation, message.target.group_id, (chat, admission) =>
+          deliver(chat, { message, sha256, blobs }, admission, () => this.#spend(proof, bytes)),
         );
       }
       case "cancel": {
@@ -132,8 +132,8 @@ export class Receiver implements PeerReceiver {
         const json = JSON.stringify(cancellation);
         const sha256 = sha256Hex(json);
         const spend = (): void => this.#spend(proof, Buffer.byteLength(json));
-        return this.#write(proof, operation, cancellation.target.group_id, (room, admission) =>
-          cancel(room, { cancellation, sha256 }, admission().now, spend),
+        return this.#write(proof, operation, cancellation.target.group_id, (chat, admission) =>
+          cancel(chat, { cancellation, sha256 }, admission().now, spend),
         );
       }
     }
@@ -154,11 +154,11 @@ export class Receiver implements PeerReceiver {
     const { delivery_id, message_sha256, source_group_id, target_group_id } = operation;
     await this.#groups.settled(target_group_id);
     const grant = this.#stillGranted(proof, operation);
-    const room = this.#groups.read(target_group_id);
-    const event = receivedMessage(room, proof.source_instance_id, delivery_id);
+    const chat = this.#groups.read(target_group_id);
+    const event = receivedMessage(chat, proof.source_instance_id, delivery_id);
     if (event === null) {
       // A reset took the memory of what had arrived: nobody can say that it didn't (PEER-042).
-      const begun = resetAt(room, grant);
+      const begun = resetAt(chat, grant);
       const reach = (LIMITS.connect.deliverSeconds + LIMITS.connect.skewSeconds) * 1000;
       if (begun !== null && this.#deps.clock.now() <= begun + reach) {
         throw new PeerRefusal("connect_peer_denied", "The Group was reset a short while ago.");
@@ -181,10 +181,10 @@ export class Receiver implements PeerReceiver {
     proof: ConnectPeerAuthorization,
     operation: ConnectPeerOperation,
     group_id: string,
-    step: (room: GroupRoom, admission: () => Admission) => Promise<Result>,
+    step: (chat: GroupChat, admission: () => Admission) => Promise<Result>,
   ): Promise<Result> {
-    return this.#groups.write(group_id, (room) =>
-      step(room, () => ({ grant: this.#stillGranted(proof, operation), now: this.#deps.clock.now() })),
+    return this.#groups.write(group_id, (chat) =>
+      step(chat, () => ({ grant: this.#stillGranted(proof, operation), now: this.#deps.clock.now() })),
     );
   }
 

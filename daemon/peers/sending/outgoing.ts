@@ -11,7 +11,7 @@ import type { Attachment, MessageMode } from "../../../shared/model.ts";
 import type { Caller } from "../../../shared/operations/caller.ts";
 import { sizeWords } from "../../../shared/size-words.ts";
 import { type ConnectActor, ConnectMessage } from "../../../shared/wire/v1/message.ts";
-import { type GroupRoom, wakeGroup } from "../../messaging/group-room.ts";
+import { type GroupChat, wakeGroup } from "../../messaging/group-chat.ts";
 import { EVENTS } from "../../messaging/kinds.ts";
 import { withAttachments } from "../../messaging/messages/attachments.ts";
 import { type Author, messageData, type Said } from "../../messaging/messages/message-event.ts";
@@ -32,7 +32,7 @@ interface Dependencies {
 }
 
 /** A message whose way and audience are known. */
-export interface Letter {
+export interface OutgoingMessage {
   grant: Grant;
   target: { group_id: string; title: string };
   recipients: readonly ConnectActor[];
@@ -59,50 +59,53 @@ export class Outgoing {
    * Accepted when resolved: the record is durable. A source event that couldn't be recorded now follows (OUT-021). Throws what attachments
    * throw, invalid_args for what the wire doesn't take, outbox_full, too_large, storage_full or storage_failed.
    */
-  async send(room: GroupRoom, letter: Letter): Promise<{ entry: OutboxEntry; event: LedgerEvent }> {
+  async send(
+    chat: GroupChat,
+    outgoing: OutgoingMessage,
+  ): Promise<{ entry: OutboxEntry; event: LedgerEvent }> {
     const { projects, log } = this.#deps;
-    const accept = (attachments: Attachment[]) => this.#accept(room, letter, attachments);
-    const { said, caller, projectOnly } = letter;
+    const accept = (attachments: Attachment[]) => this.#accept(chat, outgoing, attachments);
+    const { said, caller, projectOnly } = outgoing;
     const rules = { totalBytes: LIMITS.connect.blobBytes, projectOnly };
-    const accepted = await withAttachments(room, projects, said, caller, accept, rules);
+    const accepted = await withAttachments(chat, projects, said, caller, accept, rules);
     this.#deps.wake();
-    const wakes = letter.caller.kind !== "actor" && letter.mode !== "mail";
-    if (wakes && room.group.record.state === "idle") await wakeGroup(room, log);
+    const wakes = outgoing.caller.kind !== "actor" && outgoing.mode !== "mail";
+    if (wakes && chat.group.record.state === "idle") await wakeGroup(chat, log);
     return accepted;
   }
 
   async #accept(
-    room: GroupRoom,
-    letter: Letter,
+    chat: GroupChat,
+    outgoing: OutgoingMessage,
     attachments: Attachment[],
   ): Promise<{ entry: OutboxEntry; event: LedgerEvent }> {
     const { clock, random, outbox, source, log } = this.#deps;
     const now = clock.now();
     const id = random.uuid();
-    const message = this.#message(room, letter, attachments, { id, now });
-    const event = preallocate(room, random, message.created_at, {
+    const message = this.#message(chat, outgoing, attachments, { id, now });
+    const event = preallocate(chat, random, message.created_at, {
       kind: EVENTS.message,
-      by: letter.author.by,
+      by: outgoing.author.by,
       data: {},
     });
     message.source_event_id = event.id;
-    event.data = this.#data(letter, attachments, message);
+    event.data = this.#data(outgoing, attachments, message);
     const entry = await outbox.accept({ kind: "message", data: message }, event);
     try {
-      await source.project(room, event);
+      await source.project(chat, event);
     } catch (error) {
-      log.warn("connect_projection", { group_id: room.group.group_id, ...errorFields(error) });
+      log.warn("connect_projection", { group_id: chat.group.group_id, ...errorFields(error) });
     }
     return { entry, event };
   }
 
   #message(
-    room: GroupRoom,
-    { grant, target, recipients, mode, said, author, caller, reply }: Letter,
+    chat: GroupChat,
+    { grant, target, recipients, mode, said, author, caller, reply }: OutgoingMessage,
     attachments: readonly Attachment[],
     { id, now }: { id: string; now: number },
   ): ConnectMessage {
-    const { group } = room;
+    const { group } = chat;
     const isDirect = grant.authority === "direct";
     const address = (end: Grant["local"], group_id: string, title: string) => ({
       instance_id: end.instance_id,
@@ -116,7 +119,7 @@ export class Outgoing {
       delivery_id: id,
       ...(isDirect ? {} : { account_origin: grant.account_origin, account_id: grant.account_id }),
       source: address(grant.local, group.group_id, group.record.title),
-      sender: senderOf(room, author, caller),
+      sender: senderOf(chat, author, caller),
       // Replaced as soon as the event has its id.
       source_event_id: id,
       target: address(grant.remote, target.group_id, target.title),
@@ -152,11 +155,11 @@ export class Outgoing {
   }
 
   #data(
-    letter: Letter,
+    outgoing: OutgoingMessage,
     attachments: readonly Attachment[],
     message: ConnectMessage,
   ): Record<string, unknown> {
-    const { grant, recipients, author, said, mode, reply, digest } = letter;
+    const { grant, recipients, author, said, mode, reply, digest } = outgoing;
     const { target } = message;
     const generations = recipients.map(({ id, generation }) => [id, generation] as const);
     const titles = recipients
@@ -189,10 +192,10 @@ export class Outgoing {
 }
 
 /** Who speaks, as the other side sees it. */
-export function senderOf(room: GroupRoom, author: Author, caller: Caller): ConnectActor {
+export function senderOf(chat: GroupChat, author: Author, caller: Caller): ConnectActor {
   if (caller.kind !== "actor") return personOf("user");
-  const { id, title, generation, enabled } = room.self(caller);
-  return { id, title, generation: author.generation ?? generation, enabled, role: room.group.roleOf(id) };
+  const { id, title, generation, enabled } = chat.self(caller);
+  return { id, title, generation: author.generation ?? generation, enabled, role: chat.group.roleOf(id) };
 }
 
 /** The person of a Group as a sender or recipient. */

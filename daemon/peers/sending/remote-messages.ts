@@ -11,7 +11,7 @@ import type { Caller } from "../../../shared/operations/caller.ts";
 import { type ConnectActor, ConnectCancellation, ConnectMessage } from "../../../shared/wire/v1/message.ts";
 import { milliseconds } from "../../../shared/wire/v1/time.ts";
 import { uuidKey } from "../../../shared/wire/v1/uuid.ts";
-import type { GroupRoom, Located, RemoteMessages, RemoteReply } from "../../messaging/group-room.ts";
+import type { GroupChat, Located, RemoteMessages, RemoteReply } from "../../messaging/group-chat.ts";
 import { EVENTS } from "../../messaging/kinds.ts";
 import type { Author, Said } from "../../messaging/messages/message-event.ts";
 import { MessageStatuses } from "../../messaging/messages/statuses.ts";
@@ -20,7 +20,7 @@ import type { Grant } from "../authority.ts";
 import type { Outbox, OutboxEntry } from "../outbox/outbox.ts";
 import { isEnd } from "../receiving/receiver-reply.ts";
 import { cancellationDigest } from "../wire/digests.ts";
-import { type Letter, type Outgoing, senderOf } from "./outgoing.ts";
+import { type Outgoing, type OutgoingMessage, senderOf } from "./outgoing.ts";
 import { preallocate, type SourceEvents } from "./source-event.ts";
 
 interface Dependencies {
@@ -37,7 +37,7 @@ interface Dependencies {
 }
 
 /** What a reply needs to know; the same for the check and the reply itself. */
-type Plan = Pick<Letter, "grant" | "target" | "recipients" | "mode" | "reply">;
+type Plan = Pick<OutgoingMessage, "grant" | "target" | "recipients" | "mode" | "reply">;
 
 interface Ends {
   own: ConnectMessage["source"];
@@ -64,21 +64,21 @@ export class RemoteReplies implements RemoteMessages {
   }
 
   async reply(
-    room: GroupRoom,
+    chat: GroupChat,
     said: Said,
     reply: RemoteReply,
     caller: Caller,
     digest: string | undefined,
   ): Promise<LedgerEvent> {
-    const author = room.author(caller);
-    const plan = this.#plan(room, reply, author);
-    const letter = { ...plan, said, author, caller, projectOnly: false, digest };
-    const { event } = await this.#deps.outgoing.send(room, letter);
+    const author = chat.author(caller);
+    const plan = this.#plan(chat, reply, author);
+    const outgoing = { ...plan, said, author, caller, projectOnly: false, digest };
+    const { event } = await this.#deps.outgoing.send(chat, outgoing);
     return event;
   }
 
-  checkReply(room: GroupRoom, reply: RemoteReply, author: Author): void {
-    this.#plan(room, reply, author);
+  checkReply(chat: GroupChat, reply: RemoteReply, author: Author): void {
+    this.#plan(chat, reply, author);
   }
 
   /**
@@ -86,21 +86,21 @@ export class RemoteReplies implements RemoteMessages {
    * original's: a request can be withdrawn here although its connection is gone.
    */
   async cancel(
-    room: GroupRoom,
+    chat: GroupChat,
     { event: original }: Located,
     caller: Caller,
     { recipients, client_id }: { recipients: string[]; client_id: string | undefined },
   ): Promise<LedgerEvent> {
     const { clock, random, outbox, log } = this.#deps;
     const message = messageOf(original);
-    const { own, other } = this.#ends(room, original, message);
+    const { own, other } = this.#ends(chat, original, message);
     const delivery_id = controlId(own, message.delivery_id);
     const reserved = outbox.byDelivery(delivery_id);
-    if (reserved !== undefined) return this.#project(room, outbox.read(reserved).source_event);
-    const author = room.author(caller);
+    if (reserved !== undefined) return this.#project(chat, outbox.read(reserved).source_event);
+    const author = chat.author(caller);
     const now = clock.now();
     const created_at = new Date(now).toISOString();
-    const event = preallocate(room, random, created_at, { kind: EVENTS.cancelled, by: author.by, data: {} });
+    const event = preallocate(chat, random, created_at, { kind: EVENTS.cancelled, by: author.by, data: {} });
     const { connection_id, account_origin, account_id } = message;
     const control = ConnectCancellation.parse({
       ...(connection_id === undefined ? {} : { connection_id }),
@@ -108,7 +108,7 @@ export class RemoteReplies implements RemoteMessages {
       ...(account_origin === undefined ? {} : { account_origin }),
       ...(account_id === undefined ? {} : { account_id }),
       source: own,
-      sender: senderOf(room, author, caller),
+      sender: senderOf(chat, author, caller),
       source_event_id: event.id,
       target: other,
       original_delivery_id: message.delivery_id,
@@ -124,10 +124,10 @@ export class RemoteReplies implements RemoteMessages {
     event.data.connect_cancel_sha256 = cancellationDigest(control);
     await outbox.accept({ kind: "cancel", data: control }, event);
     try {
-      return await this.#project(room, event);
+      return await this.#project(chat, event);
     } catch (error) {
       // The worker records it: it was accepted.
-      log.warn("connect_projection", { group_id: room.group.group_id, ...errorFields(error) });
+      log.warn("connect_projection", { group_id: chat.group.group_id, ...errorFields(error) });
       return event;
     } finally {
       this.#deps.wake();
@@ -138,29 +138,29 @@ export class RemoteReplies implements RemoteMessages {
    * At the start: what was accepted and not recorded is recorded now. Work of a Group that was reset since has lost its event and ends
    * without a trace; what it wrote before the reset shows in its record, or in the reset being later.
    */
-  async recover(room: GroupRoom): Promise<void> {
+  async recover(chat: GroupChat): Promise<void> {
     const { outbox, log } = this.#deps;
     for (const entry of outbox.entries()) {
-      if (entry.source.group_id !== room.group.group_id) continue;
-      if (room.ledger.ordinalOf(entry.source_event_id) !== undefined) continue;
+      if (entry.source.group_id !== chat.group.group_id) continue;
+      if (chat.ledger.ordinalOf(entry.source_event_id) !== undefined) continue;
       try {
-        if (entry.progress.source_projected || isBeforeReset(room, entry)) outbox.remove(entry);
-        else await this.#project(room, outbox.read(entry).source_event);
+        if (entry.progress.source_projected || isBeforeReset(chat, entry)) outbox.remove(entry);
+        else await this.#project(chat, outbox.read(entry).source_event);
       } catch (error) {
         log.warn("connect_recovery", { delivery_id: entry.delivery_id, ...errorFields(error) });
       }
     }
   }
 
-  async #project(room: GroupRoom, event: LedgerEvent): Promise<LedgerEvent> {
-    await this.#deps.source.project(room, event);
+  async #project(chat: GroupChat, event: LedgerEvent): Promise<LedgerEvent> {
+    await this.#deps.source.project(chat, event);
     return event;
   }
 
-  #plan(room: GroupRoom, { original, mode, to }: RemoteReply, author: Author): Plan {
+  #plan(chat: GroupChat, { original, mode, to }: RemoteReply, author: Author): Plan {
     const { event } = original;
     const message = messageOf(event);
-    const { own, other, isFollowUp } = this.#ends(room, event, message);
+    const { own, other, isFollowUp } = this.#ends(chat, event, message);
     if (this.#deps.clock.now() > milliseconds(message.reply_before))
       throw new Refusal("connect_reply_expired");
     const authors = isFollowUp ? [message.sender] : message.recipients;
@@ -169,7 +169,7 @@ export class RemoteReplies implements RemoteMessages {
         specifics: "Only those that the message was between may answer it.",
       });
     }
-    const event_id = isFollowUp ? this.#remoteEvent(room, original) : message.source_event_id;
+    const event_id = isFollowUp ? this.#remoteEvent(chat, original) : message.source_event_id;
     const recipients = select(isFollowUp ? message.recipients : [message.sender], to);
     const grant = this.#grant(message, own, other);
     return {
@@ -182,7 +182,7 @@ export class RemoteReplies implements RemoteMessages {
   }
 
   /** The two ends of a message that stands in this Group, which must be one of them. Throws event_not_found. */
-  #ends({ group }: GroupRoom, { id, data }: LedgerEvent, { source, target }: ConnectMessage): Ends {
+  #ends({ group }: GroupChat, { id, data }: LedgerEvent, { source, target }: ConnectMessage): Ends {
     const isFollowUp = typeof data.dst_instance_id === "string";
     const [own, other] = isFollowUp ? [source, target] : [target, source];
     if (isEnd(own, { instance_id: this.#deps.instance_id, group_id: group.group_id })) {
@@ -195,8 +195,8 @@ export class RemoteReplies implements RemoteMessages {
   }
 
   /** RPL-004: nothing can follow what hasn't arrived for sure. */
-  #remoteEvent(room: GroupRoom, { ordinal, event }: Located): string {
-    const delivery = new MessageStatuses(room, ordinal, event).connectDelivery();
+  #remoteEvent(chat: GroupChat, { ordinal, event }: Located): string {
+    const delivery = new MessageStatuses(chat, ordinal, event).connectDelivery();
     if (delivery?.state === "sent" && delivery.remote_event_id !== undefined) return delivery.remote_event_id;
     throw new Refusal("connect_receipt_required", { details: { state: delivery?.state ?? "unconfirmed" } });
   }
@@ -287,6 +287,6 @@ function controlId(own: { instance_id: string; group_id: string }, original_deli
 }
 
 /** Nothing was accepted before a Group's first event, but by the one that it was before a reset. */
-function isBeforeReset({ resetAt }: GroupRoom, entry: OutboxEntry): boolean {
+function isBeforeReset({ resetAt }: GroupChat, entry: OutboxEntry): boolean {
   return resetAt !== null && resetAt > entry.source_event_ts;
 }

@@ -5,7 +5,7 @@ import type { CallContext, Caller } from "../../../shared/operations/caller.ts";
 import type { InputOf, ResultOf } from "../../../shared/operations/registry.ts";
 import type { ConnectActor } from "../../../shared/wire/v1/message.ts";
 import { resolveRecipients, type Sender } from "../../groups/recipients.ts";
-import type { GroupRoom, Rooms } from "../../messaging/group-room.ts";
+import type { Chats, GroupChat } from "../../messaging/group-chat.ts";
 import { checkBody } from "../../messaging/messages/attachments.ts";
 import { once } from "../../messaging/messages/idempotency.ts";
 import { contentDigest, type Said } from "../../messaging/messages/message-event.ts";
@@ -21,7 +21,7 @@ type Queued = ResultOf<"connect_send">;
 type Input = InputOf<"connect_send">;
 
 interface Dependencies {
-  rooms: Rooms;
+  chats: Chats;
   catalog: CatalogReads;
   outgoing: Outgoing;
   outbox: Outbox;
@@ -49,8 +49,8 @@ export class RemoteSending {
 
   /** The retry's lookup comes before addresses, recipients and files, which may have changed (MSG-056 to MSG-060, MSG-064). */
   async #send(input: Input, caller: Caller, projectOnly: boolean): Promise<Queued> {
-    const room = this.#deps.rooms.get(input.group_id);
-    const author = checkBy(room, caller, input.by);
+    const chat = this.#deps.chats.get(input.group_id);
+    const author = checkBy(chat, caller, input.by);
     const said: Said = { ...input, refs: [], quote_text: undefined };
     checkBody(said);
     const { message_mode: mode, to, instance_id, target_group_id } = input;
@@ -59,7 +59,7 @@ export class RemoteSending {
     const first = async (): Promise<Found> => {
       const destination = this.#deps.catalog.destination(input.group_id, instance_id, target_group_id);
       const { grant } = destination;
-      const { event } = await this.#deps.outgoing.send(room, {
+      const { event } = await this.#deps.outgoing.send(chat, {
         grant,
         target: { group_id: destination.group_id, title: titleOf(destination) },
         recipients: recipientsOf(destination, input, caller),
@@ -73,15 +73,15 @@ export class RemoteSending {
       });
       return { event, duplicate: false };
     };
-    const found = await once(room, key, digest, first, (event) => ({ event, duplicate: true }));
-    return this.#answer(room, found.event);
+    const found = await once(chat, key, digest, first, (event) => ({ event, duplicate: true }));
+    return this.#answer(chat, found.event);
   }
 
-  #answer(room: GroupRoom, event: LedgerEvent): Queued {
+  #answer(chat: GroupChat, event: LedgerEvent): Queued {
     const delivery_id = event.data.delivery_id;
     // The key may have been used within this Group.
     if (typeof delivery_id !== "string") throw new Refusal("idempotency_conflict");
-    const state = this.#stateOf(room, event);
+    const state = this.#stateOf(chat, event);
     return {
       accepted: true,
       queued: state === "queued",
@@ -91,11 +91,11 @@ export class RemoteSending {
     };
   }
 
-  #stateOf(room: GroupRoom, event: LedgerEvent): Queued["delivery_state"] {
-    const ordinal = room.ledger.ordinalOf(event.id);
+  #stateOf(chat: GroupChat, event: LedgerEvent): Queued["delivery_state"] {
+    const ordinal = chat.ledger.ordinalOf(event.id);
     // Accepted, and not in the ledger yet.
     if (ordinal === undefined) return "queued";
-    return new MessageStatuses(room, ordinal, event).connectDelivery()?.state ?? "unconfirmed";
+    return new MessageStatuses(chat, ordinal, event).connectDelivery()?.state ?? "unconfirmed";
   }
 }
 

@@ -3,13 +3,13 @@
 import type { Random } from "../../../platform/random.ts";
 import type { LedgerEvent } from "../../../shared/events.ts";
 import type { NewEvent } from "../../ledger/types.ts";
-import type { GroupRoom } from "../../messaging/group-room.ts";
+import type { GroupChat } from "../../messaging/group-chat.ts";
 import { EVENTS } from "../../messaging/kinds.ts";
 import { messageKey } from "../../messaging/messages/message-keys.ts";
 
 /** An event that isn't recorded yet, with its id and time. */
 export function preallocate(
-  room: GroupRoom,
+  chat: GroupChat,
   random: Random,
   ts: string,
   { kind, by, data }: Pick<LedgerEvent, "kind" | "by" | "data">,
@@ -19,8 +19,8 @@ export function preallocate(
     id: random.uuid().replaceAll("-", ""),
     ts,
     kind,
-    group_id: room.group.group_id,
-    scope_key: room.scopeKey,
+    group_id: chat.group.group_id,
+    scope_key: chat.scopeKey,
     by,
     data,
   };
@@ -38,20 +38,20 @@ export class SourceEvents {
   readonly #underWay = new Map<string, Promise<void>>();
 
   /** Throws what an append throws. */
-  project(room: GroupRoom, event: LedgerEvent): Promise<void> {
+  project(chat: GroupChat, event: LedgerEvent): Promise<void> {
     const running = this.#underWay.get(event.id);
     if (running !== undefined) return running;
-    const done = record(room, event).finally(() => this.#underWay.delete(event.id));
+    const done = record(chat, event).finally(() => this.#underWay.delete(event.id));
     this.#underWay.set(event.id, done);
     return done;
   }
 }
 
-async function record(room: GroupRoom, event: LedgerEvent): Promise<void> {
-  if (room.ledger.ordinalOf(event.id) !== undefined) return;
+async function record(chat: GroupChat, event: LedgerEvent): Promise<void> {
+  if (chat.ledger.ordinalOf(event.id) !== undefined) return;
   const { id, ts, kind, scope_key, by, data } = event;
   const fresh: NewEvent = { id, ts, kind, scope_key, by, data };
   const key = clientKeyOf(event);
   if (key !== null) fresh.key = key;
-  await room.ledger.appendAll([fresh]);
+  await chat.ledger.appendAll([fresh]);
 }

@@ -2,7 +2,7 @@
 import type { LedgerEvent } from "../../../shared/events.ts";
 import type { OutboxRecord } from "../../../shared/wire/v1/outbox.ts";
 import type { NewEvent } from "../../ledger/types.ts";
-import type { GroupRoom } from "../../messaging/group-room.ts";
+import type { GroupChat } from "../../messaging/group-chat.ts";
 import { EVENTS } from "../../messaging/kinds.ts";
 import { noticeKey } from "../../messaging/messages/message-keys.ts";
 
@@ -17,10 +17,10 @@ const TITLES = { failed: "Message not delivered", unconfirmed: "Delivery not con
 
 /** Receipt and notices that the ledger has for an event of the source Group. */
 export function endingOf(
-  room: GroupRoom,
+  chat: GroupChat,
   source_event_id: string,
 ): { receipt: LedgerEvent | null; notified: boolean } {
-  const { ledger } = room;
+  const { ledger } = chat;
   const ordinal = ledger.ordinalOf(source_event_id);
   const later = ordinal === undefined ? [] : ledger.readMany(ledger.related(ordinal));
   return {
@@ -31,7 +31,7 @@ export function endingOf(
 
 /** `chat.cross_group_receipt` (docs/protocol.md#ledger-events). */
 export function receiptEvent(
-  room: GroupRoom,
+  chat: GroupChat,
   { work, source_event }: OutboxRecord,
   ending: Ending,
 ): NewEvent {
@@ -48,7 +48,7 @@ export function receiptEvent(
   receipt.remote_event_id = ending.remote_event_id;
   receipt.error = ending.error;
   if (data.connection_id !== undefined) receipt.connection_id = data.connection_id;
-  return room.event(EVENTS.receipt, "system", receipt);
+  return chat.event(EVENTS.receipt, "system", receipt);
 }
 
 /**
@@ -56,7 +56,7 @@ export function receiptEvent(
  * state stands at the message.
  */
 export function noticeEvent(
-  room: GroupRoom,
+  chat: GroupChat,
   { work, source_event }: OutboxRecord,
   { status, error }: Pick<Ending, "status" | "error">,
 ): NewEvent | null {
@@ -68,7 +68,7 @@ export function noticeEvent(
     status === "failed"
       ? `Your message to '${place}' on another instance wasn't delivered.${why}`
       : `Whether your message to '${place}' on another instance arrived isn't known.${why}`;
-  const sender = room.group.record.actors.find(
+  const sender = chat.group.record.actors.find(
     ({ id, generation }) => id === source_event.by && generation === source_event.data.sender_generation,
   );
   const context: Record<string, unknown> = { delivery_id, state: status, dst_group_id: target.group_id };
@@ -86,5 +86,5 @@ export function noticeEvent(
     sender === undefined
       ? undefined
       : noticeKey(NOTICE_KIND, source_event.id, { actor_id: sender.id, generation: sender.generation });
-  return room.event(EVENTS.notify, "system", data, key);
+  return chat.event(EVENTS.notify, "system", data, key);
 }

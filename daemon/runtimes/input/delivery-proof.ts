@@ -9,12 +9,12 @@ import { errorFields, type Log } from "../../../platform/log.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import type { InputStep, Launch, LaunchReports } from "../../activity/launches.ts";
 import type { NewEvent } from "../../ledger/types.ts";
-import type { GroupRoom } from "../../messaging/group-room.ts";
+import type { GroupChat } from "../../messaging/group-chat.ts";
 import { ENDED_UNREAD, EVENTS } from "../../messaging/kinds.ts";
 import type { RuntimeEntry } from "../catalogue.ts";
 
 export interface ProofOptions {
-  room: GroupRoom;
+  chat: GroupChat;
   launch: Launch;
   entry: RuntimeEntry;
   reports: LaunchReports;
@@ -179,8 +179,8 @@ export class DeliveryProof {
 
   /** Whether a message is still handed out and not settled. */
   #claimed(): (id: string) => boolean {
-    const { room, launch } = this.#options;
-    const queue = room.projection.queue(launch.actor_id, launch.generation);
+    const { chat, launch } = this.#options;
+    const queue = chat.projection.queue(launch.actor_id, launch.generation);
     return (id) => queue?.claimed.has(id) === true;
   }
 
@@ -240,7 +240,7 @@ export class DeliveryProof {
   async #append(events: NewEvent[]): Promise<void> {
     if (events.length === 0) return;
     try {
-      await this.#options.room.ledger.appendAll(events);
+      await this.#options.chat.ledger.appendAll(events);
     } catch (error) {
       const { group_id, actor_id } = this.#options.launch;
       this.#options.log.warn("prompt", { group_id, actor_id, ...errorFields(error) });
@@ -248,19 +248,19 @@ export class DeliveryProof {
   }
 
   #event(source_event_id: string, batch_id: string, state: string, reason: string): NewEvent {
-    const { room, launch } = this.#options;
-    return deliveryEvent(room, launch, { source_event_id, batch_id, state, reason });
+    const { chat, launch } = this.#options;
+    return deliveryEvent(chat, launch, { source_event_id, batch_id, state, reason });
   }
 }
 
 /** A `runtime.delivery` of a terminal. */
 export function deliveryEvent(
-  room: GroupRoom,
+  chat: GroupChat,
   actor: { actor_id: string; generation: string },
   delivery: { source_event_id: string; batch_id: string; state: string; reason: string },
 ): NewEvent {
   const { source_event_id, batch_id, state, reason } = delivery;
-  return room.event(EVENTS.delivery, "system", {
+  return chat.event(EVENTS.delivery, "system", {
     actor_id: actor.actor_id,
     actor_generation: actor.generation,
     source_event_id,

@@ -47,8 +47,8 @@ export class Prompter {
 
   /** Begins to hand over. */
   open(): void {
-    const { room, launch } = this.#options;
-    this.#stops.push(room.desk(launch.actor_id).await(() => this.consider()));
+    const { chat, launch } = this.#options;
+    this.#stops.push(chat.inbox(launch.actor_id).await(() => this.consider()));
     this.#proof.open();
     this.consider();
   }
@@ -110,8 +110,8 @@ export class Prompter {
   }
 
   async #step(): Promise<void> {
-    const { room, launch } = this.#options;
-    const queue = room.projection.queue(launch.actor_id, launch.generation);
+    const { chat, launch } = this.#options;
+    const queue = chat.projection.queue(launch.actor_id, launch.generation);
     if (queue === undefined || queue.pending.count + queue.returned.size === 0) {
       this.#wait(null);
       return;
@@ -119,7 +119,7 @@ export class Prompter {
     const hold = this.#hold();
     this.#wait(hold);
     if (hold !== null) return;
-    await room.desk(launch.actor_id).inTurn(() => this.#handOver());
+    await chat.inbox(launch.actor_id).inTurn(() => this.#handOver());
     this.#again = true;
   }
 
@@ -138,16 +138,16 @@ export class Prompter {
   }
 
   #hold(): Hold | null {
-    const { room, launch, clock } = this.#options;
-    const actor = room.group.record.actors.find(({ id }) => id === launch.actor_id);
+    const { chat, launch, clock } = this.#options;
+    const actor = chat.group.record.actors.find(({ id }) => id === launch.actor_id);
     if (actor?.generation !== launch.generation) return { reason: "the Actor was removed" };
     if (!actor.enabled) return { reason: "disabled" };
-    if (!room.handsOut) return { reason: `the Group is ${room.group.record.state}` };
+    if (!chat.handsOut) return { reason: `the Group is ${chat.group.record.state}` };
     if (this.#proof.isAwaited) return { reason: "an earlier prompt isn't confirmed yet" };
     const hold = this.#readiness.hold(actor);
     if (hold !== null) return hold;
-    const interval = room.group.record.settings.min_interval_seconds * 1000;
-    const pause = room.desk(launch.actor_id).handedOutAt + interval - clock.monotonic();
+    const interval = chat.group.record.settings.min_interval_seconds * 1000;
+    const pause = chat.inbox(launch.actor_id).handedOutAt + interval - clock.monotonic();
     return pause > 0 ? { reason: "the Group's minimum interval", retryMs: pause } : null;
   }
 
@@ -156,16 +156,16 @@ export class Prompter {
     return { answerWith, markdown: entry.markdown };
   }
 
-  /** Claims the oldest that waits and writes it. Runs in the desk's turn. */
+  /** Claims the oldest that waits and writes it. Runs in the Actor's turn. */
   async #handOver(): Promise<void> {
-    const { room, launch, entry, terminal, clock, random, reports } = this.#options;
+    const { chat, launch, entry, terminal, clock, random, reports } = this.#options;
     const parcels = this.#select();
     if (parcels.length === 0) return;
     const batch_id = `b_${random.uuid().replaceAll("-", "")}`;
     const isBusy = reports.doing(launch) === "working";
     const ids = parcels.map(({ event }) => event.id);
     const again = new Set(parcels.filter(({ redelivered }) => redelivered).map(({ event }) => event.id));
-    await room.ledger.appendAll(
+    await chat.ledger.appendAll(
       ids.map((id) =>
         this.#event(id, batch_id, "claimed", isBusy ? "busy" : again.has(id) ? "redelivered" : ""),
       ),
@@ -176,10 +176,10 @@ export class Prompter {
     const hold = this.#closed ? { reason: "" } : this.#hold();
     if (hold !== null || !terminal.write(asPaste(text))) {
       this.#wait(hold);
-      await room.ledger.appendAll(ids.map((id) => this.#event(id, batch_id, "failed", HANDED_BACK)));
+      await chat.ledger.appendAll(ids.map((id) => this.#event(id, batch_id, "failed", HANDED_BACK)));
       return;
     }
-    room.desk(launch.actor_id).handedOutAt = clock.monotonic();
+    chat.inbox(launch.actor_id).handedOutAt = clock.monotonic();
     // When in doubt Enter isn't pressed: a person may still do it, and that is believed, too.
     if (await this.#readiness.takes(text, () => this.#closed)) terminal.write(entry.submit);
     await this.#proof.written(batch_id, ids, isBusy);
@@ -187,8 +187,8 @@ export class Prompter {
 
   /** The oldest of what waits, up to the limits of one prompt. */
   #select(): Parcel[] {
-    const { room, launch } = this.#options;
-    const queue = room.projection.queue(launch.actor_id, launch.generation);
+    const { chat, launch } = this.#options;
+    const queue = chat.projection.queue(launch.actor_id, launch.generation);
     if (queue === undefined) return [];
     const candidates = new Map<number, boolean>();
     for (let at = 0; at < Math.min(LIMITS.prompt.messages, queue.pending.count); at += 1) {
@@ -196,12 +196,12 @@ export class Prompter {
     }
     for (const [id, { ordinal, redelivered }] of queue.returned) {
       // An import's ledger could say anything.
-      if (room.ledger.ordinalOf(id) === ordinal) candidates.set(ordinal, redelivered);
+      if (chat.ledger.ordinalOf(id) === ordinal) candidates.set(ordinal, redelivered);
     }
     const ordinals = [...candidates.keys()].sort((a, b) => a - b).slice(0, LIMITS.prompt.messages);
     const parcels: Parcel[] = [];
     let bytes = 0;
-    for (const [at, event] of room.ledger.readMany(ordinals).entries()) {
+    for (const [at, event] of chat.ledger.readMany(ordinals).entries()) {
       const parcel = { event, redelivered: candidates.get(ordinals[at]!)! };
       bytes += Buffer.byteLength(parcelText(parcel, this.#reader));
       if (parcels.length > 0 && bytes > LIMITS.prompt.batchBytes) break;
@@ -211,7 +211,7 @@ export class Prompter {
   }
 
   #event(source_event_id: string, batch_id: string, state: string, reason: string): NewEvent {
-    const { room, launch } = this.#options;
-    return deliveryEvent(room, launch, { source_event_id, batch_id, state, reason });
+    const { chat, launch } = this.#options;
+    return deliveryEvent(chat, launch, { source_event_id, batch_id, state, reason });
   }
 }

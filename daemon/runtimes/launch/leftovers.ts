@@ -5,7 +5,7 @@ import { syncDirectory, unlinkIfThere } from "../../../platform/durable.ts";
 import type { Files } from "../../../platform/files.ts";
 import { errorFields, type Log } from "../../../platform/log.ts";
 import type { OpenGroup } from "../../groups/group.ts";
-import type { Rooms } from "../../messaging/group-room.ts";
+import type { Chats } from "../../messaging/group-chat.ts";
 import { ENDED_UNREAD } from "../../messaging/kinds.ts";
 import { deliveryEvent } from "../input/delivery-proof.ts";
 import type { LastRuns } from "./last-run.ts";
@@ -15,7 +15,7 @@ import type { ProcessEnds } from "./process-end.ts";
 export interface LeftoverDependencies {
   files: Files;
   log: Log;
-  messaging: Rooms;
+  messaging: Chats;
   identities: LaunchIdentities;
   ends: ProcessEnds;
   lastRuns: LastRuns;
@@ -33,15 +33,15 @@ export async function clearLeftovers(deps: LeftoverDependencies, group: OpenGrou
 
 /** A claim whose end the daemon didn't live to see: the bytes may have been written or not. What was only queued was never read. */
 async function endClaims({ messaging }: LeftoverDependencies, group: OpenGroup): Promise<void> {
-  const room = messaging.find(group.group_id);
-  if (room === undefined) return;
+  const chat = messaging.find(group.group_id);
+  if (chat === undefined) return;
   for (const actor of group.record.actors) {
-    const claimed = actor.runner === "pty" ? [...(room.queueOf(actor)?.claimed ?? [])] : [];
+    const claimed = actor.runner === "pty" ? [...(chat.queueOf(actor)?.claimed ?? [])] : [];
     if (claimed.length === 0) continue;
-    await room.ledger.appendAll(
+    await chat.ledger.appendAll(
       claimed.map(([source_event_id, { batch_id, queued }]) =>
         deliveryEvent(
-          room,
+          chat,
           { actor_id: actor.id, generation: actor.generation },
           queued
             ? { source_event_id, batch_id, state: "failed", reason: ENDED_UNREAD }

@@ -197,7 +197,7 @@ async function openHome(files: Files, identity: { instance_id: string; public_ke
     interfaces: () => [],
     receiver: { receive: () => Promise.reject(new Error("nobody asks")) },
     registry,
-    connect: { add: () => {} },
+    peers: { add: () => {} },
   });
   await direct.start();
   return { registry, direct, clock };

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { existsSync, readdirSync } from "node:fs";
 import { connect, type Socket } from "node:net";
-import { networkOf } from "../../../daemon/peers/direct/guests.ts";
+import { networkOf } from "../../../daemon/peers/direct/pending-connections.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import { until } from "../../support/daemon-process.ts";
 import { HostilePeer } from "./hostile-peer.ts";

@@ -13,7 +13,7 @@ interface Parts {
   lost: Set<string>;
 }
 
-const TROUBLES = {
+const KINDS = {
   kill: 3,
   power: 3,
   cut: 3,
@@ -35,14 +35,14 @@ const OUTBOX = "/home/state/connect/outbox/";
 /** Clocks that nobody complains about are off by so much at most. */
 const SKEW_MS = 14 * SECOND;
 
-export class Trouble {
+export class FaultInjector {
   readonly #world: World;
   readonly #chance: Chance;
   readonly #daemons: readonly SimulatedDaemon[];
   readonly #network: SimulatedNetwork;
   readonly #health: Health;
   /** Each seed has its own kinds. */
-  readonly #kinds: Record<keyof typeof TROUBLES, number>;
+  readonly #kinds: Record<keyof typeof KINDS, number>;
   /** Ends of what goes wrong now. */
   readonly #ends = new Set<() => void>();
   readonly #ill = new Map<SimulatedDaemon, () => void>();
@@ -58,8 +58,8 @@ export class Trouble {
     this.#lost = lost;
     const has = (weight: number): number => weight * chance.one([0, 0, 1, 1, 3]);
     this.#kinds = Object.fromEntries(
-      Object.entries(TROUBLES).map(([kind, weight]) => [kind, has(weight)]),
-    ) as typeof TROUBLES;
+      Object.entries(KINDS).map(([kind, weight]) => [kind, has(weight)]),
+    ) as typeof KINDS;
     this.#kinds.cut += 0.1;
   }
 

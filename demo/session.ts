@@ -1,4 +1,4 @@
-/** What the demos stand on: a folder of their own, daemons in it, and an end in order on Ctrl-C. */
+/** A demo's session: a folder of their own, daemons in it, and an end in order on Ctrl-C. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -102,7 +102,7 @@ export class Home {
   }
 }
 
-export interface Stage {
+export interface DemoSession {
   /** A new Home below the demo's folder. */
   home: (name: string) => Home;
   /** Aborted by Ctrl-C; `ended` resolves then. */
@@ -110,8 +110,8 @@ export interface Stage {
   ended: Promise<void>;
 }
 
-/** Gives a stage to `play` and clears it away afterwards, whatever happened. */
-export async function onStage<Result>(play: (stage: Stage) => Promise<Result>): Promise<Result> {
+/** Runs `play` in a session and clears it away afterwards, whatever happened. */
+export async function inSession<Result>(play: (session: DemoSession) => Promise<Result>): Promise<Result> {
   const program = realpathSync(process.argv[1] ?? "");
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "svc-demo-")));
   const controller = new AbortController();

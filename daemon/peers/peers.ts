@@ -13,7 +13,7 @@ import type { Random } from "../../platform/random.ts";
 import type { HandlersOf } from "../../shared/operations/handlers.ts";
 import type { GroupRegistry } from "../groups/registry.ts";
 import type { InstanceIdentity } from "../home/identity.ts";
-import type { RemoteMessages, Rooms } from "../messaging/group-room.ts";
+import type { Chats, RemoteMessages } from "../messaging/group-chat.ts";
 import { Authorities } from "./authorities.ts";
 import type { ConnectAuthority } from "./authority.ts";
 import { CatalogReads } from "./catalog/catalog.ts";
@@ -30,7 +30,7 @@ import { RemoteSending } from "./sending/sending.ts";
 import { clientKeyOf, SourceEvents } from "./sending/source-event.ts";
 import type { PeerTransport } from "./transport.ts";
 
-export interface ConnectDependencies {
+export interface PeersDependencies {
   files: Files;
   clock: Clock;
   random: Random;
@@ -39,12 +39,12 @@ export interface ConnectDependencies {
   paths: HomePaths;
   identity: Pick<InstanceIdentity, "instance_id" | "sign">;
   registry: GroupRegistry;
-  rooms: Rooms;
+  chats: Chats;
 }
 
 type ConnectOperation = "connect_send" | "connect_send_files" | "connect_catalog";
 
-export class Connect {
+export class Peers {
   readonly authorities: Authorities;
   readonly outbox: Outbox;
   /** For messaging, before it starts. */
@@ -56,22 +56,22 @@ export class Connect {
   readonly #registry: GroupRegistry;
   #unfollow: (() => void) | null = null;
 
-  private constructor(deps: ConnectDependencies, outbox: Outbox, cache: CatalogCache) {
-    const { clock, log, random, identity, registry, rooms, projects } = deps;
+  private constructor(deps: PeersDependencies, outbox: Outbox, cache: CatalogCache) {
+    const { clock, log, random, identity, registry, chats, projects } = deps;
     this.outbox = outbox;
     this.#registry = registry;
     const authorities = new Authorities(registry);
     this.authorities = authorities;
     const sender = new PeerSender({ clock, random, log, identity });
     const source = new SourceEvents();
-    const worker = new OutboxWorker({ clock, log, outbox, rooms, authorities, sender, source });
+    const worker = new OutboxWorker({ clock, log, outbox, chats, authorities, sender, source });
     this.#scheduler = new Scheduler({ clock, log, outbox, worker, authorities, registry });
     this.#refresh = new CatalogRefresh({ clock, log, authorities, cache, sender });
     const { instance_id } = identity;
-    this.#catalog = new CatalogReads({ clock, rooms, authorities, cache, instance_id });
+    this.#catalog = new CatalogReads({ clock, chats, authorities, cache, instance_id });
     const wake = () => this.#scheduler.wake();
     const outgoing = new Outgoing({ clock, random, log, projects, outbox, source, wake });
-    this.#sending = new RemoteSending({ rooms, catalog: this.#catalog, outgoing, outbox });
+    this.#sending = new RemoteSending({ chats, catalog: this.#catalog, outgoing, outbox });
     this.remote = new RemoteReplies({
       instance_id,
       clock,
@@ -86,7 +86,7 @@ export class Connect {
   }
 
   /** Reads outbox and catalogs. Throws Node's errors when the Home can't be read. */
-  static async open(deps: ConnectDependencies): Promise<Connect> {
+  static async open(deps: PeersDependencies): Promise<Peers> {
     const { files, log, paths, registry } = deps;
     const { outbox, catalog, generations: path } = paths.connect;
     await ensureDirectory(files, dirname(dirname(outbox)));
@@ -96,7 +96,7 @@ export class Connect {
       path,
       (group_id) => registry.find(group_id)?.record.generation,
     );
-    return new Connect(
+    return new Peers(
       deps,
       await Outbox.open({ files, log, directory: outbox, generations }, clientKeyOf),
       await CatalogCache.open({ files, log, directory: catalog }),

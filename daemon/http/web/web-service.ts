@@ -8,7 +8,7 @@ export interface ListenTrouble {
   remedy: string;
 }
 
-export class WebDoor {
+export class WebService {
   readonly #options: WebListenerOptions;
   #listener: WebListener | null = null;
   #trouble: ListenTrouble | null = null;

@@ -9,7 +9,7 @@ import type { Random } from "../../../platform/random.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import type { IncomingLink } from "./link.ts";
 
-export interface Guest {
+export interface PendingConnection {
   readonly network: string;
   /** Ends it at once. */
   readonly end: () => void;
@@ -19,9 +19,9 @@ export interface Guest {
   isAnswered: boolean;
 }
 
-export class Guests {
+export class PendingConnections {
   readonly #random: Pick<Random, "bytes">;
-  readonly #guests = new Set<Guest>();
+  readonly #pending = new Set<PendingConnection>();
   /** Networks that channels came from; the latest last. */
   readonly #familiar = new Set<string>();
 
@@ -30,47 +30,52 @@ export class Guests {
   }
 
   /** A place for a connection that has just come in; somebody else's may end for it. */
-  admit(incoming: IncomingLink, end: () => void): Guest {
-    const guest: Guest = { network: networkOf(incoming.address), end, key: null, isAnswered: false };
+  admit(incoming: IncomingLink, end: () => void): PendingConnection {
+    const pending: PendingConnection = {
+      network: networkOf(incoming.address),
+      end,
+      key: null,
+      isAnswered: false,
+    };
     const { unadmitted, unadmittedPerAddress } = LIMITS.direct;
-    this.#makeRoom(unadmittedPerAddress, (one) => one.key === null && one.network === guest.network);
-    if (!this.#familiar.has(guest.network)) this.#makeRoom(unadmitted, (one) => this.#isStranger(one));
-    this.#guests.add(guest);
-    incoming.whenClosed(() => this.#guests.delete(guest));
-    return guest;
+    this.#makeRoom(unadmittedPerAddress, (one) => one.key === null && one.network === pending.network);
+    if (!this.#familiar.has(pending.network)) this.#makeRoom(unadmitted, (one) => this.#isStranger(one));
+    this.#pending.add(pending);
+    incoming.whenClosed(() => this.#pending.delete(pending));
+    return pending;
   }
 
   /** It has proven a key of a relation: strangers don't count against it from now on. */
-  recognize(guest: Guest, key: string): void {
+  recognize(pending: PendingConnection, key: string): void {
     this.#makeRoom(LIMITS.direct.unadmittedPerKey, (one) => one.key === key);
-    guest.key = key;
+    pending.key = key;
   }
 
   /** It is a channel now. */
-  leave(guest: Guest): void {
-    this.#guests.delete(guest);
-    this.#familiar.delete(guest.network);
-    this.#familiar.add(guest.network);
+  leave(pending: PendingConnection): void {
+    this.#pending.delete(pending);
+    this.#familiar.delete(pending.network);
+    this.#familiar.add(pending.network);
     const [oldest] = this.#familiar;
     if (this.#familiar.size > LIMITS.direct.channels && oldest !== undefined) this.#familiar.delete(oldest);
   }
 
   /** Ends them all. */
   endAll(): void {
-    for (const { end } of this.#guests) end();
+    for (const { end } of this.#pending) end();
   }
 
-  #isStranger({ key, network }: Guest): boolean {
+  #isStranger({ key, network }: PendingConnection): boolean {
     return key === null && !this.#familiar.has(network);
   }
 
   /** One of `places` among those that `shares` names. Those that have their answer go first. */
-  #makeRoom(places: number, shares: (guest: Guest) => boolean): void {
-    const sharing = [...this.#guests].filter(shares);
+  #makeRoom(places: number, shares: (pending: PendingConnection) => boolean): void {
+    const sharing = [...this.#pending].filter(shares);
     if (sharing.length < places) return;
     const goes = sharing.find(({ isAnswered }) => isAnswered) ?? sharing[this.#chance() % sharing.length];
     if (goes === undefined) return;
-    this.#guests.delete(goes);
+    this.#pending.delete(goes);
     goes.end();
   }
 

@@ -9,7 +9,7 @@ import type { RequestIds } from "../http/api/request-id.ts";
 import type { ActorCaller, Dispatcher } from "../operations/dispatcher.ts";
 import type { HealthRegistry } from "../operations/health.ts";
 import { workbenchDirectory } from "./installation.ts";
-import { Later } from "./later.ts";
+import { Lazy } from "./lazy.ts";
 import type { Rooms } from "./rooms.ts";
 
 interface ApiParts
@@ -21,9 +21,9 @@ interface ApiParts
   health: HealthRegistry;
 }
 
-export function laterApi({ rooms, health, ...own }: ApiParts): Later<Api> {
+export function lazyApi({ rooms, health, ...own }: ApiParts): Lazy<Api> {
   const { registry, accessTokens, sessions, hub, messaging, runtimes, activity } = rooms;
-  return new Later(async () => {
+  return new Lazy(async () => {
     const { createApi } = await import("../http/api/api.ts").catch(tellReplaced);
     return createApi({
       ...own,
@@ -45,19 +45,19 @@ export function laterApi({ rooms, health, ...own }: ApiParts): Later<Api> {
 }
 
 /** Holds an Actor's session open until the result is called, `isLost` when nobody read what it was handed; `ended` ends it from here. */
-export type Lifeline = (caller: ActorCaller, ended: () => void) => (isLost?: boolean) => void;
+export type Lease = (caller: ActorCaller, ended: () => void) => (isLost?: boolean) => void;
 
 interface McpParts {
   clock: Clock;
   requestIds: RequestIds;
   dispatcher: Dispatcher;
   verifyLaunchToken: (token: string) => LaunchIdentity | null;
-  lifeline: Lifeline;
+  lease: Lease;
 }
 
-export function laterMcp(parts: McpParts): Later<McpHttp> {
-  const { clock, requestIds, dispatcher, verifyLaunchToken, lifeline } = parts;
-  return new Later(async () => {
+export function lazyMcp(parts: McpParts): Lazy<McpHttp> {
+  const { clock, requestIds, dispatcher, verifyLaunchToken, lease } = parts;
+  return new Lazy(async () => {
     const { McpHttp } = await import("../../mcp-server/http.ts").catch(tellReplaced);
     return new McpHttp({
       verify(token) {
@@ -72,7 +72,7 @@ export function laterMcp(parts: McpParts): Later<McpHttp> {
           signal,
           requestId: requestIds.next(),
         }),
-      lifeline: (as, ended) => lifeline({ kind: "actor", by: as.actor_id, ...as }, ended),
+      lease: (as, ended) => lease({ kind: "actor", by: as.actor_id, ...as }, ended),
       readBody: (asked) => readJson(asked, clock),
       after: (milliseconds, run) => clock.after(milliseconds, run, { background: true }),
     });

@@ -1,4 +1,4 @@
-/** The messaging room: messages, Inbox, obligations, files and the ledger's reads, for all Groups. The folder's face. */
+/** The messaging service: messages, Inbox, obligations, files and the ledger's reads, for all Groups. The folder's face. */
 
 import { timestamp } from "../../platform/clock.ts";
 import { errorFields } from "../../platform/log.ts";
@@ -17,17 +17,17 @@ import { fetchFile } from "./files/file-fetch.ts";
 import { UploadQuota } from "./files/upload-quota.ts";
 import {
   type ActorCaller,
-  GroupRoom,
+  type Chats,
+  GroupChat,
   type MessagingDependencies,
   type RemoteMessages,
   type RemoteSlot,
-  type Rooms,
   type WorkingState,
-} from "./group-room.ts";
+} from "./group-chat.ts";
 import { messageHistory } from "./history/message-history.ts";
 import { Reads } from "./history/reads.ts";
 import { Inbox } from "./inbox/inbox.ts";
-import { type ActorIdentity, type Lifeline, type Session, Sessions } from "./inbox/sessions.ts";
+import { type ActorIdentity, type Lease, type Session, Sessions } from "./inbox/sessions.ts";
 import { EVENTS } from "./kinds.ts";
 import { cancelReplyRequest } from "./messages/cancellation.ts";
 import { CrossGroup } from "./messages/cross-group.ts";
@@ -72,12 +72,12 @@ type PresenceListener = (group_id: string, actor_id: string) => void;
 type CountsListener = (group_id: string) => void;
 
 interface Attached {
-  room: GroupRoom;
+  chat: GroupChat;
   notices: Notices;
   unfollow(): void;
 }
 
-export class Messaging implements Rooms {
+export class Messaging implements Chats {
   /** For `RegistryDependencies`: the idempotency key of an event. */
   readonly keyOf = keyOf;
   readonly #deps: MessagingDependencies;
@@ -122,7 +122,7 @@ export class Messaging implements Rooms {
     return [projection];
   }
 
-  /** Before `start`: the room that takes replies and cancellations to other instances. */
+  /** Before `start`: what takes replies and cancellations to other instances. */
   useRemote(remote: RemoteMessages): void {
     this.#remote.current = remote;
   }
@@ -147,25 +147,25 @@ export class Messaging implements Rooms {
         ),
       ),
     );
-    for (const { room } of this.#attached.values()) {
-      await this.#remote.current?.recover(room);
-      await this.#settleFiles(room);
-      await this.#cross.completeAll(room);
+    for (const { chat } of this.#attached.values()) {
+      await this.#remote.current?.recover(chat);
+      await this.#settleFiles(chat);
+      await this.#cross.completeAll(chat);
     }
   }
 
   /** Throws group_not_found, group_busy or group_unavailable; shutting_down once closed. */
-  get(group_id: string): GroupRoom {
+  get(group_id: string): GroupChat {
     const attached = this.#attached.get(group_id);
-    if (attached !== undefined) return attached.room;
+    if (attached !== undefined) return attached.chat;
     // A definitive answer while the daemon ends would make who follows the Group give up.
     if (this.#closed) throw new Refusal("shutting_down");
     this.#registry?.get(group_id);
     throw new Refusal("group_not_found", { details: { group_id } });
   }
 
-  find(group_id: string): GroupRoom | undefined {
-    return this.#attached.get(group_id)?.room;
+  find(group_id: string): GroupChat | undefined {
+    return this.#attached.get(group_id)?.chat;
   }
 
   /** The table for the dispatcher. */
@@ -221,8 +221,8 @@ export class Messaging implements Rooms {
     event_ids: readonly string[],
     reason: "replied" | "read",
   ): Promise<void> {
-    const room = this.find(group_id);
-    if (room !== undefined) await noteEvidence(room, caller, { event_ids, reason }, this.#deps.log);
+    const chat = this.find(group_id);
+    if (chat !== undefined) await noteEvidence(chat, caller, { event_ids, reason }, this.#deps.log);
   }
 
   counts(group_id: string): GroupCounts {
@@ -231,8 +231,8 @@ export class Messaging implements Rooms {
 
   /** Throws actor_not_found. */
   presence(group_id: string, actor_id: string): ActorWithPresence["presence"] {
-    const room = this.get(group_id);
-    return presenceOf(this, room, this.#sessions, room.group.actor(actor_id));
+    const chat = this.get(group_id);
+    return presenceOf(this, chat, this.#sessions, chat.group.actor(actor_id));
   }
 
   workingState(group_id: string, actor: StoredActor): WorkingState {
@@ -263,13 +263,13 @@ export class Messaging implements Rooms {
    * For ports: a connection holds an Actor's session open. `ended` is called once when the session is ended from here (stop, restart,
    * removal, new token, shutdown). Throws limit_reached, or invalid_launch_token when the Actor isn't that one any more.
    */
-  openSession(caller: ActorCaller, ended: () => void = () => {}): Lifeline {
+  openSession(caller: ActorCaller, ended: () => void = () => {}): Lease {
     this.get(caller.group_id).self(caller);
     if (caller.session === null)
       throw new Refusal("invalid_request", { specifics: "The session has no name." });
-    const lifeline = this.#sessions.open(caller, caller.session, ended);
+    const lease = this.#sessions.open(caller, caller.session, ended);
     this.#tellPresence(caller.group_id, caller.actor_id);
-    return lifeline;
+    return lease;
   }
 
   /**
@@ -278,9 +278,9 @@ export class Messaging implements Rooms {
    */
   touch(caller: ActorCaller): void {
     if (caller.session === null) return;
-    const room = this.find(caller.group_id);
-    if (room === undefined) return;
-    room.self(caller);
+    const chat = this.find(caller.group_id);
+    if (chat === undefined) return;
+    chat.self(caller);
     this.#inbox.later(caller, this.#sessions.touch(caller, caller.session));
   }
 
@@ -316,11 +316,11 @@ export class Messaging implements Rooms {
     if (projection === undefined) throw new Error(`${group_id} was opened without its projection`);
     this.#projections.delete(group_id);
     const blobs = new BlobStore(this.#deps, group.paths.blobs, this.#quota.group());
-    const room = new GroupRoom(group, projection, blobs, this.#remote);
-    room.isHeld = (actor_id, batch_id) => this.#sessions.isHeld({ group_id, actor_id }, batch_id);
-    const notices = new Notices(room, this.#deps);
-    const unfollow = group.ledger.follow((placed) => this.#appended(room, notices, placed));
-    this.#attached.set(group_id, { room, notices, unfollow });
+    const chat = new GroupChat(group, projection, blobs, this.#remote);
+    chat.isHeld = (actor_id, batch_id) => this.#sessions.isHeld({ group_id, actor_id }, batch_id);
+    const notices = new Notices(chat, this.#deps);
+    const unfollow = group.ledger.follow((placed) => this.#appended(chat, notices, placed));
+    this.#attached.set(group_id, { chat, notices, unfollow });
     try {
       blobs.load();
     } catch (error) {
@@ -331,7 +331,7 @@ export class Messaging implements Rooms {
   }
 
   /** Files that no message took, and those that were being sent when the last run ended. */
-  async #settleFiles({ blobs, ledger, group }: GroupRoom): Promise<void> {
+  async #settleFiles({ blobs, ledger, group }: GroupChat): Promise<void> {
     try {
       await blobs.settle(ledger);
       await blobs.collect();
@@ -346,16 +346,16 @@ export class Messaging implements Rooms {
     this.#attached.delete(group_id);
     attached.unfollow();
     attached.notices.close();
-    attached.room.blobs.close();
+    attached.chat.blobs.close();
     this.#sessions.endWhere((identity) => identity.group_id === group_id, new Refusal("group_not_found"));
-    attached.room.wake();
+    attached.chat.wake();
   }
 
   /** The Group's record changed: who is gone or disabled loses its sessions, who may be handed something again is. */
   #groupChanged(group_id: string): void {
     const attached = this.#attached.get(group_id);
     if (attached === undefined) return;
-    const { actors } = attached.room.group.record;
+    const { actors } = attached.chat.group.record;
     const actorOf = ({ actor_id }: ActorIdentity) => actors.find(({ id }) => id === actor_id);
     this.#sessions.endWhere(
       (identity) => identity.group_id === group_id && actorOf(identity)?.generation !== identity.generation,
@@ -366,7 +366,7 @@ export class Messaging implements Rooms {
       null,
     );
     attached.notices.reconsider();
-    attached.room.wake();
+    attached.chat.wake();
     for (const { id } of actors) this.#tellPresence(group_id, id);
   }
 
@@ -375,19 +375,19 @@ export class Messaging implements Rooms {
     const { group_id, actor_id } = session.identity;
     const attached = this.#attached.get(group_id);
     if (attached !== undefined) {
-      const desk = attached.room.desk(actor_id);
-      desk.leftAt = timestamp(this.#deps.clock);
-      if (desk.mail.release(session)) attached.notices.reconsider();
+      const inbox = attached.chat.inbox(actor_id);
+      inbox.leftAt = timestamp(this.#deps.clock);
+      if (inbox.mail.release(session)) attached.notices.reconsider();
     }
-    attached?.room.wake(actor_id);
+    attached?.chat.wake(actor_id);
     this.#tellPresence(group_id, actor_id);
   }
 
-  #appended(room: GroupRoom, notices: Notices, _placed: readonly Placed[]): void {
-    const { actors, counts, mail, requests } = room.projection.takeTouched();
-    const { group_id } = room.group;
+  #appended(chat: GroupChat, notices: Notices, _placed: readonly Placed[]): void {
+    const { actors, counts, mail, requests } = chat.projection.takeTouched();
+    const { group_id } = chat.group;
     for (const actor_id of actors) {
-      room.wake(actor_id);
+      chat.wake(actor_id);
       this.#tellPresence(group_id, actor_id);
     }
     if (mail || requests) notices.added({ mail, requests });

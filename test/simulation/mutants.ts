@@ -1,4 +1,4 @@
-/** Faults that are planted to see whether the simulation finds them: one wrong step in the real modules, or a disk that lies. */
+/** Mutants, to see whether the simulation finds them: one wrong step in the real modules, or a disk that lies. */
 
 import { Ledger } from "../../daemon/ledger/ledger.ts";
 import { Outbox } from "../../daemon/peers/outbox/outbox.ts";
@@ -7,12 +7,12 @@ import { PeerSender } from "../../daemon/peers/sending/peer-sender.ts";
 import type { Files } from "../../platform/files.ts";
 import { without } from "./crash.ts";
 
-interface Fault {
+interface Mutant {
   what: string;
   /** A seed that shows it, as things are now. */
   seed: number;
   /** Puts it in; returns the way to take it out again. */
-  plant?: () => () => void;
+  apply?: () => () => void;
   files?: (files: Files) => Files;
 }
 
@@ -47,19 +47,19 @@ function lyingAt(part: string): (files: Files) => Files {
   };
 }
 
-export const FAULTS: readonly Fault[] = [
+export const MUTANTS: readonly Mutant[] = [
   { what: "a receipt before the target's event is on disk", seed: 6, files: lyingAt("/ledger/") },
   { what: "an acceptance before its record is on disk", seed: 6, files: lyingAt("/outbox/") },
   { what: "directories that aren't synced", seed: 6, files: without("directories") },
   {
     what: "a receiver that forgets what it has received",
     seed: 1,
-    plant: () => replaced(Ledger.prototype, "byKey", () => () => undefined),
+    apply: () => replaced(Ledger.prototype, "byKey", () => () => undefined),
   },
   {
     what: "a request that may have arrived taken for one that wasn't sent",
     seed: 13,
-    plant: () =>
+    apply: () =>
       replaced(
         PeerSender.prototype,
         "ask",
@@ -73,7 +73,7 @@ export const FAULTS: readonly Fault[] = [
   {
     what: "progress that a restart forgets",
     seed: 19,
-    plant: () =>
+    apply: () =>
       replaced(
         Outbox.prototype,
         "update",
@@ -86,7 +86,7 @@ export const FAULTS: readonly Fault[] = [
   {
     what: "a scheduler that falls asleep",
     seed: 1,
-    plant() {
+    apply() {
       const wakes = new WeakMap<Scheduler, number>();
       return replaced(
         Scheduler.prototype,

@@ -45,10 +45,10 @@ export type WorkingState = Pick<
 >;
 
 /** All Groups that messaging looks after. */
-export interface Rooms {
+export interface Chats {
   /** Throws group_not_found or group_unavailable. */
-  get(group_id: string): GroupRoom;
-  find(group_id: string): GroupRoom | undefined;
+  get(group_id: string): GroupChat;
+  find(group_id: string): GroupChat | undefined;
   /** Of an Actor that runs in a terminal. */
   workingState(group_id: string, actor: StoredActor): WorkingState;
 }
@@ -68,7 +68,7 @@ export interface RemoteReply {
   to: readonly string[];
 }
 
-/** What messaging asks of the Connect room, which stands above it: replies and cancellations that leave this instance. */
+/** What messaging asks of the peers service, which is above it: replies and cancellations that leave this instance. */
 export interface RemoteMessages {
   /** Whether the outbox has active work for this message or cancellation. */
   isActive(source_event_id: string): boolean;
@@ -79,33 +79,33 @@ export interface RemoteMessages {
    * original doesn't allow, permission_denied, or connect_receipt_required for a follow-up before the original's receipt (RPL-004).
    */
   reply(
-    room: GroupRoom,
+    chat: GroupChat,
     said: Said,
     reply: RemoteReply,
     caller: Caller,
     digest: string | undefined,
   ): Promise<LedgerEvent>;
   /** The same checks without doing anything (MSG-048). */
-  checkReply(room: GroupRoom, reply: RemoteReply, author: Author): void;
+  checkReply(chat: GroupChat, reply: RemoteReply, author: Author): void;
   /** Reserves the control, then records the withdrawal here; answers its event (CAN-013). */
   cancel(
-    room: GroupRoom,
+    chat: GroupChat,
     original: Located,
     caller: Caller,
     withdrawal: { recipients: string[]; client_id: string | undefined },
   ): Promise<LedgerEvent>;
   /** At the start, before files are settled: records accepted messages that a crash kept out of the ledger (OUT-021). */
-  recover(room: GroupRoom): Promise<void>;
+  recover(chat: GroupChat): Promise<void>;
 }
 
-/** Where the Connect room is, once there is one. */
+/** Where that is, once there is one. */
 export interface RemoteSlot {
   current: RemoteMessages | null;
 }
 
 export type ActorCaller = Extract<Caller, { kind: "actor" }>;
 
-export class GroupRoom {
+export class GroupChat {
   readonly group: OpenGroup;
   readonly projection: MessageProjection;
   readonly blobs: BlobStore;
@@ -115,7 +115,7 @@ export class GroupRoom {
   whyWaiting: (actor_id: string) => string = () => "";
   /** Whether a living session of the Actor holds the batch. */
   isHeld: (actor_id: string, batch_id: string) => boolean = () => false;
-  readonly #desks = new Map<string, Desk>();
+  readonly #inboxes = new Map<string, ActorInbox>();
   readonly #remote: RemoteSlot;
   #last: { ordinal: number; id: string; ts: string } | null = null;
 
@@ -179,7 +179,7 @@ export class GroupRoom {
   /** Mail that no session has taken. */
   unreadMail(actor: Pick<StoredActor, "id" | "generation">): number {
     const mail = this.queueOf(actor)?.mail;
-    return mail === undefined ? 0 : mail.count - mail.countThrough(this.desk(actor.id).mail.through);
+    return mail === undefined ? 0 : mail.count - mail.countThrough(this.inbox(actor.id).mail.through);
   }
 
   /** Whether the event came with an import: it is there to be read, and nothing may be done because of it. */
@@ -234,24 +234,24 @@ export class GroupRoom {
     return { id: this.#last.id, ts: this.#last.ts };
   }
 
-  desk(actor_id: string): Desk {
-    let desk = this.#desks.get(actor_id);
-    if (desk === undefined) {
-      desk = new Desk();
-      this.#desks.set(actor_id, desk);
+  inbox(actor_id: string): ActorInbox {
+    let inbox = this.#inboxes.get(actor_id);
+    if (inbox === undefined) {
+      inbox = new ActorInbox();
+      this.#inboxes.set(actor_id, inbox);
     }
-    return desk;
+    return inbox;
   }
 
   /** Wakes whoever waits for this Actor's messages, or for anybody's. */
   wake(actor_id?: string): void {
-    if (actor_id === undefined) for (const desk of this.#desks.values()) desk.wake();
-    else this.#desks.get(actor_id)?.wake();
+    if (actor_id === undefined) for (const inbox of this.#inboxes.values()) inbox.wake();
+    else this.#inboxes.get(actor_id)?.wake();
   }
 }
 
 /** Where one Actor's messages are taken and acknowledged, one step after the other. */
-export class Desk {
+export class ActorInbox {
   readonly mail = new MailHold();
   readonly #waiting = new Set<() => void>();
   #last: Promise<unknown> = Promise.resolve();
@@ -284,15 +284,15 @@ export class Desk {
 }
 
 /** A person's message wakes an idle Group. It is recorded already: a disk that fails now is only worth a line in the log. */
-export async function wakeGroup(room: GroupRoom, log: Log): Promise<void> {
+export async function wakeGroup(chat: GroupChat, log: Log): Promise<void> {
   try {
-    await room.group.update((record) => (record.state === "idle" ? { ...record, state: "active" } : record), {
+    await chat.group.update((record) => (record.state === "idle" ? { ...record, state: "active" } : record), {
       kind: "group.set_state",
       by: "user",
       data: { state: "active", reason: "message" },
     });
   } catch (error) {
-    log.error("wake_group", { group_id: room.group.group_id, ...errorFields(error) });
+    log.error("wake_group", { group_id: chat.group.group_id, ...errorFields(error) });
   }
 }
 

@@ -1,5 +1,5 @@
 /** A part that is heavy and that many Homes never need: it is made when it is first asked for. */
-export class Later<Part> {
+export class Lazy<Part> {
   readonly #make: () => Promise<Part>;
   #making: Promise<Part> | undefined;
   /** Null while it isn't made. */

@@ -19,7 +19,7 @@ interface Dependencies {
   isCurrent: (relation: Relation) => boolean;
 }
 
-export class Reception {
+export class HelloCheck {
   readonly #deps: Dependencies;
 
   constructor(deps: Dependencies) {
