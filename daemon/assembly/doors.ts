@@ -1,11 +1,11 @@
 /** The ways in: the local socket, the Web listener and the exhibit, with the one dispatcher that all of them call. */
 import type { McpHttp } from "../../mcp-server/http.ts";
+import { RequestIds } from "../../platform/http/request-id.ts";
 import type { Network } from "../../platform/network.ts";
 import { Refusal } from "../../shared/errors.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
 import type { LaunchIdentity } from "../groups/launch-tokens.ts";
 import type { Home } from "../home/home.ts";
-import { RequestIds } from "../http/api/request-id.ts";
 import { LocalCallers } from "../http/local/local-caller.ts";
 import { LocalSocket } from "../http/local/local-socket.ts";
 import { Exhibit } from "../http/web/exhibit.ts";

@@ -1,11 +1,11 @@
 /** The HTTP API and MCP over HTTP: heavy, and many Homes never need them. Each comes with the first request for it. */
 import type { McpHttp } from "../../mcp-server/http.ts";
 import type { Clock } from "../../platform/clock.ts";
+import { readJson } from "../../platform/http/body.ts";
+import type { RequestIds } from "../../platform/http/request-id.ts";
 import { tellReplaced } from "../../platform/replaced.ts";
 import type { LaunchIdentity } from "../groups/launch-tokens.ts";
 import type { Api, ApiDependencies } from "../http/api/api.ts";
-import { readJson } from "../http/api/body.ts";
-import type { RequestIds } from "../http/api/request-id.ts";
 import type { ActorCaller, Dispatcher } from "../operations/dispatcher.ts";
 import type { HealthRegistry } from "../operations/health.ts";
 import { workbenchDirectory } from "./installation.ts";

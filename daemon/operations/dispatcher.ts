@@ -5,19 +5,14 @@
 
 import type { Log } from "../../platform/log.ts";
 import type { Mutex } from "../../platform/mutex.ts";
-import type { ErrorBody } from "../../shared/errors.ts";
 import { Refusal } from "../../shared/errors.ts";
 import type { CallContext, Caller } from "../../shared/operations/caller.ts";
 import type { OperationContract } from "../../shared/operations/contract.ts";
 import type { HandlersOf } from "../../shared/operations/handlers.ts";
+import { failure, type Outcome } from "../../shared/operations/outcome.ts";
 import { OPERATIONS, type OperationName } from "../../shared/operations/registry.ts";
 import { invalidArguments, refusalOf } from "./failures.ts";
 import { Permits } from "./permits.ts";
-
-/** What every port renders (docs/protocol.md#envelopes-and-errors). `status` is the HTTP ports'. */
-export type Outcome =
-  | { readonly ok: true; readonly result: unknown }
-  | { readonly ok: false; readonly error: ErrorBody; readonly refusal: Refusal };
 
 /** A call as its port knows it. */
 export interface Call extends CallContext {
@@ -167,10 +162,6 @@ export class Dispatcher {
     if (entry !== undefined) entry.refused += 1;
     return failure(refusalOf(error, this.#log, { operation, id: call.requestId }));
   }
-}
-
-export function failure(refusal: Refusal): Outcome {
-  return { ok: false, error: refusal.body(), refusal };
 }
 
 /**

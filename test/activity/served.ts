@@ -1,10 +1,10 @@
 /** The activity service behind a real local socket, with the launch token of one Actor. */
 import { join } from "node:path";
 import type { Launch } from "../../daemon/activity/launches.ts";
-import { RequestIds } from "../../daemon/http/api/request-id.ts";
 import { type LaunchIdentity, LocalCallers } from "../../daemon/http/local/local-caller.ts";
 import { LocalSocket } from "../../daemon/http/local/local-socket.ts";
 import type { Dispatcher } from "../../daemon/operations/dispatcher.ts";
+import { RequestIds } from "../../platform/http/request-id.ts";
 import { RealClock } from "../../platform/real-clock.ts";
 import { RealNetwork } from "../../platform/real-network.ts";
 import { RealRandom } from "../../platform/real-random.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { IncomingMessage } from "node:http";
 import * as fc from "fast-check";
-import { canonicalHttpsOrigin, siteOf } from "../../daemon/http/web/site.ts";
+import { canonicalHttpsOrigin, siteOf } from "../../platform/http/site.ts";
 import { parseStrictJson, parseStrictJsonBytes, StrictJsonError } from "../../shared/strict-json.ts";
 import { Seeded } from "../support/seeded.ts";
 

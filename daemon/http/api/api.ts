@@ -5,6 +5,11 @@
 import { type IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Clock } from "../../../platform/clock.ts";
+import { answer } from "../../../platform/http/answer.ts";
+import { failureLimit } from "../../../platform/http/failure-limit.ts";
+import { checkOrigin } from "../../../platform/http/origin.ts";
+import type { RequestIds } from "../../../platform/http/request-id.ts";
+import { type ListenerNames, siteOf } from "../../../platform/http/site.ts";
 import type { Log } from "../../../platform/log.ts";
 import { ERRORS, Refusal } from "../../../shared/errors.ts";
 import { API_PREFIX, HEADERS } from "../../../shared/names.ts";
@@ -26,20 +31,15 @@ import {
   webCaller,
 } from "../web/authentication.ts";
 import type { BrowserSessions } from "../web/browser-sessions.ts";
-import { failureLimit } from "../web/failure-limit.ts";
 import type { LoginLinks } from "../web/login-links.ts";
-import { checkOrigin } from "../web/origin.ts";
 import { sessionRoutes } from "../web/session-routes.ts";
-import { type ListenerNames, siteOf } from "../web/site.ts";
 import type { WebApp } from "../web/web-listener.ts";
-import { answer } from "./answer.ts";
 import { createApp, introduce, type McpService } from "./app.ts";
 import { directRoute } from "./direct-route.ts";
 import { type Exchange, newExchange, notForActors, readerOfExchange } from "./exchange.ts";
 import { type FileStore, serveBlob, serveUpload } from "./files.ts";
 import { type MetricSources, metricsService } from "./metrics.ts";
 import { operationRoutes } from "./operation-routes.ts";
-import type { RequestIds } from "./request-id.ts";
 import { EXHIBIT_PATHS, type Route, specialRoutes } from "./routes.ts";
 
 export interface ApiDependencies {

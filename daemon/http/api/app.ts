@@ -11,20 +11,20 @@ import express, {
   type Response,
 } from "express";
 import helmet from "helmet";
+import { answer, refuse } from "../../../platform/http/answer.ts";
+import { checkLength } from "../../../platform/http/body.ts";
+import type { RefuseFailure } from "../../../platform/http/failure-limit.ts";
+import { checkOrigin } from "../../../platform/http/origin.ts";
+import type { RequestIds } from "../../../platform/http/request-id.ts";
+import { type ListenerNames, siteOf } from "../../../platform/http/site.ts";
 import { errorFields, type Log } from "../../../platform/log.ts";
 import { Refusal } from "../../../shared/errors.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import type { Caller } from "../../../shared/operations/caller.ts";
-import { failure } from "../../operations/dispatcher.ts";
+import { failure } from "../../../shared/operations/outcome.ts";
 import { authenticate, checkCsrf, lapsedOf, type WebCredentials } from "../web/authentication.ts";
-import type { RefuseFailure } from "../web/failure-limit.ts";
-import { checkOrigin } from "../web/origin.ts";
-import { type ListenerNames, siteOf } from "../web/site.ts";
 import { serveWorkbench } from "../web/workbench-files.ts";
-import { answer, refuse } from "./answer.ts";
-import { checkLength } from "./body.ts";
 import { type Exchange, newExchange } from "./exchange.ts";
-import type { RequestIds } from "./request-id.ts";
 import type { Route } from "./routes.ts";
 
 export interface AppDependencies {

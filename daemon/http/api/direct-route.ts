@@ -1,13 +1,14 @@
 /** `POST /api/v1/connect/direct`: one address for every change of Direct connections, by `action` (docs/protocol.md#direct). */
 
 import type { Clock } from "../../../platform/clock.ts";
+import { answer } from "../../../platform/http/answer.ts";
+import { queryOf } from "../../../platform/http/query.ts";
 import { fieldSentence, Refusal } from "../../../shared/errors.ts";
 import { API_PREFIX } from "../../../shared/names.ts";
 import type { OperationName } from "../../../shared/operations/registry.ts";
 import type { Dispatcher } from "../../operations/dispatcher.ts";
-import { answer } from "./answer.ts";
 import { callerOfExchange, readInput } from "./exchange.ts";
-import { objectOf, queryOf } from "./operation-routes.ts";
+import { objectOf } from "./operation-routes.ts";
 import type { Route } from "./routes.ts";
 
 const ACTIONS: ReadonlyMap<unknown, OperationName> = new Map([
@@ -25,7 +26,7 @@ export function directRoute(dispatcher: Dispatcher, clock: Clock): Route {
     path: `${API_PREFIX}/connect/direct`,
     async serve(exchange) {
       const caller = callerOfExchange(exchange);
-      if (queryOf(exchange) !== "") {
+      if (queryOf(exchange.request) !== "") {
         throw new Refusal("invalid_request", { specifics: "This address takes no query." });
       }
       const { action, ...input } = objectOf(await readInput(exchange, clock));

@@ -1,10 +1,10 @@
 /** What the middleware has found out about a request by the time a route serves it. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "../../../platform/clock.ts";
+import { readJson } from "../../../platform/http/body.ts";
+import type { Site } from "../../../platform/http/site.ts";
 import { Refusal } from "../../../shared/errors.ts";
 import type { Caller } from "../../../shared/operations/caller.ts";
-import type { Site } from "../web/site.ts";
-import { readJson } from "./body.ts";
 
 export interface Exchange {
   request: IncomingMessage;

@@ -1,16 +1,15 @@
 /** Files of messages over HTTP: streamed to disk and back, never whole in memory. */
 
 import type { Clock } from "../../../platform/clock.ts";
+import { answer } from "../../../platform/http/answer.ts";
+import { queryFields, queryOf, wrongField } from "../../../platform/http/query.ts";
 import { Refusal } from "../../../shared/errors.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import { type Attachment, GroupId, Sha256, text } from "../../../shared/model.ts";
 import { overSize } from "../../../shared/size-words.ts";
 import type { BlobReading } from "../../messaging/files/blobs.ts";
 import { foreignGroup, mayEnter } from "../../operations/dispatcher.ts";
-import { answer } from "./answer.ts";
 import { callerOfExchange, checkStillCaller, type Exchange, readerOfExchange } from "./exchange.ts";
-import { queryOf } from "./operation-routes.ts";
-import { queryFields, wrongField } from "./query.ts";
 
 /** What this needs of messaging. */
 export interface FileStore {
@@ -46,7 +45,7 @@ function groupOf(exchange: Exchange): string {
 export async function serveUpload(store: FileStore, clock: Clock, exchange: Exchange): Promise<void> {
   const groupId = groupOf(exchange);
   if (callerOfExchange(exchange).kind === "exhibit") throw new Refusal("permission_denied");
-  const name = queryFields(queryOf(exchange), ["name"]).get("name") ?? "file";
+  const name = queryFields(queryOf(exchange.request), ["name"]).get("name") ?? "file";
   if (name === "") throw wrongField("name", "is empty");
   if (name.includes("\0")) throw wrongField("name", "has a NUL");
   if (!FileName.safeParse(name).success)
@@ -104,7 +103,7 @@ export async function serveBlob(store: FileStore, exchange: Exchange): Promise<v
   const { request, response } = exchange;
   const sha256 = Sha256.safeParse(exchange.params["sha256"]).data;
   if (sha256 === undefined) throw wrongField("sha256", "isn't a SHA-256 in lowercase hex");
-  const fields = queryFields(queryOf(exchange), ["name", "type"]);
+  const fields = queryFields(queryOf(exchange.request), ["name", "type"]);
   const type = fields.get("type") ?? "";
   const shown = SHOWN_TYPES.has(type);
   const whole = store.openBlob(groupId, sha256, { start: 0, end: 0 }).bytes;

@@ -1,14 +1,14 @@
 /** The HTTP routes of operations, generated from the registry (docs/architecture.md#rules). */
 
 import type { Clock } from "../../../platform/clock.ts";
+import { answer } from "../../../platform/http/answer.ts";
+import { fieldKinds, queryArguments, queryOf } from "../../../platform/http/query.ts";
 import { Refusal } from "../../../shared/errors.ts";
 import { API_PREFIX } from "../../../shared/names.ts";
 import type { OperationContract } from "../../../shared/operations/contract.ts";
 import { OPERATIONS } from "../../../shared/operations/registry.ts";
 import type { Dispatcher } from "../../operations/dispatcher.ts";
-import { answer } from "./answer.ts";
-import { callerOfExchange, type Exchange, readInput } from "./exchange.ts";
-import { fieldKinds, queryArguments } from "./query.ts";
+import { callerOfExchange, readInput } from "./exchange.ts";
 import type { Route } from "./routes.ts";
 
 export function operationRoutes(dispatcher: Dispatcher, clock: Clock): Route[] {
@@ -29,7 +29,7 @@ function operationRoute(contract: OperationContract, dispatcher: Dispatcher, clo
     operation: contract.name,
     async serve(exchange) {
       const caller = callerOfExchange(exchange);
-      const query = queryOf(exchange);
+      const query = queryOf(exchange.request);
       let input: Record<string, unknown>;
       if (takesQuery) {
         input = queryArguments(query, kinds);
@@ -53,12 +53,6 @@ function operationRoute(contract: OperationContract, dispatcher: Dispatcher, clo
       answer(exchange.response, await dispatcher.call(contract.name, input, call), requestId);
     },
   };
-}
-
-export function queryOf(exchange: Exchange): string {
-  const url = exchange.request.url ?? "";
-  const mark = url.indexOf("?");
-  return mark === -1 ? "" : url.slice(mark + 1);
 }
 
 /** A shallow copy, so that the path's values can join. */

@@ -3,14 +3,15 @@
  * from the first byte that isn't ours. Requests of one connection may overlap; their answers keep the order.
  */
 import type { Socket } from "node:net";
+import { envelope, envelopeBytes } from "../../../platform/http/answer.ts";
+import { parseJson } from "../../../platform/http/body.ts";
+import type { RequestIds } from "../../../platform/http/request-id.ts";
 import type { Log } from "../../../platform/log.ts";
 import { errorFields } from "../../../platform/log.ts";
 import { Refusal } from "../../../shared/errors.ts";
 import type { Caller } from "../../../shared/operations/caller.ts";
-import { type Call, type Dispatcher, failure, type Outcome } from "../../operations/dispatcher.ts";
-import { envelope, envelopeBytes } from "../api/answer.ts";
-import { parseJson } from "../api/body.ts";
-import type { RequestIds } from "../api/request-id.ts";
+import { failure, type Outcome } from "../../../shared/operations/outcome.ts";
+import type { Call, Dispatcher } from "../../operations/dispatcher.ts";
 import type { Waiting } from "./idle-sweep.ts";
 import type { LocalCallers } from "./local-caller.ts";
 import { type OperationHead, readHead } from "./request-reader.ts";

@@ -1,8 +1,8 @@
 /** `GET G/runtime-activity/stream`: accepted hook events as server-sent events, pushed as they are committed (shared/operations/activity.ts). */
+
+import { queryFields, queryOf, wrongField } from "../../../platform/http/query.ts";
 import type { RuntimeActivityEvent } from "../../../shared/activity/event.ts";
 import type { Exchange } from "../api/exchange.ts";
-import { queryOf } from "../api/operation-routes.ts";
-import { queryFields, wrongField } from "../api/query.ts";
 import { eventText } from "./event-text.ts";
 import { groupReader } from "./ledger-stream.ts";
 import { SseStream } from "./sse-stream.ts";
@@ -67,7 +67,7 @@ export function serveActivityStream(
 }
 
 function replayOf(exchange: Exchange): boolean {
-  const replay = queryFields(queryOf(exchange), ["replay"]).get("replay") ?? "false";
+  const replay = queryFields(queryOf(exchange.request), ["replay"]).get("replay") ?? "false";
   if (replay !== "true" && replay !== "false") throw wrongField("replay", "has to be true or false");
   return replay === "true";
 }

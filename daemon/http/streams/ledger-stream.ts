@@ -1,13 +1,12 @@
 /** `GET G/ledger/stream`: one Group's events as server-sent events (shared/streams.ts). */
 
+import { queryFields, queryOf, wrongField } from "../../../platform/http/query.ts";
 import { Refusal } from "../../../shared/errors.ts";
 import type { LedgerEvent } from "../../../shared/events.ts";
 import { EventId, GroupId } from "../../../shared/model.ts";
 import type { Caller } from "../../../shared/operations/caller.ts";
 import { foreignGroup, mayEnter } from "../../operations/dispatcher.ts";
 import { type Exchange, readerOfExchange } from "../api/exchange.ts";
-import { queryOf } from "../api/operation-routes.ts";
-import { queryFields, wrongField } from "../api/query.ts";
 import { ledgerText, RELOAD } from "./event-text.ts";
 import {
   type Batch,
@@ -20,7 +19,7 @@ import type { Listener, StreamClient, StreamHub } from "./stream-hub.ts";
 
 /** The event to resume after: `Last-Event-ID`, which a browser sends by itself, before `?after=`. */
 export function resumeAfter(exchange: Exchange): string | null {
-  const query = queryFields(queryOf(exchange), ["after"]);
+  const query = queryFields(queryOf(exchange.request), ["after"]);
   const header = exchange.request.headers["last-event-id"];
   const text = typeof header === "string" && header !== "" ? header : query.get("after");
   if (text === undefined) return null;

@@ -1,12 +1,12 @@
 /** Operations on Web access: login links, who one is, Remote Access, the exhibit. */
 
 import type { JsonDocument } from "../../../platform/documents.ts";
+import { canonicalHttpsOrigin } from "../../../platform/http/site.ts";
 import { Refusal } from "../../../shared/errors.ts";
 import type { HandlersOf } from "../../../shared/operations/handlers.ts";
 import type { Settings } from "../../home/settings.ts";
 import { requireSocketOwner } from "../../operations/system-handlers.ts";
 import type { LoginLinks } from "./login-links.ts";
-import { canonicalHttpsOrigin } from "./site.ts";
 
 export interface ExhibitTokens {
   create(token: { name: string; kind: "exhibit"; groups: string[] }): Promise<{ id: string; token: string }>;

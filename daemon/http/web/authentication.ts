@@ -1,13 +1,13 @@
 /** Who calls over the Web listener: an access token as bearer, or a browser's cookie session. */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
+import type { Site } from "../../../platform/http/site.ts";
 import { Refusal } from "../../../shared/errors.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import { accessCookieName, HEADERS, SIGNING_DOMAINS } from "../../../shared/names.ts";
 import type { AccessToken } from "../../../shared/operations/access.ts";
 import type { Caller } from "../../../shared/operations/caller.ts";
 import type { BrowserSessions } from "./browser-sessions.ts";
-import type { Site } from "./site.ts";
 
 export interface Authenticated {
   caller: Caller;

@@ -1,9 +1,9 @@
 /** The exhibit's listener: apart from the Web listener, off by default, for reading named Groups only. */
 
+import type { ListenerNames } from "../../../platform/http/site.ts";
 import { errorFields, type Log } from "../../../platform/log.ts";
 import { Refusal } from "../../../shared/errors.ts";
 import type { ExhibitControl } from "./access-handlers.ts";
-import type { ListenerNames } from "./site.ts";
 import { type WebApp, WebListener, type WebListenerOptions } from "./web-listener.ts";
 
 export interface ExhibitOptions

@@ -1,19 +1,19 @@
 /** Signing in and out of a browser (docs/core-model.md#ports; docs/core-model.md#ports). */
 import * as z from "zod";
 import type { Clock } from "../../../platform/clock.ts";
+import { answer } from "../../../platform/http/answer.ts";
+import { readJson } from "../../../platform/http/body.ts";
+import type { RefuseFailure } from "../../../platform/http/failure-limit.ts";
+import { keepsSessions, type Site } from "../../../platform/http/site.ts";
 import { Refusal } from "../../../shared/errors.ts";
 import { API_PREFIX } from "../../../shared/names.ts";
-import { failure } from "../../operations/dispatcher.ts";
+import { failure } from "../../../shared/operations/outcome.ts";
 import { invalidArguments } from "../../operations/failures.ts";
-import { answer } from "../api/answer.ts";
-import { readJson } from "../api/body.ts";
 import { callerOfExchange, type Exchange } from "../api/exchange.ts";
 import type { Route } from "../api/routes.ts";
 import { csrfToken, setCookie, type WebCredentials } from "./authentication.ts";
 import type { BrowserSessions } from "./browser-sessions.ts";
-import type { RefuseFailure } from "./failure-limit.ts";
 import type { LoginLinks } from "./login-links.ts";
-import { keepsSessions, type Site } from "./site.ts";
 
 export interface SessionRouteDependencies {
   clock: Clock;

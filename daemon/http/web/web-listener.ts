@@ -7,11 +7,11 @@ import {
 } from "node:http";
 import type { Socket } from "node:net";
 import type { Clock } from "../../../platform/clock.ts";
+import type { ListenerNames } from "../../../platform/http/site.ts";
 import { errorFields, type Log } from "../../../platform/log.ts";
 import type { Network } from "../../../platform/network.ts";
 import { Refusal } from "../../../shared/errors.ts";
 import { LIMITS } from "../../../shared/limits.ts";
-import type { ListenerNames } from "./site.ts";
 
 /** Serves requests and upgrades; its parts may be heavy. */
 export interface WebApp {

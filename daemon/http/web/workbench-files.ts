@@ -1,7 +1,7 @@
 /** The built Workbench: its page at `/` and below `/ui/`, its files beside it, each as small as the browser takes it. */
 import { extname } from "node:path";
 import express, { type Express } from "express";
-import { encodingFor } from "../api/answer.ts";
+import { encodingFor } from "../../../platform/http/answer.ts";
 
 /** Chunks carry a digest in their names, so that they never change. */
 const HASHED = /[-.][A-Z0-9]{8}\.(?:js|css|ttf|woff2|svg|png)$/;

@@ -1,6 +1,6 @@
 /** The Origin check: no request that changes anything, and no WebSocket, comes from a page of another origin. */
 import type { IncomingMessage } from "node:http";
-import { Refusal } from "../../../shared/errors.ts";
+import { Refusal } from "../../shared/errors.ts";
 import type { Site } from "./site.ts";
 
 const SAFE_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD"]);

@@ -1,5 +1,5 @@
-/** Request ids: one random prefix per start of the daemon and a counter; in every answer and log line. */
-import type { Random } from "../../../platform/random.ts";
+/** Request ids: one random prefix per start of the process and a counter; in every answer and log line. */
+import type { Random } from "../random.ts";
 
 export class RequestIds {
   readonly #prefix: string;

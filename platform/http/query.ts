@@ -2,8 +2,9 @@
  * Turns a query string into an operation's arguments. Which fields are numbers, booleans or lists follows from the input schema; the
  * schema itself then checks everything. A field that isn't a list may stand once; lists repeat the field or separate by commas.
  */
+import type { IncomingMessage } from "node:http";
 import type * as z from "zod";
-import { fieldSentence, Refusal } from "../../../shared/errors.ts";
+import { fieldSentence, Refusal } from "../../shared/errors.ts";
 
 export type FieldKind = "text" | "number" | "boolean" | "list";
 
@@ -11,6 +12,13 @@ export type FieldKind = "text" | "number" | "boolean" | "list";
 export function wrongField(field: string, problem: string): Refusal {
   const name = field.slice(0, 64).toWellFormed();
   return new Refusal("invalid_args", { specifics: fieldSentence(name, problem), details: { field: name } });
+}
+
+/** What follows the question mark; empty without one. */
+export function queryOf(request: IncomingMessage): string {
+  const url = request.url ?? "";
+  const mark = url.indexOf("?");
+  return mark === -1 ? "" : url.slice(mark + 1);
 }
 
 /** A query of which only these fields may stand there, each once. Throws `invalid_args`. */

@@ -1,15 +1,15 @@
 /** Renders envelopes over node:http, the same for every listener. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { brotliCompress, constants, gzip } from "node:zlib";
-import type { Refusal } from "../../../shared/errors.ts";
-import { HEADERS } from "../../../shared/names.ts";
-import { hasAsciiJson, jsonOf } from "../../../shared/operations/known-json.ts";
-import { failure, type Outcome } from "../../operations/dispatcher.ts";
+import type { Refusal } from "../../shared/errors.ts";
+import { HEADERS } from "../../shared/names.ts";
+import { hasAsciiJson, jsonOf } from "../../shared/operations/known-json.ts";
+import { failure, type Outcome } from "../../shared/operations/outcome.ts";
 
 const RETRY_SECONDS = 60;
 /** What is shorter fits one packet either way. Tokens and links, which are shown once, are far shorter. */
 const COMPRESSED_FROM = 2048;
-/** Chosen for the daemon's time: higher ones take several times as long for a tenth less. */
+/** Chosen for the server's time: higher ones take several times as long for a tenth less. */
 const BROTLI_QUALITY = 4;
 const GZIP_LEVEL = 4;
 

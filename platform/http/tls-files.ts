@@ -1,14 +1,13 @@
 /** Certificate and key of the HTTPS listener. */
 
-import type { Host } from "../../../client/endpoint.ts";
-import { readWhole } from "../../../platform/durable.ts";
-import type { Files } from "../../../platform/files.ts";
-import { HomeProblem } from "../../../platform/problem.ts";
+import { readWhole } from "../durable.ts";
+import type { Files } from "../files.ts";
+import { HomeProblem } from "../problem.ts";
 
 /** Reads PEM files. The key must be this user's and closed to everybody else. Throws HomeProblem. */
 export function readTlsFiles(
   files: Files,
-  host: Host,
+  host: { platform: NodeJS.Platform; uid: number },
   paths: { cert: string; key: string },
 ): { cert: string; key: string } {
   const status = files.stat(paths.key);

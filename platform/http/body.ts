@@ -1,11 +1,11 @@
 /** Reading a JSON body: its type, its size, its time and its strictness. */
 import { isAscii } from "node:buffer";
 import type { IncomingMessage } from "node:http";
-import type { Clock } from "../../../platform/clock.ts";
-import { Refusal } from "../../../shared/errors.ts";
-import { LIMITS } from "../../../shared/limits.ts";
-import { sizeWords } from "../../../shared/size-words.ts";
-import { parseStrictJson, parseStrictJsonBytes, StrictJsonError } from "../../../shared/strict-json.ts";
+import { Refusal } from "../../shared/errors.ts";
+import { LIMITS } from "../../shared/limits.ts";
+import { sizeWords } from "../../shared/size-words.ts";
+import { parseStrictJson, parseStrictJsonBytes, StrictJsonError } from "../../shared/strict-json.ts";
+import type { Clock } from "../clock.ts";
 
 const JSON_TYPE = /^application\/json(?:\s*;\s*charset\s*=\s*"?utf-8"?)?$/i;
 

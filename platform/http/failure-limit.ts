@@ -2,15 +2,23 @@
  * Counts failed authentications per address. Only failures are counted and only failures are refused: a credential that is right is let in
  * however many wrong ones came from the same proxy or machine, and 256 random bits aren't found by trying.
  */
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { ipKeyGenerator, type Options, rateLimit, type Store } from "express-rate-limit";
-import type { Clock } from "../../../platform/clock.ts";
-import { Refusal } from "../../../shared/errors.ts";
-import { LIMITS } from "../../../shared/limits.ts";
-import { failure } from "../../operations/dispatcher.ts";
-import { answer } from "../api/answer.ts";
-import type { Exchange } from "../api/exchange.ts";
+import { Refusal } from "../../shared/errors.ts";
+import { LIMITS } from "../../shared/limits.ts";
+import { failure } from "../../shared/operations/outcome.ts";
+import type { Clock } from "../clock.ts";
+import { answer } from "./answer.ts";
 
 const WINDOW_MS = 60_000;
+
+/** A request that is to be answered. */
+export interface Asked {
+  request: IncomingMessage;
+  response: ServerResponse;
+  /** Request id. */
+  id: string;
+}
 
 /** Counts in memory without a timer; windows that are over go when new ones come. */
 class FailureStore implements Store {
@@ -49,10 +57,10 @@ class FailureStore implements Store {
 }
 
 /** Answers a failed authentication: with the refusal, or with `rate_limited` once an address has failed too often. */
-export type RefuseFailure = (exchange: Exchange, refusal: Refusal) => void;
+export type RefuseFailure = (asked: Asked, refusal: Refusal) => void;
 
 export function failureLimit(clock: Clock): RefuseFailure {
-  const pending = new WeakMap<object, Exchange>();
+  const pending = new WeakMap<object, Asked>();
   const limiter = rateLimit({
     windowMs: WINDOW_MS,
     limit: LIMITS.http.authFailuresPerMinute,
@@ -62,27 +70,27 @@ export function failureLimit(clock: Clock): RefuseFailure {
     store: new FailureStore(clock),
     keyGenerator: (request) => ipKeyGenerator(request.socket.remoteAddress ?? ""),
     handler: (request) => {
-      const exchange = pending.get(request)!;
+      const asked = pending.get(request)!;
       const { resetTime } = (request as unknown as { rateLimit: { resetTime: Date } }).rateLimit;
       const seconds = Math.max(1, Math.ceil((resetTime.getTime() - clock.now()) / 1000));
-      exchange.response.setHeader("Retry-After", seconds);
+      asked.response.setHeader("Retry-After", seconds);
       const details = { retry_after_seconds: seconds };
-      close(exchange);
-      answer(exchange.response, failure(new Refusal("rate_limited", { details })), exchange.id);
+      close(asked);
+      answer(asked.response, failure(new Refusal("rate_limited", { details })), asked.id);
     },
   } satisfies Partial<Options>);
-  return (exchange, refusal) => {
-    pending.set(exchange.request, exchange);
-    const request = exchange.request as Parameters<typeof limiter>[0];
-    const response = exchange.response as Parameters<typeof limiter>[1];
+  return (asked, refusal) => {
+    pending.set(asked.request, asked);
+    const request = asked.request as Parameters<typeof limiter>[0];
+    const response = asked.response as Parameters<typeof limiter>[1];
     void limiter(request, response, () => {
-      close(exchange);
-      answer(response, failure(refusal), exchange.id);
+      close(asked);
+      answer(response, failure(refusal), asked.id);
     });
   };
 }
 
 /** A body that nobody reads must not be taken for the next request. */
-function close(exchange: Exchange): void {
-  if (!exchange.request.complete) exchange.response.setHeader("Connection", "close");
+function close(asked: Asked): void {
+  if (!asked.request.complete) asked.response.setHeader("Connection", "close");
 }
