@@ -151,6 +151,6 @@ const SCRIPTS: ReadonlyMap<string, (commands: readonly Command[]) => string> = n
 
 export async function completion(context: CommandContext, commands: readonly Command[]): Promise<void> {
   const script = SCRIPTS.get(context.arg(0));
-  if (!script) throw new UsageError(`SHELL is one of ${SHELLS.join(", ")}.`, context.words);
+  if (!script) throw new UsageError(`SHELL must be one of ${SHELLS.join(", ")}.`, context.words);
   process.stdout.write(script(commands));
 }

@@ -24,7 +24,7 @@ export async function selectGroup(client: DaemonClient): Promise<string> {
   const [only] = groups;
   if (only === undefined)
     throw new UsageError(
-      "There is no Group yet. Make one with 'svc attach' in a project directory, or 'svc group create TITLE'.",
+      "There is no Group yet. Create one with 'svc attach' in a project directory, or 'svc group create TITLE'.",
     );
   if (groups.length === 1) return only.group_id;
   const directory = realpathSync(process.cwd());

@@ -82,7 +82,7 @@ export function printHelp(words: string, commands: readonly Command[], out: Outp
       inGroup.map((entry) => [entry.words.slice(words.length + 1), brief(entry)]),
     );
     out.line();
-    out.line(`Options of a command: svc ${words} COMMAND --help`);
+    out.line(`For the options of a command: svc ${words} COMMAND --help`);
     return;
   }
   out.line("Durable messages between coding agents and their people.");
@@ -95,15 +95,17 @@ export function printHelp(words: string, commands: readonly Command[], out: Outp
     single.map((entry) => [entry.words, brief(entry)]),
   );
   out.line();
-  out.line(out.style("bold", "Groups of commands:"));
+  out.line(out.style("bold", "Command groups:"));
   rows(out, Object.entries(GROUPS));
   out.line();
-  out.line(out.style("bold", "Options of every command:"));
+  out.line(out.style("bold", "Global options:"));
   rows(out, [
     ...GLOBAL_OPTIONS.map(optionRow),
-    ["-h, --help", "Help for a command or a group of commands"],
+    ["-h, --help", "Show help for a command or command group"],
     ["-v, --version", "Print the version"],
   ]);
   out.line();
-  out.line("Exit: 0 done, 1 refused by the daemon, 2 wrong usage, 3 no daemon reached, 130 interrupted.");
+  out.line(
+    "Exit codes: 0 success, 1 refused by the daemon, 2 usage error, 3 can't reach the daemon, 130 interrupted.",
+  );
 }

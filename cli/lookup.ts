@@ -49,7 +49,7 @@ export async function groupNamed(client: DaemonClient, typed: string): Promise<s
   }
   if (found.length > 1)
     throw new UsageError(
-      `${found.length} Groups are called '${oneLine(typed)}'. Name one by its id:\n${listed(found)}`,
+      `${found.length} Groups are called '${oneLine(typed)}'. Use the id of one:\n${listed(found)}`,
     );
   return only.group_id;
 }
@@ -61,9 +61,11 @@ export async function eventNamed(client: DaemonClient, group_id: string, typed: 
   const { event_ids } = await client.result("ledger_find", { group_id, prefix });
   const [only] = event_ids;
   if (only === undefined)
-    throw new Refusal("event_not_found", { specifics: `No event of this Group begins with '${prefix}'.` });
+    throw new Refusal("event_not_found", { specifics: `No event id in this Group begins with '${prefix}'.` });
   if (event_ids.length === 1) return only;
   const shown = event_ids.slice(0, SHOWN).map((id) => `  ${id}`);
   if (event_ids.length > SHOWN) shown.push("  and more");
-  throw new UsageError(`More than one event begins with '${prefix}'. Type more of it:\n${shown.join("\n")}`);
+  throw new UsageError(
+    `More than one event id begins with '${prefix}'. Type more of it:\n${shown.join("\n")}`,
+  );
 }

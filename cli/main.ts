@@ -48,7 +48,7 @@ async function run(argv: readonly string[]): Promise<number> {
     if (!command.handlesInterrupt) process.once("SIGINT", () => process.exit(EXIT.interrupted));
     if (command.personOnly && launchToken() !== null)
       throw new Refusal("permission_denied", {
-        specifics: `Only the person runs 'svc ${command.words}', not an Actor.`,
+        specifics: `Only a person may run 'svc ${command.words}', not an Actor.`,
       });
     context = new CommandContext(command, invocation, out);
     return (await command.run(context, COMMANDS)) ?? EXIT.done;

@@ -125,13 +125,13 @@ function checked(option: Option, value: unknown, words: string): string | boolea
   for (const one of values) {
     if (option.choices && !option.choices.includes(one))
       throw new UsageError(
-        `--${option.name} is one of ${option.choices.join(", ")}.${didYouMean(one, option.choices)}`,
+        `--${option.name} must be one of ${option.choices.join(", ")}.${didYouMean(one, option.choices)}`,
         words,
       );
     if (option.integer) {
       const [minimum, maximum] = option.integer;
       if (!/^\d{1,15}$/.test(one) || Number(one) < minimum || Number(one) > maximum)
-        throw new UsageError(`--${option.name} is a whole number from ${minimum} to ${maximum}.`, words);
+        throw new UsageError(`--${option.name} must be a whole number from ${minimum} to ${maximum}.`, words);
     }
   }
   return option.many ? values : values[0];
@@ -164,7 +164,7 @@ export function parse(argv: readonly string[]): Invocation | HelpRequest {
   const first = argv[0];
   // Also in no error message (CLI-008).
   if (argv.some((argument) => INVITATION.test(argument)))
-    throw new UsageError("An invitation is a secret: pass it on standard input.", "direct join");
+    throw new UsageError("An invitation is a secret. Pass it on standard input.", "direct join");
   if (first === "--version" || first === "-v") return parse(["version", ...argv.slice(1)]);
   if (first === "help") return parse([...argv.slice(1), "--help"]);
   const { words, flags, args, rest, help, command } = split(argv);

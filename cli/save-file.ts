@@ -37,7 +37,7 @@ export async function saveFile(
       },
       file,
     );
-    if (hash.digest("hex") !== sha256) throw new Error("the file arrived damaged");
+    if (hash.digest("hex") !== sha256) throw new Error("the file was damaged on the way");
     return path;
   } catch (error) {
     response.destroy();
@@ -50,13 +50,13 @@ function problem(path: string, error: unknown): unknown {
   const { code } = error as NodeJS.ErrnoException;
   if (code === "EEXIST")
     return new Refusal("already_exists", {
-      specifics: `${path} exists already.`,
+      specifics: `${path} already exists.`,
       remedy: "Choose another name.",
     });
   if (code === undefined || !/^E[A-Z]+$/.test(code)) return error;
   return new Refusal("invalid_path", {
     specifics: `${path} can't be written (${code}).`,
-    remedy: "Choose a directory that exists and that you may write to.",
+    remedy: "Choose an existing directory that you may write to.",
     cause: error,
   });
 }

@@ -101,9 +101,9 @@ export class DaemonClient {
       if (typeof envelope.ok === "boolean") return envelope;
     } catch (error) {
       options.signal?.throwIfAborted();
-      throw new DaemonUnreachable(this.home, `its answer broke off: ${codeOf(error)}`, error);
+      throw new DaemonUnreachable(this.home, `its answer was cut off: ${codeOf(error)}`, error);
     }
-    throw new DaemonUnreachable(this.home, "what answers there isn't a daemon");
+    throw new DaemonUnreachable(this.home, "something other than a daemon answers there");
   }
 
   /** The result of an operation. Throws the refusal as RefusedByDaemon. */
@@ -172,7 +172,7 @@ export class DaemonClient {
           resolve,
         );
         sent.on("error", reject);
-        sent.on("timeout", () => sent?.destroy(new Error("no answer in time")));
+        sent.on("timeout", () => sent?.destroy(new Error("it didn't answer in time")));
         sent.end(body);
       });
       // The key was another daemon's, which ended since it was read.

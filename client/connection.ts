@@ -21,7 +21,7 @@ export function findEndpoint(home: string): Endpoint {
   try {
     const address = readAddress(files, host, paths);
     const key = readSocketKey(files, host, paths);
-    if (address === null || key === null) throw new DaemonUnreachable(home, "none runs there");
+    if (address === null || key === null) throw new DaemonUnreachable(home, "none is running there");
     checkSocket(files, host, address.socket);
     return { socketPath: address.socket, key };
   } catch (error) {
@@ -35,7 +35,7 @@ function unreadable(home: string, error: unknown): DaemonUnreachable {
   if (code === undefined || !/^E[A-Z]+$/.test(code))
     return new DaemonUnreachable(home, error instanceof Error ? error.message : String(error), error);
   const problem = `The Home ${home} can't be read (${code}).`;
-  const remedy = "Check that it is yours, or name another with --home or SVC_HOME.";
+  const remedy = "Check that you own it, or choose another with --home or SVC_HOME.";
   return new DaemonUnreachable(home, code, error, problem, remedy);
 }
 

@@ -69,14 +69,14 @@ export function checkPrivateDirectory(files: Files, host: Host, directory: strin
   const status = files.stat(directory);
   if (status === null) throw insecure(directory, "The directory doesn't exist.", "Start the daemon: svc up.");
   if (status.kind !== "directory") {
-    throw insecure(directory, "It isn't a directory but a link or a file.", "Remove it.");
+    throw insecure(directory, "It's a link or a file, not a directory.", "Remove it.");
   }
   if (host.platform === "win32") return;
   if (status.uid !== host.uid) {
-    throw insecure(directory, `The directory belongs to uid ${status.uid}.`, "Use one of your own.");
+    throw insecure(directory, `The directory belongs to uid ${status.uid}.`, "Use a directory of your own.");
   }
   if ((status.mode & 0o077) !== 0) {
-    throw insecure(directory, "Others may enter the directory.", `Close it: chmod 700 '${directory}'.`);
+    throw insecure(directory, "Others can enter the directory.", `Close it: chmod 700 '${directory}'.`);
   }
 }
 
@@ -84,13 +84,13 @@ export function checkPrivateDirectory(files: Files, host: Host, directory: strin
 function readPrivate(files: Files, host: Host, path: string): string | null {
   const status = files.stat(path);
   if (status === null) return null;
-  if (status.kind !== "file") throw insecure(path, "It isn't a plain file.", "Remove it.");
+  if (status.kind !== "file") throw insecure(path, "It isn't a regular file.", "Remove it.");
   if (host.platform !== "win32") {
     if (status.uid !== host.uid) {
       throw insecure(path, `The file belongs to uid ${status.uid}.`, "Use a Home of your own.");
     }
     if ((status.mode & 0o077) !== 0) {
-      throw insecure(path, "Others may read the file.", `Close it: chmod 600 '${path}'.`);
+      throw insecure(path, "Others can read the file.", `Close it: chmod 600 '${path}'.`);
     }
   }
   return readWhole(files, path)?.toString("utf8") ?? null;
@@ -130,7 +130,7 @@ export function prepareSocket(files: Files, random: Random, host: Host, paths: H
       (directory) => fits(host, join(directory, name)) && usable(files, host, directory),
     );
     if (short === undefined) {
-      throw insecure(paths.root, "There is no place for a socket.", "Use a Home with a shorter path.");
+      throw insecure(paths.root, "There is no room for a socket path.", "Use a Home with a shorter path.");
     }
     socket = join(short, name);
   }
@@ -148,18 +148,19 @@ export function removeSocket(files: Files, host: Host, socket: string): void {
 /** Throws HomeProblem unless whoever listens there must be this user. Before every listen and every connect. */
 export function checkSocket(files: Files, host: Host, socket: string): void {
   if (host.platform === "win32") {
-    if (!PIPE.test(socket)) throw insecure(socket, "It isn't a pipe of svc.", "Restart the daemon.");
+    if (!PIPE.test(socket))
+      throw insecure(socket, "It isn't a pipe that svc created.", "Restart the daemon.");
     return;
   }
   if (!isAbsolute(socket) || !fits(host, socket)) {
-    throw insecure(socket, "It isn't a usable path for a socket.", "Use a Home with a shorter path.");
+    throw insecure(socket, "The path can't be used for a socket.", "Use a Home with a shorter path.");
   }
   const directory = dirname(socket);
   checkAncestors(files, host, directory);
   checkPrivateDirectory(files, host, directory);
   const status = files.stat(socket);
   if (status !== null && (status.kind !== "other" || status.uid !== host.uid)) {
-    throw insecure(socket, "It isn't a socket of yours.", "Remove it.");
+    throw insecure(socket, "It isn't a socket that you own.", "Remove it.");
   }
 }
 

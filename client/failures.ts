@@ -37,7 +37,7 @@ export class DaemonSilent extends DaemonUnreachable {
       "",
       undefined,
       `The daemon${pid === null ? "" : ` (process ${pid})`} doesn't answer.`,
-      `Try again. If it stays silent, look at 'svc daemon logs', ${end} and start it with 'svc daemon start'; nothing that it accepted is lost.`,
+      `Try again. If it still doesn't answer, look at 'svc daemon logs', ${end} and start it with 'svc daemon start'. Nothing that it accepted is lost.`,
     );
     this.name = "DaemonSilent";
   }

@@ -26,13 +26,13 @@ function readOwnerOnly(path: string): string {
   }
   try {
     const stat = fstatSync(descriptor);
-    if (!stat.isFile()) throw refused(`What ${ENVIRONMENT.actorFile} names isn't a file.`);
+    if (!stat.isFile()) throw refused(`${ENVIRONMENT.actorFile} doesn't name a regular file.`);
     if (process.getuid && (stat.uid !== process.getuid() || (stat.mode & 0o077) !== 0))
       throw refused(
-        `The file that ${ENVIRONMENT.actorFile} names can be read by others; it must be yours with mode 0600.`,
+        `Others can read the file that ${ENVIRONMENT.actorFile} names. You must own it, with mode 0600.`,
       );
     if (stat.size > FILE_BYTES)
-      throw refused(`The file that ${ENVIRONMENT.actorFile} names holds no launch token.`);
+      throw refused(`The file that ${ENVIRONMENT.actorFile} names contains no launch token.`);
     const bytes = Buffer.alloc(FILE_BYTES);
     return bytes.toString("utf8", 0, readSync(descriptor, bytes, 0, FILE_BYTES, 0));
   } finally {
@@ -54,12 +54,12 @@ function tokenOf(content: string): string {
 export function launchToken(environment: Environment = process.env): string | null {
   if (environment[ENVIRONMENT.launchToken] !== undefined)
     throw refused(
-      `${ENVIRONMENT.launchToken} isn't read any more: unset it, and name the Actor's token file in ${ENVIRONMENT.actorFile}.`,
+      `${ENVIRONMENT.launchToken} is no longer read. Unset it and name the Actor's token file in ${ENVIRONMENT.actorFile}.`,
     );
   const file = environment[ENVIRONMENT.actorFile];
   if (file === undefined) return null;
   const token = tokenOf(readOwnerOnly(file));
   if (!TOKEN.test(token))
-    throw refused(`The file that ${ENVIRONMENT.actorFile} names holds no launch token.`);
+    throw refused(`The file that ${ENVIRONMENT.actorFile} names contains no launch token.`);
   return token;
 }

@@ -130,7 +130,7 @@ export class ToolCaller {
       const envelope = { ok: true, result: { text: HELP } };
       return { content: [{ type: "text", text: HELP }], structuredContent: envelope };
     }
-    if (!plan) return wrongArgument("action", `is one of ${Object.keys(tool.operations).join(", ")}`);
+    if (!plan) return wrongArgument("action", `must be one of ${Object.keys(tool.operations).join(", ")}`);
     for (const argument of Object.keys(given))
       if (!plan.takes.includes(argument))
         return wrongArgument(argument, unknownArgument(tool, action as string));
@@ -142,7 +142,10 @@ export class ToolCaller {
     );
     const [way, otherWay] = chosenWays;
     if (otherWay)
-      return wrongArgument(Object.keys(otherWay.arguments)[0]!, "doesn't go with the other destination");
+      return wrongArgument(
+        Object.keys(otherWay.arguments)[0]!,
+        "can't be combined with the other destination",
+      );
     const input: Arguments = {};
     const defaults = tool.defaultsFor?.(given) ?? tool.defaults;
     for (const [argument, value] of Object.entries({ ...defaults, ...(named ? rest : given) }))

@@ -129,7 +129,7 @@ export class McpHttp {
     this.#readOn(request.socket);
     const token = BEARER.exec(request.headers.authorization ?? "")?.[1];
     if (token === undefined) {
-      const specifics = "/mcp takes an Actor's launch token as bearer.";
+      const specifics = "/mcp needs an Actor's launch token as the bearer token.";
       const refusal = new Refusal("unauthenticated", { specifics });
       // Clients ask without one first.
       if (request.headers.authorization === undefined) refuse(response, refusal);

@@ -23,15 +23,15 @@ export function rpcError(id: unknown, code: number, message: string): RpcError {
 
 /** The error to answer with; null for a message that is in order, or that is an answer itself. */
 export function problemOf(message: unknown): RpcError | null {
-  if (!isObject(message)) return rpcError(null, -32600, "A message is one JSON object");
+  if (!isObject(message)) return rpcError(null, -32600, "A message must be one JSON object");
   const { jsonrpc, id, method, params } = message;
   if (method === undefined && ("result" in message || "error" in message)) return null;
   if (jsonrpc !== "2.0" || typeof method !== "string" || (id !== undefined && !isId(id)))
     return rpcError(id, -32600, "Not a JSON-RPC 2.0 request");
-  if (params !== undefined && !isObject(params)) return rpcError(id, -32602, "params is an object");
+  if (params !== undefined && !isObject(params)) return rpcError(id, -32602, "params must be an object");
   if (method !== "tools/call") return null;
   const given = params?.["arguments"];
-  if (given !== undefined && !isObject(given)) return rpcError(id, -32602, "arguments is an object");
+  if (given !== undefined && !isObject(given)) return rpcError(id, -32602, "arguments must be an object");
   // The SDK's parser drops this name in silence; nothing that was passed may be ignored.
   if (given && Object.hasOwn(given, "__proto__"))
     return rpcError(id, -32602, "'__proto__' isn't an argument");

@@ -4,7 +4,7 @@ import { PRODUCT_VERSION } from "../shared/version.ts";
 export const SERVER_INFO = { name: "svc", title: "svc", version: PRODUCT_VERSION };
 export const CAPABILITIES = { tools: {} };
 export const INSTRUCTIONS =
-  "svc carries durable messages between you, other agents and a person. Call svc_bootstrap first, svc_help for the rules, svc_inbox_read for what came.";
+  "svc carries durable messages between you, other agents and a person. Call svc_bootstrap first, svc_help for the rules, and svc_inbox_read to get your messages.";
 
 /** Newest first; a client that asks for another one is offered the newest, as the SDK does. */
 const PROTOCOL_VERSIONS = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05", "2024-10-07"] as const;

@@ -19,7 +19,7 @@ export type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 /** Only elicitation would need one; the bundle leaves the default one out. */
 const NO_VALIDATOR = {
   getValidator: () => {
-    throw new Error("this server elicits nothing");
+    throw new Error("this server doesn't use elicitation");
   },
 };
 

@@ -85,7 +85,9 @@ export class StdioTransport implements Transport {
       this.#rest = [];
       this.#restBytes = 0;
       if (tooLong)
-        this.#write(rpcError(null, -32600, `A message has at most ${LIMITS.client.streamLineBytes} bytes`));
+        this.#write(
+          rpcError(null, -32600, `A message can have at most ${LIMITS.client.streamLineBytes} bytes`),
+        );
       else this.#line(line.toString("utf8"));
     }
     // Of a line that is too long only its length is kept.

@@ -49,7 +49,7 @@ const REPEATABLE = { ...WRITES, idempotentHint: true };
 const MESSAGE_FIELDS = { idempotency_key: "client_id" };
 const MESSAGE_HIDDEN = ["attachments", "refs", "quote_text"];
 const TO = "Actor ids, unique titles, @all, @peers, @foreman, or user. Optional; the default is the Group's.";
-const KEY = "Optional. Sending again with the same key and content makes no second message.";
+const KEY = "Optional. Sending again with the same key and content doesn't create a second message.";
 const PATHS = "Files of your project to attach.";
 
 const REMOTE_FIELDS = { dst_instance_id: "instance_id", dst_group_id: "target_group_id" };
@@ -76,7 +76,7 @@ export const TOOLS: readonly Tool[] = [
   },
   {
     name: "svc_bootstrap",
-    title: "Where am I",
+    title: "Show where I am",
     description:
       "Your Group, yourself, the other Actors, unread Mail and requests that wait for your reply. Call it first.",
     operations: { "": "bootstrap" },
@@ -87,10 +87,10 @@ export const TOOLS: readonly Tool[] = [
     name: "svc_connect",
     title: "Other instances",
     description:
-      "Instances and their Groups that you can write to; with instance_id and target_group_id, that Group's Actors.",
+      "Lists the instances and Groups that you can write to. With instance_id and target_group_id, lists that Group's Actors.",
     operations: { "": "connect_catalog" },
     hidden: ["by"],
-    arguments: { after: "next of the page before." },
+    arguments: { after: "next from the previous page." },
     reach: "svc",
     annotations: READS,
   },
@@ -98,7 +98,7 @@ export const TOOLS: readonly Tool[] = [
     name: "svc_message_send",
     title: "Send a message",
     description:
-      "Send a message. mail (default) waits in the Inbox; send (default to user) is handed over now; request_reply also asks every recipient for a reply. Answer messages with svc_message_reply.",
+      "Send a message. mail (the default) waits in the Inbox. send (the default to user) is delivered now. request_reply also asks every recipient for a reply. Answer messages with svc_message_reply.",
     operations: { "": "send" },
     fields: MESSAGE_FIELDS,
     hidden: MESSAGE_HIDDEN,
@@ -107,9 +107,9 @@ export const TOOLS: readonly Tool[] = [
       to: TO,
       idempotency_key: KEY,
       paths: PATHS,
-      insight: "What the reader should take from it, in a sentence.",
-      reply_to: "Message that this follows, without answering a request.",
-      local_group_id: "Another Group of this machine to send to.",
+      insight: "What the reader should take from it, in one sentence.",
+      reply_to: "The message that this one follows, without answering a request.",
+      local_group_id: "Another Group on this machine to send to.",
       ...REMOTE_ARGUMENTS,
     },
     defaults: { message_mode: "mail" },
@@ -124,14 +124,15 @@ export const TOOLS: readonly Tool[] = [
   {
     name: "svc_message_reply",
     title: "Reply to a message",
-    description: "Answer a message by its event id. It goes to its sender and settles your open request.",
+    description:
+      "Answer a message by its event id. The reply goes to the sender and settles the request you owed an answer to.",
     operations: { "": "reply" },
     fields: MESSAGE_FIELDS,
     hidden: MESSAGE_HIDDEN,
     required: ["text"],
     arguments: {
       event_id: "The message you answer.",
-      to: "Only to answer someone other than the sender.",
+      to: "Set this only to answer someone other than the sender.",
       idempotency_key: KEY,
       paths: PATHS,
     },
@@ -141,22 +142,22 @@ export const TOOLS: readonly Tool[] = [
   {
     name: "svc_message_deliver",
     title: "Deliver again",
-    description: "Hand a message that you sent to its Actors once more, on purpose.",
+    description: "Deliver a message that you sent to its Actors again, on purpose.",
     operations: { "": "message_deliver" },
     fields: { event_id: "source_event_id" },
-    arguments: { force_ambiguous: "Also where an earlier attempt may have arrived." },
+    arguments: { force_ambiguous: "Deliver it even where an earlier attempt may have arrived." },
     reach: "svc",
     annotations: REPEATABLE,
   },
   {
     name: "svc_message_history",
     title: "My messages",
-    description: "Messages that you sent or were sent, oldest first.",
+    description: "Lists the messages that you sent or received, oldest first.",
     operations: { "": "message_history" },
     hidden: ["actor_id"],
     arguments: {
-      query: "Only messages that contain it.",
-      before_event_id: "For the page before: continue_before of the last answer.",
+      query: "Only messages that contain this text.",
+      before_event_id: "For the previous page: continue_before from the last answer.",
     },
     reach: "svc",
     annotations: READS,
@@ -165,10 +166,10 @@ export const TOOLS: readonly Tool[] = [
     name: "svc_inbox_read",
     title: "Read the Inbox",
     description:
-      "Take your Mail and the messages handed to you; waits for one up to wait_seconds (0-50). Acknowledge what you took by passing its batch_id as ack in the next call.",
+      "Takes your Mail and the messages delivered to you. If there are none, waits up to wait_seconds (0-50) for one. Acknowledge what you took by passing its batch_id as ack in the next call.",
     operations: { "": "inbox_read" },
     hidden: ["actor_id"],
-    arguments: { ack: "batch_id of the batch before." },
+    arguments: { ack: "batch_id of the previous batch." },
     defaults: { wait_seconds: LIMITS.inbox.waitSecondsDefault },
     reach: "svc",
     annotations: WRITES,
@@ -176,7 +177,7 @@ export const TOOLS: readonly Tool[] = [
   {
     name: "svc_reply_request_cancel",
     title: "Cancel a reply request",
-    description: "Withdraw the replies that you asked for with a message. Running work isn't stopped.",
+    description: "Withdraw the replies that a message of yours asked for. Running work isn't stopped.",
     operations: { "": "reply_request_cancel" },
     fields: { idempotency_key: "client_id" },
     reach: "svc",
@@ -186,11 +187,11 @@ export const TOOLS: readonly Tool[] = [
     name: "svc_file",
     title: "Fetch an attachment",
     description:
-      "A file attached to a message: its details, its text when small, and a copy in your project on request.",
+      "Fetches a file attached to a message: its details, its text if it is small, and on request a copy in your project.",
     operations: { "": "file_fetch" },
     arguments: {
-      sha256: "Which file, where there are several.",
-      save_to: "Path in your project for a copy.",
+      sha256: "Which file, if there are several.",
+      save_to: "Path in your project for the copy.",
     },
     reach: "project",
     annotations: REPEATABLE,
@@ -213,7 +214,7 @@ export const TOOLS: readonly Tool[] = [
     name: "svc_group",
     title: "Groups",
     description:
-      "show: your Group with its projects, Actors and settings. list: the Groups that you may see.",
+      "show: your Group with its projects, Actors and settings. list: the Groups that you can see.",
     operations: { show: "group_show", list: "group_list" },
     defaultAction: "show",
     reach: "svc",
@@ -223,7 +224,7 @@ export const TOOLS: readonly Tool[] = [
     name: "svc_actor",
     title: "Actors",
     description:
-      "list or show Actors with their state. The foreman may add, start and remove them; stop and restart also work for yourself. add answers the path of an owner-only token file for the new process.",
+      "List or show Actors with their state. The foreman may add, start and remove them. You can also stop and restart yourself. add returns the path of an owner-only token file for the new process.",
     operations: {
       list: "actor_list",
       show: "actor_show",

@@ -48,7 +48,7 @@ class DocumentFile<T extends object> implements Adapter<T> {
     }
     if (bytes === null) return null;
     const corrupt = (wrong: string, cause?: unknown) =>
-      new HomeProblem("corrupt", path, wrong, "It was left as it is: restore it from a backup.", cause);
+      new HomeProblem("corrupt", path, wrong, "It was left unchanged. Restore it from a backup.", cause);
     let raw: unknown;
     try {
       raw = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
@@ -61,13 +61,13 @@ class DocumentFile<T extends object> implements Adapter<T> {
       throw new HomeProblem(
         "unsupported_version",
         path,
-        `The file has format ${found}, this program knows up to ${version}.`,
+        `The file has format ${found}; this program supports up to ${version}.`,
         "Update svc.",
       );
     }
     const parsed = schema.safeParse(raw);
     if (parsed.success) return freeze(parsed.data);
-    throw corrupt(`The field '${parsed.error.issues[0]?.path.join(".") ?? ""}' isn't what it should be.`);
+    throw corrupt(`The field '${parsed.error.issues[0]?.path.join(".") ?? ""}' isn't valid.`);
   }
 
   async write(value: T): Promise<void> {

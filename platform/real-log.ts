@@ -86,7 +86,7 @@ class Rations {
       return null;
     }
     minute.lines += 1;
-    if (minute.lines === LIMITS.log.eventLinesPerMinute) told = { ...told, more: "left out for a minute" };
+    if (minute.lines === LIMITS.log.eventLinesPerMinute) told = { ...told, more: "left out for one minute" };
     return told;
   }
 }

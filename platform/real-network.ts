@@ -10,7 +10,7 @@ export class RealNetwork implements Network {
     server.listen({ ...address, backlog: LIMITS.http.waiting });
     await once(server, "listening");
     const bound = server.address();
-    if (bound === null) throw new Error("the server closed while it began to listen");
+    if (bound === null) throw new Error("the server closed before it was listening");
     return typeof bound === "string" ? { path: bound } : { host: bound.address, port: bound.port };
   }
 
@@ -23,7 +23,7 @@ export class RealNetwork implements Network {
 
   async connect({ host, port }: { host: string; port: number }, signal: AbortSignal): Promise<Socket> {
     const socket = connect({ host, port, noDelay: true });
-    const abort = (): void => void socket.destroy(new Error("The attempt was given up."));
+    const abort = (): void => void socket.destroy(new Error("The attempt was abandoned."));
     if (signal.aborted) abort();
     signal.addEventListener("abort", abort);
     try {

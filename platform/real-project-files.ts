@@ -74,7 +74,7 @@ function openAndCompare(root: string, components: readonly string[], flags: numb
   const now = fs.lstatSync(path, { bigint: true, throwIfNoEntry: false });
   if (fs.realpathSync(path) === path && now?.ino === opened.ino && now.dev === opened.dev) return descriptor;
   fs.closeSync(descriptor);
-  throw Object.assign(new Error("The path has a link."), { code: "ELOOP" });
+  throw Object.assign(new Error("The path contains a link."), { code: "ELOOP" });
 }
 
 function realPath(path: string): string | null {

@@ -19,26 +19,26 @@ const entries = {
   invalid_args: {
     status: 400,
     sentence: "The arguments don't fit the operation.",
-    remedy: "Check the field that details name.",
+    remedy: "Check the field named in details.",
   },
   connect_instance_required: {
     status: 400,
-    sentence: "A Group of another instance was named without its instance.",
-    remedy: "Name the instance, too; 'svc connect' lists both.",
+    sentence: "A Group of another instance was given without its instance.",
+    remedy: "Give the instance too. 'svc connect' lists both.",
   },
   connect_target_group_required: {
     status: 400,
-    sentence: "The instance was named without one of its Groups.",
+    sentence: "The instance was given without one of its Groups.",
     remedy: "Choose one of the Groups in details.external_groups, or one that 'svc connect' lists.",
   },
   invalid_message_mode: {
     status: 400,
     sentence: "The message mode isn't one of send, request_reply and mail, or isn't allowed here.",
-    remedy: "Use send or mail for a reply, and one of the three elsewhere.",
+    remedy: "Use send or mail for a reply, and any of the three elsewhere.",
   },
   mixed_recipient_kinds: {
     status: 400,
-    sentence: "A message goes to the human or to agents, never to both.",
+    sentence: "A message goes to the user or to agents, never to both.",
     remedy: "Send two messages.",
   },
   mail_requires_actor_recipient: {
@@ -48,7 +48,7 @@ const entries = {
   },
   concrete_recipients_required: {
     status: 400,
-    sentence: "This mode needs recipients that exist now.",
+    sentence: "This mode needs recipients that exist.",
     remedy: "Name at least one Actor, or add one to the Group first.",
   },
   invalid_recipient: {
@@ -74,13 +74,13 @@ const entries = {
   invalid_path: {
     status: 400,
     sentence: "The path isn't inside the Actor's project directory.",
-    remedy: "Use a file inside the attached scope; links that lead out of it are refused.",
+    remedy: "Use a file inside the attached scope. Links that lead out of it are refused.",
   },
   invalid_project_root: {
     status: 400,
     sentence:
-      "The path isn't an existing directory, or it lies in the Home, whose files belong to no project.",
-    remedy: "Name a project's directory that exists.",
+      "The path isn't an existing directory, or it is inside the Home, whose files can't belong to a project.",
+    remedy: "Give an existing project directory.",
   },
   invalid_import: {
     status: 400,
@@ -100,16 +100,17 @@ const entries = {
   direct_invitation_invalid: {
     status: 400,
     sentence: "This isn't a Direct invitation that this version understands.",
-    remedy: "Copy the whole text, from svc-direct: to its end, or ask for a new invitation.",
+    remedy: "Copy the whole text, from svc-direct: to the end, or ask for a new invitation.",
   },
   invalid_listener: {
     status: 400,
-    sentence: "The listener's address isn't one.",
-    remedy: "Bind to IP:PORT of this machine, and advertise HOST:PORT as the other side reaches it.",
+    sentence: "The listener's address isn't valid.",
+    remedy:
+      "Bind to an IP:PORT of this machine, and advertise the HOST:PORT where the other side can reach it.",
   },
   unauthenticated: {
     status: 401,
-    sentence: "No credential, or one that isn't valid any more.",
+    sentence: "The credential is missing or no longer valid.",
     remedy: "Sign in with a link from 'svc open', or use a current token.",
   },
   invalid_launch_token: {
@@ -119,8 +120,8 @@ const entries = {
   },
   login_link_invalid: {
     status: 401,
-    sentence: "The login link was used, has expired or was never made.",
-    remedy: "Make a new one with 'svc open'.",
+    sentence: "The login link has been used, has expired or never existed.",
+    remedy: "Create a new one with 'svc open'.",
   },
   permission_denied: {
     status: 403,
@@ -129,23 +130,24 @@ const entries = {
   },
   connect_peer_denied: {
     status: 403,
-    sentence: "The request isn't one of a connection that is in force now.",
+    sentence: "The request doesn't belong to an active connection.",
     remedy: "Check on both sides that the connection is approved and the clocks are right.",
   },
   connect_clock_differs: {
     status: 403,
     sentence: "The clocks of the two instances are too far apart.",
-    remedy: "Set both clocks right, then send it again; details say what the refusing one shows.",
+    remedy:
+      "Set both clocks right, then send it again. details shows the time on the machine that refused it.",
   },
   connect_group_denied: {
     status: 403,
-    sentence: "The selected Group is gone or isn't the one it was.",
+    sentence: "The selected Group is gone or has been replaced.",
     remedy: "Select a Group again, or ask for a fresh invitation if the other side's Group changed.",
   },
   connect_not_granted: {
     status: 403,
-    sentence: "There is no connection in force to that Group.",
-    remedy: "Look at 'svc connect' for the Groups that this one may write to.",
+    sentence: "There is no active connection to that Group.",
+    remedy: "'svc connect' lists the Groups that this one may write to.",
   },
   csrf_denied: {
     status: 403,
@@ -154,7 +156,7 @@ const entries = {
   },
   origin_denied: {
     status: 403,
-    sentence: "The request comes from a foreign origin.",
+    sentence: "The request comes from another origin.",
     remedy: "Open the Workbench at its own address.",
   },
   not_found: {
@@ -165,7 +167,7 @@ const entries = {
   unknown_operation: {
     status: 404,
     sentence: "There is no such operation.",
-    remedy: "Check the name, or update the side that is older.",
+    remedy: "Check the name, or update the older side.",
   },
   group_not_found: {
     status: 404,
@@ -199,12 +201,12 @@ const entries = {
   },
   method_not_allowed: {
     status: 405,
-    sentence: "This address doesn't take that method.",
+    sentence: "This address doesn't support that method.",
     remedy: "Use one of the methods named in the Allow header.",
   },
   not_acceptable: {
     status: 406,
-    sentence: "This address answers with another content type.",
+    sentence: "This address can't answer with an accepted content type.",
     remedy: "Accept the type named in details.",
   },
   request_timeout: {
@@ -214,18 +216,18 @@ const entries = {
   },
   idempotency_conflict: {
     status: 409,
-    sentence: "This key was used for a message with other content.",
+    sentence: "This key was already used for a message with different content.",
     remedy: "Use a new idempotency key for a new message.",
   },
   connect_replayed: {
     status: 409,
     sentence: "This request was received before.",
-    remedy: "Send a new one with an id of its own.",
+    remedy: "Send a new request with its own id.",
   },
   outbox_full: {
     status: 409,
-    sentence: "Too much waits for other instances already.",
-    remedy: "Wait until some of it has arrived.",
+    sentence: "Too much is already queued for other instances.",
+    remedy: "Wait until some of it has been delivered.",
   },
   connect_receipt_required: {
     status: 409,
@@ -234,12 +236,12 @@ const entries = {
   },
   connect_reply_expired: {
     status: 409,
-    sentence: "The time for replies to that message is over.",
+    sentence: "The time to reply to that message has expired.",
     remedy: "Send a new message.",
   },
   already_exists: {
     status: 409,
-    sentence: "It exists already.",
+    sentence: "It already exists.",
     remedy: "Choose another name, or change the one that exists.",
   },
   runtime_not_installed: {
@@ -254,7 +256,7 @@ const entries = {
   },
   runner_mismatch: {
     status: 409,
-    sentence: "This is for Actors whose process the daemon runs, and this one's isn't.",
+    sentence: "This works only for Actors whose process the daemon runs.",
     remedy: "Interrupt it where it runs, or add an Actor with a runtime and without 'external'.",
   },
   conflict: {
@@ -264,38 +266,38 @@ const entries = {
   },
   direct_invitation_expired: {
     status: 409,
-    sentence: "The invitation's time is over.",
+    sentence: "The invitation has expired.",
     remedy: "Ask for a new invitation.",
   },
   direct_invitation_used: {
     status: 409,
-    sentence: "The invitation belongs to a connection that was removed or belongs to another Group.",
+    sentence: "The invitation belongs to a connection that was removed, or to another Group.",
     remedy: "Ask for a new invitation.",
   },
   direct_listener_off: {
     status: 409,
-    sentence: "No Direct listener is set, so the invitation couldn't be used.",
+    sentence: "No Direct listener is set, so nobody could use the invitation.",
     remedy: "Set it first: svc direct listen --bind IP:PORT --address HOST:PORT.",
   },
   direct_state: {
     status: 409,
     sentence: "The connection's state doesn't allow this.",
-    remedy: "Look at 'svc direct status'.",
+    remedy: "Check 'svc direct status'.",
   },
   imported_history: {
     status: 409,
-    sentence: "That message came with an import: it is history, and nothing follows from it here.",
+    sentence: "That message was imported. It is history, and nothing can follow from it here.",
     remedy: "Send a new message instead.",
   },
   already_replied: {
     status: 409,
-    sentence: "The request was answered already.",
+    sentence: "The request has already been answered.",
     remedy: "Send an ordinary message instead.",
   },
   not_pending: {
     status: 409,
-    sentence: "There is nothing to cancel or deliver any more.",
-    remedy: "Look at the message's present state.",
+    sentence: "There is nothing left to cancel or deliver.",
+    remedy: "Check the message's current state.",
   },
   delivery_ambiguous: {
     status: 409,
@@ -305,26 +307,26 @@ const entries = {
   group_busy: {
     status: 409,
     sentence: "The Group is being deleted, reset or imported.",
-    remedy: "Wait until that has ended.",
+    remedy: "Wait until that has finished.",
   },
   limit_reached: {
     status: 409,
-    sentence: "A limit is reached.",
+    sentence: "A limit has been reached.",
     remedy: "Remove something first.",
   },
   length_required: {
     status: 411,
-    sentence: "The upload doesn't say its length.",
-    remedy: "Send a Content-Length.",
+    sentence: "The upload doesn't state its length.",
+    remedy: "Send a Content-Length header.",
   },
   too_large: {
     status: 413,
-    sentence: "The body is larger than allowed here.",
+    sentence: "The body is larger than this address allows.",
     remedy: "Send less.",
   },
   unsupported_media_type: {
     status: 415,
-    sentence: "The body isn't of a content type taken here.",
+    sentence: "This address doesn't accept the body's content type.",
     remedy: "Send JSON as application/json.",
   },
   wrong_host: {
@@ -337,7 +339,11 @@ const entries = {
     sentence: "The other side's version isn't supported.",
     remedy: "Update the older side.",
   },
-  rate_limited: { status: 429, sentence: "Too many requests.", remedy: "Wait as long as Retry-After says." },
+  rate_limited: {
+    status: 429,
+    sentence: "Too many requests.",
+    remedy: "Wait for as long as Retry-After says.",
+  },
   internal_error: {
     status: 500,
     sentence: "Something went wrong in the daemon.",
@@ -345,41 +351,44 @@ const entries = {
   },
   ledger_corrupt: {
     status: 500,
-    sentence: "The Group's ledger can't be read without a choice that only a person can make.",
-    remedy: "Follow 'svc doctor'; nothing was changed.",
+    sentence: "The Group's ledger can't be read until a person decides how to repair it.",
+    remedy: "Run 'svc doctor' and follow its advice. Nothing was changed.",
   },
   storage_failed: {
     status: 503,
-    sentence: "Writing to disk failed; nothing was recorded.",
+    sentence: "Writing to disk failed. Nothing was recorded.",
     remedy: "Free or repair the disk, then send it again.",
   },
   runtime_activity_unavailable: {
     status: 503,
-    sentence: "The runtime activity of an Actor can't be read: its file is damaged.",
-    remedy:
-      "Remove the file in the Group's runtime-activity folder; nothing but the recent activity is lost.",
+    sentence: "An Actor's runtime activity can't be read because its file is damaged.",
+    remedy: "Remove the file from the Group's runtime-activity folder. Only the recent activity is lost.",
   },
-  group_unavailable: { status: 503, sentence: "The Group can't be opened.", remedy: "Follow 'svc doctor'." },
+  group_unavailable: {
+    status: 503,
+    sentence: "The Group can't be opened.",
+    remedy: "Run 'svc doctor' and follow its advice.",
+  },
   shutting_down: { status: 503, sentence: "The daemon is shutting down.", remedy: "Try again in a moment." },
   connect_group_unavailable: {
     status: 503,
-    sentence: "The selected Group can't be confirmed at present.",
+    sentence: "The selected Group can't be confirmed right now.",
     remedy: "Try the same selection again in a moment.",
   },
   connect_unavailable: {
     status: 503,
-    sentence: "The connection to that Group can't be confirmed at present.",
-    remedy: "Try again when it is confirmed; 'svc connect' shows its state.",
+    sentence: "The connection to that Group can't be confirmed right now.",
+    remedy: "Try again when it is confirmed. 'svc connect' shows its state.",
   },
   connect_catalog_unavailable: {
     status: 503,
     sentence: "The other Group's Actors aren't known yet.",
-    remedy: "Try again when the other instance was reachable once.",
+    remedy: "Try again after the other instance has been reached once.",
   },
-  overloaded: { status: 503, sentence: "Too much is waiting already.", remedy: "Try again in a moment." },
+  overloaded: { status: 503, sentence: "Too much is already waiting.", remedy: "Try again in a moment." },
   storage_full: {
     status: 507,
-    sentence: "The disk is full; nothing was recorded.",
+    sentence: "The disk is full. Nothing was recorded.",
     remedy: "Free space, then send it again.",
   },
 } as const satisfies Record<string, CatalogueEntry>;

@@ -13,7 +13,7 @@ export function text(bytes: number) {
       .string()
       // No text has more code units than bytes.
       .max(bytes, { error, abort: true })
-      .refine((value) => value.isWellFormed(), "has half of a surrogate pair")
+      .refine((value) => value.isWellFormed(), "contains half of a surrogate pair")
       // A code unit takes three bytes at most; most texts are far from their limit.
       .refine((value) => value.length * 3 <= bytes || encoder.encode(value).length <= bytes, error)
   );
@@ -33,12 +33,16 @@ export function list<Item extends z.ZodType>(item: Item, max: number, min = 0) {
 export function label(bytes: number) {
   return text(bytes).refine(
     (value) => withoutInvisible(value) === value,
-    "has a control, invisible or bidirectional character",
+    "contains a control, invisible or bidirectional character",
   );
 }
 
-export const GroupId = z.string().regex(/^g_[0-9a-f]{12}$/, "isn't a Group id (g_ and 12 hex digits)");
-export const ScopeKey = z.string().regex(/^s_[0-9a-f]{12}$/, "isn't a scope key (s_ and 12 hex digits)");
+export const GroupId = z
+  .string()
+  .regex(/^g_[0-9a-f]{12}$/, "isn't a Group id (g_ followed by 12 hex digits)");
+export const ScopeKey = z
+  .string()
+  .regex(/^s_[0-9a-f]{12}$/, "isn't a scope key (s_ followed by 12 hex digits)");
 /** Event ids are UUIDs without dashes (docs/protocol.md#ledger-events). */
 export const EventId = z.string().regex(/^[0-9a-f]{32}$/, "isn't an event id (32 hex digits)");
 export const Sha256 = z
@@ -103,7 +107,7 @@ export const EnvironmentName = z
   .regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, "isn't an environment variable's name");
 const EnvironmentValue = text(LIMITS.actor.environmentValueBytes).refine(
   (value) => !value.includes("\u0000"),
-  "has a NUL",
+  "contains a NUL",
 );
 export const Environment = z
   .record(EnvironmentName, EnvironmentValue)

@@ -73,6 +73,6 @@ export const DIRECT = {
 /** How the reason begins for an Actor whose process others start and that has no session: it is neither broken nor stopped. */
 export const NOT_CONNECTED = "not connected";
 /** The reason of an Actor whose process runs and has no hooks. */
-export const RUNS_UNTOLD = "runs; its command tells nothing of what it does";
+export const RUNS_UNTOLD = "running; its command doesn't report what it does";
 /** Why a message waits for an Actor that reads its Inbox by itself or not at all. */
-export const WAITS_IN_INBOX = "it waits in the Inbox: nothing is typed into this program";
+export const WAITS_IN_INBOX = "it waits in the Inbox, because nothing is typed into this program";

@@ -42,7 +42,7 @@ export function parseStrictJson(text: string, depth: number = LIMITS.body.jsonDe
   const escapes = text.includes("\\u");
   if (!escapes && !text.isWellFormed()) throw new StrictJsonError("The JSON has half of a surrogate pair.");
   if (countMembers(value, depth, escapes) !== countColons(text)) {
-    throw new StrictJsonError("The JSON has a member twice.");
+    throw new StrictJsonError("The JSON has a duplicate member.");
   }
   return value;
 }
@@ -62,7 +62,7 @@ function countMembers(value: unknown, depth: number, escapes: boolean): number {
   }
   const object = value as Record<string, unknown>;
   for (const name of Object.keys(object)) {
-    if (name === "__proto__") throw new StrictJsonError("The JSON has a member that isn't taken.");
+    if (name === "__proto__") throw new StrictJsonError("The JSON has a member that isn't accepted.");
     if (escapes && !name.isWellFormed()) throw new StrictJsonError("The JSON has half of a surrogate pair.");
     members += 1 + countMembers(object[name], depth - 1, escapes);
   }

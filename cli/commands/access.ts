@@ -30,7 +30,7 @@ export async function createToken(context: CommandContext): Promise<number> {
 export async function listTokens(context: CommandContext): Promise<number> {
   return context.print("access_token_list", {}, ({ tokens }) => {
     if (tokens.length === 0) {
-      context.out.line("No access tokens. Make one with 'svc token create'.");
+      context.out.line("No access tokens. Create one with 'svc token create'.");
       return;
     }
     context.out.table(
@@ -49,7 +49,7 @@ export async function listTokens(context: CommandContext): Promise<number> {
 
 export async function revokeToken(context: CommandContext): Promise<number> {
   return context.print("access_token_revoke", { token_id: context.arg(0) }, () =>
-    context.out.line(`${context.arg(0)} is revoked.`),
+    context.out.line(`${context.arg(0)} has been revoked.`),
   );
 }
 

@@ -74,11 +74,11 @@ export async function add(context: CommandContext): Promise<number> {
       return;
     }
     if (actor.runner === "pty") {
-      context.out.line(`Added ${actor.id} (${actor.role}). Start it: svc actor start ${actor.id}`);
+      context.out.line(`Added ${actor.id} (${actor.role}). Start it with: svc actor start ${actor.id}`);
       return;
     }
     context.out.line(`Added ${actor.id} (${actor.role}). Its launch token is in ${token_file}.`);
-    context.out.line(`For its MCP configuration: svc actor mcp-config ${actor.id}`);
+    context.out.line(`Show its MCP configuration with: svc actor mcp-config ${actor.id}`);
   });
 }
 
@@ -91,7 +91,7 @@ async function missingProgram(
   const listed = await client.call("runtime_list", {});
   const known = listed.ok ? listed.result.runtimes.find((one) => one.runtime === runtime) : undefined;
   if (known === undefined || known.installed || known.command === null) return null;
-  return `svc: ${known.title} isn't on this machine: there is no program '${known.command}' in the daemon's PATH. Install it, or give ${id} another command: svc actor update ${id} -- COMMAND`;
+  return `svc: ${known.title} isn't installed: the daemon's PATH has no program '${known.command}'. Install it, or give ${id} another command: svc actor update ${id} -- COMMAND`;
 }
 
 export async function list(context: CommandContext): Promise<number> {
@@ -200,7 +200,7 @@ function conversationText(conversation: ResultOf<"actor_start">["conversation"])
   if (conversation.continued) return " It continues its conversation.";
   return conversation.lost === ""
     ? ""
-    : ` It begins a new conversation: its last one can't be continued because ${conversation.lost}.`;
+    : ` It starts a new conversation because its last one can't be continued: ${conversation.lost}.`;
 }
 
 export async function start(context: CommandContext): Promise<number> {
@@ -221,15 +221,15 @@ export async function restart(context: CommandContext): Promise<number> {
   return context.print("actor_restart", input, ({ actor, token_file, conversation }) =>
     context.out.line(
       actor.runner === "pty"
-        ? `${actor.id} was restarted.${conversationText(conversation)}`
-        : `${actor.id} has a new launch token in ${token_file}; start its process again.`,
+        ? `${actor.id} has been restarted.${conversationText(conversation)}`
+        : `${actor.id} has a new launch token in ${token_file}. Start its process again.`,
     ),
   );
 }
 
 export async function interrupt(context: CommandContext): Promise<number> {
   return context.print("actor_interrupt", await target(context), ({ actor }) =>
-    context.out.line(`${actor.id} is interrupted.`),
+    context.out.line(`${actor.id} has been interrupted.`),
   );
 }
 
@@ -253,11 +253,11 @@ export async function runtimes(context: CommandContext): Promise<number> {
 
 export async function remove(context: CommandContext): Promise<number> {
   const found = await target(context);
-  if (!(await agreed(context, `Remove ${context.arg(0)} from the Group, with what waits for it?`))) {
-    context.out.note("Nothing was done.");
+  if (!(await agreed(context, `Remove ${context.arg(0)} and its waiting messages from the Group?`))) {
+    context.out.note("Nothing was changed.");
     return 1;
   }
-  return context.print("actor_remove", found, () => context.out.line(`${context.arg(0)} is removed.`));
+  return context.print("actor_remove", found, () => context.out.line(`${context.arg(0)} has been removed.`));
 }
 
 /** Values come from standard input or from this process's environment: an argument can be read by every user of the machine. */
@@ -265,7 +265,7 @@ export async function secrets(context: CommandContext): Promise<number> {
   const set: Record<string, string> = {};
   for (const name of context.list("from-env")) {
     if (name.includes("="))
-      throw context.usage("--from-env takes a name only: secrets don't belong on a command line.");
+      throw context.usage("--from-env takes only a name, because secrets don't belong on a command line.");
     const value = process.env[name];
     if (value === undefined) throw context.usage(`There is no environment variable ${name}.`);
     set[name] = value;
@@ -278,7 +278,7 @@ export async function secrets(context: CommandContext): Promise<number> {
   }
   const unset = context.list("unset");
   if (Object.keys(set).length + unset.length === 0)
-    throw context.usage("Name values with --stdin, --from-env or --unset.");
+    throw context.usage("Give values with --stdin, --from-env or --unset.");
   return context.print("actor_secrets", { ...(await target(context)), set, unset }, ({ actor }) =>
     context.out.line(
       actor.private_env.length === 0

@@ -30,7 +30,7 @@ export async function attach(context: CommandContext): Promise<number> {
   const { stdin, stdout } = process;
   if (!stdin.isTTY || !stdout.isTTY || context.out.json)
     throw context.usage(
-      "'svc actor attach' shows a terminal in this one: its input and output must be a terminal, without --json.",
+      "'svc actor attach' shows the Actor's terminal in this one, so its input and output must be a terminal. It can't be used with --json.",
     );
   const address = { group_id: await context.group(), actor_id: context.arg(0) };
   let view: AttachedTerminal | null = null;
@@ -105,7 +105,7 @@ class AttachedTerminal {
         process.stdout.write(`${RESTORE_TERMINAL}${room}\u001b[H\u001b[2J`);
         this.#show(Buffer.from(message.data), Buffer.byteLength(message.data));
         this.#became(message.writer);
-        if (!message.running) this.#say(`${this.#name} doesn't run: ${oneLine(message.reason)}`);
+        if (!message.running) this.#say(`${this.#name} isn't running: ${oneLine(message.reason)}`);
         if (this.#wantsToWrite) this.#take();
         return;
       }
@@ -138,7 +138,7 @@ class AttachedTerminal {
       : Math.min(...DETACH.map((key) => data.indexOf(key)).filter((index) => index >= 0));
     if (Number.isFinite(at) && at >= 0) {
       if (at > 0) this.#write(data.slice(0, at));
-      this.#end(0, `Detached from ${this.#name}; it goes on.`);
+      this.#end(0, `Detached from ${this.#name}. It keeps running.`);
     } else if (this.#writer === "you") this.#write(data);
     else if (!isPaste && TAKE.some((key) => data.includes(key))) this.#take();
     else process.stdout.write(BELL);
@@ -164,7 +164,7 @@ class AttachedTerminal {
 
   #became(writer: WriterState): void {
     this.#writer = writer;
-    const who = writer === "another" ? "someone else writes" : "view only";
+    const who = writer === "another" ? "someone else is writing" : "view only";
     const words = writer === "you" ? "you write" : `${who}, Ctrl-T takes over`;
     // In the title: a line of ours would be drawn over, or would stand in the program's way.
     process.stdout.write(`\u001b]0;${this.#name}: ${words}, Ctrl-] detaches\u0007`);

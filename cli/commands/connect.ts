@@ -18,7 +18,7 @@ export async function connect(context: CommandContext): Promise<number> {
     if ("instance" in found) {
       const { catalog, fresh, next } = found;
       if (catalog === null)
-        return out.line("The other side hasn't been reached yet, so nothing is known about it.");
+        return out.line("The other side hasn't been reached yet, so its Actors aren't known.");
       out.note(`as of ${moment(catalog.checked_at)}${fresh ? "" : ", a while ago"}`);
       for (const group of catalog.groups) {
         out.line(`${oneLine(group.group_id)}  ${oneLine(group.title)}`);
@@ -26,7 +26,7 @@ export async function connect(context: CommandContext): Promise<number> {
           out.line(`  ${oneLine(id)}  ${oneLine(title)}  ${role ?? ""}${enabled ? "" : ", disabled"}`);
         }
       }
-      if (next !== null) out.note(`More with --after ${oneLine(next)}.`);
+      if (next !== null) out.note(`For more, use --after ${oneLine(next)}.`);
       return;
     }
     for (const { instance_id, display_name } of found.instances) {
@@ -36,7 +36,7 @@ export async function connect(context: CommandContext): Promise<number> {
       out.line(`${instance.instance_id} ${oneLine(group_id)}  ${oneLine(title)}  ${transport}`);
     }
     if (found.instances.length + found.external_groups.length === 0) {
-      out.note("This Group has no connections. Make one with 'svc direct'.");
+      out.note("This Group has no connections. Create one with 'svc direct'.");
     }
     if (found.account_error !== null) out.note(oneLine(found.account_error));
   });

@@ -37,7 +37,7 @@ function listener(context: CommandContext): Listener {
     throw context.usage(`${ENVIRONMENT.webPort} isn't a port.`);
   const cert = context.text("tls-cert") ?? process.env[ENVIRONMENT.tlsCert];
   const key = context.text("tls-key") ?? process.env[ENVIRONMENT.tlsKey];
-  if (Boolean(cert) !== Boolean(key)) throw context.usage("A certificate and its key go together.");
+  if (Boolean(cert) !== Boolean(key)) throw context.usage("Give both a certificate and its key.");
   return {
     host: context.text("host") ?? (process.env[ENVIRONMENT.webHost] || DEFAULT_WEB_HOST),
     port,
@@ -91,7 +91,7 @@ export async function status(context: CommandContext): Promise<number> {
     started_at: null,
   };
   if (context.out.json) context.out.document({ ok: true, result: absent });
-  else context.out.line(`No daemon runs for ${context.home}. Start it with 'svc daemon start'.`);
+  else context.out.line(`No daemon is running for ${context.home}. Start it with 'svc daemon start'.`);
   return 3;
 }
 
@@ -148,7 +148,7 @@ export async function start(context: CommandContext): Promise<number> {
     const words = readFileSync(said, "utf8").trim();
     context.out.note(
       words === ""
-        ? `svc: the daemon didn't start; its log is in ${homePaths(context.home).daemon.log}`
+        ? `svc: the daemon didn't start. Its log is in ${homePaths(context.home).daemon.log}`
         : words,
     );
     return 1;
@@ -177,14 +177,14 @@ function compare(context: CommandContext, { web_origin }: Status): void {
       return value === undefined ? [] : [`--${name} ${value}`];
     })
     .join(" ");
-  const remedy = `To change that: svc daemon stop && svc daemon start ${options}`;
+  const remedy = `To change that, run: svc daemon stop && svc daemon start ${options}`;
   if (isOther)
     throw new Refusal("conflict", {
-      specifics: `The daemon already runs ${where}.`,
+      specifics: `The daemon is already running ${where}.`,
       remedy,
       details: { web_origin },
     });
-  if (options !== "") context.out.note(`svc: the daemon already runs ${where}. ${remedy}`);
+  if (options !== "") context.out.note(`svc: the daemon is already running ${where}. ${remedy}`);
 }
 
 /** Addresses that stand for all of the machine: the origin doesn't tell them. */
@@ -216,12 +216,12 @@ export async function stop(context: CommandContext): Promise<number> {
     const { pid } = envelope.result;
     if (!(await gone(pid))) {
       context.out.note(
-        `svc: the daemon (process ${pid}) is still ending; look at it with 'svc daemon status'`,
+        `svc: the daemon (process ${pid}) is still stopping. Check it with 'svc daemon status'`,
       );
       return 1;
     }
   }
-  return context.show(envelope, ({ pid }) => context.out.line(`The daemon (process ${pid}) has ended.`));
+  return context.show(envelope, ({ pid }) => context.out.line(`The daemon (process ${pid}) has stopped.`));
 }
 
 /** Runs until a signal or `svc daemon stop` ends it; for service managers. */
@@ -250,7 +250,7 @@ export async function up(context: CommandContext): Promise<number> {
   }
   if (!state.over && found) await greet(context, found);
   const code = await ended;
-  if (code === 0 && !out.json) out.line("The daemon has ended.");
+  if (code === 0 && !out.json) out.line("The daemon has stopped.");
   return code;
 }
 
@@ -264,7 +264,7 @@ async function greet(context: CommandContext, found: Status): Promise<void> {
   if (out.isTerminal) {
     const { url } = await context.client.result("login_link_create", {});
     out.line();
-    out.line("The Workbench (this link works once, for 5 minutes):");
+    out.line("The Workbench (this link works once, within 5 minutes):");
     out.line(`  ${url}`);
   }
   out.line();

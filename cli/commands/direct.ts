@@ -66,7 +66,7 @@ export async function listen(context: CommandContext): Promise<number> {
   const address = context.text("address");
   if (bind !== undefined && address === undefined && EVERY_ADDRESS.test(bind)) {
     throw context.usage(
-      "How does the other side reach it? Every address of this machine isn't one that it can dial: use --address HOST:PORT.",
+      "How does the other side reach it? It can't connect to 'every address of this machine'. Use --address HOST:PORT.",
     );
   }
   const listener = bind === undefined ? null : { bind, address: address ?? bind };
@@ -83,11 +83,11 @@ export async function listen(context: CommandContext): Promise<number> {
 export async function invite(context: CommandContext): Promise<number> {
   return context.print("connect_direct_invite", { group_id: await context.group() }, ({ invitation }) => {
     context.out.note(
-      "The invitation is a secret and is shown only once. Whoever has it can request a connection for 30 minutes. Share it over a channel you trust.",
+      "The invitation is a secret and is shown only once. Anyone who has it can request a connection for 30 minutes. Share it over a channel you trust.",
     );
     context.out.line(invitation);
     context.out.note(
-      "The other side runs 'svc direct join' with it; then 'svc direct status' shows the request.",
+      "The other side passes it to 'svc direct join'. Then 'svc direct status' shows the request.",
     );
   });
 }
@@ -99,11 +99,11 @@ export async function join(context: CommandContext): Promise<number> {
   if (invitation === null) throw new Refusal("direct_invitation_invalid");
   await printInvitation(context, invitation);
   if (!(await agreed(context, "Request this connection?"))) {
-    context.out.note("Nothing was done.");
+    context.out.note("Nothing was changed.");
     return 1;
   }
   return context.print("connect_direct_join", { group_id, invitation: text }, ({ id }) =>
-    context.out.line(`Requested as ${id}. The other side approves it with: svc direct approve ${id}`),
+    context.out.line(`Requested as ${id}. The other side can approve it with: svc direct approve ${id}`),
   );
 }
 
@@ -130,7 +130,7 @@ function printListener(
 ): void {
   const state = listenerStateWords(listener, runtime);
   if (listener === null) {
-    context.out.line("The Direct listener is off; this instance can still join others.");
+    context.out.line("The Direct listener is off. This instance can still join others.");
     const [suggested] = addresses;
     if (suggested !== undefined) {
       const { bind, address } = suggested;
@@ -189,20 +189,27 @@ export async function approve(context: CommandContext): Promise<number> {
   const fingerprint = wordsOf(relation);
   if (relation.remote !== null && relation.state === "pending" && fingerprint !== null) {
     printPeer(context, relation.remote, relation.expires_at, fingerprint);
-    if (!(await agreed(context, "Do the words match there, and may both Groups write to each other?"))) {
-      context.out.note("Nothing was done.");
+    if (
+      !(await agreed(
+        context,
+        "Do the words match on the other side, and may both Groups write to each other?",
+      ))
+    ) {
+      context.out.note("Nothing was changed.");
       return 1;
     }
   }
   return context.print("connect_direct_approve", { group_id, id: relation.id }, () =>
-    context.out.line(`Approved. ${relation.id} is online as soon as the other side connects.`),
+    context.out.line(`Approved. ${relation.id} goes online as soon as the other side connects.`),
   );
 }
 
 export async function revoke(context: CommandContext): Promise<number> {
   const input = { group_id: await context.group(), id: context.arg(0) };
   return context.print("connect_direct_revoke", input, () =>
-    context.out.line("Revoked for good. Messages that arrived stay. To connect again, invite again."),
+    context.out.line(
+      "Revoked for good. Messages that arrived stay. To connect again, create a new invitation.",
+    ),
   );
 }
 

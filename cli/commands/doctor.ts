@@ -45,8 +45,8 @@ function notWritable(home: string, error: unknown): HealthCheck {
     code: "home_not_writable",
     severity: "error",
     title: "Home",
-    text: `You may not write to ${home} (${(error as NodeJS.ErrnoException).code ?? "error"}).`,
-    remedy: "Make it writable for you, or name another Home with --home or SVC_HOME.",
+    text: `You can't write to ${home} (${(error as NodeJS.ErrnoException).code ?? "error"}).`,
+    remedy: "Give yourself write access, or choose another Home with --home or SVC_HOME.",
   };
 }
 
@@ -68,7 +68,7 @@ function homeChecks(home: string): HealthCheck[] {
         severity: "warning",
         title,
         text: `${home} doesn't exist yet.`,
-        remedy: "Start the daemon with 'svc daemon start'; it makes the Home.",
+        remedy: "Start the daemon with 'svc daemon start'. It creates the Home.",
       },
     ];
   if (!stat.isDirectory())
@@ -78,7 +78,7 @@ function homeChecks(home: string): HealthCheck[] {
         severity: "error",
         title,
         text: `${home} isn't a directory.`,
-        remedy: "Move it away, or name another Home with SVC_HOME.",
+        remedy: "Move it away, or choose another Home with SVC_HOME.",
       },
     ];
   const { bavail, bsize } = statfsSync(home);
@@ -91,16 +91,16 @@ function homeChecks(home: string): HealthCheck[] {
           code: "home_mode",
           severity: "error",
           title,
-          text: `${home} can be used by others.`,
-          remedy: `Make it yours alone: chmod 700 '${home}'.`,
+          text: `Others can use ${home}.`,
+          remedy: `Keep it to yourself: chmod 700 '${home}'.`,
         }
-      : { code: "home_mode", severity: "ok", title, text: `${home} is yours alone.`, remedy: "" },
+      : { code: "home_mode", severity: "ok", title, text: `Only you can use ${home}.`, remedy: "" },
     {
       code: "disk_space",
       severity: free < LOW_SPACE ? "warning" : "ok",
       title: "Disk space",
-      text: `${Math.floor(free / 1024 / 1024)} MiB are free where the Home is.`,
-      remedy: free < LOW_SPACE ? "Free space: without it nothing can be recorded." : "",
+      text: `The Home's disk has ${Math.floor(free / 1024 / 1024)} MiB free.`,
+      remedy: free < LOW_SPACE ? "Free some space. Without it nothing can be recorded." : "",
     },
   ];
 }
@@ -115,7 +115,7 @@ async function daemonChecks(context: CommandContext): Promise<HealthCheck[]> {
       { answerSeconds: LIMITS.client.statusSeconds },
     );
     return [
-      { code: "daemon_running", severity: "ok", title, text: "It runs and answers.", remedy: "" },
+      { code: "daemon_running", severity: "ok", title, text: "It is running and answers.", remedy: "" },
       ...checks,
     ];
   } catch (error) {
@@ -136,7 +136,7 @@ async function daemonChecks(context: CommandContext): Promise<HealthCheck[]> {
           severity: "error",
           title,
           text: error.message,
-          remedy: "Run it as the person, without a launch token in the environment.",
+          remedy: "Run it as yourself, without a launch token in the environment.",
         },
       ];
     throw error;

@@ -40,7 +40,7 @@ export async function attach(context: CommandContext): Promise<number> {
   const path = resolve(context.args[0] ?? ".");
   return context.print("attach", { path, ...(await optionalGroup(context)) }, (result) => {
     context.out.line(
-      `${result.created ? "Made the Group" : "Attached to the Group"} ${result.group_id} for ${path} (${result.scope_key}).`,
+      `${result.created ? "Created the Group" : "Attached to the Group"} ${result.group_id} for ${path} (${result.scope_key}).`,
     );
   });
 }
@@ -60,7 +60,9 @@ export async function list(context: CommandContext): Promise<number> {
   const { out } = context;
   return context.print("group_list", {}, ({ groups }) => {
     if (groups.length === 0) {
-      out.line("No Groups. Make one with 'svc attach' in a project directory, or 'svc group create TITLE'.");
+      out.line(
+        "No Groups. Create one with 'svc attach' in a project directory, or 'svc group create TITLE'.",
+      );
       return;
     }
     out.table(
@@ -88,7 +90,7 @@ const STATES = ["active", "idle", "paused", "stopped"] as const;
 
 export async function setState(context: CommandContext): Promise<number> {
   const state = STATES.find((name) => name === context.arg(0));
-  if (state === undefined) throw context.usage(`STATE is one of ${STATES.join(", ")}.`);
+  if (state === undefined) throw context.usage(`STATE must be one of ${STATES.join(", ")}.`);
   return context.print("group_set_state", { group_id: await context.group(), state }, (group) =>
     context.out.line(`${group.group_id} is ${group.state}.`),
   );
@@ -153,12 +155,14 @@ async function confirmed(context: CommandContext): Promise<{ group_id: string; c
 
 export async function remove(context: CommandContext): Promise<number> {
   const target = await confirmed(context);
-  return context.print("group_delete", target, () => context.out.line(`${target.group_id} is deleted.`));
+  return context.print("group_delete", target, () =>
+    context.out.line(`${target.group_id} has been deleted.`),
+  );
 }
 
 export async function reset(context: CommandContext): Promise<number> {
   return context.print("group_reset", await confirmed(context), (group) =>
-    context.out.line(`${group.group_id} is empty and has the generation ${group.generation}.`),
+    context.out.line(`${group.group_id} is now empty, with the generation ${group.generation}.`),
   );
 }
 

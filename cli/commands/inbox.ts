@@ -20,7 +20,7 @@ export async function inbox(context: CommandContext): Promise<number> {
   const wait_seconds = context.number("wait");
   const ack = context.text("ack");
   if (!context.has("read") && (wait_seconds !== undefined || ack !== undefined))
-    throw context.usage("--wait and --ack belong to --read.");
+    throw context.usage("--wait and --ack need --read.");
   const whose = actor(context);
   const input = { group_id: await context.group(), ...whose, ...limit(context) };
   if (!context.has("read"))
@@ -37,7 +37,7 @@ export async function inbox(context: CommandContext): Promise<number> {
     },
     ({ messages, batch_id, unread }) => {
       for (const { event, redelivered } of messages) {
-        if (redelivered) out.line(out.style("yellow", "handed out before:"));
+        if (redelivered) out.line(out.style("yellow", "delivered before:"));
         printEvent(out, event);
       }
       out.line(out.style("dim", `${unread} unread${batch_id === null ? "" : `; batch ${batch_id}`}`));
@@ -59,7 +59,7 @@ export async function history(context: CommandContext): Promise<number> {
     ...(await context.givenEvent(group_id, "before", "before_event_id")),
   };
   return context.print("message_history", input, ({ events, continue_before }) => {
-    if (continue_before !== null) out.line(out.style("dim", `older ones: --before ${continue_before}`));
+    if (continue_before !== null) out.line(out.style("dim", `for older ones: --before ${continue_before}`));
     for (const event of events) printEvent(out, event);
   });
 }

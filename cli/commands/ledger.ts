@@ -43,7 +43,7 @@ export async function tail(context: CommandContext): Promise<number> {
     after: position?.id ?? null,
     signal: new AbortController().signal,
     onConnection: (connected) =>
-      out.note(connected ? "svc: connected again" : "svc: the daemon is away; waiting for it"),
+      out.note(connected ? "svc: connected again" : "svc: can't reach the daemon; waiting for it"),
     onReset: () => out.note("svc: the Group was reset; its new history follows"),
   });
   for await (const event of following) if (told(event)) print(event);
@@ -63,7 +63,8 @@ export async function search(context: CommandContext): Promise<number> {
   return context.print("ledger_search", input, ({ events, continue_before }) => {
     for (const event of events) printEvent(out, event);
     if (events.length === 0) out.line("Nothing found.");
-    if (continue_before !== null) out.line(out.style("dim", `older matches: --before ${continue_before}`));
+    if (continue_before !== null)
+      out.line(out.style("dim", `for older matches: --before ${continue_before}`));
   });
 }
 

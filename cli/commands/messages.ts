@@ -37,10 +37,10 @@ function printSent(
   const to = addressOf(partiesOf(event, oneLine));
   // What goes to another instance is accepted here, and hasn't arrived.
   if (typeof event.data["dst_instance_id"] === "string") {
-    context.out.line(`${duplicate ? "Accepted before" : "Accepted"} for ${to}: ${event.id}`);
+    context.out.line(`${duplicate ? "Already accepted" : "Accepted"} for ${to}: ${event.id}`);
     return;
   }
-  context.out.line(`${duplicate ? "Sent before" : "Sent"} to ${to}: ${event.id}`);
+  context.out.line(`${duplicate ? "Already sent" : "Sent"} to ${to}: ${event.id}`);
 }
 
 /** What isn't a whole address is the daemon's to refuse: it never becomes a local message. */
@@ -67,7 +67,7 @@ export async function send(context: CommandContext): Promise<number> {
   if (remote !== null) {
     if (dst_group_id !== undefined || reply_to !== undefined)
       throw context.usage(
-        "--dst-instance goes with neither --local-group nor --reply-to; answer with 'svc reply'.",
+        "--dst-instance can't be combined with --local-group or --reply-to. To answer a message, use 'svc reply'.",
       );
     return context.print("connect_send", { ...message, ...remote }, ({ delivery_state, source_event }) =>
       context.out.line(`${DELIVERY_WORDS[delivery_state]}: ${source_event.id}`),
@@ -78,7 +78,7 @@ export async function send(context: CommandContext): Promise<number> {
       printSent(context, sent),
     );
   if (reply_to !== undefined)
-    throw context.usage("--reply-to stays inside one Group; leave --local-group out.");
+    throw context.usage("--reply-to works only within one Group. Leave out --local-group.");
   return context.print("send_cross_group", { ...message, dst_group_id }, (sent) => printSent(context, sent));
 }
 
@@ -114,7 +114,7 @@ export async function cancelReply(context: CommandContext): Promise<number> {
   const input = { group_id, event_id: await context.event(group_id, context.arg(0)) };
   return context.print("reply_request_cancel", input, ({ cancelled, duplicate }) =>
     context.out.line(
-      `${duplicate ? "Withdrawn before" : "Withdrawn"} for ${cancelled.map(oneLine).join(", ") || "no Actor"}. Running work isn't stopped.`,
+      `${duplicate ? "Already withdrawn" : "Withdrawn"} for ${cancelled.map(oneLine).join(", ") || "no Actor"}. Running work isn't stopped.`,
     ),
   );
 }

@@ -75,7 +75,7 @@ ${command.map((word) => `    <string>${xml(word)}</string>`).join("\n")}
 export async function installService(context: CommandContext): Promise<number> {
   const { out, home } = context;
   if (process.platform === "win32")
-    throw context.usage("There is no service for Windows; start it with 'svc daemon start'.");
+    throw context.usage("Windows has no service for svc. Start the daemon with 'svc daemon start'.");
   const command = [process.execPath, programFile(), "daemon", "run"];
   const file = process.platform === "darwin" ? launchdAgent(home, command) : systemdUnit(home, command);
   const write = context.has("yes");
@@ -88,6 +88,9 @@ export async function installService(context: CommandContext): Promise<number> {
     writeFileSync(file.path, file.content);
   }
   if (out.json) out.document({ ok: true, result: { ...file, written: write } });
-  else out.note(write ? `Written. Enable it: ${file.next}` : "Nothing is written yet; do it with --yes.");
+  else
+    out.note(
+      write ? `Written. Enable it with: ${file.next}` : "Nothing has been written. To write it, add --yes.",
+    );
   return 0;
 }

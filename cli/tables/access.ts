@@ -6,7 +6,7 @@ const access = () => import("../commands/access.ts");
 const GROUPS_OPTION: Option = {
   name: "groups",
   value: "G,...",
-  text: "These Groups only, separated by commas",
+  text: "Only these Groups, separated by commas",
 };
 
 export const accessCommands: readonly Command[] = [
@@ -15,7 +15,11 @@ export const accessCommands: readonly Command[] = [
     words: "token create",
     operations: ["access_token_create"],
     options: [
-      { name: "name", value: "NAME", text: `A name to know it by (${LIMITS.accessToken.nameBytes} bytes)` },
+      {
+        name: "name",
+        value: "NAME",
+        text: `A name to recognize it by (at most ${LIMITS.accessToken.nameBytes} bytes)`,
+      },
       GROUPS_OPTION,
     ],
     run: async (context) => (await access()).createToken(context),
@@ -58,7 +62,7 @@ export const accessCommands: readonly Command[] = [
     operations: ["exhibit_set"],
     options: [
       GROUPS_OPTION,
-      { name: "host", value: "HOST", text: "Address of its listener (else 127.0.0.1)" },
+      { name: "host", value: "HOST", text: "Address of its listener (default: 127.0.0.1)" },
       { name: "port", value: "PORT", integer: [0, 65535], text: "Its port" },
     ],
     run: async (context) => (await access()).setExhibit(context),
@@ -66,7 +70,7 @@ export const accessCommands: readonly Command[] = [
   {
     words: "exhibit off",
     operations: ["exhibit_set"],
-    summary: "Turn the exhibit listener off; its token is worth nothing any more.",
+    summary: "Turn the exhibit listener off. Its token stops working.",
     run: async (context) => (await access()).exhibitOff(context),
   },
 ];

@@ -8,7 +8,7 @@ const RUNTIME: Option = {
   name: "runtime",
   value: "RUNTIME",
   choices: ["external", "claude", "codex", "gemini", "opencode", "copilot", "cursor", "custom"],
-  text: "The agent that svc runs in a terminal ('svc runtime list'); external, the default: a process that you start",
+  text: "The agent that svc runs in a terminal ('svc runtime list'), or external, the default, for a process that you start",
 };
 const ENV: Option = {
   name: "env",
@@ -18,7 +18,7 @@ const ENV: Option = {
 };
 const PROMPTS: Option = {
   name: "prompts",
-  text: "Its command reads prompts: messages are typed into it, though svc doesn't know the program",
+  text: "Its command reads prompts: type messages into it, though svc doesn't know the program",
 };
 const SCOPE: Option = { name: "scope", value: "SCOPE", text: "Scope key of the project it works in" };
 
@@ -30,7 +30,7 @@ const OWN_TOOLS: Option = {
 };
 const NEW_CONVERSATION: Option = {
   name: "new-conversation",
-  text: "Begin a new conversation instead of continuing the last one",
+  text: "Start a new conversation instead of continuing the last one",
 };
 
 export const actorCommands: readonly Command[] = [
@@ -47,7 +47,7 @@ export const actorCommands: readonly Command[] = [
       SCOPE,
       OWN_TOOLS,
       PROMPTS,
-      { name: "disabled", text: "It receives nothing until it is started" },
+      { name: "disabled", text: "Deliver nothing to it until it is started" },
     ],
     examples: [
       "svc actor add coder --runtime claude && svc actor start coder",
@@ -82,11 +82,11 @@ export const actorCommands: readonly Command[] = [
         text: "Which agent it is",
       },
       TITLE,
-      { ...ENV, text: "Replaces its public environment" },
+      { ...ENV, text: "Replace its public environment" },
       { ...SCOPE, text: "Scope key of the project it works in; none removes it" },
       OWN_TOOLS,
       PROMPTS,
-      { name: "no-prompts", text: "Nothing is typed into its command; messages wait in the Inbox" },
+      { name: "no-prompts", text: "Type nothing into its command; messages wait in the Inbox" },
     ],
     run: async (context) => (await actors()).update(context),
   },
@@ -122,8 +122,8 @@ export const actorCommands: readonly Command[] = [
     words: "actor attach",
     args: "<id>",
     summary:
-      "Show the terminal of an Actor that the daemon runs in this one, with what has scrolled away. It is only viewed until Ctrl-T takes it over; Ctrl-] detaches, and the Actor goes on.",
-    options: [GROUP, { name: "take", text: "Write in it at once, also when someone else does" }],
+      "Show an Actor's terminal in this one, with its scrollback. The daemon must run the Actor. You only view it until Ctrl-T takes it over. Ctrl-] detaches, and the Actor keeps running.",
+    options: [GROUP, { name: "take", text: "Take it over at once, even if someone else is writing" }],
     examples: ["svc actor attach coder"],
     personOnly: true,
     handlesInterrupt: true,

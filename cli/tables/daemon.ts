@@ -3,12 +3,16 @@ import { LIMITS } from "../../shared/limits.ts";
 import type { Command, Option } from "../command.ts";
 
 const LISTEN: readonly Option[] = [
-  { name: "host", value: "HOST", text: "Address of the web listener; else SVC_WEB_HOST, else 127.0.0.1" },
+  {
+    name: "host",
+    value: "HOST",
+    text: "Address of the web listener (default: SVC_WEB_HOST, then 127.0.0.1)",
+  },
   {
     name: "port",
     value: "PORT",
     integer: [0, 65535],
-    text: "Its port (0: any free one); else SVC_WEB_PORT, else 8848",
+    text: "Its port, 0 for any free one (default: SVC_WEB_PORT, then 8848)",
   },
   { name: "tls-cert", value: "FILE", text: "Serve HTTPS with this PEM certificate" },
   { name: "tls-key", value: "FILE", text: "The certificate's PEM key" },
@@ -26,17 +30,17 @@ export const daemonCommands: readonly Command[] = [
   {
     words: "open",
     operations: ["login_link_create"],
-    summary: "Open the Workbench in a browser by a one-time link.",
-    options: [{ name: "print", text: "Print the link instead" }],
+    summary: "Open the Workbench in a browser with a one-time link.",
+    options: [{ name: "print", text: "Print the link instead of opening it" }],
     run: async (context) => (await import("../commands/open.ts")).open(context),
   },
   {
     words: "demo",
     summary:
-      "Watch two scripted agents talk in a Group, in a Home of its own. Ctrl-C ends it and removes the Home.",
+      "Watch two scripted agents talk in a Group. The demo has its own Home. Ctrl-C ends it and removes the Home.",
     options: [
-      { name: "direct", text: "Two instances that connect and write to each other instead" },
-      { name: "exit", text: "End when the script is done" },
+      { name: "direct", text: "Show two instances that connect and write to each other instead" },
+      { name: "exit", text: "Exit when the script is done" },
     ],
     handlesInterrupt: true,
     personOnly: true,
@@ -48,7 +52,7 @@ export const daemonCommands: readonly Command[] = [
   {
     words: "doctor",
     operations: ["health"],
-    summary: "Check this machine, the Home and the daemon; each problem comes with a remedy.",
+    summary: "Check this machine, the Home and the daemon. Each problem comes with a remedy.",
     run: async (context) => (await import("../commands/doctor.ts")).doctor(context),
   },
   {
@@ -61,7 +65,7 @@ export const daemonCommands: readonly Command[] = [
   {
     words: "daemon stop",
     operations: ["daemon_stop"],
-    summary: "Finish what was acknowledged and end the daemon.",
+    summary: "Finish what was acknowledged and stop the daemon.",
     run: async (context) => (await import("../commands/daemon.ts")).stop(context),
   },
   {
@@ -71,14 +75,15 @@ export const daemonCommands: readonly Command[] = [
   },
   {
     words: "daemon logs",
-    summary: "Show the end of the daemon's log; with -f follow what comes. It needs no running daemon.",
+    summary:
+      "Show the end of the daemon's log. With -f, follow new entries. The daemon doesn't have to be running.",
     options: [
       {
         name: "lines",
         short: "n",
         value: "N",
         integer: [0, LIMITS.log.linesShown],
-        text: "How many (else 50)",
+        text: "How many lines (default: 50)",
       },
       { name: "follow", short: "f", text: "Follow" },
     ],
@@ -96,7 +101,7 @@ export const daemonCommands: readonly Command[] = [
   {
     words: "daemon install-service",
     summary:
-      "Print a systemd user unit, or a launchd agent on macOS, that keeps the daemon running; with --yes write it.",
+      "Print a systemd user unit, or a launchd agent on macOS, that keeps the daemon running. With --yes, write it.",
     options: [{ name: "yes", text: "Write the file" }],
     personOnly: true,
     run: async (context) => (await import("../commands/service.ts")).installService(context),
@@ -104,14 +109,14 @@ export const daemonCommands: readonly Command[] = [
   {
     words: "mcp",
     summary:
-      "The MCP server on standard input and output, for an agent's MCP configuration ('svc actor mcp-config').",
+      "Run the MCP server on standard input and output, for an agent's MCP configuration ('svc actor mcp-config').",
     run: async (context) => (await import("../../mcp-server/main.ts")).serve(context.home),
   },
   {
     words: "hook",
     operations: ["hook_submit"],
     summary:
-      "What an agent's runtime runs at its events: submits the JSON on standard input as the Actor whose token file the environment names. Prints nothing and always succeeds.",
+      "Submit a runtime's event. An agent's runtime runs this at its events. It submits the JSON on standard input as the Actor whose token file the environment names. It prints nothing and always succeeds.",
     run: async () => (await import("../commands/hook.ts")).hook(),
   },
   {

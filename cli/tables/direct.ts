@@ -14,9 +14,9 @@ export const directCommands: readonly Command[] = [
         value: "IP:PORT",
         text: "Address of this machine to listen on, such as 192.168.1.5:8847",
       },
-      { name: "address", value: "HOST:PORT", text: "How the other side reaches it; else the same" },
-      { name: "name", value: "NAME", text: "What the other side sees this instance called" },
-      { name: "off", text: "Listen no more" },
+      { name: "address", value: "HOST:PORT", text: "How the other side reaches it (default: the same)" },
+      { name: "name", value: "NAME", text: "The name that the other side sees for this instance" },
+      { name: "off", text: "Stop listening" },
     ],
     examples: [
       "svc direct listen --bind 192.168.1.5:8847 --address office.example:8847",
@@ -36,7 +36,7 @@ export const directCommands: readonly Command[] = [
     words: "direct join",
     operations: ["connect_direct_join"],
     summary:
-      "Takes an invitation from standard input, says who it comes from, and asks that instance to connect this Group with its own.",
+      "Accept an invitation from standard input. It says who sent it and asks that instance to connect this Group to its own.",
     options: [GROUP, YES],
     examples: ["svc direct join", "wl-paste | svc direct join"],
     personOnly: true,

@@ -10,7 +10,7 @@ export const groupCommands: readonly Command[] = [
     words: "attach",
     args: "[path]",
     operations: ["attach"],
-    options: [{ name: "group", short: "g", value: "GROUP", text: "Bind it to this Group" }],
+    options: [{ name: "group", short: "g", value: "GROUP", text: "Bind the directory to this Group" }],
     run: async (context) => (await groups()).attach(context),
   },
   {
@@ -58,7 +58,7 @@ export const groupCommands: readonly Command[] = [
       { name: "set", value: "NAME=VALUE", many: true, text: "Change a setting" },
       TITLE,
       { name: "topic", value: "TEXT", text: "What the Group is about" },
-      { name: "active-scope", value: "SCOPE", text: "The scope whose project Actors work in" },
+      { name: "active-scope", value: "SCOPE", text: "The scope of the project that Actors work in" },
     ],
     examples: ["svc group settings --set default_send_to=broadcast --set mail_notice_after_seconds=0"],
     run: async (context) => (await groups()).settings(context),

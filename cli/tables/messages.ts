@@ -25,12 +25,12 @@ const ATTACH: Option = {
 const INSIGHT: Option = {
   name: "insight",
   value: "TEXT",
-  text: "What the reader should take from it, in a sentence",
+  text: "What the reader should take from it, in one sentence",
 };
 const KEY: Option = {
   name: "idempotency-key",
   value: "KEY",
-  text: "Sending again with the same key and content makes no second message",
+  text: "Sending again with the same key and content doesn't create a second message",
 };
 const FORMAT: Option = {
   name: "format",
@@ -60,8 +60,12 @@ export const messageCommands: readonly Command[] = [
       KEY,
       INSIGHT,
       FORMAT,
-      { name: "reply-to", value: "EVENT", text: "The message that it follows, without answering a request" },
-      { name: "local-group", value: "GROUP", text: "Send to this other Group of the Home" },
+      {
+        name: "reply-to",
+        value: "EVENT",
+        text: "The message that this one follows, without answering a request",
+      },
+      { name: "local-group", value: "GROUP", text: "Send to this other Group in the Home" },
       {
         name: "dst-instance",
         value: "INSTANCE",
@@ -82,9 +86,14 @@ export const messageCommands: readonly Command[] = [
     options: [
       GROUP,
       { name: "instance", value: "INSTANCE", text: "Its Groups" },
-      { name: "target-group", value: "GROUP", text: "With --instance: that Group's Actors" },
-      { name: "after", value: "GROUP", text: "The page after this Group" },
-      { name: "limit", value: "N", integer: [1, LIMITS.connect.catalog.groups], text: "At most N Groups" },
+      { name: "target-group", value: "GROUP", text: "With --instance: show that Group's Actors" },
+      { name: "after", value: "GROUP", text: "Show the page after this Group" },
+      {
+        name: "limit",
+        value: "N",
+        integer: [1, LIMITS.connect.catalog.groups],
+        text: "Show at most N Groups",
+      },
     ],
     run: async (context) => (await other()).connect(context),
   },
@@ -109,7 +118,7 @@ export const messageCommands: readonly Command[] = [
     options: [
       GROUP,
       { ...TO, value: "ACTOR", text: "The Actors to deliver it to" },
-      { name: "force-ambiguous", text: "Even where an earlier attempt may have arrived" },
+      { name: "force-ambiguous", text: "Deliver it even where an earlier attempt may have arrived" },
     ],
     run: async (context) => (await messages()).deliver(context),
   },
@@ -123,11 +132,11 @@ export const messageCommands: readonly Command[] = [
   {
     words: "inbox",
     operations: ["inbox_peek", "inbox_read"],
-    summary: "Show an Actor's unread Mail; without --read nothing moves.",
+    summary: "Show an Actor's unread Mail. Without --read, it stays unread.",
     options: [
       GROUP,
       ACTOR,
-      { name: "read", text: "Take the messages: the cursor moves" },
+      { name: "read", text: "Take the messages and move the cursor" },
       LIMIT,
       {
         name: "wait",
@@ -153,7 +162,7 @@ export const messageCommands: readonly Command[] = [
         text: "all, sent or received",
       },
       { name: "query", value: "TEXT", text: "Only messages that contain it" },
-      { name: "before", value: "EVENT", text: "Only those before this event" },
+      { name: "before", value: "EVENT", text: "Only events before this one" },
       LIMIT,
     ],
     run: async (context) => (await inbox()).history(context),
@@ -161,12 +170,18 @@ export const messageCommands: readonly Command[] = [
   {
     words: "tail",
     operations: ["ledger_tail"],
-    summary: "Show the newest events; with -f follow what comes, over restarts of the daemon.",
+    summary: "Show the newest events. With -f, follow new ones, even when the daemon restarts.",
     options: [
       GROUP,
-      { name: "lines", short: "n", value: "N", integer: [0, LIMITS.page.max], text: "How many (else 10)" },
-      { name: "follow", short: "f", text: "Follow; with --json one event per line" },
-      { name: "all", text: "All kinds of events, not only messages and notices" },
+      {
+        name: "lines",
+        short: "n",
+        value: "N",
+        integer: [0, LIMITS.page.max],
+        text: "How many events (default: 10)",
+      },
+      { name: "follow", short: "f", text: "Follow new events; with --json, one event per line" },
+      { name: "all", text: "Show all kinds of events, not only messages and notices" },
     ],
     run: async (context) => (await ledger()).tail(context),
   },
@@ -174,7 +189,7 @@ export const messageCommands: readonly Command[] = [
     words: "search",
     args: "<query>",
     operations: ["ledger_search"],
-    options: [GROUP, LIMIT, { name: "before", value: "EVENT", text: "Only those before this event" }],
+    options: [GROUP, LIMIT, { name: "before", value: "EVENT", text: "Only events before this one" }],
     run: async (context) => (await ledger()).search(context),
   },
   {
@@ -191,8 +206,8 @@ export const messageCommands: readonly Command[] = [
     operations: ["file_fetch"],
     options: [
       GROUP,
-      { name: "sha256", value: "DIGEST", text: "Which file, where the message has several" },
-      { name: "save-to", value: "PATH", text: "Save a copy there" },
+      { name: "sha256", value: "DIGEST", text: "Which file, if the message has several" },
+      { name: "save-to", value: "PATH", text: "Save a copy to this path" },
     ],
     run: async (context) => (await messages()).file(context),
   },

@@ -6,25 +6,25 @@ export const GROUP: Option = {
   name: "group",
   short: "g",
   value: "GROUP",
-  text: "The Group's id or title; else SVC_GROUP_ID, the one bound to this directory, or the only one",
+  text: "The Group's id or title (default: SVC_GROUP_ID, then the one bound to this directory, then the only one)",
 };
 export const LIMIT: Option = {
   name: "limit",
   value: "N",
   integer: [1, LIMITS.page.max],
-  text: `At most N (1-${LIMITS.page.max}, else ${LIMITS.page.default})`,
+  text: `At most N (1-${LIMITS.page.max}, default: ${LIMITS.page.default})`,
 };
 export const CONFIRM: Option = {
   name: "confirm",
   value: "GROUP",
-  text: "The Group's id or title once more: this destroys data",
+  text: "The Group's id or title again, because this destroys data",
 };
 export const YES: Option = { name: "yes", text: "Don't ask" };
 export const TITLE: Option = { name: "title", value: "TITLE", text: "Its title" };
 
 /** Taken by every command. */
 export const GLOBAL_OPTIONS: readonly Option[] = [
-  { name: "home", value: "DIR", text: "The Home; else SVC_HOME, else ~/.svc" },
+  { name: "home", value: "DIR", text: "The Home (default: SVC_HOME, then ~/.svc)" },
   { name: "json", text: "Print the operation's envelope as one JSON document" },
 ];
 
@@ -34,9 +34,9 @@ export const GROUPS: Readonly<Record<string, string>> = {
   group: "Groups: conversations of agents and people",
   actor: "Actors: the agents of a Group",
   runtime: "The agents that svc can run",
-  ledger: "Keep a Group's ledger",
+  ledger: "Maintain a Group's ledger",
   direct: "Direct connections to Groups of other instances",
   token: "Access tokens for browsers and scripts",
-  origin: "The address under which this instance is reached from elsewhere",
+  origin: "The address where others reach this instance",
   exhibit: "The read-only listener for named Groups",
 };

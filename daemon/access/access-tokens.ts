@@ -65,8 +65,8 @@ export class AccessTokens {
       if (value.access_tokens.length >= LIMITS.accessToken.perHome) {
         const limit = LIMITS.accessToken.perHome;
         throw new Refusal("limit_reached", {
-          specifics: `There are ${limit} access tokens, which is the most.`,
-          remedy: "Revoke one first: svc token list.",
+          specifics: `The limit of ${limit} access tokens has been reached.`,
+          remedy: "Revoke one first. 'svc token list' shows them.",
           details: { limit },
         });
       }

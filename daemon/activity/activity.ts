@@ -401,7 +401,11 @@ export class Activity implements LaunchReports {
       const { hooks } = store.committed();
       const isInTurn = hooks !== null && hooks.turn !== null;
       const trouble = isInTurn ? troubleOnScreen(hooks.runtime, this.#launches?.screen(launch) ?? []) : null;
-      return { hooks, storeProblem: store.hasMissed ? "something it told couldn't be kept" : null, trouble };
+      return {
+        hooks,
+        storeProblem: store.hasMissed ? "one of its reports couldn't be saved" : null,
+        trouble,
+      };
     } catch {
       return { hooks: null, storeProblem: "its activity file is damaged", trouble: null };
     }

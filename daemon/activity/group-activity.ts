@@ -172,7 +172,7 @@ export class GroupActivity {
       return;
     }
     const limit = LIMITS.activity.records;
-    const specifics = `The Group has ${limit} activities under way, which is the most.`;
+    const specifics = `The Group has ${limit} activities in progress, which is the limit.`;
     throw new Refusal("limit_reached", { specifics, details: { limit } });
   }
 

@@ -47,9 +47,9 @@ export function agree(
 
 export function derive(evidence: Evidence): Derived {
   const { launch, committed, isAlive } = evidence;
-  if (launch.pid === null) return unavailable("is being started");
+  if (launch.pid === null) return unavailable("is starting");
   if (committed === "corrupt" || committed === null) return unavailable("its launch identity can't be read");
-  if (!agree(launch, committed)) return unavailable("its launch identity is another process's");
+  if (!agree(launch, committed)) return unavailable("its launch identity belongs to another process");
   if (!isAlive) return unavailable("its process is gone");
   const told = fromProcess(evidence);
   // Hooks say more about what they tell.
@@ -65,7 +65,7 @@ function fromProcess(evidence: Evidence): Derived {
   if (hooks === null || !agree(launch, hooks)) {
     const codex = launch.runtime === "codex";
     return unavailable(
-      codex ? "runs; tells what it does from its first prompt on" : "hasn't told anything yet",
+      codex ? "running; it reports what it does from its first prompt on" : "hasn't reported anything yet",
     );
   }
   if (hooks.session === null) return unavailable("its session has ended");
@@ -98,12 +98,12 @@ function fromHooks({ quietSeconds, now, trouble }: Evidence, hooks: HookState): 
   // A subagent in the background may say nothing for the time of one long tool, and its terminal stays still.
   if (isBehind && hooks.agents.length > 0) {
     if (silent >= LIMITS.activity.subagentSilenceSeconds)
-      return unavailable("its subagent in the background has told nothing for half an hour");
+      return unavailable("its background subagent hasn't reported anything for half an hour");
     const tool = operation?.tool_name ?? "";
     return { state: "working", reason: tool === "" ? "a subagent works" : `a subagent uses ${tool}` };
   }
   if (silent >= LIMITS.activity.silenceSeconds) {
-    return unavailable("neither its hooks nor its terminal have told anything for two minutes");
+    return unavailable("neither its hooks nor its terminal have shown anything for two minutes");
   }
   // What a subagent does in the background isn't what the turn does.
   const goesOn = inBackground(hooks);

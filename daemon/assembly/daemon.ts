@@ -145,7 +145,7 @@ async function serve(parts: Parts): Promise<RunningDaemon> {
       log.info("stopped");
     } catch (error) {
       // A disk that fails at the end must not keep the process: its lock goes with it.
-      log.error("stopped in disorder", errorFields(error));
+      log.error("stopped with errors", errorFields(error));
     }
     timer.cancel();
     log.close();

@@ -108,14 +108,14 @@ export class Actors {
       const same = record.actors.find((one) => one.id.toLowerCase() === actor.id.toLowerCase());
       if (same !== undefined) {
         throw new Refusal("already_exists", {
-          specifics: `The Group has an Actor '${same.id}' already.`,
+          specifics: `The Group already has an Actor '${same.id}'.`,
           details: { actor_id: actor.id },
         });
       }
       if (record.actors.length >= LIMITS.group.actors) {
         const limit = LIMITS.group.actors;
         throw new Refusal("limit_reached", {
-          specifics: `The Group has ${limit} Actors, which is the most.`,
+          specifics: `The Group has ${limit} Actors, which is the limit.`,
           remedy: "Remove one first.",
           details: { limit },
         });

@@ -67,7 +67,7 @@ function bind(record: StoredGroup, scope: Scope): StoredGroup {
   if (bound === undefined && record.scopes.length >= LIMITS.group.scopes) {
     const limit = LIMITS.group.scopes;
     throw new Refusal("limit_reached", {
-      specifics: `The Group has ${limit} project directories, which is the most.`,
+      specifics: `The Group has ${limit} project directories, which is the limit.`,
       remedy: "Use another Group.",
       details: { limit },
     });

@@ -83,7 +83,7 @@ export class OpenGroup {
       await this.ledger.append({ ...event, scope_key: this.record.active_scope_key ?? "" });
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      const specifics = "The change was made, but couldn't be noted in the ledger.";
+      const specifics = "The change was made, but it couldn't be recorded in the ledger.";
       throw new Refusal(error.code, { specifics, details: error.details, cause: error });
     } finally {
       if (event.kind.startsWith("actor.")) this.#changed("actors");

@@ -66,7 +66,7 @@ export class PrivateEnvironments {
     if (Object.keys(values).length > LIMITS.actor.environmentEntries) {
       const limit = LIMITS.actor.environmentEntries;
       throw new Refusal("limit_reached", {
-        specifics: `An Actor has at most ${limit} private values.`,
+        specifics: `An Actor can have at most ${limit} private values.`,
         remedy: "Remove some first.",
         details: { limit },
       });

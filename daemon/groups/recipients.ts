@@ -97,7 +97,7 @@ function collect(
   }
   if (found.size === 0 && disabled === 0) {
     throw new Refusal("concrete_recipients_required", {
-      specifics: "There is no Actor in this Group who would get the message.",
+      specifics: "No Actor in this Group would get the message.",
     });
   }
   if (mode !== "mail" && ![...found].some((actor) => actor.enabled)) {
@@ -121,7 +121,7 @@ export function resolveRecipients(record: RecipientGroup, request: RecipientRequ
   const audience = [...collect(record, written, request)];
   if (audience.length > LIMITS.message.recipients) {
     throw new Refusal("invalid_recipient", {
-      specifics: `The message would go to ${audience.length} Actors; ${LIMITS.message.recipients} is the most.`,
+      specifics: `The message would go to ${audience.length} Actors; the limit is ${LIMITS.message.recipients}.`,
       details: { limit: LIMITS.message.recipients },
     });
   }

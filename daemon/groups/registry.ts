@@ -146,7 +146,7 @@ export class GroupRegistry {
     if (this.#open.size + this.#unavailable.size + this.#busy.size >= LIMITS.group.perHome) {
       const limit = LIMITS.group.perHome;
       throw new Refusal("limit_reached", {
-        specifics: `There are ${limit} Groups, which is the most.`,
+        specifics: `The limit of ${limit} Groups has been reached.`,
         remedy: "Delete one first.",
         details: { limit },
       });
@@ -203,7 +203,7 @@ export class GroupRegistry {
     try {
       await this.delete(group_id, group_id);
     } catch {
-      const specifics = "The Group was made, but that couldn't be noted in its ledger.";
+      const specifics = "The Group was created, but that couldn't be recorded in its ledger.";
       const details = { ...refusal.details, group_id };
       throw new Refusal(refusal.code, { specifics, details, cause: refusal });
     }
@@ -378,7 +378,7 @@ export class GroupRegistry {
     const reset = await finishReset(files, paths);
     const document = await readGroup(files, paths);
     if (document === null || document.value.group_id !== group_id) {
-      const wrong = "The Group's record is missing or another Group's.";
+      const wrong = "The Group's record is missing or belongs to another Group.";
       throw new HomeProblem("corrupt", paths.document, wrong, "Restore it from a backup.");
     }
     const environments = await PrivateEnvironments.open(files, paths, document.value.actors);

@@ -92,7 +92,7 @@ export function describeScope(projects: ProjectFiles, path: string): Scope {
   if (!isAbsolute(path)) {
     throw new Refusal("invalid_project_root", {
       specifics: "The path isn't absolute.",
-      remedy: "Give the whole path of a directory.",
+      remedy: "Give the full path of a directory.",
     });
   }
   const root = projects.canonical(path);
@@ -132,8 +132,8 @@ function openCanonical(
     } catch (error) {
       if (errorCode(error) === "EEXIST") {
         throw new Refusal("already_exists", {
-          specifics: "There is a file of that name already.",
-          remedy: "Choose another name; nothing is overwritten.",
+          specifics: "A file with that name already exists.",
+          remedy: "Choose another name. Existing files aren't overwritten.",
           details: { path },
         });
       }

@@ -52,7 +52,7 @@ function checkEntry(
   const status = deps.files.stat(path);
   if (status === null) return;
   if (status.kind !== kind) {
-    const remedy = "Replace it, or name the real directory in SVC_HOME.";
+    const remedy = "Replace it, or set SVC_HOME to the real directory.";
     throw new HomeProblem("insecure", path, `It is ${KINDS[status.kind]}, not ${KINDS[kind]}.`, remedy);
   }
   if (deps.host.platform === "win32") return;
@@ -81,7 +81,7 @@ async function readSettings(files: Files, paths: HomePaths): Promise<JsonDocumen
   });
   const format = settings?.value.format ?? HOME_FORMAT;
   if (format > HOME_FORMAT) {
-    const wrong = `The Home has format ${format}, this program knows up to ${HOME_FORMAT}.`;
+    const wrong = `The Home has format ${format}; this program supports up to ${HOME_FORMAT}.`;
     throw new HomeProblem("unsupported_version", paths.root, wrong, "Update svc.");
   }
   return settings;
@@ -106,9 +106,9 @@ function inaccessible(root: string, error: unknown): HomeProblem | null {
   const path = (error as NodeJS.ErrnoException).path ?? root;
   const wrong =
     code === "ENOENT" || code === "ENOTDIR"
-      ? `It can't be made (${code}).`
-      : `You may not write there (${code}).`;
-  const remedy = "Make it writable for you, or name another Home with --home or SVC_HOME.";
+      ? `It can't be created (${code}).`
+      : `You can't write there (${code}).`;
+  const remedy = "Give yourself write access, or choose another Home with --home or SVC_HOME.";
   return new HomeProblem("unreadable", path, wrong, remedy, error);
 }
 

@@ -32,7 +32,7 @@ function parse(path: string, bytes: Uint8Array): InstanceIdentity {
       "corrupt",
       path,
       wrong,
-      "It was left as it is: restore it from a backup. Without it this instance has another identity.",
+      "It was left unchanged. Restore it from a backup. Without it this instance would have another identity.",
     );
   let fields: unknown;
   try {
@@ -52,11 +52,11 @@ function parse(path: string, bytes: Uint8Array): InstanceIdentity {
   };
   const seed = decode32(member("private_key"));
   const stated = decode32(member("public_key"));
-  if (seed === null || stated === null) throw corrupt("A key isn't the base64 of 32 bytes.");
+  if (seed === null || stated === null) throw corrupt("A key isn't 32 bytes in base64.");
   const { privateKey, publicKey } = keyPair(seed);
   seed.fill(0);
-  if (!publicKey.equals(stated)) throw corrupt("The private and the public key don't belong together.");
-  if (member("peer_id") !== instanceIdOf(publicKey)) throw corrupt("The peer_id isn't that of the key.");
+  if (!publicKey.equals(stated)) throw corrupt("The private and public keys don't match.");
+  if (member("peer_id") !== instanceIdOf(publicKey)) throw corrupt("The peer_id doesn't match the key.");
   return new InstanceIdentity(privateKey, publicKey);
 }
 
@@ -84,7 +84,7 @@ export class InstanceIdentity {
         "unreadable",
         path,
         "The identity file can't be read.",
-        "Repair its owner, permissions or disk; it was left as it is.",
+        "Repair its owner, permissions or disk. It was left unchanged.",
         error,
       );
     }

@@ -44,8 +44,8 @@ export class HomeLocked extends HomeProblem {
     const who =
       holder === null
         ? "A daemon is starting for this Home."
-        : `A daemon already runs for this Home: process ${holder.pid}, socket ${holder.socket}.`;
-    super("locked", root, who, "Use it, or end it with 'svc daemon stop'.");
+        : `A daemon is already running for this Home: process ${holder.pid}, socket ${holder.socket}.`;
+    super("locked", root, who, "Use it, or stop it with 'svc daemon stop'.");
     this.name = "HomeLocked";
     this.pid = holder?.pid ?? null;
     this.socket = holder?.socket ?? null;
@@ -61,7 +61,7 @@ function tryLock(files: Files, path: string): Database.Database | null {
     if (errorCode(error) !== "EEXIST") throw error;
   }
   if (files.stat(path)?.kind !== "file") {
-    throw new HomeProblem("insecure", path, "The lock isn't a plain file.", "Remove it.");
+    throw new HomeProblem("insecure", path, "The lock isn't a regular file.", "Remove it.");
   }
   const database = new Database(path);
   try {

@@ -199,15 +199,14 @@ export class History {
   readBytes(segment: Segment, start: number, end: number): Buffer {
     const bytes = Buffer.allocUnsafe(end - start);
     const got = this.fileOf(segment).read(bytes, start);
-    if (got < bytes.length)
-      throw corrupt("A ledger segment is shorter than it was.", { number: segment.number });
+    if (got < bytes.length) throw corrupt("A ledger segment has become shorter.", { number: segment.number });
     return bytes;
   }
 
   #decode(bytes: Buffer, from: number, to: number, segment: Segment, ordinal: Ordinal): LedgerEvent {
     const event = decodeLine(bytes.toString("utf8", from, to));
     if (event === null || event.id !== this.index.id(ordinal)) {
-      throw corrupt("An event on disk isn't readable any more.", {
+      throw corrupt("An event on disk can no longer be read.", {
         number: segment.number,
         id: this.index.id(ordinal),
       });

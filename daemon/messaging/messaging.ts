@@ -239,7 +239,7 @@ export class Messaging implements Chats {
     return (
       this.#deps.workingState?.(group_id, actor) ?? {
         state: "unavailable",
-        reason: "nothing runs terminals here",
+        reason: "this daemon runs no terminals",
         since: null,
         last_activity: null,
         attention: false,

@@ -84,7 +84,7 @@ export class HealthRegistry {
       try {
         return { code, title, ...check(this.#sources) };
       } catch {
-        const remedy = "Look into the daemon's log, then run 'svc doctor' again.";
+        const remedy = "Look at the daemon's log, then run 'svc doctor' again.";
         return { code, title, severity: "error", text: "The check itself failed.", remedy };
       }
     });
@@ -106,10 +106,10 @@ function modes({ files, paths, hasModes, tightened }: HealthSources): Found {
   );
   if (open.length > 0) {
     const remedy = `Close it: chmod go= '${open[0]}'.`;
-    return { severity: "error", text: `Others may read ${open.join(", ")}.`, remedy };
+    return { severity: "error", text: `Others can read ${open.join(", ")}.`, remedy };
   }
   if (tightened.length === 0) return OK("Only you can read it.");
-  const text = `Others could read ${tightened.length} paths before this start; they are closed now: ${tightened.join(", ")}.`;
+  const text = `Before this start, others could read ${tightened.length} paths. They are now closed: ${tightened.join(", ")}.`;
   return { severity: "warning", text, remedy: "Renew tokens if others use this machine." };
 }
 
@@ -117,8 +117,8 @@ function writing({ paths, writeTrouble }: HealthSources): Found {
   for (const directory of [paths.root, paths.daemon.directory, paths.groups]) {
     const trouble = writeTrouble(directory);
     if (trouble === null) continue;
-    const remedy = "Make it writable again; until then nothing can be recorded.";
-    return { severity: "error", text: `The daemon may not write to ${directory} (${trouble}).`, remedy };
+    const remedy = "Make it writable again. Until then nothing can be recorded.";
+    return { severity: "error", text: `The daemon can't write to ${directory} (${trouble}).`, remedy };
   }
   return OK("Allowed.");
 }
@@ -126,7 +126,7 @@ function writing({ paths, writeTrouble }: HealthSources): Found {
 function lock({ files, paths }: HealthSources): Found {
   if (files.stat(paths.daemon.lock)?.kind === "file") return OK("Held by this daemon.");
   const remedy = "Restart the daemon.";
-  return { severity: "error", text: "The lock's file was removed; a second daemon could start.", remedy };
+  return { severity: "error", text: "The lock file was removed. A second daemon could start.", remedy };
 }
 
 function socket({ files, paths, socket, hasModes }: HealthSources): Found {
@@ -151,7 +151,7 @@ function web({ web }: HealthSources): Found {
 
 function disk({ freeBytes }: HealthSources): Found {
   const free = freeBytes();
-  if (free === null) return OK("The system doesn't say how much is free.");
+  if (free === null) return OK("The system doesn't report the free space.");
   const text = `${Math.floor(free / MiB)} MiB are free.`;
   if (free >= LOW_DISK_BYTES) return OK(text);
   const severity = free < NO_DISK_BYTES ? "error" : "warning";
@@ -160,10 +160,10 @@ function disk({ freeBytes }: HealthSources): Found {
 
 function clock({ clock, createdAt }: HealthSources): Found {
   const now = clock.now();
-  const remedy = "Set the clock, or switch time synchronisation on.";
-  if (now < EARLIEST) return { severity: "error", text: "The clock shows a time long past.", remedy };
+  const remedy = "Set the clock, or turn on time synchronization.";
+  if (now < EARLIEST) return { severity: "error", text: "The clock shows a time far in the past.", remedy };
   if (now + 60_000 < Date.parse(createdAt())) {
-    return { severity: "warning", text: "The clock shows a time before this Home was made.", remedy };
+    return { severity: "warning", text: "The clock shows a time before this Home was created.", remedy };
   }
   return OK(new Date(now).toISOString());
 }
@@ -173,7 +173,7 @@ function groups({ unavailableGroups, groups }: HealthSources): Found {
   if (broken.length === 0) return OK(`${groups()} open.`);
   const text = broken.map(({ group_id, reason }) => `${group_id}: ${reason}`).join(" ");
   const remedy =
-    "Restore the Group's directory from a backup, or delete the Group; nothing of it was changed.";
+    "Restore the Group's directory from a backup, or delete the Group. Nothing in it was changed.";
   return { severity: "error", text, remedy };
 }
 
@@ -184,29 +184,30 @@ function tokens({ accessTokens }: HealthSources): Found {
   return {
     severity: "warning",
     text: `${count} of ${limit} are in use.`,
-    remedy: "Revoke some: svc token list.",
+    remedy: "Revoke some. 'svc token list' shows them.",
   };
 }
 
 function sessions({ sessions }: HealthSources): Found {
   const problem = sessions();
-  if (problem === null) return OK("They are kept.");
+  if (problem === null) return OK("They are saved.");
   const remedy =
-    "Restore web_sessions.json from a backup, or move it away; then restart the daemon. Until then browsers sign in anew after each start.";
+    "Restore web_sessions.json from a backup, or move it away. Then restart the daemon. Until then, browsers must sign in again after each start.";
   return { severity: "error", text: `They can't be read: ${problem}`, remedy };
 }
 
 function outbox({ outbox }: HealthSources): Found {
   const { waiting, unreadable, problem } = outbox();
   if (problem !== null) {
-    const text = `It isn't known which of the messages that wait a Group's reset has ended: ${problem}`;
+    const text = `The daemon doesn't know which waiting messages a Group's reset has cancelled: ${problem}`;
     const remedy =
-      "Restore outbox_generations.json from a backup, or move it away; then restart the daemon. New messages are sent meanwhile.";
+      "Restore outbox_generations.json from a backup, or move it away. Then restart the daemon. New messages are still sent.";
     return { severity: "error", text, remedy };
   }
   if (unreadable.length === 0) return OK(waiting === 1 ? "1 waits." : `${waiting} wait.`);
-  const text = `${unreadable.length} can't be read and ${unreadable.length === 1 ? "takes" : "take"} up room: ${unreadable.join(", ")}.`;
-  const remedy = "Restore these files from a backup, or remove them and send again; then restart the daemon.";
+  const text = `${unreadable.length} can't be read and ${unreadable.length === 1 ? "takes" : "take"} up space: ${unreadable.join(", ")}.`;
+  const remedy =
+    "Restore these files from a backup, or remove them and send the messages again. Then restart the daemon.";
   return { severity: "error", text, remedy };
 }
 
@@ -214,19 +215,19 @@ function direct({ direct }: HealthSources): Found {
   const { problem, listener, clocks } = direct();
   if (problem !== null) {
     const remedy =
-      "Restore direct_connections.json from a backup, or move it away and invite again; then restart the daemon.";
-    return { severity: "error", text: `They can't be read, so none is granted: ${problem}`, remedy };
+      "Restore direct_connections.json from a backup, or move it away and invite again. Then restart the daemon.";
+    return { severity: "error", text: `They can't be read, so none is allowed: ${problem}`, remedy };
   }
   if (clocks.length > 0) {
     const text = clocks
       .map(({ peer, trouble }) => `${shownName(peer.title)} at ${shownName(peer.name)}: ${trouble}`)
       .join(" ");
     const remedy =
-      "Compare this machine's clock with a time server and ask the other side to do the same: until they agree, messages to it are refused.";
+      "Compare this machine's clock with a time server and ask the other side to do the same. Until the clocks agree, messages are refused.";
     return { severity: "warning", text, remedy };
   }
   if (listener === null) return OK("No listener.");
   if (listener.trouble === null) return OK(`Listening on ${listener.bind}.`);
-  const remedy = "Others can't reach this instance until then; it is tried again every 5 seconds.";
+  const remedy = "Others can't reach this instance until then. The daemon tries again every 5 seconds.";
   return { severity: "warning", text: listener.trouble, remedy };
 }

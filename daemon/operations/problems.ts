@@ -29,7 +29,7 @@ function typeName(expected: string): string {
 function oneOf(options: readonly unknown[]): string {
   const names = options.slice(0, OPTIONS_SHOWN).map((option) => String(option));
   if (options.length > OPTIONS_SHOWN) names.push("…");
-  return names.length === 1 ? `has to be ${names[0]}` : `has to be one of ${names.join(", ")}`;
+  return names.length === 1 ? `must be ${names[0]}` : `must be one of ${names.join(", ")}`;
 }
 
 type Issue = z.core.$ZodRawIssue;
@@ -38,9 +38,9 @@ type Bound = Extract<Issue, { code: "too_small" | "too_big" }>;
 function bound(issue: Bound, limit: number | bigint, words: { number: string; other: string }): string {
   const { origin, exact } = issue;
   const unit = origin === "string" ? "character" : origin === "number" || origin === "int" ? "" : "entry";
-  if (unit === "") return `has to be ${words.number} ${limit}`;
+  if (unit === "") return `must be ${words.number} ${limit}`;
   const count = `${limit} ${limit === 1 ? unit : unit === "entry" ? "entries" : "characters"}`;
-  return exact === true ? `has to have exactly ${count}` : `${words.other} ${count}`;
+  return exact === true ? `must have exactly ${count}` : `${words.other} ${count}`;
 }
 
 function union(issue: Extract<Issue, { code: "invalid_union" }>): string {
@@ -51,15 +51,15 @@ function union(issue: Extract<Issue, { code: "invalid_union" }>): string {
   );
   const named = [...new Set(types)];
   return named.length > 0 && !named.includes(null)
-    ? `has to be ${named.join(" or ")}`
-    : "has none of the forms that it can have";
+    ? `must be ${named.join(" or ")}`
+    : "has none of the accepted forms";
 }
 
 export function problemOf(issue: Issue): string {
   switch (issue.code) {
     case "invalid_type":
       if (issue.input === undefined) return "is missing";
-      return `has to be ${typeName(issue.expected)}`;
+      return `must be ${typeName(issue.expected)}`;
     case "invalid_value":
       return issue.input === undefined ? "is missing" : oneOf(issue.values);
     case "too_small":
@@ -74,15 +74,15 @@ export function problemOf(issue: Issue): string {
         other: "has more than",
       });
     case "invalid_format":
-      return FORMATS[issue.format] ?? "hasn't the right form";
+      return FORMATS[issue.format] ?? "doesn't have the right form";
     case "not_multiple_of":
-      return `has to be a multiple of ${issue.divisor}`;
+      return `must be a multiple of ${issue.divisor}`;
     case "unrecognized_keys":
       return "has a field that doesn't belong there";
     case "invalid_union":
       return issue.input === undefined ? "is missing" : union(issue);
     case "invalid_key":
-      return issue.issues[0]?.message ?? "isn't a name that fits there";
+      return issue.issues[0]?.message ?? "isn't an accepted name";
     case "invalid_element":
     case "custom":
       return "is wrong";

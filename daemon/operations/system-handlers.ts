@@ -29,5 +29,5 @@ export function systemHandlers(
 /** Some operations are for whoever sits at this machine, not for a token from elsewhere. */
 export function requireSocketOwner(caller: Caller): void {
   if (caller.kind === "user" && caller.via === "socket") return;
-  throw new Refusal("permission_denied", { specifics: "This works over the local socket only." });
+  throw new Refusal("permission_denied", { specifics: "This works only over the local socket." });
 }

@@ -206,7 +206,7 @@ export class Runtimes implements Launches {
     const slot = this.#slots.get(key(group_id, actor_id));
     const run = slot?.run;
     if (slot === undefined || run === null || run === undefined)
-      throw new Refusal("not_running", { remedy: `Start it: svc actor start ${actor_id}.` });
+      throw new Refusal("not_running", { remedy: `Start it with: svc actor start ${actor_id}.` });
     slot.terminal.write(entryOf(run.launch.runtime).interrupt);
     this.#deps.reports.interrupted(run.launch);
   }

@@ -22,8 +22,8 @@ export async function readJson(request: IncomingMessage, clock: Clock): Promise<
   if (empty) return {};
   if (!JSON_TYPE.test(request.headers["content-type"] ?? "")) throw new Refusal("unsupported_media_type");
   if ((request.headers["content-encoding"] ?? "identity") !== "identity") {
-    const specifics = "The body is encoded.";
-    throw new Refusal("unsupported_media_type", { specifics, remedy: "Send the JSON as it is." });
+    const specifics = "The body has a content encoding.";
+    throw new Refusal("unsupported_media_type", { specifics, remedy: "Send plain JSON." });
   }
   return parseJson(await readBytes(request, clock, LIMITS.body.jsonBytes));
 }
@@ -61,7 +61,7 @@ function readBytes(request: IncomingMessage, clock: Clock, limit: number): Promi
     };
     const onEnd = (): void => finish(() => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
     const onClose = (): void =>
-      finish(() => reject(new Refusal("invalid_request", { specifics: "The request broke off." })));
+      finish(() => reject(new Refusal("invalid_request", { specifics: "The request was cut off." })));
     request.on("data", onData).on("end", onEnd).on("close", onClose);
   });
 }

@@ -25,8 +25,8 @@ export function queryOf(request: IncomingMessage): string {
 export function queryFields(query: string, allowed: readonly string[]): ReadonlyMap<string, string> {
   const fields = new Map<string, string>();
   for (const [name, value] of new URLSearchParams(query)) {
-    if (!allowed.includes(name)) throw wrongField(name, "isn't a field of this address");
-    if (fields.has(name)) throw wrongField(name, "may stand there once");
+    if (!allowed.includes(name)) throw wrongField(name, "isn't a parameter of this address");
+    if (fields.has(name)) throw wrongField(name, "may be given only once");
     fields.set(name, value);
   }
   return fields;
@@ -48,7 +48,7 @@ export function queryArguments(
   for (const [name, text] of new URLSearchParams(query)) {
     const kind = kinds.get(name) ?? "text";
     if (name === "__proto__") throw wrongField(name, "isn't a field of this operation");
-    if (seen.has(name) && kind !== "list") throw wrongField(name, "may stand there once");
+    if (seen.has(name) && kind !== "list") throw wrongField(name, "may be given only once");
     seen.add(name);
     if (kind === "list") {
       values[name] = [...((values[name] as string[] | undefined) ?? []), ...text.split(",")];

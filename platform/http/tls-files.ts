@@ -16,7 +16,7 @@ export function readTlsFiles(
       throw new HomeProblem(
         "insecure",
         paths.key,
-        "Others may read or own the TLS key.",
+        "Others can read the TLS key or own it.",
         `Close it: chmod 600 '${paths.key}'.`,
       );
     }
@@ -27,6 +27,6 @@ export function readTlsFiles(
 function read(files: Files, path: string): string {
   const bytes = readWhole(files, path);
   if (bytes === null)
-    throw new HomeProblem("unreadable", path, "The file isn't there.", "Name an existing PEM file.");
+    throw new HomeProblem("unreadable", path, "The file doesn't exist.", "Give an existing PEM file.");
   return Buffer.from(bytes).toString("utf8");
 }

@@ -26,7 +26,7 @@ export const accessOperations = [
     name: "access_token_create",
     title: "Create an access token",
     summary:
-      "An administrator token, or one restricted to named Groups. The token is shown only once; only its digest is kept.",
+      "Creates an administrator token, or one restricted to named Groups. The token is shown only once. Only its digest is kept.",
     input: z.strictObject({
       name: label(LIMITS.accessToken.nameBytes).default(""),
       groups: z.array(GroupId).max(LIMITS.group.perHome).optional(),
@@ -43,7 +43,7 @@ export const accessOperations = [
   operation({
     name: "access_token_list",
     title: "List access tokens",
-    summary: "Names, kinds, Groups and last use; never the tokens.",
+    summary: "Lists names, kinds, Groups and last use, but never the tokens.",
     input: z.strictObject({}),
     output: z.strictObject({ tokens: z.array(AccessToken) }),
     callers: ["user"],
@@ -56,7 +56,7 @@ export const accessOperations = [
   operation({
     name: "access_token_revoke",
     title: "Revoke an access token",
-    summary: "Ends the token at once, with its browser sessions and streams.",
+    summary: "Ends the token at once, along with its browser sessions and streams.",
     input: z.strictObject({ token_id: z.string().min(1).max(64) }),
     output: z.strictObject({ revoked: z.literal(true) }),
     callers: ["user"],
@@ -68,9 +68,9 @@ export const accessOperations = [
   }),
   operation({
     name: "login_link_create",
-    title: "Make a login link",
+    title: "Create a login link",
     summary:
-      "A one-time link for a browser on this machine: single use, 5 minutes, at most 8 at a time. Over the local socket only.",
+      "Creates a one-time link for a browser on this machine. It works once, for 5 minutes. At most 8 exist at a time. Works only over the local socket.",
     input: z.strictObject({}),
     output: z.strictObject({ url: z.string() }),
     callers: ["user"],
@@ -82,7 +82,7 @@ export const accessOperations = [
   operation({
     name: "whoami",
     title: "Who am I",
-    summary: "The caller as the daemon sees it.",
+    summary: "Shows the caller as the daemon sees it.",
     input: z.strictObject({}),
     output: z.strictObject({
       kind: z.enum(["user", "member", "actor", "exhibit"]),
@@ -100,7 +100,7 @@ export const accessOperations = [
   operation({
     name: "remote_access_show",
     title: "Show Remote Access",
-    summary: "The provider and the origin under which this instance is reached from elsewhere.",
+    summary: "Shows the provider and the origin where others reach this instance.",
     input: z.strictObject({}),
     output: z.strictObject({ remote_access: RemoteAccess }),
     callers: ["user"],
@@ -113,7 +113,7 @@ export const accessOperations = [
   operation({
     name: "remote_access_set",
     title: "Set Remote Access",
-    summary: "A manual canonical HTTPS origin, or off. No tunnel is created.",
+    summary: "Sets a canonical HTTPS origin by hand, or turns it off. No tunnel is created.",
     input: z.strictObject({ origin: z.string().max(512).nullable() }),
     output: z.strictObject({ remote_access: RemoteAccess }),
     callers: ["user"],
@@ -126,7 +126,7 @@ export const accessOperations = [
   operation({
     name: "exhibit_show",
     title: "Show the exhibit",
-    summary: "Whether the read-only exhibit listener is on, where, and for which Groups.",
+    summary: "Shows whether the read-only exhibit listener is on, where, and for which Groups.",
     input: z.strictObject({}),
     output: z.strictObject({
       exhibit: z
@@ -147,7 +147,8 @@ export const accessOperations = [
   operation({
     name: "exhibit_set",
     title: "Set the exhibit",
-    summary: "Turns the exhibit listener on for named Groups with a token of its own (shown once), or off.",
+    summary:
+      "Turns the exhibit listener on for named Groups, with its own token (shown once), or turns it off.",
     input: z.strictObject({
       exhibit: z
         .strictObject({

@@ -12,7 +12,7 @@ export const activityOperations = [
     name: "hook_submit",
     title: "Submit a hook event",
     summary:
-      "What an agent's runtime says at one of its events. The arguments are the runtime's own payload; prompts, inputs and outputs in it are never kept. Answered when it is judged; the stream tells it when it is in the Actor's file.",
+      "Submits what an agent's runtime reports at one of its events. The arguments are the runtime's own payload. Prompts, inputs and outputs in it are never kept. The answer comes once the event is judged. The stream shows the event once it is in the Actor's file.",
     input: z.looseObject({ hook_event_name: z.string().max(128) }),
     output: z.strictObject({ accepted: z.boolean(), reason: HookRefusal.nullable() }),
     callers: ["actor"],
@@ -23,9 +23,9 @@ export const activityOperations = [
   }),
   operation({
     name: "tools_listed",
-    title: "Tell that tools are listed",
+    title: "Report that tools are listed",
     summary:
-      "Said by `svc mcp` when the Actor's runtime has listed its tools: a prompt that needs them can be handed over now.",
+      "`svc mcp` calls this when the Actor's runtime has listed its tools. A prompt that needs them can now be delivered.",
     input: z.strictObject({}),
     output: z.strictObject({}),
     callers: ["actor"],
@@ -35,8 +35,9 @@ export const activityOperations = [
   }),
   operation({
     name: "runtime_activity_snapshot",
-    title: "Runtime activity now",
-    summary: "What the Group's runtimes do now and what they ended in the last 15 seconds, oldest first.",
+    title: "Show runtime activity",
+    summary:
+      "Shows what the Group's runtimes are doing and what they finished in the last 15 seconds, oldest first.",
     input: z.strictObject({ group_id: GroupId }),
     output: z.strictObject({ count: z.int(), events: z.array(RuntimeActivityEvent) }),
     callers: ["user", "member"],

@@ -37,7 +37,7 @@ export type ActorWithPresence = z.infer<typeof ActorWithPresence>;
 /** Nobody is shown as the person, as the daemon or as a group of Actors. */
 const Title = label(LIMITS.actor.titleBytes).refine(
   (title) => !/^\s*(?:@.*|user\s*|system\s*)$/i.test(title.normalize("NFKC")),
-  "is a name that others bear",
+  "is a name that is already used",
 );
 const Command = z.array(text(LIMITS.actor.commandPartBytes)).max(LIMITS.actor.commandParts);
 const NewConversation = { new_conversation: z.boolean().default(false) };
@@ -74,7 +74,7 @@ export const actorOperations = [
   operation({
     name: "actor_list",
     title: "List Actors",
-    summary: "The Group's Actors in order (the first is the foreman), with their state in words.",
+    summary: "Lists the Group's Actors in order (the first is the foreman), with their state in words.",
     input: z.strictObject({ group_id: GroupId }),
     output: z.strictObject({ actors: z.array(ActorWithPresence) }),
     callers: ["user", "member", "actor", "exhibit"],
@@ -88,7 +88,7 @@ export const actorOperations = [
   operation({
     name: "actor_show",
     title: "Show an Actor",
-    summary: "One Actor with its state in words.",
+    summary: "Shows one Actor with its state in words.",
     input: z.strictObject(GroupAndActor),
     output: z.strictObject({ actor: ActorWithPresence }),
     callers: ["user", "member", "actor"],
@@ -103,7 +103,7 @@ export const actorOperations = [
     name: "actor_add",
     title: "Add an Actor",
     summary:
-      "A new Actor with a fresh generation. Runner external: you start its process, with the launch token in an owner-only file. Runner pty: the daemon runs it in a terminal once it is started.",
+      "Adds an Actor with a new generation. With the runner external, you start its process, and its launch token is in an owner-only file. With the runner pty, the daemon runs it in a terminal once it is started.",
     input: z.strictObject({
       group_id: GroupId,
       actor_id: NewActorId,
@@ -131,7 +131,7 @@ export const actorOperations = [
     name: "actor_update",
     title: "Change an Actor",
     summary:
-      "Changes title, command, environment, scope, whether it is enabled, or whether its agent may use svc's own tools without asking; the generation stays.",
+      "Changes the title, command, environment or scope, whether it is enabled, or whether its agent may use svc's own tools without asking. The generation stays the same.",
     input: z.strictObject({
       ...GroupAndActor,
       title: Title.optional(),
@@ -155,7 +155,7 @@ export const actorOperations = [
     name: "actor_remove",
     title: "Remove an Actor",
     summary:
-      "Removes the Actor; its pending messages, Inbox and token go. A later one with the same id inherits nothing.",
+      "Removes the Actor with its pending messages, Inbox and token. A later Actor with the same id inherits nothing.",
     input: z.strictObject(GroupAndActor),
     output: z.strictObject({ actor: Actor }),
     callers: ["user", "actor"],
@@ -170,7 +170,7 @@ export const actorOperations = [
     name: "actor_start",
     title: "Start an Actor",
     summary:
-      "Enables the Actor, so that it receives messages, and starts its process when the daemon runs it: in its last conversation where that can be continued, unless a new one is wanted.",
+      "Enables the Actor so that it receives messages. If the daemon runs its process, starts it too. The Actor continues its last conversation if it can, unless you ask for a new one.",
     input: z.strictObject({ ...GroupAndActor, ...NewConversation }),
     output: z.strictObject({ actor: Actor, conversation: Conversation }),
     callers: ["user", "actor"],
@@ -185,7 +185,7 @@ export const actorOperations = [
     name: "actor_stop",
     title: "Stop an Actor",
     summary:
-      "Disables the Actor and ends its sessions, or its process when the daemon runs it; messages wait.",
+      "Disables the Actor and ends its sessions, or its process if the daemon runs it. Its messages wait.",
     input: z.strictObject(GroupAndActor),
     output: z.strictObject({ actor: Actor }),
     callers: ["user", "actor"],
@@ -200,7 +200,7 @@ export const actorOperations = [
     name: "actor_restart",
     title: "Restart an Actor",
     summary:
-      "Ends the Actor's sessions and issues a new launch token; the old one no longer works. A process that the daemon runs is started again, its conversation as with actor_start.",
+      "Ends the Actor's sessions and issues a new launch token. The old one no longer works. A process that the daemon runs is started again and continues its conversation as actor_start would.",
     input: z.strictObject({ ...GroupAndActor, ...NewConversation }),
     output: WithTokenFile.extend({ conversation: Conversation }),
     callers: ["user", "actor"],
@@ -214,7 +214,7 @@ export const actorOperations = [
   operation({
     name: "actor_interrupt",
     title: "Interrupt an Actor",
-    summary: "Sends the runtime's interrupt key to the terminal that the daemon runs it in.",
+    summary: "Sends the runtime's interrupt key to its terminal, if the daemon runs it.",
     input: z.strictObject(GroupAndActor),
     output: z.strictObject({ actor: Actor }),
     callers: ["user", "actor"],
@@ -227,7 +227,8 @@ export const actorOperations = [
   operation({
     name: "runtime_list",
     title: "List runtimes",
-    summary: "The agents that svc knows: what is installed on this machine, and what works with each.",
+    summary:
+      "Lists the agents that svc knows, which are installed on this machine, and what works with each.",
     input: z.strictObject({}),
     output: z.strictObject({ runtimes: z.array(RuntimeDescription) }),
     callers: ["user", "member"],
@@ -241,7 +242,7 @@ export const actorOperations = [
     name: "actor_secrets",
     title: "Set private environment",
     summary:
-      "Sets or removes private environment values. They are kept apart, owner-only, and no read returns them.",
+      "Sets or removes private environment values. They are kept in a separate owner-only file, and nothing ever returns them.",
     input: z.strictObject({
       ...GroupAndActor,
       set: Environment.default({}),
@@ -257,9 +258,9 @@ export const actorOperations = [
   }),
   operation({
     name: "actor_mcp_config",
-    title: "MCP configuration of an Actor",
+    title: "Show an Actor's MCP configuration",
     summary:
-      "What to put into an agent's MCP configuration. It names the owner-only token file, never the token.",
+      "Shows what to put into an agent's MCP configuration. It names the owner-only token file, never the token.",
     input: z.strictObject(GroupAndActor),
     output: z.strictObject({
       mcpServers: z.strictObject({

@@ -93,7 +93,7 @@ export const connectOperations = [
     name: "connect_send",
     title: "Send to another instance",
     summary:
-      "Queues a message for a Group of another instance and records it in the own Group. The answer says that it is kept, not that it has arrived.",
+      "Queues a message for a Group of another instance and records it in your own Group. The answer means that it is queued, not that it has arrived.",
     input: z.strictObject({
       ...message,
       attachments: z.array(UploadReference).max(LIMITS.message.attachments).default([]),
@@ -111,7 +111,8 @@ export const connectOperations = [
   operation({
     name: "connect_send_files",
     title: "Send files to another instance",
-    summary: "Queues 1-16 files of the attached scope, 10 MiB together, for a Group of another instance.",
+    summary:
+      "Queues 1-16 files from the attached scope, at most 10 MiB together, for a Group of another instance.",
     input: z.strictObject({ ...message, paths: Paths.min(1) }),
     output: Queued,
     callers: ["user", "actor"],
@@ -124,7 +125,7 @@ export const connectOperations = [
     name: "connect_catalog",
     title: "Other instances",
     summary:
-      "Instances of the same account and Groups that this one is connected with; with instance and Group, that Group's Actors. It shows what was learned before and asks no other instance.",
+      "Lists instances of the same account and the Groups that this one is connected to. With an instance and a Group, lists that Group's Actors. It shows what is already known and contacts no other instance.",
     input: z.strictObject({
       group_id: GroupId,
       instance_id: Address.optional(),

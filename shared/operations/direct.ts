@@ -70,7 +70,7 @@ export const directOperations = [
     name: "connect_direct_status",
     title: "Direct connections",
     summary:
-      "The Direct listener, addresses to advertise, and a Group's Direct connections; of every Group without one named.",
+      "Shows the Direct listener, addresses to advertise, and a Group's Direct connections, or those of every Group if you name none.",
     input: z.strictObject({ by, group_id: GroupId.exactOptional() }),
     output: z.strictObject({
       listener: DirectListener.nullable(),
@@ -91,7 +91,7 @@ export const directOperations = [
     name: "connect_direct_configure",
     title: "Set the Direct listener",
     summary:
-      "Where this instance listens for Direct connections and how others reach it; null turns it off. It is one for all Groups.",
+      "Sets where this instance listens for Direct connections and how others reach it. null turns it off. All Groups share one listener.",
     input: z.strictObject({
       by,
       group_id: GroupId.exactOptional(),
@@ -113,7 +113,7 @@ export const directOperations = [
     name: "connect_direct_invite",
     title: "Invite a Group of another instance",
     summary:
-      "A new invitation to this Group, good for one other Group and 30 minutes. It is a secret and is shown only once.",
+      "Creates an invitation to this Group. It is valid for one other Group and for 30 minutes. It is a secret and is shown only once.",
     input: z.strictObject({ by, group_id: GroupId, expected_listener }),
     output: z.strictObject({ invitation: z.string() }),
     callers: ["user"],
@@ -124,9 +124,9 @@ export const directOperations = [
   }),
   operation({
     name: "connect_direct_join",
-    title: "Take an invitation",
+    title: "Accept an invitation",
     summary:
-      "Asks the instance that sent the invitation to connect this Group with its own. It waits there for approval.",
+      "Asks the instance that sent the invitation to connect this Group to its own. The request waits there for approval.",
     input: z.strictObject({
       by,
       group_id: GroupId,
@@ -142,7 +142,7 @@ export const directOperations = [
   operation({
     name: "connect_direct_approve",
     title: "Approve a Direct connection",
-    summary: "Lets the Group that came with the invitation write to this one, and the other way round.",
+    summary: "Lets the Group that used the invitation write to this one, and this one to it.",
     input: connection,
     output: updated,
     callers: ["user"],
@@ -154,7 +154,8 @@ export const directOperations = [
   operation({
     name: "connect_direct_revoke",
     title: "Revoke a Direct connection",
-    summary: "Ends the connection for good; messages that arrived stay. Another one needs a new invitation.",
+    summary:
+      "Ends the connection for good. Messages that arrived stay. Connecting again needs a new invitation.",
     input: connection,
     output: updated,
     callers: ["user"],
@@ -166,7 +167,7 @@ export const directOperations = [
   operation({
     name: "connect_direct_remove",
     title: "Remove a Direct connection",
-    summary: "Forgets a connection that was revoked, or that expired without approval.",
+    summary: "Removes a connection that was revoked, or that expired without approval.",
     input: connection,
     output: z.strictObject({ removed: z.literal(true) }),
     callers: ["user"],

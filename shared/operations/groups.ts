@@ -29,14 +29,14 @@ const Path = z
   .string()
   .min(1)
   .max(4096)
-  .refine((path) => !path.includes("\u0000"), "has a NUL");
+  .refine((path) => !path.includes("\u0000"), "contains a NUL");
 
 export const groupOperations = [
   operation({
     name: "group_list",
     title: "List Groups",
     summary:
-      "The Groups that the caller may see, most recently active first, with unread and attention counts.",
+      "Lists the Groups that the caller may see, most recently active first, with unread and attention counts.",
     input: z.strictObject({}),
     output: z.strictObject({ groups: z.array(GroupSummary) }),
     callers: ["user", "member", "actor", "exhibit"],
@@ -50,7 +50,7 @@ export const groupOperations = [
   operation({
     name: "group_show",
     title: "Show a Group",
-    summary: "One Group with its scopes, Actors and settings.",
+    summary: "Shows one Group with its scopes, Actors and settings.",
     input: z.strictObject({ group_id: GroupId }),
     output: Group.extend({ summary: GroupSummary }),
     callers: ["user", "member", "actor", "exhibit"],
@@ -64,7 +64,7 @@ export const groupOperations = [
   operation({
     name: "group_create",
     title: "Create a Group",
-    summary: "A new, empty Group with a fresh generation.",
+    summary: "Creates an empty Group with a new generation.",
     input: z.strictObject({ title: Title, topic: Topic.default("") }),
     output: Group,
     callers: ["user"],
@@ -77,7 +77,7 @@ export const groupOperations = [
   operation({
     name: "group_update",
     title: "Change a Group",
-    summary: "Changes title, topic, active scope or settings; what isn't named stays.",
+    summary: "Changes the title, topic, active scope or settings. Anything not given stays the same.",
     input: z.strictObject({
       group_id: GroupId,
       title: Title.optional(),
@@ -98,7 +98,7 @@ export const groupOperations = [
     name: "group_set_state",
     title: "Set a Group's state",
     summary:
-      "Active, idle, paused or stopped. Paused and stopped hand nothing to Actors; events still append.",
+      "Sets the state to active, idle, paused or stopped. A paused or stopped Group delivers nothing to Actors, but events are still appended.",
     input: z.strictObject({ group_id: GroupId, state: GroupState }),
     output: Group,
     callers: ["user"],
@@ -111,7 +111,7 @@ export const groupOperations = [
   operation({
     name: "group_start",
     title: "Start a Group",
-    summary: "Makes the Group active, so that its Actors receive messages again.",
+    summary: "Makes the Group active so that its Actors receive messages again.",
     input: z.strictObject({ group_id: GroupId }),
     output: Group,
     callers: ["user"],
@@ -124,7 +124,7 @@ export const groupOperations = [
   operation({
     name: "group_stop",
     title: "Stop a Group",
-    summary: "Hands nothing to the Group's Actors until it is started again.",
+    summary: "Delivers nothing to the Group's Actors until it is started again.",
     input: z.strictObject({ group_id: GroupId }),
     output: Group,
     callers: ["user"],
@@ -138,7 +138,7 @@ export const groupOperations = [
     name: "attach",
     title: "Attach a project directory",
     summary:
-      "Binds a directory to a Group. Without a Group, the one already bound to that project is used, else a new one is made.",
+      "Binds a directory to a Group. If you name no Group, uses the one already bound to that project, or else creates one.",
     input: z.strictObject({ path: Path, group_id: GroupId.optional() }),
     output: z.strictObject({ group_id: GroupId, scope_key: ScopeKey, created: z.boolean() }),
     callers: ["user"],
@@ -151,8 +151,7 @@ export const groupOperations = [
   operation({
     name: "group_reset",
     title: "Reset a Group",
-    summary:
-      "Clears the Group's history and files and gives it a fresh generation. Actors and settings stay.",
+    summary: "Clears the Group's history and files and gives it a new generation. Actors and settings stay.",
     input: z.strictObject({ group_id: GroupId, confirm: z.string() }),
     output: Group,
     callers: ["user"],
@@ -178,7 +177,7 @@ export const groupOperations = [
   operation({
     name: "group_export",
     title: "Export a Group",
-    summary: "Writes the Group's ledger, Actors and files without secrets into one new file on this machine.",
+    summary: "Writes the Group's ledger, Actors and files, without secrets, to one new file on this machine.",
     input: z.strictObject({ group_id: GroupId, path: Path }),
     output: z.strictObject({ path: z.string(), bytes: z.int(), events: z.int(), blobs: z.int() }),
     callers: ["user"],
@@ -191,7 +190,7 @@ export const groupOperations = [
     name: "group_import",
     title: "Import a Group",
     summary:
-      "Makes a new Group from an export: stopped, with fresh generations for itself and its Actors, and start_actors off. What the file brings is history: it can be read, but nothing is handed out, owed, answered or withdrawn because of it.",
+      "Creates a Group from an export. The Group is stopped, it and its Actors have new generations, and start_actors is off. Everything in the file is history: it can be read, but nothing is delivered, owed, answered or withdrawn because of it.",
     input: z.strictObject({ path: Path, title: Title.optional() }),
     output: z.strictObject({ group: Group, events: z.int(), blobs: z.int() }),
     callers: ["user"],

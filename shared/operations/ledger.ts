@@ -16,7 +16,7 @@ export const ledgerOperations = [
     name: "ledger_tail",
     title: "Newest events",
     summary:
-      "Events before or after one, or those at an end of the history, the newest by default; oldest first.",
+      "Lists events before or after a given one, or at either end of the history (by default the newest), oldest first.",
     input: z.strictObject({
       group_id: GroupId,
       before: EventId.optional(),
@@ -36,8 +36,8 @@ export const ledgerOperations = [
   }),
   operation({
     name: "ledger_window",
-    title: "Events around one",
-    summary: "The event with those before and after it.",
+    title: "Show events around one",
+    summary: "Shows an event with those before and after it.",
     input: z.strictObject({
       group_id: GroupId,
       event_id: EventId,
@@ -61,7 +61,8 @@ export const ledgerOperations = [
   operation({
     name: "ledger_search",
     title: "Search",
-    summary: "Messages that contain the words, newest matches first in pages, each page oldest first.",
+    summary:
+      "Finds messages that contain the words. The first page has the newest matches. Each page is oldest first.",
     input: z.strictObject({
       group_id: GroupId,
       query: z.string().trim().min(1).max(512),
@@ -80,8 +81,8 @@ export const ledgerOperations = [
   }),
   operation({
     name: "ledger_find",
-    title: "Events by the beginning of an id",
-    summary: "Ids of up to ten events that begin with these digits, oldest first.",
+    title: "Find events by the beginning of their id",
+    summary: "Lists up to ten event ids that begin with these digits, oldest first.",
     input: z.strictObject({
       group_id: GroupId,
       prefix: z.string().regex(/^[0-9a-f]{4,32}$/, "isn't the beginning of an event id (4 to 32 hex digits)"),
@@ -94,8 +95,8 @@ export const ledgerOperations = [
   }),
   operation({
     name: "ledger_statuses",
-    title: "Statuses of messages",
-    summary: "Delivery, read and obligation states of up to 1,000 messages, per recipient.",
+    title: "Show message statuses",
+    summary: "Shows the delivery, read and reply states of up to 1,000 messages, per recipient.",
     input: z.strictObject({
       group_id: GroupId,
       event_ids: z.array(EventId).min(1).max(LIMITS.statuses.events),
@@ -111,7 +112,7 @@ export const ledgerOperations = [
   operation({
     name: "ledger_compact",
     title: "Seal the active file",
-    summary: "Seals the active ledger file into a numbered segment. Nothing is lost.",
+    summary: "Seals the active ledger file as a numbered segment. Nothing is lost.",
     input: z.strictObject({ group_id: GroupId }),
     output: z.strictObject({ sealed: z.string().nullable(), segments: z.int() }),
     callers: ["user"],
@@ -123,7 +124,7 @@ export const ledgerOperations = [
   operation({
     name: "ledger_verify",
     title: "Verify the ledger",
-    summary: "Reads everything and compares index and projections with a rebuild from scratch.",
+    summary: "Reads everything and compares the index and projections with a rebuild from scratch.",
     input: z.strictObject({ group_id: GroupId }),
     output: z.strictObject({ events: z.int(), segments: z.int(), problems: z.array(z.string()) }),
     callers: ["user"],

@@ -100,7 +100,7 @@ export const messageOperations = [
     name: "send",
     title: "Send a message",
     summary:
-      "Validates everything, then appends one message. People and the command line default to the mode send, agents to mail.",
+      "Checks everything, then appends one message. The default mode is send for people and the command line, and mail for agents.",
     input: z.strictObject({
       group_id: GroupId,
       ...body,
@@ -121,7 +121,7 @@ export const messageOperations = [
     name: "reply",
     title: "Reply to a message",
     summary:
-      "Answers a message; without recipients it goes back to the sender. It fulfils the replier's open obligation.",
+      "Answers a message. If you name no recipients, it goes to the sender. It settles the reply that you owe.",
     input: z.strictObject({
       group_id: GroupId,
       event_id: EventId,
@@ -141,7 +141,7 @@ export const messageOperations = [
   operation({
     name: "send_cross_group",
     title: "Send to another local Group",
-    summary: "Appends a message to another Group of this Home and records it in the own one.",
+    summary: "Appends a message to another Group of this Home and records it in your own.",
     input: z.strictObject({
       group_id: GroupId,
       dst_group_id: GroupId,
@@ -166,7 +166,7 @@ export const messageOperations = [
   operation({
     name: "send_files",
     title: "Send files",
-    summary: "Sends 1-16 files of the attached scope as attachments of one message.",
+    summary: "Sends 1-16 files from the attached scope as attachments of one message.",
     input: z.strictObject({
       group_id: GroupId,
       ...body,
@@ -185,7 +185,7 @@ export const messageOperations = [
     name: "file_fetch",
     title: "Fetch an attachment",
     summary:
-      "Details of a file attached to a message, its text when it is small UTF-8 text, and a copy in the project directory on request.",
+      "Returns the details of a file attached to a message, its text if it is small UTF-8 text, and on request a copy in the project directory.",
     input: z.strictObject({
       group_id: GroupId,
       event_id: EventId,
@@ -208,7 +208,7 @@ export const messageOperations = [
     name: "message_deliver",
     title: "Deliver again",
     summary:
-      "Puts a message back into the queue of its Actors, on purpose; an unconfirmed attempt needs force_ambiguous.",
+      "Puts a message back into its Actors' queue, on purpose. An unconfirmed attempt needs force_ambiguous.",
     input: z.strictObject({
       group_id: GroupId,
       source_event_id: EventId,
@@ -227,7 +227,7 @@ export const messageOperations = [
   operation({
     name: "reply_request_cancel",
     title: "Cancel a reply request",
-    summary: "Withdraws the open reply obligations of a message. Running work isn't stopped.",
+    summary: "Withdraws the replies that a message still waits for. Running work isn't stopped.",
     input: z.strictObject({ group_id: GroupId, event_id: EventId, client_id: ClientId.optional() }),
     output: z.strictObject({
       event: LedgerEventSchema,
@@ -244,9 +244,9 @@ export const messageOperations = [
   }),
   operation({
     name: "message_history",
-    title: "An Actor's own messages",
+    title: "List an Actor's own messages",
     summary:
-      "What this Actor sent or was sent in its own generation, oldest first. A page may be short or empty in a large Group: continue_before says where to go on.",
+      "Lists what this Actor sent or received in its current generation, oldest first. In a large Group a page may be short or empty: continue_before says where to continue.",
     input: z.strictObject({
       group_id: GroupId,
       actor_id: ActorId.optional(),
@@ -270,8 +270,8 @@ export const messageOperations = [
   }),
   operation({
     name: "inbox_peek",
-    title: "Look into an Inbox",
-    summary: "Unread Mail of an Actor in ledger order, without moving its cursor.",
+    title: "Show an Inbox",
+    summary: "Lists an Actor's unread Mail in ledger order without moving its cursor.",
     input: z.strictObject({
       group_id: GroupId,
       actor_id: ActorId.optional(),
@@ -293,7 +293,7 @@ export const messageOperations = [
     name: "inbox_read",
     title: "Read the Inbox",
     summary:
-      "The next Mail in ledger order and, for the Actor itself, direct messages as they arrive. Waits up to wait_seconds; ack names the batch that was taken before. Mail taken by a session is read once it is acknowledged, else at once.",
+      "Takes the next Mail in ledger order and, for the Actor itself, direct messages as they arrive. Waits up to wait_seconds. ack names the batch taken before. Mail taken by a session counts as read once it is acknowledged. Without a session it counts as read at once.",
     input: z.strictObject({
       group_id: GroupId,
       actor_id: ActorId.optional(),
@@ -322,7 +322,7 @@ export const messageOperations = [
   operation({
     name: "feed_read",
     title: "Mark as read",
-    summary: "The person has seen the Group's messages up to this one, everywhere.",
+    summary: "Records that the person has seen the Group's messages up to this one, in every window.",
     input: z.strictObject({ group_id: GroupId, event_id: EventId }),
     output: z.strictObject({ unread: z.int(), attention: z.int() }),
     callers: ["user", "member"],
@@ -335,7 +335,8 @@ export const messageOperations = [
   operation({
     name: "message_upload_preflight",
     title: "Check an upload",
-    summary: "Whether a message with these files would be taken, before they are uploaded. Changes nothing.",
+    summary:
+      "Says whether a message with these files would be accepted, before they are uploaded. Changes nothing.",
     input: z.strictObject({
       group_id: GroupId,
       message_mode: MessageMode.optional(),
@@ -355,8 +356,8 @@ export const messageOperations = [
   }),
   operation({
     name: "draft_get",
-    title: "Read a draft",
-    summary: "The person's unsent text in this Group.",
+    title: "Show a draft",
+    summary: "Returns the person's unsent text in this Group.",
     input: z.strictObject({ group_id: GroupId }),
     output: z.strictObject({ draft: z.looseObject({}).nullable(), updated_at: z.string().nullable() }),
     callers: ["user", "member"],
@@ -367,9 +368,9 @@ export const messageOperations = [
   }),
   operation({
     name: "draft_put",
-    title: "Keep a draft",
+    title: "Save a draft",
     summary:
-      "Keeps the person's unsent text; null removes it. With based_on, refuses with conflict when another window changed it.",
+      "Saves the person's unsent text. null removes it. With based_on, refuses with conflict if another window has changed it.",
     input: z.strictObject({
       group_id: GroupId,
       draft: z

@@ -21,7 +21,7 @@ export const systemOperations = [
   operation({
     name: "daemon_status",
     title: "Daemon status",
-    summary: "Process id, version, addresses and start time of the daemon.",
+    summary: "Shows the daemon's process id, version, addresses and start time.",
     input: z.strictObject({}),
     output: DaemonStatus,
     callers: ["user"],
@@ -34,7 +34,7 @@ export const systemOperations = [
   operation({
     name: "daemon_stop",
     title: "Stop the daemon",
-    summary: "Finishes what was acknowledged, closes everything and ends. Over the local socket only.",
+    summary: "Finishes what was acknowledged, closes everything and ends. Works only over the local socket.",
     input: z.strictObject({}),
     output: z.strictObject({ stopping: z.literal(true), pid: z.int() }),
     callers: ["user"],
@@ -46,7 +46,7 @@ export const systemOperations = [
   operation({
     name: "health",
     title: "Health checks",
-    summary: "Everything the daemon checks of itself, each with a remedy.",
+    summary: "Runs all of the daemon's health checks. Each problem comes with a remedy.",
     input: z.strictObject({}),
     output: z.strictObject({ checks: z.array(HealthCheck) }),
     callers: ["user"],
@@ -58,9 +58,9 @@ export const systemOperations = [
   }),
   operation({
     name: "bootstrap",
-    title: "Where am I",
+    title: "Show where I am",
     summary:
-      "For an Actor: its Group, itself, the other Actors, unread Mail, open reply requests and the newest messages to it.",
+      "Shows an Actor its Group, itself, the other Actors, unread Mail, open reply requests and the newest messages to it.",
     input: z.strictObject({ group_id: GroupId }),
     output: z.strictObject({
       group: z.strictObject({

@@ -159,7 +159,7 @@ describe("working state", () => {
     launch = setting.launches.launch(setting.group, "ann");
     assert.equal(state().state, "unavailable");
     await setting.submit(old, claude("s2").start());
-    assert.deepEqual((await after(1)).reason, "hasn't told anything yet");
+    assert.deepEqual((await after(1)).reason, "hasn't reported anything yet");
     await submit(claude("s2").start());
     assert.equal((await after(1)).state, "idle");
     const before = setting.states().length;
@@ -187,15 +187,15 @@ describe("working state", () => {
     setting.launches.launch(setting.group, "gem");
     assert.deepEqual(state("gem"), {
       state: "unavailable",
-      reason: "runs; its command tells nothing of what it does",
+      reason: "running; its command doesn't report what it does",
       attention: false,
     });
     await setting.addActor("bob", "codex");
     const bob = setting.launches.launch(setting.group, "bob", { pid: null });
     setting.clock.advance(1000);
-    assert.equal(state("bob").reason, "is being started");
+    assert.equal(state("bob").reason, "is starting");
     setting.launches.bind(bob, 5);
-    assert.equal(state("bob").reason, "runs; tells what it does from its first prompt on");
+    assert.equal(state("bob").reason, "running; it reports what it does from its first prompt on");
     await submit(start(), end());
     assert.equal((await after(1)).reason, "its session has ended");
   });
@@ -205,7 +205,7 @@ describe("working state", () => {
     assert.equal((await after(1)).state, "working");
     files.fail = (step) => (step === "write" ? diskError("ENOSPC") : null);
     await setting.submit(launch, stop("p1"));
-    assert.equal((await after(1)).reason, "something it told couldn't be kept");
+    assert.equal((await after(1)).reason, "one of its reports couldn't be saved");
     files.fail = () => null;
     await submit(pre("t1"));
     assert.equal((await after(1)).state, "working");

@@ -245,7 +245,7 @@ describe("real agents", function () {
     const later = await agents.send("not now", ["lead"]);
     await until(
       "it says why",
-      async () => (await agents.delivery(later, "lead")).reason.includes("waits for a person"),
+      async () => (await agents.delivery(later, "lead")).reason.includes("waiting for a person"),
       PATIENCE,
     );
     await row("lead").hover();

@@ -101,7 +101,7 @@ describe("real agents without hooks", function () {
 
     const EMPTY = /^ {2}┃$/;
     for (const [keys, shown, words, close] of [
-      ["rm -rf half", /┃ {2}rm -rf half/, /text that isn't sent: "rm…"/, CLEAR],
+      ["rm -rf half", /┃ {2}rm -rf half/, /unsent text: "rm…"/, CLEAR],
       ["!", /┃ {2}Shell/, /its shell mode is on/, ESCAPE],
       ["\u0010", /Commands +esc/, /its list of commands is open/, ESCAPE],
     ] as const) {

@@ -86,7 +86,7 @@ interface Change {
 const MANUAL = ["--permission-mode", "manual"];
 const half = (keys: string, told: string, empty: RegExp): Case => ({
   opens: [[keys, new RegExp(`^[❯›] ${keys.trim()}`)]],
-  words: new RegExp(`text that isn't sent: "${told}…"`),
+  words: new RegExp(`unsent text: "${told}…"`),
   closes: [[CLEAR, empty]],
 });
 const view = (keys: readonly Press[], words: RegExp, close = ESCAPE): Case => ({
@@ -193,11 +193,15 @@ const SCENARIOS: readonly Scenario[] = [
   ),
   claude("a permission", MANUAL, {
     cases: [
-      permission(/Do you want to/, /waits for (?:a person's answer|permission)/, [["3", CLAUDE_EMPTY]]),
+      permission(/Do you want to/, /(?:waiting for a person's answer|waits for permission)/, [
+        ["3", CLAUDE_EMPTY],
+      ]),
     ],
   }),
   claude('a question in mode "auto" behind a gateway', ["--permission-mode", "auto"], {
-    cases: [permission(/Auto mode can't check/, /asks how to go on in auto mode/, [[ESCAPE, CLAUDE_EMPTY]])],
+    cases: [
+      permission(/Auto mode can't check/, /asks how to continue in auto mode/, [[ESCAPE, CLAUDE_EMPTY]]),
+    ],
   }),
   claude("half-written lines and shell mode", MANUAL, {
     cases: [

@@ -53,11 +53,11 @@ describe("Workbench: the listener of Direct connections", function () {
       await fields.nth(0).fill(at);
       await fields.nth(1).fill(at);
       await press(page, "Save");
-      const error = dialog(page).locator(".connection-error", { hasText: "used by another program" });
+      const error = dialog(page).locator(".connection-error", { hasText: "Another program uses" });
       await error.waitFor();
       await dialog(page).locator(".state", { hasText: "not listening" }).waitFor();
       await press(page, "Invite");
-      await dialog(page).locator(".failure", { hasText: "No invitation was made" }).waitFor();
+      await dialog(page).locator(".failure", { hasText: "No invitation was created" }).waitFor();
       await clean(page, "a listener that doesn't listen");
       await close(page);
       // The same from the beginning, in one step.
@@ -67,8 +67,8 @@ describe("Workbench: the listener of Direct connections", function () {
       await fields.nth(0).fill(at);
       await fields.nth(1).fill(at);
       await press(page, "Listen and invite");
-      const told = dialog(page).locator(".failure", { hasText: "used by another program" });
-      await told.filter({ hasText: "No invitation was made" }).waitFor();
+      const told = dialog(page).locator(".failure", { hasText: "Another program uses" });
+      await told.filter({ hasText: "No invitation was created" }).waitFor();
       const { relations } = await setting.owner.result("connect_direct_status", { group_id: group });
       assert.deepEqual(relations, []);
       occupied.close();
@@ -89,7 +89,7 @@ describe("Workbench: the listener of Direct connections", function () {
     await fields.nth(0).fill(at);
     await fields.nth(1).fill(at);
     const status = "**/api/v1/connect/direct?*";
-    const message = "Too much is waiting already.";
+    const message = "Too much is already waiting.";
     await page.route(status, (route) =>
       route.fulfill({ json: { ok: false, error: { code: "overloaded", message, details: {} } } }),
     );

@@ -95,7 +95,7 @@ describe("svc actor attach", () => {
     await other.shows("line-60-");
     const terminal = attach("shell");
     await terminal.shows(/line-1-[^]*line-60-/);
-    await terminal.shows(/someone else writes, Ctrl-T takes over/);
+    await terminal.shows(/someone else is writing, Ctrl-T takes over/);
     terminal.type("echo lost-$((1+1))\r");
     await until("it rings", () => terminal.text.endsWith("\u0007\u0007"));
     terminal.type("\u0014");
@@ -110,10 +110,10 @@ describe("svc actor attach", () => {
     assert.doesNotMatch(terminal.text, /lost-2/);
     const before = terminal.text.length;
     other.send({ type: "take" });
-    await until("it is told", () => terminal.text.slice(before).includes("someone else writes"));
+    await until("it is told", () => terminal.text.slice(before).includes("someone else is writing"));
     terminal.type("\u001d");
     assert.equal(await terminal.ended(), 0);
-    assert.match(terminal.text, /Detached from shell; it goes on/);
+    assert.match(terminal.text, /Detached from shell\. It keeps running/);
     assert.notEqual((await setting.presence("shell")).state, "stopped");
     other.close();
   });

@@ -284,8 +284,11 @@ describe("commands", () => {
       await svc(["direct", "listen", "--bind", at]);
       const refused = await svc(["direct", "invite", "--group", group]);
       assert.deepEqual([refused.code, refused.out], [1, ""]);
-      assert.match(refused.err, new RegExp(`${at}.*used by another program`));
-      assert.match(refused.err, /No invitation was made: nobody could use it until this instance listens\./);
+      assert.match(refused.err, new RegExp(`Another program uses ${at}`));
+      assert.match(
+        refused.err,
+        /No invitation was created, because nobody could use it until this instance listens\./,
+      );
       const printed = envelope(await svc(["direct", "invite", "--group", group, "--json"]));
       assert.deepEqual([printed.ok, printed.error.code], [false, "direct_listener_off"]);
       const { relations } = await result<{ relations: unknown[] }>(["direct", "status"]);

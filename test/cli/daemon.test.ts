@@ -55,7 +55,7 @@ describe("the daemon from the command line", function () {
         const ran = await run([...command, "--port", String(port)], { home });
         assert.equal(ran.code, 1, ran.out);
         assert.doesNotMatch(ran.out, /running|Ctrl-C/);
-        assert.match(ran.err, new RegExp(`Port ${port} of 127\\.0\\.0\\.1 is taken .*--port`));
+        assert.match(ran.err, new RegExp(`Another program uses port ${port} of 127\\.0\\.0\\.1 .*--port`));
         assert.equal((await run(["daemon", "status"], { home })).code, 3);
       }
       const script = spawn(process.execPath, ["build/start.mjs", "--home", home, "--port", String(port)]);

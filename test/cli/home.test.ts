@@ -51,7 +51,7 @@ describe("a Home that may not be written", () => {
       for (const command of [["daemon", "start"], ["daemon", "run"], ["up"]]) {
         const { status, stderr } = svc(...command, "--port", "0", "--home", place);
         assert.equal(status, 1, stderr);
-        assert.match(stderr, /You may not write there \(EACCES\)\. .*--home or SVC_HOME/);
+        assert.match(stderr, /You can't write there \(EACCES\)\. .*--home or SVC_HOME/);
         assert.doesNotMatch(stderr, /mkdir|permission denied|\n\s+at /);
       }
     for (const place of [home, join(home, "below")]) {
@@ -73,7 +73,7 @@ describe("a Home that may not be written", () => {
       assert.match(stderr, /can't be read \(EACCES\)/);
       const doctor = svc("doctor", "--home", join(home, "below"));
       assert.equal(doctor.status, 1);
-      assert.match(doctor.stdout, /You may not write to .* \(EACCES\)/);
+      assert.match(doctor.stdout, /You can't write to .* \(EACCES\)/);
     } finally {
       chmodSync(home, 0o500);
     }

@@ -125,7 +125,7 @@ describe("mistakes on the command line", () => {
       assert.equal(ran.code, 0, `svc ${args.join(" ")}: ${ran.err}`);
     }
     assert.match((await svc(["show", id.slice(0, 9), "-g", group])).out, /found by its beginning/);
-    await refused(["show", "0000000000000", "-g", group], 1, /No event of this Group begins with/);
+    await refused(["show", "0000000000000", "-g", group], 1, /No event id in this Group begins with/);
     await refused(["show", "abc", "-g", group], 1, /^svc: EVENT isn't an event id .* Check EVENT\.$/m);
 
     // Four digits of many events: two of them are alike soon.
@@ -137,7 +137,7 @@ describe("mistakes on the command line", () => {
       if (byDigits.has(digits)) alike = digits;
       byDigits.set(digits, next);
     }
-    const ran = await refused(["show", alike, "-g", group], 2, /More than one event begins with/);
+    const ran = await refused(["show", alike, "-g", group], 2, /More than one event id begins with/);
     assert.ok(ran.err.includes(byDigits.get(alike)!));
   });
 

@@ -86,7 +86,7 @@ describe("parsing of the command line", () => {
     refuses(["send", "--hepl"], /Unknown option --hepl/);
     refuses(["send", "x", "--to"], /--to needs a value/);
     refuses(["send", "x", "--to", "--json"], /--to needs a value/);
-    refuses(["send", "x", "--mode", "shout"], /--mode is one of/);
+    refuses(["send", "x", "--mode", "shout"], /--mode must be one of/);
     refuses(["tail", "-n", "1e1"], /whole number/);
     refuses(["tail", "-n", "201"], /whole number from 0 to 200/);
     refuses(["tail", "--json=yes"], /--json takes no value/);

@@ -51,7 +51,7 @@ describe("svc tail", () => {
     await once(child, "close");
     assert.equal(child.exitCode, 130);
     assert.deepEqual(ids(ran.out), sent);
-    assert.match(ran.err, /the daemon is away[\s\S]*connected again/);
+    assert.match(ran.err, /can't reach the daemon[\s\S]*connected again/);
   });
 
   it("follows a Group from its very beginning", async () => {

@@ -72,7 +72,7 @@ describe("using the command line", () => {
     writeFileSync(join(home, "daemon", "key"), "x".repeat(43), { mode: 0o600 });
     const { code, err } = await run(["group", "list"], { home });
     assert.equal(code, 3);
-    assert.match(err, /Others may enter/);
+    assert.match(err, /Others can enter/);
   });
 
   it("prints a service before it writes one", async () => {

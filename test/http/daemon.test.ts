@@ -393,7 +393,7 @@ describe("the daemon as a whole", () => {
       port: 0,
       tls: { cert: join(TLS, "cert.pem"), key },
     };
-    await assert.rejects(runDaemon(options), /Others may read/);
+    await assert.rejects(runDaemon(options), /Others can read/);
     chmodSync(key, 0o600);
     const secure = await runDaemon(options);
     const owner = new DaemonClient(options.home, null);

@@ -129,9 +129,9 @@ describe("files over HTTP", () => {
     assert.equal((await setting.send("POST", foreign, { headers: member, raw: "x" })).status, 404);
     for (const [query, problem] of [
       ["?name=", "'name' is empty."],
-      ["?name=a%00b", "'name' has a NUL."],
+      ["?name=a%00b", "'name' contains a NUL."],
       ["?other=1", "'other' isn't a field of this address."],
-      ["?name=a&name=b", "'name' may stand there once."],
+      ["?name=a&name=b", "'name' may be given only once."],
       [`?name=${"x".repeat(4097)}`, "'name' is longer than"],
     ] as const) {
       const refused = await setting.send("POST", UPLOADS + query, { headers, raw: "x" });

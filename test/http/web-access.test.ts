@@ -321,7 +321,7 @@ describe("access over the Web listener", () => {
     assert.match(named.text, /"field":"title"/);
     const twice = await setting.send("GET", `${path}?a=1&a=2`, { headers: bearer(ADMIN) });
     assert.deepEqual([twice.status, twice.code], [400, "invalid_args"]);
-    assert.match(twice.text, /'a' may stand there once\./);
+    assert.match(twice.text, /'a' may be given only once\./);
   });
 
   it("takes no flood of header fields", async () => {

@@ -242,7 +242,7 @@ describe("MCP over HTTP", () => {
       const refused = await fetch(address, { method: "POST", headers: session, body: batch });
       assert.equal(refused.status, 400);
       const { error } = (await refused.json()) as { error: { code: number; message: string } };
-      assert.deepEqual([error.code, error.message], [-32600, "A message is one JSON object"]);
+      assert.deepEqual([error.code, error.message], [-32600, "A message must be one JSON object"]);
       const broken = await fetch(address, { method: "POST", headers: session, body: "{" });
       assert.equal(broken.status, 400);
       assert.equal(((await broken.json()) as { error: { code: number } }).error.code, -32700);

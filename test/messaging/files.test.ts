@@ -313,8 +313,8 @@ describe("Attached files", () => {
       return error.message;
     };
     assert.match(await said(join(outside, "nofile")), /^There is no file '.*nofile'\. Check its name\.$/);
-    assert.match(await said("nofile"), /^There is no file 'nofile'\. Give its whole path\.$/);
-    assert.match(await said(outside), /isn't a regular file that can be read/);
+    assert.match(await said("nofile"), /^There is no file 'nofile'\. Give its full path\.$/);
+    assert.match(await said(outside), /isn't a regular file that the daemon can read/);
     await assert.rejects(
       home.send(group, "x", { paths: [join(outside, "any.txt")] }, BROWSER),
       refusal("invalid_path"),

@@ -35,7 +35,7 @@ describe("An external Actor", () => {
         "dev idle: connected",
         "dev idle: waits for messages",
         "dev working: read 1 message",
-        "dev unavailable: not connected; 1 message will be handed out again",
+        "dev unavailable: not connected; 1 message will be delivered again",
         "dev stopped: disabled",
       ],
     );

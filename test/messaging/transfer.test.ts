@@ -366,7 +366,7 @@ describe("Group export and import", () => {
     for (const bomb of ["{}", "[]", '""', "1"]) {
       const actors = Array.from({ length: 300_000 }, () => bomb).join(",");
       fs.writeFileSync(path, `${text.replace('"actors":[', `"actors":[${actors},`)}\n`);
-      await assert.rejects(home.call("group_import", { path }), /A line isn't JSON as an export has it/u);
+      await assert.rejects(home.call("group_import", { path }), /A line isn't valid JSON of an export/u);
     }
   });
 

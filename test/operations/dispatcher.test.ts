@@ -149,17 +149,17 @@ describe("the dispatcher", () => {
       assert.ok(!outcome.ok);
       return outcome.error.message.split(". ")[0];
     };
-    assert.equal(await told("ledger_tail", { group_id: GROUP, limit: "9" }), "'limit' has to be a number");
-    assert.equal(await told("ledger_tail", { group_id: GROUP, limit: 500 }), "'limit' has to be at most 200");
+    assert.equal(await told("ledger_tail", { group_id: GROUP, limit: "9" }), "'limit' must be a number");
+    assert.equal(await told("ledger_tail", { group_id: GROUP, limit: 500 }), "'limit' must be at most 200");
     assert.equal(await told("reply", { group_id: GROUP, text: "x" }), "'event_id' is missing");
     assert.equal(
       await told("group_set_state", { group_id: GROUP, state: "dead" }),
-      "'state' has to be one of active, idle, paused, stopped",
+      "'state' must be one of active, idle, paused, stopped",
     );
     const mail_notice_after_seconds = 1e300;
     assert.equal(
       await told("group_update", { group_id: GROUP, settings: { mail_notice_after_seconds } }),
-      "'settings.mail_notice_after_seconds' has to be at most 9007199254740991",
+      "'settings.mail_notice_after_seconds' must be at most 9007199254740991",
     );
   });
 

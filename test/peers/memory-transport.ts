@@ -87,7 +87,7 @@ export class MemoryTransport implements PeerTransport {
     let stop = (): void => {};
     try {
       return await new Promise<PeerOutcome>((resolve) => {
-        const late = (): void => resolve({ kind: "timed_out", reason: "no answer in time" });
+        const late = (): void => resolve({ kind: "timed_out", reason: "it didn't answer in time" });
         const timer = this.#clock.after(deadline - this.#clock.monotonic(), late);
         signal.addEventListener("abort", late);
         stop = () => signal.removeEventListener("abort", late);

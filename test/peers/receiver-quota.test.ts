@@ -10,7 +10,7 @@ import { deliverOperation, MINUTE, refused, Target } from "./receiver-setting.ts
 
 const { quota } = LIMITS.connect;
 const isOver = (error: unknown): boolean =>
-  error instanceof PeerRefusal && isPassing(error.code) && /written as many/u.test(error.message);
+  error instanceof PeerRefusal && isPassing(error.code) && /sent as many/u.test(error.message);
 
 describe("the allowance of a peer", () => {
   it("is so many records and bytes at a time, each peer's its own, and comes back", () => {
@@ -63,7 +63,7 @@ describe("Receiver: what a peer writes", () => {
     const late = target.message({ text: "one too many" });
     const result = await target.ask(deliverOperation(late, []));
     assert.equal(refused(result), "io_error");
-    assert.match(JSON.stringify(result), /written as many messages/u);
+    assert.match(JSON.stringify(result), /sent as many messages/u);
     assert.equal(refused(await withdraw()), "io_error");
     assert.equal(target.events("chat.message").length, events);
     // What was received before is still said to have been.

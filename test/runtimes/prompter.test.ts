@@ -188,10 +188,10 @@ describe("a prompter", () => {
   it("writes nothing into what a person types", async () => {
     runtime.typedAt = home.clock.monotonic();
     await send("wait");
-    await until(() => runtime.prompter.waits === "somebody types in its terminal");
+    await until(() => runtime.prompter.waits === "someone is typing in its terminal");
     runtime.typedAt = home.clock.monotonic() + 1000;
     wait(typingSeconds);
-    await until(() => runtime.prompter.waits === "somebody types in its terminal");
+    await until(() => runtime.prompter.waits === "someone is typing in its terminal");
     assert.deepEqual(runtime.written, []);
     wait(typingSeconds);
     await written(1);
@@ -200,7 +200,7 @@ describe("a prompter", () => {
   it("writes only into an empty input line that has the focus, and says what is there instead", async () => {
     const { screen } = runtime;
     const cases: [shown: () => void, reason: string, needsPerson: boolean][] = [
-      [() => screen.composer("rm -rf half"), 'its input line has text that isn\'t sent: "rm…"', true],
+      [() => screen.composer("rm -rf half"), 'its input line contains unsent text: "rm…"', true],
       [() => screen.composer("", "!"), "its shell mode is on", true],
       [() => screen.shows(" Do you want to create x?", "", " ❯ 1. Yes"), "it asks for a permission", true],
       [
@@ -356,13 +356,13 @@ describe("a prompter", () => {
   it("writes nothing into a question for a person", async () => {
     runtime.doing = "waiting";
     await send("wait");
-    await until(() => runtime.prompter.waits === "it waits for a person's answer");
+    await until(() => runtime.prompter.waits === "it is waiting for a person's answer");
     wait(busySeconds);
     assert.deepEqual(runtime.written, []);
     runtime.doing = "idle";
     runtime.prompter.consider();
     await written(1);
-    assert.equal(runtime.prompter.waits === "it waits for a person's answer", false);
+    assert.equal(runtime.prompter.waits === "it is waiting for a person's answer", false);
   });
 
   it("hands back what was claimed when a question came up meanwhile; it goes in afterwards", async () => {
@@ -374,7 +374,7 @@ describe("a prompter", () => {
       return result;
     };
     const id = await send("just now");
-    await until(() => runtime.prompter.waits === "it waits for a person's answer");
+    await until(() => runtime.prompter.waits === "it is waiting for a person's answer");
     assert.deepEqual(runtime.written, []);
     ledger.appendAll = appendAll;
     runtime.doing = "idle";
@@ -430,22 +430,22 @@ describe("a prompter", () => {
       ids.push(await send(text));
       await written(ids.length);
       runtime.queues();
-      await reaches(ids.at(-1)!, "queued behind a running turn");
+      await reaches(ids.at(-1)!, "queued after a running turn");
     }
     runtime.input("joined");
     for (const id of ids) await reaches(id, "accepted hook_queued");
     const fourth = await send("four");
     await written(runtime.written.length + 1);
     runtime.queues();
-    await reaches(fourth, "queued behind a running turn");
+    await reaches(fourth, "queued after a running turn");
     runtime.input("next");
     const fifth = await send("five");
     await written(runtime.written.length + 1);
     runtime.queues();
-    await reaches(fifth, "queued behind a running turn");
+    await reaches(fifth, "queued after a running turn");
     runtime.input("begun");
     await reaches(fourth, "accepted hook_queued");
-    await reaches(fifth, "queued behind a running turn");
+    await reaches(fifth, "queued after a running turn");
   });
 
   it("gives what a process left in its queue to the next one, once, and says so", async () => {
@@ -454,7 +454,7 @@ describe("a prompter", () => {
     await written(1);
     assert.doesNotMatch(runtime.written[0]!, /sent again/);
     runtime.queues();
-    await reaches(id, "queued behind a running turn");
+    await reaches(id, "queued after a running turn");
     await runtime.prompter.close("process_exit");
     await reaches(id, "pending comes again");
     runtime = new Runtime(home, group_id, "ann", "another");
@@ -470,7 +470,7 @@ describe("a prompter", () => {
     const id = await send("taken out by a person");
     await written(1);
     runtime.queues();
-    await reaches(id, "queued behind a running turn");
+    await reaches(id, "queued after a running turn");
     runtime.doing = "idle";
     runtime.prompter.consider();
     wait(evidenceSeconds);
@@ -484,7 +484,7 @@ describe("a prompter", () => {
     const id = await send("never read");
     await written(1);
     runtime.queues();
-    await reaches(id, "queued behind a running turn");
+    await reaches(id, "queued after a running turn");
     await home.call("actor_remove", { group_id, actor_id: "ann" });
     await runtime.prompter.close("process_stopped");
     await reaches(id, "failed actor_removed");
@@ -508,7 +508,7 @@ describe("a prompter", () => {
     const queued = await send("three");
     await written(3);
     runtime.queues();
-    await reaches(queued, "queued behind a running turn");
+    await reaches(queued, "queued after a running turn");
     await home.call("message_history", { group_id, actor_id: "ann", mode: "all", query: "", limit: 50 });
     assert.match(await delivery(queued), /^queued/, "a person's reading proves nothing");
     await home.call("message_history", { group_id, mode: "all", query: "", limit: 50 }, { as: ann });

@@ -173,7 +173,7 @@ describe("prompting a process in a terminal", function () {
     await setting.becomes("asks", "waiting");
     const second = await setting.send("not now", ["asks"]);
     await until("it says why", async () =>
-      (await setting.status(second.id, "asks")).reason.includes("waits for a person"),
+      (await setting.status(second.id, "asks")).reason.includes("waiting for a person"),
     );
     assert.equal(setting.prompts("asks").length, 1);
     writeFileSync(`${setting.log("asks")}.tool`, "");

@@ -93,7 +93,7 @@ describe("the envelope", () => {
         `[svc] message ${ID} from lead (Lead), sent again`,
         "> one",
         "> two",
-        `[svc] An answer is asked for: svc reply ${ID} "your answer"`,
+        `[svc] A reply is requested: svc reply ${ID} "your answer"`,
       ].join("\n"),
     );
   });

@@ -214,7 +214,7 @@ export class SimulatedDaemon {
       messaging.close();
       await registry.close();
     } catch (error) {
-      this.log.push(`stopped in disorder: ${String(error)}`);
+      this.log.push(`stopped with errors: ${String(error)}`);
     }
     if (!run.isOver) this.end("killed");
   }

@@ -251,8 +251,8 @@ export class SimulatedNetwork {
     const { world } = this;
     const delay = (): number => this.delay();
     return new Promise((resolve, reject) => {
-      signal.addEventListener("abort", () => reject(new Error("The attempt was given up.")));
-      if (signal.aborted) reject(new Error("The attempt was given up."));
+      signal.addEventListener("abort", () => reject(new Error("The attempt was abandoned.")));
+      if (signal.aborted) reject(new Error("The attempt was abandoned."));
       const fail = (message: string): void => void world.after(delay(), () => reject(new Error(message)));
       world.after(delay(), () => {
         const listening = this.#listening.get(keyOf(at));

@@ -485,8 +485,8 @@ describe("an Actor's state", () => {
     assert.equal(say("waiting", "asks you for a reply"), "waiting for you · asks you for a reply");
     assert.equal(say("unavailable", "not connected"), "not connected · ");
     assert.equal(
-      say("unavailable", "not connected; 1 message will be handed out again"),
-      "not connected · 1 message will be handed out again",
+      say("unavailable", "not connected; 1 message will be delivered again"),
+      "not connected · 1 message will be delivered again",
     );
     assert.equal(say("unavailable", "no terminal"), "unavailable · no terminal");
   });

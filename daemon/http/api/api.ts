@@ -120,7 +120,7 @@ export function createApi(deps: ApiDependencies): Api {
       webSocketByPlainGet(exchange) {
         const group = exchange.params["group_id"];
         if (group !== undefined && !mayEnter(readerOfExchange(exchange), group)) throw foreignGroup(group);
-        throw new Refusal("invalid_request", { specifics: "This address takes WebSockets only." });
+        throw new Refusal("invalid_request", { specifics: "This address accepts only WebSockets." });
       },
     }),
   ];

@@ -58,7 +58,7 @@ export function readerOfExchange(exchange: Exchange): Caller {
 }
 
 export function notForActors(): Refusal {
-  const specifics = "An Actor reads its Inbox and its own history.";
+  const specifics = "An Actor reads messages from its Inbox and its own history.";
   return new Refusal("permission_denied", { specifics });
 }
 

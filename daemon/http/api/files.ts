@@ -36,7 +36,7 @@ const TYPE = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126
 function groupOf(exchange: Exchange): string {
   const caller = readerOfExchange(exchange);
   const groupId = GroupId.safeParse(exchange.params["group_id"]).data;
-  if (groupId === undefined) throw wrongField("group_id", "isn't a Group id (g_ and 12 hex digits)");
+  if (groupId === undefined) throw wrongField("group_id", "isn't a Group id (g_ followed by 12 hex digits)");
   if (!mayEnter(caller, groupId)) throw foreignGroup(groupId);
   return groupId;
 }
@@ -47,7 +47,7 @@ export async function serveUpload(store: FileStore, clock: Clock, exchange: Exch
   if (callerOfExchange(exchange).kind === "exhibit") throw new Refusal("permission_denied");
   const name = queryFields(queryOf(exchange.request), ["name"]).get("name") ?? "file";
   if (name === "") throw wrongField("name", "is empty");
-  if (name.includes("\0")) throw wrongField("name", "has a NUL");
+  if (name.includes("\0")) throw wrongField("name", "contains a NUL");
   if (!FileName.safeParse(name).success)
     throw wrongField("name", `is longer than ${LIMITS.attachment.nameBytes} bytes of UTF-8`);
   const { headers } = exchange.request;
@@ -57,7 +57,7 @@ export async function serveUpload(store: FileStore, clock: Clock, exchange: Exch
   if (Number(length) > uploadBytes) {
     throw new Refusal("too_large", {
       specifics: overSize("The file", Number(length), uploadBytes),
-      remedy: "Send a smaller one.",
+      remedy: "Send a smaller file.",
       details: { limit_bytes: uploadBytes },
     });
   }
@@ -86,11 +86,11 @@ async function* withoutStall(exchange: Exchange, clock: Clock, length: number): 
     }
   } catch (error) {
     if (error instanceof Refusal) throw error;
-    throw new Refusal("invalid_request", { specifics: "The upload broke off.", cause: error });
+    throw new Refusal("invalid_request", { specifics: "The upload was cut off.", cause: error });
   } finally {
     timer.cancel();
   }
-  if (received !== length) throw new Refusal("invalid_request", { specifics: "The upload broke off." });
+  if (received !== length) throw new Refusal("invalid_request", { specifics: "The upload was cut off." });
   checkStillCaller(exchange);
 }
 

@@ -35,7 +35,8 @@ function operationRoute(contract: OperationContract, dispatcher: Dispatcher, clo
         input = queryArguments(query, kinds);
         for (const name of ignores) delete input[name];
       } else {
-        if (query !== "") throw new Refusal("invalid_request", { specifics: "This address takes no query." });
+        if (query !== "")
+          throw new Refusal("invalid_request", { specifics: "This address accepts no query." });
         input = objectOf(await readInput(exchange, clock));
       }
       for (const [name, value] of Object.entries(exchange.params)) {
@@ -64,6 +65,6 @@ export function objectOf(body: unknown): Record<string, unknown> {
 }
 
 function inPath(name: string): Refusal {
-  const specifics = `'${name}' stands in the path already.`;
+  const specifics = `'${name}' is already in the path.`;
   return new Refusal("invalid_args", { specifics, details: { field: name } });
 }

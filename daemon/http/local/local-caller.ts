@@ -44,7 +44,7 @@ export class LocalCallers {
     if (socketKey === undefined || !this.#isKey(socketKey)) return new Refusal("unauthenticated");
     if (session !== undefined && !SESSION.test(session)) {
       return new Refusal("invalid_request", {
-        specifics: "The session's name has other than 1-64 letters, digits, - and _.",
+        specifics: "The session's name must be 1-64 letters, digits, - and _.",
       });
     }
     return launchToken === undefined ? OWNER : this.actor(launchToken, session ?? null);

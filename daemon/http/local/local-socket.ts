@@ -203,7 +203,7 @@ export class LocalSocket {
   /** `GET /session`: an answer without end. The Actor's session lives as long as it. */
   #hold(response: ServerResponse, caller: Caller, id: string): void {
     if (caller.kind !== "actor" || caller.session === null) {
-      const specifics = "A session belongs to an Actor and has a name.";
+      const specifics = "A session needs an Actor and a name.";
       answer(response, failure(new Refusal("invalid_request", { specifics })), id);
       return;
     }

@@ -88,11 +88,13 @@ class EventSocket extends StreamSocket {
     } else {
       const { id } = request;
       if (this.#subscriptions.has(id)) {
-        throw new Refusal("already_exists", { specifics: "This connection has a subscription of that id." });
+        throw new Refusal("already_exists", {
+          specifics: "This connection already has a subscription with that id.",
+        });
       }
       if (this.#subscriptions.size >= LIMITS.stream.subscriptionsPerSocket) {
         throw new Refusal("limit_reached", {
-          specifics: `A connection has at most ${LIMITS.stream.subscriptionsPerSocket} subscriptions.`,
+          specifics: `A connection can have at most ${LIMITS.stream.subscriptionsPerSocket} subscriptions.`,
           details: { subscriptions: LIMITS.stream.subscriptionsPerSocket },
         });
       }

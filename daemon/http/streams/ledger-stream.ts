@@ -42,7 +42,7 @@ export function checkAccepts(exchange: Exchange): void {
 export function groupReader(exchange: Exchange): { caller: Caller; groupId: string } {
   const caller = readerOfExchange(exchange);
   const groupId = GroupId.safeParse(exchange.params["group_id"]).data;
-  if (groupId === undefined) throw wrongField("group_id", "isn't a Group id (g_ and 12 hex digits)");
+  if (groupId === undefined) throw wrongField("group_id", "isn't a Group id (g_ followed by 12 hex digits)");
   if (!mayEnter(caller, groupId)) throw foreignGroup(groupId);
   checkAccepts(exchange);
   return { caller, groupId };

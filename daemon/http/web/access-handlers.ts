@@ -59,7 +59,7 @@ export function accessHandlers(deps: AccessDependencies): HandlersOf<AccessOpera
       const origin = deps.webOrigin();
       if (origin === null) {
         throw new Refusal("conflict", {
-          specifics: "The Web listener is off or didn't start: see 'svc doctor'.",
+          specifics: "The Web listener is off or didn't start. See 'svc doctor'.",
         });
       }
       return { url: `${origin}/#login=${links.create()}` };

@@ -50,9 +50,9 @@ function isLoopback(host: string): boolean {
 }
 
 function troubleOf(code: string, host: string, port: number): ListenTrouble {
-  const otherPort = "Start the daemon with another: --port N, or --port 0 for any free one.";
+  const otherPort = "Start the daemon with another port: --port N, or --port 0 for any free one.";
   if (code === "EADDRINUSE")
-    return { text: `Port ${port} of ${host} is taken by another program (${code}).`, remedy: otherPort };
+    return { text: `Another program uses port ${port} of ${host} (${code}).`, remedy: otherPort };
   if (code === "EACCES")
     return { text: `You may not listen on port ${port} of ${host} (${code}).`, remedy: otherPort };
   if (["EADDRNOTAVAIL", "ENOTFOUND", "EAI_AGAIN", "EINVAL"].includes(code))

@@ -63,7 +63,7 @@ export function takeInventory(storage: Storage, names: string[]): Inventory {
     if (number === null) continue;
     const other = onDisk.get(number);
     if (other !== undefined) {
-      throw corrupt("Two ledger segments bear the same number; nothing was chosen.", {
+      throw corrupt("Two ledger segments have the same number. Neither was used.", {
         number,
         files: [other, name].sort(),
       });
@@ -110,14 +110,14 @@ function readManifest(storage: Storage): Entry[] {
     ) as typeof value;
   } catch (error) {
     if (error instanceof SyntaxError)
-      throw corrupt("The ledger's manifest isn't readable.", { file: MANIFEST });
+      throw corrupt("The ledger's manifest can't be read.", { file: MANIFEST });
     throw error;
   }
   if (typeof value?.v === "number" && value.v > MANIFEST_VERSION) {
     throw corrupt("The ledger was written by a newer version.", { file: MANIFEST, version: value.v });
   }
   if (value?.v !== MANIFEST_VERSION || !Array.isArray(value.segments) || !value.segments.every(isEntry)) {
-    throw corrupt("The ledger's manifest isn't readable.", { file: MANIFEST });
+    throw corrupt("The ledger's manifest can't be read.", { file: MANIFEST });
   }
   return value.segments;
 }

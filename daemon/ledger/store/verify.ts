@@ -84,13 +84,13 @@ function* compareIndexes(
   count: number,
   note: (problem: string) => void,
 ): Steps<void> {
-  if (again.count !== count) note(`The index knows ${count} events, the files hold ${again.count}.`);
+  if (again.count !== count) note(`The index has ${count} events, but the files have ${again.count}.`);
   const shared = Math.min(count, again.count);
   const mine = history.index;
   const theirs = again.index;
   for (let ordinal = 0; ordinal < shared; ordinal += 1) {
     const id = theirs.id(ordinal);
-    if (mine.id(ordinal) !== id) note(`Event ${ordinal} is ${id}, the index says ${mine.id(ordinal)}.`);
+    if (mine.id(ordinal) !== id) note(`Event ${ordinal} is ${id}, but the index says ${mine.id(ordinal)}.`);
     if (mine.position(ordinal) !== theirs.position(ordinal))
       note(`The index has a wrong position for event ${id}.`);
     if (history.kinds[mine.kind(ordinal)] !== again.kinds[theirs.kind(ordinal)])

@@ -107,12 +107,12 @@ export class Writer {
       });
     if (submission.bytes > batchBytes)
       return new Refusal("too_large", {
-        specifics: overSize("What is recorded together", submission.bytes, batchBytes),
+        specifics: overSize("The batch", submission.bytes, batchBytes),
         details: { limit_bytes: batchBytes },
       });
     if (submission.pending.length > batchLines)
       return new Refusal("too_large", {
-        specifics: `${submission.pending.length} events are recorded together; the limit is ${batchLines}.`,
+        specifics: `The batch has ${submission.pending.length} events; the limit is ${batchLines}.`,
         details: { limit_events: batchLines },
       });
     if (this.#queuedBytes + submission.bytes > pendingBytes) return new Refusal("overloaded");

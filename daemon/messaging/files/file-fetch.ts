@@ -38,7 +38,7 @@ function withoutFile(attachments: readonly Attachment[], event_id: string): Refu
   return attachments.length === 0
     ? new Refusal("blob_not_found", {
         specifics: "The message has no files.",
-        remedy: "Name a message that has some.",
+        remedy: "Give a message that has files.",
         details: { event_id },
       })
     : new Refusal("blob_not_found", {

@@ -81,8 +81,8 @@ export class GroupQuota {
 
 function full(limit: number): Refusal {
   return new Refusal("limit_reached", {
-    specifics: `Uploads that wait for a message may take ${Math.floor(limit / MiB)} MiB together, and this one would take more.`,
-    remedy: `Send the message that the others are for first; uploads that no message takes go after ${LIMITS.attachment.orphanHours} hours.`,
+    specifics: `Uploads waiting for a message may take ${Math.floor(limit / MiB)} MiB together, and this one would exceed that.`,
+    remedy: `Send the message for the other uploads first. Uploads that no message uses are removed after ${LIMITS.attachment.orphanHours} hours.`,
     details: { limit_bytes: limit },
   });
 }

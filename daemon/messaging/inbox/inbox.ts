@@ -189,7 +189,7 @@ export class Inbox {
     if (inbox.waiting >= LIMITS.inbox.waitersPerActor) {
       const limit = LIMITS.inbox.waitersPerActor;
       throw new Refusal("limit_reached", {
-        specifics: `${limit} calls wait for this Actor's messages, which is the most.`,
+        specifics: `${limit} calls are waiting for this Actor's messages, which is the limit.`,
         remedy: "End one of them.",
         details: { limit },
       });

@@ -172,7 +172,7 @@ export class Sessions {
     if (siblings.size >= LIMITS.actorSession.perActor) {
       const limit = LIMITS.actorSession.perActor;
       throw new Refusal("limit_reached", {
-        specifics: `The Actor has ${limit} sessions, which is the most.`,
+        specifics: `The Actor has ${limit} sessions, which is the limit.`,
         remedy: "End one of its processes.",
         details: { limit },
       });

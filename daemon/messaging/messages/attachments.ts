@@ -143,7 +143,7 @@ function openPath(
   }
   if (caller.kind !== "user" || caller.via !== "socket") {
     throw new Refusal("invalid_path", {
-      specifics: "Files on the daemon's machine can't be named from a browser.",
+      specifics: "A browser can't name files on the daemon's machine.",
     });
   }
   const canonical = isAbsolute(path) ? projects.canonical(path) : null;
@@ -154,8 +154,8 @@ function openPath(
     return { file: projects.openBelow(root, components, "read"), name: components.at(-1) ?? "" };
   } catch (error) {
     throw new Refusal("invalid_path", {
-      specifics: `'${shownPath(path)}' isn't a regular file that can be read.`,
-      remedy: "Name a file, not a directory, that you may read.",
+      specifics: `'${shownPath(path)}' isn't a regular file that the daemon can read.`,
+      remedy: "Give a file that you may read, not a directory.",
       cause: error,
     });
   }
@@ -165,7 +165,7 @@ function openPath(
 function notThere(path: string): Refusal {
   return new Refusal("invalid_path", {
     specifics: `There is no file '${shownPath(path)}'.`,
-    remedy: isAbsolute(path) ? "Check its name." : "Give its whole path.",
+    remedy: isAbsolute(path) ? "Check its name." : "Give its full path.",
   });
 }
 

@@ -43,7 +43,7 @@ function checkSame({ to, to_generations }: Audience, then: Readonly<Record<strin
   const other = to.find((id) => to_generations[id] !== then[id]);
   if (other === undefined) return;
   throw new Refusal("invalid_recipient", {
-    specifics: `The '${other}' of that message isn't in its Group any more.`,
+    specifics: `The '${other}' of that message is no longer in its Group.`,
     details: { recipient: other },
   });
 }
@@ -90,7 +90,7 @@ export class CrossGroup {
     const { mode, dst_group_id, reply_to } = address;
     if (dst_group_id === chat.group.group_id) {
       throw new Refusal("invalid_args", {
-        specifics: "The destination is the Group itself.",
+        specifics: "The destination is the same Group.",
         details: { field: "dst_group_id" },
       });
     }

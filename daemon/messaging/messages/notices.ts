@@ -25,10 +25,10 @@ interface Due {
 const BATCH = 200;
 const RETRY_MS = 30_000;
 const SENTENCES = {
-  mail_notice: { title: "Unread Mail", message: "You have unread Mail: read your Inbox." },
+  mail_notice: { title: "Unread Mail", message: "You have unread Mail. Read your Inbox." },
   reply_notice: {
     title: "Reply owed",
-    message: "A message to you asks for a reply: answer it, or say why not.",
+    message: "A message to you asks for a reply. Answer it, or say why you can't.",
   },
 } as const;
 

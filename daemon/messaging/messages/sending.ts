@@ -299,7 +299,7 @@ function stillThere({ group }: GroupChat, recipients: unknown, then: unknown): s
   );
   if (there.length > 0) return there;
   throw new Refusal("invalid_recipient", {
-    specifics: "The other side of that message isn't in its Group any more.",
+    specifics: "The other side of that message is no longer in its Group.",
     details: { recipients },
   });
 }

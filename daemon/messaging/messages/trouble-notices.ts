@@ -57,7 +57,7 @@ export class TroubleNotices {
     return chat.event(EVENTS.notify, "system", {
       kind: TROUBLE_NOTICE,
       title: `${actor.title === "" ? actor.id : actor.title} can't work on your request now`,
-      message: `It is held up: ${trouble}. The request stays open.`,
+      message: `The reason: ${trouble}. The request stays open.`,
       target_actor_id: asker.id,
       priority: "normal",
       context: { actor_generation: asker.generation },

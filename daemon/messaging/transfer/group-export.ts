@@ -36,7 +36,7 @@ export async function exportGroup(
   if (!isAbsolute(path)) {
     throw new Refusal("invalid_path", {
       specifics: "The path must be absolute.",
-      remedy: "Give the whole path of a new file.",
+      remedy: "Give the full path of a new file.",
       details: { field: "path" },
     });
   }
@@ -53,7 +53,7 @@ export async function exportGroup(
     if (errorCode(error) === undefined) throw error;
     throw new Refusal("invalid_path", {
       specifics: "The file can't be written there.",
-      remedy: "Name a new file in a directory that is there and that you may write to.",
+      remedy: "Give a new file in an existing directory that you may write to.",
       cause: error,
     });
   } finally {
@@ -63,8 +63,8 @@ export async function exportGroup(
 
 function occupied(path: string): Refusal {
   return new Refusal("already_exists", {
-    specifics: "There is a file of that name already.",
-    remedy: "Choose another name; nothing is overwritten.",
+    specifics: "A file with that name already exists.",
+    remedy: "Choose another name. Existing files aren't overwritten.",
     details: { path },
   });
 }

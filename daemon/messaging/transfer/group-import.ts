@@ -54,7 +54,7 @@ class Lines {
     this.#lines = fileLines(
       file,
       () => (this.number === 0 ? EXPORT_HEADER_BYTES : EXPORT_LINE_BYTES),
-      () => invalid("A line is too long or not ended.", this.number + 1),
+      () => invalid("A line is too long or incomplete.", this.number + 1),
     );
   }
 
@@ -69,7 +69,7 @@ class Lines {
       this.#current = { value, bytes: next.value };
       return value;
     } catch {
-      throw invalid("A line isn't JSON as an export has it.", this.number);
+      throw invalid("A line isn't valid JSON of an export.", this.number);
     }
   }
 
@@ -78,7 +78,7 @@ class Lines {
     const value = await this.peek();
     if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return null;
     const parsed = schema.safeParse(value);
-    if (!parsed.success) throw invalid(`The member '${name}' isn't as this version writes it.`, this.number);
+    if (!parsed.success) throw invalid(`The member '${name}' isn't what this version writes.`, this.number);
     this.#hash.update(this.#current!.bytes).update("\n");
     this.#current = null;
     return parsed.data;
@@ -150,7 +150,7 @@ function openExport(deps: MessagingDependencies, path: string): OpenFile {
   if (canonical === null || status?.kind !== "file") {
     throw new Refusal("invalid_path", {
       specifics: "There is no such file.",
-      remedy: "Give the whole path of a file that 'svc group export' wrote.",
+      remedy: "Give the full path of a file that 'svc group export' wrote.",
       details: { field: "path" },
     });
   }
@@ -159,7 +159,7 @@ function openExport(deps: MessagingDependencies, path: string): OpenFile {
   } catch (error) {
     throw new Refusal("invalid_path", {
       specifics: "The file can't be read.",
-      remedy: "Check whose it is and who may read it.",
+      remedy: "Check its owner and permissions.",
       cause: error,
     });
   }
@@ -172,7 +172,7 @@ async function importBlobs(lines: Lines, deps: MessagingDependencies, paths: Gro
     const line = await lines.take(BlobLine, "blob");
     if (line === null) break;
     const { sha256, bytes } = line.blob;
-    if (digests.has(sha256)) throw invalid("A file comes twice.", lines.number);
+    if (digests.has(sha256)) throw invalid("A file appears twice.", lines.number);
     const written = await store.add(blobChunks(lines, bytes));
     if (written.sha256 !== sha256) throw invalid("A file's digest is wrong.", lines.number);
     digests.add(sha256);
@@ -184,7 +184,7 @@ async function* blobChunks(lines: Lines, bytes: number): AsyncGenerator<Uint8Arr
   let left = bytes;
   while (left > 0) {
     const line = await lines.take(ChunkLine, "chunk");
-    if (line === null) throw invalid("A file ends too early.", lines.number);
+    if (line === null) throw invalid("A file is cut short.", lines.number);
     const chunk = Buffer.from(line.chunk, "base64");
     if (chunk.length === 0 || chunk.length > left) throw invalid("A file's size is wrong.", lines.number);
     left -= chunk.length;
@@ -210,7 +210,7 @@ async function importEvents(lines: Lines, ledger: Ledger): Promise<void> {
     if (line === null) break;
     const { id, ts, kind, scope_key, by, data } = line.event;
     if (batchIds.has(id) || ledger.ordinalOf(id) !== undefined) {
-      throw invalid("An event comes twice.", lines.number);
+      throw invalid("An event appears twice.", lines.number);
     }
     const bytes = Buffer.byteLength(JSON.stringify(line.event));
     if (bytes > LIMITS.ledger.lineBytes - 1024) throw invalid("An event is too large.", lines.number);
@@ -286,10 +286,10 @@ function headOf(event: {
 async function checkEnd(lines: Lines, counts: { events: number; blobs: number }): Promise<void> {
   const sha256 = lines.digest();
   const line = await lines.take(EndLine, "end");
-  if (line === null) throw invalid("It isn't whole.", lines.number);
+  if (line === null) throw invalid("It is incomplete.", lines.number);
   const { end } = line;
   if (end.events !== counts.events || end.blobs !== counts.blobs || end.sha256 !== sha256) {
-    throw invalid("Its last line doesn't fit the rest.", lines.number);
+    throw invalid("Its last line doesn't match the rest.", lines.number);
   }
-  if ((await lines.peek()) !== undefined) throw invalid("Something follows its last line.", lines.number);
+  if ((await lines.peek()) !== undefined) throw invalid("There is data after its last line.", lines.number);
 }

@@ -132,7 +132,7 @@ export class CatalogRefresh {
       }
     } catch (error) {
       log.warn("catalog", errorFields(error));
-      reason = "The catalog couldn't be stored.";
+      reason = "The catalog couldn't be saved.";
     }
     const { backoffSeconds } = LIMITS.connect;
     const seconds =

@@ -71,7 +71,7 @@ export class DirectChannel {
     if (this.#over) return refuse("The connection has just ended.");
     if (signal.aborted) return refuse("The daemon is shutting down.");
     if (this.#asked.size >= LIMITS.direct.requests || this.#asked.has(id)) {
-      return refuse("Earlier requests over this connection wait for their answers.");
+      return refuse("Earlier requests over this connection are still waiting for answers.");
     }
     return new Promise((resolve) => {
       let begun = false;
@@ -147,11 +147,11 @@ export class DirectChannel {
     if (asked === undefined) {
       // It says nothing (DRC-059); who goes on with it wants to keep us busy.
       this.#stray += 1;
-      if (this.#stray > LIMITS.direct.strayAnswers) this.#fail("The peer sent answers to what nobody asked.");
+      if (this.#stray > LIMITS.direct.strayAnswers) this.#fail("The peer sent an answer without a request.");
       return false;
     }
     if (bytes <= asked.answerBytes) return true;
-    this.#settle(key, { kind: "uncertain", reason: "The answer is larger than it may be." });
+    this.#settle(key, { kind: "uncertain", reason: "The answer is too large." });
     return false;
   }
 
@@ -173,7 +173,7 @@ export class DirectChannel {
     if (this.#answering >= requests) {
       // Of those that nobody takes off the line no more than a few may wait.
       if (this.#refusing >= requests) {
-        this.#fail("The peer sent more requests at a time than are allowed.");
+        this.#fail("The peer sent more simultaneous requests than allowed.");
         return;
       }
       this.#refusing += 1;
@@ -214,7 +214,7 @@ export class DirectChannel {
     const now = this.#clock.monotonic();
     const idle = now - this.#link.heard;
     if (idle >= IDLE_MS) {
-      this.#fail(`Nothing came from the peer for ${LIMITS.direct.idleReadSeconds} seconds.`);
+      this.#fail(`The peer sent nothing for ${LIMITS.direct.idleReadSeconds} seconds.`);
       return;
     }
     let quiet = now - this.#link.said;

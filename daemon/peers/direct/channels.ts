@@ -10,7 +10,7 @@ import { CLOSED, type FramedLink } from "./framed-link.ts";
 
 const CLOCK_DIFFERS: ErrorCode = "connect_clock_differs";
 /** What follows from clocks that are too far apart, and helps. */
-export const CLOCKS_WAIT = `Messages are refused until both are set right, to within ${LIMITS.connect.skewSeconds} seconds.`;
+export const CLOCKS_WAIT = `Messages are refused until the two clocks agree to within ${LIMITS.connect.skewSeconds} seconds.`;
 
 interface Entry {
   channel: DirectChannel;
@@ -59,7 +59,7 @@ export class Channels implements PeerTransport {
       return "Too many Direct connections are online.";
     }
     if (!link.isOpen) return link.endReason;
-    earlier?.channel.close("The peer connected anew.");
+    earlier?.channel.close("The peer connected again.");
     // What the peer sent with its answer may end the channel as soon as it begins.
     let problem: string | null = null;
     const channel = new DirectChannel({

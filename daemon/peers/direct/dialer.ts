@@ -39,11 +39,11 @@ const WAITING_BYTES = 2 * LIMITS.direct.frameBytes;
 
 /** A wrong secret, another's invitation, a Group that was replaced: the other side tells its own person, and nobody else (section 9). */
 const UNANSWERED =
-  "The other side ended the connection without an answer. If it goes on doing that, ask for a new invitation.";
+  "The other side ended the connection without answering. If it keeps doing that, ask for a new invitation.";
 
 /** An instance forgets an approval when its Home comes back from a backup that is older. */
 const LOST_APPROVAL =
-  "The other side doesn't know of its approval any more, and the time for another one is over. Remove this connection and ask for a new invitation.";
+  "The other side has lost its approval, and it is too late to approve again. Remove this connection and ask for a new invitation.";
 
 export class Dialer {
   readonly #deps: Dependencies;
@@ -153,12 +153,12 @@ export class Dialer {
     try {
       const peer = await links.connect(bindAddress(address), host.public_key, abort.signal);
       link = new FramedLink(peer, clock, WAITING_BYTES);
-      if (abort.signal.aborted) throw new Error("The attempt was given up.");
+      if (abort.signal.aborted) throw new Error("The attempt was abandoned.");
       await link.send({ id, secret, endpoint: endpointOf(relation) });
       const said = await answerOf(link);
       const answer = DirectState.safeParse(said);
       budget.cancel();
-      if (!answer.success) throw new Error("The peer sent something that isn't an answer.");
+      if (!answer.success) throw new Error("The peer sent something other than an answer.");
       switch (answer.data) {
         case "active":
           await relations.learn(id, "active");
@@ -178,7 +178,7 @@ export class Dialer {
         case "pending":
           if (relation.state === "active") {
             link.close();
-            return "The other side doesn't know of its approval any more.";
+            return "The other side has lost its approval.";
           }
           break;
         case "invited":

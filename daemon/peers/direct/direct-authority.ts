@@ -91,8 +91,8 @@ export class DirectAuthority implements ConnectAuthority {
   #stateOf(relation: Relation, generation: string): GrantState {
     const { clock, isOnline, isOurs, transport } = this.#deps;
     const { id, local, remote, state } = relation;
-    if (!isOurs(relation)) return gone("This instance has another identity now.");
-    if (local.generation !== generation) return gone("The Group was replaced since it was connected.");
+    if (!isOurs(relation)) return gone("This instance now has another identity.");
+    if (local.generation !== generation) return gone("The Group has been replaced since it was connected.");
     if (state === "revoked") return gone("The Direct connection was revoked.");
     if (state === "expired" && relation.invitation !== null)
       return gone("The other side says that the Direct connection has expired.");

@@ -59,7 +59,7 @@ export interface DirectHealth {
 }
 
 /** Where the listener's own trouble leaves nothing to say but what follows from it. */
-const LISTEN_FIRST = "No invitation was made: nobody could use it until this instance listens.";
+const LISTEN_FIRST = "No invitation was created, because nobody could use it until this instance listens.";
 
 export class Direct {
   readonly authority: ConnectAuthority;
@@ -269,7 +269,7 @@ export class Direct {
     const relation = this.#relations.get(group_id, id);
     if (!this.#isCurrent(relation)) {
       throw new Refusal("direct_state", {
-        specifics: "The Group or this instance was replaced since the invitation.",
+        specifics: "The Group or this instance has been replaced since the invitation was created.",
       });
     }
     await this.#relations.approve(group_id, id);

@@ -129,7 +129,7 @@ class FrameBody {
   value(): unknown {
     const value = parseStrictJsonBytes(this.#rest.subarray(0, this.#size));
     if (putBack(value, this.#files) !== this.#files.length) {
-      throw new RangeError("a frame has files in a strange place");
+      throw new RangeError("a frame has files in the wrong place");
     }
     return value;
   }

@@ -116,7 +116,7 @@ export class FramedLink {
     this.heard = this.#clock.monotonic();
     this.#reader.push(bytes);
     if (this.#handler === null && this.#reader.held > this.#waiting) {
-      this.#finish("The peer sent more than was asked for.");
+      this.#finish("The peer sent more data than this side requested.");
       return;
     }
     this.#deliver();
@@ -138,8 +138,8 @@ export class FramedLink {
       const tooMuch = error instanceof RangeError;
       this.#finish(
         tooMuch
-          ? "The peer sent a frame that holds more than any may."
-          : "The peer sent something that isn't a frame.",
+          ? "The peer sent a frame that is over a limit."
+          : "The peer sent something other than a frame.",
       );
     }
   }
@@ -166,7 +166,7 @@ export class FramedLink {
     const seconds = LIMITS.direct.writeSeconds;
     this.#budget = this.#clock.after(seconds * 1000, () =>
       this.#finish(
-        `The connection is too slow: ${frame.bytes} bytes didn't go out within ${seconds} seconds.`,
+        `The connection is too slow: ${frame.bytes} bytes couldn't be sent within ${seconds} seconds.`,
       ),
     );
     this.#parts = frame.parts;
@@ -181,7 +181,7 @@ export class FramedLink {
       part = parts.next();
     } catch {
       // The peer waits for bytes that won't come.
-      this.#finish("A file that was being sent can't be read any more.");
+      this.#finish("A file that was being sent can no longer be read.");
       return;
     }
     if (part.done !== true) {

@@ -30,29 +30,29 @@ export class HelloCheck {
   async judge(frame: unknown, peer_key: string): Promise<Verdict> {
     const { relations, clock } = this.#deps;
     const hello = DirectHello.safeParse(frame);
-    if (!hello.success) return silent(null, "The peer sent something that isn't a hello.");
+    if (!hello.success) return silent(null, "The peer sent something other than a hello.");
     const { id, secret, endpoint } = hello.data;
     if (endpoint.public_key !== peer_key) return silent(null, "The peer claims a key that isn't its own.");
     if (peer_key === this.#deps.public_key) return silent(null, "The peer has this instance's own key.");
     const relation = relations.find(id);
     if (relation === undefined) return { answer: "revoked", relation: null };
-    if (isJoined(relation)) return silent(null, "The peer has an invitation that this side didn't make.");
+    if (isJoined(relation)) return silent(null, "The peer has an invitation that this side didn't create.");
     if (!isDigestOf(relation.secret_sha256, secret)) {
-      return silent(id, "Somebody came with a wrong secret for this invitation.");
+      return silent(id, "Someone used the wrong secret for this invitation.");
     }
     if (relation.remote !== null && !isSameEnd(relation.remote, endpoint)) {
-      return silent(id, "Another instance or Group came with this invitation, which is taken.");
+      return silent(id, "Another instance or Group tried to use this invitation, which is already taken.");
     }
     if (isTerminal(relation)) return { answer: relation.state, relation };
     if (!this.#deps.isCurrent(relation)) {
-      return silent(id, "This Group or instance was replaced since the invitation.");
+      return silent(id, "This Group or instance has been replaced since the invitation was created.");
     }
     if (hasExpired(relation, clock.now())) {
       await relations.expire();
     } else if (relation.remote !== null) {
       await relations.rename(id, endpoint);
     } else if (!(await relations.bind(id, endpoint))) {
-      return silent(id, "The Group that came with this invitation is connected to this one already.");
+      return silent(id, "The Group that used this invitation is already connected to this one.");
     }
     // Somebody may have decided while that was written, an approval in time may have been on its way to the disk, or a second peer may
     // have been faster.
@@ -60,7 +60,7 @@ export class HelloCheck {
     if (now === undefined) return { answer: "revoked", relation: null };
     if (isTerminal(now)) return { answer: now.state, relation: now };
     if (now.remote === null || !isSameEnd(now.remote, endpoint)) {
-      return silent(id, "Another instance or Group came with this invitation, which is taken.");
+      return silent(id, "Another instance or Group tried to use this invitation, which is already taken.");
     }
     return { answer: now.state, relation: now };
   }

@@ -178,7 +178,7 @@ function codeOf(error: unknown): string {
 function listenProblem(bind: string, error: unknown): string {
   switch (codeOf(error)) {
     case "EADDRINUSE":
-      return `${bind} is used by another program. Free the port or choose another.`;
+      return `Another program uses ${bind}. Free the port or choose another.`;
     case "EADDRNOTAVAIL":
       return `${bind} isn't an address of this machine. Choose one that is.`;
     case "EACCES":

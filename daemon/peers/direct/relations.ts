@@ -142,7 +142,7 @@ export class Relations {
         secret_sha256: digestSecret(secret),
       });
     });
-    if (made === undefined) throw new Error("no invitation was made");
+    if (made === undefined) throw new Error("no invitation was created");
     return made;
   }
 
@@ -156,7 +156,7 @@ export class Relations {
       if (host.instance_id === local.instance_id || host.public_key === local.public_key) {
         throw new Refusal("direct_invitation_invalid", {
           specifics: "The invitation is this instance's own.",
-          remedy: "Hand it to the other side, which joins with it.",
+          remedy: "Give it to the other side, which joins with it.",
         });
       }
       const present = value.relations.find((relation) => relation.id === id);
@@ -176,8 +176,8 @@ export class Relations {
       const rival = value.relations.find((one) => !isTerminal(one) && isPair(one, local.group_id, host));
       if (rival !== undefined) {
         throw new Refusal("already_exists", {
-          specifics: "These two Groups have a Direct connection already.",
-          remedy: "Use that one, or revoke it before you connect them anew.",
+          specifics: "These two Groups already have a Direct connection.",
+          remedy: "Use that one, or revoke it before you connect them again.",
           details: { id: rival.id },
         });
       }
@@ -198,7 +198,8 @@ export class Relations {
   async approve(group_id: string, id: string): Promise<void> {
     await this.#change(group_id, id, (relation) => {
       if (relation.state === "active" && !isJoined(relation)) return relation;
-      if (isJoined(relation)) throw wrongState("The other side approves; it sent the invitation.");
+      if (isJoined(relation))
+        throw wrongState("The other side must approve, because it sent the invitation.");
       if (relation.remote === null) throw wrongState("Nobody has used the invitation yet.");
       if (isTerminal(relation)) throw wrongState(`The connection is ${relation.state}.`);
       if (isOverdue(relation, this.#deps.clock.now())) {
@@ -211,7 +212,7 @@ export class Relations {
   /** For good (DRC-035). Throws direct_not_found, and direct_state for one that expired without approval. */
   async revoke(group_id: string, id: string): Promise<void> {
     await this.#change(group_id, id, (relation) => {
-      if (relation.state === "expired") throw wrongState("The connection expired; it can be removed.");
+      if (relation.state === "expired") throw wrongState("The connection has expired and can be removed.");
       return relation.state === "revoked" ? relation : { ...relation, state: "revoked" };
     });
   }
@@ -371,7 +372,7 @@ function checkListener(value: DirectDocument, expected: DirectListener | null | 
   const { listener } = value;
   if (listener?.bind === expected?.bind && listener?.address === expected?.address) return;
   throw new Refusal("conflict", {
-    specifics: "The listener's setting was changed meanwhile.",
+    specifics: "The listener's settings have changed in the meantime.",
     details: { listener },
   });
 }
@@ -379,7 +380,7 @@ function checkListener(value: DirectDocument, expected: DirectListener | null | 
 function add(value: DirectDocument, relation: Relation): DirectDocument {
   const limit = LIMITS.direct.relations;
   if (value.relations.length >= limit) {
-    const specifics = `There are ${limit} Direct connections already, those that ended included.`;
+    const specifics = `There are already ${limit} Direct connections, including ended ones.`;
     throw new Refusal("limit_reached", { specifics, details: { limit } });
   }
   return { ...value, relations: [...value.relations, relation] };

@@ -74,7 +74,7 @@ export interface SecureSocket {
 /** The peer's link is too slow: a `send` was not taken within its budget. */
 export class WriteBudgetError extends Error {
   constructor(seconds: number) {
-    super(`The link is too slow: what was to be sent wasn't taken within ${seconds} s.`);
+    super(`The link is too slow: the other side didn't accept data within ${seconds} s.`);
     this.name = "WriteBudgetError";
   }
 }
@@ -113,7 +113,7 @@ class TlsSocket implements SecureSocket {
   readonly #writeSeconds: number;
   readonly #core: TlsConnection;
   readonly #signal: AbortSignal | undefined;
-  readonly #abort = () => this.#finish(new Error("The TLS handshake was given up."));
+  readonly #abort = () => this.#finish(new Error("The TLS handshake was abandoned."));
   /** Settles the handshake; null once that has happened. */
   #settle: { resolve: (socket: SecureSocket) => void; reject: (error: Error) => void } | null;
   #peerPublicKey: Uint8Array = new Uint8Array();
@@ -203,7 +203,7 @@ class TlsSocket implements SecureSocket {
   }
 
   receive(handler: SecureSocketHandler): void {
-    if (this.#handler !== null) throw new Error("somebody receives already");
+    if (this.#handler !== null) throw new Error("someone is already receiving");
     this.#handler = handler;
     // Not from within this call: the caller isn't ready before it returns.
     queueMicrotask(() => this.#hand());
@@ -411,9 +411,9 @@ function broken(cause: Error): Error {
   switch (code) {
     case "ECONNRESET":
     case "EPIPE":
-      return new Error("The other side broke the connection off.", { cause });
+      return new Error("The other side broke off the connection.", { cause });
     case "ETIMEDOUT":
-      return new Error("The other side doesn't answer any more.", { cause });
+      return new Error("The other side no longer answers.", { cause });
     default:
       return new Error(`The connection failed${code === "" ? "" : ` (${code})`}.`, { cause });
   }

@@ -141,13 +141,13 @@ function connectProblem({ host, port }: BindAddress, error: unknown): string {
   const at = `${host}:${port}`;
   switch (errorCode(error)) {
     case "ECONNREFUSED":
-      return `Nobody listens on ${at}.`;
+      return `Nothing is listening on ${at}.`;
     case "ENOTFOUND":
     case "EAI_AGAIN":
-      return `The name ${host} isn't known.`;
+      return `The name ${host} can't be resolved.`;
     case "EHOSTUNREACH":
     case "ENETUNREACH":
-      return `There is no way to ${at}.`;
+      return `There is no route to ${at}.`;
     case "ETIMEDOUT":
       return `${at} doesn't answer.`;
     case undefined:

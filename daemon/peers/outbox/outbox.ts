@@ -421,7 +421,7 @@ function parse(bytes: Uint8Array): OutboxRecord {
   const { connect_message_sha256, connect_cancel_sha256 } = source_event.data;
   const told = work.kind === "message" ? connect_message_sha256 : connect_cancel_sha256;
   if (typeof told === "string" && told !== sha256Hex(JSON.stringify(work.data)))
-    throw new Error("it isn't what its event says");
+    throw new Error("it doesn't match its event");
   return record;
 }
 

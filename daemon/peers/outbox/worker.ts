@@ -89,7 +89,7 @@ export class OutboxWorker {
       if (!outbox.has(entry)) return { ...ENDED, answered };
       log.warn("outbox_step", { delivery_id: entry.delivery_id, ...errorFields(error) });
       const isRefusal = error instanceof Refusal;
-      const message = isRefusal ? error.message : "The record can't be worked on now.";
+      const message = isRefusal ? error.message : "The record can't be processed right now.";
       return { ...job(isRefusal ? error.code : "io_error", message), answered };
     }
   }
@@ -310,9 +310,9 @@ const NO_WAY: Progress = {
   kind: "peer",
   tried: false,
   escaped: false,
-  error: { code: DELIVERY_NOTES.unreachable.code, message: "There is no way to the other instance now." },
+  error: { code: DELIVERY_NOTES.unreachable.code, message: "The other instance can't be reached right now." },
 };
-const NO_RECEIPT = "The answer holds no receipt for the message.";
+const NO_RECEIPT = "The answer has no receipt for the message.";
 
 /** What a record says about its way. */
 export function bindingOf({ connection_id, source, target, peer }: OutboxEntry): Binding {

@@ -129,7 +129,7 @@ function checkTimes(chat: GroupChat, message: ConnectMessage, grant: Grant, now:
   // final: who sent nothing yet is sure to have failed in the end, everybody else can't know.
   const begun = resetAt(chat, grant);
   if (begun !== null && milliseconds(message.created_at) <= begun + LIMITS.connect.skewSeconds * 1000) {
-    throw new PeerRefusal("connect_peer_denied", "The Group was reset since the message was written.");
+    throw new PeerRefusal("connect_peer_denied", "The Group has been reset since the message was written.");
   }
 }
 

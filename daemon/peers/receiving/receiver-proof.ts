@@ -35,12 +35,13 @@ export class ReceiverProof {
   check({ proof, operation }: PeerRequest, arrival: PeerArrival, now: number): Grant {
     if (proof.target_instance_id !== this.#instance_id) throw denied("is for another instance");
     const { connection_id } = proof;
-    if (arrival.via === "web" && isDirect(connection_id)) throw denied("is Direct's, but came over the Web");
+    if (arrival.via === "web" && isDirect(connection_id))
+      throw denied("is for Direct, but came over the Web");
     if (
       arrival.via === "direct" &&
       (connection_id !== arrival.connection_id || proof.source_instance_id !== arrival.instance_id)
     ) {
-      throw denied("isn't of its channel");
+      throw denied("doesn't belong to its channel");
     }
     const untimely = untimelyRequest(proof, now);
     if (untimely !== null) throw isByClock(proof) ? otherTime(untimely, now) : denied(untimely);
@@ -49,7 +50,7 @@ export class ReceiverProof {
     const grant = this.grantOf(proof, operation);
     if (grant === null) throw denied("has no grant");
     if (!isSigner(grant, proof) || grant.local.instance_id !== this.#instance_id)
-      throw denied("isn't its grant's");
+      throw denied("doesn't belong to its grant");
     const key = this.#key(grant.remote.public_key);
     if (key?.instance_id !== proof.source_instance_id) throw denied("has no usable key");
     if (!verifyStatement(requestStatement, key, proof)) throw denied("has a wrong signature");

@@ -67,6 +67,6 @@ export class ReceiverQuota {
 function overdrawn(what: string): PeerRefusal {
   return new PeerRefusal(
     "io_error",
-    `This connection has written as many ${what} as it may at a time. Try again later.`,
+    `This connection has sent as many ${what} as it may for now. Try again later.`,
   );
 }

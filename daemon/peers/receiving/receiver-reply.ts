@@ -17,16 +17,16 @@ export function replyAnchor(chat: GroupChat, reply: ConnectMessage): string | un
   if (reply.reply_to === null) return undefined;
   const found = originalOf(chat, uuidKey(reply.reply_to.event_id));
   if (found === null)
-    throw new PeerRefusal("connect_reply_denied", "There is no such message to answer here.");
+    throw new PeerRefusal("connect_reply_denied", "There is no such message here to answer.");
   const { original, event_id } = found;
   if (uuidKey(original.delivery_id) !== uuidKey(reply.reply_to.delivery_id)) {
-    throw new PeerRefusal("connect_reply_denied", "The event here was another delivery.");
+    throw new PeerRefusal("connect_reply_denied", "The event here belongs to another delivery.");
   }
   if (original.connection_id !== reply.connection_id) {
     throw new PeerRefusal("connect_reply_denied", "The message came over another connection.");
   }
   if (milliseconds(reply.created_at) > milliseconds(original.reply_before)) {
-    throw new PeerRefusal("connect_reply_denied", "The time for replies to that message is over.");
+    throw new PeerRefusal("connect_reply_denied", "The time to reply to that message has expired.");
   }
   const isAnswer = isEnd(original.target, reply.source) && isEnd(original.source, reply.target);
   const isFollowUp = isEnd(original.source, reply.source) && isEnd(original.target, reply.target);
@@ -34,10 +34,10 @@ export function replyAnchor(chat: GroupChat, reply: ConnectMessage): string | un
   const audience = isAnswer ? [original.sender] : original.recipients;
   if (!isAnswer && !isFollowUp) throw new PeerRefusal("connect_reply_denied");
   if (reply.sender.id !== "user" && !isAmong(reply.sender, authors)) {
-    throw new PeerRefusal("connect_reply_denied", "The sender has no part in that message.");
+    throw new PeerRefusal("connect_reply_denied", "The sender wasn't part of that message.");
   }
   if (!reply.recipients.every((recipient) => isAmong(recipient, audience))) {
-    throw new PeerRefusal("connect_reply_denied", "A recipient has no part in that message.");
+    throw new PeerRefusal("connect_reply_denied", "A recipient wasn't part of that message.");
   }
   return event_id;
 }

@@ -161,7 +161,7 @@ export class Receiver implements PeerReceiver {
       const begun = resetAt(chat, grant);
       const reach = (LIMITS.connect.deliverSeconds + LIMITS.connect.skewSeconds) * 1000;
       if (begun !== null && this.#deps.clock.now() <= begun + reach) {
-        throw new PeerRefusal("connect_peer_denied", "The Group was reset a short while ago.");
+        throw new PeerRefusal("connect_peer_denied", "The Group was reset recently.");
       }
       return { receipt: null };
     }

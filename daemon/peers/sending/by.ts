@@ -8,7 +8,9 @@ import type { Author } from "../../messaging/messages/message-event.ts";
 export function checkBy(chat: GroupChat, caller: Caller, by: string | undefined): Author {
   const author = chat.author(caller);
   if (by !== undefined && by !== author.by) {
-    throw new Refusal("permission_denied", { specifics: "'by' names somebody else than the credential." });
+    throw new Refusal("permission_denied", {
+      specifics: "'by' names someone other than the credential's owner.",
+    });
   }
   return author;
 }

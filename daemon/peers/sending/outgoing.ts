@@ -145,7 +145,7 @@ export class Outgoing {
     if (path[0] === "attachments") {
       const limit = LIMITS.connect.blobBytes;
       throw new Refusal("invalid_attachments", {
-        specifics: `A message to another instance has at most ${LIMITS.message.attachments} files, together at most ${sizeWords(limit)}.`,
+        specifics: `A message to another instance can have at most ${LIMITS.message.attachments} files, and at most ${sizeWords(limit)} together.`,
         details: { limit },
       });
     }

@@ -61,7 +61,7 @@ export class PeerSender {
     { bytes = 0, isStillGranted, operation_sha256, until = Number.POSITIVE_INFINITY }: Circumstances,
   ): Promise<Answer> {
     const { route, transport } = grant;
-    if (route === null) return { kind: "not_sent", reason: "There is no way to the other instance now." };
+    if (route === null) return { kind: "not_sent", reason: "The other instance can't be reached right now." };
     const { clock, log } = this.#deps;
     try {
       const proof = this.#prove(grant, operation_sha256 ?? (await operationDigest(operation)));
@@ -89,7 +89,7 @@ export class PeerSender {
       return { kind: "error", code: result.error.code, message: said(grant, result.error.message) };
     } catch (error) {
       log.error("peer_request", { op: operation.op, ...errorFields(error) });
-      return { kind: "unknown", reason: "The request couldn't be made." };
+      return { kind: "unknown", reason: "The request couldn't be created." };
     }
   }
 
@@ -118,7 +118,7 @@ export class PeerSender {
     proof: Parameters<typeof requestDigest>[0],
   ): string | null {
     if (response.request_id !== proof.request_id || response.request_sha256 !== requestDigest(proof)) {
-      return "The answer is to another request.";
+      return "The answer is for another request.";
     }
     const key = this.#keys.of(remote.public_key);
     if (key.instance_id !== remote.instance_id || !verifyStatement(responseStatement, key, response)) {

@@ -166,7 +166,7 @@ export class RemoteReplies implements RemoteMessages {
     const authors = isFollowUp ? [message.sender] : message.recipients;
     if (author.by !== "user" && !isAmong({ id: author.by, generation: author.generation ?? "" }, authors)) {
       throw new Refusal("permission_denied", {
-        specifics: "Only those that the message was between may answer it.",
+        specifics: "Only its sender and recipients may answer that message.",
       });
     }
     const event_id = isFollowUp ? this.#remoteEvent(chat, original) : message.source_event_id;
@@ -239,7 +239,7 @@ function select(allowed: readonly ConnectActor[], to: readonly string[]): readon
     const meant = meantBy(recipient, allowed);
     if (meant.length === 0) {
       throw new Refusal("invalid_recipient", {
-        specifics: `'${recipient}' has no part in that message.`,
+        specifics: `'${recipient}' wasn't part of that message.`,
         details: { recipient },
       });
     }

@@ -125,7 +125,7 @@ function recipientsOf(
     if (!isLearnt) throw new Refusal("connect_catalog_unavailable");
     throw new Refusal("connect_not_granted", {
       specifics: "The other instance lists no such Group.",
-      remedy: "Look at 'svc connect' for its Groups; a new one is listed within a minute.",
+      remedy: "'svc connect' lists its Groups. A new one appears within a minute.",
       details: { group_id },
     });
   }

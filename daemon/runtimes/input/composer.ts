@@ -70,7 +70,7 @@ const TOLD_CHARACTERS = 2;
 
 /** Looks for an empty, focused input line. */
 export function look(view: ScreenView, { composer, questions, views }: InputFacts): Look {
-  if (view.isDrawing) return { kind: "drawing", reason: "its screen is being drawn" };
+  if (view.isDrawing) return { kind: "drawing", reason: "its screen is still being drawn" };
   const found = findComposer(view, composer);
   if (found === null) return elsewhere(view, questions, views);
   const { top, bottom, begin, isShell, isCut, text } = found;
@@ -90,9 +90,9 @@ export function look(view: ScreenView, { composer, questions, views }: InputFact
   const { row, column } = view.cursor;
   const isFirst = !isCut && top === bottom && row === top && column === begin;
   if (isFirst && isPlaceholder(view, composer, found)) return { kind: "empty" };
-  if (BLANK.test(text)) return { kind: "occupied", reason: "there are blanks in its input line" };
+  if (BLANK.test(text)) return { kind: "occupied", reason: "its input line contains blanks" };
   const told = Array.from(text.trim()).slice(0, TOLD_CHARACTERS).join("");
-  const reason = `its input line has text that isn't sent: "${told}…"`;
+  const reason = `its input line contains unsent text: "${told}…"`;
   const isOurs = !isCut && OURS.test(text);
   return { kind: "occupied", reason, isOurs, mayBeOurs: isCut || composer.piece.test(text.trim()) };
 }

@@ -65,7 +65,7 @@ function senderOf({ by, data }: LedgerEvent): string {
 function howToAnswer(id: string, asked: boolean, answerWith: AnswerWith): string {
   const way =
     answerWith === "mcp" ? `svc_message_reply with event_id ${id}` : `svc reply ${id} "your answer"`;
-  return asked ? `${BULLET} An answer is asked for: ${way}` : `${BULLET} To answer: ${way}`;
+  return asked ? `${BULLET} A reply is requested: ${way}` : `${BULLET} To answer: ${way}`;
 }
 
 function attachmentLines(data: LedgerEvent["data"]): string[] {

@@ -49,7 +49,7 @@ const claudeQuestions: readonly Sign[] = [
   [/New MCP servers? found in this project/, "asks about an MCP server of this project"],
   [/running in Bypass Permissions mode/, "asks whether to run without permissions"],
   [/Select login method|Paste code here/, "asks to sign in"],
-  [/Auto mode can't check actions/, "asks how to go on in auto mode"],
+  [/Auto mode can't check actions/, "asks how to continue in auto mode"],
   [/Exit plan mode\?|has written up a plan/, "asks about its plan"],
   [/Enter to select \u00b7 .*to navigate/, "asks a question"],
   [/^\s*Do you want to .*\?$/, "asks for a permission"],

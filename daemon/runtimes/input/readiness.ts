@@ -68,7 +68,7 @@ export class Readiness {
     const now = clock.monotonic();
     const toSteady = this.#toSteady(seen, now);
     if (reports.doing(launch) === "waiting")
-      return { reason: "it waits for a person's answer", isOfScreen: true };
+      return { reason: "it is waiting for a person's answer", isOfScreen: true };
     if (seen?.kind === "question")
       return { reason: `it ${seen.reason}`, isOfScreen: true, needsPerson: true };
     const isStarting = this.#startedAt + readySeconds * 1000 - now;
@@ -78,7 +78,7 @@ export class Readiness {
       return { reason, isOfScreen: true, needsPerson: true };
     }
     const typing = terminal.typedAt + typingSeconds * 1000 - now;
-    if (typing > 0) return { reason: "somebody types in its terminal", retryMs: typing };
+    if (typing > 0) return { reason: "someone is typing in its terminal", retryMs: typing };
     if (seen?.kind === "empty") this.#emptyAt = now;
     // What Claude put back goes in again with what comes, as it was. A key that answered a dialog is no draft.
     const hasDraft = terminal.hasDraft && terminal.typedAt >= this.#emptyAt;
@@ -134,7 +134,7 @@ export class Readiness {
   /** Nothing is known of its screens, but its owner says that it reads prompts. */
   #unseen(): Hold | null {
     if (!this.#options.terminal.hasDraft) return null;
-    return { reason: "somebody typed something and didn't send it", needsPerson: true };
+    return { reason: "someone typed something and hasn't sent it", needsPerson: true };
   }
 }
 

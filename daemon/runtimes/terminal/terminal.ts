@@ -194,7 +194,7 @@ export class ActorTerminal {
     if (this.#viewers.size >= LIMITS.terminal.viewers) {
       const limit = LIMITS.terminal.viewers;
       throw new Refusal("limit_reached", {
-        specifics: `The terminal is open in ${limit} windows, which is the most.`,
+        specifics: `The terminal is open in ${limit} windows, which is the limit.`,
         remedy: "Close one of them.",
         details: { limit },
       });
@@ -368,7 +368,7 @@ export class ActorTerminal {
   #mustWrite(viewer: Viewer): void {
     if (this.#writer === viewer) return;
     throw new Refusal("permission_denied", {
-      specifics: "Somebody else writes in this terminal; take it over first.",
+      specifics: "Someone else is writing in this terminal. Take it over first.",
     });
   }
 

@@ -13,7 +13,7 @@ export function bindingProblem(
   proof: ConnectPeerAuthorization,
   operation: ConnectPeerOperation,
 ): string | null {
-  if (proof.source_instance_id === proof.target_instance_id) return "source and target are one instance";
+  if (proof.source_instance_id === proof.target_instance_id) return "source and target are the same instance";
   if (connectionOf(operation) !== proof.connection_id) return "the operation names another connection";
   if (operation.op === "catalog" || operation.op === "receipt") return null;
   const work = operation.op === "deliver" ? operation.message : operation.cancellation;
@@ -34,7 +34,7 @@ export function bindingProblem(
 export function blobSetProblem(message: ConnectMessage, blobs: readonly ConnectBlob[]): string | null {
   const wanted = new Set(message.attachments.map(({ sha256 }) => sha256));
   const given = new Set(blobs.map(({ sha256 }) => sha256));
-  if (given.size < blobs.length) return "a file is there twice";
-  if (given.size !== wanted.size) return "the files aren't those of the attachments";
-  return blobs.every(({ sha256 }) => wanted.has(sha256)) ? null : "the files aren't those of the attachments";
+  if (given.size < blobs.length) return "a file is listed twice";
+  if (given.size !== wanted.size) return "the files don't match the attachments";
+  return blobs.every(({ sha256 }) => wanted.has(sha256)) ? null : "the files don't match the attachments";
 }

@@ -32,7 +32,7 @@ export const DirectEndpoint = z
   })
   .refine(({ instance_id, public_key }) => instanceIdOf(fromBase64(public_key)!) === instance_id, {
     path: ["public_key"],
-    error: "isn't that of the instance",
+    error: "doesn't belong to the instance",
   });
 
 const HOST_AND_PORT = /^(?:\[([0-9A-Fa-f:.]+)\]|[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?):([1-9]\d{0,4})$/u;

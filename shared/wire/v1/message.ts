@@ -41,7 +41,7 @@ export const ConnectActor = z
   .strictObject(actorFields)
   .refine(({ id, generation }) => (id === "user") === (generation === ""), {
     path: ["generation"],
-    error: "is empty for the user and for nobody else",
+    error: "must be empty for the user and for no other recipient",
   });
 
 /** An Actor of a catalog page, where unknown fields are ignored. */
@@ -49,7 +49,7 @@ export const CatalogActor = z
   .object(actorFields)
   .refine(({ id, generation }) => id !== "user" && generation !== "", {
     path: ["generation"],
-    error: "isn't an Actor's",
+    error: "doesn't belong to an Actor",
   });
 
 export const ConnectAttachment = z.strictObject({
@@ -97,7 +97,7 @@ function checkEnvelope(value: Envelope, report: Report): void {
     [["target", "device_id"], value.target.device_id],
   ];
   for (const [path, field] of accountFields) {
-    if (direct && field !== undefined) report(path, "isn't taken over a Direct connection");
+    if (direct && field !== undefined) report(path, "isn't accepted over a Direct connection");
     if (!direct && field === undefined) report(path, "is missing");
   }
   if (value.source.instance_id === value.target.instance_id) report(["target"], "is the source instance");
@@ -146,7 +146,7 @@ export const ConnectMessage = z
       if (message.text === "" && message.attachments.length === 0)
         report(["text"], "is empty without an attachment");
       if (new Set(message.recipients.map(({ id }) => id)).size < message.recipients.length) {
-        report(["recipients"], "has a recipient twice");
+        report(["recipients"], "names a recipient twice");
       }
       if (message.reply_to !== null && message.message_mode === "request_reply") {
         report(["message_mode"], "can't ask for a reply to a reply");
@@ -154,7 +154,7 @@ export const ConnectMessage = z
       const sizes = new Map<string, number>();
       let total = 0;
       for (const { sha256, bytes } of message.attachments) {
-        if ((sizes.get(sha256) ?? bytes) !== bytes) report(["attachments"], "has one file in two sizes");
+        if ((sizes.get(sha256) ?? bytes) !== bytes) report(["attachments"], "gives one file two sizes");
         sizes.set(sha256, bytes);
         total += bytes;
       }

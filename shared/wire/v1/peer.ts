@@ -76,7 +76,7 @@ const CatalogOperation = z
   .refine(
     ({ connection_id, source_group_id, target_group_id }) =>
       connection_id === undefined || (source_group_id !== "" && target_group_id !== null),
-    { error: "doesn't name both Groups, as over a connection it must" },
+    { error: "doesn't name both Groups, as a request over a connection must" },
   );
 
 const DeliverOperation = z.strictObject({

@@ -9,9 +9,9 @@ interface PeerRefusalEntry {
 }
 
 const entries = {
-  io_error: { sentence: "It couldn't be done just now. Try again.", sender: "retries" },
+  io_error: { sentence: "It can't be done right now. Try again.", sender: "retries" },
   connect_peer_denied: {
-    sentence: "The connection between these Groups isn't confirmed at present.",
+    sentence: "The connection between these Groups isn't confirmed right now.",
     sender: "retries",
   },
   connect_original_pending: {
@@ -20,18 +20,21 @@ const entries = {
   },
   connect_group_not_found: { sentence: "There is no such Group here.", sender: "gives up" },
   connect_content_conflict: {
-    sentence: "Something else was received under this id before.",
+    sentence: "A different request was received under this id before.",
     sender: "gives up",
   },
-  connect_message_expired: { sentence: "The message's time to arrive is over.", sender: "gives up" },
+  connect_message_expired: { sentence: "The message's delivery window has ended.", sender: "gives up" },
   connect_message_early: {
-    sentence: "The message's creation lies in the future of this clock. Correct the clocks.",
+    sentence: "By this machine's clock, the message was created in the future. Correct the clocks.",
     sender: "gives up",
   },
-  connect_message_invalid: { sentence: "The message can't be taken as it is.", sender: "gives up" },
-  connect_files_invalid: { sentence: "The files aren't those that the message names.", sender: "gives up" },
+  connect_message_invalid: { sentence: "The message can't be accepted as it is.", sender: "gives up" },
+  connect_files_invalid: {
+    sentence: "The files aren't the ones that the message names.",
+    sender: "gives up",
+  },
   connect_recipient_replaced: {
-    sentence: "A recipient isn't in this Group, or isn't the one it was.",
+    sentence: "A recipient isn't in this Group, or has been replaced.",
     sender: "gives up",
   },
   connect_message_withdrawn: {
@@ -39,11 +42,11 @@ const entries = {
     sender: "gives up",
   },
   connect_reply_denied: {
-    sentence: "The reply doesn't fit the message that it answers.",
+    sentence: "The reply doesn't match the message that it answers.",
     sender: "gives up",
   },
   connect_cancellation_denied: {
-    sentence: "The withdrawal doesn't fit the message that it names.",
+    sentence: "The withdrawal doesn't match the message that it names.",
     sender: "gives up",
   },
 } as const satisfies Record<string, PeerRefusalEntry>;
@@ -55,14 +58,14 @@ export const PEER_REFUSALS: Readonly<Record<PeerRefusalCode, PeerRefusalEntry>> 
 export const DELIVERY_NOTES = {
   unreachable: {
     code: "connect_unreachable",
-    sentence: "The other instance couldn't be reached, or gave no valid answer.",
+    sentence: "The other instance couldn't be reached or didn't answer correctly.",
   },
   unconfirmed: {
     code: "connect_unavailable",
-    sentence: "The connection can't be confirmed at present.",
+    sentence: "The connection can't be confirmed right now.",
   },
   gone: { code: "connect_grant_gone", sentence: "The connection was ended or replaced." },
-  expired: { code: "connect_delivery_expired", sentence: "The time for delivery is over." },
+  expired: { code: "connect_delivery_expired", sentence: "The delivery window has ended." },
 } as const;
 
 /** Whether the same request may be taken at another time. */

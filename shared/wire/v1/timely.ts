@@ -60,7 +60,7 @@ export function untimelyGroupCheck(check: ConnectGroupCheck, now: number): strin
 
 export function untimelyRegistration({ issued_at }: Registration, now: number): string | null {
   const distance = Math.abs(milliseconds(issued_at) - now);
-  return distance > connect.registrationSkewSeconds * 1000 ? "isn't from now" : null;
+  return distance > connect.registrationSkewSeconds * 1000 ? "isn't current" : null;
 }
 
 /** Whether the target may still admit it. Not asked for what the target has admitted before (PEER-035). */
@@ -71,5 +71,5 @@ export function untimelyDelivery(work: ConnectMessage | ConnectCancellation, now
 
 /** A target whose clock is further ahead than a proof lasts has taken no request, so it has nothing to say of one. */
 export function untimelyReceipt({ delivered_at }: Receipt, now: number): string | null {
-  return milliseconds(delivered_at) > now + connect.proofSeconds * 1000 ? "is from the future" : null;
+  return milliseconds(delivered_at) > now + connect.proofSeconds * 1000 ? "is in the future" : null;
 }

@@ -344,7 +344,7 @@ describe("a Direct channel", () => {
     assert.ok(host.relation(id).online);
     flood(1);
     await until("it is over", () => !host.relation(id).online);
-    assert.match(host.relation(id).error ?? "", /more requests at a time/u);
+    assert.match(host.relation(id).error ?? "", /more simultaneous requests/u);
     assert.equal(host.received.length, 5);
   });
 
@@ -445,7 +445,7 @@ describe("a Direct listener", () => {
     const guest = await world.instance("guest");
     const id = await guest.direct.join(GROUP, invitation);
     await until("the attempt failed", () => guest.relation(id).error !== null);
-    assert.match(host.direct.status(undefined).runtime?.error ?? "", /used by another program/u);
+    assert.match(host.direct.status(undefined).runtime?.error ?? "", /Another program uses/u);
     assert.equal(host.relation(id).error, null);
     assert.match(guest.relation(id).error ?? "", /Nobody listens/u);
     assert.equal(guest.direct.status(undefined).runtime?.error, null);
@@ -550,7 +550,7 @@ describe("a Direct listener", () => {
   it("isn't said to have ended the connection when the joiner refuses what it answers", async () => {
     const { joiner, id } = await strangely(() => Buffer.alloc(8, 0xff));
     const told = (): string => joiner.relation(id).error ?? "";
-    await until("it says what came", () => told().startsWith("The peer sent a frame that holds more"));
+    await until("it says what came", () => told().startsWith("The peer sent a frame that is over a limit"));
   });
 
   it("holds sixteen connections that haven't said an approved hello, four of an address, for ten seconds", async () => {

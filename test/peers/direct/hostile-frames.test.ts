@@ -101,7 +101,7 @@ describe("a daemon and an approved peer that means ill", function () {
       await line.send(stray(",1", 100_000));
     await until("the channel ends", async () => line.isEnded);
     const { error } = await here.sees("offline", peer.id, ({ online }) => !online);
-    assert.match(error ?? "", /answers to what nobody asked/u);
+    assert.match(error ?? "", /an answer without a request/u);
     await isWell();
   });
 

@@ -92,7 +92,7 @@ export class MemoryNetwork {
       connect: async (at, peer_key, signal) => {
         this.dials += 1;
         const listener = this.#listeners.get(keyOf(at));
-        if (listener === undefined || this.cut) throw new Error(`Nobody listens on ${keyOf(at)}.`);
+        if (listener === undefined || this.cut) throw new Error(`Nothing is listening on ${keyOf(at)}.`);
         if (listener.public_key !== peer_key) throw new Error("The other side has another key.");
         signal.throwIfAborted();
         return this.pair(listener, public_key, from);

@@ -128,7 +128,7 @@ describe("Direct relations", () => {
     const thief = await world.instance("thief", { from: "192.0.2.66" });
     await thief.direct.join(GROUP, invitation);
     await until("the thief was turned away", () => thief.relation(id).error !== null);
-    assert.match(thief.relation(id).error ?? "", /without an answer.*ask for a new invitation/u);
+    assert.match(thief.relation(id).error ?? "", /without answering.*ask for a new invitation/u);
     assert.equal(thief.relation(id).state, "pending");
     assert.equal(host.relation(id).remote?.instance_id, joiner.identity.instance_id);
     assert.match(host.relation(id).error ?? "", /Another instance or Group/u);
@@ -176,7 +176,7 @@ describe("Direct relations", () => {
     world.clock.advance(5000);
     await until("the joiner was told", () => joiner.relation(id).state === "expired");
     await rest();
-    assert.match(joiner.relation(id).error ?? "", /doesn't know of its approval any more.*new invitation/u);
+    assert.match(joiner.relation(id).error ?? "", /has lost its approval.*new invitation/u);
     assert.equal(stateOf(joiner, host, id), "gone");
     const { dials } = world.network;
     world.clock.advance(10 * MINUTE);
@@ -444,7 +444,7 @@ describe("Direct relations", () => {
     await host.open();
     const told = (): unknown => host.direct.status(GROUP);
     assert.throws(told, refuses("storage_failed"));
-    assert.throws(told, /can't be read.*restore it from a backup/u);
+    assert.throws(told, /can't be read.*Restore it from a backup/u);
     await assert.rejects(host.direct.invite(GROUP, undefined), refuses("storage_failed"));
     await assert.rejects(host.direct.revoke(GROUP, id));
     assert.equal(readFileSync(path, "utf8"), '{"display_name":');

@@ -360,7 +360,7 @@ describe("secure socket", () => {
     const { answered, client } = await pair();
     const received = new Received(answered);
     client.raw.resetAndDestroy();
-    assert.equal((await received.ended)?.message, "The other side broke the connection off.");
+    assert.equal((await received.ended)?.message, "The other side broke off the connection.");
   });
 
   it("ends at once and in silence when destroyed", async () => {

@@ -167,7 +167,7 @@ describe("three daemons in a row, connected two by two", function () {
       await broken.client.result("connect_direct_configure", { listener });
       const inUse = await check("direct");
       assert.equal(inUse?.severity, "warning");
-      assert.match(inUse.text, /used by another program/u);
+      assert.match(inUse.text, /Another program uses/u);
       assert.deepEqual([(await check("outbox"))?.severity, (await check("outbox"))?.text], ["ok", "0 wait."]);
       await broken.daemon.stop();
       const paths = homePaths(broken.daemon.home);

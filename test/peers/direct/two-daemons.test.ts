@@ -290,7 +290,7 @@ describe("svc direct", function () {
       });
       const { exitCode } = await new Promise<{ exitCode: number }>((resolve) => terminal.onExit(resolve));
       assert.equal(exitCode, 1, shown);
-      assert.match(shown, /Nothing was done/u);
+      assert.match(shown, /Nothing was changed/u);
       assert.doesNotMatch(shown, /Error|node:/u);
     }
     const { relations } = await joiner.client.result("connect_direct_status", { group_id: joiner.group_id });

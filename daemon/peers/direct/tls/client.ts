@@ -148,19 +148,22 @@ export class ClientHandshake implements Handshake {
     const version = hello.extensions.get(EXTENSIONS.supported_versions);
     if (version === undefined) {
       if (hello.downgraded)
-        throw refusal("illegal_parameter", "Somebody made the peer believe that we can't do TLS 1.3.");
-      throw refusal("protocol_version", "The peer doesn't do TLS 1.3.");
+        throw refusal(
+          "illegal_parameter",
+          "Someone made the peer believe that this side doesn't support TLS 1.3.",
+        );
+      throw refusal("protocol_version", "The peer doesn't support TLS 1.3.");
     }
     checkAnswer(hello.extensions, hello.retry ? "HRR" : "SH", this.#offered);
     const selected = decode(version, (reader) => reader.u16());
     if (selected !== TLS13 || hello.version !== TLS12)
-      throw refusal("illegal_parameter", "The peer chose a TLS version that nobody offered.");
+      throw refusal("illegal_parameter", "The peer chose a TLS version that this side didn't offer.");
     // legacy_session_id_echo: ours is empty.
     if (hello.sessionId.length > 0 || hello.compressionMethod !== 0)
-      throw refusal("illegal_parameter", "The peer's ServerHello answers another ClientHello than ours.");
+      throw refusal("illegal_parameter", "The peer's ServerHello answers a different ClientHello.");
     const suite = this.#options.suites.find(({ id }) => id === hello.suite);
     if (suite === undefined || (this.#retrySuite !== null && this.#retrySuite !== suite))
-      throw refusal("illegal_parameter", "The peer chose a cipher suite that it mustn't.");
+      throw refusal("illegal_parameter", "The peer chose a cipher suite that it must not choose.");
     return hello.retry
       ? this.#helloRetryRequest(hello, suite, message)
       : this.#keyExchange(hello, suite, message);
@@ -169,12 +172,12 @@ export class ClientHandshake implements Handshake {
   /** Section 4.1.4. */
   #helloRetryRequest(hello: ServerHello, suite: Suite, message: HandshakeMessage): ClientState {
     if (this.#state === "WAIT_SH_AFTER_RETRY")
-      throw refusal("unexpected_message", "The peer asks for a second ClientHello twice.");
+      throw refusal("unexpected_message", "The peer asked for a second ClientHello twice.");
     const groupAsked = this.#takeGroup(hello.extensions);
     const cookieData = hello.extensions.get(EXTENSIONS.cookie);
     const cookie = cookieData === undefined ? null : decode(cookieData, (reader) => reader.vector(2, 1));
     if (!groupAsked && cookie === null)
-      throw refusal("illegal_parameter", "The peer asks for the same ClientHello again.");
+      throw refusal("illegal_parameter", "The peer asked for the same ClientHello again.");
     // It isn't our turn while more of the server's is there.
     this.#wire.requireBoundary();
     this.#transcript = Transcript.afterRetry(suite, this.#clientHello, message.whole);
@@ -190,7 +193,7 @@ export class ClientHandshake implements Handshake {
     if (data === undefined) return false;
     const group = decode(data, (reader) => reader.u16());
     if (group !== X25519 || this.#keyShare !== null)
-      throw refusal("illegal_parameter", "The peer asks for a key share that it mustn't.");
+      throw refusal("illegal_parameter", "The peer asked for a key share that it must not ask for.");
     return true;
   }
 
@@ -201,7 +204,7 @@ export class ClientHandshake implements Handshake {
       share: reader.vector(2, 1),
     }));
     if (group !== X25519 || this.#keyShare === null)
-      throw refusal("illegal_parameter", "The peer chose a group that it mustn't.");
+      throw refusal("illegal_parameter", "The peer chose a group that it must not choose.");
     const sharedSecret = this.#keyShare.agree(share);
     this.#wire.requireBoundary();
     this.#suite = suite;
@@ -222,7 +225,7 @@ export class ClientHandshake implements Handshake {
     checkAnswer(extensions, "EE", this.#offered);
     // RFC 6066, section 3: a server that has used the name says so by an empty answer.
     if ((extensions.get(EXTENSIONS.server_name)?.length ?? 0) > 0)
-      throw refusal("decode_error", "The peer answers a server name with a name.");
+      throw refusal("decode_error", "The peer answered a server name with a name.");
     const groups = extensions.get(EXTENSIONS.supported_groups);
     if (groups !== undefined) decode(groups, (reader) => reader.numbers());
     // RFC 7301, section 3.1: exactly one name.
@@ -252,7 +255,7 @@ export class ClientHandshake implements Handshake {
     checkRequest(extensions, "CR");
     const schemes = decode(required(extensions, "signature_algorithms"), (reader) => reader.numbers());
     if (!schemes.includes(ED25519))
-      throw refusal("handshake_failure", "The peer takes no Ed25519 signatures.");
+      throw refusal("handshake_failure", "The peer doesn't accept Ed25519 signatures.");
     this.#transcript.add(message.whole);
     return "WAIT_CERT";
   }
@@ -302,7 +305,7 @@ export class ClientHandshake implements Handshake {
 /** In EncryptedExtensions a certificate type is one byte, not a list (RFC 7250, section 3); X.509 is chosen by leaving it out. */
 function requireRawPublicKey(data: Buffer | undefined): void {
   if (data === undefined)
-    throw refusal("unsupported_certificate", "The peer doesn't do raw public keys on both sides.");
+    throw refusal("unsupported_certificate", "The peer doesn't support raw public keys on both sides.");
   if (decode(data, (reader) => reader.u8()) !== RAW_PUBLIC_KEY)
-    throw refusal("illegal_parameter", "The peer chose a certificate type that nobody offered.");
+    throw refusal("illegal_parameter", "The peer chose a certificate type that this side didn't offer.");
 }

@@ -46,7 +46,7 @@ export class Reader {
 
   /** Nothing may be left. */
   end(): void {
-    if (this.left > 0) throw refusal("decode_error", "A TLS structure has bytes behind its end.");
+    if (this.left > 0) throw refusal("decode_error", "A TLS structure has bytes after its end.");
   }
 
   #advance(count: number): number {

@@ -139,7 +139,7 @@ export class TlsConnection {
       new TlsError(
         "transport",
         null,
-        this.#connected ? "The connection broke off." : "The connection ended within the TLS handshake.",
+        this.#connected ? "The connection broke." : "The connection ended during the TLS handshake.",
       ),
     );
   }
@@ -185,20 +185,20 @@ export class TlsConnection {
       this.#takeChangeCipherSpec(fragment);
     } else if (this.#read === null) {
       if (type === CONTENT_TYPES.application_data)
-        throw refusal("unexpected_message", "The peer sends data before it has a key.");
+        throw refusal("unexpected_message", "The peer sent data before it had a key.");
       this.#takeContent(type, fragment);
     } else if (type === CONTENT_TYPES.application_data) {
       // Section 5.5: the peer has to change its key long before.
       if (this.#read.key.records >= LIMITS.tls.recordsPerReadKey)
-        throw refusal("unexpected_message", "The peer uses a key for too long.");
+        throw refusal("unexpected_message", "The peer used a key for too long.");
       const opened = this.#read.key.open(head, fragment);
       if (opened.type === CONTENT_TYPES.change_cipher_spec)
-        throw refusal("unexpected_message", "The peer protects what must not be protected.");
+        throw refusal("unexpected_message", "The peer encrypted a record that must not be encrypted.");
       this.#takeContent(opened.type, opened.content);
     } else if (type === CONTENT_TYPES.alert && this.#mayLackKeys()) {
       this.#takeContent(type, fragment);
     } else {
-      throw refusal("unexpected_message", "The peer sends without protection.");
+      throw refusal("unexpected_message", "The peer sent a record without encryption.");
     }
     this.#heard = true;
   }
@@ -223,7 +223,7 @@ export class TlsConnection {
       fragment[0] !== 1 ||
       this.#changeCipherSpecs > LIMITS.tls.changeCipherSpecs
     )
-      throw refusal("unexpected_message", "A ChangeCipherSpec comes where none may.");
+      throw refusal("unexpected_message", "A ChangeCipherSpec came where none is allowed.");
   }
 
   #takeContent(type: number, content: Buffer): void {
@@ -243,7 +243,7 @@ export class TlsConnection {
 
   #takeData(content: Buffer): void {
     if (!this.#connected)
-      throw refusal("unexpected_message", "The peer sends data before the handshake is done.");
+      throw refusal("unexpected_message", "The peer sent data before the handshake was done.");
     // Section 5.1: empty data is allowed, for the sake of traffic analysis.
     if (content.length === 0) {
       this.#countIdle();
@@ -283,13 +283,13 @@ export class TlsConnection {
     if (type === HANDSHAKE_TYPES.key_update) this.#takeKeyUpdate(body);
     // Section 4.6.1: we never resume.
     else if (type === HANDSHAKE_TYPES.new_session_ticket && this.#role === "client") readTicket(body);
-    else throw refusal("unexpected_message", "A TLS handshake message comes after the handshake.");
+    else throw refusal("unexpected_message", "A TLS handshake message came after the handshake.");
   }
 
   /** Section 4.6.3. */
   #takeKeyUpdate(body: Buffer): void {
     const requested = decode(body, (reader) => reader.u8());
-    if (requested > 1) throw refusal("illegal_parameter", "The peer's KeyUpdate asks for nothing known.");
+    if (requested > 1) throw refusal("illegal_parameter", "The peer's KeyUpdate makes an unknown request.");
     this.#requireBoundary();
     this.#read = updated(this.#read!);
     if (requested === 1) this.#answerDue = true;
@@ -317,7 +317,7 @@ export class TlsConnection {
   #countIdle(): void {
     this.#idleMessages += 1;
     if (this.#idleMessages > LIMITS.tls.idleMessages)
-      throw refusal("unexpected_message", "The peer sends much and little data.");
+      throw refusal("unexpected_message", "The peer sent many records with little data.");
   }
 
   #requireBoundary(): void {
@@ -359,7 +359,7 @@ export class TlsConnection {
     const error =
       cause instanceof TlsError
         ? cause
-        : new TlsError("us", ALERTS.internal_error, "An error of our own ended the TLS connection.", cause);
+        : new TlsError("us", ALERTS.internal_error, "An internal error ended the TLS connection.", cause);
     if (error.origin === "us" && error.alert !== null && !this.#writeClosed)
       this.#sendContent(CONTENT_TYPES.alert, Buffer.of(FATAL, error.alert));
     this.#flush();

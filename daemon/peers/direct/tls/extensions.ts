@@ -53,7 +53,7 @@ export function readBlock(reader: Reader): Extensions {
   while (content.left > 0) {
     const type = content.u16();
     const data = content.vector(2);
-    if (block.has(type)) throw refusal("illegal_parameter", "A TLS extension comes twice.");
+    if (block.has(type)) throw refusal("illegal_parameter", "A TLS extension appears twice.");
     block.set(type, data);
   }
   return block;
@@ -63,7 +63,7 @@ export function readBlock(reader: Reader): Extensions {
 function checkPlace(type: number, message: ExtendedMessage): void {
   const name = NAMES.get(type);
   if (name !== undefined && !PLACES[name].includes(message))
-    throw refusal("illegal_parameter", "A TLS extension stands where it mustn't.");
+    throw refusal("illegal_parameter", "A TLS extension is in a message where it isn't allowed.");
 }
 
 /** A message that asks (ClientHello, CertificateRequest): what we don't know is ignored. */
@@ -81,7 +81,10 @@ export function checkAnswer(
     // The one answer that needs no question: the cookie of HelloRetryRequest.
     const unasked = message === "HRR" && type === EXTENSIONS.cookie;
     if (!unasked && !offered.has(type))
-      throw refusal("unsupported_extension", "The peer answers a TLS extension that nobody offered.");
+      throw refusal(
+        "unsupported_extension",
+        "The peer answered a TLS extension that this side didn't offer.",
+      );
     checkPlace(type, message);
   }
 }

@@ -71,7 +71,7 @@ export function advance<State extends string>(
 ): State {
   const row = table[state];
   if (row === null || row.type !== message.type)
-    throw refusal("unexpected_message", "A TLS handshake message comes out of order.");
+    throw refusal("unexpected_message", "A TLS handshake message came out of order.");
   return row.step(message);
 }
 
@@ -86,7 +86,7 @@ export function checkPin(pin: PeerPin, publicKey: Buffer): void {
       accepted = false;
     }
   } else accepted = publicKey.equals(pin);
-  if (!accepted) throw refusal("access_denied", "The peer has another key than the expected one.");
+  if (!accepted) throw refusal("access_denied", "The peer's key isn't the expected one.");
 }
 
 export function writeFinished(suite: Suite, secret: Buffer, transcriptHash: Buffer): Buffer {
@@ -96,7 +96,7 @@ export function writeFinished(suite: Suite, secret: Buffer, transcriptHash: Buff
 /** Section 4.4.4: decrypt_error when the peer's view of the handshake is another one than ours. */
 export function checkFinished(suite: Suite, secret: Buffer, transcriptHash: Buffer, body: Buffer): void {
   if (body.length !== suite.hashBytes)
-    throw refusal("decode_error", "The peer's Finished has a wrong length.");
+    throw refusal("decode_error", "The peer's Finished message has the wrong length.");
   if (!timingSafeEqual(body, finishedData(suite, secret, transcriptHash)))
-    throw refusal("decrypt_error", "The peer's Finished is wrong: somebody altered the handshake.");
+    throw refusal("decrypt_error", "The peer's Finished message is wrong: someone altered the handshake.");
 }

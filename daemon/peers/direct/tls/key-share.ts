@@ -26,7 +26,7 @@ export class KeyShare {
   /** The shared secret with the peer's share; illegal_parameter for one that isn't 32 bytes or gives zero (section 7.4.2). */
   agree(share: Uint8Array): Buffer {
     if (share.length !== SHARE_BYTES)
-      throw refusal("illegal_parameter", "The peer's key share has a wrong length.");
+      throw refusal("illegal_parameter", "The peer's key share has the wrong length.");
     let secret: Buffer;
     try {
       const publicKey = createPublicKey({

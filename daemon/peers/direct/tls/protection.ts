@@ -69,7 +69,7 @@ export class TrafficKey {
     let last = inner.length - 1;
     while (last >= 0 && inner[last] === 0) last -= 1;
     // Without any non-zero octet: unexpected_message (section 5.4).
-    if (last < 0) throw refusal("unexpected_message", "A TLS record holds padding alone.");
+    if (last < 0) throw refusal("unexpected_message", "A TLS record contains only padding.");
     return { type: inner[last]!, content: inner.subarray(0, last) };
   }
 

@@ -34,16 +34,16 @@ export function readCertificate(body: Buffer, from: Role, offered: ReadonlySet<n
   }));
   // Ours was empty, and in the handshake it always is (sections 4.3.2 and 4.4.2).
   if (context.length > 0)
-    throw refusal("illegal_parameter", "The peer's Certificate answers another request than ours.");
+    throw refusal("illegal_parameter", "The peer's Certificate answers a different request.");
   if (list.length === 0) {
-    if (from === "client") throw refusal("certificate_required", "The peer showed no key.");
-    throw refusal("decode_error", "The peer showed no key.");
+    if (from === "client") throw refusal("certificate_required", "The peer presented no key.");
+    throw refusal("decode_error", "The peer presented no key.");
   }
   const keyInfo = decode(list, (reader) => {
     const data = reader.vector(3, 1);
     checkAnswer(readBlock(reader), "CT", offered);
     // With raw public keys no more than one entry (section 4.4.2).
-    if (reader.left > 0) throw refusal("illegal_parameter", "The peer showed more than one key.");
+    if (reader.left > 0) throw refusal("illegal_parameter", "The peer presented more than one key.");
     return data;
   });
   if (!keyInfo.subarray(0, SPKI_PREFIX.length).equals(SPKI_PREFIX))
@@ -85,12 +85,15 @@ export function checkCertificateVerify(
     signature: reader.vector(2),
   }));
   if (scheme !== ED25519)
-    throw refusal("illegal_parameter", "The peer signed by a scheme that nobody offered.");
+    throw refusal("illegal_parameter", "The peer signed with a scheme that this side didn't offer.");
   let key: VerifyingKey;
   try {
     key = VerifyingKey.admit(publicKey);
   } catch {
-    throw refusal("bad_certificate", "The peer's Ed25519 key is of small order or no point.");
+    throw refusal(
+      "bad_certificate",
+      "The peer's Ed25519 key is of small order or isn't a point on the curve.",
+    );
   }
   if (!key.verify(signedContent(signer, transcriptHash), signature))
     throw refusal("decrypt_error", "The peer didn't prove that it holds its key.");

@@ -79,7 +79,7 @@ export class RecordReader {
 function recordLength(bytes: Buffer, at: number): number {
   const type = bytes[at]!;
   if (type < CONTENT_TYPES.change_cipher_spec || type > CONTENT_TYPES.application_data)
-    throw refusal("unexpected_message", "What arrives isn't TLS.");
+    throw refusal("unexpected_message", "The data received isn't TLS.");
   const length = bytes.readUInt16BE(at + 3);
   const limit = type === CONTENT_TYPES.application_data ? MAX_CIPHERTEXT : MAX_PLAINTEXT;
   if (length > limit) throw refusal("record_overflow", "A TLS record is too long.");

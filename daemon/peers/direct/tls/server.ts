@@ -112,22 +112,22 @@ export class ServerHandshake implements Handshake {
     const versions = extensions.get(EXTENSIONS.supported_versions);
     const offered =
       versions === undefined ? [] : decode(versions, (reader) => numbersOf(reader.vector(1, 2, 254)));
-    if (!offered.includes(TLS13)) throw refusal("protocol_version", "The peer doesn't do TLS 1.3.");
+    if (!offered.includes(TLS13)) throw refusal("protocol_version", "The peer doesn't support TLS 1.3.");
     if (compressionMethods.length !== 1 || compressionMethods[0] !== 0)
       throw refusal("illegal_parameter", "The peer offers compression.");
     // We give no tickets and have no shared keys, so nobody can mean us by these.
     if (extensions.has(EXTENSIONS.pre_shared_key) || extensions.has(EXTENSIONS.early_data))
-      throw refusal("handshake_failure", "The peer wants to resume a session, which Direct doesn't.");
+      throw refusal("handshake_failure", "The peer wants to resume a session, which Direct doesn't support.");
     // Section 4.2.2: we send none, not even in HelloRetryRequest.
     if (extensions.has(EXTENSIONS.cookie))
-      throw refusal("illegal_parameter", "The peer returns a cookie that nobody gave.");
+      throw refusal("illegal_parameter", "The peer returned a cookie that this side didn't give.");
     const suite = this.#options.suites.find(({ id }) => suites.includes(id));
     if (suite === undefined) throw refusal("handshake_failure", "The peer offers no common cipher suite.");
     const schemes = decode(required(extensions, "signature_algorithms"), (reader) => reader.numbers());
     if (!schemes.includes(ED25519))
-      throw refusal("handshake_failure", "The peer takes no Ed25519 signatures.");
+      throw refusal("handshake_failure", "The peer doesn't accept Ed25519 signatures.");
     const groups = decode(required(extensions, "supported_groups"), (reader) => reader.numbers());
-    if (!groups.includes(X25519)) throw refusal("handshake_failure", "The peer doesn't do X25519.");
+    if (!groups.includes(X25519)) throw refusal("handshake_failure", "The peer doesn't support X25519.");
     this.#requireProtocol(extensions.get(EXTENSIONS.application_layer_protocol_negotiation));
     requireRawPublicKey(extensions.get(EXTENSIONS.client_certificate_type));
     requireRawPublicKey(extensions.get(EXTENSIONS.server_certificate_type));
@@ -271,7 +271,7 @@ function numbersOf(list: Buffer): number[] {
 function requireRawPublicKey(data: Buffer | undefined): void {
   const types = data === undefined ? null : decode(data, (reader) => reader.vector(1, 1));
   if (!types?.includes(RAW_PUBLIC_KEY))
-    throw refusal("unsupported_certificate", "The peer doesn't do raw public keys on both sides.");
+    throw refusal("unsupported_certificate", "The peer doesn't support raw public keys on both sides.");
 }
 
 /** The shares by group (section 4.2.8): at most one each, and only for groups that the client supports. */
@@ -283,7 +283,7 @@ function readShares(extensions: Extensions): Map<number, Buffer> {
     const group = list.u16();
     const share = list.vector(2, 1);
     if (shares.has(group) || !groups.includes(group))
-      throw refusal("illegal_parameter", "The peer offers a key share that it mustn't.");
+      throw refusal("illegal_parameter", "The peer offered a key share that it must not offer.");
     shares.set(group, share);
   }
   return shares;
@@ -302,6 +302,6 @@ function requireRetried(first: ClientHello, second: ClientHello, shares: Readonl
   if (shares.size !== 1 || !shares.has(X25519))
     throw refusal(
       "illegal_parameter",
-      "The peer's second ClientHello has other key shares than the one asked for.",
+      "The peer's second ClientHello doesn't have exactly the key share that was requested.",
     );
 }
