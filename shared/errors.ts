@@ -147,7 +147,7 @@ const entries = {
   connect_not_granted: {
     status: 403,
     sentence: "There is no active connection to that Group.",
-    remedy: "'svc connect' lists the Groups that this one may write to.",
+    remedy: "List the Groups that this one may write to with 'svc connect'.",
   },
   csrf_denied: {
     status: 403,
