@@ -27,12 +27,12 @@ export function directRoute(dispatcher: Dispatcher, clock: Clock): Route {
     async serve(exchange) {
       const caller = callerOfExchange(exchange);
       if (queryOf(exchange.request) !== "") {
-        throw new Refusal("invalid_request", { specifics: "This address takes no query." });
+        throw new Refusal("invalid_request", { specifics: "This address accepts no query." });
       }
       const { action, ...input } = objectOf(await readInput(exchange, clock));
       const operation = ACTIONS.get(action);
       if (operation === undefined) {
-        const problem = `is one of ${[...ACTIONS.keys()].join(", ")}`;
+        const problem = `must be one of ${[...ACTIONS.keys()].join(", ")}`;
         const specifics = fieldSentence("action", problem);
         throw new Refusal("invalid_args", { specifics, details: { field: "action" } });
       }

@@ -68,7 +68,7 @@ export function serveActivityStream(
 
 function replayOf(exchange: Exchange): boolean {
   const replay = queryFields(queryOf(exchange.request), ["replay"]).get("replay") ?? "false";
-  if (replay !== "true" && replay !== "false") throw wrongField("replay", "has to be true or false");
+  if (replay !== "true" && replay !== "false") throw wrongField("replay", "must be true or false");
   return replay === "true";
 }
 

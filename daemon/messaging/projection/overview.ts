@@ -93,7 +93,7 @@ function isOpen(chat: GroupChat, actor: StoredActor, sessions: readonly Session[
 
 function absent(chat: GroupChat, actor: StoredActor): Doing {
   const again = chat.queueOf(actor)?.claimed.size ?? 0;
-  const reason = again === 0 ? "" : `; ${messages(again)} will be handed out again`;
+  const reason = again === 0 ? "" : `; ${messages(again)} will be delivered again`;
   return { state: "unavailable", reason: `${NOT_CONNECTED}${reason}`, since: chat.inbox(actor.id).leftAt };
 }
 

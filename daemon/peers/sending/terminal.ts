@@ -67,7 +67,7 @@ export function noticeEvent(
   const message =
     status === "failed"
       ? `Your message to '${place}' on another instance wasn't delivered.${why}`
-      : `Whether your message to '${place}' on another instance arrived isn't known.${why}`;
+      : `It isn't known whether your message to '${place}' on another instance arrived.${why}`;
   const sender = chat.group.record.actors.find(
     ({ id, generation }) => id === source_event.by && generation === source_event.data.sender_generation,
   );
