@@ -1,5 +1,5 @@
 /** Who may import what (docs/architecture.md, build/layers.cjs): arrows run downward only, no circles. */
-const { layers } = require("./build/layers.cjs");
+const { fronts, layers } = require("./build/layers.cjs");
 
 const folders = layers.map(({ folder }) => folder);
 const anyOf = (paths) => `^(${paths.map((path) => path.replace(".", "\\.")).join("|")})(/|$)`;
@@ -27,6 +27,17 @@ const outward = layers.flatMap(({ folder, imports }) =>
       to: { path: `^${inner}/` },
     })),
 );
+/** Everything in a folder, without layers that lie inside it. */
+const own = (folder) =>
+  `^${folder}/${within(folder)
+    .map((inner) => `(?!${inner.slice(folder.length + 1)}/)`)
+    .join("")}`;
+const onlyByFronts = fronts.map(({ folder, files }) => ({
+  name: `${folder} is imported by its front`,
+  severity: "error",
+  from: { path: anyOf(folders.map((layer) => layer.split("/")[0])), pathNot: own(folder) },
+  to: { path: own(folder), pathNot: anyOf(files.map((file) => `${folder}/${file}`)) },
+}));
 
 module.exports = {
   forbidden: [
@@ -34,6 +45,7 @@ module.exports = {
     { name: "no-unresolved", severity: "error", from: {}, to: { couldNotResolve: true, pathNot: "^(svc:|virtual:)" } },
     ...downward,
     ...outward,
+    ...onlyByFronts,
     { name: "shared-runs-in-a-browser", severity: "error", from: { path: "^shared/" }, to: { dependencyTypes: ["core"] } },
     { name: "one-importer-of-the-mcp-sdk", severity: "error", from: { pathNot: "^(mcp-server/sdk\\.ts|test/|demo/|bench/)" }, to: { path: "node_modules/@modelcontextprotocol/sdk" } },
     { name: "one-importer-of-the-toolkit", severity: "error", from: { path: "^webview/", pathNot: "^webview/controls/toolkit\\.ts" }, to: { path: "node_modules/@vscode/webview-ui-toolkit" } },

@@ -18,6 +18,107 @@ const parts = [
   "assembly",
 ].map((name) => `daemon/${name}`);
 
+/**
+ * The front of a folder (docs/architecture.md#fronts): the files that code outside of it may import. Tests and
+ * benchmarks may import any. A layer inside another one is outside of it.
+ */
+exports.fronts = [
+  { folder: "client/hook", files: ["hook-client", "hook-command", "serve"] },
+  { folder: "mcp-server", files: ["http", "main", "tools"] },
+  { folder: "daemon/home", files: ["home", "identity", "settings"] },
+  { folder: "daemon/ledger", files: ["ledger", "types", "index/scan-thread"] },
+  { folder: "daemon/ledger/search", files: ["filters", "search"] },
+  {
+    folder: "daemon/groups",
+    files: ["group", "group-view", "handlers", "launch-tokens", "recipients", "registry", "scopes"],
+  },
+  { folder: "daemon/access", files: ["access-token-handlers", "access-tokens"] },
+  { folder: "daemon/activity", files: ["activity", "launches"] },
+  {
+    folder: "daemon/messaging",
+    files: [
+      "group-chat",
+      "kinds",
+      "messaging",
+      "files/blobs",
+      "messages/attachments",
+      "messages/authors",
+      "messages/idempotency",
+      "messages/message-event",
+      "messages/message-keys",
+      "messages/statuses",
+      "messages/trouble-notices",
+    ],
+  },
+  { folder: "daemon/messaging/files", files: ["blobs", "file-fetch", "file-streams", "upload-quota"] },
+  { folder: "daemon/messaging/inbox", files: ["actor-queue", "inbox", "mail-hold", "sessions"] },
+  { folder: "daemon/messaging/transfer", files: ["group-export", "group-import"] },
+  { folder: "daemon/runtimes", files: ["runtimes", "terminal/terminal"] },
+  {
+    folder: "daemon/peers",
+    files: [
+      "authority",
+      "peers",
+      "transport",
+      "receiving/receiver",
+      "receiving/receiver-quota",
+      "wire/base64-pieces",
+    ],
+  },
+  { folder: "daemon/peers/direct", files: ["direct", "handlers", "tls-links"] },
+  { folder: "daemon/peers/direct/tls", files: ["alert", "connection", "handshake", "suites"] },
+  { folder: "daemon/peers/outbox", files: ["outbox", "scheduler", "work-generations", "worker"] },
+  { folder: "daemon/peers/receiving", files: ["receiver", "receiver-quota", "receiver-reply"] },
+  { folder: "daemon/operations", files: ["dispatcher", "failures", "health", "system-handlers"] },
+  {
+    folder: "daemon/http",
+    files: [
+      "api/api",
+      "local/local-caller",
+      "local/local-socket",
+      "streams/stream-hub",
+      "web/access-handlers",
+      "web/browser-sessions",
+      "web/exhibit",
+      "web/login-links",
+      "web/web-service",
+    ],
+  },
+  { folder: "daemon/http/api", files: ["api", "exchange", "routes"] },
+  { folder: "daemon/http/local", files: ["local-caller", "local-socket"] },
+  {
+    folder: "daemon/http/streams",
+    files: [
+      "activity-stream",
+      "event-socket",
+      "global-stream",
+      "ledger-stream",
+      "stream-hub",
+      "terminal-socket",
+    ],
+  },
+  { folder: "daemon/assembly", files: ["daemon", "options"] },
+  { folder: "demo", files: ["main"] },
+  { folder: "webview/composer", files: ["command-words", "composer", "draft", "outgoing", "sending", "uploads"] },
+  {
+    folder: "webview/connections",
+    files: [
+      "connect-actor-dialog",
+      "connection-words",
+      "connections-dialog",
+      "direct-connections",
+      "remote-groups",
+    ],
+  },
+  {
+    folder: "webview/feed",
+    files: ["attachment", "conversation", "excerpt", "feed", "message", "search"],
+  },
+  { folder: "webview/hosts/http", files: ["http-host", "http-session", "requests"] },
+  { folder: "webview/terminals", files: ["open-terminals", "terminals"] },
+  { folder: "webview/apps", files: [] },
+].map(({ folder, files }) => ({ folder, files: files.map((file) => `${file}.ts`) }));
+
 exports.layers = [
   { folder: "shared", imports: [] },
   { folder: "platform", imports: ["shared"] },

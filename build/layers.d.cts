@@ -1,1 +1,2 @@
 export const layers: readonly { folder: string; imports: readonly string[] }[];
+export const fronts: readonly { folder: string; files: readonly string[] }[];

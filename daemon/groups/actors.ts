@@ -5,14 +5,12 @@ import type { Random } from "../../platform/random.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { Actor, StoredActor, StoredGroup } from "../../shared/model.ts";
+import type { BegunConversation } from "../../shared/operations/actors.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
 import type { InputOf, ResultOf } from "../../shared/operations/registry.ts";
 import type { OpenGroup } from "./group.ts";
 import type { LaunchTokens } from "./launch-tokens.ts";
 import { checkMayManage } from "./permissions.ts";
-
-/** The conversation that a started Actor is in. */
-export type BegunConversation = NonNullable<ResultOf<"actor_start">["conversation"]>;
 
 /** Runs the processes of Actors whose runner is `pty`. */
 export interface ActorRunner {

@@ -16,8 +16,6 @@ import type { LaunchTokens } from "./launch-tokens.ts";
 import { maySee } from "./permissions.ts";
 import type { GroupRegistry } from "./registry.ts";
 
-export type { GroupCounts } from "./group-view.ts";
-
 type ActorOperation =
   | "actor_list"
   | "actor_show"

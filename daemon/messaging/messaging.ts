@@ -8,7 +8,7 @@ import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { CallContext } from "../../shared/operations/caller.ts";
 import type { HandlersOf } from "../../shared/operations/handlers.ts";
 import type { OpenGroup } from "../groups/group.ts";
-import type { GroupCounts } from "../groups/handlers.ts";
+import type { GroupCounts } from "../groups/group-view.ts";
 import type { LaunchTokens } from "../groups/launch-tokens.ts";
 import type { GroupRegistry } from "../groups/registry.ts";
 import type { Placed, Projection } from "../ledger/types.ts";

@@ -41,7 +41,7 @@ const Title = label(LIMITS.actor.titleBytes).refine(
 );
 const Command = z.array(text(LIMITS.actor.commandPartBytes)).max(LIMITS.actor.commandParts);
 const NewConversation = { new_conversation: z.boolean().default(false) };
-/** Of an Actor that the daemon runs: null for one whose process others start. */
+/** The conversation that a started Actor is in: null for one whose process others start. */
 const Conversation = z
   .strictObject({
     /** The agent goes on where it was; else it begins anew. */
@@ -50,6 +50,7 @@ const Conversation = z
     lost: z.string(),
   })
   .nullable();
+export type BegunConversation = NonNullable<z.output<typeof Conversation>>;
 const GroupAndActor = { group_id: GroupId, actor_id: ActorId };
 /** The file holds the launch token; of an Actor whose process the daemon runs, while it runs. */
 const WithTokenFile = z.strictObject({ actor: Actor, token_file: z.string() });

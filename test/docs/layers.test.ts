@@ -10,7 +10,7 @@ interface Layer {
 }
 
 const ROOT = join(import.meta.dirname, "../..");
-const { layers } = rules;
+const { fronts, layers } = rules;
 const BENEATH_DAEMON = ["shared", "platform", "client"];
 /** Top-level folders that aren't layers of the product. */
 const BESIDE = new Set(["bench", "build", "docs", "test", "dist", "node_modules", "daemon"]);
@@ -30,11 +30,25 @@ function documented(): Layer[] {
   return found;
 }
 
+/** The rows of the page's table of fronts. */
+function documentedFronts(): { folder: string; files: string[] }[] {
+  const page = readFileSync(join(ROOT, "docs/architecture.md"), "utf8");
+  const section = page.split("\n### Fronts\n")[1]!.split("\n## ")[0]!;
+  return [...section.matchAll(/^\| (`[^|]+) \| ([^|]+) \|$/gm)].map(([, folder, files]) => ({
+    folder: named(folder!)[0]!,
+    files: named(files!),
+  }));
+}
+
 describe("layers", () => {
   it("are in docs/architecture.md as imports are checked", () => {
     const sorted = (rows: readonly Layer[]) =>
       rows.map(({ folder, imports }) => ({ folder, imports: [...imports].sort() }));
     assert.deepEqual(sorted(documented()), sorted(layers));
+  });
+
+  it("have their fronts in docs/architecture.md as imports are checked", () => {
+    assert.deepEqual(documentedFronts(), fronts);
   });
 
   it("are every folder of the product", () => {

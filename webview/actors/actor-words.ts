@@ -3,8 +3,8 @@
 import { shownName } from "../../shared/foreign-text.ts";
 import { NOT_CONNECTED, RUNS_UNTOLD } from "../../shared/names.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
+import type { Tone } from "../controls/controls.ts";
 import type { IconName } from "../controls/icons.ts";
-import type { Tone } from "../feed/delivery-words.ts";
 import { HostError } from "../hosts/host.ts";
 
 type State = ActorWithPresence["presence"]["state"];

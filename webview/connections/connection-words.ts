@@ -2,8 +2,8 @@
 import { directStateWords } from "../../shared/direct-words.ts";
 import { shownName } from "../../shared/foreign-text.ts";
 import type { DirectRelation } from "../../shared/operations/direct.ts";
+import type { Tone } from "../controls/controls.ts";
 import type { IconName } from "../controls/icons.ts";
-import type { Tone } from "../feed/delivery-words.ts";
 import type { HostError } from "../hosts/host.ts";
 
 export interface ConnectionWords {

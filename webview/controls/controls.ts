@@ -1,6 +1,5 @@
 /** Small controls that the toolkit has no dense form of. */
 import { html, nothing, type TemplateResult } from "lit";
-import type { Tone } from "../feed/delivery-words.ts";
 import { type IconName, icon } from "./icons.ts";
 
 export interface IconButtonOptions {
@@ -32,6 +31,9 @@ export function iconButton(options: IconButtonOptions): TemplateResult {
     ${icon(options.icon)}
   </button>`;
 }
+
+/** How much a state asks for attention. */
+export type Tone = "quiet" | "good" | "attention" | "bad";
 
 /** A state: picture, word and colour, with the fact behind it on hover. */
 export function stateWord(options: {

@@ -4,9 +4,8 @@ import { shownText } from "../../shared/foreign-text.ts";
 import { placeOf, remoteName } from "../../shared/message-parties.ts";
 import { WAITS_IN_INBOX } from "../../shared/names.ts";
 import type { MessageStatus } from "../../shared/operations/messages.ts";
+import type { Tone } from "../controls/controls.ts";
 import type { IconName } from "../controls/icons.ts";
-
-export type Tone = "quiet" | "good" | "attention" | "bad";
 
 export interface DeliveryWord {
   icon: IconName;

@@ -7,7 +7,7 @@ import { NOT_CONNECTED } from "../../../shared/names.ts";
 import type { ActorWithPresence } from "../../../shared/operations/actors.ts";
 import type { CallContext } from "../../../shared/operations/caller.ts";
 import type { InputOf, ResultOf } from "../../../shared/operations/registry.ts";
-import type { GroupCounts } from "../../groups/handlers.ts";
+import type { GroupCounts } from "../../groups/group-view.ts";
 import type { Chats, GroupChat } from "../group-chat.ts";
 import type { Session, Sessions } from "../inbox/sessions.ts";
 

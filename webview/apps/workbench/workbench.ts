@@ -12,7 +12,7 @@ import "../../feed/message.ts";
 import "./offline-banner.ts";
 import "../../feed/search.ts";
 import "./settings-menu.ts";
-import "../../controls/splitter.ts";
+import "./splitter.ts";
 import "../../terminals/terminals.ts";
 import "../../controls/time.ts";
 import { isMissing, startProblem } from "../../actors/actor-words.ts";

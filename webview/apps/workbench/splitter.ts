@@ -1,5 +1,5 @@
 /** `<svc-splitter>`: the edge between two columns; moved by pointer and by arrow keys, twice pressed it goes back. */
-import { COLUMN, type Layout, type Side } from "../apps/workbench/layout.ts";
+import { COLUMN, type Layout, type Side } from "./layout.ts";
 
 const STEP = 16;
 
