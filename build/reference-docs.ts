@@ -8,8 +8,11 @@ import * as z from "zod";
 import { type Command, type Option, positionals } from "../cli/command.ts";
 import { COMMANDS } from "../cli/table.ts";
 import { GLOBAL_OPTIONS, GROUPS } from "../cli/tables/options.ts";
+import { operationsOf, TOOLS } from "../mcp-server/tools.ts";
 import { ERRORS } from "../shared/errors.ts";
+import { API_PREFIX } from "../shared/names.ts";
 import type { OperationContract } from "../shared/operations/contract.ts";
+import { HTTP_ROUTES } from "../shared/operations/http-routes.ts";
 import { OPERATIONS } from "../shared/operations/registry.ts";
 import { DELIVERY_NOTES, PEER_REFUSALS } from "../shared/wire/v1/refusals.ts";
 
@@ -47,6 +50,23 @@ function jsonSchema(schema: z.ZodType, io: "input" | "output"): JsonSchema {
   return z.toJSONSchema(schema, { io, unrepresentable: "any" }) as JsonSchema;
 }
 
+/** What reaches the operation besides the local socket. */
+function portsOf(name: string): string[] {
+  const ports: string[] = [];
+  const route = HTTP_ROUTES.get(name);
+  if (route !== undefined) {
+    const { method, path, action } = route;
+    ports.push(
+      `HTTP \`${method} ${API_PREFIX}${path}\`${action === undefined ? "" : ` with \`action\` \`${action}\``}`,
+    );
+  }
+  for (const tool of TOOLS)
+    if (operationsOf(tool).some((one) => one === name)) ports.push(`MCP \`${tool.name}\``);
+  for (const { words, operations } of COMMANDS)
+    if (operations?.some((one) => one === name)) ports.push(`\`svc ${words}\``);
+  return ports;
+}
+
 function describe(contract: OperationContract): string {
   const input = jsonSchema(contract.input, "input");
   const output = jsonSchema(contract.output, "output");
@@ -58,11 +78,7 @@ function describe(contract: OperationContract): string {
         : `no, ${JSON.stringify(schema.default)}`;
     return `| \`${name}\` | ${cell(shape(schema))} | ${cell(needed)} |`;
   });
-  const ports = [
-    contract.http ? `HTTP \`${contract.http.method} /api/v1${contract.http.path}\`` : "",
-    contract.mcp ? `MCP \`${contract.mcp}\`` : "",
-    contract.cli ? `\`svc ${contract.cli}\`` : "",
-  ].filter((port) => port !== "");
+  const ports = portsOf(contract.name);
   return [
     `### ${contract.name}`,
     "",
@@ -120,7 +136,7 @@ export function operationsPage(): string {
     "Every port (local socket, HTTP, MCP, command line) calls these.",
     "On the local socket, each is `POST /op/<name>` with its input as JSON.",
     "Over HTTP, the path takes its `{fields}` from the input. GET and DELETE take the rest from the query, the others from a JSON body.",
-    "Unknown fields are refused.",
+    "Operations that share an address are told apart by `action` in the body. Unknown fields are refused.",
     "The answer is `{ok: true, result}` or an error from [errors.md](errors.md).",
     "`user` is the owner of the local socket or the holder of an administrator token. `member` holds a token restricted to Groups.",
     "`actor` is an Actor in its own Group. `exhibit` is the read-only listener.",

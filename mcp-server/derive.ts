@@ -4,13 +4,20 @@
  */
 import * as z from "zod";
 import { OPERATIONS } from "../shared/operations/registry.ts";
-import { TOOLS, type Tool } from "./tools.ts";
+import { operationsOf, TOOLS, type Tool } from "./tools.ts";
 
 type Json = Record<string, unknown>;
 
 interface ObjectSchema extends Json {
   properties?: Record<string, Json>;
   required?: string[];
+}
+
+interface Annotations {
+  readOnlyHint: boolean;
+  destructiveHint: boolean;
+  idempotentHint: boolean;
+  openWorldHint: boolean;
 }
 
 /** A tool as `tools/list` answers it, with what a call needs to find its operation. */
@@ -21,7 +28,7 @@ export interface DerivedTool {
     description: string;
     inputSchema: Json & { type: "object" };
     outputSchema: Json & { type: "object" };
-    annotations: Tool["annotations"];
+    annotations: Annotations;
   };
   /** By action: the arguments that it takes and those it must have, and whether the operation wants to know the Group. */
   actions: Record<string, { operation: string; takes: string[]; needs: string[]; inGroup: boolean }>;
@@ -73,6 +80,18 @@ function compactOutput(schema: Json, depth: number): Json {
       ),
     };
   return type === undefined ? {} : { type };
+}
+
+/** A hint holds for every operation that the tool can reach. */
+function annotationsOf(tool: Tool): Annotations {
+  const contracts = operationsOf(tool).map((name) => OPERATIONS.get(name)!);
+  return {
+    readOnlyHint: contracts.every(({ effect }) => effect === "read"),
+    destructiveHint: contracts.some(({ effect }) => effect === "destroy"),
+    idempotentHint: contracts.every(({ idempotent }) => idempotent),
+    // It reaches the Home's own Groups and those that a person connected them with.
+    openWorldHint: false,
+  };
 }
 
 function argumentName(tool: Tool, field: string): string {
@@ -145,7 +164,7 @@ function derive(tool: Tool): DerivedTool {
         },
         required: ["ok"],
       },
-      annotations: tool.annotations,
+      annotations: annotationsOf(tool),
     },
     actions,
   };

@@ -34,17 +34,7 @@ export interface Tool {
    * `project`: it writes or reads files of the project by itself. `processes`: it starts and ends agents.
    */
   reach: "svc" | "project" | "processes";
-  annotations: {
-    readOnlyHint: boolean;
-    destructiveHint: boolean;
-    idempotentHint: boolean;
-    openWorldHint: boolean;
-  };
 }
-
-const READS = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
-const WRITES = { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false };
-const REPEATABLE = { ...WRITES, idempotentHint: true };
 
 const MESSAGE_FIELDS = { idempotency_key: "client_id" };
 const MESSAGE_HIDDEN = ["attachments", "refs", "quote_text"];
@@ -72,7 +62,6 @@ export const TOOLS: readonly Tool[] = [
     description: "The rules of this Group's messages. Read it once before the first message.",
     operations: {},
     reach: "svc",
-    annotations: READS,
   },
   {
     name: "svc_bootstrap",
@@ -81,7 +70,6 @@ export const TOOLS: readonly Tool[] = [
       "Your Group, yourself, the other Actors, unread Mail and requests that wait for your reply. Call it first.",
     operations: { "": "bootstrap" },
     reach: "svc",
-    annotations: READS,
   },
   {
     name: "svc_connect",
@@ -92,7 +80,6 @@ export const TOOLS: readonly Tool[] = [
     hidden: ["by"],
     arguments: { after: "next from the previous page." },
     reach: "svc",
-    annotations: READS,
   },
   {
     name: "svc_message_send",
@@ -119,7 +106,6 @@ export const TOOLS: readonly Tool[] = [
       { arguments: REMOTE_FIELDS, operation: "connect_send" },
     ],
     reach: "svc",
-    annotations: WRITES,
   },
   {
     name: "svc_message_reply",
@@ -137,7 +123,6 @@ export const TOOLS: readonly Tool[] = [
       paths: PATHS,
     },
     reach: "svc",
-    annotations: WRITES,
   },
   {
     name: "svc_message_deliver",
@@ -147,7 +132,6 @@ export const TOOLS: readonly Tool[] = [
     fields: { event_id: "source_event_id" },
     arguments: { force_ambiguous: "Deliver it even where an earlier attempt may have arrived." },
     reach: "svc",
-    annotations: REPEATABLE,
   },
   {
     name: "svc_message_history",
@@ -160,7 +144,6 @@ export const TOOLS: readonly Tool[] = [
       before_event_id: "For the previous page: continue_before from the last answer.",
     },
     reach: "svc",
-    annotations: READS,
   },
   {
     name: "svc_inbox_read",
@@ -172,7 +155,6 @@ export const TOOLS: readonly Tool[] = [
     arguments: { ack: "batch_id of the previous batch." },
     defaults: { wait_seconds: LIMITS.inbox.waitSecondsDefault },
     reach: "svc",
-    annotations: WRITES,
   },
   {
     name: "svc_reply_request_cancel",
@@ -181,7 +163,6 @@ export const TOOLS: readonly Tool[] = [
     operations: { "": "reply_request_cancel" },
     fields: { idempotency_key: "client_id" },
     reach: "svc",
-    annotations: { ...REPEATABLE, destructiveHint: true },
   },
   {
     name: "svc_file",
@@ -194,7 +175,6 @@ export const TOOLS: readonly Tool[] = [
       save_to: "Path in your project for the copy.",
     },
     reach: "project",
-    annotations: REPEATABLE,
   },
   {
     name: "svc_file_send",
@@ -208,7 +188,6 @@ export const TOOLS: readonly Tool[] = [
     defaultsFor: sentToPerson,
     switches: [{ arguments: REMOTE_FIELDS, operation: "connect_send_files" }],
     reach: "project",
-    annotations: WRITES,
   },
   {
     name: "svc_group",
@@ -218,7 +197,6 @@ export const TOOLS: readonly Tool[] = [
     operations: { show: "group_show", list: "group_list" },
     defaultAction: "show",
     reach: "svc",
-    annotations: READS,
   },
   {
     name: "svc_actor",
@@ -237,9 +215,13 @@ export const TOOLS: readonly Tool[] = [
     defaultAction: "list",
     hidden: ["runner"],
     reach: "processes",
-    annotations: { ...WRITES, destructiveHint: true },
   },
 ];
+
+/** Every operation that a call of the tool can reach. */
+export function operationsOf({ operations, switches = [] }: Tool): OperationName[] {
+  return [...Object.values(operations), ...switches.map(({ operation }) => operation)];
+}
 
 /** Those that an agent may use without its person being asked. */
 export const OWN_TOOLS: readonly string[] = TOOLS.filter(({ reach }) => reach === "svc").map(

@@ -37,8 +37,6 @@ export const accessOperations = [
     lock: "home_write",
     effect: "write",
     idempotent: false,
-    http: { method: "POST", path: "/access-tokens" },
-    cli: "token create",
   }),
   operation({
     name: "access_token_list",
@@ -50,8 +48,6 @@ export const accessOperations = [
     lock: "none",
     effect: "read",
     idempotent: true,
-    http: { method: "GET", path: "/access-tokens" },
-    cli: "token list",
   }),
   operation({
     name: "access_token_revoke",
@@ -63,8 +59,6 @@ export const accessOperations = [
     lock: "home_write",
     effect: "destroy",
     idempotent: false,
-    http: { method: "DELETE", path: "/access-tokens/{token_id}" },
-    cli: "token revoke",
   }),
   operation({
     name: "login_link_create",
@@ -77,7 +71,6 @@ export const accessOperations = [
     lock: "none",
     effect: "write",
     idempotent: false,
-    cli: "open",
   }),
   operation({
     name: "whoami",
@@ -94,8 +87,6 @@ export const accessOperations = [
     lock: "none",
     effect: "read",
     idempotent: true,
-    http: { method: "GET", path: "/web-access" },
-    cli: "whoami",
   }),
   operation({
     name: "remote_access_show",
@@ -107,8 +98,6 @@ export const accessOperations = [
     lock: "none",
     effect: "read",
     idempotent: true,
-    http: { method: "GET", path: "/remote-access" },
-    cli: "origin show",
   }),
   operation({
     name: "remote_access_set",
@@ -120,8 +109,6 @@ export const accessOperations = [
     lock: "home_write",
     effect: "write",
     idempotent: true,
-    http: { method: "PUT", path: "/remote-access" },
-    cli: "origin set",
   }),
   operation({
     name: "exhibit_show",
@@ -142,7 +129,6 @@ export const accessOperations = [
     lock: "none",
     effect: "read",
     idempotent: true,
-    cli: "exhibit show",
   }),
   operation({
     name: "exhibit_set",
@@ -163,6 +149,5 @@ export const accessOperations = [
     lock: "home_write",
     effect: "write",
     idempotent: false,
-    cli: "exhibit set",
   }),
 ] as const;

@@ -19,7 +19,6 @@ export const activityOperations = [
     lock: "none",
     effect: "write",
     idempotent: true,
-    cli: "hook",
   }),
   operation({
     name: "tools_listed",
@@ -44,6 +43,5 @@ export const activityOperations = [
     lock: "none",
     effect: "read",
     idempotent: true,
-    http: { method: "GET", path: "/groups/{group_id}/runtime-activity/snapshot" },
   }),
 ] as const;

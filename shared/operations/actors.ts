@@ -82,9 +82,6 @@ export const actorOperations = [
     lock: "none",
     effect: "read",
     idempotent: true,
-    http: { method: "GET", path: "/groups/{group_id}/actors" },
-    mcp: "svc_actor",
-    cli: "actor list",
   }),
   operation({
     name: "actor_show",
@@ -96,9 +93,6 @@ export const actorOperations = [
     lock: "none",
     effect: "read",
     idempotent: true,
-    http: { method: "GET", path: "/groups/{group_id}/actors/{actor_id}" },
-    mcp: "svc_actor",
-    cli: "actor show",
   }),
   operation({
     name: "actor_add",
@@ -124,9 +118,6 @@ export const actorOperations = [
     lock: "group_write",
     effect: "write",
     idempotent: false,
-    http: { method: "POST", path: "/groups/{group_id}/actors" },
-    mcp: "svc_actor",
-    cli: "actor add",
   }),
   operation({
     name: "actor_update",
@@ -149,8 +140,6 @@ export const actorOperations = [
     lock: "group_write",
     effect: "write",
     idempotent: true,
-    http: { method: "PATCH", path: "/groups/{group_id}/actors/{actor_id}" },
-    cli: "actor update",
   }),
   operation({
     name: "actor_remove",
@@ -163,9 +152,6 @@ export const actorOperations = [
     lock: "group_write",
     effect: "destroy",
     idempotent: false,
-    http: { method: "DELETE", path: "/groups/{group_id}/actors/{actor_id}" },
-    mcp: "svc_actor",
-    cli: "actor remove",
   }),
   operation({
     name: "actor_start",
@@ -178,9 +164,6 @@ export const actorOperations = [
     lock: "none",
     effect: "write",
     idempotent: true,
-    http: { method: "POST", path: "/groups/{group_id}/actors/{actor_id}/start" },
-    mcp: "svc_actor",
-    cli: "actor start",
   }),
   operation({
     name: "actor_stop",
@@ -193,9 +176,6 @@ export const actorOperations = [
     lock: "none",
     effect: "write",
     idempotent: true,
-    http: { method: "POST", path: "/groups/{group_id}/actors/{actor_id}/stop" },
-    mcp: "svc_actor",
-    cli: "actor stop",
   }),
   operation({
     name: "actor_restart",
@@ -208,9 +188,6 @@ export const actorOperations = [
     lock: "none",
     effect: "write",
     idempotent: false,
-    http: { method: "POST", path: "/groups/{group_id}/actors/{actor_id}/restart" },
-    mcp: "svc_actor",
-    cli: "actor restart",
   }),
   operation({
     name: "actor_interrupt",
@@ -222,8 +199,6 @@ export const actorOperations = [
     lock: "none",
     effect: "write",
     idempotent: false,
-    http: { method: "POST", path: "/groups/{group_id}/actors/{actor_id}/interrupt" },
-    cli: "actor interrupt",
   }),
   operation({
     name: "runtime_list",
@@ -236,8 +211,6 @@ export const actorOperations = [
     lock: "none",
     effect: "read",
     idempotent: true,
-    http: { method: "GET", path: "/runtimes" },
-    cli: "runtime list",
   }),
   operation({
     name: "actor_secrets",
@@ -254,8 +227,6 @@ export const actorOperations = [
     lock: "group_write",
     effect: "write",
     idempotent: true,
-    http: { method: "PUT", path: "/groups/{group_id}/actors/{actor_id}/secrets" },
-    cli: "actor secrets",
   }),
   operation({
     name: "actor_mcp_config",
@@ -276,7 +247,5 @@ export const actorOperations = [
     lock: "none",
     effect: "read",
     idempotent: true,
-    http: { method: "GET", path: "/groups/{group_id}/actors/{actor_id}/mcp-config" },
-    cli: "actor mcp-config",
   }),
 ] as const;

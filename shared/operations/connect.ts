@@ -104,9 +104,6 @@ export const connectOperations = [
     lock: "group_read",
     effect: "write",
     idempotent: true,
-    http: { method: "POST", path: "/groups/{group_id}/connect/send" },
-    mcp: "svc_message_send",
-    cli: "send",
   }),
   operation({
     name: "connect_send_files",
@@ -119,7 +116,6 @@ export const connectOperations = [
     lock: "group_read",
     effect: "write",
     idempotent: true,
-    mcp: "svc_file_send",
   }),
   operation({
     name: "connect_catalog",
@@ -141,8 +137,5 @@ export const connectOperations = [
     lock: "none",
     effect: "read",
     idempotent: true,
-    http: { method: "GET", path: "/groups/{group_id}/connect/catalog", ignores: ["group_id", "by"] },
-    mcp: "svc_connect",
-    cli: "connect",
   }),
 ] as const;

@@ -1,6 +1,7 @@
 /**
  * What an operation is (docs/architecture.md#rules): every change and every read is one. Ports authenticate, call it by name and render the
- * envelope; the input and output schemas here serve the local socket, HTTP, MCP and the command line alike.
+ * envelope; the input and output schemas here serve the local socket, HTTP, MCP and the command line alike. Which HTTP route, tool or command
+ * reaches an operation is in the tables of those ports (http-routes.ts, mcp-server/tools.ts, cli/tables).
  */
 import type * as z from "zod";
 
@@ -15,14 +16,6 @@ export type CallerKind = "user" | "member" | "actor" | "exhibit";
 
 /** Permit that the dispatcher takes around the handler. `group_*` needs a `group_id` in the input. */
 export type LockKind = "none" | "group_read" | "group_write" | "home_write";
-
-export interface HttpRoute {
-  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  /** Below `/api/v1`; `{name}` takes an input field from the path. GET and DELETE take the rest from the query, others from the body. */
-  path: string;
-  /** Fields that the path and the credential decide: what a query says of them counts for nothing. */
-  ignores?: readonly string[];
-}
 
 export interface OperationContract<
   Input extends z.ZodType = z.ZodType,
@@ -39,12 +32,8 @@ export interface OperationContract<
   lock: LockKind;
   /** `read` changes nothing; `destroy` loses data. */
   effect: "read" | "write" | "destroy";
-  /** The same call again changes nothing further. */
+  /** The same call again, also without a `client_id`, changes nothing further. */
   idempotent: boolean;
-  http?: HttpRoute;
-  /** MCP tool and command that reach it; absent where that port has no business with it. */
-  mcp?: string;
-  cli?: string;
 }
 
 /** Keeps the name as a literal type: the registry finds each contract's input and output by it. */

@@ -84,8 +84,6 @@ export const directOperations = [
     lock: "none",
     effect: "read",
     idempotent: true,
-    http: { method: "GET", path: "/connect/direct" },
-    cli: "direct status",
   }),
   operation({
     name: "connect_direct_configure",
@@ -107,7 +105,6 @@ export const directOperations = [
     lock: "home_write",
     effect: "write",
     idempotent: true,
-    cli: "direct listen",
   }),
   operation({
     name: "connect_direct_invite",
@@ -120,7 +117,6 @@ export const directOperations = [
     lock: "home_write",
     effect: "write",
     idempotent: false,
-    cli: "direct invite",
   }),
   operation({
     name: "connect_direct_join",
@@ -137,7 +133,6 @@ export const directOperations = [
     lock: "home_write",
     effect: "write",
     idempotent: true,
-    cli: "direct join",
   }),
   operation({
     name: "connect_direct_approve",
@@ -149,7 +144,6 @@ export const directOperations = [
     lock: "home_write",
     effect: "write",
     idempotent: true,
-    cli: "direct approve",
   }),
   operation({
     name: "connect_direct_revoke",
@@ -162,7 +156,6 @@ export const directOperations = [
     lock: "home_write",
     effect: "destroy",
     idempotent: true,
-    cli: "direct revoke",
   }),
   operation({
     name: "connect_direct_remove",
@@ -174,6 +167,5 @@ export const directOperations = [
     lock: "home_write",
     effect: "destroy",
     idempotent: false,
-    cli: "direct remove",
   }),
 ] as const;

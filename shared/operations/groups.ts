@@ -43,9 +43,6 @@ export const groupOperations = [
     lock: "none",
     effect: "read",
     idempotent: true,
-    http: { method: "GET", path: "/groups" },
-    mcp: "svc_group",
-    cli: "group list",
   }),
   operation({
     name: "group_show",
@@ -57,9 +54,6 @@ export const groupOperations = [
     lock: "none",
     effect: "read",
     idempotent: true,
-    http: { method: "GET", path: "/groups/{group_id}" },
-    mcp: "svc_group",
-    cli: "group show",
   }),
   operation({
     name: "group_create",
@@ -71,8 +65,6 @@ export const groupOperations = [
     lock: "home_write",
     effect: "write",
     idempotent: false,
-    http: { method: "POST", path: "/groups" },
-    cli: "group create",
   }),
   operation({
     name: "group_update",
@@ -91,8 +83,6 @@ export const groupOperations = [
     lock: "group_write",
     effect: "write",
     idempotent: true,
-    http: { method: "PATCH", path: "/groups/{group_id}" },
-    cli: "group settings",
   }),
   operation({
     name: "group_set_state",
@@ -105,8 +95,6 @@ export const groupOperations = [
     lock: "group_write",
     effect: "write",
     idempotent: true,
-    http: { method: "POST", path: "/groups/{group_id}/state" },
-    cli: "group set-state",
   }),
   operation({
     name: "group_start",
@@ -118,8 +106,6 @@ export const groupOperations = [
     lock: "group_write",
     effect: "write",
     idempotent: true,
-    http: { method: "POST", path: "/groups/{group_id}/start" },
-    cli: "group start",
   }),
   operation({
     name: "group_stop",
@@ -131,8 +117,6 @@ export const groupOperations = [
     lock: "group_write",
     effect: "write",
     idempotent: true,
-    http: { method: "POST", path: "/groups/{group_id}/stop" },
-    cli: "group stop",
   }),
   operation({
     name: "attach",
@@ -145,8 +129,6 @@ export const groupOperations = [
     lock: "home_write",
     effect: "write",
     idempotent: true,
-    http: { method: "POST", path: "/groups/{group_id}/attach" },
-    cli: "attach",
   }),
   operation({
     name: "group_reset",
@@ -158,8 +140,6 @@ export const groupOperations = [
     lock: "home_write",
     effect: "destroy",
     idempotent: false,
-    http: { method: "POST", path: "/groups/{group_id}/reset" },
-    cli: "group reset",
   }),
   operation({
     name: "group_delete",
@@ -171,8 +151,6 @@ export const groupOperations = [
     lock: "home_write",
     effect: "destroy",
     idempotent: false,
-    http: { method: "DELETE", path: "/groups/{group_id}" },
-    cli: "group delete",
   }),
   operation({
     name: "group_export",
@@ -184,7 +162,6 @@ export const groupOperations = [
     lock: "group_read",
     effect: "read",
     idempotent: false,
-    cli: "group export",
   }),
   operation({
     name: "group_import",
@@ -197,6 +174,5 @@ export const groupOperations = [
     lock: "home_write",
     effect: "write",
     idempotent: false,
-    cli: "group import",
   }),
 ] as const;

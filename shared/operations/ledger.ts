@@ -31,8 +31,6 @@ export const ledgerOperations = [
     lock: "none",
     effect: "read",
     idempotent: true,
-    http: { method: "GET", path: "/groups/{group_id}/ledger/tail" },
-    cli: "tail",
   }),
   operation({
     name: "ledger_window",
@@ -55,8 +53,6 @@ export const ledgerOperations = [
     lock: "none",
     effect: "read",
     idempotent: true,
-    http: { method: "GET", path: "/groups/{group_id}/ledger/window" },
-    cli: "show",
   }),
   operation({
     name: "ledger_search",
@@ -76,8 +72,6 @@ export const ledgerOperations = [
     lock: "none",
     effect: "read",
     idempotent: true,
-    http: { method: "GET", path: "/groups/{group_id}/ledger/search" },
-    cli: "search",
   }),
   operation({
     name: "ledger_find",
@@ -106,8 +100,6 @@ export const ledgerOperations = [
     lock: "none",
     effect: "read",
     idempotent: true,
-    http: { method: "POST", path: "/groups/{group_id}/ledger/statuses" },
-    cli: "show",
   }),
   operation({
     name: "ledger_compact",
@@ -119,7 +111,6 @@ export const ledgerOperations = [
     lock: "group_read",
     effect: "write",
     idempotent: true,
-    cli: "ledger compact",
   }),
   operation({
     name: "ledger_verify",
@@ -131,6 +122,5 @@ export const ledgerOperations = [
     lock: "group_read",
     effect: "read",
     idempotent: true,
-    cli: "ledger verify",
   }),
 ] as const;

@@ -112,10 +112,7 @@ export const messageOperations = [
     callers: ["user", "member", "actor"],
     lock: "group_read",
     effect: "write",
-    idempotent: true,
-    http: { method: "POST", path: "/groups/{group_id}/send" },
-    mcp: "svc_message_send",
-    cli: "send",
+    idempotent: false,
   }),
   operation({
     name: "reply",
@@ -133,10 +130,7 @@ export const messageOperations = [
     callers: ["user", "member", "actor"],
     lock: "group_read",
     effect: "write",
-    idempotent: true,
-    http: { method: "POST", path: "/groups/{group_id}/reply" },
-    mcp: "svc_message_reply",
-    cli: "reply",
+    idempotent: false,
   }),
   operation({
     name: "send_cross_group",
@@ -158,10 +152,7 @@ export const messageOperations = [
     callers: ["user", "actor"],
     lock: "none",
     effect: "write",
-    idempotent: true,
-    http: { method: "POST", path: "/groups/{group_id}/send_cross_group" },
-    mcp: "svc_message_send",
-    cli: "send",
+    idempotent: false,
   }),
   operation({
     name: "send_files",
@@ -178,8 +169,7 @@ export const messageOperations = [
     callers: ["user", "actor"],
     lock: "group_read",
     effect: "write",
-    idempotent: true,
-    mcp: "svc_file_send",
+    idempotent: false,
   }),
   operation({
     name: "file_fetch",
@@ -201,8 +191,6 @@ export const messageOperations = [
     lock: "group_read",
     effect: "write",
     idempotent: true,
-    mcp: "svc_file",
-    cli: "file",
   }),
   operation({
     name: "message_deliver",
@@ -220,9 +208,6 @@ export const messageOperations = [
     lock: "group_read",
     effect: "write",
     idempotent: true,
-    http: { method: "POST", path: "/groups/{group_id}/messages/{source_event_id}/deliver" },
-    mcp: "svc_message_deliver",
-    cli: "deliver",
   }),
   operation({
     name: "reply_request_cancel",
@@ -236,11 +221,8 @@ export const messageOperations = [
     }),
     callers: ["user", "member", "actor"],
     lock: "group_read",
-    effect: "write",
+    effect: "destroy",
     idempotent: true,
-    http: { method: "POST", path: "/groups/{group_id}/messages/{event_id}/reply-request/cancel" },
-    mcp: "svc_reply_request_cancel",
-    cli: "cancel-reply",
   }),
   operation({
     name: "message_history",
@@ -265,8 +247,6 @@ export const messageOperations = [
     lock: "none",
     effect: "read",
     idempotent: true,
-    mcp: "svc_message_history",
-    cli: "history",
   }),
   operation({
     name: "inbox_peek",
@@ -286,8 +266,6 @@ export const messageOperations = [
     lock: "none",
     effect: "read",
     idempotent: true,
-    http: { method: "GET", path: "/groups/{group_id}/inbox" },
-    cli: "inbox",
   }),
   operation({
     name: "inbox_read",
@@ -316,8 +294,6 @@ export const messageOperations = [
     lock: "none",
     effect: "write",
     idempotent: false,
-    mcp: "svc_inbox_read",
-    cli: "inbox",
   }),
   operation({
     name: "feed_read",
@@ -329,8 +305,6 @@ export const messageOperations = [
     lock: "group_read",
     effect: "write",
     idempotent: true,
-    http: { method: "POST", path: "/groups/{group_id}/read" },
-    cli: "read",
   }),
   operation({
     name: "message_upload_preflight",
@@ -352,7 +326,6 @@ export const messageOperations = [
     lock: "none",
     effect: "read",
     idempotent: true,
-    http: { method: "POST", path: "/groups/{group_id}/uploads/preflight" },
   }),
   operation({
     name: "draft_get",
@@ -364,7 +337,6 @@ export const messageOperations = [
     lock: "none",
     effect: "read",
     idempotent: true,
-    http: { method: "GET", path: "/groups/{group_id}/draft" },
   }),
   operation({
     name: "draft_put",
@@ -395,6 +367,5 @@ export const messageOperations = [
     lock: "none",
     effect: "write",
     idempotent: true,
-    http: { method: "PUT", path: "/groups/{group_id}/draft" },
   }),
 ] as const;

@@ -28,8 +28,6 @@ export const systemOperations = [
     lock: "none",
     effect: "read",
     idempotent: true,
-    http: { method: "GET", path: "/daemon" },
-    cli: "daemon status",
   }),
   operation({
     name: "daemon_stop",
@@ -41,7 +39,6 @@ export const systemOperations = [
     lock: "none",
     effect: "write",
     idempotent: true,
-    cli: "daemon stop",
   }),
   operation({
     name: "health",
@@ -53,8 +50,6 @@ export const systemOperations = [
     lock: "none",
     effect: "read",
     idempotent: true,
-    http: { method: "GET", path: "/health-checks" },
-    cli: "doctor",
   }),
   operation({
     name: "bootstrap",
@@ -89,6 +84,5 @@ export const systemOperations = [
     lock: "none",
     effect: "read",
     idempotent: true,
-    mcp: "svc_bootstrap",
   }),
 ] as const;

@@ -5,6 +5,7 @@ import { deriveTools } from "../../build/contracts.ts";
 import { COMMANDS } from "../../cli/table.ts";
 import { specialRoutes } from "../../daemon/http/api/routes.ts";
 import { accessCookieName, ENVIRONMENT, HEADERS, SIGNING_DOMAINS } from "../../shared/names.ts";
+import { HTTP_ROUTES } from "../../shared/operations/http-routes.ts";
 import { OPERATIONS } from "../../shared/operations/registry.ts";
 import { verifies } from "../requirements.ts";
 
@@ -24,7 +25,7 @@ function sources(): [path: string, text: string][] {
 function reachable(): string[] {
   return [
     ...OPERATIONS.keys(),
-    ...[...OPERATIONS.values()].flatMap(({ http }) => (http ? [http.path] : [])),
+    ...[...HTTP_ROUTES.values()].map(({ path }) => path),
     ...specialRoutes({} as Parameters<typeof specialRoutes>[0]).map(({ path }) => path),
     ...deriveTools().map(({ listed }) => listed.name),
     ...COMMANDS.flatMap(({ words, options }) => [words, ...(options ?? []).map(({ name }) => name)]),
@@ -48,7 +49,7 @@ describe("the product's names", () => {
     for (const domain of Object.values(SIGNING_DOMAINS)) assert.match(domain, /^svc(\.[a-z]+)+\.v1$/u);
     // What TLS authenticates follows RFC 8446: its labels are its own.
     for (const [path, text] of sources().filter(
-      ([name]) => !name.startsWith(join("daemon", "direct", "tls")),
+      ([name]) => !name.startsWith(join("daemon", "peers", "direct", "tls")),
     ))
       for (const [, argument] of text.matchAll(/createHmac\([^)]*\)\s*\.update\(([^)]*)\)/gu))
         assert.match(argument!, /SIGNING_DOMAINS\./u, path);

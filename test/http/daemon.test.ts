@@ -8,8 +8,9 @@ import { join } from "node:path";
 import { DaemonClient } from "../../client/client.ts";
 import { findEndpoint } from "../../client/connection.ts";
 import type { RunningDaemon } from "../../daemon/assembly/daemon.ts";
-import { EXHIBIT_PATHS, type Route, specialRoutes } from "../../daemon/http/api/routes.ts";
+import { type Route, specialRoutes } from "../../daemon/http/api/routes.ts";
 import { API_PREFIX, HEADERS } from "../../shared/names.ts";
+import { HTTP_ROUTES } from "../../shared/operations/http-routes.ts";
 import { OPERATIONS } from "../../shared/operations/registry.ts";
 import { verifies } from "../requirements.ts";
 
@@ -29,16 +30,32 @@ const VALUES: Readonly<Record<string, string>> = {
   token_id: "t_none",
 };
 
+/** What the exhibit's listener serves, and nothing else (docs/core-model.md#ports). */
+const EXHIBIT_PATHS: ReadonlySet<string> = new Set([
+  `${API_PREFIX}/groups`,
+  `${API_PREFIX}/groups/{group_id}`,
+  `${API_PREFIX}/groups/{group_id}/actors`,
+  `${API_PREFIX}/groups/{group_id}/ledger/tail`,
+  `${API_PREFIX}/groups/{group_id}/ledger/window`,
+  `${API_PREFIX}/groups/{group_id}/ledger/search`,
+  `${API_PREFIX}/groups/{group_id}/ledger/stream`,
+  `${API_PREFIX}/groups/{group_id}/blobs/{sha256}`,
+  `${API_PREFIX}/web-access`,
+  "/health",
+]);
+
 function fill(path: string, groupId: string): string {
   return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => (name === "group_id" ? groupId : VALUES[name]!));
 }
 
 /** Every address of the Web listener as one table. */
-function allRoutes(): Pick<Route, "method" | "path" | "operation" | "open">[] {
+function allRoutes(): (Pick<Route, "method" | "path" | "open"> & { operation?: string; action?: string })[] {
   const nothing = new Proxy({}, { get: () => () => {} }) as Parameters<typeof specialRoutes>[0];
-  const operations = [...OPERATIONS.values()].flatMap(({ name, http }) =>
-    http === undefined ? [] : [{ method: http.method, path: API_PREFIX + http.path, operation: name }],
-  );
+  const operations = [...HTTP_ROUTES].map(([operation, route]) => ({
+    ...route,
+    path: API_PREFIX + route.path,
+    operation,
+  }));
   return [...operations, ...specialRoutes(nothing)];
 }
 
@@ -123,7 +140,7 @@ describe("the daemon as a whole", () => {
     const { token } = await client.result("access_token_create", {});
     const group = await client.result("group_create", { title: "one" });
     const onlyActors: string[] = [];
-    for (const { name, http, callers } of OPERATIONS.values()) {
+    for (const { name, callers } of OPERATIONS.values()) {
       const overSocket = await client.callByName(name, { surely_unknown: 1 });
       assert.ok(!overSocket.ok);
       if (!callers.includes("user")) {
@@ -132,12 +149,16 @@ describe("the daemon as a whole", () => {
         continue;
       }
       assert.equal(overSocket.error.code, "invalid_args", name);
+      const http = HTTP_ROUTES.get(name);
       if (http === undefined) continue;
       const path = API_PREFIX + fill(http.path, group.group_id);
       const takesQuery = http.method === "GET" || http.method === "DELETE";
       const reply = takesQuery
         ? await ask(daemon.webOrigin!, http.method, `${path}?surely_unknown=1`, { token })
-        : await ask(daemon.webOrigin!, http.method, path, { token, body: { surely_unknown: 1 } });
+        : await ask(daemon.webOrigin!, http.method, path, {
+            token,
+            body: { action: http.action, surely_unknown: 1 },
+          });
       assert.deepEqual([reply.status, reply.code], [400, "invalid_args"], name);
       assert.ok(reply.text.includes("surely_unknown"), name);
     }
@@ -149,8 +170,8 @@ describe("the daemon as a whole", () => {
     const mine = await client.result("group_create", { title: "mine" });
     const other = await client.result("group_create", { title: "not theirs" });
     const { token } = await client.result("access_token_create", { groups: [mine.group_id] });
-    for (const { method, path, operation, open } of allRoutes()) {
-      const body = method === "GET" || method === "DELETE" ? {} : { body: {} };
+    for (const { method, path, operation, action, open } of allRoutes()) {
+      const body = method === "GET" || method === "DELETE" ? {} : { body: { action } };
       const address = fill(path, other.group_id);
       const reply = await ask(daemon.webOrigin!, method, address, { token, ...body });
       const where = `${method} ${path}: ${reply.status} ${reply.text.slice(0, 200)}`;
@@ -306,7 +327,7 @@ describe("the daemon as a whole", () => {
     const { url } = await client.result("login_link_create", {});
     assert.match(url, new RegExp(`^${daemon.webOrigin}/#login=[A-Za-z0-9_-]{43}$`));
     for (const name of ["login_link_create", "daemon_stop"]) {
-      assert.equal(OPERATIONS.get(name)?.http, undefined);
+      assert.equal(HTTP_ROUTES.get(name), undefined);
       assert.equal((await ask(daemon.webOrigin!, "POST", `/op/${name}`, { token, body: {} })).status, 404);
     }
     const metrics = await ask(daemon.webOrigin!, "GET", "/metrics", { token });

@@ -6,16 +6,9 @@ import { THEME_CHOICES, themeFor } from "../../webview/apps/workbench/appearance
 import { breadthOf, Layout } from "../../webview/apps/workbench/layout.ts";
 import { ICONS } from "../../webview/controls/icons.ts";
 import { FEED_KINDS } from "../../webview/feed/feed-store.ts";
-import { HTTP_ROUTES, prepare } from "../../webview/hosts/http/routes.ts";
+import { prepare } from "../../webview/hosts/http/routes.ts";
 
 describe("the interface's own tables", () => {
-  it("have the routes of the contracts", () => {
-    for (const [name, [method, path]] of HTTP_ROUTES) {
-      const { http } = OPERATIONS.get(name)!;
-      assert.deepEqual([method, path], [http?.method, http?.path], name);
-    }
-  });
-
   it("have the code points of the icon font", () => {
     const mapping = createRequire(import.meta.url)("@vscode/codicons/src/template/mapping.json") as Record<
       string,

@@ -35,12 +35,11 @@ import type { LoginLinks } from "../web/login-links.ts";
 import { sessionRoutes } from "../web/session-routes.ts";
 import type { WebApp } from "../web/web-listener.ts";
 import { createApp, introduce, type McpService } from "./app.ts";
-import { directRoute } from "./direct-route.ts";
 import { type Exchange, newExchange, notForActors, readerOfExchange } from "./exchange.ts";
 import { type FileStore, serveBlob, serveUpload } from "./files.ts";
 import { type MetricSources, metricsService } from "./metrics.ts";
 import { operationRoutes } from "./operation-routes.ts";
-import { EXHIBIT_PATHS, type Route, specialRoutes } from "./routes.ts";
+import { type Route, specialRoutes } from "./routes.ts";
 
 export interface ApiDependencies {
   dispatcher: Dispatcher;
@@ -104,7 +103,6 @@ export function createApi(deps: ApiDependencies): Api {
   const isAllowed = (exchange: Exchange) => (): boolean => exchange.lapsed() === null;
   const routes: Route[] = [
     ...operationRoutes(dispatcher, clock),
-    directRoute(dispatcher, clock),
     ...specialRoutes({
       health: (exchange) => answer(exchange.response, { ok: true, result: { alive: true } }, exchange.id),
       ready(exchange) {
@@ -195,7 +193,7 @@ export function createApi(deps: ApiDependencies): Api {
         request: createApp({
           log,
           requestIds,
-          routes: routes.filter(({ method, path }) => method === "GET" && EXHIBIT_PATHS.has(path)),
+          routes: routes.filter(({ method, exhibited }) => method === "GET" && exhibited === true),
           web: { names, credentials, refuseFailure: failureLimit(clock) },
           workbench: null,
           mcp: null,
