@@ -1,15 +1,14 @@
 /** Operations on access tokens. */
 import { Refusal } from "../../shared/errors.ts";
-import type { HandlersOf } from "../../shared/operations/handlers.ts";
+import type { accessTokenOperations } from "../../shared/operations/access.ts";
+import type { HandlersFor } from "../../shared/operations/handlers.ts";
 import type { GroupRegistry } from "../groups/registry.ts";
 import type { AccessTokens } from "./access-tokens.ts";
-
-export type AccessTokenOperation = "access_token_create" | "access_token_list" | "access_token_revoke";
 
 export function accessTokenHandlers(deps: {
   registry: GroupRegistry;
   accessTokens: AccessTokens;
-}): HandlersOf<AccessTokenOperation> {
+}): HandlersFor<typeof accessTokenOperations> {
   const { registry, accessTokens } = deps;
   return {
     access_token_create({ name, groups, exhibit }) {

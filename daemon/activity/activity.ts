@@ -4,8 +4,9 @@ import { errorFields, type Log } from "../../platform/log.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { StoredActor } from "../../shared/model.ts";
+import type { activityOperations } from "../../shared/operations/activity.ts";
 import type { CallContext } from "../../shared/operations/caller.ts";
-import type { HandlersOf } from "../../shared/operations/handlers.ts";
+import type { HandlersFor } from "../../shared/operations/handlers.ts";
 import type { InputOf, ResultOf } from "../../shared/operations/registry.ts";
 import type { OpenGroup } from "../groups/group.ts";
 import type { GroupRegistry } from "../groups/registry.ts";
@@ -35,8 +36,6 @@ import type {
 } from "./launches.ts";
 import { agree, type Derived, derive } from "./working-state.ts";
 import { type HookEvidence, type WorkingState, WorkingStates } from "./working-states.ts";
-
-export type ActivityOperation = "hook_submit" | "runtime_activity_snapshot";
 
 export interface ActivityDependencies extends GroupActivityDependencies {
   log: Log;
@@ -93,7 +92,7 @@ export class Activity implements LaunchReports {
     );
   }
 
-  handlers(): HandlersOf<ActivityOperation> {
+  handlers(): HandlersFor<typeof activityOperations> {
     return {
       hook_submit: (input, context) => this.#submit(input, context),
       runtime_activity_snapshot: ({ group_id }) => {

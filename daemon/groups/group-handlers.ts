@@ -5,21 +5,12 @@ import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { GroupState, Scope, StoredGroup } from "../../shared/model.ts";
 import type { CallContext } from "../../shared/operations/caller.ts";
-import type { HandlersOf } from "../../shared/operations/handlers.ts";
+import type { groupOperations } from "../../shared/operations/groups.ts";
+import type { HandlersFor } from "../../shared/operations/handlers.ts";
 import type { InputOf } from "../../shared/operations/registry.ts";
 import type { OpenGroup } from "./group.ts";
 import type { GroupRegistry } from "./registry.ts";
 import { describeScope } from "./scopes.ts";
-
-export type GroupChangeOperation =
-  | "group_create"
-  | "group_update"
-  | "group_set_state"
-  | "group_start"
-  | "group_stop"
-  | "attach"
-  | "group_reset"
-  | "group_delete";
 
 function same(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
@@ -109,7 +100,7 @@ async function attach(
 export function groupChanges(deps: {
   registry: GroupRegistry;
   projects: ProjectFiles;
-}): HandlersOf<GroupChangeOperation> {
+}): Omit<HandlersFor<typeof groupOperations>, "group_list" | "group_show"> {
   const { registry } = deps;
   const inState =
     (state: GroupState) =>

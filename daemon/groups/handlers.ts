@@ -5,30 +5,17 @@ import type { ProjectFiles } from "../../platform/project-files.ts";
 import type { Random } from "../../platform/random.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { ENVIRONMENT } from "../../shared/names.ts";
-import type { ActorWithPresence } from "../../shared/operations/actors.ts";
+import type { ActorWithPresence, actorOperations } from "../../shared/operations/actors.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
-import type { HandlersOf } from "../../shared/operations/handlers.ts";
+import type { groupOperations } from "../../shared/operations/groups.ts";
+import type { HandlersFor } from "../../shared/operations/handlers.ts";
 import { type ActorRunner, Actors, viewActor } from "./actors.ts";
 import type { OpenGroup } from "./group.ts";
-import { type GroupChangeOperation, groupChanges } from "./group-handlers.ts";
+import { groupChanges } from "./group-handlers.ts";
 import { type GroupCounts, summaryOf, viewFor } from "./group-view.ts";
 import type { LaunchTokens } from "./launch-tokens.ts";
 import { maySee } from "./permissions.ts";
 import type { GroupRegistry } from "./registry.ts";
-
-type ActorOperation =
-  | "actor_list"
-  | "actor_show"
-  | "actor_add"
-  | "actor_update"
-  | "actor_remove"
-  | "actor_start"
-  | "actor_stop"
-  | "actor_restart"
-  | "actor_interrupt"
-  | "actor_secrets"
-  | "actor_mcp_config";
-type GroupOperation = "group_list" | "group_show" | GroupChangeOperation | ActorOperation;
 
 export interface GroupHandlerDependencies {
   clock: Clock;
@@ -47,7 +34,7 @@ export interface GroupHandlerDependencies {
   presence(group_id: string, actor_id: string): ActorWithPresence["presence"];
 }
 
-function actorHandlers(deps: GroupHandlerDependencies): HandlersOf<ActorOperation> {
+function actorHandlers(deps: GroupHandlerDependencies): HandlersFor<typeof actorOperations> {
   const { registry, home, program } = deps;
   const actors = new Actors(deps);
   const withPresence = (group: OpenGroup, caller: Caller, actor_id: string): ActorWithPresence => {
@@ -96,7 +83,9 @@ function actorHandlers(deps: GroupHandlerDependencies): HandlersOf<ActorOperatio
   };
 }
 
-export function groupHandlers(deps: GroupHandlerDependencies): HandlersOf<GroupOperation> {
+export function groupHandlers(
+  deps: GroupHandlerDependencies,
+): HandlersFor<typeof groupOperations | typeof actorOperations> {
   const { registry } = deps;
   return {
     group_list: (_input, { caller }) => {

@@ -6,7 +6,10 @@ import { Refusal } from "../../shared/errors.ts";
 import type { Attachment, StoredActor } from "../../shared/model.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { CallContext } from "../../shared/operations/caller.ts";
-import type { HandlersOf } from "../../shared/operations/handlers.ts";
+import type { transferOperations } from "../../shared/operations/groups.ts";
+import type { HandlersFor } from "../../shared/operations/handlers.ts";
+import type { ledgerOperations } from "../../shared/operations/ledger.ts";
+import type { messageOperations } from "../../shared/operations/messages.ts";
 import type { OpenGroup } from "../groups/group.ts";
 import type { GroupCounts } from "../groups/group-view.ts";
 import type { LaunchTokens } from "../groups/launch-tokens.ts";
@@ -41,32 +44,6 @@ import { bootstrap, countsOf, presenceOf } from "./projection/overview.ts";
 import { MessageProjection } from "./projection/projection.ts";
 import { exportGroup } from "./transfer/group-export.ts";
 import { importGroup } from "./transfer/group-import.ts";
-
-export type MessagingOperation =
-  | "send"
-  | "reply"
-  | "send_cross_group"
-  | "send_files"
-  | "file_fetch"
-  | "message_deliver"
-  | "reply_request_cancel"
-  | "message_history"
-  | "inbox_peek"
-  | "inbox_read"
-  | "feed_read"
-  | "message_upload_preflight"
-  | "draft_get"
-  | "draft_put"
-  | "ledger_tail"
-  | "ledger_window"
-  | "ledger_find"
-  | "ledger_search"
-  | "ledger_statuses"
-  | "ledger_compact"
-  | "ledger_verify"
-  | "bootstrap"
-  | "group_export"
-  | "group_import";
 
 type PresenceListener = (group_id: string, actor_id: string) => void;
 type CountsListener = (group_id: string) => void;
@@ -169,7 +146,7 @@ export class Messaging implements Chats {
   }
 
   /** The table for the dispatcher. */
-  handlers(): HandlersOf<MessagingOperation> {
+  handlers(): HandlersFor<typeof messageOperations | typeof ledgerOperations | typeof transferOperations> {
     return {
       send: async (input, context) => {
         const sent = await this.#sending.send(input, context);

@@ -1,8 +1,9 @@
 /** Operations on the daemon itself. */
 import { Refusal } from "../../shared/errors.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
-import type { HandlersOf } from "../../shared/operations/handlers.ts";
+import type { HandlersFor } from "../../shared/operations/handlers.ts";
 import type { ResultOf } from "../../shared/operations/registry.ts";
+import type { systemOperations } from "../../shared/operations/system.ts";
 import type { HealthRegistry } from "./health.ts";
 
 export interface SystemDependencies {
@@ -12,9 +13,7 @@ export interface SystemDependencies {
   stop(): void;
 }
 
-export function systemHandlers(
-  deps: SystemDependencies,
-): HandlersOf<"daemon_status" | "daemon_stop" | "health"> {
+export function systemHandlers(deps: SystemDependencies): HandlersFor<typeof systemOperations> {
   return {
     daemon_status: () => deps.status(),
     daemon_stop(_input, { caller }) {

@@ -10,7 +10,8 @@ import type { Files } from "../../platform/files.ts";
 import type { Log } from "../../platform/log.ts";
 import type { ProjectFiles } from "../../platform/project-files.ts";
 import type { Random } from "../../platform/random.ts";
-import type { HandlersOf } from "../../shared/operations/handlers.ts";
+import type { connectOperations } from "../../shared/operations/connect.ts";
+import type { HandlersFor } from "../../shared/operations/handlers.ts";
 import type { GroupRegistry } from "../groups/registry.ts";
 import type { InstanceIdentity } from "../home/identity.ts";
 import type { Chats, RemoteMessages } from "../messaging/group-chat.ts";
@@ -41,8 +42,6 @@ export interface PeersDependencies {
   registry: GroupRegistry;
   chats: Chats;
 }
-
-type ConnectOperation = "connect_send" | "connect_send_files" | "connect_catalog";
 
 export class Peers {
   readonly authorities: Authorities;
@@ -121,7 +120,7 @@ export class Peers {
   }
 
   /** The table for the dispatcher. */
-  handlers(): HandlersOf<ConnectOperation> {
+  handlers(): HandlersFor<typeof connectOperations> {
     return {
       connect_send: (input, context) => this.#sending.send(input, context),
       connect_send_files: (input, context) => this.#sending.sendFiles(input, context),

@@ -10,8 +10,8 @@ import { tellReplaced } from "../../platform/replaced.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { StoredActor } from "../../shared/model.ts";
-import type { BegunConversation } from "../../shared/operations/actors.ts";
-import type { HandlersOf } from "../../shared/operations/handlers.ts";
+import type { BegunConversation, runtimeOperations } from "../../shared/operations/actors.ts";
+import type { HandlersFor } from "../../shared/operations/handlers.ts";
 import { isInboxOnly } from "../../shared/typed-actors.ts";
 import type { Launch, LaunchEnd, Launches, LaunchReports } from "../activity/launches.ts";
 import type { OpenGroup } from "../groups/group.ts";
@@ -29,8 +29,6 @@ import { clearLeftovers } from "./launch/leftovers.ts";
 import { type Kin, ProcessEnds } from "./launch/process-end.ts";
 import { listRuntimes } from "./runtime-list.ts";
 import { ActorTerminal, type AttachedViewer, type ViewerPort } from "./terminal/terminal.ts";
-
-export type RuntimeOperation = "runtime_list" | "tools_listed";
 
 export interface RuntimesDependencies extends LauncherDependencies {
   clock: Clock;
@@ -150,7 +148,7 @@ export class Runtimes implements Launches {
     }
   }
 
-  handlers(): HandlersOf<RuntimeOperation> {
+  handlers(): HandlersFor<typeof runtimeOperations> {
     const { processes, environment } = this.#deps;
     return {
       runtime_list: async () => ({ runtimes: await listRuntimes(processes, environment["PATH"] ?? "") }),

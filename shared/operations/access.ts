@@ -21,7 +21,7 @@ export const RemoteAccess = z.strictObject({
   origin: z.string().nullable(),
 });
 
-export const accessOperations = [
+export const accessTokenOperations = [
   operation({
     name: "access_token_create",
     title: "Create an access token",
@@ -60,6 +60,9 @@ export const accessOperations = [
     effect: "destroy",
     idempotent: false,
   }),
+] as const;
+
+export const webAccessOperations = [
   operation({
     name: "login_link_create",
     title: "Create a login link",

@@ -21,18 +21,6 @@ export const activityOperations = [
     idempotent: true,
   }),
   operation({
-    name: "tools_listed",
-    title: "Report that tools are listed",
-    summary:
-      "`svc mcp` calls this when the Actor's runtime has listed its tools. A prompt that needs them can now be delivered.",
-    input: z.strictObject({}),
-    output: z.strictObject({}),
-    callers: ["actor"],
-    lock: "none",
-    effect: "write",
-    idempotent: true,
-  }),
-  operation({
     name: "runtime_activity_snapshot",
     title: "Show runtime activity",
     summary:

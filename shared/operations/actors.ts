@@ -201,18 +201,6 @@ export const actorOperations = [
     idempotent: false,
   }),
   operation({
-    name: "runtime_list",
-    title: "List runtimes",
-    summary:
-      "Lists the agents that svc knows, which are installed on this machine, and what works with each.",
-    input: z.strictObject({}),
-    output: z.strictObject({ runtimes: z.array(RuntimeDescription) }),
-    callers: ["user", "member"],
-    lock: "none",
-    effect: "read",
-    idempotent: true,
-  }),
-  operation({
     name: "actor_secrets",
     title: "Set private environment",
     summary:
@@ -246,6 +234,33 @@ export const actorOperations = [
     callers: ["user"],
     lock: "none",
     effect: "read",
+    idempotent: true,
+  }),
+] as const;
+
+export const runtimeOperations = [
+  operation({
+    name: "runtime_list",
+    title: "List runtimes",
+    summary:
+      "Lists the agents that svc knows, which are installed on this machine, and what works with each.",
+    input: z.strictObject({}),
+    output: z.strictObject({ runtimes: z.array(RuntimeDescription) }),
+    callers: ["user", "member"],
+    lock: "none",
+    effect: "read",
+    idempotent: true,
+  }),
+  operation({
+    name: "tools_listed",
+    title: "Report that tools are listed",
+    summary:
+      "`svc mcp` calls this when the Actor's runtime has listed its tools. A prompt that needs them can now be delivered.",
+    input: z.strictObject({}),
+    output: z.strictObject({}),
+    callers: ["actor"],
+    lock: "none",
+    effect: "write",
     idempotent: true,
   }),
 ] as const;

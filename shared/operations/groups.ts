@@ -152,6 +152,9 @@ export const groupOperations = [
     effect: "destroy",
     idempotent: false,
   }),
+] as const;
+
+export const transferOperations = [
   operation({
     name: "group_export",
     title: "Export a Group",

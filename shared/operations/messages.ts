@@ -3,6 +3,7 @@ import * as z from "zod";
 import { LedgerEventSchema } from "../events.ts";
 import { LIMITS } from "../limits.ts";
 import {
+  Actor,
   ActorId,
   Attachment,
   ClientId,
@@ -14,6 +15,7 @@ import {
   Sha256,
   text,
 } from "../model.ts";
+import { ActorWithPresence } from "./actors.ts";
 import { operation } from "./contract.ts";
 
 const Text = text(LIMITS.message.textBytes);
@@ -366,6 +368,40 @@ export const messageOperations = [
     callers: ["user", "member"],
     lock: "none",
     effect: "write",
+    idempotent: true,
+  }),
+  operation({
+    name: "bootstrap",
+    title: "Show where I am",
+    summary:
+      "Shows an Actor its Group, itself, the other Actors, unread Mail, open reply requests and the newest messages to it.",
+    input: z.strictObject({ group_id: GroupId }),
+    output: z.strictObject({
+      group: z.strictObject({
+        group_id: GroupId,
+        title: z.string(),
+        topic: z.string(),
+        state: z.string(),
+        project_root: z.string().nullable(),
+      }),
+      me: Actor.pick({ id: true, title: true, role: true, runtime: true }),
+      actors: z.array(
+        ActorWithPresence.pick({
+          id: true,
+          title: true,
+          role: true,
+          runtime: true,
+          enabled: true,
+          presence: true,
+        }),
+      ),
+      unread_mail: z.int(),
+      pending_messages: z.int(),
+      open_requests: z.array(LedgerEventSchema),
+    }),
+    callers: ["actor"],
+    lock: "none",
+    effect: "read",
     idempotent: true,
   }),
 ] as const;

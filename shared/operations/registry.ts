@@ -1,22 +1,25 @@
 /** All operations by name. Services provide the handlers; this table is what ports, docs and tests go by. */
-import { accessOperations } from "./access.ts";
+import { accessTokenOperations, webAccessOperations } from "./access.ts";
 import { activityOperations } from "./activity.ts";
-import { actorOperations } from "./actors.ts";
+import { actorOperations, runtimeOperations } from "./actors.ts";
 import { connectOperations } from "./connect.ts";
 import type { OperationContract } from "./contract.ts";
 import { directOperations } from "./direct.ts";
-import { groupOperations } from "./groups.ts";
+import { groupOperations, transferOperations } from "./groups.ts";
 import { ledgerOperations } from "./ledger.ts";
 import { messageOperations } from "./messages.ts";
 import { systemOperations } from "./system.ts";
 
 const all = [
   ...groupOperations,
+  ...transferOperations,
   ...actorOperations,
+  ...runtimeOperations,
   ...activityOperations,
   ...messageOperations,
   ...ledgerOperations,
-  ...accessOperations,
+  ...accessTokenOperations,
+  ...webAccessOperations,
   ...connectOperations,
   ...directOperations,
   ...systemOperations,

@@ -1,9 +1,6 @@
 /** The daemon itself. */
 import * as z from "zod";
-import { LedgerEventSchema } from "../events.ts";
 import { HealthCheck } from "../health.ts";
-import { Actor, GroupId } from "../model.ts";
-import { ActorWithPresence } from "./actors.ts";
 import { operation } from "./contract.ts";
 
 export const DaemonStatus = z.strictObject({
@@ -47,40 +44,6 @@ export const systemOperations = [
     input: z.strictObject({}),
     output: z.strictObject({ checks: z.array(HealthCheck) }),
     callers: ["user"],
-    lock: "none",
-    effect: "read",
-    idempotent: true,
-  }),
-  operation({
-    name: "bootstrap",
-    title: "Show where I am",
-    summary:
-      "Shows an Actor its Group, itself, the other Actors, unread Mail, open reply requests and the newest messages to it.",
-    input: z.strictObject({ group_id: GroupId }),
-    output: z.strictObject({
-      group: z.strictObject({
-        group_id: GroupId,
-        title: z.string(),
-        topic: z.string(),
-        state: z.string(),
-        project_root: z.string().nullable(),
-      }),
-      me: Actor.pick({ id: true, title: true, role: true, runtime: true }),
-      actors: z.array(
-        ActorWithPresence.pick({
-          id: true,
-          title: true,
-          role: true,
-          runtime: true,
-          enabled: true,
-          presence: true,
-        }),
-      ),
-      unread_mail: z.int(),
-      pending_messages: z.int(),
-      open_requests: z.array(LedgerEventSchema),
-    }),
-    callers: ["actor"],
     lock: "none",
     effect: "read",
     idempotent: true,

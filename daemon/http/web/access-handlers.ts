@@ -3,7 +3,8 @@
 import type { JsonDocument } from "../../../platform/documents.ts";
 import { canonicalHttpsOrigin } from "../../../platform/http/site.ts";
 import { Refusal } from "../../../shared/errors.ts";
-import type { HandlersOf } from "../../../shared/operations/handlers.ts";
+import type { webAccessOperations } from "../../../shared/operations/access.ts";
+import type { HandlersFor } from "../../../shared/operations/handlers.ts";
 import type { Settings } from "../../home/settings.ts";
 import { requireSocketOwner } from "../../operations/system-handlers.ts";
 import type { LoginLinks } from "./login-links.ts";
@@ -33,15 +34,7 @@ export interface AccessDependencies {
   requireGroup(groupId: string): void;
 }
 
-type AccessOperation =
-  | "login_link_create"
-  | "whoami"
-  | "remote_access_show"
-  | "remote_access_set"
-  | "exhibit_show"
-  | "exhibit_set";
-
-export function accessHandlers(deps: AccessDependencies): HandlersOf<AccessOperation> {
+export function accessHandlers(deps: AccessDependencies): HandlersFor<typeof webAccessOperations> {
   const { links, settings, tokens, exhibit } = deps;
 
   /** The listener goes first, so that nothing is served any more while its token is revoked. */

@@ -1,11 +1,9 @@
 /** Operations on Direct connections. */
-import type { HandlersOf } from "../../../shared/operations/handlers.ts";
+import type { directOperations } from "../../../shared/operations/direct.ts";
+import type { HandlersFor } from "../../../shared/operations/handlers.ts";
 import type { Direct } from "./direct.ts";
 
-type DirectOperation =
-  `connect_direct_${"status" | "configure" | "invite" | "join" | "approve" | "revoke" | "remove"}`;
-
-export function directHandlers(direct: Direct): HandlersOf<DirectOperation> {
+export function directHandlers(direct: Direct): HandlersFor<typeof directOperations> {
   return {
     connect_direct_status: ({ group_id }) => direct.status(group_id),
     async connect_direct_configure({ listener, display_name, expected_listener }) {
