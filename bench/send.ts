@@ -13,7 +13,10 @@ interface Row {
   floor: number;
 }
 
-/** 64 producers had a goal of 0.9 and a floor of 0.6 while sockets were read past their streams, through private members of Node. */
+/**
+ * 64 producers had a goal of 0.9 and a floor of 0.6 while sockets were read past their streams, through
+ * private members of Node, and a symbol hid the JSON of an answer.
+ */
 const rows: readonly Row[] = [
   { producers: 1, requests: 2000, goal: 1, floor: 0.7 },
   { producers: 8, requests: 8000, goal: 0.75, floor: 0.5 },

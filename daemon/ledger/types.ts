@@ -25,8 +25,6 @@ export interface Placed {
   event: LedgerEvent;
   /** The event's JSON, when it was appended just now. */
   json?: string;
-  /** Of its line in UTF-8, the end included, when it was appended just now. */
-  bytes?: number;
 }
 
 /**

@@ -3,7 +3,6 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { brotliCompress, constants, gzip } from "node:zlib";
 import type { Refusal } from "../../shared/errors.ts";
 import { HEADERS } from "../../shared/names.ts";
-import { hasAsciiJson, jsonOf } from "../../shared/operations/known-json.ts";
 import { failure, type Outcome } from "../../shared/operations/outcome.ts";
 
 const RETRY_SECONDS = 60;
@@ -32,13 +31,8 @@ export function encodingFor(request: IncomingMessage): Encoding | null {
 
 export function envelope(outcome: Outcome): string {
   return outcome.ok
-    ? `{"ok":true,"result":${jsonOf(outcome.result)}}`
+    ? `{"ok":true,"result":${JSON.stringify(outcome.result)}}`
     : `{"ok":false,"error":${JSON.stringify(outcome.error)}}`;
-}
-
-/** Of the envelope in UTF-8. */
-export function envelopeBytes(outcome: Outcome, text: string): number {
-  return outcome.ok && hasAsciiJson(outcome.result) ? text.length : Buffer.byteLength(text);
 }
 
 /** Answers once; does nothing when the answer has begun or the client is gone. */

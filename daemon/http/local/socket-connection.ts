@@ -3,7 +3,7 @@
  * from the first byte that isn't ours. Requests of one connection may overlap; their answers keep the order.
  */
 import type { Socket } from "node:net";
-import { envelope, envelopeBytes } from "../../../platform/http/answer.ts";
+import { envelope } from "../../../platform/http/answer.ts";
 import { parseJson } from "../../../platform/http/body.ts";
 import type { RequestIds } from "../../../platform/http/request-id.ts";
 import type { Log } from "../../../platform/log.ts";
@@ -187,7 +187,7 @@ export class SocketConnection {
   #settle(index: number, outcome: Outcome): void {
     const status = outcome.ok ? 200 : outcome.refusal.status;
     const body = envelope(outcome);
-    const bytes = envelopeBytes(outcome, body);
+    const bytes = Buffer.byteLength(body);
     if (bytes !== body.length) this.#encoding = "utf8";
     const reason = REASONS[status] ?? "Refused";
     this.#answers[index - this.#firstAnswer] =

@@ -4,10 +4,8 @@ import type { LedgerEvent } from "../../../shared/events.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import type { Attachment, MessageMode } from "../../../shared/model.ts";
 import type { CallContext, Caller } from "../../../shared/operations/caller.ts";
-import { withJson } from "../../../shared/operations/known-json.ts";
 import type { InputOf, ResultOf } from "../../../shared/operations/registry.ts";
 import { type Audience, resolveRecipients, type Sender } from "../../groups/recipients.ts";
-import type { Placed } from "../../ledger/types.ts";
 import {
   type Chats,
   type GroupChat,
@@ -250,17 +248,9 @@ function submitMessage(
   return new Promise((resolve, reject) => {
     chat.ledger.submit(event, (refusal, placed) => {
       if (refusal !== null) reject(refusal);
-      else resolve(recordedNow(sentNow(placed!, mode)));
+      else resolve(recordedNow({ event: placed!.event, message_mode: mode, duplicate: false }));
     });
   });
-}
-
-/** The answer to a message that was recorded just now. */
-function sentNow({ event, json, bytes }: Placed, message_mode: MessageMode): Sent {
-  const sent = { event, message_mode, duplicate: false };
-  if (json === undefined) return sent;
-  const text = `{"event":${json},"message_mode":"${message_mode}","duplicate":false}`;
-  return withJson(sent, text, bytes === json.length + 1);
 }
 
 /** The answer to a retry. */
