@@ -14,7 +14,6 @@ export const NODE_BUNDLES = [
   { name: "websocket", entry: "cli/web-socket.ts", budget: 77 * KiB },
   { name: "hook", entry: "client/hook/main.ts", budget: 3 * KiB },
   { name: "daemon", entry: "daemon/main.ts", budget: 3200 * KiB, split: true },
-  { name: "scan", entry: "daemon/scan-thread.ts", budget: 29 * KiB },
   { name: "demo", entry: "demo/main.ts", budget: 75 * KiB },
 ];
 

@@ -72,10 +72,6 @@ export const LIMITS = {
     /** A batch waits at most this long for company, and only after small batches. */
     gatherMicroseconds: 100,
     pendingBytes: 64 * MiB,
-    /** So many bytes of sealed segments without index files are read by two threads. */
-    threadBytes: 128 * MiB,
-    /** About so many at once: the one that is done first doesn't wait long for the other. */
-    partBytes: 16 * MiB,
     searchScanBytes: 256 * MiB,
     /** So many bytes of a segment are searched line by line; more of them get a filter. */
     searchFilterBytes: 1 * MiB,

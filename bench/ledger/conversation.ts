@@ -1,5 +1,4 @@
 /** A Group as it grows in use: four Actors and the person write, take, accept and read messages; with the projection that the daemon has. */
-import { threadFile } from "../../daemon/assembly/installation.ts";
 import { Ledger } from "../../daemon/ledger/ledger.ts";
 import type { NewEvent } from "../../daemon/ledger/types.ts";
 import { messageData } from "../../daemon/messaging/messages/message-event.ts";
@@ -8,7 +7,6 @@ import { MessageProjection } from "../../daemon/messaging/projection/projection.
 import { RealClock } from "../../platform/real-clock.ts";
 import { RealFiles } from "../../platform/real-files.ts";
 import { RealRandom } from "../../platform/real-random.ts";
-import { RealThreads } from "../../platform/real-threads.ts";
 import type { MessageMode } from "../../shared/model.ts";
 import { BATCH_EVENTS, textOf } from "./setting.ts";
 
@@ -127,7 +125,6 @@ export function openGroup(directory: string): Promise<Ledger> {
     files: new RealFiles(),
     clock: new RealClock(),
     random,
-    threads: new RealThreads(threadFile),
   };
   return Ledger.open(deps, directory, {
     group_id: "g_0123456789ab",

@@ -65,8 +65,12 @@ interface OpenRow {
   floor: number;
 }
 
+/**
+ * Without index files the goal was 5 and the floor 3 while a second thread, with a program of its own,
+ * read half of the segments.
+ */
 const opens: readonly OpenRow[] = [
-  { what: "without index files", isLost: isIndex, goal: 5, floor: 3 },
+  { what: "without index files", isLost: isIndex, goal: 2, floor: 1 },
   { what: "with index files", isLost: () => false, goal: 50, floor: 20 },
 ];
 

@@ -12,7 +12,6 @@ import { RealNetwork } from "../../platform/real-network.ts";
 import { RealProcesses } from "../../platform/real-processes.ts";
 import { RealProjectFiles } from "../../platform/real-project-files.ts";
 import { RealRandom } from "../../platform/real-random.ts";
-import { RealThreads } from "../../platform/real-threads.ts";
 import { PRODUCT_VERSION } from "../../shared/version.ts";
 import { openHome } from "../home/home.ts";
 import { restoreExhibit } from "../http/web/exhibit.ts";
@@ -21,7 +20,7 @@ import { Receiver } from "../peers/receiving/receiver.ts";
 import { ReceiverQuota } from "../peers/receiving/receiver-quota.ts";
 import { openDirect } from "./direct.ts";
 import { buildDoors, type DoorParts } from "./doors.ts";
-import { commandLine, threadFile } from "./installation.ts";
+import { commandLine } from "./installation.ts";
 import type { DaemonOptions } from "./options.ts";
 import { openRooms, type Rooms } from "./rooms.ts";
 
@@ -57,7 +56,6 @@ export async function runDaemon(options: DaemonOptions): Promise<RunningDaemon> 
       files,
       clock,
       random,
-      threads: new RealThreads(threadFile),
       projects,
       log,
       processes: new RealProcesses(),

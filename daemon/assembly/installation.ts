@@ -2,7 +2,6 @@
 import { existsSync, realpathSync } from "node:fs";
 import { resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { ThreadProgram } from "../../platform/threads.ts";
 
 /** How another program starts svc: by whole paths, since editors and agents often have another PATH. */
 export function commandLine(): readonly [command: string, ...args: string[]] {
@@ -18,11 +17,6 @@ function asStarted(launcher: string): string {
   return existsSync(started) && realpathSync(started) === realpathSync(launcher)
     ? resolve(started)
     : launcher;
-}
-
-/** The file of a program that runs in a thread; undefined where it isn't built. */
-export function threadFile(program: ThreadProgram): string | undefined {
-  return places(`${program}.cjs`).find((place) => existsSync(place));
 }
 
 /** Directory of the built Workbench; null where there is none. */

@@ -8,7 +8,6 @@ import type { Log } from "../../platform/log.ts";
 import type { Processes } from "../../platform/processes.ts";
 import type { ProjectFiles } from "../../platform/project-files.ts";
 import type { Random } from "../../platform/random.ts";
-import type { Threads } from "../../platform/threads.ts";
 import { AccessTokens } from "../access/access-tokens.ts";
 import { Activity } from "../activity/activity.ts";
 import { summaryOf } from "../groups/group-view.ts";
@@ -26,7 +25,6 @@ export interface Platform {
   files: Files;
   clock: Clock;
   random: Random;
-  threads: Threads;
   projects: ProjectFiles;
   log: Log;
   processes: Processes;
@@ -60,7 +58,7 @@ export interface Rooms {
 }
 
 export async function openRooms(platform: Platform, home: Home, surroundings: Surroundings): Promise<Rooms> {
-  const { files, clock, random, threads, log } = platform;
+  const { files, clock, random, log } = platform;
   const { paths, settings } = home;
   const activity = new Activity({ ...platform, machineStartedAt: surroundings.machineStartedAt });
   const messaging = new Messaging({
@@ -71,7 +69,6 @@ export async function openRooms(platform: Platform, home: Home, surroundings: Su
     files,
     clock,
     random,
-    threads,
     paths,
     projectionsFor: (groupId) => messaging.projectionsFor(groupId),
     keyOf: messaging.keyOf,

@@ -9,7 +9,6 @@ import { errorCode, removeTree, storageRefusal, syncDirectory } from "../../plat
 import type { Files } from "../../platform/files.ts";
 import { HomeProblem } from "../../platform/problem.ts";
 import type { Random } from "../../platform/random.ts";
-import type { Threads } from "../../platform/threads.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { DEFAULT_GROUP_SETTINGS, GroupId, type StoredGroup } from "../../shared/model.ts";
@@ -24,7 +23,6 @@ export interface RegistryDependencies {
   files: Files;
   clock: Clock;
   random: Random;
-  threads?: Threads;
   paths: HomePaths;
   /** What follows a Group's ledger; called once per opening of a Group. */
   projectionsFor(group_id: string): Projection[];
@@ -367,7 +365,7 @@ export class GroupRegistry {
   }
 
   async #openGroup(group_id: string): Promise<OpenGroup> {
-    const { files, clock, random, threads, keyOf, ledgerLimits } = this.#deps;
+    const { files, clock, random, keyOf, ledgerLimits } = this.#deps;
     const paths = this.#deps.paths.group(group_id);
     if (files.stat(paths.root) === null) throw notDirectory(paths.root);
     const { root, ledger: ledgerPath, blobs, cursors, drafts, tokens, privateEnvironment } = paths;
@@ -382,7 +380,7 @@ export class GroupRegistry {
       throw new HomeProblem("corrupt", paths.document, wrong, "Restore it from a backup.");
     }
     const environments = await PrivateEnvironments.open(files, paths, document.value.actors);
-    const ledger = await Ledger.open({ files, clock, random, threads }, paths.ledger, {
+    const ledger = await Ledger.open({ files, clock, random }, paths.ledger, {
       group_id,
       projections: this.#deps.projectionsFor(group_id),
       keyOf,

@@ -4,7 +4,6 @@ import type { Clock } from "../../platform/clock.ts";
 import { storageRefusal } from "../../platform/durable.ts";
 import type { Files } from "../../platform/files.ts";
 import type { Random } from "../../platform/random.ts";
-import type { Threads } from "../../platform/threads.ts";
 import { Refusal } from "../../shared/errors.ts";
 import type { LedgerEvent } from "../../shared/events.ts";
 import { LIMITS } from "../../shared/limits.ts";
@@ -46,8 +45,6 @@ export interface LedgerDependencies {
   files: Files;
   clock: Clock;
   random: Random;
-  /** For large histories that lost their indexes. */
-  threads?: Threads | undefined;
 }
 
 export class Ledger {
@@ -93,7 +90,6 @@ export class Ledger {
         options,
         limits,
         deps.clock,
-        deps.threads,
       );
       const filters = new Filters(history, deps.clock, limits.searchFilterBytes);
       const writer = new Writer(history, active, deps.clock, limits, (segment) => {

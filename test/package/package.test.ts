@@ -60,7 +60,6 @@ describe("the packed tarball", function () {
       "demo.cjs",
       "hook.cjs",
       "mcp.cjs",
-      "scan.cjs",
       "svc.cjs",
       "websocket.cjs",
     ]);

@@ -263,11 +263,6 @@ export class EventIndex {
   /** Relates and enters what isn't yet, so that the first lookup needn't. */
   settle(): void {
     this.#relateLater();
-    this.enter();
-  }
-
-  /** The tables' part of it, which may be done at any time. */
-  enter(): void {
     if (this.#idsEntered < this.count) this.#enterIds();
     if (this.#keysEntered < this.count) this.#enterKeys();
   }

@@ -8,13 +8,18 @@ import { corrupt } from "../store/storage.ts";
 import type { EventHead, Projection } from "../types.ts";
 import { EventColumns } from "./event-columns.ts";
 import { atOnce, type Steps, scanLines } from "./line-scan.ts";
-import type { Part } from "./segment-parts.ts";
 import { SegmentScan } from "./segment-scan.ts";
 
 /** A projection and the ordinal from which it still needs events. */
 export interface Follower {
   projection: Projection;
   from: number;
+}
+
+/** Bytes `[from, to)` of a segment: whole lines. */
+interface Part {
+  from: number;
+  to: number;
 }
 
 interface HeldLine {
@@ -54,14 +59,6 @@ export class Rebuild {
     yield* this.#history.take(columns);
     segment.count += columns.count;
     checkEnd(segment, part, end);
-  }
-
-  /** The same of a part that another thread has read. */
-  *readPart(segment: Segment, file: () => OpenFile, part: Part, columns: EventColumns): Steps<void> {
-    const first = segment.first + segment.count;
-    yield* this.#history.take(columns);
-    segment.count += columns.count;
-    if (this.isNeeded(first + columns.count)) yield* this.past(segment, file(), part, first);
   }
 
   /** A part that the index has, past projections alone. Its first event is the `first`. */

@@ -4,13 +4,11 @@ import type { Clock } from "../../../platform/clock.ts";
 import { timestamp } from "../../../platform/clock.ts";
 import { isTemporary, syncDirectory, syncFile } from "../../../platform/durable.ts";
 import type { OpenFile } from "../../../platform/files.ts";
-import type { Threads } from "../../../platform/threads.ts";
 import { LINE_FEED } from "../format/line.ts";
 import { History } from "../history.ts";
 import { claimedCount, loadIndex } from "../index/index-file.ts";
 import { atOnce } from "../index/line-scan.ts";
 import { Rebuild } from "../index/rebuild.ts";
-import { ScanHelper } from "../index/scan-helper.ts";
 import { loadTables } from "../index/tables-file.ts";
 import type { LedgerLimits, LedgerOptions } from "../types.ts";
 import { ActiveFile } from "./active-file.ts";
@@ -34,7 +32,6 @@ export async function openHistory(
   options: LedgerOptions,
   limits: LedgerLimits,
   clock: Clock,
-  threads?: Threads,
 ): Promise<Opened> {
   const { files, directory } = storage;
   if (files.stat(directory) === null) files.mkdir(directory);
@@ -50,7 +47,7 @@ export async function openHistory(
   const history = new History(storage, options);
   addSegments(history, inventory);
   try {
-    return await fillHistory(history, inventory, limits, clock, threads);
+    return await fillHistory(history, inventory, limits, clock);
   } catch (error) {
     history.closeFiles();
     throw error;
@@ -62,15 +59,12 @@ async function fillHistory(
   inventory: Inventory,
   limits: LedgerLimits,
   clock: Clock,
-  threads: Threads | undefined,
 ): Promise<Opened> {
   const { storage } = history;
   const { followers, anchor } = restoreCheckpoint(history);
   const rebuild = new Rebuild(history, followers);
   history.index.reserve(expectedEvents(history));
-  // A projection that starts over needs every line in its order anyway.
-  const helper = rebuild.isNeeded(1) ? null : ScanHelper.start(threads, history, limits);
-  const unindexed = await readSealed(history, rebuild, helper, clock).finally(() => helper?.stop());
+  const unindexed = await readSealed(history, rebuild, clock);
   const active = inventory.hasActive ? await openActive(history, rebuild, limits, clock) : null;
   history.index.settle();
   if (anchor !== null && !holds(history, anchor)) replayAll(history);
@@ -79,15 +73,10 @@ async function fillHistory(
 }
 
 /** Gives the segments that have no usable index file. */
-async function readSealed(
-  history: History,
-  rebuild: Rebuild,
-  helper: ScanHelper | null,
-  clock: Clock,
-): Promise<Segment[]> {
+async function readSealed(history: History, rebuild: Rebuild, clock: Clock): Promise<Segment[]> {
   const { storage } = history;
   const unindexed: Segment[] = [];
-  for (const [place, segment] of history.segments.entries()) {
+  for (const segment of history.segments) {
     const size = storage.files.stat(pathOf(storage, segment.name))?.bytes ?? 0;
     if (size < segment.bytes)
       throw corrupt("A ledger segment is shorter than the manifest says.", {
@@ -97,20 +86,14 @@ async function readSealed(
     if (size > segment.bytes) await trimSegment(storage, segment, size, clock);
     segment.first = history.count;
     const covered = loadIndex(history, segment);
-    const file = (): OpenFile => history.fileOf(segment);
     if (covered > 0) {
       loadTables(history);
       if (rebuild.isNeeded(history.count))
-        atOnce(rebuild.past(segment, file(), { from: 0, to: covered }, segment.first));
+        atOnce(rebuild.past(segment, history.fileOf(segment), { from: 0, to: covered }, segment.first));
     }
     if (covered === segment.bytes) continue;
     unindexed.push(segment);
-    const shared = covered === 0 ? helper?.partsOf(place) : undefined;
-    for (const part of shared ?? [{ from: covered, to: segment.bytes }]) {
-      const columns = (await helper?.columnsOf(part, () => history.index.enter())) ?? null;
-      if (columns === null) atOnce(rebuild.part(segment, file(), part));
-      else atOnce(rebuild.readPart(segment, file, part, columns));
-    }
+    atOnce(rebuild.part(segment, history.fileOf(segment), { from: covered, to: segment.bytes }));
   }
   return unindexed;
 }

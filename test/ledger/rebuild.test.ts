@@ -2,16 +2,12 @@ import assert from "node:assert/strict";
 import * as fs from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { threadFile } from "../../daemon/assembly/installation.ts";
-import { type ScanJob, scanParts } from "../../daemon/ledger/index/scan-thread.ts";
 import { Ledger } from "../../daemon/ledger/ledger.ts";
 import type { NewEvent, Projection } from "../../daemon/ledger/types.ts";
 import { keyOf, messageKey } from "../../daemon/messaging/messages/message-keys.ts";
 import { RealClock } from "../../platform/real-clock.ts";
 import { RealFiles } from "../../platform/real-files.ts";
 import { RealRandom } from "../../platform/real-random.ts";
-import { RealThreads } from "../../platform/real-threads.ts";
-import type { ThreadEvents, Threads } from "../../platform/threads.ts";
 import { GROUP, message, Tally } from "./setting.ts";
 
 const EVENTS = 9000;
@@ -26,15 +22,15 @@ interface Said {
   keyed: (number | undefined)[];
 }
 
-describe("a history that lost its index files, opened by two threads", () => {
+describe("a history that lost its index files, when it is opened", () => {
   const files = new RealFiles();
   let directory: string;
   let ids: string[];
   let expected: Said;
 
-  function open(threads?: Threads, projections: Projection[] = []): Promise<Ledger> {
-    const deps = { files, clock: new RealClock(), random: new RealRandom(), threads };
-    const limits = { segmentBytes: 256 * 1024, threadBytes: 1, partBytes: 64 * 1024 };
+  function open(projections: Projection[] = []): Promise<Ledger> {
+    const deps = { files, clock: new RealClock(), random: new RealRandom() };
+    const limits = { segmentBytes: 256 * 1024 };
     return Ledger.open(deps, directory, { group_id: GROUP, projections, keyOf, limits });
   }
 
@@ -61,8 +57,8 @@ describe("a history that lost its index files, opened by two threads", () => {
     };
   }
 
-  async function opensAlike(threads: Threads): Promise<void> {
-    const ledger = await open(threads);
+  async function opensAlike(): Promise<void> {
+    const ledger = await open();
     try {
       assert.deepEqual(said(ledger), expected);
       assert.deepEqual((await ledger.verify()).problems, []);
@@ -89,38 +85,7 @@ describe("a history that lost its index files, opened by two threads", () => {
 
   after(() => fs.rmSync(directory, { recursive: true, force: true }));
 
-  it("knows what the one that wrote it knew, whoever read a segment", async () => {
-    const file = threadFile("scan");
-    assert.ok(file !== undefined, "dist has no scan.cjs: node esbuild.mjs node");
-    const threads = new RealThreads(() => file);
-    let fromThread = 0;
-    await opensAlike({
-      start(program, events) {
-        const message = (value: unknown): void => {
-          fromThread += 1;
-          events.message(value);
-        };
-        const thread = threads.start(program, { ...events, message });
-        if (thread === null) return null;
-        const post = (job: unknown): void => {
-          thread.post(job);
-          // The opening thread begins when the other one has.
-          const { taken } = job as ScanJob;
-          const until = performance.now() + 60_000;
-          while (Atomics.load(taken, taken.length - 1) === 0 && performance.now() < until);
-        };
-        return { ...thread, post };
-      },
-    });
-    assert.ok(fromThread > 0);
-  });
-
-  /** Another thread as `run` has it; it has done everything before the opening one begins. */
-  function threadThat(run: (job: ScanJob, events: ThreadEvents) => void): Threads {
-    return {
-      start: (_program, events) => ({ post: (job) => run(job as ScanJob, events), stop: () => undefined }),
-    };
-  }
+  it("knows what the one that wrote it knew", () => opensAlike());
 
   /** As a crash leaves it: a projection's state of an earlier moment, which lies in the middle of a part. */
   async function earlyCheckpoint(): Promise<{ count: number; checkpoint: Buffer }> {
@@ -135,23 +100,7 @@ describe("a history that lost its index files, opened by two threads", () => {
     return { count, checkpoint };
   }
 
-  const scanned =
-    (tells: (place: number) => boolean) =>
-    (job: ScanJob, events: ThreadEvents): void => {
-      scanParts(files, keyOf, job, (part) => {
-        if (tells(part.place)) events.message(structuredClone(part));
-      });
-      events.ended();
-    };
-
-  it("reads itself what a thread took and never told of", async () => {
-    await opensAlike(threadThat(scanned(() => true)));
-    await opensAlike(threadThat(scanned((place) => place % 2 === 0)));
-    await opensAlike(threadThat((_job, events) => events.ended()));
-    await opensAlike(threadThat((job, events) => scanned(() => true)({ ...job, format: 1 as 2 }, events)));
-  });
-
-  it("shows a projection what came after its checkpoint, each event once, whoever read it", async () => {
+  it("shows a projection what came after its checkpoint, each event once", async () => {
     const applied: number[] = [];
     class Watching extends Tally {
       override apply(...[event, ordinal]: Parameters<Tally["apply"]>): void {
@@ -160,57 +109,36 @@ describe("a history that lost its index files, opened by two threads", () => {
       }
     }
     const { count, checkpoint } = await earlyCheckpoint();
-    for (const tells of [() => true, (place: number) => place % 2 === 0, () => false]) {
-      for (const name of fs.readdirSync(directory))
-        if (name.endsWith(".bin")) fs.rmSync(join(directory, name));
-      fs.writeFileSync(join(directory, "checkpoint.bin"), checkpoint);
-      applied.length = 0;
-      const tally = new Watching();
-      await (await open(threadThat(scanned(tells)), [tally])).close();
-      const wanted = Array.from({ length: EVENTS - count }, (_, at) => count + at);
-      assert.deepEqual(
-        applied,
-        wanted.filter((ordinal) => ordinal % 3 !== 0),
-      );
-      assert.equal(tally.seen.length, EVENTS - EVENTS / 3);
-    }
+    fs.writeFileSync(join(directory, "checkpoint.bin"), checkpoint);
+    const tally = new Watching();
+    await (await open([tally])).close();
+    const wanted = Array.from({ length: EVENTS - count }, (_, at) => count + at);
+    assert.deepEqual(
+      applied,
+      wanted.filter((ordinal) => ordinal % 3 !== 0),
+    );
+    assert.equal(tally.seen.length, EVENTS - EVENTS / 3);
   });
 
   it("mixes segments with and without index files", async () => {
     await (await open()).close();
     for (const number of [2, 3, 6]) fs.rmSync(join(directory, `index-00000${number}.bin`));
     fs.writeFileSync(join(directory, "index-000005.bin"), "spoilt");
-    await opensAlike(threadThat(scanned(() => true)));
+    await opensAlike();
   });
 
-  it("says which segment has a line that isn't an event, as one thread does", async () => {
+  it("says which segment has a line that isn't an event", async () => {
     const path = join(directory, "segment-000004.jsonl");
     const whole = fs.readFileSync(path);
     const spoilt = Buffer.from(whole);
-    spoilt.write("x", spoilt.indexOf("\n") + 1);
+    const position = spoilt.indexOf("\n") + 1;
+    spoilt.write("x", position);
     fs.writeFileSync(path, spoilt);
     try {
-      const refused = { code: "ledger_corrupt" };
-      await assert.rejects(open(threadThat(scanned(() => true))), refused);
-      await assert.rejects(open(), refused);
+      await assert.rejects(open(), { code: "ledger_corrupt", details: { number: 4, position } });
     } finally {
       fs.writeFileSync(path, whole);
     }
-    await opensAlike(threadThat(scanned(() => true)));
-  });
-
-  it("asks no thread for little, or when there is none", async () => {
-    let asked = 0;
-    const none: Threads = {
-      start() {
-        asked += 1;
-        return null;
-      },
-    };
-    await opensAlike(none);
-    assert.equal(asked, 1);
-    // All index files are there now.
-    await opensAlike(none);
-    assert.equal(asked, 1);
+    await opensAlike();
   });
 });
