@@ -26,7 +26,7 @@ exports.fronts = [
   { folder: "client/hook", files: ["hook-client", "hook-command", "serve"] },
   { folder: "mcp-server", files: ["http", "main", "tools"] },
   { folder: "daemon/home", files: ["home", "identity", "settings"] },
-  { folder: "daemon/ledger", files: ["ledger", "types", "index/scan-thread"] },
+  { folder: "daemon/ledger", files: ["ledger", "types"] },
   { folder: "daemon/ledger/search", files: ["filters", "search"] },
   {
     folder: "daemon/groups",
