@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process";
 import rules from "./layers.cjs";
 
-const folders = ["shared", "platform", "client", "daemon", "cli", "mcp-server", "webview", "demo", "bench"];
+const folders = [...rules.productFolders, "bench"];
 const { stdout, stderr, status } = spawnSync(
   process.execPath,
   [

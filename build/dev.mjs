@@ -16,6 +16,8 @@ const ROOT = join(import.meta.dirname, "..");
 const FOLDERS = {
   daemon: ["daemon", "programs"],
   "mcp-server": ["daemon", "programs"],
+  platform: ["daemon", "programs"],
+  client: ["daemon", "programs"],
   shared: ["workbench", "daemon", "programs"],
   webview: ["workbench"],
   cli: ["programs"],

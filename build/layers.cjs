@@ -133,3 +133,6 @@ exports.layers = [
   { folder: "cli", imports: ["shared", "client", "mcp-server", "demo", "daemon/main.ts"] },
   { folder: "webview", imports: ["shared"] },
 ];
+
+/** The folders at the top level that hold the product's sources. */
+exports.productFolders = [...new Set(exports.layers.map(({ folder }) => folder.split("/")[0]))];

@@ -1,2 +1,3 @@
 export const layers: readonly { folder: string; imports: readonly string[] }[];
 export const fronts: readonly { folder: string; files: readonly string[] }[];
+export const productFolders: readonly string[];

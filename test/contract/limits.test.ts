@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import layers from "../../build/layers.cjs";
 import { LIMITS } from "../../shared/limits.ts";
 
-const FOLDERS = ["shared", "daemon", "cli", "mcp-server", "webview"];
 /** Limits that tests alone measure against, with what keeps them. */
 const MEASURED: Readonly<Record<string, string>> = {
   "mcp.toolListBytes":
@@ -14,7 +14,7 @@ const MEASURED: Readonly<Record<string, string>> = {
 
 function sources(): Map<string, string> {
   const found = new Map<string, string>();
-  for (const folder of FOLDERS) {
+  for (const folder of layers.productFolders) {
     for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
       const path = join(folder, name);
       if (!/\.(?:ts|mts|js)$/u.test(name) || path.includes("node_modules") || path === "shared/limits.ts")

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { deriveTools } from "../../build/contracts.ts";
+import layers from "../../build/layers.cjs";
 import { COMMANDS } from "../../cli/table.ts";
 import { specialRoutes } from "../../daemon/http/api/routes.ts";
 import { accessCookieName, ENVIRONMENT, HEADERS, SIGNING_DOMAINS } from "../../shared/names.ts";
@@ -9,11 +10,9 @@ import { HTTP_ROUTES } from "../../shared/operations/http-routes.ts";
 import { OPERATIONS } from "../../shared/operations/registry.ts";
 import { verifies } from "../requirements.ts";
 
-const PRODUCT = ["shared", "daemon", "cli", "mcp-server", "webview", "demo"];
-
 /** Path and text of every source of the product. */
 function sources(): [path: string, text: string][] {
-  return PRODUCT.flatMap((folder) =>
+  return layers.productFolders.flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: "utf8" })
       .map((name) => join(folder, name))
       .filter((path) => path.endsWith(".ts") && statSync(path).isFile())

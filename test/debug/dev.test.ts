@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { appendFileSync, cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import layers from "../../build/layers.cjs";
 import { daemonProcess } from "../../client/connection.ts";
 import { isAlive } from "../../client/process-state.ts";
 import { ENVIRONMENT } from "../../shared/names.ts";
@@ -12,13 +13,8 @@ import { plainEnvironment, until } from "../support/daemon-process.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const COPIED = [
+  ...layers.productFolders,
   "build",
-  "cli",
-  "daemon",
-  "demo",
-  "mcp-server",
-  "shared",
-  "webview",
   "esbuild.mjs",
   "package.json",
   "package-lock.json",

@@ -174,9 +174,9 @@ describe("InstanceIdentity", () => {
       chmodSync(join(path, ".."), 0o755);
       chownSync(path, 65534, 65534);
     }
-    const module = (name: string) => pathToFileURL(join(import.meta.dirname, "../../daemon", name)).href;
+    const module = (name: string) => pathToFileURL(join(import.meta.dirname, "../..", name)).href;
     const script = `
-      import { InstanceIdentity } from "${module("home/identity.ts")}";
+      import { InstanceIdentity } from "${module("daemon/home/identity.ts")}";
       import { RealFiles } from "${module("platform/real-files.ts")}";
       import { RealRandom } from "${module("platform/real-random.ts")}";
       if (${isRoot}) process.setuid(65534);

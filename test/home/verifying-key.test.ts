@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { ed25519 } from "@noble/curves/ed25519.js";
 import * as fc from "fast-check";
+import layers from "../../build/layers.cjs";
 import { VerifyingKey } from "../../platform/keys.ts";
 import { verifies } from "../requirements.ts";
 import { vectors } from "../wire/sample.ts";
@@ -72,15 +73,18 @@ describe("VerifyingKey", () => {
     );
   });
 
-  it("is the only place of the daemon that verifies signatures, but for the shared library below it", () => {
-    const sources = readdirSync("daemon", { recursive: true, encoding: "utf8" })
-      .map((name) => join("daemon", name))
+  it("is the only place of the product that verifies signatures, but for the shared library below it", () => {
+    const sources = layers.productFolders
+      .filter((folder) => folder !== "shared")
+      .flatMap((folder) =>
+        readdirSync(folder, { recursive: true, encoding: "utf8" }).map((name) => join(folder, name)),
+      )
       .filter((path) => path.endsWith(".ts") && statSync(path).isFile());
     const verifying = sources.filter((path) =>
       /import \{[^}]*\b(?:verify|createVerify)\b[^}]*\} from "node:crypto"|ed25519\.verify/u.test(
         readFileSync(path, "utf8"),
       ),
     );
-    assert.deepEqual(verifying, [join("daemon", "home", "public-key.ts")]);
+    assert.deepEqual(verifying, [join("platform", "keys.ts")]);
   });
 });
