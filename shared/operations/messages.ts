@@ -358,7 +358,11 @@ export const messageOperations = [
           /** A Group of another instance that it goes to, with the names that are shown. */
           dst_remote: RemotePlace.optional(),
           refs: Refs,
-          attachments: Uploads,
+          /** With its size, where it is known, to be shown again. */
+          attachments: z
+            .array(UploadReference.extend({ bytes: z.int().min(0).optional() }))
+            .max(LIMITS.message.attachments)
+            .default([]),
         })
         .nullable(),
       /** The `updated_at` that the text was made from. */

@@ -254,7 +254,7 @@ describe("real agents", function () {
     await pane.locator(".xterm-screen").waitFor();
     await pane.locator(".xterm-rows > div", { hasText: "written.txt" }).first().waitFor();
     await pane.locator("vscode-button").first().click();
-    await pane.locator(".terminal-state", { hasText: "you write" }).waitFor();
+    await pane.locator(".terminal-state", { hasText: "writing here" }).waitFor();
     await pressedUntil(
       "the file is written",
       async () => {

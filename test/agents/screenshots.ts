@@ -39,7 +39,7 @@ async function write(page: Page, ...actors: string[]): Promise<void> {
   for (const actor of actors) {
     await page.locator(`section[aria-label="Terminal of ${actor}"] vscode-button`).click();
     await page
-      .locator(`section[aria-label="Terminal of ${actor}"] .terminal-state`, { hasText: "you write" })
+      .locator(`section[aria-label="Terminal of ${actor}"] .terminal-state`, { hasText: "writing here" })
       .waitFor();
   }
 }

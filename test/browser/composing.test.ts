@@ -1,5 +1,6 @@
 /** The composer does what the person sees before sending: names at the start, replies given up, modes, files from anywhere. */
 import assert from "node:assert/strict";
+import type { Page } from "playwright-core";
 import { openGroup, type Setting, until, useSetting } from "./setting.ts";
 
 describe("Workbench: composing", () => {
@@ -38,6 +39,8 @@ describe("Workbench: composing", () => {
     await setting.group("dropped");
     const { page } = await setting.window();
     await openGroup(page, "dropped");
+    // What stands there while the feed loads is replaced by it.
+    await page.locator(".feed-rows").waitFor();
     for (const [at, place] of [".feed-scroll", "svc-actors", ".group-head"].entries()) {
       const prevented = await page.locator(place).evaluate((element, name) => {
         const transfer = new DataTransfer();
@@ -93,5 +96,50 @@ describe("Workbench: composing", () => {
     assert.deepEqual((await last(groupId, "read it later")).data["to"], ["coder"]);
     await until("it was sent", async () => (await page.locator(".compose-text").inputValue()) === "");
     assert.equal(await mode.inputValue(), "send");
+  });
+
+  it("follows up on the person's own message to those who got it, and says whose message that is", async () => {
+    const { groupId } = await setting.group("follow-up", ["lead", "coder"]);
+    const first = await setting.owner.result("send", {
+      group_id: groupId,
+      text: "Please run the tests.",
+      to: ["coder"],
+    });
+    const { page } = await setting.window();
+    await openGroup(page, "follow-up");
+    const message = page.locator("svc-message", { hasText: "Please run the tests." });
+    await message.hover();
+    await message.locator('[aria-label="Reply"]').click();
+    await page.locator(".replying", { hasText: "Reply to your own message" }).waitFor();
+    await page.locator(".chip", { hasText: "coder" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.locator(".replying").waitFor({ state: "detached" });
+    assert.equal(await page.locator(".chip").count(), 0);
+    await message.hover();
+    await message.locator('[aria-label="Reply"]').click();
+    await page.locator(".chip", { hasText: "coder" }).waitFor();
+    await page.locator(".compose-text").fill("And the linter.");
+    await page.keyboard.press("Control+Enter");
+    const { data } = await last(groupId, "And the linter.");
+    assert.deepEqual([data["to"], data["reply_to"]], [["coder"], first.event.id]);
+  });
+
+  it("shows the size of a draft's files again, in another browser too", async () => {
+    await setting.group("sizes");
+    const { page } = await setting.window();
+    await openGroup(page, "sizes");
+    await page.locator("input[type=file]").setInputFiles({
+      name: "measured.csv",
+      mimeType: "text/csv",
+      buffer: Buffer.alloc(12_345, "x"),
+    });
+    const sized = (of: Page) =>
+      of.locator(".upload", { hasText: "measured.csv" }).filter({ hasText: "12 KB" });
+    await sized(page).waitFor();
+    const { page: other } = await setting.window();
+    await openGroup(other, "sizes");
+    await sized(other).waitFor();
+    await page.reload();
+    await sized(page).waitFor();
   });
 });

@@ -68,7 +68,7 @@ export async function connectionPictures(
     const { invitation } = await office.setting.owner.result("connect_direct_invite", { group_id });
     await look(lab, { name: "connections-invitation", theme: "light" }, async (page) => {
       await openConnections(page);
-      await page.locator("dialog[open] vscode-button", { hasText: "Take an invitation" }).click();
+      await page.locator("dialog[open] vscode-button", { hasText: "Accept an invitation" }).click();
       await page.locator(".invitation-field").fill(invitation);
       await page.locator(".fingerprint").waitFor();
     });

@@ -55,7 +55,7 @@ describe("Workbench: connections between instances", function () {
   const card = (page: Page, text: string) => dialog(page).locator(".connection", { hasText: text });
   it("invite in one window, look and ask in the other, compare, approve, and are online", async () => {
     await openConnections(here);
-    await clean(here, "no connection yet");
+    await clean(here, "No connections yet");
     await press(here, "Invite");
     const port = await freePort();
     const fields = dialog(here).locator(".listener-form input");
@@ -72,10 +72,10 @@ describe("Workbench: connections between instances", function () {
     await clean(here, "the invitation");
 
     await openConnections(there);
-    await press(there, "Take an invitation");
+    await press(there, "Accept an invitation");
     const field = dialog(there).locator(".invitation-field");
     await field.fill(invitation.slice(0, 100));
-    await dialog(there).locator(".failure", { hasText: "isn’t a whole invitation" }).waitFor();
+    await dialog(there).locator(".failure", { hasText: "isn’t a complete invitation" }).waitFor();
     await clean(there, "half an invitation");
     await field.fill(`  ${invitation}\n`);
     const claims = dialog(there).locator(".claims");
@@ -86,14 +86,14 @@ describe("Workbench: connections between instances", function () {
     const before = await words(there);
     assert.equal(before.length, 6);
     await clean(there, "the invitation that was pasted");
-    await press(there, "Ask to be connected");
+    await press(there, "Request connection");
     await card(there, "Office").locator(".state", { hasText: "pending approval" }).waitFor();
 
     await card(here, "Lab").locator(".state", { hasText: "pending approval" }).waitFor();
     assert.deepEqual(await words(here), before);
     assert.deepEqual(await words(there), before);
     await clean(here, "who came");
-    await press(here, "The words are the same");
+    await press(here, "The words match");
     for (const page of [here, there]) {
       await dialog(page).locator(".state", { hasText: "online" }).waitFor();
       await clean(page, "online");
@@ -147,7 +147,7 @@ describe("Workbench: connections between instances", function () {
     await here.keyboard.press("Control+Enter");
     const sent = message(here, "Please look at the plan");
     await sent.locator(".state", { hasText: "delivered" }).waitFor();
-    await sent.locator(".state", { hasText: "reply open" }).waitFor();
+    await sent.locator(".state", { hasText: "awaiting reply" }).waitFor();
     await sent.locator(".recipients", { hasText: "Head of lab · Lab at" }).waitFor();
 
     const came = message(there, "Please look at the plan");
@@ -207,7 +207,7 @@ describe("Workbench: connections between instances", function () {
     assert.equal(await there.locator(".state", { hasText: "open" }).count(), 0);
     // Neither the one of that title nor the one of that id has answered here.
     const asked = message(here, "Who is head here?");
-    const open = asked.locator(".state", { hasText: "reply open" });
+    const open = asked.locator(".state", { hasText: "awaiting reply" });
     await open.first().waitFor();
     assert.equal(await asked.locator(".state", { hasText: "replied" }).count(), 0);
     const rows = here.locator("[data-actor]");
@@ -218,7 +218,7 @@ describe("Workbench: connections between instances", function () {
 
     await answer(officeActors, "reviewer", group_id, "Who is head here?", "I am, right here");
     await asked.locator("li", { hasText: "Head of lab" }).locator(".state", { hasText: "replied" }).waitFor();
-    await asked.locator("li", { hasText: "lead" }).locator(".state", { hasText: "reply open" }).waitFor();
+    await asked.locator("li", { hasText: "lead" }).locator(".state", { hasText: "awaiting reply" }).waitFor();
     const local = message(here, "I am, right here");
     assert.equal((await local.locator(".sender").textContent())?.trim(), "Head of lab");
     assert.equal(await local.locator(".from").count(), 0);
@@ -272,7 +272,7 @@ describe("Workbench: connections between instances", function () {
   it("mention a Group there in a local message, which goes nowhere else", async () => {
     verifies("MSG-035", "MSG-036", "MSG-037", "MSG-038");
     const area = here.locator(".compose-text");
-    await complete(here, "#la", "Lab", "only mentioned");
+    await complete(here, "#la", "Lab", "mentioned only");
     await here.locator(".chips", { hasText: "Mentions" }).waitFor();
     await area.pressSequentially("is who we work with");
     await here.locator(".plan", { hasText: "lead" }).waitFor();
@@ -303,7 +303,7 @@ describe("Workbench: connections between instances", function () {
 
   it("keep what is half filled in while the status is asked for again and again", async () => {
     await openConnections(there);
-    await press(there, "Take an invitation");
+    await press(there, "Accept an invitation");
     const field = dialog(there).locator(".invitation-field");
     await field.fill("svc-direct:half");
     await field.evaluate((area: HTMLTextAreaElement) => area.setSelectionRange(3, 7));
@@ -342,7 +342,7 @@ describe("Workbench: connections between instances", function () {
     json.host.title = "Off\u2066ice\u0007";
     const forged = `svc-direct:${Buffer.from(JSON.stringify(json)).toString("base64url")}`;
     await openConnections(there);
-    await press(there, "Take an invitation");
+    await press(there, "Accept an invitation");
     await dialog(there).locator(".invitation-field").fill(forged);
     const claims = dialog(there).locator(".claims");
     await claims.waitFor();
@@ -393,7 +393,7 @@ describe("Workbench: connections between instances", function () {
     const { listener } = await office.owner.result("connect_direct_status", {});
     await openConnections(here);
     await press(here, "Turn off");
-    await dialog(here).locator(".destroy", { hasText: "of all its Groups" }).waitFor();
+    await dialog(here).locator(".destroy", { hasText: "in every Group" }).waitFor();
     await clean(here, "turning the listener off");
     await dialog(here).locator(".danger-button", { hasText: "Turn it off" }).click();
     await dialog(here).locator(".section-head vscode-button", { hasText: "Turn on" }).waitFor();
@@ -419,16 +419,16 @@ describe("Workbench: connections between instances", function () {
     });
     try {
       await openConnections(there);
-      await press(there, "Take an invitation");
+      await press(there, "Accept an invitation");
       const field = dialog(there).locator(".invitation-field");
       await field.fill(invitation);
       const asked = there.waitForRequest(
         (request) => request.method() === "POST" && request.url().endsWith("/connect/direct"),
       );
-      await press(there, "Ask to be connected");
+      await press(there, "Request connection");
       await asked;
       await press(there, "Back");
-      await press(there, "Take an invitation");
+      await press(there, "Accept an invitation");
       await field.fill("svc-direct:another");
       answer();
       // One look was perhaps under way, one follows the change, one comes by itself.
@@ -472,7 +472,7 @@ describe("Workbench: connections between instances", function () {
 
     await openConnections(here);
     await card(here, "Lab").locator("vscode-button", { hasText: "Revoke" }).click();
-    await dialog(here).locator(".destroy", { hasText: "needs a new invitation" }).waitFor();
+    await dialog(here).locator(".destroy", { hasText: "you need a new invitation" }).waitFor();
     await dialog(here).locator(".danger-button", { hasText: "Revoke for good" }).click();
     await card(here, "Lab").locator(".state", { hasText: "revoked" }).waitFor();
     await openConnections(there);

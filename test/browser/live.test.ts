@@ -122,7 +122,7 @@ describe("Workbench: what Actors do", function () {
     const { page } = await setting.window({ expected: /WebSocket/, prepare });
     await openGroup(page, actor.title);
     await word(page, "idle");
-    await page.locator(".offline", { hasText: "No live connection" }).waitFor();
+    await page.locator(".offline", { hasText: "Can’t reach the daemon" }).waitFor();
     await setting.owner.result("group_create", { title: "came meanwhile" });
     await setting.owner.result("send", { group_id: actor.group_id, text: "use a TOOL", to: ["ann"] });
     await word(page, "working");
@@ -189,7 +189,7 @@ describe("Workbench: what Actors do", function () {
     await openGroup(page, actor.title);
     await page.locator("svc-group-header button[aria-haspopup=menu]").first().click();
     await page.locator(".menu-item", { hasText: "Group settings" }).click();
-    await page.locator("dialog[open] vscode-checkbox", { hasText: "together with the daemon" }).click();
+    await page.locator("dialog[open] vscode-checkbox", { hasText: "with the daemon" }).click();
     await page.locator("dialog[open] .button", { hasText: "Save" }).click();
     await page.locator("dialog[open]").waitFor({ state: "detached", ...PATIENCE });
     const { settings } = await setting.owner.result("group_show", { group_id: actor.group_id });
@@ -208,7 +208,7 @@ describe("Workbench: what Actors do", function () {
     await openGroup(large, actor.title);
     await open(large);
     await pane(large).locator("vscode-button").click();
-    await pane(large).locator(".terminal-state", { hasText: "you write" }).waitFor(PATIENCE);
+    await pane(large).locator(".terminal-state", { hasText: "writing here" }).waitFor(PATIENCE);
     const { page } = await setting.window({ width: 360, height: 700, touch: true });
     await page.locator(".bottom-tab", { hasText: "Groups" }).click();
     await openGroup(page, actor.title);

@@ -90,7 +90,7 @@ describe("Workbench: Groups, Actors and the window", () => {
     // The Actor is there, so its fields are.
     await page.locator("dialog[open] h2", { hasText: "Edit runner" }).waitFor();
     await page
-      .locator("dialog[open] .failure", { hasText: "“no-such-program” isn’t on the daemon’s machine" })
+      .locator("dialog[open] .failure", { hasText: "the daemon’s machine has no program “no-such-program”" })
       .waitFor();
     assert.equal(await command.inputValue(), "no-such-program --flag");
     await command.fill(`sh -c "echo it 'works'; sleep 60"`);
@@ -138,7 +138,7 @@ describe("Workbench: Groups, Actors and the window", () => {
     const shown = await page.locator("dialog[open]").textContent();
     assert.match(shown ?? "", /tokens.writer\.json/);
     await press(page, "Restart writer");
-    await page.locator("dialog[open] .tone-good", { hasText: "The token is new" }).waitFor();
+    await page.locator("dialog[open] .tone-good", { hasText: "The token has been renewed" }).waitFor();
     await press(page, "Done");
     await closed(page);
     const row = page.locator(".actor-row", { hasText: "writer" });
@@ -171,7 +171,7 @@ describe("Workbench: Groups, Actors and the window", () => {
     const { page } = await setting.window();
     await openGroup(page, "again");
     const row = page.locator("svc-message", { hasText: "Answer me" });
-    await row.locator(".state", { hasText: "reply open" }).waitFor();
+    await row.locator(".state", { hasText: "awaiting reply" }).waitFor();
     await row.hover();
     await row.locator("button[aria-haspopup=menu]").click();
     await page.locator(".menu-item", { hasText: "Cancel reply request" }).click();
@@ -248,8 +248,17 @@ describe("Workbench: Groups, Actors and the window", () => {
     await openGroup(page, "doomed");
     await choose(page, "svc-group-header", "Group settings");
     await page.locator("dialog[open] input").nth(1).fill("What it is about");
+    const mail = page.locator("dialog[open] [name=mail_notice_after_seconds] input");
+    assert.equal(await mail.inputValue(), "30");
+    await mail.fill("soon");
+    await page.locator("dialog[open] .hint", { hasText: "Enter a number of minutes" }).waitFor();
+    assert.equal(await mail.inputValue(), "soon");
+    await page.locator("dialog[open] vscode-button[disabled]", { hasText: "Save" }).waitFor();
+    await mail.fill("2.5");
     await press(page, "Save");
     await closed(page);
+    const { settings } = await setting.owner.result("group_show", { group_id: groupId });
+    assert.deepEqual([settings.mail_notice_after_seconds, settings.reply_notice_after_seconds], [150, 900]);
     await page.locator(".group-topic", { hasText: "What it is about" }).waitFor();
     for (const [first, act] of [
       ["Clear the history", "Clear the history"],

@@ -76,7 +76,7 @@ describe("Workbench: offline", () => {
     await page.locator(".offline").waitFor();
     await text.fill("sent into the void");
     await page.keyboard.press("Control+Enter");
-    await page.locator(".unsent", { hasText: "as soon as the daemon is back" }).waitFor();
+    await page.locator(".unsent", { hasText: "as soon as it does" }).waitFor();
     await setting.daemon.start();
     await until("the draft was taken", async () => (await text.inputValue()) === "");
     await page.locator(".unsent").waitFor({ state: "detached" });

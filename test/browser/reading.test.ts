@@ -1,6 +1,6 @@
 /** Messages as people read them: by keyboard, in other scripts, with wide tables and tiny pictures. */
 import assert from "node:assert/strict";
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { openGroup, type Setting, until, useSetting } from "./setting.ts";
 
 const PIXEL =
@@ -170,4 +170,93 @@ describe("Workbench: reading", () => {
     assert.ok(Math.abs(above!.x - chip!.x) <= 1, `the picture is at ${above!.x}, its chip at ${chip!.x}`);
     assert.ok(chip!.y >= above!.y + above!.height);
   });
+
+  it("shows the lines of a message as they were written, and keeps every blank of its text", async () => {
+    const { groupId } = await setting.group("lines");
+    const { page } = await setting.window();
+    await openGroup(page, "lines");
+    const written =
+      "  Two blanks first\nthe next line\n\nafter a gap\n\n```\n  two\n\tone tab\n\n    four\n```\n";
+    await page.locator(".compose-text").fill(written);
+    await page.locator(".compose-text").press("Control+Enter");
+    const markdown = page.locator("svc-message .markdown");
+    await markdown.waitFor();
+    const { events } = await setting.owner.result("ledger_tail", {
+      group_id: groupId,
+      kinds: ["chat.message"],
+    });
+    assert.deepEqual(
+      events.map(({ data }) => data["text"]),
+      [written],
+    );
+    assert.deepEqual(
+      await markdown.locator("> p").evaluateAll((all) => all.map((one) => (one as HTMLElement).innerText)),
+      ["Two blanks first\nthe next line", "after a gap"],
+    );
+    assert.equal(await markdown.locator("pre").innerText(), "  two\n\tone tab\n\n    four");
+
+    const plain = "First\n  two blanks\n\n\tone tab   and three blanks\n";
+    await setting.owner.result("send", { group_id: groupId, text: plain, format: "plain", to: ["lead"] });
+    const shown = page.locator("svc-message .plain");
+    await shown.waitFor();
+    assert.equal(await shown.innerText(), plain);
+    assert.equal(await lines(shown), 4);
+    // An answer to it names it in one line.
+    const message = page.locator("svc-message", { has: page.locator(".plain") });
+    await message.hover();
+    await message.locator('[aria-label="Reply"]').click();
+    const quoted = page.locator(".replying .quoted-text", {
+      hasText: "First two blanks one tab and three blanks",
+    });
+    await quoted.waitFor();
+    assert.equal(await lines(quoted), 1);
+  });
+
+  it("tells of each Actor in one line, in a column and on a phone", async () => {
+    const { groupId, actors } = await setting.group("rows", ["lead", "reviewer"]);
+    for (const client of Object.values(actors))
+      await client.result("send", {
+        group_id: groupId,
+        text: "May I?",
+        to: ["user"],
+        message_mode: "request_reply",
+      });
+    for (const message_mode of ["send", "mail"] as const)
+      await setting.owner.result("send", {
+        group_id: groupId,
+        text: "Later.",
+        to: ["lead", "reviewer"],
+        message_mode,
+      });
+    await setting.owner.result("actor_stop", { group_id: groupId, actor_id: "reviewer" });
+    const column = await setting.window({ width: 1280 });
+    await openGroup(column.page, "rows");
+    const phone = await setting.window({ width: 360, height: 760, touch: true });
+    await phone.page.locator(".bottom-tab", { hasText: "Groups" }).click();
+    await openGroup(phone.page, "rows");
+    await phone.page.locator(".bottom-tab", { hasText: "Actors" }).click();
+    for (const { page } of [column, phone]) {
+      const state = (id: string) => page.locator(`[data-actor=${id}] .actor-state`);
+      await state("lead")
+        .filter({ hasText: "waiting for you" })
+        .filter({ hasText: "1 unread Mail" })
+        .waitFor();
+      assert.equal(await lines(state("lead")), 1);
+      assert.match((await state("lead").getAttribute("title")) ?? "", /asks you for a reply/);
+      // What doesn't run has no clock.
+      await state("reviewer").filter({ hasText: "stopped" }).waitFor();
+      assert.equal(await lines(state("reviewer")), 1);
+      assert.equal(await state("reviewer").locator("svc-time").count(), 0);
+    }
+  });
 });
+
+/** How many lines a text stands in. */
+function lines(of: Locator): Promise<number> {
+  return of.evaluate((element) => {
+    const range = document.createRange();
+    range.selectNodeContents(element);
+    const { lineHeight } = getComputedStyle(element);
+    return Math.round(range.getBoundingClientRect().height / Number.parseFloat(lineHeight));
+  });
+}

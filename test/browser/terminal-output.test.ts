@@ -80,7 +80,7 @@ describe("Workbench: what a program writes into its terminal", function () {
     const pane = page.locator('section[aria-label="Terminal of prog"]');
     await pane.locator(".xterm-rows", { hasText: "up" }).waitFor(PATIENCE);
     await pane.locator("vscode-button").click();
-    await pane.locator(".terminal-state", { hasText: "you write" }).waitFor(PATIENCE);
+    await pane.locator(".terminal-state", { hasText: "writing here" }).waitFor(PATIENCE);
     const read = (): string[] =>
       existsSync(log)
         ? readFileSync(log, "utf8")

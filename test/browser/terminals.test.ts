@@ -51,11 +51,11 @@ describe("Workbench: terminals", () => {
   const shows = (page: Page, actorId: string, text: string) =>
     pane(page, actorId).locator(".xterm-rows > div", { hasText: text }).first().waitFor();
   const write = async (page: Page, actorId: string, line: string) => {
-    if ((await pane(page, actorId).locator(".terminal-state", { hasText: "you write" }).count()) === 0)
+    if ((await pane(page, actorId).locator(".terminal-state", { hasText: "writing here" }).count()) === 0)
       await pane(page, actorId)
         .locator("vscode-button", { hasText: /Write here|Take over/ })
         .click();
-    await pane(page, actorId).locator(".terminal-state", { hasText: "you write" }).waitFor();
+    await pane(page, actorId).locator(".terminal-state", { hasText: "writing here" }).waitFor();
     await pane(page, actorId).locator(".xterm-helper-textarea").focus();
     await page.keyboard.type(`${line}\n`);
   };
@@ -142,6 +142,15 @@ describe("Workbench: terminals", () => {
     await openTerminal(phone.page, "bob");
     await write(phone.page, "bob", "echo on-the-$((3-3))-phone");
     await shows(phone.page, "bob", "on-the-0-phone");
+    const rows = () => pane(phone.page, "bob").locator(".xterm-rows > div").count();
+    const before = await rows();
+    await phone.page.locator('[aria-label="Maximize the terminals"]').click();
+    await phone.page.locator(".bottom-bar").waitFor({ state: "detached" });
+    await until("more rows", async () => (await rows()) > before);
+    await write(phone.page, "bob", "echo large-$((5+5))");
+    await shows(phone.page, "bob", "large-10");
+    await phone.page.locator('[aria-label="Restore the page tabs"]').click();
+    await phone.page.locator(".bottom-bar").waitFor();
     const wide = await phone.page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
     assert.equal(wide, false, "the page is wider than the phone");
   });
@@ -173,11 +182,11 @@ describe("Workbench: terminals", () => {
     await shows(page, "ann", "large-4");
     await page.locator('[aria-label="Restore the feed"]').click();
     await page.locator("svc-feed").waitFor();
-    await pane(page, "ann").locator(".terminal-state", { hasText: "you write" }).waitFor();
+    await pane(page, "ann").locator(".terminal-state", { hasText: "writing here" }).waitFor();
     await page.locator("svc-terminals .tab", { hasText: "bob" }).click();
     await pane(page, "ann").waitFor({ state: "detached" });
     await page.locator("svc-terminals .tab", { hasText: "ann" }).click();
-    await pane(page, "ann").locator(".terminal-state", { hasText: "you write" }).waitFor();
+    await pane(page, "ann").locator(".terminal-state", { hasText: "writing here" }).waitFor();
     await pane(page, "bob").waitFor({ state: "detached" });
   });
 
@@ -194,7 +203,7 @@ describe("Workbench: terminals", () => {
     const note = pane(page, "ann").locator(".terminal-note", { hasText: "you are only viewing" });
     await note.locator("button", { hasText: "Write here" }).click();
     await note.waitFor({ state: "detached" });
-    await pane(page, "ann").locator(".terminal-state", { hasText: "you write" }).waitFor();
+    await pane(page, "ann").locator(".terminal-state", { hasText: "writing here" }).waitFor();
     await page.keyboard.type("echo now-$((4+4))\n");
     await shows(page, "ann", "now-8");
     // After the process has ended nothing looks as if it could be written in, and every line is whole.
@@ -283,12 +292,12 @@ describe("Workbench: terminals", () => {
     // The row's own action, the menu's, and the terminal's.
     await page.locator("[data-actor=ann]").hover();
     await page.locator('[data-actor=ann] [aria-label="Start ann"]').click();
-    await pane(page, "ann").locator(".terminal-state", { hasText: "you write" }).waitFor();
+    await pane(page, "ann").locator(".terminal-state", { hasText: "writing here" }).waitFor();
     await page.locator('[data-actor=ann] [aria-label="Start ann"]').waitFor({ state: "detached" });
     await write(page, "ann", "exit 4");
     await pane(page, "ann").locator(".terminal-state", { hasText: "4" }).waitFor();
     await choose("Start");
-    await pane(page, "ann").locator(".terminal-state", { hasText: "you write" }).waitFor();
+    await pane(page, "ann").locator(".terminal-state", { hasText: "writing here" }).waitFor();
     await write(page, "ann", "echo second-$((2+2))");
     await shows(page, "ann", "second-4");
     await choose("Restart");
@@ -301,7 +310,7 @@ describe("Workbench: terminals", () => {
     await page.locator("[data-actor=ann] .actor-state", { hasText: "stopped" }).waitFor();
     await page.locator(".system", { hasText: "you stopped ann" }).waitFor();
     await pane(page, "ann").locator("vscode-button", { hasText: "Start" }).click();
-    await pane(page, "ann").locator(".terminal-state", { hasText: "you write" }).waitFor();
+    await pane(page, "ann").locator(".terminal-state", { hasText: "writing here" }).waitFor();
     await write(page, "ann", "echo third-$((3+3))");
     await shows(page, "ann", "third-6");
   });

@@ -120,8 +120,8 @@ describe("Workbench: messages that don't reach another instance", function () {
     // What the person has before their eyes isn't unread.
     await page.locator(".unread-count").waitFor({ state: "detached", timeout: PATIENCE_MS });
     // Nobody there owes a reply to what never came.
-    assert.equal(await state("This stays here", "reply open").count(), 0);
-    await state("Did this arrive?", "reply open").waitFor();
+    assert.equal(await state("This stays here", "awaiting reply").count(), 0);
+    await state("Did this arrive?", "awaiting reply").waitFor();
     assert.deepEqual(await violations(page), []);
   });
 

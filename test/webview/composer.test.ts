@@ -49,8 +49,8 @@ describe("completion", () => {
       [shell, everybody, peers, foreman],
       [
         "peer · messages wait in its Inbox",
-        "every enabled Actor, without shell",
-        "all but the foreman, without shell",
+        "every enabled Actor except shell",
+        "every enabled peer except shell",
         "the first Actor",
       ],
     );
@@ -181,6 +181,11 @@ describe("drafts", () => {
     assert.deepEqual([keeper.draft.to, keeper.draft.mode], [["docs"], "request_reply"]);
     keeper.beginReply("e1", null);
     keeper.update({ to: ["lead"] });
+    keeper.endReply();
+    assert.deepEqual(keeper.draft.to, ["lead"]);
+    // Recipients that nobody chose go with the reply that brought them.
+    keeper.beginReply("e3", null, ["docs"]);
+    assert.deepEqual(keeper.draft.to, ["docs"]);
     keeper.endReply();
     assert.deepEqual(keeper.draft.to, ["lead"]);
     keeper.update({ text: "x", mode: "mail" });

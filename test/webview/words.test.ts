@@ -19,7 +19,7 @@ import {
   remedyForChange,
 } from "../../webview/connections/connection-words.ts";
 import { size } from "../../webview/controls/size-words.ts";
-import { age, ago, lasting } from "../../webview/controls/time-words.ts";
+import { age, ago, lasting, secondsFrom, timeIn } from "../../webview/controls/time-words.ts";
 import { alike, deliveries } from "../../webview/feed/delivery-words.ts";
 import { eventWords } from "../../webview/feed/event-words.ts";
 import { excerpt, flatten } from "../../webview/feed/excerpt.ts";
@@ -124,10 +124,10 @@ describe("a connection in words", () => {
     assert.equal(peerName(relation), "Lab at office\ufffd");
     const end = (change: Partial<DirectRelation>) => endingOf({ ...relation, ...change });
     assert.match(end({}).consequences, /isn’t told/);
-    assert.match(end({ initiated: false }).consequences, /learns it/);
+    assert.match(end({ initiated: false }).consequences, /learns of it/);
     assert.equal(end({ state: "invited", remote: null, initiated: false }).act, "Withdraw the invitation");
     assert.equal(end({ state: "pending", initiated: false }).act, "Refuse for good");
-    assert.equal(end({ state: "pending" }).act, "Stop asking");
+    assert.equal(end({ state: "pending" }).act, "Withdraw the request");
     assert.equal(end({ state: "expired" }).operation, "connect_direct_remove");
     assert.ok(awaitsApproval({ ...relation, state: "pending", initiated: false }));
     assert.ok(!awaitsApproval({ ...relation, state: "pending", initiated: false, expired: true }));
@@ -148,7 +148,7 @@ describe("a connection in words", () => {
     const apart = { error: "The other side's clock is about 2 minutes ahead of this machine's." };
     assert.equal(say(apart), "online, messages are refused");
     assert.equal(connectionWords({ ...relation, ...apart }).tone, "attention");
-    assert.match(remedyFor({ ...relation, ...apart }) ?? "", /clocks by a time server/);
+    assert.match(remedyFor({ ...relation, ...apart }) ?? "", /clocks from a time server/);
     assert.equal(brief(apart), "office\ufffd refuses");
     assert.equal(brief({}, apart), "1 of 2 refused");
     const refused = (field: string) => remedyForChange({ code: "invalid_args", details: { field } });
@@ -156,7 +156,7 @@ describe("a connection in words", () => {
     assert.match(refused("display_name") ?? "", /^The name/);
     assert.match(refused("invitation") ?? "", /Copy all of it/);
     assert.equal(refused("id"), null);
-    assert.match(remedyForChange({ code: "conflict", details: {} }) ?? "", /Somebody else/);
+    assert.match(remedyForChange({ code: "conflict", details: {} }) ?? "", /Someone else/);
     assert.equal(remedyForChange({ code: "storage_full", details: {} }), null);
   });
 });
@@ -186,7 +186,7 @@ describe("delivery in words", () => {
         },
         { to: ["a"], message_mode: "request_reply" },
       )[0];
-    assert.deepEqual(owed("open"), ["A", "accepted", "reply open"]);
+    assert.deepEqual(owed("open"), ["A", "accepted", "awaiting reply"]);
     assert.deepEqual(owed("replied"), ["A", "replied"]);
     assert.deepEqual(owed("cancelled"), ["A", "accepted", "request cancelled"]);
   });
@@ -202,7 +202,7 @@ describe("delivery in words", () => {
       only?.words.map(({ word }) => word),
       ["waits in the Inbox"],
     );
-    assert.match(only?.words[0]?.fact ?? "", /^Nothing is typed into A’s program.*until A reads it\.$/);
+    assert.match(only?.words[0]?.fact ?? "", /^svc types nothing into A’s program.*until A reads it\.$/);
   });
 
   it("tells recipients apart where they differ", () => {
@@ -223,7 +223,12 @@ describe("delivery in words", () => {
     };
     assert.deepEqual(
       deliveries(left, sent, upper)[0]?.words.map(({ word, fact }) => [word, fact]),
-      [["claimed, comes again", "Handed to A, who left without confirming it. It will be handed out again."]],
+      [
+        [
+          "claimed, to be redelivered",
+          "Handed to A, which left without confirming it. It will be delivered again.",
+        ],
+      ],
     );
     const again = (state: "accepted" | "claimed" | "queued" | "failed" | "ambiguous", reason = "") =>
       deliveries({ ...NOTHING, delivery_status: { a: { state, reason, ts } } }, sent, upper)[0]?.again;
@@ -263,7 +268,7 @@ describe("delivery in words", () => {
     const open = { "connect:12D3::lead": { state: "open" as const } };
     assert.deepEqual(said({ connect_delivery: { state: "unconfirmed" }, obligation_status: open }, message), [
       ["Lab at office", "not confirmed"],
-      ["Head", "reply open"],
+      ["Head", "awaiting reply"],
       ["docs"],
     ]);
     assert.deepEqual(said({ connect_delivery: { state: "failed" }, obligation_status: open }, message), [
@@ -285,7 +290,7 @@ describe("delivery in words", () => {
       ),
       [
         ["Lab at office", "delivered", "withdrawal queued"],
-        ["Head", "reply open"],
+        ["Head", "awaiting reply"],
         ["docs", "request cancelled"],
       ],
     );
@@ -308,7 +313,7 @@ describe("delivery in words", () => {
       ),
       [
         ["docs", "accepted"],
-        ["a", "reply open"],
+        ["a", "awaiting reply"],
       ],
     );
   });
@@ -321,7 +326,7 @@ describe("delivery in words", () => {
         { delivery_status: read, obligation_status: { user: { state: "open" } } },
         { to: ["user"], message_mode: "request_reply" },
       ),
-      [["You", "reply open"]],
+      [["You", "awaiting your reply"]],
     );
   });
 });
@@ -370,12 +375,15 @@ describe("the plan of a message", () => {
       plan({ ...input, to: ["reviewer"], mode: "mail" }).sentence,
       "Mail: reviewer won’t be interrupted; it waits in the Inbox.",
     );
-    assert.match(plan({ ...input, group: { ...group, state: "paused" } }).sentence, /paused: it waits/);
+    assert.match(
+      plan({ ...input, group: { ...group, state: "paused" } }).sentence,
+      /paused, so the message waits/,
+    );
     assert.match(plan({ ...input, elsewhere: "docs" }).sentence, /^Goes to docs/);
     const remote = { place: "Lab at office", to: ["Head"] };
     assert.match(
       plan({ ...input, actors: [], remote }).sentence,
-      /^Goes to Lab at office: Head gets it\. Kept here/,
+      /^Goes to Lab at office: Head gets it\. Queued here/,
     );
   });
 
@@ -390,13 +398,13 @@ describe("the plan of a message", () => {
     const only = plan({ ...input, actors: all, to: ["shell"], mode: "request_reply" });
     assert.deepEqual(
       [only.sentence, only.possible],
-      ["Waits in the Inbox of shell: nothing is typed there.", true],
+      ["Waits in the Inbox of shell. Nothing is typed there.", true],
     );
     const paused = { ...group, state: "paused" as const };
     assert.equal(plan({ ...input, actors: all, to: ["shell"], group: paused }).sentence, only.sentence);
     assert.equal(
       plan({ ...input, actors: all, to: ["lead", "shell"] }).sentence,
-      "lead gets it now. For shell it waits in the Inbox.",
+      "lead gets it now. For shell, it waits in the Inbox.",
     );
     const alone = plan({ ...input, actors: [shell], to: ["@peers"] });
     assert.deepEqual([alone.possible, /by name/.test(alone.sentence)], [false, true]);
@@ -438,6 +446,18 @@ describe("times and sizes", () => {
     assert.equal(ago(now - 3 * 3_600_000, now), "3 h");
     assert.match(ago(now - 3 * 86_400_000, now), /7.*, \d\d:\d\d/);
     assert.equal(lasting(now - 42_000, now), "0:42");
+    for (const [seconds, minutes] of [
+      [0, "0"],
+      [900, "15"],
+      [90, "1.5"],
+      [61, "1.0167"],
+    ] as const) {
+      assert.equal(timeIn("minutes", seconds), minutes);
+      assert.equal(secondsFrom("minutes", minutes), seconds);
+    }
+    assert.equal(secondsFrom("seconds", " 30 "), 30);
+    for (const wrong of ["", "soon", "-1", "1e3", "1.", "NaN"])
+      assert.equal(secondsFrom("minutes", wrong), null);
     assert.equal(lasting(now - 3_661_000, now), "1 h 01");
     assert.equal(age(now - 12_000, now), "12 s");
     assert.deepEqual(
@@ -453,17 +473,17 @@ describe("events in words", () => {
   it("are one sentence, for kinds that nobody knows too", () => {
     const say = (kind: string, data: Record<string, unknown>, by?: string) =>
       eventWords(event(kind, data, by), (id) => id).text;
-    assert.equal(say("actor.add", { actor_id: "lead" }), "user added lead");
-    assert.equal(say("group.set_state", { state: "paused" }), "user set the Group paused");
+    assert.equal(say("actor.add", { actor_id: "lead" }), "User added lead");
+    assert.equal(say("group.set_state", { state: "paused" }), "User set the Group paused");
     assert.equal(
       say("actor.stop", { actor_id: "lead", reason: "process_exit" }),
       "lead stopped: process exit",
     );
     assert.equal(
       say("actor.start", { actor_id: "lead", reason: "new_conversation", detail: "its file is gone" }),
-      "lead begins a new conversation: its last one can't be continued because its file is gone",
+      "lead started a new conversation: its last one can't be continued because its file is gone",
     );
-    assert.equal(say("actor.stop", { actor_id: "lead", reason: "requested" }), "user stopped lead");
+    assert.equal(say("actor.stop", { actor_id: "lead", reason: "requested" }), "User stopped lead");
     assert.equal(say("actor.stop", { actor_id: "lead", reason: "requested" }, "lead"), "lead stopped itself");
     const notice = { title: "Reply owed", message: "Answer it." };
     assert.equal(

@@ -39,7 +39,7 @@ class SignInElement extends View {
         }}
       >
         <h1>${icon("comment-discussion")}Workbench</h1>
-        <p>On the machine itself, run <code>svc open</code>: it prints a link that signs you in once.</p>
+        <p>On the daemon’s machine, run <code>svc open</code>. It prints a one-time link that signs you in.</p>
         <p class="or"><span>or</span></p>
         ${textField({
           label: "Access token",

@@ -12,7 +12,7 @@ import type { Host } from "../hosts/host.ts";
 const KINDS = {
   administrator: "administrator",
   restricted: "restricted",
-  exhibit: "exhibit, reads only",
+  exhibit: "exhibit, read-only",
 } as const;
 
 class TokensDialog extends DialogView {
@@ -65,20 +65,20 @@ class TokensDialog extends DialogView {
   }
 
   protected override content() {
-    return html`<p class="hint">A token opens this Workbench from another browser or program. Only its digest is kept here.</p>
+    return html`<p class="hint">A token lets another browser or program use this Workbench. Only its digest is kept here.</p>
       ${this.made === null ? nothing : this.#shown(this.made)} ${this.making ? this.#form() : nothing}
       ${
         this.tokens === null
           ? skeleton(3, "list")
           : this.tokens.length === 0
-            ? html`<p>There is no token yet.</p>`
+            ? html`<p>No tokens yet.</p>`
             : html`<ul class="plain-list tokens">${this.tokens.map((token) => this.#row(token))}</ul>`
       }`;
   }
 
   #shown(token: string) {
     return html`<div class="made">
-      <p>${icon("key")} <span>This is shown once. Copy it now:</span></p>
+      <p>${icon("key")} <span>This is shown only once. Copy it now:</span></p>
       <div class="command">
         <code>${token}</code>${iconButton({ icon: "copy", label: "Copy the token", onClick: (event) => void copyFrom(event.currentTarget as HTMLElement, token) })}
       </div>
@@ -89,7 +89,7 @@ class TokensDialog extends DialogView {
     const groups = token.groups.map((id) => this.groups.find(id)?.title ?? id).join(", ");
     return html`<li class="token">
       ${icon(token.kind === "administrator" ? "shield" : "lock")}
-      <span class="token-name"><bdi>${token.name === "" ? "without a name" : token.name}</bdi></span>
+      <span class="token-name"><bdi>${token.name === "" ? "unnamed" : token.name}</bdi></span>
       <span class="token-kind">${KINDS[token.kind]}${groups === "" ? "" : `: ${groups}`}</span>
       <span class="token-used">${token.last_used_at === null ? "never used" : html`used <svc-time value=${token.last_used_at}></svc-time>`}</span>
       ${
@@ -106,7 +106,7 @@ class TokensDialog extends DialogView {
             </span>`
           : iconButton({
               icon: "trash",
-              label: `Revoke ${token.name}: ends it with its browser sessions`,
+              label: `Revoke ${token.name} and end its browser sessions`,
               onClick: () => {
                 this.revoking = token.id;
               },
@@ -121,17 +121,17 @@ class TokensDialog extends DialogView {
         label: "Name",
         value: this.name,
         focused: true,
-        placeholder: "What or who it is for",
+        placeholder: "What it’s for",
         onInput: (name) => {
           this.name = name;
         },
       })}
       ${select({
-        label: "It may",
+        label: "Access",
         value: this.kind,
         choices: [
-          { value: "restricted", label: "read and write in chosen Groups" },
-          { value: "administrator", label: "do everything" },
+          { value: "restricted", label: "Read and write in selected Groups" },
+          { value: "administrator", label: "Full access" },
         ],
         onChange: (kind) => {
           this.kind = kind;

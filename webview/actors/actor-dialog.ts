@@ -123,8 +123,8 @@ abstract class ActorDialog extends DialogView {
       name: "command",
       placeholder: custom ? "program and arguments" : (this.find(this.runtime)?.command ?? ""),
       hint: custom
-        ? "Needed: the program that runs in the terminal. Quote what has spaces."
-        : "Optional. Without it the runtime’s own command runs. Quote what has spaces.",
+        ? "Required: the program to run in the terminal. Quote arguments that contain spaces."
+        : "Optional. By default, the runtime’s own command runs. Quote arguments that contain spaces.",
       onInput: (command) => {
         this.command = command;
       },
@@ -139,7 +139,7 @@ abstract class ActorDialog extends DialogView {
     const { install, label } = RUNTIMES.find(({ value }) => value === missing.runtime)!;
     return html`<p class="missing" role="status">
       ${icon("warning")}<span
-        >${label} isn’t installed: the daemon finds no program <code>${missing.command}</code>.
+        >${label} isn’t installed: the daemon can’t find the program <code>${missing.command}</code>.
         ${install === undefined ? "Install it" : html`Install it with <code>${install}</code>`}, or enter the path of its
         program above.</span
       >
@@ -150,7 +150,7 @@ abstract class ActorDialog extends DialogView {
     return html`${textField({
       label: "Title",
       value: this.actorTitle,
-      placeholder: "How people see it (optional)",
+      placeholder: "The name people see (optional)",
       onInput: (title) => {
         this.actorTitle = title;
       },
@@ -173,7 +173,7 @@ abstract class ActorDialog extends DialogView {
     ${
       this.#asksForTools
         ? checkbox({
-            label: "It may use svc’s messages and lists without asking you each time",
+            label: "Allow svc’s tools without asking you each time",
             checked: this.allowTools,
             onChange: (allowed) => {
               this.allowTools = allowed;
@@ -188,7 +188,7 @@ abstract class ActorDialog extends DialogView {
   #promptsField() {
     if (!needsMark(this)) return nothing;
     return html`${checkbox({
-      label: "It reads prompts: type messages into it",
+      label: "Reads prompts: svc types messages into it",
       checked: this.prompts,
       onChange: (prompts) => {
         this.prompts = prompts;
@@ -199,8 +199,8 @@ abstract class ActorDialog extends DialogView {
         this.prompts
           ? "Every message is typed into this program, followed by Enter. A shell would run it as a command."
           : isOnlyNamed(this)
-            ? "Nothing is typed into it, as a shell would run it. Messages wait in its Inbox, and only those that name it get there."
-            : "Nothing is typed into it. Messages wait in its Inbox until it reads them."
+            ? "svc types nothing into it, because a shell would run it as a command. Messages wait in its Inbox, and only those addressed to it by name reach it."
+            : "svc types nothing into it. Messages wait in its Inbox until it reads them."
       }
     </p>`;
   }
@@ -242,14 +242,14 @@ class AddActorDialog extends ActorDialog {
   protected override content() {
     const first = this.conversation.group.actors.length === 0;
     return html`<p class="hint">
-        ${first ? "The first Actor is the Group’s foreman: messages without a recipient go to it." : "It joins as a peer of the foreman."}
+        ${first ? "The first Actor is the Group’s foreman: messages without a recipient go to it." : "It joins the Group as a peer."}
       </p>
       ${textField({
         label: "Id",
         value: this.actorId,
         focused: true,
         placeholder: "reviewer",
-        hint: "1-32 letters, digits, - and _. Others write to it by this name.",
+        hint: "1–32 letters, digits, - or _. Others address it by this id.",
         onInput: (id) => {
           this.actorId = id.trim();
         },
@@ -334,11 +334,11 @@ class EditActorDialog extends ActorDialog {
   }
 
   protected override content() {
-    return html`<p class="hint">Id <code>${this.actor.id}</code>, ${this.actor.role}. The id stays for as long as the Actor exists.</p>
+    return html`<p class="hint">Id <code>${this.actor.id}</code>, ${this.actor.role}. The id can’t be changed.</p>
       ${this.fields()} ${this.commandField()}
       ${
         this.#runs
-          ? html`<p class="hint">It is running: another command or runtime counts from its next start.</p>`
+          ? html`<p class="hint">It’s running. A new command or runtime takes effect the next time it starts.</p>`
           : nothing
       }
       <svc-private-environment .names=${this.actor.private_env}></svc-private-environment>`;

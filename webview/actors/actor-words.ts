@@ -40,6 +40,7 @@ const SAID = new Set([
   "",
   "connected",
   "disabled",
+  "not running",
   "stopped",
   "works",
   "working",
@@ -78,6 +79,6 @@ export function isMissing(error: unknown): error is HostError {
 /** Why an Actor can't be started, with what helps here. */
 export function startProblem(error: unknown): string {
   if (isMissing(error))
-    return `It can’t be started: the program “${String(error.details["program"])}” isn’t on the daemon’s machine. Install it, or enter the path of another one under Command.`;
+    return `Can’t start: the daemon’s machine has no program “${String(error.details["program"])}”. Install it, or enter another one under Command and arguments.`;
   return error instanceof Error ? error.message : String(error);
 }

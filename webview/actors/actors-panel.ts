@@ -23,12 +23,6 @@ const TICKER_ICONS = {
   failed: "error",
   stuck: "warning",
 } as const;
-/** States in which it isn't said already when the Actor was last heard. */
-const SILENCE_COUNTS: ReadonlySet<ActorWithPresence["presence"]["state"]> = new Set([
-  "working",
-  "stalled",
-  "unavailable",
-]);
 /** States of an Actor whose process doesn't run. */
 const ENDED: ReadonlySet<ActorWithPresence["presence"]["state"]> = new Set(["stopped", "failed"]);
 
@@ -109,17 +103,12 @@ class ActorsElement extends View {
     const words = actorWords(actor.presence);
     const { presence } = actor;
     const waiting = [
-      isInboxOnly(actor)
-        ? presence.pending > 0
-          ? `${presence.pending} ${presence.pending === 1 ? "waits" : "wait"} in its Inbox`
-          : "messages wait in its Inbox"
-        : presence.pending > 0
-          ? `${presence.pending} pending`
-          : "",
+      presence.pending > 0 ? `${presence.pending} ${isInboxOnly(actor) ? "in its Inbox" : "pending"}` : "",
       presence.unread_mail > 0 ? `${presence.unread_mail} unread Mail` : "",
     ].filter((part) => part !== "");
     const facts = [
       presence.reason,
+      isInboxOnly(actor) ? "Messages wait in its Inbox" : "",
       presence.since === null ? "" : `Since ${exact(presence.since)}`,
       presence.last_activity === null ? "" : `Last active ${exact(presence.last_activity)}`,
     ].filter((part) => part !== "");
@@ -135,13 +124,9 @@ class ActorsElement extends View {
         <span class="actor-word"><span class="tone-${words.tone}">${words.word}</span>${
           actorReason(presence) === "" ? nothing : html` · ${actorReason(presence)}`
         }</span>${
-          presence.since === null
+          presence.since === null || ENDED.has(presence.state)
             ? nothing
             : html`<svc-time class="since" manner="lasting" value=${presence.since}></svc-time>`
-        }${
-          presence.last_activity !== null && SILENCE_COUNTS.has(presence.state)
-            ? html`<span class="since">active <svc-time value=${presence.last_activity}></svc-time></span>`
-            : nothing
         }${waiting.length === 0 ? nothing : html`<span class="counts">${waiting.join(" · ")}</span>`}
       </span>
       <span class="actor-actions">
@@ -226,7 +211,7 @@ class ActorsElement extends View {
       items.push({
         label: "Interrupt",
         icon: "debug-pause",
-        detail: actor.runtime === "custom" ? "as Ctrl+C does" : "as Escape does",
+        detail: actor.runtime === "custom" ? "like Ctrl+C" : "like Escape",
         onSelect: () => this.#act(actor, "actor_interrupt"),
       });
     }
@@ -257,7 +242,7 @@ class ActorsElement extends View {
 
   #empty() {
     return html`<div class="empty small">
-      <p>An Actor is an agent that takes part: it gets messages, answers, and writes to others.</p>
+      <p>An Actor is an agent in the Group: it receives messages, replies, and writes to others.</p>
       ${
         this.administrator
           ? button({

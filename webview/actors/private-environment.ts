@@ -43,7 +43,7 @@ class PrivateEnvironmentElement extends View {
     const wrong = this.entryName !== "" && !NAME.test(this.entryName);
     return html`<section class="dialog-section">
       <h3>Private environment</h3>
-      <p class="hint">For the program that runs as this Actor. Kept apart in a file that only you can read; a value can be replaced or removed, never read.</p>
+      <p class="hint">Variables for this Actor’s program, kept in a separate file that only you can read. You can replace or remove a value, but not view it.</p>
       ${names.length === 0 ? nothing : html`<ul class="plain-list">${names.map((name) => this.#row(name))}</ul>`}
       <div class="inline-form">
         ${textField({
@@ -64,7 +64,7 @@ class PrivateEnvironmentElement extends View {
         })}
         ${button({ label: "Set", disabled: !NAME.test(this.entryName), onClick: () => this.#add() })}
       </div>
-      ${wrong ? html`<p class="hint" role="status">A name has letters, digits and _ and doesn’t begin with a digit.</p>` : nothing}
+      ${wrong ? html`<p class="hint" role="status">Use letters, digits and _, and don’t start with a digit.</p>` : nothing}
     </section>`;
   }
 
@@ -76,7 +76,7 @@ class PrivateEnvironmentElement extends View {
       ${
         word === "is set"
           ? iconButton({ icon: "trash", label: `Remove ${name}`, onClick: () => this.#remove(name) })
-          : iconButton({ icon: "close", label: `Leave ${name} as it is`, onClick: () => this.#leave(name) })
+          : iconButton({ icon: "close", label: `Keep ${name} as it is`, onClick: () => this.#leave(name) })
       }
     </li>`;
   }

@@ -8,6 +8,8 @@ import type { Conversation } from "../feed/conversation.ts";
 import type { Host } from "../hosts/host.ts";
 import { actorName } from "./actor-words.ts";
 
+const LIST = new Intl.ListFormat("en");
+
 class RemoveActorDialog extends DialogView {
   declare host: Host;
   declare conversation: Conversation;
@@ -20,11 +22,11 @@ class RemoveActorDialog extends DialogView {
   protected override content() {
     const { pending, unread_mail } = this.actor.presence;
     const lost = [
-      pending > 0 ? `${pending} messages it hasn’t taken` : "",
+      pending > 0 ? `${pending} ${pending === 1 ? "message" : "messages"} it hasn’t read` : "",
       unread_mail > 0 ? `${unread_mail} unread Mail` : "",
       "its token",
     ].filter((part) => part !== "");
-    return html`<p>${icon("warning")} <span><strong>${actorName(this.actor)}</strong> loses ${lost.join(", ")}. What it wrote stays in the Group. A later Actor with the same id inherits nothing.</span></p>`;
+    return html`<p>${icon("warning")} <span><strong>${actorName(this.actor)}</strong> loses ${LIST.format(lost)}. What it wrote stays in the Group. A later Actor with the same id inherits nothing.</span></p>`;
   }
 
   protected override footer() {

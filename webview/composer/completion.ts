@@ -32,7 +32,7 @@ export interface Candidate {
 
 export const ALIASES = [
   { value: "@foreman", detail: "the first Actor" },
-  { value: "@peers", detail: "all but the foreman" },
+  { value: "@peers", detail: "every enabled peer" },
   { value: "@all", detail: "every enabled Actor" },
 ] as const;
 
@@ -122,7 +122,7 @@ export function candidates(
           kind: "alias",
           value: alias.value,
           label,
-          detail: isPart ? alias.detail : `${alias.detail}, without ${left.join(", ")}`,
+          detail: isPart ? alias.detail : `${alias.detail} except ${left.join(", ")}`,
           icon: "organization",
         });
       }
@@ -149,7 +149,7 @@ export function candidates(
         kind: "remote-group",
         value: remote.groupId,
         label: shownName(remote.title),
-        detail: `at ${shownName(remote.instanceName)} · only mentioned, nothing goes there`,
+        detail: `at ${shownName(remote.instanceName)} · mentioned only, not sent there`,
         icon: "plug",
         place: placeFor(remote),
       });

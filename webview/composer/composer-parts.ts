@@ -26,7 +26,7 @@ function chip(name: IconName, text: string, remove: () => void): TemplateResult 
 /** Who gets a message that names nobody. */
 function byDefault({ group }: Conversation): string {
   const foreman = group.actors[0];
-  if (group.group?.settings.default_send_to === "broadcast") return "everybody";
+  if (group.group?.settings.default_send_to === "broadcast") return "everyone";
   return foreman === undefined ? "the foreman" : `${actorName(foreman)}, the foreman`;
 }
 
@@ -123,7 +123,7 @@ function underway(upload: Upload, remove: () => void): TemplateResult {
     }
     ${iconButton({
       icon: "close",
-      label: failed ? `Remove ${upload.name}` : `Stop ${upload.name}`,
+      label: failed ? `Remove ${upload.name}` : `Cancel the upload of ${upload.name}`,
       className: "small",
       onClick: remove,
     })}
@@ -134,7 +134,7 @@ function underway(upload: Upload, remove: () => void): TemplateResult {
 export function unsent(sending: Sending): TemplateResult | typeof nothing {
   if (!sending.waiting) return nothing;
   return html`<div class="unsent" role="status">
-    ${icon("clock")}<span>Not sent yet: the daemon didn’t answer. It is sent as soon as the daemon is back.</span>
+    ${icon("clock")}<span>Not sent yet: the daemon isn’t answering. The message goes out as soon as it does.</span>
     ${button({ label: "Don’t send", onClick: () => sending.stop() })}
   </div>`;
 }
@@ -145,7 +145,7 @@ export function otherDraft(keeper: DraftKeeper): TemplateResult | typeof nothing
   if (other === null) return nothing;
   const words = flatten(other.text.slice(0, 640)).slice(0, 160);
   return html`<div class="other-draft" role="alert">
-    ${icon("warning")}<span>Another window keeps a different draft here: <q><bdi>${words === "" ? "files only" : words}</bdi></q></span>
+    ${icon("warning")}<span>Another window has a different draft: <q><bdi>${words === "" ? "files only" : words}</bdi></q></span>
     ${button({ label: "Use that one", onClick: () => keeper.takeOther() })}
     ${button({ label: "Keep mine", onClick: () => keeper.keepMine() })}
   </div>`;

@@ -90,8 +90,15 @@ class ComposerElement extends View {
 
   /** Starts a reply. */
   reply(event: LedgerEvent, quote: string | null): void {
-    this.conversation.draft.beginReply(event.id, quote);
+    this.conversation.draft.beginReply(event.id, quote, this.#sentTo(event));
     this.focus();
+  }
+
+  /** Of the person's own message: who got it and is still here, as a reply to it goes to the same people. */
+  #sentTo({ by, data }: LedgerEvent): string[] {
+    if (by !== "user") return [];
+    const { actors } = this.conversation.group;
+    return (data as ChatMessage).to.filter((to) => to.startsWith("@") || actors.some(({ id }) => id === to));
   }
 
   /** Closes the topmost thing: the list, then the reply. True when there was one. */
@@ -167,7 +174,7 @@ class ComposerElement extends View {
           <span class="plan tone-${what.tone}" aria-live="polite" title=${what.sentence}>${what.sentence}</span>
           ${this.#room(draft.text)}
           ${button({
-            label: this.conversation.sending.busy ? "Sending…" : "Send",
+            label: this.#sendLabel,
             icon: "send",
             primary: true,
             disabled: !this.#ready(what),
@@ -185,11 +192,22 @@ class ComposerElement extends View {
     const original = this.conversation.feed.original(replyTo);
     const message = original?.data as ChatMessage | undefined;
     const text = quote ?? message?.text ?? "";
+    const whose =
+      original === null || original === undefined
+        ? "a message"
+        : original.by === "user"
+          ? "your own message"
+          : partiesOf(original, (id) => this.conversation.group.name(id)).sender;
     return html`<div class="replying">
-      ${icon("reply")}<span class="quoted-who">Reply to ${original === null || original === undefined ? "a message" : partiesOf(original, (id) => this.conversation.group.name(id)).sender}</span>
+      ${icon("reply")}<span class="quoted-who">Reply to ${whose}</span>
       <span class="quoted-text">${flatten(shownText(text.slice(0, 640))).slice(0, 160)}</span>
       ${iconButton({ icon: "close", label: "Don’t reply", onClick: () => this.#endReply() })}
     </div>`;
+  }
+
+  get #sendLabel(): string {
+    const { sending } = this.conversation;
+    return sending.busy ? "Sending…" : sending.waiting ? "Try now" : "Send";
   }
 
   #endReply(): void {
@@ -226,8 +244,10 @@ class ComposerElement extends View {
   }
 
   #plan(): Plan {
+    // What becomes of it is said above.
+    if (this.conversation.sending.waiting) return { sentence: "", possible: true, tone: "quiet" };
     if (this.conversation.uploads.busy)
-      return { sentence: "The files are still on their way.", possible: false, tone: "quiet" };
+      return { sentence: "Files are still uploading.", possible: false, tone: "quiet" };
     const { draft } = this.conversation.draft;
     const { group, feed } = this.conversation;
     if (draft.replyTo !== null && this.#to.length === 0) {
@@ -237,7 +257,7 @@ class ComposerElement extends View {
       const sender = original?.by;
       if (sender === "user")
         return {
-          sentence: "Name who it goes to: you would answer yourself.",
+          sentence: "Choose a recipient with @.",
           possible: false,
           tone: "attention",
         };

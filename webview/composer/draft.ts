@@ -85,6 +85,8 @@ export class DraftKeeper extends Store {
   #draft: Draft = emptyDraft();
   /** Where the draft went before it became a reply. */
   #beforeReply: Pick<Draft, "to" | "elsewhere" | "remote" | "mode"> | null = null;
+  /** The recipients that the reply began with. */
+  #replyTo: readonly string[] = [];
   /** Which of the daemon's texts this one was made from; null when there was none. */
   #base: string | null = null;
   #other: { draft: Draft; base: string | null } | null = null;
@@ -153,14 +155,18 @@ export class DraftKeeper extends Store {
     this.changed();
   }
 
-  /** Starts a reply. Where the draft went before comes back when the reply is given up. */
-  beginReply(replyTo: string, quote: string | null): void {
+  /**
+   * Starts a reply; without recipients it goes to the sender. Where the draft went before comes back when the reply is
+   * given up.
+   */
+  beginReply(replyTo: string, quote: string | null, recipients: readonly string[] = []): void {
     const { to, elsewhere, remote, mode } = this.#draft;
     if (this.#draft.replyTo === null) this.#beforeReply = { to, elsewhere, remote, mode };
+    this.#replyTo = recipients;
     this.update({
       replyTo,
       quote,
-      to: [],
+      to: [...recipients],
       elsewhere: null,
       remote: null,
       mode: mode === "request_reply" ? "send" : mode,
@@ -169,7 +175,8 @@ export class DraftKeeper extends Store {
 
   /** Gives the reply up. Recipients that were chosen for it stay. */
   endReply(): void {
-    const before = this.#draft.to.length === 0 ? this.#beforeReply : null;
+    const isUnchosen = this.#draft.to.length === 0 || this.#draft.to.join() === this.#replyTo.join();
+    const before = isUnchosen ? this.#beforeReply : null;
     this.#beforeReply = null;
     this.update({ replyTo: null, quote: null, ...before });
   }
@@ -346,10 +353,11 @@ export class DraftKeeper extends Store {
             ...(draft.elsewhere === null ? {} : { dst_group_id: draft.elsewhere }),
             ...(draft.remote === null ? {} : { dst_remote: draft.remote }),
             refs: draft.refs,
-            attachments: draft.attachments.map(({ sha256, name, mime_type }) => ({
+            attachments: draft.attachments.map(({ sha256, name, mime_type, bytes }) => ({
               sha256,
               name,
               mime_type,
+              bytes,
             })),
           },
     });

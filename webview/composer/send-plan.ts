@@ -71,7 +71,7 @@ export function plan(input: PlanInput): Plan {
     const mailed = mode === "mail" ? " in the Inbox" : "";
     const owed = mode === "request_reply" ? " and owes you a reply" : "";
     return quiet(
-      `Goes to ${place}: ${who} gets it${mailed}${owed}. Kept here until it is reached, for up to 15 minutes.`,
+      `Goes to ${place}: ${who} gets it${mailed}${owed}. Queued here until it can be reached, for up to 15 minutes.`,
     );
   }
   if (input.elsewhere !== null) {
@@ -83,8 +83,8 @@ export function plan(input: PlanInput): Plan {
   if (meant.length === 0)
     return refuse(
       input.actors.some(isOnlyNamed)
-        ? "Nobody here gets what is meant for all. Write to one Actor by name."
-        : "None of these recipients is here and enabled.",
+        ? "No Actor here gets messages to everyone. Write to one by name."
+        : "None of these recipients is in this Group and enabled.",
     );
   const who = named(meant);
   const several = meant.length > 1;
@@ -92,21 +92,24 @@ export function plan(input: PlanInput): Plan {
     return quiet(`Mail: ${who} won’t be interrupted; it waits in the Inbox.`);
   }
   const enabled = meant.filter((actor) => actor.enabled);
-  if (enabled.length === 0) return refuse(`${who} ${several ? "are" : "is"} stopped. Enable, or send Mail.`);
+  if (enabled.length === 0)
+    return refuse(
+      `${who} ${several ? "are" : "is"} stopped. Enable ${several ? "them" : "it"}, or send Mail.`,
+    );
   const untyped = enabled.filter(isInboxOnly);
   const typed = enabled.filter((actor) => !isInboxOnly(actor));
   if (typed.length === 0)
     return quiet(
-      `Waits in the ${untyped.length > 1 ? "Inboxes" : "Inbox"} of ${named(untyped)}: nothing is typed there.`,
+      `Waits in the ${untyped.length > 1 ? "Inboxes" : "Inbox"} of ${named(untyped)}. Nothing is typed there.`,
     );
   if (untyped.length > 0) {
     const rest = plan({ ...input, to: typed.map(({ id }) => id) });
-    return { ...rest, sentence: `${rest.sentence} For ${named(untyped)} it waits in the Inbox.` };
+    return { ...rest, sentence: `${rest.sentence} For ${named(untyped)}, it waits in the Inbox.` };
   }
   const asks = mode === "request_reply" ? ` and ${several ? "each owes" : "owes"} you a reply` : "";
   if (input.group?.state === "paused" || input.group?.state === "stopped") {
     return {
-      sentence: `The Group is ${input.group.state}: it waits until the Group is started${mode === "request_reply" ? "; the reply request counts from now" : ""}.`,
+      sentence: `The Group is ${input.group.state}, so the message waits until it starts${mode === "request_reply" ? ". The reply counts as due from now" : ""}.`,
       possible: true,
       tone: "attention",
     };

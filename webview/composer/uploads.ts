@@ -58,7 +58,7 @@ export class Uploads extends Store {
       };
       const abort = new AbortController();
       this.#running.set(key, { upload, abort });
-      if (index >= room) this.#fail(key, `A message takes ${LIMITS.message.attachments} files.`);
+      if (index >= room) this.#fail(key, `A message can have up to ${LIMITS.message.attachments} files.`);
       else if (file.size > LIMITS.attachment.uploadBytes)
         this.#fail(key, `Larger than ${size(LIMITS.attachment.uploadBytes)}.`);
       else going.push({ key, file, abort });

@@ -56,7 +56,7 @@ class ConnectActorDialog extends DialogView {
   }
 
   protected override content() {
-    return html`<p>Put this into the agent’s MCP configuration, then start the agent. Nothing in it is secret: it names the file with the Actor’s token, which only you can read.</p>
+    return html`<p>Add this to the agent’s MCP configuration, then start the agent. It contains no secrets: it only points to the file with the Actor’s token, which only you can read.</p>
       ${
         this.config === null
           ? this.busy
@@ -79,10 +79,10 @@ class ConnectActorDialog extends DialogView {
               </div>`
       }
       <h3>Renew the token</h3>
-      <p class="hint">Ends what runs as ${actorName(this.actor)} and makes its old token worthless. The path stays.</p>
+      <p class="hint">Ends whatever runs as ${actorName(this.actor)} and invalidates its old token. The path stays the same.</p>
       ${
         this.renewed
-          ? html`<p class="state tone-good">${icon("check")}<span>The token is new. Start the agent again.</span></p>`
+          ? html`<p class="state tone-good">${icon("check")}<span>The token has been renewed. Start the agent again.</span></p>`
           : button({
               label: `Restart ${actorName(this.actor)}`,
               icon: "debug-restart",
@@ -97,7 +97,7 @@ class ConnectActorDialog extends DialogView {
       const { token_file } = await this.host.call("actor_restart", this.#address);
       this.tokenFile = token_file;
       this.renewed = true;
-      announce("The token is new");
+      announce("Token renewed");
       await this.conversation.group.refresh();
     });
   }

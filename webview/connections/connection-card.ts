@@ -53,7 +53,7 @@ export function connectionCard(relation: DirectRelation, actions: CardActions): 
     ${fingerprint ?? nothing}
     ${
       awaitsApproval(relation)
-        ? html`<p class="compare">${icon("shield")} <span>Ask the other person, by telephone for example, whether they see the same six words in the same order. If they differ, somebody is in between: refuse.</span></p>`
+        ? html`<p class="compare">${icon("shield")} <span>Ask the other person, for example by phone, whether they see the same six words in the same order. If the words differ, someone may be intercepting the connection: refuse.</span></p>`
         : nothing
     }
     ${
@@ -70,7 +70,7 @@ function buttons(relation: DirectRelation, { busy, approve, ask }: CardActions):
     ${
       awaitsApproval(relation)
         ? button({
-            label: "The words are the same: approve",
+            label: "The words match: approve",
             icon: "check",
             primary: true,
             disabled: busy,

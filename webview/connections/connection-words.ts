@@ -26,7 +26,7 @@ export interface Ending {
 
 /** "Lab at office", as the other side calls itself. */
 export function peerName({ remote }: Pick<DirectRelation, "remote">): string {
-  return remote === null ? "nobody yet" : `${shownName(remote.title)} at ${shownName(remote.name)}`;
+  return remote === null ? "no one yet" : `${shownName(remote.title)} at ${shownName(remote.name)}`;
 }
 
 /** The time for approval runs, and somebody here has to compare words. */
@@ -57,27 +57,27 @@ export function connectionWords(relation: DirectRelation): ConnectionWords {
 function sentenceOf(relation: DirectRelation, word: string): string {
   const { state, initiated, current, remote } = relation;
   if (!current && !isPast(relation))
-    return "This Group or this instance was replaced since: nothing goes through it any more. End it and connect anew.";
+    return "This Group or instance has since been replaced, so nothing gets through. End this connection, then connect again.";
   switch (word) {
     case "online":
-      return "Both Groups can write to each other now.";
+      return "Both Groups can now write to each other.";
     case "online, messages are refused":
-      return "The two machines are connected. Messages wait for up to 15 minutes.";
+      return "The machines are connected, but messages are refused. They wait for up to 15 minutes.";
     case "active but offline":
       return initiated
-        ? "Dialled every 5 seconds. Messages wait for up to 15 minutes."
-        : "The other side dials. Messages wait for up to 15 minutes.";
+        ? "svc tries to connect every 5 seconds. Messages wait for up to 15 minutes."
+        : "Waiting for the other side to connect. Messages wait for up to 15 minutes.";
     case "checking approval":
-      return "The time for approval is over; the other side hasn’t said yet what it decided. Asked once per minute.";
+      return "The time for approval is over, and the other side hasn’t said what it decided. svc asks once a minute.";
     case "pending approval":
-      if (state === "invited" || remote === null) return "The invitation is out; nobody has used it yet.";
+      if (state === "invited" || remote === null) return "No one has used the invitation yet.";
       return initiated
-        ? "The other side has to approve. Its person sees the same six words."
-        : "Somebody used the invitation. Compare the six words before you approve.";
+        ? "The other side must approve. The person there sees the same six words."
+        : "Someone used the invitation. Compare the six words before you approve.";
     case "expired":
-      return `${initiated ? "The other side says that nobody" : "Nobody"} approved in time. A new invitation is needed.`;
+      return `${initiated ? "The other side says no one" : "No one"} approved in time. To connect, you need a new invitation.`;
     default:
-      return "Ended for good. Messages that arrived stay. A new invitation is needed to connect again.";
+      return "Ended for good. Messages that arrived stay. To connect again, you need a new invitation.";
   }
 }
 
@@ -88,27 +88,26 @@ export function remedyFor({
   online,
 }: Pick<DirectRelation, "initiated" | "error" | "online">): string | null {
   if (error === null) return null;
-  if (online)
-    return "Let both machines set their clocks by a time server. Messages then go through by themselves.";
+  if (online) return "Set both machines’ clocks from a time server. Messages then go through on their own.";
   return initiated
-    ? "Is the other side’s svc running and listening, and does a router or firewall let its address through? It is dialled again by itself."
-    : "The other side dials again by itself. If this stays, ask its person what is shown there.";
+    ? "Check that svc is running and listening on the other side, and that no router or firewall blocks its address. svc keeps trying."
+    : "The other side keeps trying to connect. If this doesn’t change, ask the person there what they see.";
 }
 
 /** Where the daemon's own remedy names commands, what helps in the dialog. */
 const REMEDIES: Readonly<Record<string, string>> = {
-  direct_state: "It changed meanwhile; what is shown is new.",
-  direct_not_found: "It is gone: somebody removed it, or the Group was cleared.",
-  conflict: "Somebody else changed the listener meanwhile. Look at it again before you change it.",
+  direct_state: "It has changed since you looked. You now see its current state.",
+  direct_not_found: "It’s gone: someone removed it, or the Group was cleared.",
+  conflict: "Someone else has changed the listener. Check it again before you change it.",
 };
 
 /** By the first word of the field that a wrong value stands in. */
 const FIELDS: Readonly<Record<string, string>> = {
-  listener: "An address is IP:PORT here and NAME:PORT or IP:PORT for the other side; ports go to 65535.",
-  display_name:
-    "The name is one short line. Something in it can’t be seen or turns text around: type it anew.",
+  listener:
+    "Enter IP:PORT for this machine, and NAME:PORT or IP:PORT for the other side. The highest port is 65535.",
+  display_name: "The name must be one short line without invisible characters. Type it again.",
   invitation:
-    "This isn’t a whole invitation. Copy all of it, from svc-direct: to its end, or ask for a new one.",
+    "This isn’t a complete invitation. Copy all of it, from svc-direct: to the end, or ask for a new one.",
 };
 
 /** What helps when a change was refused; null where the daemon's own sentence says it. */
@@ -128,7 +127,7 @@ export function endingOf(relation: DirectRelation): Ending {
       ask: "Remove…",
       act: "Remove it",
       consequences:
-        "The connection goes from this list, with the names and keys of the other side. Messages that arrived stay in the Group; they can’t be answered any more.",
+        "The connection is removed from this list, with the other side’s names and keys. Messages that arrived stay in the Group, but you can no longer reply to them.",
     };
   }
   const revoke = { operation: "connect_direct_revoke" } as const;
@@ -137,7 +136,7 @@ export function endingOf(relation: DirectRelation): Ending {
       ...revoke,
       ask: "Withdraw…",
       act: "Withdraw the invitation",
-      consequences: "Whoever has the invitation can’t use it any more. Another one can be made at any time.",
+      consequences: "The invitation can no longer be used. You can make another one at any time.",
     };
   }
   if (state === "pending" && !initiated) {
@@ -145,17 +144,17 @@ export function endingOf(relation: DirectRelation): Ending {
       ...revoke,
       ask: "Refuse…",
       act: "Refuse for good",
-      consequences: `${who} isn’t connected, and the invitation can’t be used again.`,
+      consequences: `${who} won’t be connected, and the invitation can’t be used again.`,
     };
   }
   const there = initiated
-    ? "The other side isn’t told: there it looks as if you were offline, until its person revokes it too."
-    : "The other side learns it as soon as it dials.";
+    ? "The other side isn’t told. You appear offline there until the person there revokes it too."
+    : "The other side learns of it the next time it connects.";
   return {
     ...revoke,
     ask: state === "pending" ? "Withdraw…" : "Revoke…",
-    act: state === "pending" ? "Stop asking" : "Revoke for good",
-    consequences: `Ends the connection with ${who} for good. What waits to be sent fails, what is under way may stay unconfirmed, and what arrived stays. ${there} To connect again needs a new invitation.`,
+    act: state === "pending" ? "Withdraw the request" : "Revoke for good",
+    consequences: `Ends the connection with ${who} for good. Messages waiting to be sent fail, those on their way may stay unconfirmed, and those that arrived stay. ${there} To connect again, you need a new invitation.`,
   };
 }
 
@@ -165,7 +164,7 @@ export function connectionsInBrief(relations: readonly DirectRelation[]): Connec
   if (living.length === 0) return null;
   const came = living.find(awaitsApproval);
   if (came !== undefined) {
-    const sentence = `${peerName(came)} asks to be connected: compare the words and approve, or refuse.`;
+    const sentence = `${peerName(came)} wants to connect: compare the words, then approve or refuse.`;
     return { icon: "bell-dot", tone: "attention", word: "approve", sentence };
   }
   const approved = living.filter(({ state }) => state === "active");

@@ -109,9 +109,9 @@ class ConnectionsDialog extends DialogView {
       case "invitation":
         return "Invitation";
       case "join":
-        return "Take an invitation";
+        return "Accept an invitation";
       case "listener":
-        return this.inviting ? "Listen, then invite" : "Listener";
+        return this.inviting ? "Listen and invite" : "Listener";
       case "list":
         return "Group connections";
     }
@@ -125,7 +125,7 @@ class ConnectionsDialog extends DialogView {
     const { status, failure: stale } = this.#connections;
     return html`<div class="connections" data-page=${this.page}>
       ${status === null ? (stale === null ? skeleton(3, "list") : nothing) : this.#page()}
-      ${stale === null ? nothing : failure(`${stale} What is shown may be old.`)}
+      ${stale === null ? nothing : failure(`${stale} What you see may be out of date.`)}
     </div>`;
   }
 
@@ -146,10 +146,10 @@ class ConnectionsDialog extends DialogView {
     const status = this.#connections.status!;
     const { relations } = status;
     const sorted = [...relations].sort((one, other) => rank(one) - rank(other));
-    return html`<p class="hint">A connection lets <bdi>${shownName(this.#title)}</bdi> and one Group of another instance write to each other and see the names of each other’s Actors. It opens nothing else: no terminal, no tools, no history, no files but those that are sent.</p>
+    return html`<p class="hint">A connection lets <bdi>${shownName(this.#title)}</bdi> and one Group on another instance write to each other and see the names of each other’s Actors. It gives access to nothing else: no terminals, tools or history, and no files except those you send.</p>
       ${
         sorted.length === 0
-          ? html`<p class="empty-connections">${icon("plug")} <span>There is no connection yet. Invite a Group of another machine, or take an invitation that you were given.</span></p>`
+          ? html`<p class="empty-connections">${icon("plug")} <span>No connections yet. Invite a Group on another machine, or accept an invitation you were given.</span></p>`
           : html`<ul class="plain-list connection-list" aria-label="Connections">${sorted.map((relation) => this.#card(relation))}</ul>`
       }
       <section class="dialog-section">
@@ -165,7 +165,7 @@ class ConnectionsDialog extends DialogView {
 
   #turningOff() {
     return html`<div class="destroy" role="group" aria-label="Turn the listener off">
-      <p>${icon("warning")} <span>Every connection that others dial to this instance goes offline, of all its Groups; they stay approved and come back when it listens again. Invitations that are out can’t be used meanwhile. What this instance dials itself goes on.</span></p>
+      <p>${icon("warning")} <span>All connections that others make to this instance go offline, in every Group. They stay approved and come back when the instance listens again. Open invitations can’t be used until then. Connections that this instance makes keep working.</span></p>
       <div class="buttons">
         ${button({ label: "Keep it on", onClick: () => this.#ask(null) })}
         <button type="button" class="danger-button" ?disabled=${this.busy} @click=${() => void this.#turnOff()}>Turn it off</button>
@@ -192,7 +192,7 @@ class ConnectionsDialog extends DialogView {
     if (this.made === null || claims === null) return nothing;
     const came = this.#whoCame;
     return came === undefined
-      ? html`${listenerProblem(this.#connections.status!, "Until then nobody can use this invitation.")}${invitationShown(this.made, claims)}`
+      ? html`${listenerProblem(this.#connections.status!, "Until then, no one can use this invitation.")}${invitationShown(this.made, claims)}`
       : html`<ul class="plain-list connection-list" aria-label="Who came">${this.#card(came)}</ul>`;
   }
 
@@ -222,7 +222,7 @@ class ConnectionsDialog extends DialogView {
     if (listener === null) return nothing;
     return html`${
       this.inviting
-        ? html`<p class="hint">To be dialled by whom you invite, this instance has to listen. Choose where; it can be turned off again at any time.</p>`
+        ? html`<p class="hint">This instance must listen so that the people you invite can reach it. Choose where. You can turn it off at any time.</p>`
         : nothing
     }
     ${listenerForm(listener, this.#connections.status!, (change) => {
@@ -242,10 +242,10 @@ class ConnectionsDialog extends DialogView {
   #problemOf(claims: InvitationClaims | null): string | null {
     if (this.pasted.trim() === "") return null;
     if (claims === null)
-      return "This isn’t a whole invitation. Copy all of it, from svc-direct: to its end, or ask for a new one.";
+      return "This isn’t a complete invitation. Copy all of it, from svc-direct: to the end, or ask for a new one.";
     if (claims.host.instance_id === this.#connections.instanceId)
-      return "This invitation was made by this instance itself. It is for a Group of another one.";
-    if (Date.parse(claims.expires_at) <= Date.now()) return "Its time is over. Ask for a new invitation.";
+      return "This instance made this invitation. It’s meant for a Group on another instance.";
+    if (Date.parse(claims.expires_at) <= Date.now()) return "It has expired. Ask for a new invitation.";
     return null;
   }
 
@@ -260,12 +260,12 @@ class ConnectionsDialog extends DialogView {
         });
       case "join":
         return html`${back}
-        ${button({ label: "Ask to be connected", primary: true, disabled: !this.#mayJoin, onClick: () => this.submit() })}`;
+        ${button({ label: "Request connection", primary: true, disabled: !this.#mayJoin, onClick: () => this.submit() })}`;
       case "listener":
         return html`${back}
         ${button({ label: this.inviting ? "Listen and invite" : "Save", primary: true, disabled: this.busy || this.listener === null || !isComplete(this.listener), onClick: () => this.submit() })}`;
       case "list":
-        return html`${button({ label: "Take an invitation…", disabled: this.#connections.status === null, onClick: () => this.#go("join") })}
+        return html`${button({ label: "Accept an invitation…", disabled: this.#connections.status === null, onClick: () => this.#go("join") })}
         ${button({ label: "Invite…", icon: "add", primary: true, disabled: this.busy || this.#connections.status === null, onClick: () => void this.#invite() })}`;
     }
   }
@@ -344,7 +344,7 @@ class ConnectionsDialog extends DialogView {
       }),
     );
     if (!done) return;
-    announce("Asked. The other side has to approve.");
+    announce("Requested. The other side must approve.");
     // Whoever went on to something else meanwhile stays there, with what was typed.
     if (this.pasted !== pasted) return;
     this.pasted = "";

@@ -17,14 +17,14 @@ const LOOPBACK = /^(127\.|0\.0\.0\.0:|localhost:|\[[0:]+1?\]:)/i;
 export function invitationShown(text: string, { expires_at, address }: InvitationClaims): TemplateResult {
   return html`<div class="invitation">
     <div class="made">
-      <p>${icon("key")} <span>This is a secret and is shown this once. Hand it over by a way that you trust; whoever has it may ask to be connected until <span title=${exact(expires_at)}><svc-time value=${expires_at} manner="clock"></svc-time></span>. Nobody is connected before you approve.</span></p>
+      <p>${icon("key")} <span>This is a secret. It is shown only once. Share it over a channel you trust: anyone who has it can request a connection until <span title=${exact(expires_at)}><svc-time value=${expires_at} manner="clock"></svc-time></span>. No one is connected until you approve.</span></p>
       <div class="command">
         <code class="invitation-text" tabindex="0" role="textbox" aria-readonly="true" aria-label="Invitation">${text}</code>${iconButton({ icon: "copy", label: "Copy the invitation", onClick: (event) => void copyFrom(event.currentTarget as HTMLElement, text) })}
       </div>
     </div>
-    <p class="waiting" role="status">${icon("clock")}<span>Waiting for somebody to use it. Who comes appears here, with six words to compare.</span></p>
+    <p class="waiting" role="status">${icon("clock")}<span>Waiting for someone to use it. They will appear here, with six words to compare.</span></p>
     ${qrCode(text, "The invitation as a QR code")}
-    <p class="hint">The other person takes it in their Workbench (Group connections, Take an invitation) or with <code>svc direct join</code>; their instance dials <code>${address}</code>${LOOPBACK.test(address) ? ", which only this machine reaches" : nothing}.</p>
+    <p class="hint">The other person accepts it in their Workbench (Group connections, Accept an invitation) or with <code>svc direct join</code>. Their instance connects to <code>${address}</code>${LOOPBACK.test(address) ? ", which only this machine can reach" : nothing}.</p>
   </div>`;
 }
 
@@ -59,8 +59,8 @@ export function invitationToTake(options: TakeOptions): TemplateResult {
     <p id="invitation-problem" class=${problem === null ? "hint" : "failure"} role="status">${
       problem === null
         ? claims === null
-          ? "Paste what you were given. It is looked at here first; nothing is sent yet."
-          : "Look at it before you go on. Nothing was sent yet."
+          ? "Paste the invitation you were given. It’s only checked here; nothing is sent yet."
+          : "Check it before you continue. Nothing has been sent yet."
         : html`${icon("error")}<span>${problem}</span>`
     }</p>
     ${claims === null || problem !== null ? nothing : claimed(claims, options)}`;
@@ -77,10 +77,10 @@ function claimed(
       <div><dt>Instance</dt><dd><code>${shownName(host.instance_id)}</code></dd></div>
       <div><dt>Its Group</dt><dd><bdi>${shownName(host.title)}</bdi></dd></div>
       <div><dt>With</dt><dd><bdi>${shownName(group)}</bdi>, this Group</dd></div>
-      <div><dt>Dials</dt><dd><code>${shownName(address)}</code></dd></div>
-      <div><dt>Until</dt><dd title=${exact(expires_at)}><svc-time value=${expires_at} manner="clock"></svc-time></dd></div>
+      <div><dt>Connects to</dt><dd><code>${shownName(address)}</code></dd></div>
+      <div><dt>Valid until</dt><dd title=${exact(expires_at)}><svc-time value=${expires_at} manner="clock"></svc-time></dd></div>
     </dl>
     ${instanceId === null ? nothing : invitationFingerprint(claims, instanceId)}
-    <p class="compare">${icon("shield")} <span>The person who invited you will see the same six words. Compare them by another way than the one the invitation came; if they differ, somebody is in between.</span></p>
-    ${twice ? html`<p class="compare">${icon("info")} <span>You have asked with this invitation already; asking again changes nothing.</span></p>` : nothing}`;
+    <p class="compare">${icon("shield")} <span>The person who invited you will see the same six words. Compare them over a different channel from the one that brought the invitation. If they differ, someone may be intercepting the connection.</span></p>
+    ${twice ? html`<p class="compare">${icon("info")} <span>You’ve already requested a connection with this invitation. Doing it again changes nothing.</span></p>` : nothing}`;
 }

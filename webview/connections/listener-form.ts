@@ -44,7 +44,7 @@ export function listenerForm(
       value: chosen,
       choices: [
         ...addresses.map((entry) => ({ value: entry.bind, label: `${entry.bind} (${entry.interface})` })),
-        { value: OWN, label: "another address" },
+        { value: OWN, label: "Another address" },
       ],
       onChange: (bind) => {
         const entry = addresses.find((one) => one.bind === bind);
@@ -62,7 +62,7 @@ export function listenerForm(
         onInput: (bind) => change({ bind }),
       })}
       ${textField({
-        label: "What the other side dials",
+        label: "Address the other side connects to",
         value: draft.address,
         placeholder: "office.example:8847",
         name: "address",
@@ -75,7 +75,7 @@ export function listenerForm(
       name: "name",
       onInput: (name) => change({ name }),
     })}
-    <p class="hint">Router and firewall aren’t changed: where others dial from outside, let them lead that address here. The listener is one for all Groups.</p>
+    <p class="hint">svc doesn’t change your router or firewall. If others connect from outside, make sure that address leads here. All Groups share this listener.</p>
   </div>`;
 }
 
@@ -83,7 +83,7 @@ export function listenerForm(
 export function listenerFacts(status: DirectStatus): TemplateResult {
   const { listener, runtime, display_name } = status;
   if (listener === null) {
-    return html`<p class="hint">Off: nobody can dial this instance. It can still take invitations of others.</p>`;
+    return html`<p class="hint">Off: no one can connect to this instance. It can still accept invitations.</p>`;
   }
   const listening = listenerStateWords(listener, runtime) === "listening";
   return html`<dl class="facts">
@@ -93,7 +93,7 @@ export function listenerFacts(status: DirectStatus): TemplateResult {
           : stateWord({ icon: "warning", word: "configured, not listening", tone: "attention" })
       }</dd></div>
       <div><dt>On</dt><dd><code>${listener.bind}</code></dd></div>
-      <div><dt>Dialled at</dt><dd><code>${listener.address}</code></dd></div>
+      <div><dt>Reached at</dt><dd><code>${listener.address}</code></dd></div>
       <div><dt>Name</dt><dd><bdi>${shownName(display_name)}</bdi></dd></div>
     </dl>
     ${listenerProblem(status)}`;

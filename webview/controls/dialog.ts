@@ -1,5 +1,5 @@
 /** What all dialogs share: the platform's own modal dialog (focus stays inside and returns, Esc closes), a heading, a busy state. */
-import { html, nothing, type TemplateResult } from "lit";
+import { html, nothing, type PropertyValues, type TemplateResult } from "lit";
 import { failure, iconButton } from "./controls.ts";
 import { View } from "./view.ts";
 
@@ -69,6 +69,18 @@ export abstract class DialogView extends View {
       dialog?.querySelector<HTMLElement>("[autofocus]") ??
       dialog?.querySelector<HTMLElement>(".dialog-foot .button");
     first?.focus();
+  }
+
+  /** A failure may stand below what is in view. */
+  protected override willUpdate(changed: PropertyValues): void {
+    super.willUpdate(changed);
+    if (!changed.has("problem") || this.problem === null) return;
+    void this.updateComplete.then(() =>
+      // Once the fields above it have their heights.
+      requestAnimationFrame(() =>
+        this.querySelector(".dialog-body > .failure")?.scrollIntoView({ block: "nearest" }),
+      ),
+    );
   }
 
   #closed(): void {

@@ -59,6 +59,20 @@ export function day(time: string | number, now: number): string {
     : DATE_AND_YEAR.format(then);
 }
 
+const UNIT_SECONDS = { seconds: 1, minutes: 60 } as const;
+type Unit = keyof typeof UNIT_SECONDS;
+
+/** A time as a person sets it: "30", or "1.5" where it is between two. */
+export function timeIn(unit: Unit, seconds: number): string {
+  return String(Number((seconds / UNIT_SECONDS[unit]).toFixed(4)));
+}
+
+/** What a person typed, in whole seconds; null where it is no time. */
+export function secondsFrom(unit: Unit, text: string): number | null {
+  const trimmed = text.trim().replace(",", ".");
+  return /^\d{1,9}(\.\d+)?$/.test(trimmed) ? Math.round(Number(trimmed) * UNIT_SECONDS[unit]) : null;
+}
+
 export function sameDay(a: string, b: string): boolean {
   return startOfDay(instant(a)) === startOfDay(instant(b));
 }

@@ -42,7 +42,7 @@ function deliveryWord(who: string, status: Delivery, mail: boolean): DeliveryWor
           icon: "inbox",
           word: "waits in the Inbox",
           tone: "quiet",
-          fact: `Nothing is typed into ${who}’s program, as nobody said that it reads prompts. It waits in the Inbox until ${who} reads it.`,
+          fact: `svc types nothing into ${who}’s program, because it isn’t marked as reading prompts. The message waits in the Inbox until ${who} reads it.`,
           ts,
         };
       return mail
@@ -51,18 +51,18 @@ function deliveryWord(who: string, status: Delivery, mail: boolean): DeliveryWor
             icon: "clock",
             word: "pending",
             tone: "quiet",
-            fact: `Waits until ${who} takes it${because(status.reason)}.`,
+            fact: `Waiting for ${who} to take it${because(status.reason)}.`,
             ts,
           };
     case "claimed":
       return {
         icon: "sync",
-        word: status.reason === "session_ended" ? "claimed, comes again" : "claimed",
+        word: status.reason === "session_ended" ? "claimed, to be redelivered" : "claimed",
         tone: "quiet",
         fact:
           status.reason === "session_ended"
-            ? `Handed to ${who}, who left without confirming it. It will be handed out again.`
-            : `Handed to ${who}, who hasn't confirmed it yet.`,
+            ? `Handed to ${who}, which left without confirming it. It will be delivered again.`
+            : `Handed to ${who}, which hasn't confirmed it yet.`,
         ts,
       };
     case "queued":
@@ -96,15 +96,15 @@ function deliveryWord(who: string, status: Delivery, mail: boolean): DeliveryWor
   }
 }
 
-function obligationWord(who: string, status: Obligation): DeliveryWord {
+function obligationWord(who: string, status: Obligation, isPerson: boolean): DeliveryWord {
   const ts = status.ts ?? null;
   switch (status.state) {
     case "open":
       return {
         icon: "reply",
-        word: "reply open",
+        word: isPerson ? "awaiting your reply" : "awaiting reply",
         tone: "attention",
-        fact: `A reply of ${who} is still to come.`,
+        fact: isPerson ? "You haven't replied yet." : `${who} hasn't replied yet.`,
         ts,
       };
     case "replied":
@@ -122,7 +122,7 @@ function obligationWord(who: string, status: Obligation): DeliveryWord {
 
 type Propagation = NonNullable<MessageStatus["connect_delivery"]>;
 
-/** How a message fares on its way to another instance (docs/interface.md#delivery-in-words). */
+/** The delivery status of a message to another instance (docs/interface.md#delivery-in-words). */
 function connectWord(who: string, { state, error }: Propagation): DeliveryWord {
   const why = error === undefined ? "" : shownText(error.message);
   switch (state) {
@@ -131,11 +131,11 @@ function connectWord(who: string, { state, error }: Propagation): DeliveryWord {
         icon: "clock",
         word: "queued",
         tone: "quiet",
-        fact: `Kept here until ${who} is reached, for up to 15 minutes after it was written.`,
+        fact: `Queued here until ${who} can be reached, for up to 15 minutes after it was written.`,
         ts: null,
       };
     case "sent":
-      return { icon: "check", word: "delivered", tone: "good", fact: `It stands in ${who}.`, ts: null };
+      return { icon: "check", word: "delivered", tone: "good", fact: `Delivered to ${who}.`, ts: null };
     case "failed":
       return {
         icon: "error",
@@ -164,7 +164,7 @@ function withdrawalWord(who: string, { state, error }: Propagation): DeliveryWor
         icon: "clock",
         word: "withdrawal queued",
         tone: "quiet",
-        fact: `${who} learns that the request was withdrawn as soon as it is reached.`,
+        fact: `${who} will be told that the request was withdrawn as soon as it can be reached.`,
         ts: null,
       };
     case "sent":
@@ -272,7 +272,8 @@ function recipientsOf(
     }
     // What never reached anybody there is owed by nobody.
     const isVain = obligation?.state === "open" && status.connect_delivery?.state === "failed";
-    if (obligation !== undefined && !isVain) words.push(obligationWord(who, obligation));
+    if (obligation !== undefined && !isVain)
+      words.push(obligationWord(who, obligation, recipient === "user"));
     return { recipient, who, words, again: message.to.includes(recipient) ? againOf(delivery) : "no" };
   });
 }

@@ -38,7 +38,9 @@ interface ConnectEnd {
 /** `name` gives the shown name of an Actor id, `user` or `system`. */
 export function eventWords(event: LedgerEvent, name: (id: string) => string): EventWords {
   const actor = name(field(event, "actor_id", "id") || event.by);
-  const who = name(event.by);
+  const by = name(event.by);
+  // It begins the sentence; an Actor's name is written as it is.
+  const who = event.by === "user" ? by.charAt(0).toUpperCase() + by.slice(1) : by;
   switch (event.kind) {
     case "group.create":
       return { icon: "organization", text: `${who} created the Group` };
@@ -69,7 +71,7 @@ export function eventWords(event: LedgerEvent, name: (id: string) => string): Ev
     case "actor.start":
       if (field(event, "reason") === "new_conversation") {
         const why = shownText(field(event, "detail"));
-        const text = `${actor} begins a new conversation: its last one can't be continued because ${why}`;
+        const text = `${actor} started a new conversation: its last one can't be continued because ${why}`;
         return { icon: "info", text };
       }
       return { icon: "play", text: `${actor} was enabled` };
@@ -83,7 +85,7 @@ export function eventWords(event: LedgerEvent, name: (id: string) => string): Ev
       };
     }
     case "actor.restart":
-      return { icon: "debug-restart", text: `${actor} was restarted; its token is new` };
+      return { icon: "debug-restart", text: `${actor} was restarted with a new token` };
     case "chat.reply_request.cancelled": {
       const names = list(event.data["recipients"]).map(name);
       const by = withdrawnBy(event) ?? who;
@@ -102,7 +104,7 @@ export function eventWords(event: LedgerEvent, name: (id: string) => string): Ev
       return { icon: "info", text: shownText(words) };
     }
     case "chat.cross_group_receipt":
-      return { icon: "references", text: "A message to another Group was taken" };
+      return { icon: "references", text: "A message to another Group was accepted" };
     default:
       return { icon: "info", text: `${who}: ${event.kind.replaceAll(/[._]/g, " ")}` };
   }

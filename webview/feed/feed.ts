@@ -126,7 +126,7 @@ class FeedElement extends View {
 
   #pill(unseen: number) {
     return html`<button type="button" class="pill" @click=${() => void this.toEnd()}>
-      ${icon("arrow-down")}<span>${unseen > 0 ? `${unseen} new` : "Newest"}</span>
+      ${icon("arrow-down")}<span>${unseen > 0 ? `${unseen} new` : "Latest"}</span>
     </button>`;
   }
 

@@ -157,7 +157,7 @@ export class MessageElement extends View {
     const original = this.original;
     const data = original?.data as ChatMessage | undefined;
     const who = original === null || original === undefined ? "" : partiesOf(original, this.name).sender;
-    const text = quote ?? data?.text ?? (original === null ? "a message that is gone" : "…");
+    const text = quote ?? data?.text ?? (original === null ? "a message that no longer exists" : "…");
     const excerpt = flatten(shownText(text.slice(0, 4 * EXCERPT))).slice(0, EXCERPT);
     return html`<button
       type="button"
@@ -187,12 +187,12 @@ export class MessageElement extends View {
   }
 
   #actions(message: ChatMessage, list: readonly RecipientDelivery[], owes: boolean) {
-    return html`<div class="message-actions" role="group" aria-label="Actions of this message">
+    return html`<div class="message-actions" role="group" aria-label="Message actions">
       ${
         this.mayWrite
           ? iconButton({
               icon: "reply",
-              label: owes ? "Reply, as asked" : "Reply",
+              label: owes ? "Reply as requested" : "Reply",
               keys: "r",
               aside: true,
               onClick: () => this.reply(),
@@ -205,7 +205,7 @@ export class MessageElement extends View {
         aside: true,
         onClick: (event) => void copyFrom(event.currentTarget as HTMLElement, message.text),
       })}
-      <svc-menu label="More actions of this message" aside .items=${() => this.#menu(message, list)}></svc-menu>
+      <svc-menu label="More message actions" aside .items=${() => this.#menu(message, list)}></svc-menu>
     </div>`;
   }
 

@@ -47,7 +47,7 @@ class CreateGroupDialog extends DialogView {
       value: this.path,
       focused: true,
       placeholder: "/home/me/project",
-      hint: "A folder on the machine where the daemon runs. Its agents work there. Optional.",
+      hint: "A folder on the daemon’s machine, where the agents work. Optional.",
       onInput: (path) => {
         this.path = path;
       },
@@ -55,7 +55,7 @@ class CreateGroupDialog extends DialogView {
     ${textField({
       label: "Title",
       value: this.groupTitle,
-      placeholder: this.#folder === "" ? "What the Group is called" : this.#folder,
+      placeholder: this.#folder === "" ? "The Group’s name" : this.#folder,
       onInput: (title) => {
         this.groupTitle = title;
       },

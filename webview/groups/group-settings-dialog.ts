@@ -5,11 +5,18 @@ import { iconButton } from "../controls/controls.ts";
 import { copyFrom } from "../controls/copy.ts";
 import { DialogView } from "../controls/dialog.ts";
 import { icon } from "../controls/icons.ts";
+import { secondsFrom, timeIn } from "../controls/time-words.ts";
 import { button, checkbox, select, textField } from "../controls/toolkit.ts";
 import type { Conversation } from "../feed/conversation.ts";
 import type { Host } from "../hosts/host.ts";
 
-type NumberSetting = "min_interval_seconds" | "mail_notice_after_seconds" | "reply_notice_after_seconds";
+/** Settings that are a time, each in the unit in which people think of it. */
+const UNITS = {
+  min_interval_seconds: "seconds",
+  mail_notice_after_seconds: "minutes",
+  reply_notice_after_seconds: "minutes",
+} as const;
+type TimeSetting = keyof typeof UNITS;
 
 class GroupSettingsDialog extends DialogView {
   static override readonly properties = {
@@ -17,6 +24,7 @@ class GroupSettingsDialog extends DialogView {
     groupTitle: { state: true },
     topic: { state: true },
     settings: { state: true },
+    times: { state: true },
     path: { state: true },
     destroying: { state: true },
     typed: { state: true },
@@ -28,6 +36,8 @@ class GroupSettingsDialog extends DialogView {
   declare groupTitle: string;
   declare topic: string;
   declare settings: GroupSettings;
+  /** As they were typed. */
+  declare times: Readonly<Record<TimeSetting, string>>;
   declare path: string;
   declare destroying: "reset" | "delete" | null;
   declare typed: string;
@@ -46,6 +56,12 @@ class GroupSettingsDialog extends DialogView {
     this.groupTitle = group.title;
     this.topic = group.topic;
     this.settings = group.settings;
+    const shown = (name: TimeSetting) => timeIn(UNITS[name], group.settings[name]);
+    this.times = {
+      min_interval_seconds: shown("min_interval_seconds"),
+      mail_notice_after_seconds: shown("mail_notice_after_seconds"),
+      reply_notice_after_seconds: shown("reply_notice_after_seconds"),
+    };
     super.connectedCallback();
   }
 
@@ -79,18 +95,18 @@ class GroupSettingsDialog extends DialogView {
         value: this.settings.default_send_to,
         choices: [
           { value: "foreman", label: "the foreman" },
-          { value: "broadcast", label: "everybody" },
+          { value: "broadcast", label: "everyone" },
         ],
         onChange: (default_send_to) => {
           this.settings = { ...this.settings, default_send_to };
         },
       })}
-      ${this.#seconds("min_interval_seconds", "Pause between prompts (seconds)")}
-      ${this.#seconds("mail_notice_after_seconds", "Remind about unread Mail after (seconds, 0: never)")}
-      ${this.#seconds("reply_notice_after_seconds", "Remind about replies due after (seconds, 0: never)")}
+      ${this.#time("min_interval_seconds", "Pause between prompts (seconds)", "0 means no pause.")}
+      ${this.#time("mail_notice_after_seconds", "Remind about unread Mail after (minutes)", "0 means never.")}
+      ${this.#time("reply_notice_after_seconds", "Remind about replies due after (minutes)", "0 means never.")}
     </div>
     ${checkbox({
-      label: "Start enabled Actors together with the daemon",
+      label: "Start enabled Actors with the daemon",
       checked: this.settings.start_actors,
       onChange: (start_actors) => {
         this.settings = { ...this.settings, start_actors };
@@ -100,7 +116,7 @@ class GroupSettingsDialog extends DialogView {
       <h3>Folders</h3>
       ${
         this.group.scopes.length === 0
-          ? html`<p class="hint">No folder is attached: agents can take part, but have no project here.</p>`
+          ? html`<p class="hint">No folder is attached. Agents can take part, but they have no project here.</p>`
           : html`<ul class="plain-list">
               ${this.group.scopes.map(
                 (scope) => html`<li class="scope">
@@ -120,7 +136,7 @@ class GroupSettingsDialog extends DialogView {
       }
       <div class="inline-form">
         ${textField({
-          label: "Attach a folder of the daemon’s machine",
+          label: "Attach a folder on the daemon’s machine",
           value: this.path,
           placeholder: "/home/me/project",
           onInput: (path) => {
@@ -132,7 +148,7 @@ class GroupSettingsDialog extends DialogView {
     </section>
     <section class="dialog-section">
       <h3>Export</h3>
-      <p class="hint">On the daemon’s machine; the file holds messages, Actors and files, no secrets:</p>
+      <p class="hint">Run this on the daemon’s machine. The file contains messages, Actors and files, but no secrets.</p>
       ${this.#command(`svc group export --group ${this.group.group_id} ${this.group.group_id}.svc-group`)}
     </section>
     <section class="dialog-section">
@@ -147,14 +163,32 @@ class GroupSettingsDialog extends DialogView {
     </div>`;
   }
 
-  #seconds(name: NumberSetting, label: string) {
+  #time(name: TimeSetting, label: string, hint: string) {
     return textField({
       label,
-      value: String(this.settings[name]),
+      name,
+      value: this.times[name],
+      hint: this.#seconds(name) === null ? `Enter a number of ${UNITS[name]}. ${hint}` : hint,
       onInput: (value) => {
-        this.settings = { ...this.settings, [name]: /^\d+$/.test(value) ? Number(value) : Number.NaN };
+        this.times = { ...this.times, [name]: value };
       },
     });
+  }
+
+  /** Null where no time was typed. What wasn't touched stays to the second. */
+  #seconds(name: TimeSetting): number | null {
+    return secondsFrom(UNITS[name], this.times[name]);
+  }
+
+  /** As they would be saved; null while a time is missing. */
+  get #wanted(): GroupSettings | null {
+    const wanted = { ...this.settings };
+    for (const name of Object.keys(UNITS) as TimeSetting[]) {
+      const seconds = this.#seconds(name);
+      if (seconds === null) return null;
+      wanted[name] = seconds;
+    }
+    return wanted;
   }
 
   #destroy() {
@@ -166,10 +200,10 @@ class GroupSettingsDialog extends DialogView {
     const { title, actors } = this.group;
     const what =
       this.destroying === "reset"
-        ? `Every message and file of ${title} is destroyed. Its ${actors.length} Actors and its settings stay.`
-        : `${title} is destroyed with every message and file in it and its ${actors.length} Actors.`;
+        ? `This deletes every message and file in ${title}. Its ${actors.length} ${actors.length === 1 ? "Actor" : "Actors"} and its settings stay.`
+        : `This deletes ${title} with its ${actors.length} ${actors.length === 1 ? "Actor" : "Actors"} and every message and file in it.`;
     return html`<div class="destroy">
-      <p>${icon("warning")} <span>${what} There is no way back. Type <strong>${title}</strong> to go on.</span></p>
+      <p>${icon("warning")} <span>${what} This can’t be undone. Type <strong>${title}</strong> to continue.</span></p>
       ${textField({
         label: "Title of the Group",
         value: this.typed,
@@ -213,18 +247,15 @@ class GroupSettingsDialog extends DialogView {
   }
 
   get #valid(): boolean {
-    return (
-      this.groupTitle.trim() !== "" && Object.values(this.settings).every((value) => !Number.isNaN(value))
-    );
+    return this.groupTitle.trim() !== "" && this.#wanted !== null;
   }
 
   protected override submit(): void {
-    if (!this.#valid || this.destroying !== null) return;
-    void this.#update({ title: this.groupTitle.trim(), topic: this.topic, settings: this.settings }).then(
-      (saved) => {
-        if (saved) this.close();
-      },
-    );
+    const settings = this.#wanted;
+    if (!this.#valid || settings === null || this.destroying !== null) return;
+    void this.#update({ title: this.groupTitle.trim(), topic: this.topic, settings }).then((saved) => {
+      if (saved) this.close();
+    });
   }
 
   #update(change: {

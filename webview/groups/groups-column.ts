@@ -80,10 +80,10 @@ class GroupsElement extends View {
   #empty() {
     return this.administrator
       ? html`<div class="empty small">
-          <p>A Group is a conversation of you and your agents about one project.</p>
+          <p>A Group is a conversation between you and your agents about one project.</p>
           ${button({ label: "Attach a folder…", icon: "folder", onClick: () => this.tell("open-dialog", { name: "create-group" }) })}
         </div>`
-      : html`<div class="empty small"><p>Your access token names no Group that exists now. Ask who gave it to you.</p></div>`;
+      : html`<div class="empty small"><p>Your access token gives access to no existing Group. Ask the person who gave it to you.</p></div>`;
   }
 }
 

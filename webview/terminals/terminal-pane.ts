@@ -181,7 +181,7 @@ class TerminalPaneElement extends View {
   #state(): string {
     if (!this.connected) return "connecting…";
     if (!this.running) return this.reason;
-    if (this.writer === "you") return "you write";
+    if (this.writer === "you") return "writing here";
     return this.writer === "another" ? "writing in another window" : "view only";
   }
 

@@ -68,15 +68,15 @@ class TerminalsElement extends View {
                 </button>`;
           })}
         </div>
-        ${
-          this.page
-            ? nothing
-            : iconButton({
-                icon: terminals.full ? "chevron-down" : "chevron-up",
-                label: terminals.full ? "Restore the feed" : "Maximize the terminals",
-                onClick: () => terminals.toggleFull(),
-              })
-        }
+        ${iconButton({
+          icon: terminals.full ? "chevron-down" : "chevron-up",
+          label: terminals.full
+            ? this.page
+              ? "Restore the page tabs"
+              : "Restore the feed"
+            : "Maximize the terminals",
+          onClick: () => terminals.toggleFull(),
+        })}
       </div>
       <div class="terminals-row" @close-terminal=${(event: CustomEvent<string>) => terminals.close(event.detail)}>
         ${repeat(

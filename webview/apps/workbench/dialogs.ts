@@ -27,7 +27,7 @@ export async function openDialog(
   } catch {
     throw new HostError(
       "offline",
-      "This part of the page couldn’t be loaded. Reload the page when the daemon is reached.",
+      "This part of the page couldn’t be loaded. Reload the page once the daemon can be reached.",
     );
   }
   const dialog = document.createElement(`svc-${name}-dialog`);

@@ -65,7 +65,7 @@ export function welcome(begin: (() => void) | null): TemplateResult {
     <h1>No Group yet</h1>
     ${
       begin === null
-        ? html`<p>Your access token names no Group that exists now.</p>`
+        ? html`<p>Your access token gives access to no existing Group.</p>`
         : html`<p>A Group brings you and your coding agents together around one project. Attach a folder to begin.</p>
             ${button({ label: "Attach a folder…", icon: "folder", primary: true, onClick: begin })}`
     }

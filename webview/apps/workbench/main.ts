@@ -75,8 +75,8 @@ async function begin(): Promise<void> {
     else {
       show(
         html`<main class="empty">
-          <h1>The daemon isn’t reached</h1>
-          <p>Nothing is lost. Try again when it runs: <code>svc up</code> starts it.</p>
+          <h1>Can’t reach the daemon</h1>
+          <p>Nothing is lost. Start it with <code>svc up</code>, then try again.</p>
           ${button({ label: "Try again", primary: true, onClick: () => location.reload() })}
         </main>`,
       );

@@ -249,7 +249,11 @@ class WorkbenchElement extends View {
     return html`<div class="workbench ${breadth} ${this.stale ? "stale" : ""}" data-page=${page}>
       <svc-offline .host=${this.host}></svc-offline>
       <div class="columns-of-workbench">${breadth === "wide" ? this.#wide() : breadth === "medium" ? this.#medium() : this.#narrow()}</div>
-      ${breadth === "narrow" ? bottomBar(this.#layout, this.#groups.attention, this.#hasTerminals) : nothing}
+      ${
+        breadth !== "narrow" || (this.#onTerminals && this.conversation?.terminals.full === true)
+          ? nothing
+          : bottomBar(this.#layout, this.#groups.attention, this.#hasTerminals)
+      }
     </div>`;
   }
 
@@ -278,8 +282,7 @@ class WorkbenchElement extends View {
 
   #narrow() {
     const { page } = this.#layout;
-    if (page === "terminals" && this.#hasTerminals)
-      return html`<main class="column center">${this.#terminals(true)}</main>`;
+    if (this.#onTerminals) return html`<main class="column center">${this.#terminals(true)}</main>`;
     if (page === "feed" || page === "terminals") return this.#center();
     return html`<main class="column side full">
       <h1 class="only-heard">${page === "groups" ? "Groups" : "Actors"}</h1>
@@ -357,6 +360,11 @@ class WorkbenchElement extends View {
   get #hasTerminals(): boolean {
     const { conversation } = this;
     return conversation !== null && conversation.group.loaded && conversation.terminals.open.length > 0;
+  }
+
+  /** The page of a narrow window shows them. */
+  get #onTerminals(): boolean {
+    return this.#layout.page === "terminals" && this.#hasTerminals;
   }
 
   #terminals(page: boolean) {

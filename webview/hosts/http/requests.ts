@@ -44,7 +44,7 @@ export class Requests {
     try {
       envelope = JSON.parse(text) as Envelope;
     } catch {
-      throw new HostError("internal_error", `The daemon answered ${status} without words.`);
+      throw new HostError("internal_error", `The daemon answered ${status} without a message.`);
     }
     if (envelope.ok) return envelope.result;
     if (status === 401 && this.csrf !== null) this.ended();

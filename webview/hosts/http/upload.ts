@@ -32,8 +32,8 @@ export function upload(
         }
       });
     request.onerror = () =>
-      settle(() => reject(new HostError("offline", "The upload broke off. Try again.")));
-    request.onabort = () => settle(() => reject(new HostError("cancelled", "The upload was stopped.")));
+      settle(() => reject(new HostError("offline", "The upload was interrupted. Try again.")));
+    request.onabort = () => settle(() => reject(new HostError("cancelled", "The upload was cancelled.")));
     request.open("POST", url);
     request.setRequestHeader("content-type", type);
     for (const [name, value] of Object.entries(requests.headers("POST")))
