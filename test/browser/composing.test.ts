@@ -110,7 +110,7 @@ describe("Workbench: composing", () => {
     const message = page.locator("svc-message", { hasText: "Please run the tests." });
     await message.hover();
     await message.locator('[aria-label="Reply"]').click();
-    await page.locator(".replying", { hasText: "Reply to your own message" }).waitFor();
+    await page.locator(".replying", { hasText: "Reply to your message" }).waitFor();
     await page.locator(".chip", { hasText: "coder" }).waitFor();
     await page.keyboard.press("Escape");
     await page.locator(".replying").waitFor({ state: "detached" });

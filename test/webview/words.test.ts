@@ -20,7 +20,7 @@ import {
 } from "../../webview/connections/connection-words.ts";
 import { size } from "../../webview/controls/size-words.ts";
 import { age, ago, lasting, secondsFrom, timeIn } from "../../webview/controls/time-words.ts";
-import { alike, deliveries } from "../../webview/feed/delivery-words.ts";
+import { alike, deliveries, settled } from "../../webview/feed/delivery-words.ts";
 import { eventWords } from "../../webview/feed/event-words.ts";
 import { excerpt, flatten } from "../../webview/feed/excerpt.ts";
 import { verifies } from "../requirements.ts";
@@ -189,6 +189,35 @@ describe("delivery in words", () => {
     assert.deepEqual(owed("open"), ["A", "accepted", "awaiting reply"]);
     assert.deepEqual(owed("replied"), ["A", "replied"]);
     assert.deepEqual(owed("cancelled"), ["A", "accepted", "request cancelled"]);
+  });
+
+  it("is settled once everybody has it and nothing is owed, with the fact of each", () => {
+    const of = (
+      states: Record<string, "accepted" | "pending" | "read">,
+      owed: "open" | "replied" | null = null,
+    ) =>
+      settled(
+        deliveries(
+          {
+            ...NOTHING,
+            delivery_status: Object.fromEntries(
+              Object.entries(states).map(([id, state]) => [id, { state, reason: "", ts: null }]),
+            ),
+            obligation_status: owed === null ? {} : { a: { state: owed } },
+          },
+          { to: Object.keys(states), message_mode: "send" },
+          upper,
+        ),
+      )?.map(({ word, fact }) => [word, fact]) ?? null;
+    assert.deepEqual(of({ a: "accepted" }), [["accepted", "A confirmed that it arrived."]]);
+    assert.deepEqual(of({ a: "accepted", b: "accepted" }), [
+      ["accepted", "A confirmed that it arrived.\nB confirmed that it arrived."],
+    ]);
+    assert.deepEqual(of({ a: "accepted" }, "replied"), [["replied", "A replied."]]);
+    assert.equal(of({ a: "accepted", b: "pending" }), null);
+    assert.equal(of({ a: "accepted", b: "read" }), null);
+    assert.equal(of({ a: "accepted" }, "open"), null);
+    assert.equal(of({}), null);
   });
 
   it("says that a message waits in the Inbox where nothing is typed into the program", () => {

@@ -196,7 +196,7 @@ class ComposerElement extends View {
       original === null || original === undefined
         ? "a message"
         : original.by === "user"
-          ? "your own message"
+          ? "your message"
           : partiesOf(original, (id) => this.conversation.group.name(id)).sender;
     return html`<div class="replying">
       ${icon("reply")}<span class="quoted-who">Reply to ${whose}</span>

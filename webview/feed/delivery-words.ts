@@ -286,6 +286,17 @@ function againOf(delivery: Delivery | undefined): RecipientDelivery["again"] {
   return delivery.state === "ambiguous" || delivery.state === "claimed" ? "ambiguous" : "no";
 }
 
+/** A message that needs nothing more: its words where they are the same for all, with every fact; null while something is open. */
+export function settled(list: readonly RecipientDelivery[]): DeliveryWord[] | null {
+  const told = list.filter(({ words }) => words.length > 0);
+  if (told.length === 0 || !alike(told)) return null;
+  if (told.some(({ words }) => words.some(({ tone }) => tone !== "good"))) return null;
+  return told[0]!.words.map((word, at) => ({
+    ...word,
+    fact: told.map(({ words }) => words[at]!.fact).join("\n"),
+  }));
+}
+
 /** True when every recipient's words are the same, so that one line says it for all. */
 export function alike(list: readonly RecipientDelivery[]): boolean {
   const say = (entry: RecipientDelivery) => entry.words.map((word) => word.word).join("|");

@@ -6,6 +6,11 @@ import { alike, type DeliveryWord, type RecipientDelivery } from "./delivery-wor
 
 const SHOWN = 6;
 
+/** Beside the time: what is over takes no line of its own. */
+export function settledWords(list: readonly DeliveryWord[]): TemplateResult {
+  return html`<span class="settled">${words(list)}</span>`;
+}
+
 function words(list: readonly DeliveryWord[]): TemplateResult[] {
   return list.map((word) =>
     stateWord({ ...word, title: word.ts === null ? word.fact : `${word.fact}\n${exact(word.ts)}` }),

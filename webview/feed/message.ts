@@ -12,8 +12,8 @@ import { icon } from "../controls/icons.ts";
 import type { MenuItem } from "../controls/menu.ts";
 import { View } from "../controls/view.ts";
 import type { Host } from "../hosts/host.ts";
-import { deliveryLine } from "./delivery.ts";
-import { deliveries, type RecipientDelivery } from "./delivery-words.ts";
+import { deliveryLine, settledWords } from "./delivery.ts";
+import { type DeliveryWord, deliveries, type RecipientDelivery, settled } from "./delivery-words.ts";
 import { flatten } from "./excerpt.ts";
 import { renderMarkdown } from "./markdown.ts";
 
@@ -108,8 +108,10 @@ export class MessageElement extends View {
     const list = this.#deliveries;
     const owes = this.status?.obligation_status["user"]?.state === "open";
     this.className = `message ${this.continued ? "continued" : ""} ${owes ? "owes" : ""}`;
-    return html`${this.continued ? nothing : this.#head(message)}
+    const over = settled(list);
+    return html`${this.continued ? nothing : this.#head(message, over)}
       <div class="message-content">
+        ${this.continued && over !== null ? settledWords(over) : nothing}
         ${message.reply_to === undefined ? nothing : this.#reply(message.reply_to, message.quote_text)}
         ${this.#text(message)}
         ${message.insight === undefined ? nothing : html`<p class="insight">${icon("info")}<span>${shownText(message.insight)}</span></p>`}
@@ -124,12 +126,12 @@ export class MessageElement extends View {
               </div>`
         }
         ${this.#mentions(message)}
-        ${deliveryLine(list, owes && this.mayWrite ? () => this.reply() : null)}
+        ${over === null ? deliveryLine(list, owes && this.mayWrite ? () => this.reply() : null) : nothing}
       </div>
       ${this.#actions(message, list, owes)}`;
   }
 
-  #head(message: ChatMessage) {
+  #head(message: ChatMessage, over: readonly DeliveryWord[] | null) {
     const mode = MODE_WORDS[message.message_mode];
     const mine = this.event.by === "user";
     const { sender, recipients: to, from, to: elsewhere } = partiesOf(this.event, this.name);
@@ -149,7 +151,10 @@ export class MessageElement extends View {
           ? nothing
           : html`<span class="mode from">${icon(isFromElsewhere(this.event) ? "plug" : "references")}from <bdi>${from}</bdi></span>`
       }
-      <svc-time class="when" value=${this.event.ts}></svc-time>
+      <span class="head-end">
+        ${over === null ? nothing : settledWords(over)}
+        <svc-time class="when" value=${this.event.ts}></svc-time>
+      </span>
     </div>`;
   }
 
