@@ -330,7 +330,7 @@ describe("Workbench: a conversation", () => {
       const value = await progress.evaluate((element) => (element as HTMLProgressElement).value);
       return value > 0 && value < 30_000_000;
     });
-    await page.locator("button[aria-label='Stop slow.bin']").click();
+    await page.locator("button[aria-label='Cancel the upload of slow.bin']").click();
     await page.locator(".upload").waitFor({ state: "detached" });
     await session.send("Network.disable");
     for (const name of ["pasted.txt", "dropped.txt"]) {
