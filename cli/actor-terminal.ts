@@ -6,7 +6,10 @@ import { DaemonUnreachable, RefusedByDaemon } from "../client/failures.ts";
 import type { ErrorBody } from "../shared/errors.ts";
 import { API_PREFIX, HEADERS } from "../shared/names.ts";
 
-/** Resolves when it is open; `message` is set before, so that nothing is missed. Throws DaemonUnreachable, or the refusal as RefusedByDaemon. */
+/**
+ * Resolves when it is open. `message` is set before that, so that nothing is missed. Throws
+ * DaemonUnreachable, or the refusal as RefusedByDaemon.
+ */
 export async function openTerminal(
   home: string,
   { group_id, actor_id }: { group_id: string; actor_id: string },

@@ -1,11 +1,11 @@
-/** Values of options by long name: text, given or not, or several. */
+/** Option values by long name: text, a flag, or several texts. */
 export type Options = Readonly<Record<string, string | boolean | string[] | undefined>>;
 
-/** What was given to a command, checked. */
+/** The checked arguments of a command. */
 export interface Arguments {
-  /** Positional ones. */
+  /** The positional arguments. */
   args: string[];
-  /** What stood behind `--`, for commands that take it apart. */
+  /** The words after `--`, for commands that treat them separately. */
   rest: string[];
   options: Options;
 }

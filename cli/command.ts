@@ -1,4 +1,4 @@
-/** What a command is: one row of the table from which parsing, help and completion come. */
+/** A command is one row of a table. Parsing, help and completion all come from that table. */
 import type { OperationName } from "../shared/operations/registry.ts";
 import type { CommandContext } from "./context.ts";
 
@@ -7,38 +7,38 @@ export interface Option {
   name: string;
   /** One letter. */
   short?: string;
-  /** What the value is, in capitals; absent for a switch. */
+  /** What the value is, in capitals. A switch has none. */
   value?: string;
   /** May be given several times. */
   many?: true;
-  /** Its value is a whole number between these. */
+  /** Its value is a whole number in this range. */
   integer?: readonly [minimum: number, maximum: number];
   choices?: readonly string[];
   text: string;
 }
 
 export interface Command {
-  /** Words that name it, such as `group create`. */
+  /** The words that name it, such as `group create`. */
   words: string;
   /** Positional arguments: `<required>` and `[optional]`, in order. */
   args?: string;
-  /** Takes what stands behind `--` apart, such as a command line; its name in help. */
+  /** Treats the words after `--` separately, such as a command line. This is their name in help. */
   rest?: string;
-  /** Help comes from the first one's contract. */
+  /** Help comes from the contract of the first one. */
   operations?: readonly OperationName[];
-  /** Help where no operation has it, or more than its summary. */
+  /** Help text for a command without an operation, or with more to say than its summary. */
   summary?: string;
   options?: readonly Option[];
   examples?: readonly string[];
-  /** Ends by its own rules after Ctrl-C instead of at once. */
+  /** After Ctrl-C, ends by its own rules instead of at once. */
   handlesInterrupt?: true;
-  /** Only the person runs it, never an Actor. */
+  /** Only a person may run it, never an Actor. */
   personOnly?: true;
-  /** Answers the exit code; nothing means 0. `commands` is the whole table. */
+  /** Returns the exit code; nothing means 0. `commands` is the whole table. */
   run(context: CommandContext, commands: readonly Command[]): Promise<number | void>;
 }
 
-/** Names of the positional arguments, and whether each must be there. */
+/** Names of the positional arguments, and whether each is required. */
 export function positionals(command: Command): { name: string; required: boolean }[] {
   return (command.args ?? "")
     .split(" ")

@@ -7,7 +7,7 @@ import { UsageError } from "./usage-error.ts";
 
 const SHELLS = ["bash", "zsh", "fish"];
 
-/** Long options of a command, those of every command included. */
+/** Long options of a command, including the global ones. */
 function flags(command: Command): string[] {
   return [...(command.options ?? []), ...GLOBAL_OPTIONS, { name: "help" }].map(({ name }) => `--${name}`);
 }
@@ -21,7 +21,9 @@ function nextWords(commands: readonly Command[], words: string): string[] {
   return [...new Set(next)];
 }
 
-/** `case` lines with the values of options that have only a few, for commands of one word or of two. */
+/**
+ * `case` lines with the values of options that have only a few, for commands of one or two words.
+ */
 function choices(commands: readonly Command[], words: number): string[] {
   return commands
     .filter((command) => command.words.split(" ").length === words)
@@ -34,7 +36,7 @@ function choices(commands: readonly Command[], words: number): string[] {
     );
 }
 
-/** The body that bash and zsh share: given the words so far, what may come. */
+/** The body that bash and zsh share: what may come after the words so far. */
 function candidates(commands: readonly Command[]): string {
   const options = commands.map((command) => `    "${command.words}") echo "${flags(command).join(" ")}" ;;`);
   return `__svc_candidates() {

@@ -1,4 +1,4 @@
-/** What a command works with: its arguments, the daemon, the Group it concerns, and the output. */
+/** What a command works with: its arguments, the daemon, its Group and the output. */
 import { resolve } from "node:path";
 import { type CallOptions, DaemonClient, type Envelope } from "../client/client.ts";
 import { launchToken } from "../client/identity.ts";
@@ -17,7 +17,7 @@ export class CommandContext {
   readonly options: Options;
   readonly out: Output;
   readonly home: string;
-  /** Words of the command, for usage errors. */
+  /** The words of the command, for usage errors. */
   readonly words: string;
   readonly #command: Naming;
   #client: DaemonClient | null = null;
@@ -33,7 +33,10 @@ export class CommandContext {
     this.home = home === undefined ? resolveHome(process.env) : resolve(home);
   }
 
-  /** The daemon of the Home, as the person or, with a launch token, as that Actor. Throws Refusal for a token that can't be used. */
+  /**
+   * The daemon of the Home, as the person or, with a launch token, as that Actor. Throws Refusal
+   * for a token that can't be used.
+   */
   get client(): DaemonClient {
     this.#client ??= new DaemonClient(this.home, launchToken());
     return this.#client;
@@ -43,7 +46,7 @@ export class CommandContext {
     return new UsageError(message, this.words);
   }
 
-  /** A positional argument; "" when it was optional and left out. */
+  /** A positional argument; "" if it was optional and left out. */
   arg(index: number): string {
     return this.args[index] ?? "";
   }
@@ -77,7 +80,10 @@ export class CommandContext {
     return members;
   }
 
-  /** `--group`, else the environment's, else by what is bound here (cli/group-selection.ts). A title does for an id. */
+  /**
+   * `--group`, then the environment's Group, then the one bound here (cli/group-selection.ts). A
+   * title may replace an id.
+   */
   async group(): Promise<string> {
     const named = this.text("group") ?? process.env[ENVIRONMENT.group];
     if (named !== undefined && named !== "") return groupNamed(this.client, named);
@@ -90,7 +96,7 @@ export class CommandContext {
     return eventNamed(this.client, group_id, typed);
   }
 
-  /** The same for an option that may be left out, as a member of an operation's input. */
+  /** The same for an optional option, as a member of an operation's input. */
   async givenEvent<Name extends string>(
     group_id: string,
     option: string,
@@ -102,7 +108,9 @@ export class CommandContext {
     return members;
   }
 
-  /** Calls an operation and prints its envelope, or its result with `render`. Answers the exit code. */
+  /**
+   * Calls an operation and prints its envelope, or its result with `render`. Returns the exit code.
+   */
   async print<Name extends OperationName>(
     name: Name,
     input: ArgumentsOf<Name>,
@@ -112,12 +120,12 @@ export class CommandContext {
     return this.show(await this.client.call(name, input, options), render);
   }
 
-  /** A refusal for people: fields of the operation by the names that they have here. */
+  /** A refusal for people: fields of the operation are shown by their names on the command line. */
   told({ message, details }: { message: string; details: Readonly<Record<string, unknown>> }): string {
     return spoken(message, details, this.#command);
   }
 
-  /** Prints an envelope, or its result with `render`. Answers the exit code. */
+  /** Prints an envelope, or its result with `render`. Returns the exit code. */
   show<Result>(envelope: Envelope<Result>, render: (result: Result) => void): number {
     if (this.out.json) this.out.document(envelope);
     if (!envelope.ok) {

@@ -1,4 +1,7 @@
-/** Titles and summaries of the operations. The build puts them in (build/contracts.ts), so that no command loads the schemas. */
+/**
+ * Titles and summaries of the operations. The build inserts them (build/contracts.ts), so that no
+ * command loads the schemas.
+ */
 interface OperationText {
   title: string;
   summary: string;
@@ -6,6 +9,6 @@ interface OperationText {
 
 declare const SVC_OPERATION_TEXTS: Readonly<Record<string, OperationText>>;
 
-/** Empty where the sources run unbundled. */
+/** Empty when the sources run without a bundle. */
 export const OPERATION_TEXTS: Readonly<Record<string, OperationText>> =
   typeof SVC_OPERATION_TEXTS === "undefined" ? {} : SVC_OPERATION_TEXTS;

@@ -1,11 +1,14 @@
-/** Which Group a command means when none is named (docs/cli.md): an Actor's own, the one bound to this directory, or the only one. */
+/**
+ * Which Group a command means if none is named (docs/cli.md): an Actor's own, the one bound to this
+ * directory, or the only one.
+ */
 import { realpathSync } from "node:fs";
 import { sep } from "node:path";
 import type { DaemonClient } from "../client/client.ts";
 import { listed } from "./lookup.ts";
 import { UsageError } from "./usage-error.ts";
 
-/** Length of the scope path that holds the directory, -1 when none does. */
+/** Length of the scope path that contains the directory, or -1. */
 function nearness(scopes: readonly { path: string }[], directory: string): number {
   let nearest = -1;
   for (const { path } of scopes)
@@ -14,7 +17,7 @@ function nearness(scopes: readonly { path: string }[], directory: string): numbe
   return nearest;
 }
 
-/** Throws UsageError that lists the Groups when none stands out. */
+/** If no Group stands out, throws a UsageError that lists the Groups. */
 export async function selectGroup(client: DaemonClient): Promise<string> {
   if (client.actsAsActor) {
     const { actor } = await client.result("whoami", {});
@@ -32,7 +35,7 @@ export async function selectGroup(client: DaemonClient): Promise<string> {
   let bound: string[] = [];
   for (const { group_id } of groups) {
     const shown = await client.call("group_show", { group_id });
-    // A Group that went meanwhile isn't bound to anything.
+    // The Group was deleted in the meantime, so nothing is bound to it.
     const near = shown.ok ? nearness(shown.result.scopes, directory) : -1;
     if (near > nearest) {
       nearest = near;

@@ -1,10 +1,13 @@
-/** Help for a command, a group of commands, or everything; all of it from the table and the operations' contracts. */
+/**
+ * Help for a command, a command group, or everything. All of it comes from the table and the
+ * operations' contracts.
+ */
 import { type Command, type Option, positionals } from "./command.ts";
 import { OPERATION_TEXTS } from "./contract-data.ts";
 import type { Output } from "./output.ts";
 import { GLOBAL_OPTIONS, GROUPS } from "./tables/options.ts";
 
-/** A command in a sentence or two. */
+/** A command in one or two sentences. */
 export function summaryOf(command: Command): string {
   if (command.summary !== undefined) return command.summary;
   const [operation] = command.operations ?? [];
@@ -64,7 +67,7 @@ function printCommand(out: Output, command: Command): void {
   }
 }
 
-/** `words` is as parse() answers it: a command, a group of commands, or "". */
+/** `words` is what parse() returns: a command, a command group, or "". */
 export function printHelp(words: string, commands: readonly Command[], out: Output): void {
   const command = commands.find((entry) => entry.words === words);
   if (command) {

@@ -2,7 +2,7 @@
 import { LIMITS } from "../shared/limits.ts";
 import { UsageError } from "./usage-error.ts";
 
-/** All of it as UTF-8, bounded to what an operation takes. Throws UsageError. */
+/** All of it as UTF-8, up to what an operation accepts. Throws UsageError. */
 export async function readInput(): Promise<string> {
   const chunks: Buffer[] = [];
   let length = 0;

@@ -1,4 +1,7 @@
-/** From what people type to ids: a Group by its unique title, an event by the beginning of its id. */
+/**
+ * Resolves what people type to ids: a Group by its unique title, an event by the beginning of its
+ * id.
+ */
 import type { DaemonClient } from "../client/client.ts";
 import { closest } from "../shared/closest.ts";
 import { Refusal } from "../shared/errors.ts";
@@ -6,7 +9,7 @@ import { oneLine } from "./output.ts";
 import { UsageError } from "./usage-error.ts";
 
 const GROUP_ID = /^g_[0-9a-f]{12}$/;
-/** Fewer digits of an event's id are taken for a mistake. */
+/** Fewer digits of an event's id are treated as a mistake. */
 const EVENT_PREFIX = /^[0-9a-f]{4,31}$/;
 /** Entries of a list in an error. */
 const SHOWN = 5;
@@ -16,21 +19,22 @@ interface Titled {
   title: string;
 }
 
-/** A few Groups, one on each line, and how to see the rest. */
+/** A few Groups, one per line, and how to see the rest. */
 export function listed(groups: readonly Titled[]): string {
   const lines = groups.slice(0, SHOWN).map(({ group_id, title }) => `  ${group_id}  ${oneLine(title)}`);
   const more = groups.length - lines.length;
   return [...lines, ...(more > 0 ? [`  and ${more} more: svc group list`] : [])].join("\n");
 }
 
-/** What two titles have in common that count as the same. */
+/** The form in which two titles count as the same. */
 function fold(title: string): string {
   return title.normalize("NFC").trim().toLowerCase();
 }
 
 /**
- * The id of the Group that `typed` names: its id, or its title when no other Group has it. Anything for an Actor, which may not list
- * Groups, is the daemon's to judge. Throws UsageError for a title of several, Refusal `group_not_found` for one of none.
+ * The id of the Group that `typed` names by id, or by title if no other Group has it. An Actor may
+ * not list Groups, so for an Actor the daemon judges everything. Throws a UsageError for an
+ * ambiguous title, or the Refusal `group_not_found`.
  */
 export async function groupNamed(client: DaemonClient, typed: string): Promise<string> {
   if (GROUP_ID.test(typed) || client.actsAsActor) return typed;
@@ -54,7 +58,10 @@ export async function groupNamed(client: DaemonClient, typed: string): Promise<s
   return only.group_id;
 }
 
-/** The event whose id begins with `typed`. Throws UsageError when several do, Refusal `event_not_found` when none does. */
+/**
+ * The event whose id begins with `typed`. Throws a UsageError if several do, or the Refusal
+ * `event_not_found` if none does.
+ */
 export async function eventNamed(client: DaemonClient, group_id: string, typed: string): Promise<string> {
   const prefix = typed.toLowerCase();
   if (!EVENT_PREFIX.test(prefix)) return typed;

@@ -1,4 +1,7 @@
-/** The command line: parse, run one command, answer the exit code of docs/cli.md (0 done, 1 refused, 2 usage, 3 daemon unreachable, 130 interrupted). */
+/**
+ * The command line: parses, runs one command, and returns the exit code of docs/cli.md (0 success,
+ * 1 refused, 2 usage error, 3 daemon unreachable, 130 interrupted).
+ */
 import { DaemonUnreachable, RefusedByDaemon } from "../client/failures.ts";
 import { launchToken } from "../client/identity.ts";
 import { Refusal } from "../shared/errors.ts";
@@ -10,7 +13,7 @@ import { UsageError } from "./usage-error.ts";
 
 const EXIT = { done: 0, refused: 1, usage: 2, unreachable: 3, interrupted: 130 } as const;
 
-/** Tells an error to people on standard error, and to scripts as an envelope where it has one. */
+/** Shows an error to people on standard error, and to scripts as an envelope if it has one. */
 function report(error: unknown, out: Output, context: CommandContext | null): number {
   if (error instanceof UsageError) {
     out.note(`svc: ${error.message}`);
@@ -27,12 +30,12 @@ function report(error: unknown, out: Output, context: CommandContext | null): nu
     out.note(`svc: ${context?.told(body) ?? body.message}`);
     return EXIT.refused;
   }
-  // A fault of this program or of the machine; the stack helps whoever looks for it.
+  // A fault of this program or of the machine. The stack helps to find it.
   out.note(`svc: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
   return EXIT.refused;
 }
 
-/** Runs the command that the arguments name. Answers the exit code. */
+/** Runs the command that the arguments name. Returns the exit code. */
 async function run(argv: readonly string[]): Promise<number> {
   let out = new Output(argv.includes("--json"));
   let context: CommandContext | null = null;
@@ -59,7 +62,7 @@ async function run(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** Whoever reads the output may stop at any time (`svc tail | head -1`): that is no error. */
+/** The reader of the output may stop at any time (`svc tail | head -1`). That is not an error. */
 function endQuietly(error: NodeJS.ErrnoException): void {
   if (error.code === "EPIPE") process.exit(EXIT.done);
   throw error;
@@ -69,6 +72,6 @@ process.stdout.on("error", endQuietly);
 process.stderr.on("error", endQuietly);
 void run(process.argv.slice(2)).then((code) => {
   process.exitCode = code;
-  // Nothing that a command left open keeps the process; what it printed gets out first.
+  // Nothing that a command left open keeps the process running, but its output is written first.
   process.stdout.write("", () => process.exit(code));
 });

@@ -1,6 +1,9 @@
-/** What people and scripts see. Text from messages is shown without the control characters that steer a terminal. */
+/**
+ * The output for people and scripts. Text from messages is shown without control characters that
+ * steer a terminal.
+ */
 
-/** Everything but line feeds and tabs that a terminal would act on or that turns text around. */
+/** Everything except line feeds and tabs that a terminal would act on or that reverses text. */
 // oxlint-disable-next-line no-control-regex
 const STEERING = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
@@ -54,7 +57,7 @@ export class Output {
     return this.#colour ? `\u001b[${STYLES[style]}m${text}\u001b[0m` : text;
   }
 
-  /** Aligned columns under a dim heading; the last column isn't padded. */
+  /** Aligned columns under a dim heading. The last column isn't padded. */
   table(heading: readonly string[], rows: readonly (readonly string[])[]): void {
     const widths = heading.map((title, column) =>
       Math.max(width(title), ...rows.map((row) => width(row[column] ?? ""))),
@@ -77,7 +80,10 @@ export class Output {
   }
 }
 
-/** Columns that text takes in a terminal: wide characters count twice, combining ones not at all. */
+/**
+ * The number of terminal columns that a text takes. Wide characters count twice, combining ones not
+ * at all.
+ */
 function width(text: string): number {
   let columns = 0;
   for (const character of text) {

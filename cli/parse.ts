@@ -1,6 +1,7 @@
 /**
- * From arguments to a command with checked options. sade does the parsing; around it stand the remedies for what it does to ids and switches:
- * words come first, every value is joined to its option (`--to=0123` stays text), and positional arguments stand behind `--`.
+ * Turns arguments into a command with checked options. sade parses; the code around it works around
+ * what sade does to ids and switches. Words come first, every value is joined to its option
+ * (`--to=0123` stays text), and positional arguments come after `--`.
  */
 import sade from "sade";
 import { didYouMean } from "../shared/closest.ts";
@@ -14,7 +15,7 @@ import { UsageError } from "./usage-error.ts";
 export interface Invocation extends Arguments {
   command: Command;
 }
-/** Help for these words: a command, a group of commands, or everything (""). */
+/** Help for these words: a command, a command group, or everything (""). */
 export interface HelpRequest {
   help: string;
 }
@@ -31,7 +32,7 @@ function optionsOf(command: Command | undefined): readonly Option[] {
   return command ? [...(command.options ?? []), ...GLOBAL_OPTIONS] : GLOBAL_OPTIONS;
 }
 
-/** The longest command, or group of commands, that the leading words name. */
+/** The longest command, or command group, that the leading words name. */
 function findWords(words: readonly string[]): { name: string; used: number; command: Command | undefined } {
   for (const used of [2, 1]) {
     const name = words.slice(0, used).join(" ");
@@ -48,7 +49,7 @@ function isFlag(argument: string): boolean {
   return argument.length > 1 && argument.startsWith("-");
 }
 
-/** Leading words of the command, with global options allowed before and between them. */
+/** Leading words of the command. Global options may come before and between them. */
 function leadingWords(argv: readonly string[]): string[] {
   const words: string[] = [];
   for (let at = 0; at < argv.length && words.length < 2; at++) {
@@ -59,14 +60,18 @@ function leadingWords(argv: readonly string[]): string[] {
       continue;
     }
     const global = GLOBAL_OPTIONS.find(({ name }) => `--${name}` === argument.split("=", 1)[0]);
-    // Behind the first word an option of the command may stand, whose value isn't a word of it.
+    // After the first word, an option of the command may follow. Its value isn't a word of the
+    // command.
     if (!global && words.length === 1) break;
     if (global?.value !== undefined && !argument.includes("=")) at++;
   }
   return words;
 }
 
-/** Sorts the arguments into options in sade's canonical form, positional ones, and what stands behind `--`. */
+/**
+ * Sorts the arguments into options in sade's canonical form, positional arguments, and those after
+ * `--`.
+ */
 function split(argv: readonly string[]): Split & { command: Command | undefined } {
   const leading = leadingWords(argv);
   const { name, used, command } = findWords(leading);
@@ -95,7 +100,7 @@ function split(argv: readonly string[]): Split & { command: Command | undefined 
         flag === `--${candidate.name}` || (candidate.short !== undefined && flag === `-${candidate.short}`),
     );
     if (!option) {
-      // A known short option with its value attached, such as -n20; anything else is sade's to refuse.
+      // A known short option with its value attached, such as -n20. sade refuses anything else.
       const attached = known.find(
         (candidate) =>
           candidate.short && candidate.value && /^-[a-z]./.test(argument) && argument[1] === candidate.short,
@@ -116,7 +121,7 @@ function split(argv: readonly string[]): Split & { command: Command | undefined 
   return { ...result, command };
 }
 
-/** What sade made of one option, checked. */
+/** One option as sade parsed it, checked. */
 function checked(option: Option, value: unknown, words: string): string | boolean | string[] | undefined {
   if (value === undefined || (option.value === undefined && value === false)) return undefined;
   if (option.value === undefined) return true;
@@ -150,7 +155,7 @@ function unknownOption(flag: string, known: readonly Option[], words: string): U
   return new UsageError(`Unknown option ${name.slice(0, 80)}.${meant}`, words);
 }
 
-/** What may follow the name of a group of commands. */
+/** The words that may follow a command group. */
 function subcommands(group: string): string[] {
   return COMMANDS.filter(({ words }) => words.startsWith(`${group} `)).map(({ words }) =>
     words.slice(group.length + 1),
@@ -162,7 +167,7 @@ const INVITATION = new RegExp(`(^|=)${DIRECT.invitationPrefix}[\\w-]{16}`, "u");
 /** Throws UsageError. */
 export function parse(argv: readonly string[]): Invocation | HelpRequest {
   const first = argv[0];
-  // Also in no error message (CLI-008).
+  // Not in an error message either (CLI-008).
   if (argv.some((argument) => INVITATION.test(argument)))
     throw new UsageError("An invitation is a secret. Pass it on standard input.", "direct join");
   if (first === "--version" || first === "-v") return parse(["version", ...argv.slice(1)]);

@@ -3,8 +3,9 @@ import { realpathSync } from "node:fs";
 import { resolve, sep } from "node:path";
 
 /**
- * Absolute path of the file that `node` was started with. An installed command stays the link that it is: what the link leads to may be a
- * clone, or go with the next update. What npx keeps for a while is followed to the file.
+ * Absolute path of the file that `node` was started with. If an installed command is a link, it
+ * isn't followed: its target may be a clone, or be replaced by the next update. Only a temporary
+ * link of npx is followed to the file.
  */
 export function programFile(): string {
   const started = resolve(process.argv[1] ?? "");

@@ -4,7 +4,7 @@ import { addressOf, isFromElsewhere, partiesOf } from "../shared/message-parties
 import { sizeWords } from "../shared/size-words.ts";
 import { type Output, oneLine, plain } from "./output.ts";
 
-/** Local time to the second; what isn't a time stays as it is. */
+/** Local time to the second. Anything that isn't a time stays unchanged. */
 export function moment(timestamp: string): string {
   const time = new Date(timestamp);
   if (Number.isNaN(time.getTime())) return oneLine(timestamp);
@@ -25,7 +25,7 @@ export const DELIVERY_WORDS = {
   unconfirmed: "Possibly delivered, not confirmed",
 };
 
-/** The same of a reply request's withdrawal. */
+/** The same for the withdrawal of a request. */
 export const WITHDRAWAL_WORDS = {
   queued: "Withdrawn here; queued for the other instance",
   sent: "Withdrawn in both Groups",
@@ -46,7 +46,7 @@ interface MessageData {
 /** One event: a message with its text indented, anything else on one line. */
 export function printEvent(out: Output, event: LedgerEvent): void {
   const parties = event.kind === "chat.message" ? partiesOf(event, oneLine) : null;
-  // Here people go by their ids; an instance's id says nothing to anybody.
+  // Local Actors and people are shown by their ids. An instance's id means nothing to a reader.
   const by =
     parties?.from && isFromElsewhere(event) ? `${parties.sender} of ${parties.from}` : oneLine(event.by);
   const head = `${out.style("dim", moment(event.ts))}  ${out.style("bold", by)}`;

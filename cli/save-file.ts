@@ -1,4 +1,4 @@
-/** A file of a message, written where the person wants it. */
+/** Saves a file of a message where the person wants it. */
 import { createHash } from "node:crypto";
 import { createWriteStream, rmSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -10,8 +10,9 @@ import type { Attachment } from "../shared/model.ts";
 import { API_PREFIX } from "../shared/names.ts";
 
 /**
- * Writes it to `wanted`, or below `wanted` when that is a directory, and answers its absolute path. Throws Refusal `already_exists` or
- * `invalid_path`; an existing file is never overwritten, and half a file doesn't stay.
+ * Writes to `wanted`, or into it if it is a directory, and returns the absolute path. Throws the
+ * Refusal `already_exists` or `invalid_path`. It never overwrites a file and leaves no partial
+ * file.
  */
 export async function saveFile(
   client: DaemonClient,

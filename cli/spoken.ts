@@ -1,6 +1,6 @@
-/** A refusal that names a field of an operation, told with the option or argument that it came from. */
+/** If a refusal names a field of an operation, shows the option or argument that it came from. */
 
-/** What of a command says how its arguments are called. */
+/** The parts of a command that name its arguments. */
 export interface Naming {
   words: string;
   args?: string;
@@ -8,7 +8,7 @@ export interface Naming {
   options?: readonly { name: string }[];
 }
 
-/** Fields whose option has another name than they have. */
+/** Fields whose option has a different name. */
 const OPTIONS: Readonly<Record<string, string>> = {
   message_mode: "mode",
   client_id: "idempotency-key",
@@ -37,7 +37,7 @@ function nameOf(field: string, command: Naming): string | null {
     if (command.options?.some((option) => option.name === name)) return `--${name}`;
     if (args.includes(name)) return name.toUpperCase();
   }
-  // An Actor is named by its id, and its command stands apart.
+  // An Actor is named by its id, and its command comes after `--`.
   if (root === "actor_id" && args.includes("id")) return "ID";
   return root === "command" && command.rest !== undefined ? command.rest : null;
 }

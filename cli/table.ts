@@ -7,7 +7,7 @@ import { directCommands } from "./tables/direct.ts";
 import { groupCommands } from "./tables/groups.ts";
 import { messageCommands } from "./tables/messages.ts";
 
-/** In the order of help. */
+/** In the order of the help. */
 export const COMMANDS: readonly Command[] = [
   ...daemonCommands,
   ...groupCommands,

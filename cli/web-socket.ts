@@ -1,2 +1,4 @@
-/** A bundle of its own: one command of the command line needs it, and every command's start would pay for it. */
+/**
+ * A separate bundle: only one command needs it, and otherwise every command's start would load it.
+ */
 export { WebSocket } from "ws";

@@ -1,6 +1,7 @@
 /**
- * The socket client of the command line, the MCP server and editors: one kept-alive connection to the daemon of a Home. It loads no schema
- * library, so that short-lived commands start quickly; the daemon checks every input.
+ * The socket client of the command line, the MCP server and editors: one kept-alive connection to
+ * the daemon of a Home. It loads no schema library, so that short-lived commands start quickly. The
+ * daemon checks every input.
  */
 import { Agent, type ClientRequest, type IncomingMessage, request } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
@@ -15,11 +16,11 @@ import { Patience } from "./patience.ts";
 export type Envelope<Result> = { ok: true; result: Result } | { ok: false; error: ErrorBody };
 
 export interface CallOptions {
-  /** Ends the call and its connection; the daemon then takes back what it would have handed out. */
+  /** Ends the call and its connection. The daemon then takes back what it would have delivered. */
   signal?: AbortSignal | undefined;
   /**
-   * How long the daemon may take to answer. Without it a call waits as long as the daemon shows that it is alive, because some
-   * operations take minutes: see `LIMITS.client`.
+   * How long the daemon may take to answer. Without it, a call waits as long as the daemon shows
+   * that it is alive, because some operations take minutes (`LIMITS.client`).
    */
   answerSeconds?: number;
 }
@@ -37,13 +38,13 @@ const CONNECTION_ERRORS = new Set([
 const { crowdedSeconds, crowdedPauseMilliseconds } = LIMITS.client;
 const CROWDED_TRIES = (crowdedSeconds * 1000) / crowdedPauseMilliseconds;
 
-/** Why a request is sent anew though nothing of it was done. */
+/** Why a request is sent again: nothing in it was done. */
 interface Repeats {
   crowded: number;
   renewed: boolean;
 }
 
-/** What of an error's cause may be told. */
+/** The part of an error's cause that may be shown. */
 function codeOf(error: unknown): string {
   return (error as NodeJS.ErrnoException).code ?? "error";
 }
@@ -55,7 +56,10 @@ export class DaemonClient {
   readonly #launchToken: string | null;
   readonly #agent = new Agent({ keepAlive: true, maxFreeSockets: 1 });
 
-  /** `launchToken` makes every call the Actor's; null makes it the socket owner's. Nothing is opened before the first call. */
+  /**
+   * With `launchToken`, every call is the Actor's; with null, the socket owner's. Nothing is opened
+   * before the first call.
+   */
   constructor(home: string, launchToken: string | null) {
     this.home = home;
     this.#launchToken = launchToken;
@@ -66,8 +70,9 @@ export class DaemonClient {
   }
 
   /**
-   * One operation. Answers the daemon's envelope, refusals included. Throws DaemonUnreachable (DaemonSilent when a daemon is there and
-   * doesn't answer), and the signal's reason after an abort. A connection that had idled and turns out closed is replaced once.
+   * Calls one operation. Returns the daemon's envelope, including refusals. Throws
+   * DaemonUnreachable (DaemonSilent if a daemon is there but doesn't answer), and the signal's
+   * reason after an abort. If an idle connection turns out to be closed, it is replaced once.
    */
   async call<Name extends OperationName>(
     name: Name,
@@ -106,7 +111,7 @@ export class DaemonClient {
     throw new DaemonUnreachable(this.home, "something other than a daemon answers there");
   }
 
-  /** The result of an operation. Throws the refusal as RefusedByDaemon. */
+  /** The result of an operation. Throws a refusal as RefusedByDaemon. */
   async result<Name extends OperationName>(
     name: Name,
     input: ArgumentsOf<Name>,
@@ -117,7 +122,10 @@ export class DaemonClient {
     throw new RefusedByDaemon(envelope.error);
   }
 
-  /** A GET whose answer stays open, such as a stream or a session's lease. Throws the refusal when the daemon answers with one. */
+  /**
+   * A GET whose answer stays open, such as a stream or a session's lease. Throws if the daemon
+   * refuses.
+   */
   async open(path: string, headers: Record<string, string>, signal?: AbortSignal): Promise<IncomingMessage> {
     const response = await this.#send("GET", path, headers, null, { signal }, false);
     if (response.statusCode === 200) return response;
@@ -127,13 +135,13 @@ export class DaemonClient {
     try {
       envelope = JSON.parse(Buffer.concat(chunks).toString("utf8")) as Envelope<unknown>;
     } catch {
-      // Not an envelope: told below.
+      // Not an envelope; handled below.
     }
     if (envelope?.ok === false) throw new RefusedByDaemon(envelope.error);
     throw new DaemonUnreachable(this.home, `it answered with status ${response.statusCode}`);
   }
 
-  /** Ends the connection; calls that wait fail. */
+  /** Ends the connection. Waiting calls fail. */
   close(): void {
     this.#agent.destroy();
   }
@@ -175,7 +183,7 @@ export class DaemonClient {
         sent.on("timeout", () => sent?.destroy(new Error("it didn't answer in time")));
         sent.end(body);
       });
-      // The key was another daemon's, which ended since it was read.
+      // The key belonged to another daemon, which ended after it was read.
       if (response.statusCode === 401 && !renewed && findEndpoint(this.home).key !== key) {
         response.resume();
         return this.#send(method, path, headers, body, options, keepAlive, { crowded, renewed: true });
@@ -186,7 +194,8 @@ export class DaemonClient {
       const code = codeOf(error);
       if (sent?.reusedSocket && (code === "ECONNRESET" || code === "EPIPE"))
         return this.#send(method, path, headers, body, options, keepAlive);
-      // A local socket whose queue is full refuses at once where TCP would wait: nothing was sent yet.
+      // If its queue is full, a local socket refuses at once where TCP would wait. Nothing was sent
+      // yet.
       if (code === "EAGAIN" && crowded < CROWDED_TRIES) {
         await delay(crowdedPauseMilliseconds, undefined, { signal: options.signal });
         return this.#send(method, path, headers, body, options, keepAlive, { crowded: crowded + 1, renewed });

@@ -1,4 +1,7 @@
-/** Where the daemon of a Home listens, checked before every use: the socket's directory is this user's alone. */
+/**
+ * Where the daemon of a Home listens. Checked before every use: the socket's directory must belong
+ * to this user alone.
+ */
 
 import { RealFiles } from "../platform/real-files.ts";
 import { Refusal } from "../shared/errors.ts";
@@ -8,13 +11,13 @@ import { homePaths } from "./paths.ts";
 
 export interface Endpoint {
   socketPath: string;
-  /** Stands in a header of every request. */
+  /** Sent in a header of every request. */
   key: string;
 }
 
 const files = new RealFiles();
 
-/** Throws DaemonUnreachable when no daemon ever ran there, or when what is there can't be trusted. */
+/** Throws DaemonUnreachable if no daemon ever ran there, or if what is there can't be trusted. */
 export function findEndpoint(home: string): Endpoint {
   const host = currentHost();
   const paths = homePaths(home);
@@ -39,7 +42,7 @@ function unreadable(home: string, error: unknown): DaemonUnreachable {
   return new DaemonUnreachable(home, code, error, problem, remedy);
 }
 
-/** The process that last said it serves the Home; null when none did. */
+/** The process that last claimed to serve the Home, or null. */
 export function daemonProcess(home: string): number | null {
   try {
     return readAddress(files, currentHost(), homePaths(home))?.pid ?? null;

@@ -1,8 +1,10 @@
 /**
- * Where the daemon of a Home listens, and why a client may trust it. Light: the command line and the MCP server load it.
+ * Where the daemon of a Home listens, and why a client may trust it. Lightweight, because the
+ * command line and the MCP server load it.
  *
- * The guard is the directory: 0700, of this uid, no link. Whoever can put a socket there is this user. On Windows, where a pipe has no
- * directory, its name is random and the key of the key file is the guard; elsewhere the key is a second one.
+ * The directory is the protection: mode 0700, of this uid, not a link. Only this user can put a
+ * socket there. On Windows, where a pipe has no directory, its name is random and the key in the
+ * key file is the protection. Elsewhere the key is a second one.
  */
 import { createHash } from "node:crypto";
 import { dirname, isAbsolute, join } from "node:path";
@@ -13,7 +15,7 @@ import type { Random } from "../platform/random.ts";
 import { LIMITS } from "../shared/limits.ts";
 import type { HomePaths } from "./paths.ts";
 
-/** What the address file says of the running daemon. */
+/** What the address file says about the running daemon. */
 export interface Address {
   pid: number;
   version: string;
@@ -23,7 +25,7 @@ export interface Address {
   started_at: string;
 }
 
-/** What of the machine decides about the socket. */
+/** The facts about the machine that decide on the socket. */
 export interface Host {
   platform: NodeJS.Platform;
   /** -1 where there is none (Windows). */
@@ -32,7 +34,7 @@ export interface Host {
   runtimeDirectory: string | undefined;
 }
 
-/** The host this process runs on. */
+/** The host that this process runs on. */
 export function currentHost(): Host {
   return {
     platform: process.platform,
@@ -48,13 +50,16 @@ function insecure(path: string, wrong: string, remedy: string): HomeProblem {
   return new HomeProblem("insecure", path, wrong, remedy);
 }
 
-/** Node cuts a longer path in silence. */
+/** Node silently cuts a longer path. */
 function fits(host: Host, socket: string): boolean {
   const limits = LIMITS.socketPathBytes;
   return Buffer.byteLength(socket) <= (host.platform === "darwin" ? limits.darwin : limits.linux);
 }
 
-/** A link on the way that somebody else may turn round. Root's own (`/tmp` on macOS) are as good as directories. */
+/**
+ * A link on the path that someone else could redirect. Root's own links (`/tmp` on macOS) are as
+ * good as directories.
+ */
 function checkAncestors(files: Files, host: Host, directory: string): void {
   for (let at = directory; at !== dirname(at); at = dirname(at)) {
     const status = files.stat(at);
@@ -64,7 +69,7 @@ function checkAncestors(files: Files, host: Host, directory: string): void {
   }
 }
 
-/** Throws unless `directory` is a real directory of this uid that nobody else may enter. */
+/** Throws unless `directory` is a real directory of this uid that no one else may enter. */
 export function checkPrivateDirectory(files: Files, host: Host, directory: string): void {
   const status = files.stat(directory);
   if (status === null) throw insecure(directory, "The directory doesn't exist.", "Start the daemon: svc up.");
@@ -104,7 +109,7 @@ function fallbackDirectories(host: Host): string[] {
     : [own];
 }
 
-/** Makes the directory unless it is there, and says whether it can hold a socket. */
+/** Creates the directory unless it exists, and says whether it can hold a socket. */
 function usable(files: Files, host: Host, directory: string): boolean {
   try {
     files.mkdir(directory);
@@ -116,8 +121,9 @@ function usable(files: Files, host: Host, directory: string): boolean {
 }
 
 /**
- * For the holder of the lock: the path to listen on, its directory made and checked, a socket left by a crash removed.
- * A Home whose path is too long for a socket gets a short one in the runtime directory, named after the Home.
+ * For the holder of the lock: the path to listen on. Creates and checks its directory and removes a
+ * socket left by a crash. A Home whose path is too long for a socket gets a short one in the
+ * runtime directory, named after the Home.
  */
 export function prepareSocket(files: Files, random: Random, host: Host, paths: HomePaths): string {
   if (host.platform === "win32") {
@@ -138,14 +144,17 @@ export function prepareSocket(files: Files, random: Random, host: Host, paths: H
   return socket;
 }
 
-/** For the holder of the lock: removes the socket of a listener that is closed or dead. */
+/** For the holder of the lock: removes the socket of a closed or dead listener. */
 export function removeSocket(files: Files, host: Host, socket: string): void {
   if (host.platform === "win32") return;
   checkSocket(files, host, socket);
   unlinkIfThere(files, socket);
 }
 
-/** Throws HomeProblem unless whoever listens there must be this user. Before every listen and every connect. */
+/**
+ * Throws HomeProblem unless the listener there must be this user. Called before every listen and
+ * every connect.
+ */
 export function checkSocket(files: Files, host: Host, socket: string): void {
   if (host.platform === "win32") {
     if (!PIPE.test(socket))
@@ -164,14 +173,17 @@ export function checkSocket(files: Files, host: Host, socket: string): void {
   }
 }
 
-/** For the holder of the lock: makes a new key of 256 bits (base64url) and returns it. */
+/** For the holder of the lock: creates a new 256-bit key (base64url) and returns it. */
 export async function renewSocketKey(files: Files, random: Random, paths: HomePaths): Promise<string> {
   const key = Buffer.from(random.bytes(32)).toString("base64url");
   await replaceFile(files, paths.daemon.key, Buffer.from(`${key}\n`));
   return key;
 }
 
-/** For clients: the key that every request carries; null when no daemon ever ran. Read anew after a refused request. */
+/**
+ * For clients: the key that every request carries; null if no daemon ever ran. Read again after a
+ * refused request.
+ */
 export function readSocketKey(files: Files, host: Host, paths: HomePaths): string | null {
   const key = readPrivate(files, host, paths.daemon.key)?.trim();
   if (key === undefined) return null;
@@ -186,7 +198,10 @@ export async function writeAddress(files: Files, paths: HomePaths, address: Addr
   await replaceFile(files, paths.daemon.address, Buffer.from(`${text}\n`));
 }
 
-/** Null when no daemon runs or ever ran. It may be out of date: only a connection proves that the daemon runs. */
+/**
+ * Null if no daemon runs or ever ran. It may be out of date: only a connection proves that the
+ * daemon runs.
+ */
 export function readAddress(files: Files, host: Host, paths: HomePaths): Address | null {
   const text = readPrivate(files, host, paths.daemon.address);
   if (text === null) return null;

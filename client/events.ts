@@ -1,4 +1,7 @@
-/** Server-sent events as the daemon streams them, and a Group's ledger followed over them without gap or duplicate. */
+/**
+ * Server-sent events from the daemon, and a way to follow a Group's ledger without gap or
+ * duplicate.
+ */
 import type { IncomingMessage } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import type { LedgerEvent } from "../shared/events.ts";
@@ -13,7 +16,9 @@ interface StreamEvent {
   data: string;
 }
 
-/** Events of an open answer until it ends. Throws when a line passes `LIMITS.client.streamLineBytes`. */
+/**
+ * Events of an open answer until it ends. Throws if a line exceeds `LIMITS.client.streamLineBytes`.
+ */
 async function* readEvents(response: IncomingMessage): AsyncGenerator<StreamEvent> {
   response.setEncoding("utf8");
   let rest = "";
@@ -45,16 +50,16 @@ async function* readEvents(response: IncomingMessage): AsyncGenerator<StreamEven
 export interface Follow {
   client: DaemonClient;
   groupId: string;
-  /** Begins behind this event; null begins with the Group's first. */
+  /** Starts after this event; null starts with the Group's first. */
   after: string | null;
   signal: AbortSignal;
-  /** Told when the daemon is lost and found, for people who watch. */
+  /** Called when the daemon is lost and found again, for people who watch. */
   onConnection?: (connected: boolean) => void;
-  /** Told when the Group was reset, so that what follows is another history. */
+  /** Called when the Group was reset, so that what follows is another history. */
   onReset?: () => void;
 }
 
-/** Everything behind `after`, in order; with null the whole history. */
+/** Everything after `after`, in order; with null, the whole history. */
 async function* history(follow: Follow, after: string | null): AsyncGenerator<LedgerEvent> {
   const { client, groupId: group_id, signal } = follow;
   if (after === null) {
@@ -87,9 +92,9 @@ async function* history(follow: Follow, after: string | null): AsyncGenerator<Le
 }
 
 /**
- * A Group's events behind `after`, for ever: over restarts of the daemon, without gap or duplicate. Ends when the signal aborts.
- * Throws RefusedByDaemon. A daemon that is away is waited for:
- * ask it something first, so that one that was never there is told.
+ * A Group's events after `after`, without end: across restarts of the daemon, without gap or
+ * duplicate. Ends when the signal aborts. Throws RefusedByDaemon. It waits for a daemon that is
+ * away, so call the daemon first to notice one that was never there.
  */
 export async function* followLedger(follow: Follow): AsyncGenerator<LedgerEvent> {
   const { client, groupId, signal } = follow;
@@ -107,7 +112,8 @@ export async function* followLedger(follow: Follow): AsyncGenerator<LedgerEvent>
       if (away) follow.onConnection?.(true);
       away = false;
       pause = 0;
-      // A stream without a position begins with what comes: what came before it is read now, and then left out of the stream.
+      // A stream without a position starts with new events. Earlier events are read now, and left
+      // out of the stream.
       const seen = new Set<string>();
       if (last === null) {
         for await (const event of history(follow, null)) {
@@ -143,7 +149,7 @@ export async function* followLedger(follow: Follow): AsyncGenerator<LedgerEvent>
   }
 }
 
-/** Whether waiting helps: the connection broke, the daemon is away or about to be. */
+/** Whether waiting helps: the connection broke, or the daemon is away or stopping. */
 function passes(error: unknown): boolean {
   if (error instanceof RefusedByDaemon)
     return ["shutting_down", "overloaded", "group_busy"].includes(error.body().code);

@@ -1,9 +1,12 @@
 import type { ErrorBody } from "../shared/errors.ts";
 
-/** No daemon answers at this Home. Not one of the catalogue's errors: those are what a daemon says. */
+/**
+ * No daemon answers at this Home. This isn't an error of the catalogue, because those come from a
+ * daemon.
+ */
 export class DaemonUnreachable extends Error {
   readonly home: string;
-  /** What is wrong, in a sentence. */
+  /** What is wrong, in one sentence. */
   readonly problem: string;
   readonly remedy: string;
 
@@ -21,15 +24,18 @@ export class DaemonUnreachable extends Error {
     this.remedy = remedy;
   }
 
-  /** The form of an error for ports that can't end with an exit code. */
+  /** The form of this error for ports without an exit code. */
   body(): { code: string; message: string; details: Record<string, unknown> } {
     return { code: "daemon_unreachable", message: this.message, details: {} };
   }
 }
 
-/** A daemon is there and doesn't answer: it is frozen, or the machine is. What was asked may have been done. */
+/**
+ * A daemon is there but doesn't answer, because it or the machine is frozen. It may have done what
+ * was asked.
+ */
 export class DaemonSilent extends DaemonUnreachable {
-  /** `pid` is null when it can't be told. */
+  /** `pid` is null if it isn't known. */
   constructor(home: string, pid: number | null) {
     const end = pid === null ? "end its process" : `end it with 'kill -9 ${pid}'`;
     super(
@@ -43,7 +49,7 @@ export class DaemonSilent extends DaemonUnreachable {
   }
 }
 
-/** A refusal as the daemon worded it; its code may be newer than this program. */
+/** A refusal in the daemon's words. Its code may be newer than this program. */
 export class RefusedByDaemon extends Error {
   readonly #body: ErrorBody;
 

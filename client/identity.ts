@@ -1,15 +1,16 @@
 /**
- * The launch token of the Actor as which this process acts (docs/core-model.md#identity-of-a-caller): from the owner-only file that the
- * environment names. With a file named the process is that Actor or nobody; what can't be used is refused, never ignored.
+ * The launch token of the Actor as which this process acts
+ * (docs/core-model.md#identity-of-a-caller), from the owner-only file that the environment names.
+ * If a file is named, the process is that Actor or nothing: a bad token is refused, never ignored.
  */
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { Refusal } from "../shared/errors.ts";
 import { ENVIRONMENT } from "../shared/names.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
-/** Bytes that a token file may have; a token is far shorter. */
+/** The maximum size of a token file. A token is far shorter. */
 const FILE_BYTES = 4096;
-/** No link is followed, and a FIFO in the file's place keeps nobody waiting. */
+/** Links aren't followed, and a FIFO at this path can't block the process. */
 const OPEN = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 const TOKEN = /^[\x21-\x7e]{16,512}$/;
 
@@ -50,7 +51,7 @@ function tokenOf(content: string): string {
   }
 }
 
-/** The token, or null when the environment names none. Throws Refusal `invalid_launch_token`. */
+/** The token, or null if the environment names none. Throws the Refusal `invalid_launch_token`. */
 export function launchToken(environment: Environment = process.env): string | null {
   if (environment[ENVIRONMENT.launchToken] !== undefined)
     throw refused(

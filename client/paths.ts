@@ -1,4 +1,7 @@
-/** The one table of paths in a Home (docs/core-model.md#home). Light: the command line loads it. */
+/**
+ * The one table of paths in a Home (docs/core-model.md#home). Lightweight, because the command line
+ * loads it.
+ */
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { ENVIRONMENT } from "../shared/names.ts";
@@ -7,7 +10,7 @@ export interface GroupPaths {
   root: string;
   /** The Group's record with its Actors. */
   document: string;
-  /** Names what a reset still has to clear; its presence is the commit. */
+  /** Lists what a reset still has to clear. Its presence is the commit. */
   resetMarker: string;
   ledger: string;
   blobs: string;
@@ -16,7 +19,7 @@ export interface GroupPaths {
   /** Records of what runtimes do, one file per Actor. */
   runtimeActivity: string;
   runtimeActivityFile(actor_id: string): string;
-  /** What the hooks of running Actors need, with their launch tokens. */
+  /** What the hooks of running Actors need, including their launch tokens. */
   hooks: string;
   /** Owner-only launch token files, one per Actor. */
   tokens: string;
@@ -24,7 +27,7 @@ export interface GroupPaths {
   /** Launch identities of processes that the daemon runs, one file per Actor. */
   launches: string;
   launchFile(actor_id: string): string;
-  /** What is known of each Actor's last run, one file per Actor. */
+  /** What is known about each Actor's last run, one file per Actor. */
   runs: string;
   runFile(actor_id: string): string;
   /** Private environment values, one file per Actor. */
@@ -37,11 +40,14 @@ export interface HomePaths {
   identity: string;
   /** Settings of the instance, with the Home's format and the digests of access tokens. */
   settings: string;
-  /** Digests of browsers' sessions. */
+  /** Digests of browser sessions. */
   webSessions: string;
   daemon: {
     directory: string;
-    /** Held by libsql. Nothing in the daemon's process may open and close it: closing drops POSIX locks. */
+    /**
+     * Held by libsql. Nothing in the daemon's process may open and close it, because closing drops
+     * POSIX locks.
+     */
     lock: string;
     socket: string;
     key: string;
@@ -49,13 +55,13 @@ export interface HomePaths {
     log: string;
   };
   secrets: string;
-  /** Direct relations with the listener's setting; holds invitations. */
+  /** Direct relations and the listener's settings. Contains invitations. */
   directConnections: string;
   directStatus: string;
   connect: {
     /** Active records, one directory per target instance. */
     outbox: string;
-    /** Of which generation of its Group the work there is. */
+    /** Which generation of its Group the work there belongs to. */
     generations: string;
     catalog: string;
   };
@@ -122,7 +128,7 @@ export function homePaths(root: string): HomePaths {
   };
 }
 
-/** The Home that `environment` names: SVC_HOME made absolute, else `~/.svc` (ID-002). */
+/** The Home that `environment` names: SVC_HOME made absolute, or else `~/.svc` (ID-002). */
 export function resolveHome(environment: Readonly<Record<string, string | undefined>>): string {
   const named = environment[ENVIRONMENT.home];
   return named === undefined || named === "" ? join(homedir(), ".svc") : resolve(named);

@@ -1,4 +1,7 @@
-/** How long a call waits for a daemon that is there: a frozen one is told from one that is busy with a long operation. */
+/**
+ * How long a call waits for a daemon that is there. Distinguishes a frozen daemon from one that is
+ * busy with a long operation.
+ */
 import { request } from "node:http";
 import { LIMITS } from "../shared/limits.ts";
 import { HEADERS, SOCKET_OPERATION_PREFIX } from "../shared/names.ts";
@@ -8,8 +11,9 @@ import { DaemonSilent } from "./failures.ts";
 const { quietSeconds, aliveSeconds } = LIMITS.client;
 
 /**
- * `signal` aborts with DaemonSilent after `answerSeconds`. Without them it does so only when the daemon, asked after every `quietSeconds`
- * whether it is alive, says nothing for `aliveSeconds`: an export or an import may take minutes.
+ * `signal` aborts with DaemonSilent after `answerSeconds`. Without them, the client asks after
+ * every `quietSeconds` whether the daemon is alive, and aborts only if it says nothing for
+ * `aliveSeconds`, because an export or import may take minutes.
  */
 export class Patience {
   readonly #home: string;
@@ -46,7 +50,7 @@ export class Patience {
   }
 }
 
-/** Whether anything answers at the Home's socket, over a connection of its own. */
+/** Whether anything answers at the Home's socket, over a separate connection. */
 function isAlive(home: string): Promise<boolean> {
   return new Promise((resolve) => {
     try {

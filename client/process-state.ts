@@ -1,7 +1,10 @@
-/** Whether a process runs. Light: the command line loads it. */
+/** Whether a process runs. Lightweight, because the command line loads it. */
 import { readFileSync } from "node:fs";
 
-/** Whoever's it is. One that has ended, and whose parent hasn't asked for its exit code, doesn't run. */
+/**
+ * Any user's process. A process that has ended, but whose parent hasn't read its exit code, isn't
+ * running.
+ */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -15,7 +18,7 @@ export function isAlive(pid: number): boolean {
 function isZombie(pid: number): boolean {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-    // The name stands in parentheses and may hold anything.
+    // The name is in parentheses and may contain anything.
     return /^[ZX]/.test(stat.slice(stat.lastIndexOf(")") + 2));
   } catch {
     return false;

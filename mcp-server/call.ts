@@ -1,4 +1,7 @@
-/** A tool call made an operation and its envelope made a tool result; the same for stdio and HTTP. */
+/**
+ * Turns a tool call into an operation, and its envelope into a tool result. The same for stdio and
+ * HTTP.
+ */
 import { randomUUID } from "node:crypto";
 import type { Envelope } from "../client/client.ts";
 import { ERRORS, fieldSentence } from "../shared/errors.ts";
@@ -9,14 +12,14 @@ import { TOOLS, type Tool } from "./tools.ts";
 
 /** The daemon as an Actor reaches it. */
 export interface ActorPort {
-  /** The Actor's Group. Throws when the launch identity isn't valid. */
+  /** The Actor's Group. Throws if the launch identity isn't valid. */
   group(): Promise<string>;
   call(operation: string, input: unknown, options: { signal: AbortSignal }): Promise<Envelope<unknown>>;
 }
 
 export interface CallProgress {
   signal: AbortSignal;
-  /** Shows a sign of life; absent when the client asked for none. */
+  /** Shows a sign of life; absent if the client didn't ask for one. */
   progress?: ((seconds: number, message: string) => void) | undefined;
 }
 
@@ -29,14 +32,14 @@ export interface ToolResult {
 
 type Arguments = Record<string, unknown>;
 
-/** An error as tools answer it: what the catalogue has, or that no daemon answers. */
+/** An error as tools return it: from the catalogue, or that no daemon answers. */
 interface ToolError {
   code: string;
   message: string;
   details: Record<string, unknown>;
 }
 
-/** Refusals of either side of the socket, and a daemon that doesn't answer. */
+/** Refusals from either side of the socket, and a daemon that doesn't answer. */
 function tellsItself(error: unknown): error is { body(): ToolError } {
   return typeof (error as { body?: unknown }).body === "function";
 }
@@ -69,7 +72,7 @@ function argumentOf(tool: Tool, field: string): string {
   return renamed + rest.join("");
 }
 
-/** The daemon names its own fields; an agent knows its arguments. */
+/** The daemon names its own fields, but an agent knows the tool's arguments. */
 function inArguments(tool: Tool, error: ToolError): ToolError {
   const { field, problems } = error.details as {
     field?: unknown;
@@ -112,7 +115,9 @@ export class ToolCaller {
     return [...this.#derived.values()].map(({ listed }) => listed);
   }
 
-  /** Null for a tool that doesn't exist. Rejects with the signal's reason when the call was cancelled. */
+  /**
+   * Null for a tool that doesn't exist. Rejects with the signal's reason if the call was cancelled.
+   */
   async call(name: string, given: Arguments, { signal, progress }: CallProgress): Promise<ToolResult | null> {
     const tool = TOOLS.find((entry) => entry.name === name);
     const derived = this.#derived.get(name);

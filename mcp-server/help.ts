@@ -1,4 +1,4 @@
-/** What svc_help answers: the protocol of a Group, taught to an agent in under 4 KiB (issue: operations and ports). */
+/** The text of svc_help: explains the protocol of a Group to an agent in under 4 KiB. */
 export const HELP = `# Working with svc
 
 You are an Actor in a Group: agents and one person who send each other durable messages. What you are told was sent stays sent, also when

@@ -1,6 +1,6 @@
 /**
- * The same server as Streamable HTTP at `/mcp`: a launch token as bearer and nothing else. The listener before it has checked Host and Origin
- * (docs/core-model.md#ports).
+ * The same server as Streamable HTTP at `/mcp`. It accepts only a launch token as the bearer token.
+ * The listener has already checked Host and Origin (docs/core-model.md#ports).
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { randomUUID } from "node:crypto";
@@ -25,7 +25,7 @@ export interface McpIdentity {
 }
 
 export interface McpHttpDependencies {
-  /** Null for a token that isn't valid (any more). */
+  /** Null for a token that isn't valid, or no longer. */
   verify(token: string): McpIdentity | null;
   call(
     operation: string,
@@ -34,13 +34,13 @@ export interface McpHttpDependencies {
     signal: AbortSignal,
   ): Promise<Envelope<unknown>>;
   /**
-   * What is held open keeps the Actor's session alive; the result is called at its end, `isLost` when nobody read what the session was
-   * handed; `ended` ends it from the daemon.
+   * Keeps the Actor's session alive while it is open. The returned function ends it, with `isLost`
+   * if the session's messages were never read. `ended` is called when the daemon ends it.
    */
   lease(as: McpIdentity & { session: string }, ended: () => void): (isLost?: boolean) => void;
-  /** The body of a POST, strictly read. Rejects with a Refusal. */
+  /** The strictly parsed body of a POST. Rejects with a Refusal. */
   readBody(request: IncomingMessage): Promise<unknown>;
-  /** Runs once after so many milliseconds, unless cancelled. */
+  /** Runs once after the given milliseconds, unless cancelled. */
   after(milliseconds: number, run: () => void): { cancel(): void };
 }
 
@@ -51,9 +51,9 @@ interface Session {
   identity: McpIdentity;
   transport: StreamableTransport;
   expiry: { cancel(): void };
-  /** Name of the Actor's session, which a read whose answer got lost renews. */
+  /** Name of the Actor's session. It is replaced when the answer to a read gets lost. */
   actorSession: string;
-  /** The last reads of the Inbox by request id, each with the Actor's session that it was made in. */
+  /** The last Inbox reads by request id, each with the Actor's session it was made in. */
   reads: Map<unknown, string>;
   /** Streams that the client holds open. */
   streams: Set<HeldStream>;
@@ -65,7 +65,10 @@ interface HeldStream {
   release(): void;
 }
 
-/** A request of the client: when its answer has nobody left to read it, and the Actor's session that it took messages in. */
+/**
+ * A client's request: what to do if nobody is left to read its answer, and the Actor's session that
+ * it took messages in.
+ */
 interface Carrier {
   signal: AbortSignal;
   tookIn: string | null;
@@ -87,14 +90,14 @@ function refuse(response: ServerResponse, refusal: Refusal): void {
   response.end(body);
 }
 
-/** An error of the protocol as the whole answer. */
+/** Sends a protocol error as the whole answer. */
 function answerError(response: ServerResponse, status: number, error: object): void {
   const body = JSON.stringify(error);
   response.writeHead(status, {
     "content-type": "application/json; charset=utf-8",
     "content-length": Buffer.byteLength(body),
     "cache-control": "no-store",
-    // What wasn't read of the body must not be taken for the next request.
+    // The unread rest of the body must not be taken for the next request.
     ...(response.req.complete ? {} : { connection: "close" }),
   });
   response.end(body);
@@ -112,7 +115,7 @@ export class McpHttp {
   readonly #deps: McpHttpDependencies;
   /** Least recently used first. */
   readonly #sessions = new Map<string, Session>();
-  /** Connections whose last answer carried messages, with what looks after it. */
+  /** Connections whose last answer carried messages, with their watcher. */
   readonly #unread = new WeakMap<Socket, (failed: boolean) => void>();
   #tools: DerivedTool[] | null = null;
 
@@ -120,7 +123,10 @@ export class McpHttp {
     this.#deps = deps;
   }
 
-  /** Serves one request to `/mcp`. Never throws a refusal: it answers it, by `refuseFailure` for a credential that isn't valid. */
+  /**
+   * Serves one request to `/mcp`. It never throws a refusal but answers it, through `refuseFailure`
+   * for an invalid credential.
+   */
   async handle(
     request: IncomingMessage,
     response: ServerResponse,
@@ -131,7 +137,7 @@ export class McpHttp {
     if (token === undefined) {
       const specifics = "/mcp needs an Actor's launch token as the bearer token.";
       const refusal = new Refusal("unauthenticated", { specifics });
-      // Clients ask without one first.
+      // Clients first ask without a credential.
       if (request.headers.authorization === undefined) refuse(response, refusal);
       else refuseFailure(refusal);
       return;
@@ -144,13 +150,13 @@ export class McpHttp {
     const body = request.method === "POST" ? await this.#message(request, response) : undefined;
     if (body === null) return;
     if (this.#deps.verify(token) === null) {
-      // It was renewed while the body was on its way.
+      // The token was renewed while the body was on its way.
       refuse(response, new Refusal("invalid_launch_token"));
       return;
     }
     const named = request.headers["mcp-session-id"];
     const known = typeof named === "string" ? this.#sessions.get(named) : undefined;
-    // A session of somebody else answers like none: the client initialises anew.
+    // Someone else's session looks like none: the client initializes again.
     const session =
       named === undefined
         ? await this.#open(identity)
@@ -178,11 +184,11 @@ export class McpHttp {
       else if (carrier.tookIn !== null) this.#watch(request.socket, session, carrier.tookIn);
     });
     await carrierOf.run(carrier, () => session.transport.handleRequest(request, response, body));
-    // A first request that wasn't an initialisation opened nothing.
+    // A first request that wasn't an initialization opened nothing.
     if (named === undefined && !this.#sessions.has(session.id)) await session.transport.close();
   }
 
-  /** Ends the sessions of an Actor whose token is worth nothing any more. */
+  /** Ends the sessions of an Actor whose token is no longer valid. */
   revoke(identity: McpIdentity): void {
     for (const session of this.#sessions.values()) if (same(session.identity, identity)) this.#end(session);
   }
@@ -191,7 +197,9 @@ export class McpHttp {
     for (const session of this.#sessions.values()) this.#end(session);
   }
 
-  /** The message in a POST's body; null when that was answered already, since there isn't exactly one. */
+  /**
+   * The message in a POST's body. Null if there isn't exactly one; that has been answered already.
+   */
   async #message(request: IncomingMessage, response: ServerResponse): Promise<object | null> {
     let body: unknown;
     try {
@@ -213,8 +221,9 @@ export class McpHttp {
   }
 
   /**
-   * Nobody read an answer with messages: ends the Actor's session that took them and begins another, also when a later call came first:
-   * the daemon waits a while before it takes that as a sign that the answer arrived.
+   * An answer with messages wasn't read. Ends the Actor's session that took them and starts
+   * another, even if a later call came first: the daemon waits a while before it takes such a call
+   * as a sign that the answer arrived.
    */
   #lost(session: Session, tookIn: string | null): void {
     if (tookIn !== session.actorSession) return;
@@ -226,12 +235,12 @@ export class McpHttp {
       end(true);
       for (const stream of streams) stream.release = this.#lease(session, stream.response);
     } catch (error) {
-      // The Actor is gone, or the session ends by idling.
+      // The Actor is gone, or the session ends when it becomes idle.
       if (!(error instanceof Refusal)) throw error;
     }
   }
 
-  /** A connection that breaks before its next request broke with the answer unread. */
+  /** If a connection breaks before its next request, its answer counts as unread. */
   #watch(socket: Socket, session: Session, tookIn: string): void {
     const closed = (failed: boolean): void => {
       if (failed) this.#lost(session, tookIn);
@@ -248,7 +257,7 @@ export class McpHttp {
     socket.off("close", closed);
   }
 
-  /** Keeps account of reads of the Inbox: one that is cancelled, also after its answer left, wasn't looked at. */
+  /** Tracks Inbox reads. A cancelled read, even after its answer left, counts as not seen. */
   #note(session: Session, message: unknown): void {
     const { id, method, params } = message as {
       id?: unknown;
@@ -264,7 +273,7 @@ export class McpHttp {
     }
   }
 
-  /** A session that counts from its initialisation on. */
+  /** A session that counts from its initialization. */
   async #open(identity: McpIdentity): Promise<Session> {
     const id = randomUUID();
     this.#tools ??= deriveTools();
@@ -302,7 +311,7 @@ export class McpHttp {
     return session;
   }
 
-  /** An Actor with many sessions loses its own oldest one, nobody else's. */
+  /** An Actor with many sessions loses its own oldest one, not anyone else's. */
   #keep(session: Session): void {
     const all = [...this.#sessions.values()];
     const own = all.filter(({ identity }) => same(identity, session.identity));
@@ -314,7 +323,7 @@ export class McpHttp {
     this.#sessions.set(session.id, session);
   }
 
-  /** Moves a session to the end of the queue of those that may have to go. */
+  /** Moves a session to the end of the queue for removal. */
   #touch(session: Session): void {
     session.expiry.cancel();
     if (this.#sessions.delete(session.id)) this.#sessions.set(session.id, session);

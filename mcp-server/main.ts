@@ -1,15 +1,18 @@
 /**
- * `svc mcp`: the stdio server. Nothing is opened before a tool needs the daemon, but for one word to it when the tools are listed; and it ends
- * with its client.
+ * `svc mcp`: the stdio server. It opens nothing before a tool needs the daemon, except one call
+ * when the tools are listed. It ends with its client.
  */
 import { resolveHome } from "../client/paths.ts";
 import { ActorSession } from "./session.ts";
 import { StdioTransport } from "./stdio.ts";
 
-/** After its input ended, the server waits this long for calls that are under way. */
+/** After its input ended, the server waits this long for running calls. */
 const LAST_CALLS_MS = 2000;
 
-/** Runs until the client closes its end; then the process ends. The Home is the environment's unless one is named. */
+/**
+ * Runs until the client closes its end; then the process ends. The Home is the environment's unless
+ * one is named.
+ */
 export async function serve(home = resolveHome(process.env)): Promise<never> {
   const session = new ActorSession(home);
   const transport = new StdioTransport(process.stdin, process.stdout);
@@ -24,7 +27,8 @@ export async function serve(home = resolveHome(process.env)): Promise<never> {
     session.endWaits();
     setTimeout(exit, LAST_CALLS_MS).unref();
   };
-  // A first message that can be answered without the SDK is, and only then its code is loaded.
+  // If the first message can be answered without the SDK, it is answered first and only then is the
+  // SDK loaded.
   await transport.begun;
   const { serveTools } = await import("./serve.ts");
   await serveTools(session, transport);

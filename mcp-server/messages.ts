@@ -1,6 +1,9 @@
-/** What is wrong with a message before the SDK sees it. The SDK leaves some malformed requests without an answer. */
+/**
+ * Finds what is wrong with a message before the SDK sees it. The SDK leaves some malformed requests
+ * unanswered.
+ */
 
-/** The tool that hands out messages. */
+/** The tool that returns messages. */
 export const INBOX_TOOL = "svc_inbox_read";
 
 interface RpcError {
@@ -21,7 +24,7 @@ export function rpcError(id: unknown, code: number, message: string): RpcError {
   return { jsonrpc: "2.0", id: isId(id) ? id : null, error: { code, message } };
 }
 
-/** The error to answer with; null for a message that is in order, or that is an answer itself. */
+/** The error to answer with. Null for a valid message, or one that is itself an answer. */
 export function problemOf(message: unknown): RpcError | null {
   if (!isObject(message)) return rpcError(null, -32600, "A message must be one JSON object");
   const { jsonrpc, id, method, params } = message;
@@ -32,7 +35,7 @@ export function problemOf(message: unknown): RpcError | null {
   if (method !== "tools/call") return null;
   const given = params?.["arguments"];
   if (given !== undefined && !isObject(given)) return rpcError(id, -32602, "arguments must be an object");
-  // The SDK's parser drops this name in silence; nothing that was passed may be ignored.
+  // The SDK's parser silently drops this name, but no passed argument may be ignored.
   if (given && Object.hasOwn(given, "__proto__"))
     return rpcError(id, -32602, "'__proto__' isn't an argument");
   return null;

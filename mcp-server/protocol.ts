@@ -1,4 +1,4 @@
-/** What this server says of itself, and its answer to `initialize` before the SDK is loaded. */
+/** How this server describes itself, and its answer to `initialize` before the SDK is loaded. */
 import { PRODUCT_VERSION } from "../shared/version.ts";
 
 export const SERVER_INFO = { name: "svc", title: "svc", version: PRODUCT_VERSION };
@@ -6,7 +6,7 @@ export const CAPABILITIES = { tools: {} };
 export const INSTRUCTIONS =
   "svc carries durable messages between you, other agents and a person. Call svc_bootstrap first, svc_help for the rules, and svc_inbox_read to get your messages.";
 
-/** Newest first; a client that asks for another one is offered the newest, as the SDK does. */
+/** Newest first. If a client asks for another one, it is offered the newest, as the SDK does. */
 const PROTOCOL_VERSIONS = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05", "2024-10-07"] as const;
 
 interface InitializeRequest {
@@ -16,7 +16,7 @@ interface InitializeRequest {
   params: { protocolVersion: string; capabilities: object; clientInfo: { name: string; version: string } };
 }
 
-/** Whether a message is an `initialize` so plain that its answer is certain. */
+/** Whether a message is such a plain `initialize` that its answer is certain. */
 export function isInitialize(message: unknown): message is InitializeRequest {
   const { jsonrpc, id, method, params } = message as Partial<InitializeRequest>;
   return (

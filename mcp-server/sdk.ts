@@ -1,6 +1,6 @@
 /**
- * The only importer of the MCP SDK: its low-level Server, because the high-level one takes unknown arguments in silence. The arguments are
- * checked by the operations' own schemas.
+ * The only importer of the MCP SDK. It uses the low-level Server, because the high-level one
+ * silently accepts unknown arguments. The operations' own schemas check the arguments.
  */
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
@@ -16,14 +16,17 @@ import { CAPABILITIES, INSTRUCTIONS, SERVER_INFO } from "./protocol.ts";
 
 export type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 
-/** Only elicitation would need one; the bundle leaves the default one out. */
+/** Only elicitation would need a validator. The bundle leaves out the default one. */
 const NO_VALIDATOR = {
   getValidator: () => {
     throw new Error("this server doesn't use elicitation");
   },
 };
 
-/** Serves the tools over a transport until it closes. `listed` is called each time the client has asked for their list. */
+/**
+ * Serves the tools over a transport until it closes. `listed` is called each time the client has
+ * asked for the list.
+ */
 export async function connect(
   caller: ToolCaller,
   transport: Transport,
@@ -48,7 +51,7 @@ export async function connect(
         token === undefined
           ? undefined
           : (progress, message) => {
-              // A client that went away meanwhile needs no sign of life.
+              // A client that has gone away needs no sign of life.
               extra
                 .sendNotification({
                   method: "notifications/progress",
@@ -63,7 +66,7 @@ export async function connect(
   await server.connect(transport);
 }
 
-/** A Streamable HTTP transport with a session of its own; loaded with the first `/mcp` request. */
+/** A Streamable HTTP transport with its own session; loaded with the first `/mcp` request. */
 export async function streamableTransport(sessionId: string, onInitialized: () => void) {
   const { StreamableHTTPServerTransport } = await import(
     "@modelcontextprotocol/sdk/server/streamableHttp.js"

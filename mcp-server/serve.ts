@@ -1,4 +1,7 @@
-/** The part of the stdio server that needs the SDK; loaded when the first message has been read. */
+/**
+ * The part of the stdio server that needs the SDK. It is loaded after the first message has been
+ * read.
+ */
 import { ToolCaller } from "./call.ts";
 import { connect } from "./sdk.ts";
 import type { ActorSession } from "./session.ts";

@@ -1,6 +1,7 @@
 /**
- * The Actor's session of one server process: what is handed to it and not acknowledged is handed out again when the session ends. A
- * connection held open tells the daemon that this process lives; it is opened with the first read of the Inbox.
+ * The Actor's session of one server process. What it took and didn't acknowledge is delivered again
+ * when the session ends. An open connection tells the daemon that this process lives. It opens with
+ * the first read of the Inbox.
  */
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
@@ -23,7 +24,7 @@ export class ActorSession implements ActorPort {
     this.#home = home;
   }
 
-  /** Throws Refusal without a launch identity: nobody speaks as an Actor without its token. */
+  /** Throws Refusal without a launch identity: nobody can act as an Actor without its token. */
   #daemon(): DaemonClient {
     if (this.#client) return this.#client;
     const token = launchToken();
@@ -58,7 +59,8 @@ export class ActorSession implements ActorPort {
   ): Promise<Envelope<unknown>> {
     const client = this.#daemon();
     if (operation !== "inbox_read") return client.callByName(operation, input, { signal });
-    // Cancelled just when a batch came, perhaps while it was on its way: nobody will see it. At once, for the next call may be here already.
+    // Cancelled just when a batch came, perhaps on its way to the client, so nobody will see it.
+    // This happens at once, because the next call may already be here.
     const renew = (): void => this.renew();
     signal.addEventListener("abort", renew, { once: true });
     try {
@@ -72,8 +74,8 @@ export class ActorSession implements ActorPort {
   }
 
   /**
-   * Tells the daemon that the runtime knows our tools, so that it can be prompted. Outside of a launch there is nobody to tell, and a daemon
-   * that doesn't answer hands over all the same, later.
+   * Tells the daemon that the runtime knows our tools, so that it can be prompted. Outside a launch
+   * there is nothing to report. If the daemon doesn't answer, it still delivers, only later.
    */
   async listed(): Promise<void> {
     let client: DaemonClient | undefined;
@@ -90,8 +92,8 @@ export class ActorSession implements ActorPort {
   }
 
   /**
-   * Ends the session and begins another. A later call of a session says that what it was handed arrived; this way the daemon hands out
-   * again what didn't.
+   * Ends the session and starts another. A later call of the same session would mean that its
+   * messages arrived. This way the daemon delivers again what didn't arrive.
    */
   renew(): void {
     this.#lease?.destroy();
@@ -99,7 +101,7 @@ export class ActorSession implements ActorPort {
     if (this.#client) this.#client.session = randomUUID();
   }
 
-  /** Opens the lease of the present session unless it is open. */
+  /** Opens the lease of the current session unless it is open. */
   async #hold(client: DaemonClient): Promise<void> {
     while (!this.#lease) {
       const { session } = client;
@@ -108,13 +110,14 @@ export class ActorSession implements ActorPort {
         if (this.#lease === lease) this.#lease = null;
       };
       lease.once("close", ended).on("error", ended).resume();
-      // Another call may have opened one, or a cancellation ended the session meanwhile.
+      // In the meantime another call may have opened one, or a cancellation may have ended the
+      // session.
       if (this.#lease === null && client.session === session) this.#lease = lease;
       else lease.destroy();
     }
   }
 
-  /** The client is gone: whoever waits for messages gives up. */
+  /** The client is gone: calls that wait for messages stop. */
   endWaits(): void {
     this.#gone.abort();
   }

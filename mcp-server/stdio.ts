@@ -1,6 +1,7 @@
 /**
- * Messages of the protocol, one JSON document a line, on standard input and output. The answer to a plain `initialize` is written before
- * the SDK is loaded; the SDK sees that message later and its own answer to it is dropped.
+ * Messages of the protocol, one JSON document per line, on standard input and output. A plain
+ * `initialize` is answered before the SDK is loaded. The SDK sees that message later, and its own
+ * answer is dropped.
  */
 import type { Readable, Writable } from "node:stream";
 import { LIMITS } from "../shared/limits.ts";
@@ -11,7 +12,7 @@ import type { Transport } from "./sdk.ts";
 type Message = Parameters<Transport["send"]>[0];
 type MessageId = string | number;
 
-/** What of a message matters here; anything may stand in it. */
+/** The parts of a message that matter here. They may have any value. */
 interface Noted {
   id?: unknown;
   method?: unknown;
@@ -24,7 +25,10 @@ export class StdioTransport implements Transport {
   onmessage?: NonNullable<Transport["onmessage"]>;
   onclose?: () => void;
   onerror?: (error: Error) => void;
-  /** Called when the client cancelled a read of the Inbox whose answer was already on its way: it won't look at it. */
+  /**
+   * Called if the client cancelled an Inbox read whose answer was already on its way: it won't look
+   * at it.
+   */
   onLateCancel?: () => void;
   /** Called once when input has ended. */
   onEnd?: () => void;
@@ -37,7 +41,7 @@ export class StdioTransport implements Transport {
   #waiting: Message[] | null = [];
   #answeredEarly: MessageId | undefined;
   readonly #open = new Set<MessageId>();
-  /** The last reads of the Inbox. */
+  /** The last Inbox reads. */
   #reads: MessageId[] = [];
   #ended = false;
   #begin: () => void = () => undefined;
@@ -54,7 +58,7 @@ export class StdioTransport implements Transport {
     input.once("error", () => this.#end());
   }
 
-  /** Called by the SDK: hands over what has come so far. */
+  /** Called by the SDK: passes on everything received so far. */
   async start(): Promise<void> {
     const waiting = this.#waiting ?? [];
     this.#waiting = null;
@@ -90,7 +94,7 @@ export class StdioTransport implements Transport {
         );
       else this.#line(line.toString("utf8"));
     }
-    // Of a line that is too long only its length is kept.
+    // Only the length of an overlong line is kept.
     this.#restBytes += chunk.length - from;
     if (this.#restBytes > LIMITS.client.streamLineBytes) this.#rest = [];
     else if (from < chunk.length) this.#rest.push(chunk.subarray(from));
@@ -121,7 +125,7 @@ export class StdioTransport implements Transport {
     } else this.onmessage?.(message as Message);
   }
 
-  /** Keeps account of the requests that still want an answer; a cancelled one gets none. */
+  /** Tracks the requests that still need an answer. A cancelled one gets none. */
   #note({ id, method, params }: Noted): void {
     if (typeof method !== "string") return;
     if (typeof id === "string" || typeof id === "number") {

@@ -1,4 +1,7 @@
-/** The derived tools as the build puts them into the stdio server (build/contracts.ts), which therefore loads no schemas. */
+/**
+ * The derived tools. The build inserts them into the stdio server (build/contracts.ts), which
+ * therefore loads no schemas.
+ */
 import type { DerivedTool } from "./derive.ts";
 
 declare const SVC_MCP_TOOLS: readonly DerivedTool[];

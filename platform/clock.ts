@@ -1,4 +1,7 @@
-/** Time as the daemon sees it. Services never read `Date` or set timers themselves, so that a simulation can own time. */
+/**
+ * Time as the daemon sees it. Services never read `Date` or set timers themselves, so that a
+ * simulation can control time.
+ */
 
 /** A pending timer; `cancel` is idempotent. */
 export interface Timer {
@@ -8,13 +11,19 @@ export interface Timer {
 export interface Clock {
   /** Wall time in milliseconds since the Unix epoch. May jump. */
   now(): number;
-  /** Monotonic milliseconds with fractions; only differences have a meaning. */
+  /** Monotonic milliseconds with fractions. Only differences are meaningful. */
   monotonic(): number;
-  /** Runs `task` once after `milliseconds`. Does not keep the process alive when `background` is true. */
+  /**
+   * Runs `task` once after `milliseconds`. Does not keep the process alive when `background` is
+   * true.
+   */
   after(milliseconds: number, task: () => void, options?: { background?: boolean }): Timer;
 }
 
-/** The instant `clock` shows, as UTC ISO 8601 with milliseconds and `Z` (docs/protocol.md#times). */
+/**
+ * The instant that `clock` shows, as UTC ISO 8601 with milliseconds and `Z`
+ * (docs/protocol.md#times).
+ */
 export function timestamp(clock: Clock): string {
   return new Date(clock.now()).toISOString();
 }

@@ -1,7 +1,7 @@
 /** Whether and how much may be written, for health checks. */
 import { accessSync, constants, statfsSync } from "node:fs";
 
-/** Why this user may not write to `directory`, as the system's code; null when it may. */
+/** Why this user may not write to `directory`, as the system's code, or null. */
 export function writeTrouble(directory: string): string | null {
   try {
     accessSync(directory, constants.W_OK | constants.X_OK);
@@ -11,7 +11,10 @@ export function writeTrouble(directory: string): string | null {
   }
 }
 
-/** Bytes that this user may still write to the file system of `path`; null when the system doesn't say. */
+/**
+ * Bytes that this user may still write to the file system of `path`; null if the system doesn't
+ * say.
+ */
 export function freeBytes(path: string): number | null {
   try {
     const { bavail, bsize } = statfsSync(path);

@@ -1,6 +1,7 @@
 /**
- * Owner-only JSON documents that survive a crash at any point: written to a temporary file, synced, renamed, the directory synced.
- * lowdb keeps the value, the adapter below the file: lowdb's own neither syncs nor sets modes and would escape the simulation.
+ * Owner-only JSON documents that survive a crash at any point: written to a temporary file, synced
+ * and renamed, with the directory synced. lowdb keeps the value, the adapter below the file.
+ * lowdb's own adapter neither syncs nor sets modes, and would bypass the simulation.
  */
 import { type Adapter, Low } from "lowdb";
 import type * as z from "zod";
@@ -11,7 +12,10 @@ import { HomeProblem } from "./problem.ts";
 export interface DocumentOptions<T extends object> {
   files: Files;
   path: string;
-  /** The newest format that this program reads and the one it writes; what carries no `v` is format 1. */
+  /**
+   * The newest format that this program reads, which is the one it writes. A document without `v`
+   * is format 1.
+   */
   version: number;
   schema: z.ZodType<T>;
 }
@@ -76,7 +80,7 @@ class DocumentFile<T extends object> implements Adapter<T> {
   }
 }
 
-/** One JSON file with its last durable value in memory. Changes are applied one after the other. */
+/** One JSON file with its last durable value in memory. Changes are applied one after another. */
 export class JsonDocument<T extends object> {
   readonly #schema: z.ZodType<T>;
   readonly #low: Low<T>;
@@ -89,7 +93,10 @@ export class JsonDocument<T extends object> {
     this.#value = low.data;
   }
 
-  /** Opens the file; null when there is none. Throws HomeProblem for what it can't read and leaves the bytes alone. */
+  /**
+   * Opens the file; null if there is none. Throws HomeProblem for a file it can't read, and leaves
+   * it unchanged.
+   */
   static async read<T extends object>(options: DocumentOptions<T>): Promise<JsonDocument<T> | null> {
     const adapter = new DocumentFile(options);
     const value = await adapter.read();
@@ -113,8 +120,9 @@ export class JsonDocument<T extends object> {
   }
 
   /**
-   * Durable when resolved; on a failure (Refusal storage_full or storage_failed) the old value stays. `change` may throw to leave
-   * everything alone, and gives back the same object when there is nothing to change.
+   * Durable once resolved. On a failure (Refusal storage_full or storage_failed) the old value
+   * stays. `change` may throw to change nothing, and returns the same object if there is nothing to
+   * change.
    */
   update(change: (value: Readonly<T>) => T): Promise<Readonly<T>> {
     const turn = this.#last.then(() => this.#apply(change));
@@ -125,7 +133,7 @@ export class JsonDocument<T extends object> {
   async #apply(change: (value: Readonly<T>) => T): Promise<Readonly<T>> {
     const changed = change(this.#value);
     if (changed === this.#value) return this.#value;
-    // What couldn't be read again must not be written.
+    // A value that couldn't be read back must not be written.
     const next = freeze(this.#schema.parse(changed));
     this.#low.data = next;
     try {

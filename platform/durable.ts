@@ -1,4 +1,7 @@
-/** Whole files and directories that are on disk when a call returns, or as before. */
+/**
+ * Whole files and directories. When a call returns, the change is on disk; if it fails, the old
+ * state is.
+ */
 import { basename, dirname, join } from "node:path";
 import { Refusal } from "../shared/errors.ts";
 import type { FileStatus, Files, OpenFile } from "./files.ts";
@@ -8,17 +11,20 @@ export function errorCode(error: unknown): string | undefined {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 }
 
-/** How Node names a disk that is full, and one that fails. */
+/** Node's codes for a full disk and for a failing one. */
 const FULL: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
 const FAILED: ReadonlySet<string> = new Set(["EIO", "EROFS"]);
 
-/** Whether an error is the disk's, wherever it comes from. */
+/** Whether an error comes from the disk. */
 export function isStorageError(error: unknown): boolean {
   const code = errorCode(error) ?? "";
   return FULL.has(code) || FAILED.has(code);
 }
 
-/** What a caller is told when the disk fails: storage_full or storage_failed. A Refusal passes as it is. */
+/**
+ * What a caller gets when the disk fails: storage_full or storage_failed. A Refusal passes
+ * unchanged.
+ */
 export function storageRefusal(error: unknown): Refusal {
   if (error instanceof Refusal) return error;
   const code = errorCode(error);
@@ -27,7 +33,10 @@ export function storageRefusal(error: unknown): Refusal {
   return new Refusal(isFull ? "storage_full" : "storage_failed", { details, cause: error });
 }
 
-/** Makes what was created, renamed or removed in `directory` durable; `alone` as in `OpenFile.sync`. */
+/**
+ * Makes entries that were created, renamed or removed in `directory` durable; `alone` as in
+ * `OpenFile.sync`.
+ */
 export function syncDirectory(files: Files, directory: string, alone = false): Promise<void> {
   return new Promise((resolve, reject) => {
     files.syncDir(directory, (error) => (error === null ? resolve() : reject(error)), alone);
@@ -41,7 +50,7 @@ export function syncFile(file: OpenFile, alone = false): Promise<void> {
   });
 }
 
-/** Removes a file if it is there, its blocks perhaps `later`; says whether it was. */
+/** Removes a file if it exists, perhaps freeing its blocks `later`. Returns whether it existed. */
 export function unlinkIfThere(files: Files, path: string, later = false): boolean {
   try {
     files.unlink(path, later);
@@ -52,12 +61,12 @@ export function unlinkIfThere(files: Files, path: string, later = false): boolea
   }
 }
 
-/** What changes with a file when somebody writes it or puts another in its place. */
+/** What changes in a file's status when someone writes it or replaces it. */
 export function versionOf({ kind, inode, bytes, modifiedMs }: FileStatus): string {
   return `${kind} ${inode} ${bytes} ${modifiedMs}`;
 }
 
-/** All bytes of a file; null when there is none. Throws Node's errors, ELOOP for a link. */
+/** All bytes of a file; null if there is none. Throws Node's errors, ELOOP for a link. */
 export function readWhole(files: Files, path: string): Buffer | null {
   let file: OpenFile;
   try {
@@ -74,15 +83,16 @@ export function readWhole(files: Files, path: string): Buffer | null {
   }
 }
 
-/** Whether a name in a directory is what a crash between the steps of `replaceFile` left. */
+/** Whether a name in a directory is a leftover of a crash between the steps of `replaceFile`. */
 export function isTemporary(name: string): boolean {
   return name.startsWith(".") && name.endsWith(".tmp");
 }
 
 /**
- * Puts bytes, whole or in parts, at `path` with mode 0600: whoever looks, also after a crash, finds the old file or the new one whole.
- * One writer per path. After a rejection either may be there. What isn't `durable` may be lost or torn by a crash: for files that carry
- * a checksum and can be made again. `alone` as in `OpenFile.sync`.
+ * Writes bytes, whole or in parts, to `path` with mode 0600. Every reader, even after a crash,
+ * finds the whole old file or the whole new one. One writer per path. After a rejection either may
+ * be there. Without `durable`, a crash may lose or tear the file; that is for files with a checksum
+ * that can be recreated. `alone` as in `OpenFile.sync`.
  */
 export async function replaceFile(
   files: Files,
@@ -101,11 +111,11 @@ export async function replaceFile(
     if (durable) await syncFile(file, alone);
   } catch (error) {
     file.close();
-    // The disk may be full: what can't be used must not stay.
+    // The disk may be full: an unusable file must not stay.
     try {
       files.unlink(temporary);
     } catch {
-      // The first error tells more.
+      // The first error is more useful.
     }
     throw error;
   }
@@ -114,7 +124,9 @@ export async function replaceFile(
   if (durable) await syncDirectory(files, dirname(path), alone);
 }
 
-/** A new file in the place of whatever an earlier try left there, which is hardly ever anything. */
+/**
+ * A new file that replaces whatever an earlier attempt left there, which is hardly ever anything.
+ */
 function create(files: Files, path: string): OpenFile {
   try {
     return files.open(path, "create");
@@ -125,7 +137,10 @@ function create(files: Files, path: string): OpenFile {
   return files.open(path, "create");
 }
 
-/** One directory with mode 0700, durable in its parent, unless it is there. After a rejection it isn't, so that the next try is a whole one. */
+/**
+ * One directory with mode 0700, durable in its parent, unless it exists. After a rejection it
+ * doesn't exist, so that the next attempt starts fresh.
+ */
 export async function ensureDirectory(files: Files, path: string): Promise<void> {
   try {
     files.mkdir(path);
@@ -139,16 +154,19 @@ export async function ensureDirectory(files: Files, path: string): Promise<void>
     try {
       files.rmdir(path);
     } catch {
-      // The first error tells more.
+      // The first error is more useful.
     }
     throw error;
   }
 }
 
-/** So many entries are removed before others have a turn. */
+/** The number of entries to remove before yielding to the event loop. */
 const SLICE = 64;
 
-/** Removes a directory with everything in it, giving way to others meanwhile. Links are removed, never followed. */
+/**
+ * Removes a directory with everything in it and yields to the event loop in between. Links are
+ * removed, never followed.
+ */
 export async function removeTree(files: Files, path: string): Promise<void> {
   let removed = 0;
   const remove = async (at: string): Promise<void> => {

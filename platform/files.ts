@@ -1,7 +1,8 @@
 /**
- * The file system as the daemon sees it: small, positional, and synchronous but for the two calls that wait for the disk.
- * A simulated version keeps an operation log and enumerates every crash state (docs/architecture.md#rules).
- * Errors are Node's own (`code` ENOENT, EEXIST, ENOSPC, EIO, ...).
+ * The file system as the daemon sees it: small, positional, and synchronous except for the two
+ * calls that wait for the disk. A simulated version keeps an operation log and enumerates every
+ * crash state (docs/architecture.md#rules). Errors are Node's own (`code` ENOENT, EEXIST, ENOSPC,
+ * EIO, ...).
  */
 
 /** Called once, with null on success. */
@@ -10,14 +11,20 @@ export type SyncDone = (error: Error | null) => void;
 export interface OpenFile {
   /** Current length in bytes. */
   size(): number;
-  /** Fills `buffer` from `position`; returns the bytes read, less than its length only at the end of the file. */
+  /**
+   * Fills `buffer` from `position`. Returns the number of bytes read, which is less than its length
+   * only at the end of the file.
+   */
   read(buffer: Uint8Array, position: number): number;
-  /** Writes all of `data` at `position` or throws; after a throw any part of it may be in the file. */
+  /**
+   * Writes all of `data` at `position` or throws. After a throw, any part of it may be in the file.
+   */
   write(data: Uint8Array, position: number): void;
   truncate(length: number): void;
   /**
-   * Makes the file's data and length durable (fdatasync). A failed sync says nothing about what is on disk. `alone` says that nobody but
-   * this caller waits: where syncs are quick it may then be done at once, `done` being called before `sync` returns.
+   * Makes the file's data and length durable (fdatasync). A failed sync says nothing about what is
+   * on disk. `alone` says that only this caller waits. Where syncs are quick, it may then happen at
+   * once, with `done` called before `sync` returns.
    */
   sync(done: SyncDone, alone?: boolean): void;
   /** Idempotent. */
@@ -37,7 +44,7 @@ export interface FileStatus {
 /**
  * - `read`: existing file, never written.
  * - `write`: existing file, read and written.
- * - `create`: new file with mode 0600 whatever the umask; EEXIST when it is there.
+ * - `create`: new file with mode 0600, whatever the umask; EEXIST if it exists.
  * None follows a symbolic link in the last component (ELOOP).
  */
 export type OpenMode = "read" | "write" | "create";
@@ -45,16 +52,22 @@ export type OpenMode = "read" | "write" | "create";
 export interface Files {
   open(path: string, mode: OpenMode): OpenFile;
   rename(from: string, to: string): void;
-  /** The name is gone when it returns. With `later`, what the file took on the disk is given back in a while, which holds nobody up. */
+  /**
+   * The name is gone when it returns. With `later`, the file's disk space is freed a little later,
+   * which blocks nobody.
+   */
   unlink(path: string, later?: boolean): void;
   /** Names in a directory, in no order. */
   list(path: string): string[];
-  /** Status of the entry itself (a link is not followed); null when it does not exist. */
+  /** Status of the entry itself (a link is not followed); null if it doesn't exist. */
   stat(path: string): FileStatus | null;
-  /** One new directory with mode 0700 whatever the umask; EEXIST when it is there. */
+  /** One new directory with mode 0700, whatever the umask; EEXIST if it exists. */
   mkdir(path: string): void;
-  /** An empty directory goes. */
+  /** Removes an empty directory. */
   rmdir(path: string): void;
-  /** Makes entries created, renamed or removed in the directory durable; `alone` as in `OpenFile.sync`. */
+  /**
+   * Makes entries that were created, renamed or removed in the directory durable; `alone` as in
+   * `OpenFile.sync`.
+   */
   syncDir(path: string, done: SyncDone, alone?: boolean): void;
 }

@@ -1,9 +1,10 @@
 /**
- * The one thing we need of a Git configuration, read by the rules of git-config(1), "Syntax". No `git` is run: it may be missing, and it
- * would obey more of a foreign repository's configuration than this.
+ * The one value that we need from a Git configuration, read by the rules of git-config(1),
+ * "Syntax". `git` isn't run: it may be missing, and it would obey more of a foreign repository's
+ * configuration than this.
  */
 
-/** The value of one variable's text: quotes, escapes and comments resolved. */
+/** The value in one variable's text, with quotes, escapes and comments resolved. */
 function unquote(raw: string): string {
   let value = "";
   let kept = 0;
@@ -28,7 +29,10 @@ function unquote(raw: string): string {
   return value.slice(0, kept);
 }
 
-/** `remote.origin.url`, the first one as Git fetches from it; null without. Includes and `insteadOf` are not followed. */
+/**
+ * `remote.origin.url`, the first one as Git fetches from it, or null. Includes and `insteadOf`
+ * aren't followed.
+ */
 export function originUrl(config: string): string | null {
   let inOrigin = false;
   for (const line of config.replaceAll(/\\\r?\n/g, "").split(/\r?\n/)) {

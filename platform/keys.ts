@@ -1,13 +1,16 @@
 /**
- * The check for Ed25519 public keys, and the one place where signatures are verified. node:crypto accepts forgeries under keys of small
- * order, so every key that enters is checked here, once, and signatures are verified by node:crypto afterwards (docs/protocol.md#signatures).
+ * The check for Ed25519 public keys, and the only place that verifies signatures. node:crypto
+ * accepts forgeries under keys of small order. So every key is checked here once when it enters,
+ * and node:crypto verifies signatures after that (docs/protocol.md#signatures).
  */
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
 import { ed25519 } from "@noble/curves/ed25519.js";
 import { LIMITS } from "../shared/limits.ts";
 import { instanceIdOf } from "../shared/wire/v1/fields.ts";
 
-/** Throws RangeError unless `bytes` are the canonical encoding of a point that isn't of small order. */
+/**
+ * Throws RangeError unless `bytes` are the canonical encoding of a point that isn't of small order.
+ */
 export function checkPublicKey(bytes: Uint8Array): void {
   if (bytes.length !== 32) throw new RangeError("An Ed25519 public key has 32 bytes.");
   let smallOrder: boolean;
@@ -19,7 +22,7 @@ export function checkPublicKey(bytes: Uint8Array): void {
   if (smallOrder) throw new RangeError("The Ed25519 public key is of small order.");
 }
 
-/** A public key that passed the check. Nothing else verifies signatures. */
+/** A public key that passed the check. Only this class verifies signatures. */
 export class VerifyingKey {
   readonly instance_id: string;
   /** Base64 of the 32 bytes. */
@@ -30,12 +33,12 @@ export class VerifyingKey {
     checkPublicKey(bytes);
     this.public_key = Buffer.from(bytes).toString("base64");
     this.instance_id = instanceIdOf(bytes);
-    // As JWK: reading DER costs ten times as much.
+    // As a JWK, because reading DER takes ten times as long.
     const x = Buffer.from(bytes).toString("base64url");
     this.#key = createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x }, format: "jwk" });
   }
 
-  /** From 32 bytes or their canonical base64. Throws RangeError for what may not be used as a key. */
+  /** From 32 bytes or their canonical base64. Throws RangeError if they can't be used as a key. */
   static admit(key: Uint8Array | string): VerifyingKey {
     if (typeof key !== "string") return new VerifyingKey(key);
     const bytes = Buffer.from(key, "base64");
@@ -44,17 +47,22 @@ export class VerifyingKey {
     return new VerifyingKey(bytes);
   }
 
-  /** RFC 8032, section 5.1.7, without the cofactor: S below the group's order, R compared as bytes. */
+  /**
+   * RFC 8032, section 5.1.7, without the cofactor: S below the group's order, R compared as bytes.
+   */
   verify(bytes: Uint8Array, signature: Uint8Array): boolean {
     return signature.length === 64 && verify(null, bytes, this.#key, signature);
   }
 }
 
-/** Admitted keys by their base64: taking one in costs more than verifying with it. Forgets all of them when there are too many. */
+/**
+ * Checked keys by their base64, because checking one costs more than verifying with it. It forgets
+ * all of them when there are too many.
+ */
 export class VerifyingKeys {
   readonly #keys = new Map<string, VerifyingKey>();
 
-  /** Throws RangeError for what may not be used as a key. */
+  /** Throws RangeError if it can't be used as a key. */
   of(public_key: string): VerifyingKey {
     let key = this.#keys.get(public_key);
     if (key === undefined) {

@@ -1,4 +1,7 @@
-/** What services write to the daemon's log. Never a secret and never a message's text: names, ids, codes and counts only. */
+/**
+ * What services write to the daemon's log: only names, ids, codes and counts. Never a secret and
+ * never a message's text.
+ */
 export type LogFields = Record<string, string | number | boolean | null | undefined>;
 
 export interface Log {
@@ -8,7 +11,10 @@ export interface Log {
   error(event: string, fields?: LogFields): void;
 }
 
-/** What may be logged of an unexpected error: its kind and where it came from. A message may quote input, so only a system error's is kept. */
+/**
+ * What may be logged about an unexpected error: its kind and where it came from. A message may
+ * quote input, so only a system error's message is kept.
+ */
 export function errorFields(error: unknown): LogFields {
   if (!(error instanceof Error)) return { error: typeof error };
   const system = error as NodeJS.ErrnoException;

@@ -1,6 +1,9 @@
-/** A read-write permit that shutdown can destroy, so that nothing waits for ever (docs/architecture.md#rules). */
+/**
+ * A read-write lock that shutdown can destroy, so that nothing waits forever
+ * (docs/architecture.md#rules).
+ */
 
-/** Gives the permit back; idempotent. */
+/** Releases the permit; idempotent. */
 export type Release = () => void;
 
 interface Waiter {
@@ -9,7 +12,10 @@ interface Waiter {
   refuse(error: Error): void;
 }
 
-/** Many readers or one writer, in the order of asking: a waiting writer holds later readers back, so neither side starves. */
+/**
+ * Many readers or one writer, in the order of their requests. A waiting writer holds back later
+ * readers, so neither side starves.
+ */
 export class Mutex {
   #readers = 0;
   #writing = false;
@@ -24,14 +30,17 @@ export class Mutex {
     return this.#acquire(true);
   }
 
-  /** A read permit at once, or null when one would have to wait. */
+  /** A read permit at once, or null if one would have to wait. */
   tryRead(): Release | null {
     if (this.#writing || this.#waiting.length > 0 || this.#destroyed !== null) return null;
     this.#readers += 1;
     return this.#release(false);
   }
 
-  /** Whoever waits now or asks later gets `error`. Permits already held stay valid. Idempotent: the first error counts. */
+  /**
+   * Everyone who waits now or asks later gets `error`. Permits already held stay valid. Idempotent:
+   * the first error counts.
+   */
   destroy(error: Error): void {
     this.#destroyed ??= error;
     for (const waiter of this.#waiting.splice(0)) waiter.refuse(this.#destroyed);

@@ -1,16 +1,19 @@
-/** What keeps a Home from being used. These never cross the wire: the start of the daemon or of a client ends with them. */
+/**
+ * Why a Home can't be used. These errors never cross the wire: they end the start of the daemon or
+ * of a client.
+ */
 export type HomeProblemCode =
   /** A newer program wrote it. */
   | "unsupported_version"
-  /** The bytes don't say what they should; they are left as they are. */
+  /** The content isn't valid. The file is left unchanged. */
   | "corrupt"
   | "unreadable"
-  /** Foreign owner, a link, or open to others. */
+  /** Owned by someone else, a link, or open to others. */
   | "insecure"
   /** Another daemon runs. */
   | "locked";
 
-/** `message` says what is wrong and what to do. Nothing in it is secret. */
+/** `message` says what is wrong and what to do. It contains no secret. */
 export class HomeProblem extends Error {
   readonly code: HomeProblemCode;
   readonly path: string;

@@ -1,4 +1,7 @@
-/** Processes as the daemon sees them: those in terminals, which it starts, and what the system says of any. */
+/**
+ * Processes as the daemon sees them: those that it starts in terminals, and what the system says
+ * about any process.
+ */
 
 export interface TerminalOptions {
   /** Absolute path of the program. */
@@ -6,30 +9,33 @@ export interface TerminalOptions {
   args: readonly string[];
   /** Working directory. */
   directory: string;
-  /** All of its environment: nothing of the daemon's own comes along. */
+  /** Its whole environment. Nothing of the daemon's own environment is passed on. */
   environment: Readonly<Record<string, string>>;
   columns: number;
   rows: number;
 }
 
 export interface ProcessExit {
-  /** Exit code; 0 when a signal ended it. */
+  /** Exit code; 0 if a signal ended it. */
   code: number;
-  /** Number of the signal that ended it; null when it ended by itself. */
+  /** Number of the signal that ended it; null if it ended by itself. */
   signal: number | null;
 }
 
-/** A process in a terminal of its own, leader of its session. */
+/** A process in its own terminal, as the leader of its session. */
 export interface TerminalProcess {
   readonly pid: number;
-  /** What it writes, in the order written; pieces that come close together are one. Set once, before anything else happens. */
+  /**
+   * Its output in order. Pieces that come close together are merged. Set once, before anything else
+   * happens.
+   */
   onOutput(listener: (bytes: Uint8Array) => void): void;
-  /** Called once, when it has ended and all of its output was told. */
+  /** Called once, after it has ended and all of its output was passed on. */
   onExit(listener: (exit: ProcessExit) => void): void;
-  /** Hands `data` to the terminal as one write. Nothing happens after the exit. */
+  /** Passes `data` to the terminal as one write. Does nothing after the exit. */
   write(data: string): void;
   resize(columns: number, rows: number): void;
-  /** Reads no further output, so that the process waits once the system's buffer is full. */
+  /** Stops reading output, so that the process waits once the system's buffer is full. */
   pause(): void;
   resume(): void;
 }
@@ -37,19 +43,25 @@ export interface TerminalProcess {
 export interface Processes {
   /** Starts a process in a new terminal. Throws Node's errors. */
   openTerminal(options: TerminalOptions): TerminalProcess;
-  /** What tells the process from a later one with the same pid: its start time. Null when there is none. */
+  /**
+   * Distinguishes the process from a later one with the same pid: its start time. Null if there is
+   * none.
+   */
   birthOf(pid: number): string | null;
-  /** The process, its session and everything that descends from it, as far as they live. */
+  /** The process, its session and all its living descendants. */
   familyOf(pid: number): number[];
   /**
-   * This user's other living processes that were started with `name`=`value` in their environment, each with its birth. None where the system
-   * doesn't tell environments.
+   * This user's other living processes that were started with `name`=`value` in their environment,
+   * each with its birth. None if the system doesn't show environments.
    */
   startedWith(name: string, value: string): ReadonlyMap<number, string>;
-  /** Sends a signal; false when the process is gone. */
+  /** Sends a signal; false if the process is gone. */
   signal(pid: number, signal: "SIGHUP" | "SIGINT" | "SIGTERM" | "SIGKILL"): boolean;
-  /** Absolute path of a program: looked up in `path` (colons between) unless it names a file itself, then from `directory`. Null when there is none. */
+  /**
+   * Absolute path of a program: looked up in `path` (separated by colons) unless it names a file
+   * itself, then from `directory`. Null if there is none.
+   */
   locate(program: string, path: string, directory: string): string | null;
-  /** What a program writes, at most 64 KiB, when it ends well within the time; else null. */
+  /** A program's output, at most 64 KiB, if it succeeds in time; else null. */
   outputOf(file: string, args: readonly string[], milliseconds: number): Promise<string | null>;
 }

@@ -1,15 +1,25 @@
-/** People's project directories as the daemon sees them: outside the Home, full of links, changed by others at any moment. */
+/**
+ * People's project directories as the daemon sees them: outside the Home, full of links, changed by
+ * others at any moment.
+ */
 import type { OpenFile } from "./files.ts";
 
 export interface ProjectFiles {
-  /** Absolute path without links; null when it doesn't exist or lies in the Home, whose files belong to no project. */
+  /**
+   * Absolute path without links. Null if it doesn't exist or is in the Home, whose files can't
+   * belong to a project.
+   */
   canonical(path: string): string | null;
   isDirectory(path: string): boolean;
-  /** The URL of the Git remote `origin` of the work tree that `directory` lies in; null without one. It may hold credentials. */
+  /**
+   * The URL of the Git remote `origin` of the work tree that contains `directory`, or null. It may
+   * contain credentials.
+   */
   gitOrigin(directory: string): string | null;
   /**
-   * Opens a regular file below `root` (canonical) without following any link, the components checked while walking, so that nobody can
-   * swap one in between. `create` makes a new file with mode 0600 and fails with EEXIST. ELOOP or ENOTDIR when a link is met.
+   * Opens a regular file below `root` (canonical) without following any link. The components are
+   * checked on the way, so that none can be swapped. `create` makes a new file with mode 0600 and
+   * fails with EEXIST. Fails with ELOOP or ENOTDIR at a link.
    */
   openBelow(root: string, components: readonly string[], mode: "read" | "create"): OpenFile;
 }

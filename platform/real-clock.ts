@@ -1,8 +1,8 @@
-/** The machine's clock behind `Clock`. */
+/** The machine's clock as a `Clock`. */
 import { uptime } from "node:os";
 import type { Clock, Timer } from "./clock.ts";
 
-/** Node fires a longer timer at once. */
+/** Node fires longer timers at once. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
 /** When the machine started, as wall time in milliseconds. */

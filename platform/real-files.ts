@@ -1,11 +1,11 @@
-/** The real file system behind `Files`. */
+/** The real file system as `Files`. */
 import * as fs from "node:fs";
 import { join } from "node:path";
 import type { FileStatus, Files, OpenFile, OpenMode, SyncDone } from "./files.ts";
 
 const NOFOLLOW = fs.constants.O_NOFOLLOW ?? 0;
 const DIRECTORY = fs.constants.O_DIRECTORY ?? 0;
-/** Opening a FIFO that somebody put in a file's place must not wait for its other end. */
+/** A FIFO in a file's place must not block until its other end opens. */
 const NONBLOCK = fs.constants.O_NONBLOCK ?? 0;
 const FLAGS: Record<OpenMode, number> = {
   read: fs.constants.O_RDONLY | NOFOLLOW | NONBLOCK,
@@ -13,12 +13,17 @@ const FLAGS: Record<OpenMode, number> = {
   create: fs.constants.O_RDWR | fs.constants.O_CREAT | fs.constants.O_EXCL | NOFOLLOW,
 };
 
-/** A sync that took less than this on average may block: handing it to a thread and back costs half as much again. */
+/**
+ * If a sync took less than this on average, it may block: passing it to a thread and back costs
+ * half as much again.
+ */
 const QUICK_SYNC_MS = 0.6;
-/** One slow sync keeps the following ones from blocking until so many quick ones have made up for it. */
+/**
+ * After one slow sync, the next ones don't block until this many quick ones have made up for it.
+ */
 const SYNC_MEMORY = 32;
 
-/** How long syncs take on this machine, and how many are under way. */
+/** How long syncs take on this machine, and how many are in progress. */
 const syncs = { averageMs: Number.POSITIVE_INFINITY, running: 0 };
 
 function measured(started: number): void {
@@ -27,7 +32,7 @@ function measured(started: number): void {
   syncs.averageMs = known + (took - known) / SYNC_MEMORY;
 }
 
-/** The two ways to sync: here and now, or in a thread. */
+/** The two ways to sync: right here, or in a thread. */
 interface SyncCalls {
   now(descriptor: number): void;
   inThread(descriptor: number, done: (error: Error | null) => void): void;
@@ -100,13 +105,14 @@ export class RealFile implements OpenFile {
   }
 }
 
-/** Files whose last descriptor is being closed by a thread. */
+/** Files whose last descriptor a thread is closing. */
 let closing = 0;
 const CLOSING_MAX = 64;
 
 /**
- * Keeps a file while its name goes, so that its blocks are freed by whoever closes it: on a disk with online discard that takes as long as a
- * sync. Null when that can't be had. Windows keeps the name, too, while somebody has it open.
+ * Keeps a file open while its name is removed, so that closing it frees its blocks. On a disk with
+ * online discard that takes as long as a sync. Null if this isn't possible. Windows keeps the name,
+ * too, while the file is open.
  */
 function hold(path: string): number | null {
   if (process.platform === "win32" || closing >= CLOSING_MAX) return null;
@@ -130,7 +136,7 @@ function kindOf(status: fs.Stats): FileStatus["kind"] {
   return status.isSymbolicLink() ? "link" : "other";
 }
 
-/** The disk. Modes are forced after creation, so the umask has no say in them. */
+/** The disk. Modes are set after creation, so that the umask has no effect. */
 export class RealFiles implements Files {
   open(path: string, mode: OpenMode): OpenFile {
     const descriptor = fs.openSync(path, FLAGS[mode], 0o600);
@@ -177,12 +183,12 @@ export class RealFiles implements Files {
   }
 
   syncDir(path: string, done: SyncDone, alone = false): void {
-    // Windows can't open a directory; its file systems journal names themselves.
+    // Windows can't open a directory. Its file systems journal names themselves.
     if (process.platform === "win32") {
       setImmediate(done, null);
       return;
     }
-    // Opening and closing take microseconds, a thread for each takes longer than the sync.
+    // Opening and closing take microseconds. A thread for each would take longer than the sync.
     let descriptor: number;
     try {
       descriptor = fs.openSync(join(path, "."), fs.constants.O_RDONLY | DIRECTORY);

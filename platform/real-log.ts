@@ -1,7 +1,8 @@
 /**
- * The daemon's log: one JSON line each, owner-only, bounded. When the file is full it becomes `log.1`, and the one before that goes.
- * Services write names, ids, codes and counts; what could be a secret in spite of that is taken out here. Whoever can make one event happen
- * as often as they like, as a peer whose requests are refused, doesn't push everything else out of the file.
+ * The daemon's log: one JSON line per entry, owner-only, bounded. When the file is full it becomes
+ * `log.1`, and the previous `log.1` is removed. Services write names, ids, codes and counts.
+ * Anything that still could be a secret is removed here. If something repeats one event without
+ * end, such as a peer whose requests are refused, it doesn't push everything else out of the file.
  */
 import pino from "pino";
 import { LIMITS } from "../shared/limits.ts";
@@ -9,7 +10,7 @@ import type { Clock } from "./clock.ts";
 import type { Files, OpenFile } from "./files.ts";
 import type { Log, LogFields } from "./log.ts";
 
-/** Never written, wherever they stand. */
+/** Never written, wherever they appear. */
 const REDACTED = ["authorization", "cookie", "token", "secret", "key", "login_code", "text", "body"];
 
 class BoundedFile {
@@ -56,13 +57,16 @@ class BoundedFile {
 const MINUTE_MS = 60_000;
 
 interface Minute {
-  /** `Clock.monotonic()` of its first line. */
+  /** `Clock.monotonic()` at its first line. */
   since: number;
   lines: number;
   leftOut: number;
 }
 
-/** So many lines of each event in a minute. Events are few: their names stand in the code. */
+/**
+ * The maximum number of lines of each event per minute. There are few events: their names are in
+ * the code.
+ */
 class Rations {
   readonly #clock: Pick<Clock, "monotonic">;
   readonly #minutes = new Map<string, Minute>();
@@ -71,7 +75,7 @@ class Rations {
     this.#clock = clock;
   }
 
-  /** What the event's line also has to say; null when it is to be left out. */
+  /** The extra fields of the event's line; null if it is left out. */
   take(event: string): LogFields | null {
     const now = this.#clock.monotonic();
     let minute = this.#minutes.get(event);

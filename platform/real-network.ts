@@ -1,4 +1,4 @@
-/** The operating system's network behind `Network`. */
+/** The operating system's network as `Network`. */
 import { once } from "node:events";
 import { connect, type Server, type Socket } from "node:net";
 import { networkInterfaces } from "node:os";

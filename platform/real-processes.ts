@@ -1,4 +1,4 @@
-/** The machine's processes behind `Processes`. */
+/** The machine's processes as `Processes`. */
 import { execFile } from "node:child_process";
 import {
   accessSync,
@@ -19,23 +19,24 @@ type NodePty = typeof import("@lydell/node-pty");
 type Pty = import("@lydell/node-pty").IPty;
 
 const OUTPUT_BYTES = 64 * 1024;
-/** Loaded with the first terminal: it is native code that many Homes never need. */
+/** Loaded with the first terminal, because many Homes never need this native code. */
 let nodePty: NodePty | undefined;
 
 class RealTerminalProcess implements TerminalProcess {
   readonly #pty: Pty;
   #ended = false;
-  /** Output of this turn of the event loop: the system hands it over in small pieces. */
+  /** Output of this turn of the event loop. The system delivers it in small pieces. */
   #pieces: Buffer[] = [];
   #listener: (bytes: Uint8Array) => void = () => {};
 
   constructor(pty: Pty) {
     this.#pty = pty;
-    // A terminal that fails ends; node-pty would throw into the event loop without listeners of its own.
+    // A terminal that fails ends. Without its own listeners, node-pty would throw into the event
+    // loop.
     const withErrors = pty as unknown as { on(event: "error", listener: () => void): void };
     withErrors.on("error", () => undefined);
     withErrors.on("error", () => undefined);
-    // Without an encoding (below) it tells bytes.
+    // Without an encoding (below) it delivers bytes.
     (pty.onData as unknown as (listener: (bytes: Buffer) => void) => void)((bytes) => {
       this.#pieces.push(bytes);
       if (this.#pieces.length === 1) setImmediate(() => this.#tell());
@@ -95,7 +96,10 @@ interface Entry {
   birth: string;
 }
 
-/** Holds one line of /proc: `readFileSync` takes 64 KiB for a file without a size, for each running Actor in each second. */
+/**
+ * Holds one line of /proc. `readFileSync` takes 64 KiB for a file without a size, for each running
+ * Actor every second.
+ */
 const LINE = Buffer.allocUnsafeSlow(4096);
 
 function readLine(path: string): string {
@@ -107,11 +111,11 @@ function readLine(path: string): string {
   }
 }
 
-/** Of one process from /proc; null when it is gone or only its exit code is left. */
+/** One process from /proc; null if it is gone or only its exit code is left. */
 function entryOf(pid: number): Entry | null {
   try {
     const stat = readLine(`/proc/${pid}/stat`);
-    // The name stands in parentheses and may hold anything.
+    // The name is in parentheses and may contain anything.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     if (fields[0] === "Z" || fields[0] === "X") return null;
     return { parent: Number(fields[1]), session: Number(fields[3]), birth: fields[19] ?? "" };
@@ -124,7 +128,10 @@ function pids(): number[] {
   return readdirSync("/proc").map(Number).filter(Number.isInteger);
 }
 
-/** The system lets nobody read the environment of another user's process, except root: its processes aren't looked at either. */
+/**
+ * Only root may read the environment of another user's process. Other users' processes aren't
+ * examined at all.
+ */
 function hasInEnvironment(pid: number, user: number | undefined, wanted: Buffer): boolean {
   try {
     if (statSync(`/proc/${pid}`).uid !== user) return false;
@@ -153,7 +160,8 @@ export class RealProcesses implements Processes {
 
   birthOf(pid: number): string | null {
     if (HAS_PROC) return entryOf(pid)?.birth ?? null;
-    // Elsewhere the system tells no start time without a program of its own: that it lives must do.
+    // Elsewhere the system doesn't show start times without another program, so it must be enough
+    // that the process lives.
     try {
       process.kill(pid, 0);
       return "";
@@ -188,7 +196,7 @@ export class RealProcesses implements Processes {
       if (pid === process.pid) continue;
       const birth = entryOf(pid)?.birth;
       if (birth === undefined || !hasInEnvironment(pid, user, wanted)) continue;
-      // The pid may have become another's while it was looked at.
+      // The pid may have been reused in between.
       if (entryOf(pid)?.birth === birth) found.set(pid, birth);
     }
     return found;

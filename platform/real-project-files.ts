@@ -27,7 +27,10 @@ function readSmall(path: string): string | null {
   }
 }
 
-/** The directory with the configuration that the `.git` in `directory` leads to: worktrees and submodules point elsewhere. */
+/**
+ * The directory with the configuration that `.git` in `directory` leads to. Worktrees and
+ * submodules point elsewhere.
+ */
 function gitDirectory(directory: string): string | null {
   const dotGit = join(directory, ".git");
   const status = fs.statSync(dotGit, { throwIfNoEntry: false });
@@ -42,10 +45,10 @@ function gitDirectory(directory: string): string | null {
   return common === undefined || common === "" ? own : resolve(own, common);
 }
 
-/** Throws when the file at `path` must not even be opened. */
+/** Throws if the file at `path` must not even be opened. */
 type Check = (path: string) => void;
 
-/** Linux: each step opens below the directory opened before, which nobody can swap any more. */
+/** Linux: each step opens below the directory opened before, which can no longer be swapped. */
 function openStepwise(root: string, components: readonly string[], flags: number, check: Check): number {
   let directory = fs.openSync(root, fs.constants.O_RDONLY | DIRECTORY | NOFOLLOW);
   try {
@@ -65,7 +68,9 @@ function openStepwise(root: string, components: readonly string[], flags: number
   }
 }
 
-/** Elsewhere: opened, then looked at again: the path must still lead, without links, to the very file that is open. */
+/**
+ * Elsewhere: open it, then check again that the path still leads, without links, to the open file.
+ */
 function openAndCompare(root: string, components: readonly string[], flags: number, check: Check): number {
   const path = join(root, ...components);
   check(path);
@@ -136,7 +141,7 @@ export class RealProjectFiles implements ProjectFiles {
     throw Object.assign(new Error("It isn't a regular file."), { code: "EINVAL" });
   }
 
-  /** The Home's lock under another name: to close it would drop the lock of this process (POSIX). */
+  /** The Home's lock under another name. Closing it would drop this process's lock (POSIX). */
   #checkNotLock(path: string): void {
     const found = fs.lstatSync(path, { throwIfNoEntry: false });
     if (found === undefined || found.nlink < 2) return;

@@ -1,4 +1,4 @@
-/** The operating system's randomness behind `Random`. */
+/** The operating system's randomness as `Random`. */
 import { randomBytes, randomUUID } from "node:crypto";
 import type { Random } from "./random.ts";
 

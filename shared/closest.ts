@@ -1,6 +1,9 @@
-/** What somebody may have meant who typed a name that doesn't exist. */
+/** Suggests a name for one that was typed and doesn't exist. */
 
-/** How many single characters differ, are missing, are too many or changed places with their neighbour (optimal string alignment). */
+/**
+ * How many characters differ, are missing, are extra or are swapped with their neighbor (optimal
+ * string alignment).
+ */
 function distance(one: string, other: string): number {
   let before: number[] = [];
   let last = Array.from({ length: other.length + 1 }, (_, at) => at);
@@ -19,12 +22,12 @@ function distance(one: string, other: string): number {
   return last[other.length]!;
 }
 
-/** Longer names aren't compared: the work grows with the square. */
+/** Longer names aren't compared, because the work grows with the square. */
 const LONGEST = 64;
 
 /**
- * The candidate that is nearest to `typed`: one with a third of its characters wrong at most, or the
- * only one that begins with it. Case doesn't count. Null when none is near.
+ * The candidate nearest to `typed`: one with at most a third of its characters wrong, or the only
+ * one that begins with it. Ignores case. Null if none is near.
  */
 export function closest(typed: string, candidates: Iterable<string>): string | null {
   const wanted = typed.trim().toLowerCase();

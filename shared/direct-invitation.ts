@@ -1,6 +1,7 @@
 /**
- * What people compare before a Direct connection is made: what an invitation says about itself, and the six words. Without the wire's
- * schemas, which would make every command and page start slower; the daemon checks an invitation before anything is done with it.
+ * What people compare before a Direct connection is made: the claims of an invitation, and the six
+ * words. It doesn't use the wire's schemas, which would slow the start of every command and page.
+ * The daemon checks an invitation before it does anything with it.
  */
 import { base58 } from "@scure/base";
 import { DIRECT } from "./names.ts";
@@ -9,10 +10,10 @@ import { fromBase64Url, toBase64 } from "./wire/v1/base64.ts";
 import type { DirectEndpoint } from "./wire/v1/direct.ts";
 import { directFingerprint } from "./wire/v1/fingerprint.ts";
 
-/** Claims of whoever made the invitation. */
+/** The claims of the instance that created the invitation. */
 export interface InvitationClaims {
   id: string;
-  /** Where it will be dialled. */
+  /** The address to connect to. */
   address: string;
   expires_at: string;
   host: Pick<DirectEndpoint, "name" | "instance_id" | "title" | "group_id" | "public_key">;
@@ -21,10 +22,10 @@ export interface InvitationClaims {
 export type Sha256 = (bytes: Uint8Array) => Uint8Array;
 
 const END_FIELDS = ["name", "instance_id", "title", "group_id", "public_key"] as const;
-/** Multihash and protobuf head in front of the key in an instance id (ID-022). */
+/** Multihash and protobuf header before the key in an instance id (ID-022). */
 const KEY_OFFSET = 6;
 
-/** Null for what can't be an invitation. White space around it doesn't count. */
+/** Null for text that can't be an invitation. Ignores surrounding white space. */
 export function invitationClaims(text: string): InvitationClaims | null {
   const trimmed = text.trim();
   if (!trimmed.startsWith(DIRECT.invitationPrefix)) return null;
@@ -40,7 +41,7 @@ export function invitationClaims(text: string): InvitationClaims | null {
   }
 }
 
-/** The words that the host of an invitation will see when the instance `joiner` uses it. */
+/** The words that the host of an invitation will see if the instance `joiner` uses it. */
 export function invitationWords(sha256: Sha256, { id, host }: InvitationClaims, joiner: string): string[] {
   return directFingerprint(sha256, {
     connection_id: id,
@@ -49,7 +50,7 @@ export function invitationWords(sha256: Sha256, { id, host }: InvitationClaims, 
   });
 }
 
-/** The words of a relation that somebody has come to; null before that. */
+/** The words of a relation that has a joiner; null before that. */
 export function relationWords(
   sha256: Sha256,
   { id, local, remote, initiated }: Pick<DirectRelation, "id" | "local" | "remote" | "initiated">,

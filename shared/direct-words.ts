@@ -1,4 +1,7 @@
-/** States of Direct connections as people read them (docs/protocol.md#display-states); the command line and the Workbench say the same. */
+/**
+ * States of Direct connections in words (docs/protocol.md#display-states). The command line and the
+ * Workbench use the same ones.
+ */
 import type { DirectRelation, DirectRuntime } from "./operations/direct.ts";
 
 export function directStateWords({

@@ -1,6 +1,7 @@
 /**
- * The error catalogue (docs/architecture.md#rules). Every refusal of an operation is one of these codes; the status is the HTTP
- * port's, the sentence and the remedy are for people. `docs/errors.md` lists the same codes, held together by a test.
+ * The error catalogue (docs/architecture.md#rules). Every refusal of an operation has one of these
+ * codes. The status is for HTTP, the sentence and the remedy are for people. `docs/errors.md` lists
+ * the same codes; a test compares them.
  */
 interface CatalogueEntry {
   status: 400 | 401 | 403 | 404 | 405 | 406 | 408 | 409 | 411 | 413 | 415 | 421 | 426 | 429 | 500 | 503 | 507;
@@ -403,17 +404,23 @@ export interface ErrorBody {
   details: Record<string, unknown>;
 }
 
-/** What is wrong with one field of the arguments, as a sentence; the problem is a verb and what follows it ("isn't an Actor id"). */
+/**
+ * What is wrong with one field of the arguments, as a sentence. The problem is a verb phrase
+ * ("isn't an Actor id").
+ */
 export function fieldSentence(field: string, problem: string): string {
   return `${field === "" ? "The input" : `'${field}'`} ${problem}.`;
 }
 
-/** A refusal that a caller sees. Nothing in it may be secret. */
+/** A refusal that a caller sees. It contains no secret. */
 export class Refusal extends Error {
   readonly code: ErrorCode;
   readonly details: Record<string, unknown>;
 
-  /** `specifics` and `remedy` replace the catalogue's where they can say more to this caller; both are always told. */
+  /**
+   * `specifics` and `remedy` replace the catalogue's texts if they are more helpful to this caller.
+   * Both parts are always shown.
+   */
   constructor(
     code: ErrorCode,
     options: { specifics?: string; remedy?: string; details?: Record<string, unknown>; cause?: unknown } = {},

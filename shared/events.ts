@@ -1,6 +1,7 @@
 /**
  * Ledger events (docs/protocol.md#ledger-events; docs/core-model.md#messages). One JSON line each:
- * `{v:1, id, ts, kind, group_id, scope_key, by, data}`, members in this order. Readers keep kinds and data fields they don't know.
+ * `{v:1, id, ts, kind, group_id, scope_key, by, data}`, members in this order. Readers keep kinds
+ * and data fields they don't know.
  */
 import * as z from "zod";
 import { ActorId, Attachment, EventId, MessageFormat, MessageMode } from "./model.ts";
@@ -32,8 +33,9 @@ export const LedgerEventSchema: z.ZodType<LedgerEvent, LedgerEvent> = z.looseObj
 });
 
 /**
- * `chat.message`. What projections need stands before `text`, in this order, so that a linear scan can stop there.
- * `to_generations` and `sender_generation` freeze who was meant: a new Actor under an old id inherits nothing.
+ * `chat.message`. What projections need comes before `text`, in this order, so that a linear scan
+ * can stop there. `to_generations` and `sender_generation` record who was meant: a new Actor with
+ * an old id inherits nothing.
  */
 export const ChatMessage = z.looseObject({
   message_mode: MessageMode,
@@ -43,10 +45,15 @@ export const ChatMessage = z.looseObject({
   client_id: z.string().optional(),
   sender_generation: z.string().optional(),
   sender_title: z.string(),
-  /** Between instances: the id of the delivery without dashes, and where the message goes or whose it is there. */
+  /**
+   * Between instances: the id of the delivery without dashes, and the message's destination, or its
+   * sender there.
+   */
   delivery_id: z.string().optional(),
   dst_instance_id: z.string().optional(),
-  /** Of a message to another Group: recipients there, and the message there that it answers. */
+  /**
+   * For a message to another Group: the recipients there, and the message there that it answers.
+   */
   dst_group_id: z.string().optional(),
   dst_to: z.array(z.string()).optional(),
   dst_to_generations: z.record(z.string(), z.string()).optional(),
@@ -65,7 +72,10 @@ export const ChatMessage = z.looseObject({
 });
 
 export const DeliveryState = z.enum(["claimed", "queued", "accepted", "failed", "ambiguous"]);
-/** `runtime.delivery`: one per attempt and step. `batch_id` and `session` belong to the external runner. */
+/**
+ * `runtime.delivery`: one per attempt and step. `batch_id` and `session` belong to the external
+ * runner.
+ */
 export const RuntimeDelivery = z.looseObject({
   actor_id: ActorId,
   actor_generation: z.string(),
@@ -77,7 +87,10 @@ export const RuntimeDelivery = z.looseObject({
   batch_id: z.string().optional(),
 });
 
-/** `mail.read`: everything addressed to the Actor up to `event_id` is read. `actor_id` is `user` for the person. */
+/**
+ * `mail.read`: everything addressed to the Actor up to `event_id` is read. `actor_id` is `user` for
+ * the person.
+ */
 export const MailRead = z.looseObject({
   actor_id: z.string(),
   actor_generation: z.string().optional(),
@@ -99,7 +112,7 @@ export const ActorActivity = z.looseObject({
       id: ActorId,
       running: z.boolean(),
       runner_effective: z.enum(["pty", "external"]),
-      /** Since the last sign of the runtime; null when there was none. */
+      /** Since the runtime's last sign of life; null if there was none. */
       idle_seconds: z.number().nullable(),
       effective_working_state: z.enum(["stopped", "idle", "working", "waiting", "unavailable"]),
       effective_working_reason: z.string(),

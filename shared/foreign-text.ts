@@ -1,14 +1,20 @@
 /**
- * Text of others made safe to show. Characters that turn the text around them or that nobody can see become visible, so that no name
- * looks like another one and no sentence reads as it wasn't written. Elements of the interface isolate direction besides (`<bdi>`).
+ * Makes other people's text safe to show. Characters that reverse the text around them or that
+ * can't be seen become visible, so that no name imitates another and no sentence reads differently
+ * from how it was written. Elements of the interface also isolate direction (`<bdi>`).
  */
 import { INVISIBLE, JOINED_EMOJI } from "./invisible.ts";
 
-/** Further ones that show nothing: fillers, marks of annotations, and the tags that spell text which only programs read. */
+/**
+ * More characters that show nothing: fillers, annotation marks, and the tags that spell text which
+ * only programs read.
+ */
 const FILLERS = "\\u3164\\uffa0\\ufff9-\\ufffb\\u{e0000}-\\u{e007f}";
-/** One variation selector belongs to the sign before it; a row of them carries something else. */
+/**
+ * One variation selector belongs to the character before it. A row of them carries something else.
+ */
 const SELECTOR = "[\\ufe00-\\ufe0f\\u{e0100}-\\u{e01ef}]";
-/** The flags of England, Scotland and Wales, the only signs of today that are written with tags. */
+/** The flags of England, Scotland and Wales, the only current emoji written with tags. */
 const FLAG =
   "\\u{1f3f4}\\u{e0067}\\u{e0062}(?:\\u{e0065}\\u{e006e}|\\u{e0073}\\u{e0063}|\\u{e0077}\\u{e006c})[\\u{e0067}\\u{e0073}\\u{e0074}]\\u{e007f}";
 const SMUGGLED = `${FLAG}|[${FILLERS}]|(?<=${SELECTOR})${SELECTOR}`;
@@ -16,14 +22,17 @@ const ALL_INVISIBLE = new RegExp(
   `${JOINED_EMOJI}|${INVISIBLE.source}|[\\u00ad\\u034f\\u115f\\u1160\\u17b4\\u17b5\\u180e]|${SMUGGLED}`,
   "gv",
 );
-/** Prose may join letters and mark a direction, as Persian, Hebrew and some emoji need; it may not override one. */
+/**
+ * Prose may join letters and mark a direction, as Persian, Hebrew and some emoji need. It may not
+ * override a direction.
+ */
 const STEERING = new RegExp(
   `[\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f-\\u009f\\u200b\\u202a-\\u202e\\u2060-\\u2069\\ufeff]|${SMUGGLED}`,
   "gu",
 );
 
 function picture(character: string): string {
-  // Signs that are made of several: flags written with tags, joined emoji.
+  // Emoji made of several characters: flags written with tags, joined emoji.
   if (character.length > 2) return character;
   const code = character.codePointAt(0) ?? 0;
   if (code < 0x20) return String.fromCodePoint(0x2400 + code);
@@ -35,12 +44,12 @@ export function shownName(name: string): string {
   return name.replaceAll(/\s+/gu, " ").replace(ALL_INVISIBLE, picture);
 }
 
-/** What somebody wrote; lines stay. */
+/** Someone's text; lines stay. */
 export function shownText(text: string): string {
   return text.replace(STEERING, picture);
 }
 
-/** Program text: nothing in it is hidden but its lines and tabs. */
+/** Program text: everything is made visible except its lines and tabs. */
 export function shownCode(text: string): string {
   return text.replace(ALL_INVISIBLE, (character) =>
     /[\t\n\r]/.test(character) ? character : picture(character),

@@ -1,4 +1,4 @@
-/** One health registry feeds `svc doctor`, the Workbench and the metrics. */
+/** One registry of health checks feeds `svc doctor`, the Workbench and the metrics. */
 import * as z from "zod";
 
 export const HealthCheck = z.strictObject({
@@ -7,7 +7,7 @@ export const HealthCheck = z.strictObject({
   severity: z.enum(["ok", "warning", "error"]),
   title: z.string(),
   text: z.string(),
-  /** What to do; empty when nothing is wrong. */
+  /** What to do; empty if nothing is wrong. */
   remedy: z.string(),
 });
 export type HealthCheck = z.infer<typeof HealthCheck>;

@@ -1,16 +1,20 @@
-/** Characters that change how text around them is shown, or that nobody can see (docs/protocol.md#names). */
+/**
+ * Characters that change how the text around them is shown, or that can't be seen
+ * (docs/protocol.md#names).
+ */
 // oxlint-disable-next-line no-control-regex
 export const INVISIBLE = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/u;
 
 /**
- * Emoji that are joined of several, as Unicode recommends them (UTS #51, RGI_Emoji_ZWJ_Sequence): the only place of a zero width joiner in a
- * name. Each of them looks like nothing else; a joiner anywhere else couldn't be seen. For patterns with the flag `v`.
+ * Emoji that join several others, as Unicode recommends them (UTS #51, RGI_Emoji_ZWJ_Sequence): the
+ * only place for a zero width joiner in a name. Each of them looks unique; a joiner anywhere else
+ * couldn't be seen. For patterns with the flag `v`.
  */
 export const JOINED_EMOJI = "\\p{RGI_Emoji_ZWJ_Sequence}";
 
 const HIDDEN = new RegExp(`${JOINED_EMOJI}|${INVISIBLE.source}`, "gv");
 
-/** A name without what a label of ours couldn't have. */
+/** A name without the characters that a label can't have. */
 export function withoutInvisible(name: string): string {
   return name.replace(HIDDEN, (found) => (found.length > 2 ? found : ""));
 }

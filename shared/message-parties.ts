@@ -1,4 +1,7 @@
-/** Who wrote a message and to whom, by the names that are shown. Of other instances these are snapshots: what they were called then. */
+/**
+ * Who wrote a message and to whom, by their shown names. For other instances these are snapshots
+ * from when it was sent.
+ */
 import type { ChatMessage, LedgerEvent } from "./events.ts";
 import { shownName } from "./foreign-text.ts";
 
@@ -8,7 +11,7 @@ const PERSON = "person";
 export interface Parties {
   sender: string;
   recipients: string[];
-  /** The other Group, where the message came from or went to one: "Lab at office". */
+  /** The other Group that the message came from or went to, if any: "Lab at office". */
   from: string | null;
   to: string | null;
 }
@@ -24,14 +27,14 @@ export function placeOf(title: unknown, instance: unknown): string {
   return at === "" ? group : `${group === "" ? "a Group" : group} at ${at}`;
 }
 
-/** The name of a recipient at another instance; the id where there is none (MSG-034). */
+/** The name of a recipient at another instance; the id if there is none (MSG-034). */
 export function remoteName(id: string, titles: unknown): string {
   if (id === "user") return PERSON;
   const title = (titles as Record<string, unknown> | undefined)?.[id];
   return typeof title === "string" && title !== "" ? shownName(title) : shownName(id);
 }
 
-/** Whether a message goes to the person and nobody else, as its sender wrote it. */
+/** Whether a message goes only to the person, as its sender wrote it. */
 export function isForPersonAlone(to: readonly unknown[]): boolean {
   return to.length > 0 && to.every((recipient) => recipient === "user");
 }
@@ -40,7 +43,7 @@ export function isFromElsewhere(event: Pick<LedgerEvent, "data">): boolean {
   return typeof event.data["src_instance_id"] === "string";
 }
 
-/** `name` gives the shown name of somebody here. */
+/** `name` returns the shown name of a local party. */
 export function partiesOf(event: Pick<LedgerEvent, "by" | "data">, name: (id: string) => string): Parties {
   const message = event.data as ChatMessage;
   const { dst_instance_id, dst_group_title, dst_to, src_group_title } = message;

@@ -1,4 +1,7 @@
-/** Groups, Actors and what belongs to them: the shapes of docs/core-model.md as schemas. Names and bounds are contract. */
+/**
+ * Groups, Actors and what belongs to them: the shapes of docs/core-model.md as schemas. Names and
+ * bounds are part of the contract.
+ */
 
 import * as z from "zod";
 import { withoutInvisible } from "./invisible.ts";
@@ -14,12 +17,15 @@ export function text(bytes: number) {
       // No text has more code units than bytes.
       .max(bytes, { error, abort: true })
       .refine((value) => value.isWellFormed(), "contains half of a surrogate pair")
-      // A code unit takes three bytes at most; most texts are far from their limit.
+      // A code unit takes at most three bytes. Most texts are far below their limit.
       .refine((value) => value.length * 3 <= bytes || encoder.encode(value).length <= bytes, error)
   );
 }
 
-/** At most `max` items, counted before any of them is looked at: what is wrong with each of a million would fill the memory. */
+/**
+ * At most `max` items, counted before any of them is checked. Error messages for a million bad
+ * items would fill the memory.
+ */
 export function list<Item extends z.ZodType>(item: Item, max: number, min = 0) {
   const items = z.array(item).min(min).max(max);
   return z.preprocess((value, context) => {
@@ -29,7 +35,7 @@ export function list<Item extends z.ZodType>(item: Item, max: number, min = 0) {
   }, items);
 }
 
-/** A one-line label that people see: nothing invisible or bidirectional in it. */
+/** A one-line label that people see. It has no invisible or bidirectional characters. */
 export function label(bytes: number) {
   return text(bytes).refine(
     (value) => withoutInvisible(value) === value,
@@ -80,7 +86,10 @@ export const GroupSettings = z.strictObject({
   min_interval_seconds: z.int().min(0).max(3600),
   mail_notice_after_seconds: z.int().min(0).max(LIMITS.notices.maxSeconds),
   reply_notice_after_seconds: z.int().min(0).max(LIMITS.notices.maxSeconds),
-  /** Enabled Actors that the daemon runs are started with it. Groups of earlier versions have no such word. */
+  /**
+   * Enabled Actors that the daemon runs are started with it. Groups of earlier versions don't have
+   * this field.
+   */
   start_actors: z.boolean().default(false),
 });
 export const DEFAULT_GROUP_SETTINGS: z.infer<typeof GroupSettings> = {
@@ -98,7 +107,7 @@ export const Scope = z.strictObject({
   git_remote: z.string().nullable(),
 });
 
-/** Runtimes known by name; `external` runners may use any of them. The catalogue of how they start comes with terminals. */
+/** Runtimes known by name. `external` runners may use any of them. */
 export const Runtime = z.enum(["claude", "codex", "gemini", "opencode", "copilot", "cursor", "custom"]);
 export const Runner = z.enum(["pty", "external"]);
 
@@ -126,17 +135,26 @@ const actorFields = {
   env: Environment,
   scope_key: ScopeKey.nullable(),
   enabled: z.boolean(),
-  /** The agent uses svc's own tools without asking a person each time. Actors of earlier versions have no such word. */
+  /**
+   * The agent uses svc's own tools without asking a person each time. Actors of earlier versions
+   * don't have this field.
+   */
   allow_tools: z.boolean().default(true),
   submit: z.enum(["enter", "none"]),
-  /** Its owner says that its command reads prompts: only then are messages typed into a program that svc doesn't know. */
+  /**
+   * Its owner says that its command reads prompts. Only then are messages typed into a program that
+   * svc doesn't know.
+   */
   prompts: z.boolean().default(false),
   created_at: z.string(),
   updated_at: z.string(),
 };
 /** As stored. */
 export const StoredActor = z.strictObject(actorFields);
-/** As read: with the effective role, which follows from the order, and whether private values exist (never the values). */
+/**
+ * As read: with the effective role, which follows from the order, and whether private values exist
+ * (never the values).
+ */
 export const Actor = z.strictObject({
   ...actorFields,
   role: z.enum(["foreman", "peer"]),

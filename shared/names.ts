@@ -4,15 +4,21 @@ export const ENVIRONMENT = {
   home: "SVC_HOME",
   group: "SVC_GROUP_ID",
   actor: "SVC_ACTOR_ID",
-  /** Path of the owner-only file with the Actor's launch token: the only way a process is told its token. */
+  /**
+   * Path of the owner-only file with the Actor's launch token. A process gets its token only this
+   * way.
+   */
   actorFile: "SVC_ACTOR_FILE",
-  /** Names one launch, so that what it leaves behind can be found. It isn't a secret and grants nothing. */
+  /** Names one launch, so that its leftovers can be found. It isn't a secret and grants nothing. */
   launchMark: "SVC_LAUNCH_ID",
-  /** Earlier versions put the token itself here, where an agent that prints its environment showed it to its model. Refused. */
+  /**
+   * Earlier versions put the token itself here, where an agent that prints its environment showed
+   * it to its model. Now refused.
+   */
   launchToken: "SVC_LAUNCH_TOKEN",
   webHost: "SVC_WEB_HOST",
   webPort: "SVC_WEB_PORT",
-  /** PEM files; the Web listener serves HTTPS with them. */
+  /** PEM files for serving HTTPS. */
   tlsCert: "SVC_TLS_CERT",
   tlsKey: "SVC_TLS_KEY",
 } as const;
@@ -22,11 +28,14 @@ export const DEFAULT_WEB_PORT = 8848;
 
 /** Headers of the local socket and the Web API, lowercase as Node delivers them. */
 export const HEADERS = {
-  /** Key from the owner-only key file; on every request over the local socket. */
+  /** The key from the owner-only key file. Every request over the local socket carries it. */
   socketKey: "svc-socket-key",
-  /** Launch token of an Actor; over the local socket only. */
+  /** Launch token of an Actor. Only over the local socket. */
   launchToken: "svc-launch-token",
-  /** The Actor's session (one per MCP server process); its end hands unacknowledged batches out again. */
+  /**
+   * The Actor's session (one per MCP server process). When it ends, unacknowledged batches are
+   * delivered again.
+   */
   session: "svc-session",
   /** Double-submit token of cookie sessions. */
   csrf: "svc-csrf-token",
@@ -43,7 +52,10 @@ export function accessCookieName(secure: boolean, port: number): string {
 export const SOCKET_OPERATION_PREFIX = "/op/";
 export const API_PREFIX = "/api/v1";
 
-/** First member of what is signed or authenticated by a key, so that no proof serves as another; each ends in its version (VER-002). */
+/**
+ * First member of anything that a key signs or authenticates, so that no proof can serve as
+ * another. Each ends in its version (VER-002).
+ */
 export const SIGNING_DOMAINS = {
   /** The CSRF token of a cookie session, by the session's secret. */
   webCsrf: "svc.web.csrf.v1",
@@ -60,7 +72,7 @@ export const SIGNING_DOMAINS = {
   directFingerprint: "svc.direct.fingerprint.v1",
 } as const;
 
-/** What a message received from another instance says about where it came from. */
+/** Marks a received message as coming from another instance. */
 export const CONNECT_PLATFORM = "svc_connect";
 
 export const DIRECT = {
@@ -70,9 +82,12 @@ export const DIRECT = {
   invitationPrefix: "svc-direct:",
 } as const;
 
-/** How the reason begins for an Actor whose process others start and that has no session: it is neither broken nor stopped. */
+/**
+ * How the reason begins for an Actor that others start and that has no session. It is neither
+ * broken nor stopped.
+ */
 export const NOT_CONNECTED = "not connected";
 /** The reason of an Actor whose process runs and has no hooks. */
 export const RUNS_UNTOLD = "running; its command doesn't report what it does";
-/** Why a message waits for an Actor that reads its Inbox by itself or not at all. */
+/** Why a message waits for an Actor that reads its Inbox by itself, or not at all. */
 export const WAITS_IN_INBOX = "it waits in the Inbox, because nothing is typed into this program";

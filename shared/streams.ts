@@ -1,11 +1,14 @@
 /**
  * What streams carry.
  *
- * - `GET G/ledger/stream` (SSE): unnamed order of `event: ledger`, `id: <event id>`, `data: <LedgerEvent>`. Resumes after `Last-Event-ID` or
- *   `?after=<event id>` without gap or duplicate; without either it begins with what comes. `event: resume` with `{after}` precedes the close of a
- *   client that reads too slowly; `event: reload` means that the id isn't known (reset or another Group): read a fresh page.
- * - `GET /events/stream` (SSE): the same for every Group the caller may see, plus `event: group` with a GroupSummary, `event: group_gone`, and
- *   `event: actors` with `{group_id}` when Actors of a Group changed.
+ * - `GET G/ledger/stream` (SSE): `event: ledger`, `id: <event id>`, `data: <LedgerEvent>`. It
+ *   resumes after `Last-Event-ID` or `?after=<event id>` without gap or duplicate. Without either
+ *   it starts with new events. A client that reads too slowly gets `event: resume` with `{after}`
+ *   and is closed. `event: reload` means that the id isn't known (reset or another Group): read a
+ *   fresh page.
+ * - `GET /events/stream` (SSE): the same for every Group that the caller may see, plus `event:
+ *   group` with a GroupSummary, `event: group_gone`, and `event: actors` with `{group_id}` when
+ *   Actors of a Group changed.
  * - `GET /events/ws` (WebSocket): many subscriptions over one connection, with the messages below.
  */
 import * as z from "zod";
@@ -16,9 +19,12 @@ import type { GroupSummary } from "./operations/groups.ts";
 const SubscriptionId = z.string().min(1).max(64);
 
 const Subscribe = z.discriminatedUnion("channel", [
-  /** Summaries of all Groups that the caller may see: first all, then each change; and that a Group's Actors changed. */
+  /**
+   * Summaries of all Groups that the caller may see: first all, then each change, and whether a
+   * Group's Actors changed.
+   */
   z.strictObject({ type: z.literal("subscribe"), id: SubscriptionId, channel: z.literal("groups") }),
-  /** One Group's events after `after`, else those to come. */
+  /** One Group's events after `after`, or else new ones. */
   z.strictObject({
     type: z.literal("subscribe"),
     id: SubscriptionId,
@@ -45,9 +51,15 @@ export type StreamMessage =
   | { type: "group_gone"; id: string; group_id: string }
   /** Actors changed (added, edited, state): read `actor_list` again. */
   | { type: "actors"; id: string; group_id: string }
-  /** The client reads too slowly: the subscription ended; subscribe again after this event (null: read a fresh page). */
+  /**
+   * The client reads too slowly, so the subscription ended. Subscribe again after this event (null:
+   * read a fresh page).
+   */
   | { type: "resume"; id: string; after: string | null }
-  /** The event to resume after isn't known here: read a fresh page, then subscribe after its last event. */
+  /**
+   * The event to resume after isn't known here: read a fresh page, then subscribe after its last
+   * event.
+   */
   | { type: "reload"; id: string }
   | {
       type: "error";

@@ -1,18 +1,22 @@
 /**
- * JSON as every port takes it (docs/protocol.md#json-bytes): what `JSON.parse` takes, without duplicate members, halves of surrogate
- * pairs, invalid UTF-8, excessive depth and a member named `__proto__`. `JSON.parse` does the work; what it forgives is found by
- * counting: a text with as many colons outside strings as the value has members has no member twice.
+ * JSON as every port accepts it (docs/protocol.md#json-bytes): what `JSON.parse` accepts, without
+ * duplicate members, halves of surrogate pairs, invalid UTF-8, excessive depth or a member named
+ * `__proto__`. `JSON.parse` does the work. What it tolerates is found by counting: if a text has as
+ * many colons outside strings as the value has members, no member is duplicated.
  */
 import { LIMITS } from "./limits.ts";
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** A text that isn't JSON as taken here. The message names the reason and never quotes the text. */
+/** A text that isn't accepted as JSON. The message gives the reason and never quotes the text. */
 export class StrictJsonError extends Error {
   override readonly name = "StrictJsonError";
 }
 
-/** Parses UTF-8 bytes of at most `values` values, which are counted before anything is built; throws StrictJsonError. */
+/**
+ * Parses UTF-8 bytes with at most `values` values, which are counted before anything is built.
+ * Throws StrictJsonError.
+ */
 export function parseStrictJsonBytes(
   bytes: Uint8Array,
   depth: number = LIMITS.body.jsonDepth,
@@ -30,7 +34,7 @@ export function parseStrictJsonBytes(
   return parseStrictJson(text, depth);
 }
 
-/** Parses a text; `depth` is the number of arrays and objects that may stand inside each other. Throws StrictJsonError. */
+/** Parses a text. `depth` is the maximum nesting of arrays and objects. Throws StrictJsonError. */
 export function parseStrictJson(text: string, depth: number = LIMITS.body.jsonDepth): unknown {
   let value: unknown;
   try {
@@ -38,7 +42,7 @@ export function parseStrictJson(text: string, depth: number = LIMITS.body.jsonDe
   } catch {
     throw new StrictJsonError("The text isn't JSON.");
   }
-  // Without a \u escape a half of a pair could only come from the text itself.
+  // Without a \u escape, half a pair could come only from the text itself.
   const escapes = text.includes("\\u");
   if (!escapes && !text.isWellFormed()) throw new StrictJsonError("The JSON has half of a surrogate pair.");
   if (countMembers(value, depth, escapes) !== countColons(text)) {
@@ -47,7 +51,10 @@ export function parseStrictJson(text: string, depth: number = LIMITS.body.jsonDe
   return value;
 }
 
-/** Members of all objects inside `value`; refuses what is too deep, ill-formed or named `__proto__` on the way. */
+/**
+ * Counts the members of all objects inside `value`, and refuses values that are too deep,
+ * ill-formed or named `__proto__`.
+ */
 function countMembers(value: unknown, depth: number, escapes: boolean): number {
   if (typeof value === "string") {
     if (escapes && !value.isWellFormed()) throw new StrictJsonError("The JSON has half of a surrogate pair.");
@@ -71,7 +78,10 @@ function countMembers(value: unknown, depth: number, escapes: boolean): number {
 
 const [QUOTE, COMMA, COLON, BACKSLASH, OPEN_ARRAY, OPEN_OBJECT] = [0x22, 0x2c, 0x3a, 0x5c, 0x5b, 0x7b];
 
-/** A few MiB of `{},` become gigabytes of objects. Of bytes that aren't JSON it says nothing. */
+/**
+ * A few MiB of `{},` become gigabytes of objects. For bytes that aren't JSON the count means
+ * nothing.
+ */
 function hasMoreValues(bytes: Uint8Array, max: number): boolean {
   let values = 1;
   let isText = false;
@@ -87,7 +97,7 @@ function hasMoreValues(bytes: Uint8Array, max: number): boolean {
   return false;
 }
 
-/** Colons outside strings of a text that is known to be JSON. Jumps from quote to quote. */
+/** Colons outside the strings of a text that is known to be JSON. Jumps from quote to quote. */
 function countColons(text: string): number {
   let colons = 0;
   let position = 0;
@@ -102,7 +112,7 @@ function countColons(text: string): number {
   }
 }
 
-/** Whether an odd number of backslashes stands before `index`. */
+/** Whether an odd number of backslashes comes before `index`. */
 function isEscaped(text: string, index: number): boolean {
   let before = index - 1;
   while (text.charCodeAt(before) === BACKSLASH) before--;

@@ -1,2 +1,5 @@
-/** Product version (semver). Distinct from the account API's and Connect's protocol numbers (VER-005). */
+/**
+ * Product version (semver). Distinct from the account API's and Connect's protocol numbers
+ * (VER-005).
+ */
 export const PRODUCT_VERSION = "0.5.0";

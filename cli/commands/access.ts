@@ -1,4 +1,4 @@
-/** Who calls, access tokens, the advertised origin and the exhibit. */
+/** The caller, access tokens, the advertised origin and the exhibit. */
 import type { CommandContext } from "../context.ts";
 import { groupNamed } from "../lookup.ts";
 import { oneLine } from "../output.ts";

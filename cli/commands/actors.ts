@@ -14,7 +14,7 @@ async function target(context: CommandContext): Promise<{ group_id: string; acto
   return { group_id: await context.group(), actor_id: context.arg(0) };
 }
 
-/** `NAME=VALUE` parts as an object. Throws UsageError that never quotes a value. */
+/** `NAME=VALUE` parts as an object. Throws a UsageError that never quotes a value. */
 function assignments(
   context: CommandContext,
   parts: readonly string[],
@@ -31,7 +31,10 @@ function assignments(
 
 type Runtime = InputOf<"actor_add">["runtime"];
 
-/** A runtime is run by the daemon, and so is a command; `external` names no agent: a process that somebody else starts. */
+/**
+ * The daemon runs a runtime or a command. `external` names no agent: someone else starts that
+ * process.
+ */
 function runnerOf(context: CommandContext): { runner: "pty" | "external" } {
   const runtime = context.text("runtime");
   const isRun = runtime === undefined ? context.rest.length > 0 : runtime !== "external";
@@ -82,7 +85,10 @@ export async function add(context: CommandContext): Promise<number> {
   });
 }
 
-/** What to say of a runtime whose program isn't on this machine; null when it is, or when the Actor has a command of its own. */
+/**
+ * What to say if the runtime's program isn't on this machine. Null if it is, or if the Actor has
+ * its own command.
+ */
 async function missingProgram(
   { client }: CommandContext,
   { id, runner, runtime, command }: Pick<Actor, "id" | "runner" | "runtime" | "command">,
@@ -128,7 +134,7 @@ function stateAndReason(presence: Presence): string {
   return stateOf(presence) === NOT_CONNECTED ? reason : `${presence.state}: ${reason}`;
 }
 
-/** Of its state, and of what keeps its messages. */
+/** Notes about its state and about what holds up its messages. */
 function reasonsOf({ reason, held }: Presence): string {
   const isSame = held === undefined || held === reason;
   return [oneLine(reason), ...(isSame ? [] : [`messages wait: ${oneLine(held)}`])]
@@ -194,7 +200,7 @@ function enabledText({ id, enabled, runner }: Actor): string {
   return `${id} ${enabled ? "receives messages" : "is disabled; its messages wait"}.`;
 }
 
-/** What a start says of the conversation; nothing where there was none before. */
+/** What a start says about the conversation. Empty if there was none before. */
 function conversationText(conversation: ResultOf<"actor_start">["conversation"]): string {
   if (conversation === null) return "";
   if (conversation.continued) return " It continues its conversation.";
@@ -260,7 +266,10 @@ export async function remove(context: CommandContext): Promise<number> {
   return context.print("actor_remove", found, () => context.out.line(`${context.arg(0)} has been removed.`));
 }
 
-/** Values come from standard input or from this process's environment: an argument can be read by every user of the machine. */
+/**
+ * Values come from standard input or from this process's environment, because every user of the
+ * machine can read arguments.
+ */
 export async function secrets(context: CommandContext): Promise<number> {
   const set: Record<string, string> = {};
   for (const name of context.list("from-env")) {
@@ -292,7 +301,7 @@ export async function mcpConfig(context: CommandContext): Promise<number> {
   const answer = await context.client.call("actor_mcp_config", await target(context));
   if (!answer.ok) return context.show(answer, () => undefined);
   const { svc } = answer.result.mcpServers;
-  // The program that was asked, which may be another copy than the daemon's.
+  // The installed program, which may be another copy than the daemon's.
   const own = { ...svc, command: process.execPath, args: [programFile(), "mcp"] };
   return context.show({ ok: true, result: { mcpServers: { svc: own } } }, (result) =>
     context.out.line(JSON.stringify(result, null, 2)),

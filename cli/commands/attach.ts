@@ -1,5 +1,6 @@
 /**
- * An Actor's terminal in this one: looked at until the person takes it over, as in the Workbench. Whatever ends it, this terminal is as it was.
+ * Shows an Actor's terminal in this one. It is view-only until the person takes it over, as in the
+ * Workbench. Whatever ends it, this terminal is restored.
  */
 import { constants } from "node:os";
 import type { WebSocket } from "ws";
@@ -12,15 +13,15 @@ import type { CommandContext } from "../context.ts";
 import { oneLine } from "../output.ts";
 import { RESTORE_TERMINAL, TerminalOutput } from "../terminal-output.ts";
 
-/** Ctrl-], also as the kitty keyboard protocol sends it. */
+/** Ctrl-], also in the form of the kitty keyboard protocol. */
 const DETACH = ["\u001d", "\u001b[93;5u"];
-/** Ctrl-T likewise. */
+/** Ctrl-T in both forms. */
 const TAKE = ["\u0014", "\u001b[116;5u"];
 const SAVE_TITLE = "\u001b[22;0t";
 const RESTORE_TITLE = "\u001b[23;0t";
 const PASTE = "\u001b[200~";
 const BELL = "\u0007";
-/** A character takes three bytes at most for each of its code units. */
+/** Each code unit of a character takes at most three bytes. */
 const PIECE = Math.floor(LIMITS.terminal.inputBytes / 3);
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
@@ -67,7 +68,7 @@ class AttachedTerminal {
     this.#wantsToWrite = wantsToWrite;
     this.ended = new Promise((resolve) => (this.#resolve = resolve));
     const { stdin, stdout } = process;
-    // Also where something fails that nobody expects.
+    // Also after an unexpected failure.
     this.#on(process, "exit", () => this.#restore());
     stdin.setRawMode(true);
     stdin.setEncoding("utf8");
@@ -98,7 +99,7 @@ class AttachedTerminal {
   #told(message: TerminalMessage): void {
     switch (message.type) {
       case "screen": {
-        // What was here before scrolls away and stays to be seen; a later screen replaces the one before.
+        // Earlier output scrolls up and stays visible. A later screen replaces the previous one.
         const room = this.#hasScreen ? "" : "\r\n".repeat(process.stdout.rows);
         this.#hasScreen = true;
         this.#isRunning = message.running;
@@ -118,14 +119,14 @@ class AttachedTerminal {
         return;
       case "error":
         this.#refusal = new RefusedByDaemon(message.error as ErrorBody);
-        // A key that came too late: somebody else has taken over, or the process is gone.
+        // The key came too late: someone else has taken over, or the process is gone.
         process.stdout.write(BELL);
         return;
       case "size":
     }
   }
 
-  /** Acknowledged once this terminal has taken it. */
+  /** Acknowledged once this terminal has written it. */
   #show(data: Uint8Array, bytes: number): void {
     const shown = this.#output.filter(data);
     if (bytes > 0) process.stdout.write(shown, () => this.#send({ type: "ack", bytes }));
@@ -149,7 +150,7 @@ class AttachedTerminal {
     const characters = data.isWellFormed() ? data : data.toWellFormed();
     for (let at = 0; at < characters.length; ) {
       let end = Math.min(at + PIECE, characters.length);
-      // No pair is cut.
+      // Never cuts a surrogate pair.
       if (/[\ud800-\udbff]/.test(characters[end - 1] ?? "")) end -= 1;
       this.#send({ type: "input", data: characters.slice(at, end) });
       at = end;
@@ -166,7 +167,7 @@ class AttachedTerminal {
     this.#writer = writer;
     const who = writer === "another" ? "someone else is writing" : "view only";
     const words = writer === "you" ? "you write" : `${who}, Ctrl-T takes over`;
-    // In the title: a line of ours would be drawn over, or would stand in the program's way.
+    // In the title, because a line of ours would be overwritten or would get in the program's way.
     process.stdout.write(`\u001b]0;${this.#name}: ${words}, Ctrl-] detaches\u0007`);
   }
 

@@ -1,4 +1,7 @@
-/** The daemon's log: its last lines, and what comes. It is read from the Home, so that it can be seen when no daemon answers. */
+/**
+ * The last lines of the daemon's log, and new ones. It is read from the Home, so that it works when
+ * no daemon answers.
+ */
 import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { homePaths } from "../../client/paths.ts";
@@ -9,10 +12,10 @@ import { moment } from "../render.ts";
 
 const DEFAULT_LINES = 50;
 const LOOK_MS = 250;
-/** Levels that stand out. */
+/** Levels that are highlighted. */
 const STYLES: Readonly<Record<string, Style>> = { warn: "yellow", error: "red" };
 
-/** A log file that may grow, be put aside for a new one, and not exist yet. */
+/** A log file that may grow, be rotated, or not exist yet. */
 class LogTail {
   readonly #path: string;
   #file: { descriptor: number; inode: number } | null = null;
@@ -23,7 +26,10 @@ class LogTail {
     this.#path = path;
   }
 
-  /** The lines that have come since the last call; of a file put aside first what wasn't read of it. */
+  /**
+   * The lines since the last call. After a rotation, first those that weren't read from the old
+   * file.
+   */
   lines(): string[] {
     const lines = this.#read();
     const { ino } = statSync(this.#path, { throwIfNoEntry: false }) ?? {};
@@ -43,7 +49,7 @@ class LogTail {
 
   #read(): string[] {
     if (this.#file === null) return [];
-    // The daemon keeps a file below this size.
+    // The daemon keeps each file below this size.
     const bytes = Buffer.alloc(2 * LIMITS.log.fileBytes);
     const count = readSync(this.#file.descriptor, bytes, 0, bytes.length, this.#position);
     this.#position += count;
@@ -53,7 +59,7 @@ class LogTail {
   }
 }
 
-/** Everything that the log holds: the file before, then the present one. Throws the system's errors. */
+/** Everything in the log: the previous file, then the current one. Throws the system's errors. */
 function past(path: string): { lines: string[]; tail: LogTail } {
   const before = new LogTail(`${path}.1`);
   const lines = before.lines();
@@ -81,7 +87,7 @@ export async function logs(context: CommandContext): Promise<number> {
   }
 }
 
-/** A line as it is with --json; for people its time, level, message and fields. */
+/** With --json, the line as it is. For people, its time, level, message and fields. */
 function print({ out }: CommandContext, line: string): void {
   const entry = out.json ? null : parsed(line);
   if (entry === null) {

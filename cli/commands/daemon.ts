@@ -18,7 +18,10 @@ import { moment } from "../render.ts";
 
 type Status = ResultOf<"daemon_status">;
 
-/** How long a daemon may take to answer after its start, or to be gone after its stop, in seconds. */
+/**
+ * How long a daemon may take to answer after its start, or to end after it was told to stop, in
+ * seconds.
+ */
 const PATIENCE = 30;
 const PROBE_MS = 25;
 
@@ -28,7 +31,9 @@ interface Listener {
   tls: { cert: string; key: string } | undefined;
 }
 
-/** Where and how the web listener is wanted: options, else the environment, else the defaults. */
+/**
+ * The wanted address of the web listener: from options, then the environment, then the defaults.
+ */
 function listener(context: CommandContext): Listener {
   const named = process.env[ENVIRONMENT.webPort];
   const port =
@@ -56,7 +61,10 @@ function printStatus(context: CommandContext, status: Status): void {
   ]);
 }
 
-/** The running daemon's status, or null when there is none. Throws DaemonSilent when one is there and doesn't answer. */
+/**
+ * The running daemon's status, or null if there is none. Throws DaemonSilent if one is there but
+ * doesn't answer.
+ */
 async function probe(context: CommandContext): Promise<Status | null> {
   try {
     return await context.client.result("daemon_status", {}, { answerSeconds: LIMITS.client.statusSeconds });
@@ -66,7 +74,7 @@ async function probe(context: CommandContext): Promise<Status | null> {
   }
 }
 
-/** The same of a daemon that is starting: on a busy machine it may take its time. */
+/** The same for a daemon that is starting. On a busy machine that may take a while. */
 async function probeStarting(context: CommandContext): Promise<Status | null> {
   try {
     return await probe(context);
@@ -76,7 +84,7 @@ async function probeStarting(context: CommandContext): Promise<Status | null> {
   }
 }
 
-/** Exit 3 when no daemon runs, with what is known all the same. */
+/** Exits with 3 if no daemon runs, but still prints what is known. */
 export async function status(context: CommandContext): Promise<number> {
   const found = await probe(context);
   if (found) return context.show({ ok: true, result: found }, (result) => printStatus(context, result));
@@ -95,12 +103,15 @@ export async function status(context: CommandContext): Promise<number> {
   return 3;
 }
 
-/** A daemon that an agent started isn't among what the agent's own launch leaves behind. */
+/** If an agent starts a daemon, ending the agent's launch must not end the daemon. */
 function ofNoLaunch({ [ENVIRONMENT.launchMark]: _mark, ...rest }: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return rest;
 }
 
-/** Starts a process that outlives this one, and answers when it does. One that runs already is fine. */
+/**
+ * Starts a process that outlives this one, and returns once it answers. It is fine if one already
+ * runs.
+ */
 export async function start(context: CommandContext): Promise<number> {
   const running = await probe(context);
   if (running) {
@@ -108,7 +119,7 @@ export async function start(context: CommandContext): Promise<number> {
     return context.show({ ok: true, result: running }, (result) => printStatus(context, result));
   }
   const { host, port, tls } = listener(context);
-  // What the daemon says before its log is open, to be told when it ends at once.
+  // What the daemon prints before its log is open. It is shown if the daemon ends at once.
   const folder = mkdtempSync(join(tmpdir(), "svc-start-"));
   const said = join(folder, "stderr");
   const trouble = openSync(said, "wx", 0o600);
@@ -158,7 +169,10 @@ export async function start(context: CommandContext): Promise<number> {
   }
 }
 
-/** Who asks for another listener than the running daemon has is told, and how to get it. Throws Refusal. */
+/**
+ * If the wanted listener differs from the running daemon's, says so and how to change it. Throws
+ * Refusal.
+ */
 function compare(context: CommandContext, { web_origin }: Status): void {
   const port = context.number("port");
   const host = context.text("host");
@@ -187,12 +201,15 @@ function compare(context: CommandContext, { web_origin }: Status): void {
   if (options !== "") context.out.note(`svc: the daemon is already running ${where}. ${remedy}`);
 }
 
-/** Addresses that stand for all of the machine: the origin doesn't tell them. */
+/** Addresses that stand for the whole machine. The origin doesn't show them. */
 function isWildcard(host: string): boolean {
   return host === "0.0.0.0" || host === "::";
 }
 
-/** The daemon started and its Web listener didn't: it is ended again, so that the next start may name another port. Answers the exit code. */
+/**
+ * The daemon started but its Web listener didn't. Stops the daemon, so that the next start may use
+ * another port. Returns the exit code.
+ */
 async function withoutWorkbench(context: CommandContext, pid: number): Promise<number> {
   const { checks } = await context.client.result("health", {});
   const why = checks.find(({ code }) => code === "web_listener");
@@ -209,7 +226,7 @@ async function gone(pid: number): Promise<boolean> {
   return !isAlive(pid);
 }
 
-/** Answers when the daemon is gone. */
+/** Returns once the daemon is gone. */
 export async function stop(context: CommandContext): Promise<number> {
   const envelope = await context.client.call("daemon_stop", {});
   if (envelope.ok) {
@@ -224,13 +241,13 @@ export async function stop(context: CommandContext): Promise<number> {
   return context.show(envelope, ({ pid }) => context.out.line(`The daemon (process ${pid}) has stopped.`));
 }
 
-/** Runs until a signal or `svc daemon stop` ends it; for service managers. */
+/** Runs until a signal or `svc daemon stop` ends it. For service managers. */
 export async function run(context: CommandContext): Promise<number> {
   const { runUntilEnded } = await import("../../daemon/main.ts");
   return ends(context, runUntilEnded({ home: context.home, ...listener(context) }));
 }
 
-/** The same for a person: says where it is, and prints a one-time link, but only to a terminal. */
+/** The same for a person: prints where it is, and a one-time link, but only to a terminal. */
 export async function up(context: CommandContext): Promise<number> {
   const { out } = context;
   const { runUntilEnded } = await import("../../daemon/main.ts");
@@ -271,7 +288,7 @@ async function greet(context: CommandContext, found: Status): Promise<void> {
   out.line("Ctrl-C stops the daemon.");
 }
 
-/** Another daemon has the Home, or the Home isn't one: told without a stack. */
+/** Another daemon has the Home, or it isn't a Home. The error is shown without a stack. */
 async function ends(context: CommandContext, running: Promise<number>): Promise<number> {
   try {
     return await running;

@@ -1,4 +1,4 @@
-/** Direct connections: the listener, invitations, and what becomes of them. */
+/** Direct connections: the listener, invitations and their states. */
 import { createHash } from "node:crypto";
 import { createInterface } from "node:readline/promises";
 import {
@@ -20,7 +20,7 @@ import { moment } from "../render.ts";
 
 type Status = ResultOf<"connect_direct_status">;
 
-/** Dialled, it is the machine that dials. */
+/** As a target, this address would mean the machine that connects. */
 const EVERY_ADDRESS = /^(?:0\.0\.0\.0|\[[0:]+\]):/u;
 
 const sha256 = (bytes: Uint8Array): Uint8Array => createHash("sha256").update(bytes).digest();
@@ -37,7 +37,7 @@ function printPeer(
 ): void {
   const shown = [
     ["instance", `${shownName(end.name)}, as it calls itself`],
-    // Of an invitation nothing was checked yet, not even this.
+    // Nothing in an invitation has been checked yet, not even this.
     ["", shownName(end.instance_id)],
     ["group", `${shownName(end.title)} (${shownName(end.group_id)})`],
     ["until", moment(until)],
@@ -107,7 +107,10 @@ export async function join(context: CommandContext): Promise<number> {
   );
 }
 
-/** One line at a terminal, everything otherwise; the invitation never stands on a command line (CLI-007, CLI-008). */
+/**
+ * Reads one line at a terminal, or else everything. The invitation never appears on a command line
+ * (CLI-007, CLI-008).
+ */
 async function readInvitation(context: CommandContext): Promise<string> {
   if (!process.stdin.isTTY) return readInput();
   context.out.note("Paste the invitation and press Enter.");

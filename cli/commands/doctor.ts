@@ -1,4 +1,4 @@
-/** What may be wrong on this machine, with the Home and with the daemon; each problem with its remedy. */
+/** Checks of this machine, the Home and the daemon. Each problem comes with a remedy. */
 import { accessSync, constants, existsSync, lstatSync, type Stats, statfsSync } from "node:fs";
 import { dirname } from "node:path";
 import { DaemonSilent, DaemonUnreachable, RefusedByDaemon } from "../../client/failures.ts";
@@ -23,7 +23,7 @@ function nodeCheck(): HealthCheck {
   };
 }
 
-/** Why this user may not write to the directory; null when it may. */
+/** Why this user may not write to the directory, or null. */
 function refusedBy(directory: string): unknown {
   try {
     accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK);
@@ -33,7 +33,7 @@ function refusedBy(directory: string): unknown {
   }
 }
 
-/** What exists of the way to the Home: there it would be made. */
+/** The existing part of the Home's path, where the Home would be created. */
 function nearestDirectory(home: string): string {
   let at = dirname(home);
   while (at !== dirname(at) && !existsSync(at)) at = dirname(at);
@@ -105,7 +105,7 @@ function homeChecks(home: string): HealthCheck[] {
   ];
 }
 
-/** What the daemon says of itself, or why it can't be asked. */
+/** The daemon's own checks, or why it can't be asked. */
 async function daemonChecks(context: CommandContext): Promise<HealthCheck[]> {
   const title = "Daemon";
   try {
@@ -149,11 +149,11 @@ const STYLES: Readonly<Record<HealthCheck["severity"], Style>> = {
   error: "red",
 };
 
-/** Exit 1 when a check is an error. */
+/** Exits with 1 if a check is an error. */
 export async function doctor(context: CommandContext): Promise<number> {
   const { out } = context;
   const told = await daemonChecks(context);
-  // A daemon that answers has looked at its Home and its Node itself.
+  // A daemon that answers has already checked its Home and its Node.
   const asked = told.length > 1;
   const checks = asked ? told : [nodeCheck(), ...homeChecks(context.home), ...told];
   if (out.json) out.document({ ok: true, result: { checks } });

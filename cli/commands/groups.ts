@@ -1,4 +1,4 @@
-/** Groups: made, shown, changed, removed, moved between Homes. */
+/** Groups: created, shown, changed, removed, moved between Homes. */
 import { resolve } from "node:path";
 import type { Group, GroupSettings } from "../../shared/model.ts";
 import type { CommandContext } from "../context.ts";
@@ -6,7 +6,7 @@ import { groupNamed } from "../lookup.ts";
 import { oneLine } from "../output.ts";
 import { moment } from "../render.ts";
 
-/** The Group as a positional argument, else by the usual rule. */
+/** The Group from the positional argument, or by the usual rule. */
 async function shownGroup(context: CommandContext): Promise<string> {
   const [named] = context.args;
   return named === undefined ? context.group() : groupNamed(context.client, named);
@@ -108,7 +108,10 @@ export async function stop(context: CommandContext): Promise<number> {
   );
 }
 
-/** A whole number, true or false as such; else text, which is the daemon's to refuse. */
+/**
+ * A whole number, true or false becomes that value. Anything else stays text, for the daemon to
+ * judge.
+ */
 function settingOf(value: string): string | number | boolean {
   if (value === "true" || value === "false") return value === "true";
   return /^-?\d{1,15}$/.test(value) ? Number(value) : value;
@@ -141,7 +144,7 @@ export async function settings(context: CommandContext): Promise<number> {
   );
 }
 
-/** What destroys data takes the Group from its confirmation, never by guessing. */
+/** A command that destroys data takes the Group from its confirmation and never guesses. */
 async function confirmed(context: CommandContext): Promise<{ group_id: string; confirm: string }> {
   const again = context.text("confirm");
   if (again === undefined)

@@ -1,11 +1,14 @@
-/** `svc hook` where nothing tells it more: daemon and launch token are found by the environment that an Actor's process has. */
+/**
+ * `svc hook` without arguments: finds the daemon and the launch token from the environment of an
+ * Actor's process.
+ */
 import { findEndpoint } from "../../client/connection.ts";
 import { serve, type Target } from "../../client/hook/serve.ts";
 import { launchToken } from "../../client/identity.ts";
 import { resolveHome } from "../../client/paths.ts";
 import { HEADERS } from "../../shared/names.ts";
 
-/** Runs to the end of the process, which says nothing and ends well whatever happens. */
+/** Runs to the end of the process. It prints nothing and always succeeds. */
 export async function hook(): Promise<never> {
   try {
     serve(found);
@@ -15,7 +18,7 @@ export async function hook(): Promise<never> {
   return new Promise<never>(() => {});
 }
 
-/** Throws when there is no daemon or no launch token. */
+/** Throws if there is no daemon or no launch token. */
 function found(): Target {
   const token = launchToken(process.env);
   if (token === null) throw new Error("no launch token");

@@ -2,7 +2,7 @@
 import type { CommandContext } from "../context.ts";
 import { printEvent } from "../render.ts";
 
-/** The Actor that is looked at: an Actor looks at itself, the person has to say whom. */
+/** The Actor to look at. An Actor looks at itself; a person has to name one. */
 function actor(context: CommandContext): { actor_id?: string } {
   const actor_id = context.text("actor");
   if (actor_id !== undefined) return { actor_id };

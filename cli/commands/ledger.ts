@@ -1,4 +1,4 @@
-/** Reading and keeping a Group's ledger. */
+/** Reads and maintains a Group's ledger. */
 import { followLedger } from "../../client/events.ts";
 import type { LedgerEvent } from "../../shared/events.ts";
 import type { MessageStatus } from "../../shared/operations/messages.ts";
@@ -7,7 +7,7 @@ import { oneLine } from "../output.ts";
 import { counted, DELIVERY_WORDS, moment, printEvent, WITHDRAWAL_WORDS } from "../render.ts";
 
 const DEFAULT_LINES = 10;
-/** What people look for in a ledger; `--all` shows the bookkeeping as well. */
+/** The kinds that people look for in a ledger. `--all` also shows the bookkeeping. */
 const TOLD = ["chat.message", "system.notify"];
 
 export async function tail(context: CommandContext): Promise<number> {
@@ -24,7 +24,7 @@ export async function tail(context: CommandContext): Promise<number> {
     });
   }
   const print = (event: LedgerEvent) => (out.json ? out.document(event) : printEvent(out, event));
-  // The newest event of any kind is where following begins; those of the kinds shown come up to it.
+  // Following starts at the newest event of any kind. Events of the shown kinds come before it.
   const newest = await context.client.result("ledger_tail", { group_id, limit: 1 });
   const position = newest.events.at(-1);
   if (position && lines > 0) {
@@ -68,7 +68,10 @@ export async function search(context: CommandContext): Promise<number> {
   });
 }
 
-/** How a message to another instance fares, and its withdrawal; then one row per recipient: whether it was handed over, read and answered. */
+/**
+ * The delivery status of a message to another instance and of its withdrawal. Then one row per
+ * recipient: delivered, read and answered.
+ */
 function printStatus(context: CommandContext, status: MessageStatus | undefined): void {
   printWay(context, status?.connect_delivery, DELIVERY_WORDS);
   printWay(context, status?.connect_cancellation, WITHDRAWAL_WORDS);
@@ -121,7 +124,7 @@ export async function compact(context: CommandContext): Promise<number> {
   );
 }
 
-/** Exit 1 when problems were found, as if the ledger itself refused. */
+/** Exits with 1 if there are problems, as if the ledger had refused. */
 export async function verify(context: CommandContext): Promise<number> {
   const envelope = await context.client.call("ledger_verify", { group_id: await context.group() });
   const code = context.show(envelope, ({ events, segments, problems }) => {

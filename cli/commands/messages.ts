@@ -1,4 +1,4 @@
-/** Messages: sent, answered, delivered again, withdrawn; their files. */
+/** Messages: sending, answering, delivering again, withdrawing, and their files. */
 
 import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
@@ -13,7 +13,7 @@ import { groupNamed } from "../lookup.ts";
 import { oneLine, plain } from "../output.ts";
 import { DELIVERY_WORDS } from "../render.ts";
 
-/** A message's text: the argument, or standard input for `-` without its last line feed. */
+/** A message's text: the argument, or for `-` standard input without its last line feed. */
 async function textOf(argument: string): Promise<string> {
   return argument === "-" ? (await readInput()).replace(/\r?\n$/, "") : argument;
 }
@@ -25,7 +25,8 @@ async function body(context: CommandContext, text: string) {
     ...context.given("insight"),
     ...(format === undefined ? {} : { format }),
     paths: context.list("attach").map((path) => resolve(path)),
-    // The client may have to send it again after a connection that broke: it must not become two messages.
+    // If the connection breaks, the client may have to send it again. It must not become two
+    // messages.
     client_id: context.text("idempotency-key") ?? randomUUID(),
   };
 }
@@ -35,7 +36,7 @@ function printSent(
   { event, duplicate }: { event: LedgerEvent; duplicate: boolean },
 ): void {
   const to = addressOf(partiesOf(event, oneLine));
-  // What goes to another instance is accepted here, and hasn't arrived.
+  // A message to another instance is accepted here, but hasn't arrived there.
   if (typeof event.data["dst_instance_id"] === "string") {
     context.out.line(`${duplicate ? "Already accepted" : "Accepted"} for ${to}: ${event.id}`);
     return;
@@ -43,7 +44,7 @@ function printSent(
   context.out.line(`${duplicate ? "Already sent" : "Sent"} to ${to}: ${event.id}`);
 }
 
-/** What isn't a whole address is the daemon's to refuse: it never becomes a local message. */
+/** The daemon refuses an incomplete address. It never becomes a local message. */
 function remoteAddress(context: CommandContext): { instance_id: string; target_group_id: string } | null {
   const instance_id = context.text("dst-instance");
   const target_group_id = context.text("dst-group");
@@ -128,7 +129,8 @@ export async function file(context: CommandContext): Promise<number> {
     ...context.given("sha256"),
   };
   const wanted = context.text("save-to");
-  // An Actor's files stay inside its project: the daemon writes them. The person's go wherever the person may write.
+  // An Actor's files stay inside its project, because the daemon writes them. The person's files go
+  // wherever the person may write.
   if (wanted === undefined || client.actsAsActor) {
     const save = wanted === undefined ? {} : { save_to: resolve(wanted) };
     return context.print("file_fetch", { ...input, ...save }, (fetched) => printFile(context, fetched));

@@ -9,7 +9,7 @@ import type { CommandContext } from "../context.ts";
 
 const PREFIX = "open-";
 
-/** Programs that open a file in the browser; none where there is no screen. */
+/** Programs that open a file in the browser. None where there is no screen. */
 function opener(): string[] | null {
   if (process.platform === "darwin") return ["open"];
   if (process.platform === "win32") return ["cmd", "/c", "start", ""];
@@ -17,8 +17,8 @@ function opener(): string[] | null {
 }
 
 /**
- * A page that leads to the link: the link is a secret, and what stands on a command line can be read by every user of the machine. Pages of
- * earlier calls are removed when their links have ended.
+ * A page that leads to the link. The link is a secret, and every user of the machine can read
+ * command lines. Pages of earlier calls are removed once their links have expired.
  */
 function pageFor(directory: string, url: string): string {
   for (const name of readdirSync(directory)) {

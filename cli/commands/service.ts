@@ -1,4 +1,6 @@
-/** The daemon as a service of the person's login: a systemd user unit, or a launchd agent on macOS. */
+/**
+ * The daemon as a service of the person's login: a systemd user unit, or a launchd agent on macOS.
+ */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
@@ -9,7 +11,7 @@ import { programFile } from "../program.ts";
 interface ServiceFile {
   path: string;
   content: string;
-  /** What to type once it is written. */
+  /** What to type once the file is written. */
   next: string;
 }
 

@@ -1,4 +1,4 @@
-/** Who may come in from a browser or from elsewhere. */
+/** Access from a browser or from elsewhere. */
 import { LIMITS } from "../../shared/limits.ts";
 import type { Command, Option } from "../command.ts";
 

@@ -28,7 +28,7 @@ export const GLOBAL_OPTIONS: readonly Option[] = [
   { name: "json", text: "Print the operation's envelope as one JSON document" },
 ];
 
-/** What the groups of commands are for. */
+/** What the command groups are for. */
 export const GROUPS: Readonly<Record<string, string>> = {
   daemon: "The background process that owns the Home",
   group: "Groups: conversations of agents and people",

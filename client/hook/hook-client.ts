@@ -1,4 +1,4 @@
-/** Perl or curl on this machine: either brings a hook event to the local socket sooner than Node. */
+/** Perl or curl on this machine. Either sends a hook event to the local socket faster than Node. */
 import { spawnSync } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { delimiter, isAbsolute, join } from "node:path";
@@ -14,18 +14,19 @@ const OLDEST_CURL: readonly [number, number] = [7, 55];
 const WAIT_MS = 2000;
 
 /**
- * The script for Perl loads no module, so it has to know the system's numbers: it is for systems where these are Linux's usual ones. Then
- * it names the interpreter itself, behind whatever stands in the path for it.
+ * The Perl script loads no module, so it has to know the system's numbers. It is for systems where
+ * these are Linux's usual ones. It then prints the path of the interpreter itself, whatever wrapper
+ * is on the path.
  */
 const PERL_PROBE =
   'socket S,1,1,0 or exit;unpack("S",getsockname S)==1&&unpack("i",getsockopt S,1,3)==1&&print $^X';
 
-/** The quickest of what `path` (as in the environment) leads to; null when nothing of it is usable. */
+/** The fastest usable one on `path` (as in the environment), or null. */
 export function findHookClient(path: string): HookClient | null {
   return findPerl(path) ?? findCurl(path);
 }
 
-/** Starts in a quarter of the time of curl, which loads three dozen libraries first. */
+/** Starts in a quarter of curl's time, because curl loads three dozen libraries first. */
 export function findPerl(path: string): HookClient | null {
   const perl = findProgram(path, "perl");
   if (perl === null) return null;
@@ -50,7 +51,7 @@ function findProgram(path: string, name: string): string | null {
   return null;
 }
 
-/** Standard output; empty when the program can't be run. */
+/** Standard output; empty if the program can't be run. */
 function answer(program: string, args: readonly string[]): string {
   const { stdout } = spawnSync(program, args, { encoding: "utf8", timeout: WAIT_MS });
   return stdout ?? "";

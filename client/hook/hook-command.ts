@@ -1,7 +1,9 @@
 /**
- * What a runtime is told to run at its events. With Perl or curl on the machine it is a shell script that makes one request to the local
- * socket, else the small Node program `svc hook`; chosen and written at each launch. All take the head fields, launch token among them, from an
- * owner-only file: no token is ever an argument. Claude's own way of posting events (hook type `http`) isn't used: docs/runtimes.md says why.
+ * What a runtime runs at its events. With Perl or curl on the machine, it is a shell script that
+ * makes one request to the local socket. Otherwise it is the small Node program `svc hook`. It is
+ * chosen and written at each launch. All of them read the header fields, including the launch
+ * token, from an owner-only file: no token is ever an argument. Claude's own way to post events
+ * (hook type `http`) isn't used; docs/runtimes.md explains why.
  */
 import { dirname, join } from "node:path";
 import {
@@ -26,9 +28,9 @@ export interface HookCommandOptions {
   socketKey: string;
   /** Of this launch. */
   token: string;
-  /** What the shell script runs (`findHookClient`), null without any. */
+  /** What the shell script runs (`findHookClient`); null if there is none. */
   client: HookClient | null;
-  /** Absolute paths of Node and of the program `svc`, beside which the Node program of hooks lies. */
+  /** Absolute paths of Node and of the program `svc`. The Node program for hooks is next to it. */
   node: string;
   svc: string;
 }
@@ -36,10 +38,10 @@ export interface HookCommandOptions {
 const HOOK_PATH = `${SOCKET_OPERATION_PREFIX}hook_submit`;
 const WAIT_SECONDS = LIMITS.activity.hook.waitSeconds;
 
-/** Program and arguments; nothing in them is secret and no shell is needed to run them. */
+/** Program and arguments. None of them is secret, and running them needs no shell. */
 export type HookCommand = readonly [program: string, ...args: string[]];
 
-/** Writes what the launch's hooks need. Throws storage_full or storage_failed. */
+/** Writes the files that the launch's hooks need. Throws storage_full or storage_failed. */
 export async function prepareHookCommand(options: HookCommandOptions): Promise<HookCommand> {
   const { files, paths, actor_id, socket, client } = options;
   const fields = fieldsFile(paths, actor_id);
@@ -53,7 +55,7 @@ export async function prepareHookCommand(options: HookCommandOptions): Promise<H
   return ["/bin/sh", "-c", hookScript(client, socket, fields)];
 }
 
-/** After the process has ended. Throws storage_failed. */
+/** Called after the process has ended. Throws storage_failed. */
 export async function removeHookCommand(files: Files, paths: GroupPaths, actor_id: string): Promise<void> {
   try {
     if (unlinkIfThere(files, fieldsFile(paths, actor_id))) await syncDirectory(files, paths.hooks);
@@ -66,7 +68,10 @@ function fieldsFile(paths: GroupPaths, actor_id: string): string {
   return join(paths.hooks, `${actor_id}.head`);
 }
 
-/** As curl's `-H @FILE` reads them. A name without a value takes a field away that curl would add. */
+/**
+ * In the form that curl reads with `-H @FILE`. A name without a value removes a field that curl
+ * would add.
+ */
 function headFields({ socketKey, token }: HookCommandOptions): string {
   return [
     "Content-Type: application/json",
@@ -78,8 +83,9 @@ function headFields({ socketKey, token }: HookCommandOptions): string {
 }
 
 /**
- * Given to the shell as text: a script in a file could be gone when a late hook comes, and the shell's own failure (2) means "block this" to Claude.
- * The shell stays behind the client, so that it ends well whatever becomes of that.
+ * Passed to the shell as text, because a script file could be gone when a late hook runs, and the
+ * shell's own failure (2) means "block this" to Claude. The shell outlives the client, so that it
+ * succeeds whatever happens to the client.
  */
 function hookScript({ program, path }: HookClient, socket: string, fields: string): string {
   const client = program === "perl" ? perlClient(path, socket, fields) : curlClient(path, socket, fields);
@@ -87,8 +93,8 @@ function hookScript({ program, path }: HookClient, socket: string, fields: strin
 }
 
 /**
- * `-q` and `--noproxy` keep the user's curl settings out. `-T .` sends standard input as it comes, so that the time limit holds while it is
- * open, and the daemon ends what grows too large.
+ * `-q` and `--noproxy` keep the user's curl settings out. `-T .` sends standard input as it comes,
+ * so that the time limit applies while it is open, and the daemon cuts off what grows too large.
  */
 function curlClient(curl: string, socket: string, fields: string): string {
   const url = `http://localhost${HOOK_PATH}`;
@@ -97,8 +103,9 @@ function curlClient(curl: string, socket: string, fields: string): string {
 }
 
 /**
- * As serve.ts does it, without any module. `-f`, `-T` and `-C0` keep the environment's and the site's
- * settings for Perl out, and LC_ALL the loading of locales. Left to its default, the alarm ends it wherever it waits.
+ * Does what serve.ts does, without any module. `-f`, `-T` and `-C0` keep out the environment's and
+ * the site's settings for Perl, and LC_ALL the loading of locales. The alarm has its default action
+ * and so ends Perl wherever it waits.
  */
 const PERL_SCRIPT = [
   `$SIG{ALRM}="DEFAULT";alarm ${WAIT_SECONDS};`,

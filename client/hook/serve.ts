@@ -1,10 +1,12 @@
 /**
- * One hook event: the JSON object on standard input becomes one request to the daemon. It prints nothing, ends within 3 s with 0 whatever
- * happens, and loads next to nothing: the runtime waits for it at every tool that it uses.
+ * One hook event: turns the JSON object on standard input into one request to the daemon. It prints
+ * nothing, always exits with 0 within 3 s, and loads next to nothing, because the runtime waits for
+ * it at every tool use.
  */
 import { connect, Socket } from "node:net";
 
-// The same as in shared/limits.ts, whose whole table isn't worth loading here; a test compares them.
+// The same value as in shared/limits.ts. Loading that whole table isn't worth it here; a test
+// compares them.
 export const PAYLOAD_BYTES = 1024 * 1024;
 export const WAIT_MS = 3000;
 
@@ -18,7 +20,7 @@ function end(): never {
   process.exit(0);
 }
 
-/** As a plain socket where that can be: the stream of `process.stdin` costs a millisecond more. */
+/** A plain socket if possible: the stream of `process.stdin` costs a millisecond more. */
 function standardInput(): NodeJS.ReadableStream {
   try {
     return new Socket({ fd: 0, readable: true, writable: false });
@@ -44,7 +46,7 @@ export function serve(target: () => Target): void {
   });
   input.on("end", () => {
     const head = `POST /op/hook_submit HTTP/1.1\r\nHost: localhost\r\n${fields.join("\r\n")}\r\nContent-Length: ${bytes}\r\n\r\n`;
-    // The answer says nothing that anybody here wants: what the system has taken reaches the daemon, in order.
+    // Nothing here needs the answer. What the system has accepted reaches the daemon, in order.
     connection.write(Buffer.concat([Buffer.from(head, "latin1"), ...chunks]), end);
   });
 }

@@ -1,4 +1,4 @@
-/** Reading a JSON body: its type, its size, its time and its strictness. */
+/** Reads a JSON body and checks its type, size, time and strictness. */
 import { isAscii } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import { Refusal } from "../../shared/errors.ts";
@@ -15,7 +15,7 @@ export function checkLength(request: IncomingMessage, limit: number): Refusal | 
   return announced > limit ? tooLarge(limit) : null;
 }
 
-/** The body as a value; an absent one is `{}`. Rejects with a Refusal. */
+/** The body as a value. A missing body is `{}`. Rejects with a Refusal. */
 export async function readJson(request: IncomingMessage, clock: Clock): Promise<unknown> {
   const empty =
     request.headers["transfer-encoding"] === undefined && (request.headers["content-length"] ?? "0") === "0";
@@ -28,7 +28,7 @@ export async function readJson(request: IncomingMessage, clock: Clock): Promise<
   return parseJson(await readBytes(request, clock, LIMITS.body.jsonBytes));
 }
 
-/** Throws `invalid_request` for what isn't strict JSON. */
+/** Throws `invalid_request` for anything but strict JSON. */
 export function parseJson(bytes: Buffer): unknown {
   try {
     // ASCII, which most bodies are, needs no decoder.

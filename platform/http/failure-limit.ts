@@ -1,6 +1,7 @@
 /**
- * Counts failed authentications per address. Only failures are counted and only failures are refused: a credential that is right is let in
- * however many wrong ones came from the same proxy or machine, and 256 random bits aren't found by trying.
+ * Counts failed authentications per address. Only failures are counted and refused: a right
+ * credential is let in however many wrong ones came from the same proxy or machine, and 256 random
+ * bits can't be found by trying.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ipKeyGenerator, type Options, rateLimit, type Store } from "express-rate-limit";
@@ -20,7 +21,7 @@ export interface Asked {
   id: string;
 }
 
-/** Counts in memory without a timer; windows that are over go when new ones come. */
+/** Counts in memory without a timer. Expired windows are removed when new ones start. */
 class FailureStore implements Store {
   readonly localKeys = true;
   readonly #windows = new Map<string, { hits: number; ends: number }>();
@@ -56,7 +57,10 @@ class FailureStore implements Store {
   }
 }
 
-/** Answers a failed authentication: with the refusal, or with `rate_limited` once an address has failed too often. */
+/**
+ * Answers a failed authentication with the refusal, or with `rate_limited` once an address has
+ * failed too often.
+ */
 export type RefuseFailure = (asked: Asked, refusal: Refusal) => void;
 
 export function failureLimit(clock: Clock): RefuseFailure {
@@ -90,7 +94,7 @@ export function failureLimit(clock: Clock): RefuseFailure {
   };
 }
 
-/** A body that nobody reads must not be taken for the next request. */
+/** A body that isn't read must not be taken for the next request. */
 function close(asked: Asked): void {
   if (!asked.request.complete) asked.response.setHeader("Connection", "close");
 }

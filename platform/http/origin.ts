@@ -1,4 +1,7 @@
-/** The Origin check: no request that changes anything, and no WebSocket, comes from a page of another origin. */
+/**
+ * The Origin check: no request that changes anything, and no WebSocket, may come from a page of
+ * another origin.
+ */
 import type { IncomingMessage } from "node:http";
 import { Refusal } from "../../shared/errors.ts";
 import type { Site } from "./site.ts";
@@ -7,8 +10,10 @@ const SAFE_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD"]);
 
 /**
  * - An `Origin` that is present must be the site's own.
- * - Without one, a browser's cookie only counts for plain GETs: pages always send `Origin` with everything else.
- * - A fetch that the browser itself calls cross-site is refused, but for following a link to a page.
+ * - Without one, a browser's cookie counts only for plain GETs, because pages send `Origin` with
+ *   everything else.
+ * - A fetch that the browser itself calls cross-site is refused, except when it follows a link to a
+ *   page.
  */
 export function checkOrigin(request: IncomingMessage, site: Site): Refusal | null {
   const { origin, cookie, authorization } = request.headers;

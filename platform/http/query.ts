@@ -1,6 +1,7 @@
 /**
- * Turns a query string into an operation's arguments. Which fields are numbers, booleans or lists follows from the input schema; the
- * schema itself then checks everything. A field that isn't a list may stand once; lists repeat the field or separate by commas.
+ * Turns a query string into an operation's arguments. The input schema says which fields are
+ * numbers, booleans or lists, and then checks everything. A field that isn't a list may be given
+ * only once. Lists repeat the field or use commas.
  */
 import type { IncomingMessage } from "node:http";
 import type * as z from "zod";
@@ -8,20 +9,22 @@ import { fieldSentence, Refusal } from "../../shared/errors.ts";
 
 export type FieldKind = "text" | "number" | "boolean" | "list";
 
-/** `invalid_args` for one field, in the words of the schemas' refusals: the problem is a verb and what follows it. */
+/**
+ * `invalid_args` for one field, worded like the schemas' refusals: the problem is a verb phrase.
+ */
 export function wrongField(field: string, problem: string): Refusal {
   const name = field.slice(0, 64).toWellFormed();
   return new Refusal("invalid_args", { specifics: fieldSentence(name, problem), details: { field: name } });
 }
 
-/** What follows the question mark; empty without one. */
+/** The part after the question mark; empty without one. */
 export function queryOf(request: IncomingMessage): string {
   const url = request.url ?? "";
   const mark = url.indexOf("?");
   return mark === -1 ? "" : url.slice(mark + 1);
 }
 
-/** A query of which only these fields may stand there, each once. Throws `invalid_args`. */
+/** A query that may contain only these fields, each once. Throws `invalid_args`. */
 export function queryFields(query: string, allowed: readonly string[]): ReadonlyMap<string, string> {
   const fields = new Map<string, string>();
   for (const [name, value] of new URLSearchParams(query)) {
@@ -32,13 +35,16 @@ export function queryFields(query: string, allowed: readonly string[]): Readonly
   return fields;
 }
 
-/** What a schema's fields are, by name. */
+/** The fields of a schema, by name. */
 export function fieldKinds(input: z.ZodType): ReadonlyMap<string, FieldKind> {
   const shape = (input as Partial<z.ZodObject>).shape ?? {};
   return new Map(Object.entries(shape).map(([name, field]) => [name, kindOf(field as z.ZodType)]));
 }
 
-/** Throws `invalid_args` for a field that stands twice. Unknown fields stay as texts, for the schema to refuse. */
+/**
+ * Throws `invalid_args` for a repeated field. Unknown fields stay as texts, for the schema to
+ * refuse.
+ */
 export function queryArguments(
   query: string,
   kinds: ReadonlyMap<string, FieldKind>,
@@ -57,7 +63,7 @@ export function queryArguments(
   return values;
 }
 
-/** What isn't a number or a boolean stays a text, so that the schema names the field. */
+/** Anything that isn't a number or boolean stays a text, so that the schema names the field. */
 function valueOf(text: string, kind: "number" | "boolean"): unknown {
   if (kind === "number") return /^-?[0-9]{1,15}(?:\.[0-9]{1,15})?$/.test(text) ? Number(text) : text;
   if (text === "true" || text === "1") return true;

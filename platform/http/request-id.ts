@@ -1,4 +1,7 @@
-/** Request ids: one random prefix per start of the process and a counter; in every answer and log line. */
+/**
+ * Request ids: one random prefix per start of the process and a counter. They are in every answer
+ * and log line.
+ */
 import type { Random } from "../random.ts";
 
 export class RequestIds {

@@ -1,4 +1,7 @@
-/** Under which names a listener is addressed, and what follows from them: Host check, Origin check, cookie names. */
+/**
+ * The names under which a listener may be addressed, and what follows from them: Host check, Origin
+ * check, cookie names.
+ */
 import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 
@@ -7,7 +10,7 @@ export interface Site {
   /** `scheme://host[:port]` in canonical form, as a browser writes it in `Origin`. */
   origin: string;
   secure: boolean;
-  /** Effective port: the default of the scheme when none is written. */
+  /** Effective port: the scheme's default if none is given. */
   port: number;
 }
 
@@ -16,18 +19,19 @@ export interface ListenerNames {
   /** As bound. */
   host: string;
   port: number;
-  /** The enabled canonical manual origin of Remote Access, read per request. */
+  /** The enabled canonical manual origin of Remote Access, read on each request. */
   manualOrigin(): string | null;
 }
 
 const LOOPBACK_NAMES: ReadonlySet<string> = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
 /**
- * The site that a request addresses, or null when its Host isn't this listener: loopback names and the bound host with the bound port, the
- * address the connection came in on, or the manual origin, which a proxy with TLS serves.
+ * The site that a request addresses, or null if its Host isn't this listener. Valid are loopback
+ * names and the bound host with the bound port, the address that the connection came in on, and the
+ * manual origin, which a TLS proxy serves.
  */
 export function siteOf(request: IncomingMessage, names: ListenerNames): Site | null {
-  // An absolute request target names a host of its own, which would count more than the header.
+  // An absolute request target names its own host, which would override the header.
   if (request.url?.startsWith("/") !== true) return null;
   const host = request.headers.host?.toLowerCase();
   if (
@@ -62,7 +66,10 @@ export function keepsSessions(site: Site): boolean {
   return site.secure || LOOPBACK_NAMES.has(new URL(site.origin).hostname);
 }
 
-/** The canonical HTTPS origin of a text, or null: no path, no credentials, no loopback, default port left out. */
+/**
+ * The canonical HTTPS origin of a text, or null. It has no path, no credentials, no loopback host,
+ * and no default port.
+ */
 export function canonicalHttpsOrigin(text: string): string | null {
   let url: URL;
   try {

@@ -4,7 +4,7 @@ import { readWhole } from "../durable.ts";
 import type { Files } from "../files.ts";
 import { HomeProblem } from "../problem.ts";
 
-/** Reads PEM files. The key must be this user's and closed to everybody else. Throws HomeProblem. */
+/** Reads PEM files. This user must own the key, and no one else may read it. Throws HomeProblem. */
 export function readTlsFiles(
   files: Files,
   host: { platform: NodeJS.Platform; uid: number },

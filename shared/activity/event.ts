@@ -1,6 +1,7 @@
 /**
- * Runtime activity events: what the channel carries (docs/protocol.md#activity-events; docs/protocol.md#runtime-activity). Never in it:
- * prompts, command lines, tool inputs, tool outputs, notification text.
+ * Runtime activity events: what the channel carries (docs/protocol.md#activity-events;
+ * docs/protocol.md#runtime-activity). They never contain prompts, command lines, tool inputs, tool
+ * outputs or notification text.
  */
 import * as z from "zod";
 import { ActorId, GroupId, Runtime } from "../model.ts";
@@ -10,11 +11,14 @@ export const ActivityStatus = z.enum(["started", "waiting", "completed", "failed
 
 /** Letters, digits and `_ - . : /`, at most 64 of them (ACT-016, ACT-017). */
 const TOOL_LABEL = /^[A-Za-z0-9_.:/-]{0,64}$/;
-/** What a runtime may call a session, turn or operation. No spaces, so that no text hides in it. */
+/**
+ * What a runtime may call a session, turn or operation. It has no spaces, so that it can't hide
+ * text.
+ */
 export const RUNTIME_ID = /^[\x21-\x7e]{1,128}$/;
 const OptionalRuntimeId = z.union([z.literal(""), z.string().regex(RUNTIME_ID)]);
 
-/** Members stand in this order. An absent turn_id, operation_id or tool_name is the empty string. */
+/** Members are in this order. An absent turn_id, operation_id or tool_name is the empty string. */
 export const RuntimeActivityEvent = z.strictObject({
   v: z.literal(1),
   /** Of this revision; unique. */
@@ -24,11 +28,16 @@ export const RuntimeActivityEvent = z.strictObject({
   group_id: GroupId,
   actor_id: ActorId,
   runtime: Runtime,
-  /** `<runtime>:<session>:<tool or kind>:<operation>`; a newer event with the same one replaces the revision shown. */
+  /**
+   * `<runtime>:<session>:<tool or kind>:<operation>`. A newer event with the same value replaces
+   * the shown revision.
+   */
   activity_id: z.string().min(1),
   kind: ActivityKind,
   status: ActivityStatus,
-  /** The hook's name, or SessionEnded, TurnSuperseded or UserInterrupt for what was closed from outside. */
+  /**
+   * The hook's name, or SessionEnded, TurnSuperseded or UserInterrupt if something else closed it.
+   */
   event_type: z.string(),
   session_id: z.string().regex(RUNTIME_ID),
   turn_id: OptionalRuntimeId,
@@ -42,7 +51,7 @@ export type ActivityKind = z.infer<typeof ActivityKind>;
 export type ActivityStatus = z.infer<typeof ActivityStatus>;
 export type RuntimeActivityEvent = z.infer<typeof RuntimeActivityEvent>;
 
-/** A tool's name reduced to a label: every other character goes, and what is over 64. */
+/** Reduces a tool's name to a label: removes every other character, and everything beyond 64. */
 export function toolLabel(name: string): string {
   return name.replaceAll(/[^A-Za-z0-9_.:/-]/g, "").slice(0, 64);
 }

@@ -1,6 +1,7 @@
 /**
- * What of the channel is shown, for the Workbench, VS Code and tests alike: which revision counts, what is stuck, how long something stays,
- * and the words. A `Ticker` is one Group's store in a browser; it knows nothing of messages and has no timer: `nextChange` says when to look
+ * Which parts of the channel are shown, for the Workbench, VS Code and tests alike: which revision
+ * counts, what is stuck, how long something stays, and the words. A `Ticker` is one Group's store
+ * in a browser. It knows nothing of messages and has no timer: `nextChange` says when to look
  * again.
  */
 import { LIMITS } from "../limits.ts";
@@ -12,7 +13,10 @@ const ACTIVE_MS = activeSeconds * 1000;
 const COMPLETED_MS = completedSeconds * 1000;
 const STUCK_MS = stuckSeconds * 1000;
 
-/** An event as shown: with `stuck`, which exists here only (id `stuck:<id>`, event_type `StuckDetected`). */
+/**
+ * An event as shown, with `stuck`, which exists only here (id `stuck:<id>`, event_type
+ * `StuckDetected`).
+ */
 export type ShownActivity = Omit<RuntimeActivityEvent, "status"> & {
   status: RuntimeActivityEvent["status"] | "stuck";
 };
@@ -24,13 +28,13 @@ export interface TickerItem {
 
 interface Kept {
   event: RuntimeActivityEvent;
-  /** Milliseconds on the viewer's clock from which ages count. */
+  /** The time in milliseconds on the viewer's clock from which ages count. */
   since: number;
 }
 
 /**
- * Whether `next` replaces `now`, which has the same activity_id. A real end counts whenever it was delivered; else the newer one, so that a
- * late start never takes an end back.
+ * Whether `next` replaces `now`, which has the same activity_id. A real end always counts, whenever
+ * it was delivered. Otherwise the newer one counts, so that a late start never undoes an end.
  */
 export function supersedes(next: RuntimeActivityEvent, now: RuntimeActivityEvent): boolean {
   if (next.id === now.id) return false;
@@ -40,7 +44,7 @@ export function supersedes(next: RuntimeActivityEvent, now: RuntimeActivityEvent
   return order > 0 || (order === 0 && ends === isTerminal(now.status));
 }
 
-/** Started turns and tools get stuck; nothing else does. */
+/** Only started turns and tools get stuck. */
 function canBeStuck({ status, kind }: RuntimeActivityEvent): boolean {
   return status === "started" && (kind === "turn" || kind === "tool");
 }
@@ -49,12 +53,12 @@ function stuck(event: RuntimeActivityEvent): ShownActivity {
   return { ...event, id: `stuck:${event.id}`, event_type: "StuckDetected", status: "stuck" };
 }
 
-/** Claude's turn hooks are observational: its turns are never shown (TICK-005). */
+/** Claude's turn hooks only observe, so its turns are never shown (TICK-005). */
 function isGenericTurn({ kind, runtime }: ShownActivity): boolean {
   return kind === "turn" && runtime === "claude";
 }
 
-/** The words for an activity that is shown; null for one that never is. */
+/** The words for a shown activity; null for one that is never shown. */
 export function textOf(activity: ShownActivity): string | null {
   if (activity.kind === "turn" && activity.status === "stuck" && !isGenericTurn(activity)) {
     return "No progress for a minute";
@@ -74,7 +78,10 @@ export function textOf(activity: ShownActivity): string | null {
   }
 }
 
-/** Two Actors may resume one session of their runtime, so that only both ids name an activity. */
+/**
+ * Two Actors may resume the same session of their runtime, so that only both ids together name an
+ * activity.
+ */
 function keyOf({ actor_id, activity_id }: RuntimeActivityEvent): string {
   return `${actor_id} ${activity_id}`;
 }
@@ -83,8 +90,9 @@ export class Ticker {
   readonly #kept = new Map<string, Kept>();
 
   /**
-   * One event at `now` (milliseconds). A `live` one counts from now, a restored one from its own time, so that neither a viewer's wrong clock
-   * nor a long absence shows it too short or too long.
+   * One event at `now` (milliseconds). A `live` one counts from now, a restored one from its own
+   * time. This way neither a viewer's wrong clock nor a long absence shows it for too short or too
+   * long.
    */
   apply(event: RuntimeActivityEvent, now: number, { live }: { live: boolean }): void {
     const key = keyOf(event);
@@ -96,7 +104,10 @@ export class Ticker {
     this.#forget(now);
   }
 
-  /** The view of a snapshot at `now`. What was active and isn't in it came to its end unseen, as when the daemon was restarted. */
+  /**
+   * The view of a snapshot at `now`. Active items that aren't in it ended unseen, for example when
+   * the daemon was restarted.
+   */
   restore(events: readonly RuntimeActivityEvent[], now: number): void {
     const there = new Set(events.map(keyOf));
     for (const [key, { event }] of this.#kept) {
@@ -137,7 +148,7 @@ export class Ticker {
     return items;
   }
 
-  /** Milliseconds until something gets stuck or goes by itself; null when nothing will. */
+  /** Milliseconds until something gets stuck or disappears; null if nothing will. */
   nextChange(now: number): number | null {
     let next: number | null = null;
     for (const { event, since } of this.#kept.values()) {
@@ -153,7 +164,7 @@ export class Ticker {
     for (const [key, { event, since }] of this.#kept) {
       if (now - since >= lifetime(event)) this.#kept.delete(key);
     }
-    // The daemon keeps no more either; a stream that runs wild must not fill the browser.
+    // The daemon keeps no more either. A runaway stream must not fill the browser.
     for (const key of this.#kept.keys()) {
       if (this.#kept.size <= MOST_RECORDS) return;
       this.#kept.delete(key);

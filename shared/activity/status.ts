@@ -1,4 +1,4 @@
-/** Apart from the schemas, which have no place in a browser's first load. */
+/** Separate from the schemas, which don't belong in a browser's first load. */
 import type { ActivityStatus } from "./event.ts";
 
 export function isTerminal(status: ActivityStatus | "stuck"): boolean {

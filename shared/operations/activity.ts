@@ -1,4 +1,7 @@
-/** The runtime activity channel (docs/protocol.md#runtime-activity; docs/protocol.md#runtime-activity). Its stream is `GET G/runtime-activity/stream` (docs/http.md). */
+/**
+ * The runtime activity channel (docs/protocol.md#runtime-activity). Its stream is `GET
+ * G/runtime-activity/stream` (docs/http.md).
+ */
 import * as z from "zod";
 import { RuntimeActivityEvent } from "../activity/event.ts";
 import { GroupId } from "../model.ts";

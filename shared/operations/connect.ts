@@ -1,4 +1,4 @@
-/** Messages to other instances and the directory of them (docs/operations.md). */
+/** Messages to other instances, and their directory (docs/operations.md). */
 import * as z from "zod";
 import { LedgerEventSchema } from "../events.ts";
 import { LIMITS } from "../limits.ts";
@@ -7,9 +7,12 @@ import { CatalogActor } from "../wire/v1/message.ts";
 import { operation } from "./contract.ts";
 import { UploadReference } from "./messages.ts";
 
-/** Checked against the credential, which says who speaks. */
+/** Checked against the credential, which says who the caller is. */
 const By = z.string().min(1).max(64).optional();
-/** What isn't an instance's or a Group's id is refused with a sentence of its own: it must never become a local message (MCP-010). */
+/**
+ * Anything but an instance's or Group's id is refused with its own sentence: it must never become a
+ * local message (MCP-010).
+ */
 const Address = z.string().max(LIMITS.connect.idBytes);
 const Recipients = z
   .array(z.string().min(1).max(LIMITS.connect.titleBytes))
@@ -25,7 +28,7 @@ const message = {
   by: By,
   text: text(LIMITS.message.textBytes).default(""),
   message_mode: MessageMode.default("send"),
-  /** `@foreman` when empty. */
+  /** `@foreman` if empty. */
   to: Recipients,
   format: MessageFormat.default("markdown"),
   insight: text(LIMITS.message.insightBytes).optional(),
@@ -40,7 +43,7 @@ const Queued = z.strictObject({
   source_event: LedgerEventSchema,
 });
 
-/** What anybody may know of an instance. */
+/** What anyone may know about an instance. */
 const RemoteInstance = z.strictObject({
   instance_id: z.string(),
   /** Empty for Direct. */
@@ -60,7 +63,7 @@ const Discovery = z.strictObject({
   self_instance_id: z.string(),
   /** Of the same account. */
   instances: z.array(RemoteInstance),
-  /** Groups that this one is connected with by itself. */
+  /** Groups that this one is connected to directly. */
   external_groups: z.array(
     z.strictObject({
       connection_id: z.string(),
@@ -78,11 +81,11 @@ const Discovery = z.strictObject({
 
 const Details = z.strictObject({
   instance: RemoteInstance,
-  /** Null before the other side was reached once. */
+  /** Null until the other side has been reached once. */
   catalog: z.strictObject({ checked_at: z.string(), groups: z.array(CatalogGroup) }).nullable(),
-  /** Not older than two minutes. */
+  /** At most two minutes old. */
   fresh: z.boolean(),
-  /** `after` of the next page. */
+  /** `after` for the next page. */
   next: z.string().nullable(),
 });
 
@@ -127,9 +130,9 @@ export const connectOperations = [
       instance_id: Address.optional(),
       target_group_id: Address.optional(),
       by: By,
-      /** A Group id: the page behind it. */
+      /** A Group id: the page after it. */
       after: z.string().max(LIMITS.connect.cursorBytes).optional(),
-      /** Taken as 1 to 64. */
+      /** Clamped to 1-64. */
       limit: z.int().default(LIMITS.connect.catalog.defaultPage),
     }),
     output: z.union([Discovery, Details]),

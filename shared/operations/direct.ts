@@ -19,22 +19,22 @@ function isBind(value: string): boolean {
 /** An address of this machine, never a name: `127.0.0.1:8847`, `[::1]:8847` (DRC-046). */
 const Bind = z.string().max(64).refine(isBind, "isn't IP:PORT");
 
-/** Where the daemon listens, and how the other side reaches that. */
+/** Where the daemon listens, and how the other side reaches it. */
 export const DirectListener = z.strictObject({ bind: Bind, address: DirectAddress });
 export type DirectListener = z.infer<typeof DirectListener>;
 
-/** The status file: what the daemon sees of its listener and channels. */
+/** The status file: what the daemon knows about its listener and channels. */
 export const DirectRuntime = z.strictObject({
   checked_at: z.string(),
-  /** The setting that was in force. */
+  /** The setting that was in effect. */
   listener: DirectListener.nullable(),
-  /** Where it is bound; null when it isn't. */
+  /** The bound address, or null. */
   bind: z.string().nullable(),
   /** Why it isn't bound. */
   error: z.string().nullable(),
   /** Connections with a live channel. */
   online: z.array(DirectId),
-  /** What went wrong last with a connection. */
+  /** The last problem with a connection. */
   errors: z.record(z.string(), z.string()),
 });
 export type DirectRuntime = z.infer<typeof DirectRuntime>;
@@ -45,16 +45,19 @@ export const DirectRelation = z.strictObject({
   local: DirectEndpoint,
   remote: DirectEndpoint.nullable(),
   state: DirectState,
-  /** This side took the invitation; the other one approves. */
+  /** This side accepted the invitation; the other one approves. */
   initiated: z.boolean(),
   /** This instance and the Group are still the ones that it was made for. */
   current: z.boolean(),
-  /** The time for approval is over. */
+  /** The time for approval has expired. */
   expired: z.boolean(),
   expires_at: z.string(),
   online: z.boolean(),
   error: z.string().nullable(),
-  /** What the other side may still write here now: messages and withdrawals, and bytes of them and their files. Null before approval. */
+  /**
+   * What the other side may still write here now: messages and withdrawals, and the bytes of them
+   * and their files. Null before approval.
+   */
   allowance: z.strictObject({ records: z.int(), bytes: z.int() }).nullable(),
 });
 export type DirectRelation = z.infer<typeof DirectRelation>;
@@ -64,7 +67,7 @@ const connection = z.strictObject({ by, group_id: GroupId, id: DirectId });
 const updated = z.strictObject({ updated: z.literal(true) });
 const expected_listener = DirectListener.nullable().exactOptional();
 
-/** All but the status are reached by `POST /api/v1/connect/direct` with `action`. */
+/** Every operation but the status is called by `POST /api/v1/connect/direct` with `action`. */
 export const directOperations = [
   operation({
     name: "connect_direct_status",

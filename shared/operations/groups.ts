@@ -4,7 +4,10 @@ import { LIMITS } from "../limits.ts";
 import { Group, GroupId, GroupSettings, GroupState, label, ScopeKey, text } from "../model.ts";
 import { operation } from "./contract.ts";
 
-/** What a list shows of a Group. Counts are the daemon's (docs/interface.md#attention-is-counted-once). */
+/**
+ * What a list shows of a Group. Counts are the daemon's
+ * (docs/interface.md#attention-is-counted-once).
+ */
 export const GroupSummary = z.strictObject({
   group_id: GroupId,
   title: z.string(),
@@ -75,7 +78,7 @@ export const groupOperations = [
       title: Title.optional(),
       topic: Topic.optional(),
       active_scope_key: ScopeKey.optional(),
-      // A default would set what isn't named.
+      // A default would set fields that aren't given.
       settings: GroupSettings.extend({ start_actors: z.boolean() }).partial().optional(),
     }),
     output: Group,

@@ -1,4 +1,6 @@
-/** How a service answers operations: a table from name to handler, checked against the contracts. */
+/**
+ * How a service answers operations: a table from name to handler, checked against the contracts.
+ */
 import type { CallContext } from "./caller.ts";
 import type { OperationContract } from "./contract.ts";
 import type { InputOf, OperationName, ResultOf } from "./registry.ts";

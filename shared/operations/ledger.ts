@@ -1,4 +1,4 @@
-/** Reading and keeping a Group's ledger. */
+/** Reads and maintains a Group's ledger. */
 import * as z from "zod";
 import { LedgerEventSchema } from "../events.ts";
 import { LIMITS } from "../limits.ts";

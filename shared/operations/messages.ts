@@ -21,7 +21,10 @@ import { operation } from "./contract.ts";
 const Text = text(LIMITS.message.textBytes);
 const Recipient = z.string().min(1).max(LIMITS.actor.titleBytes);
 const Recipients = z.array(Recipient).max(LIMITS.message.recipients);
-/** A file that was uploaded to the Group before (`POST G/uploads` or `upload`), named by its digest. */
+/**
+ * A file that was already uploaded to the Group (`POST G/uploads` or `upload`), named by its
+ * digest.
+ */
 export const UploadReference = z.strictObject({
   sha256: Sha256,
   name: text(LIMITS.attachment.nameBytes).min(1),
@@ -34,7 +37,7 @@ const Refs = z
   .array(z.looseObject({ kind: z.string().max(64) }))
   .max(LIMITS.message.refs)
   .default([]);
-/** A Group of another instance as the person chose it; the daemon takes nothing from it but to keep it. */
+/** A Group of another instance as the person chose it. The daemon only stores it. */
 const RemotePlace = z.strictObject({
   instance_id: text(LIMITS.connect.idBytes).min(1),
   instance_name: text(LIMITS.connect.titleBytes),
@@ -64,12 +67,15 @@ const ObligationState = z.strictObject({
   ts: z.string().optional(),
 });
 const DeliveryStatus = z.strictObject({
-  /** `pending` hasn't been handed out, `read` was opened by a person or read as Mail. */
+  /** `pending` hasn't been delivered; `read` was opened by a person or read as Mail. */
   state: z.enum(["pending", "claimed", "queued", "accepted", "failed", "ambiguous", "read"]),
   reason: z.string(),
   ts: z.string().nullable(),
 });
-/** What is known of a message's or a withdrawal's way to the other instance (docs/protocol.md#delivery-states). */
+/**
+ * The known delivery status of a message or withdrawal to the other instance
+ * (docs/protocol.md#delivery-states).
+ */
 const ConnectState = z.strictObject({
   state: z.enum(["queued", "sent", "failed", "unconfirmed"]),
   error: z.looseObject({ code: z.string(), message: z.string() }).optional(),
@@ -80,19 +86,22 @@ export const MessageStatus = z.strictObject({
   read_status: z.record(z.string(), z.boolean()),
   /** By recipient, of messages that ask for a reply. */
   obligation_status: z.record(z.string(), ObligationState),
-  /** By recipient, of messages handed to an Actor or the person. */
+  /** By recipient, of messages delivered to an Actor or the person. */
   delivery_status: z.record(z.string(), DeliveryStatus),
   /** Of messages to other instances. */
   connect_delivery: ConnectState.nullable(),
-  /** Of a withdrawn request between instances: how its withdrawal fares. */
+  /** Of a withdrawn request between instances: the status of its withdrawal. */
   connect_cancellation: ConnectState.nullable(),
 });
 export type MessageStatus = z.infer<typeof MessageStatus>;
 
-/** A message as an Inbox hands it out. */
+/** A message as an Inbox returns it. */
 const InboxMessage = z.strictObject({
   event: LedgerEventSchema,
-  /** `mail` comes from the Inbox, `direct` was handed out now; both are acknowledged by `batch_id`. */
+  /**
+   * `mail` comes from the Inbox, `direct` was delivered just now. Both are acknowledged by
+   * `batch_id`.
+   */
   delivery: z.enum(["mail", "direct", "notice"]),
   redelivered: z.boolean(),
 });
@@ -239,7 +248,10 @@ export const messageOperations = [
       before_event_id: EventId.optional(),
       limit: Limit.default(LIMITS.page.default),
     }),
-    /** `has_more` says that older ones may follow: `continue_before` is the `before_event_id` to look for them. */
+    /**
+     * `has_more` says that older ones may follow: `continue_before` is the `before_event_id` to
+     * look for them.
+     */
     output: z.strictObject({
       events: z.array(LedgerEventSchema),
       has_more: z.boolean(),
@@ -279,7 +291,7 @@ export const messageOperations = [
       actor_id: ActorId.optional(),
       limit: Limit.default(LIMITS.page.default),
       ack: z.string().min(1).max(64).optional(),
-      /** 0-50, clamped; absent means no wait except over MCP, where it is 25. */
+      /** 0-50, clamped. Without it, there is no wait, except over MCP, where it is 25. */
       wait_seconds: z
         .number()
         .min(0)
@@ -355,7 +367,7 @@ export const messageOperations = [
           reply_to: EventId.optional(),
           quote_text: text(LIMITS.message.quoteBytes).optional(),
           dst_group_id: GroupId.optional(),
-          /** A Group of another instance that it goes to, with the names that are shown. */
+          /** The destination Group of another instance, with the names that are shown. */
           dst_remote: RemotePlace.optional(),
           refs: Refs,
           /** With its size, where it is known, to be shown again. */
@@ -365,7 +377,7 @@ export const messageOperations = [
             .default([]),
         })
         .nullable(),
-      /** The `updated_at` that the text was made from. */
+      /** The `updated_at` that the text was based on. */
       based_on: z.string().max(64).nullable().optional(),
     }),
     output: z.strictObject({ updated_at: z.string().nullable() }),

@@ -1,4 +1,4 @@
-/** How a call ended (docs/protocol.md#envelopes-and-errors): what every port renders. */
+/** How a call ended (docs/protocol.md#envelopes-and-errors). Every port renders this. */
 import type { ErrorBody, Refusal } from "../errors.ts";
 
 /** The refusal's `status` is for HTTP ports. */

@@ -1,6 +1,7 @@
 /**
- * The two base64 forms of the wire: standard with padding, and base64url without. One text per value: another alphabet, missing or
- * surplus padding, white space and bits behind the last byte are refused.
+ * The two base64 forms of the wire: standard with padding, and base64url without. Each value has
+ * exactly one text: another alphabet, missing or extra padding, white space and bits after the last
+ * byte are refused.
  */
 
 /** Text of bytes, without going through a character string for each of them. */
@@ -23,7 +24,8 @@ export function fromBase64(text: string): Uint8Array | null {
   } catch {
     return null;
   }
-  // atob forgives white space, missing padding and bits that don't fit: what doesn't come back wasn't canonical.
+  // atob tolerates white space, missing padding and stray bits. If encoding the result gives
+  // another text, it wasn't canonical.
   if (btoa(decoded) !== text) return null;
   return Uint8Array.from(decoded, (character) => character.charCodeAt(0));
 }

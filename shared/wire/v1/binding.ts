@@ -1,4 +1,7 @@
-/** What has to agree within one request before anybody looks at authority (docs/protocol.md#answers, docs/protocol.md#authority). */
+/**
+ * What must agree within one request before authority is checked (docs/protocol.md#answers,
+ * docs/protocol.md#authority).
+ */
 
 import type { ConnectMessage } from "./message.ts";
 import {
@@ -8,7 +11,10 @@ import {
   connectionOf,
 } from "./peer.ts";
 
-/** Null when proof and operation speak of the same connection, account, instances and devices; else what differs. */
+/**
+ * Null if proof and operation name the same connection, account, instances and devices; else what
+ * differs.
+ */
 export function bindingProblem(
   proof: ConnectPeerAuthorization,
   operation: ConnectPeerOperation,
@@ -30,7 +36,10 @@ export function bindingProblem(
   return null;
 }
 
-/** Null when the blobs are those of the message's attachments, each file once. Their bytes are for who decodes them to check. */
+/**
+ * Null if the blobs are those of the message's attachments, each file once. The decoder checks
+ * their bytes.
+ */
 export function blobSetProblem(message: ConnectMessage, blobs: readonly ConnectBlob[]): string | null {
   const wanted = new Set(message.attachments.map(({ sha256 }) => sha256));
   const given = new Set(blobs.map(({ sha256 }) => sha256));

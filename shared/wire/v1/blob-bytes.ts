@@ -1,14 +1,20 @@
 /**
- * A file's bytes in the place of their base64. What the wire carries is their base64, and JSON has it; in memory a text of 14 MiB would be
- * slow to make, to compare and to collect.
+ * A file's bytes in place of their base64. The wire and JSON carry base64. In memory, a text of 14
+ * MiB would be slow to create, compare and collect.
  */
 import { toBase64 } from "./base64.ts";
 
 export class BlobBytes {
   readonly bytes: number;
-  /** Hex digest of the bytes: computed by whoever read them off the wire, or the name under which a Group keeps them. */
+  /**
+   * Hex digest of the bytes: computed when they were read off the wire, or the name under which a
+   * Group keeps them.
+   */
   readonly sha256: string;
-  /** The bytes in order, in pieces of any sizes, each good until the next one is asked for. May throw Node's errors. */
+  /**
+   * The bytes in order, in pieces of any size. Each piece is valid until the next one is requested.
+   * May throw Node's errors.
+   */
   readonly read: () => Iterable<Uint8Array>;
 
   constructor(bytes: number, sha256: string, read: () => Iterable<Uint8Array>) {

@@ -18,7 +18,9 @@ import {
 import { ConnectPeerAnswer, ConnectPeerEnvelope } from "./peer.ts";
 import { Time } from "./time.ts";
 
-/** An end of a relation. Whether the key may be used is for the one who takes it in to check (`VerifyingKey.admit`). */
+/**
+ * One end of a relation. The receiver checks whether the key may be used (`VerifyingKey.admit`).
+ */
 export const DirectEndpoint = z
   .strictObject({
     instance_id: InstanceId,
@@ -76,12 +78,15 @@ export const DirectFrame = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("ping") }),
 ]);
 
-/** Text that a person hands to the other: prefix and base64url of the JSON. Secret. */
+/** Text that one person gives to another: prefix and base64url of the JSON. Secret. */
 export function invitationText(invitation: DirectInvitation): string {
   return DIRECT.invitationPrefix + toBase64Url(new TextEncoder().encode(JSON.stringify(invitation)));
 }
 
-/** The invitation in a text, white space around it ignored; null when it isn't one. Nothing of the text goes into an error. */
+/**
+ * The invitation in a text, ignoring surrounding white space; null if it isn't one. No part of the
+ * text goes into an error.
+ */
 export function parseInvitationText(value: string): DirectInvitation | null {
   const trimmed = value.trim();
   if (trimmed.length > LIMITS.direct.invitationCharacters || !trimmed.startsWith(DIRECT.invitationPrefix))

@@ -6,14 +6,20 @@ import { Sha256, text } from "../../model.ts";
 import { fromBase64 } from "./base64.ts";
 
 const { connect } = LIMITS;
-/** A fixed form is no longer than this, and is told from something else after so many characters. */
+/**
+ * A fixed form is no longer than this, so that a longer text is refused without looking at all of
+ * it.
+ */
 const FORM_CHARACTERS = 128;
 const form = () => z.string().max(FORM_CHARACTERS, { error: "is too long", abort: true });
 const UUID = "(?:[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}|[0-9A-Fa-f]{32})";
 
-/** A UUID with or without dashes, as it was written. */
+/** A UUID with or without dashes, as written. */
 export const Uuid = form().regex(new RegExp(`^${UUID}$`, "u"), "isn't a UUID");
-/** A Direct connection's id. It alone marks an object as Direct's, without account and device fields. */
+/**
+ * A Direct connection's id. It alone marks an object as Direct's, without account and device
+ * fields.
+ */
 export const DirectId = form().regex(new RegExp(`^direct-${UUID}$`, "u"), "isn't a Direct connection id");
 export const ConnectionId = z.union([Uuid, DirectId], { error: "isn't a connection id" });
 
@@ -44,7 +50,7 @@ function base64Of(bytes: number, problem: string) {
   return form().refine((value) => fromBase64(value)?.length === bytes, problem);
 }
 
-/** The form only: whether the key may be used is for the one who takes it in to check (`VerifyingKey.admit`). */
+/** Only the form. The receiver checks whether the key may be used (`VerifyingKey.admit`). */
 export const PublicKey = base64Of(32, "isn't the base64 of a 32-byte key");
 export const Signature = base64Of(64, "isn't the base64 of a 64-byte signature");
 
@@ -73,7 +79,7 @@ export const ServiceOrigin = origin().refine((value) => {
   return url?.protocol === "https:" || (url?.protocol === "http:" && LOOPBACK.test(url.hostname));
 }, "isn't a canonical HTTPS origin");
 
-/** Canonical origin of a page: a Workbench may be open over plain HTTP. */
+/** Canonical origin of a page. A Workbench may be open over plain HTTP. */
 export const PageOrigin = origin().refine((value) => {
   const protocol = originOf(value)?.protocol;
   return protocol === "https:" || protocol === "http:";

@@ -1,4 +1,6 @@
-/** What two people compare before they approve a Direct connection (docs/protocol.md#fingerprint). */
+/**
+ * What two people compare before they approve a Direct connection (docs/protocol.md#fingerprint).
+ */
 import { wordlist } from "@scure/bip39/wordlists/english.js";
 import { SIGNING_DOMAINS } from "../../names.ts";
 
@@ -6,8 +8,9 @@ const WORDS = 6;
 const BITS_PER_WORD = 11;
 
 /**
- * Six words from the first 66 bits of a SHA-256. Keys are the base64 of DirectEndpoint. `sha256` is the platform's own: the daemon has
- * node:crypto, a page has none outside secure contexts and brings one.
+ * Six words from the first 66 bits of a SHA-256. Keys are the base64 of DirectEndpoint. The caller
+ * provides `sha256`: the daemon has node:crypto; a page has none outside secure contexts and brings
+ * its own.
  */
 export function directFingerprint(
   sha256: (bytes: Uint8Array) => Uint8Array,

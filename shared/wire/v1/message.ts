@@ -1,6 +1,7 @@
 /**
- * What one instance tells another about a message (docs/protocol.md#peer-operations). Field order is part of the contract: a strict parse gives
- * objects whose JSON is the bytes that digests cover. Everything here holds at any time; what depends on the clock is in `timely.ts`.
+ * What one instance tells another about a message (docs/protocol.md#peer-operations). Field order
+ * is part of the contract: a strict parse gives objects whose JSON is the bytes that digests cover.
+ * These checks don't depend on the clock; those in `timely.ts` do.
  */
 import * as z from "zod";
 import { LIMITS } from "../../limits.ts";
@@ -87,7 +88,7 @@ const SECOND = 1_000_000_000n;
 const within = (start: string, end: string, seconds: number): boolean =>
   nanoseconds(end) <= nanoseconds(start) + BigInt(seconds) * SECOND;
 
-/** What a message and a cancellation have to keep alike. */
+/** What a message and a cancellation must keep the same. */
 function checkEnvelope(value: Envelope, report: Report): void {
   const direct = isDirect(value.connection_id);
   const accountFields: [(string | number)[], string | undefined][] = [
@@ -109,7 +110,7 @@ function checkEnvelope(value: Envelope, report: Report): void {
   }
 }
 
-/** Calls `check` with a way to report a problem of a field, once every field is what it has to be. */
+/** Calls `check` with a way to report a problem of a field, once every field has the right form. */
 function checked<Value>(check: (value: Value, report: Report) => void) {
   return (context: z.core.ParsePayload<Value>): void => {
     if (context.issues.length > 0) return;

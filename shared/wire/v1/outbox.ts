@@ -1,4 +1,7 @@
-/** A record of the outbox as it lies on disk (docs/protocol.md#daemon-files): logical work, its preallocated source event, progress. */
+/**
+ * A record of the outbox on disk (docs/protocol.md#daemon-files): the work, its preallocated source
+ * event, and its progress.
+ */
 import * as z from "zod";
 import { LedgerEventSchema } from "../../events.ts";
 import { ConnectCancellation, ConnectMessage } from "./message.ts";
@@ -14,7 +17,7 @@ export const OutboxProgress = z.strictObject({
   /** The source event is in the source Group's ledger. */
   source_projected: z.boolean(),
   attempts: z.int().min(0),
-  /** A POST may have escaped: a receipt is asked for before the next one. */
+  /** A POST may have reached the target: ask for a receipt before the next one. */
   needs_receipt: z.boolean(),
   next_attempt_at: Time.nullable(),
   last_error: z.strictObject({ code: z.string(), message: z.string() }).nullable(),

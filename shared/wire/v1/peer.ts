@@ -1,4 +1,7 @@
-/** Requests between instances and their answers (docs/protocol.md#signatures, docs/protocol.md#peer-operations). */
+/**
+ * Requests between instances and their answers (docs/protocol.md#signatures,
+ * docs/protocol.md#peer-operations).
+ */
 import * as z from "zod";
 import { LIMITS } from "../../limits.ts";
 import { list, text } from "../../model.ts";
@@ -21,8 +24,9 @@ import { Time } from "./time.ts";
 const { connect } = LIMITS;
 
 /**
- * The signed head of a request, in the header SVC-Connect-Proof or beside the operation in a Direct frame. For an external connection
- * `account_id` is the account that initiated it, in either direction.
+ * The signed header of a request: in the header SVC-Connect-Proof, or next to the operation in a
+ * Direct frame. For an external connection, `account_id` is the account that initiated it, in
+ * either direction.
  */
 export const ConnectPeerAuthorization = z
   .strictObject({
@@ -55,7 +59,9 @@ export const ConnectPeerAuthorization = z
 /** 10 MiB as base64. */
 const BLOB_CHARACTERS = Math.ceil(connect.blobBytes / 3) * 4;
 
-/** A file's bytes. A text is checked and decoded where its digest is computed; JSON has nothing but texts. */
+/**
+ * A file's bytes. A text is checked and decoded where its digest is computed. JSON has only texts.
+ */
 export const ConnectBlob = z.strictObject({
   sha256: Digest,
   base64: z.union([
@@ -64,7 +70,10 @@ export const ConnectBlob = z.strictObject({
   ]),
 });
 
-/** Without a connection, `source_group_id` may be empty: the daemon looks for itself in its own account (PEER-016). */
+/**
+ * Without a connection, `source_group_id` may be empty: the daemon looks for itself in its own
+ * account (PEER-016).
+ */
 const CatalogOperation = z
   .strictObject({
     op: z.literal("catalog"),
@@ -106,7 +115,7 @@ export const ConnectPeerOperation = z.discriminatedUnion("op", [
   CancelOperation,
 ]);
 
-/** The connection that an operation says it goes over; undefined within an account. */
+/** The connection that an operation names; undefined within an account. */
 export function connectionOf(operation: ConnectPeerOperation): string | undefined {
   if (operation.op === "deliver") return operation.message.connection_id;
   if (operation.op === "cancel") return operation.cancellation.connection_id;
@@ -140,7 +149,10 @@ const WireErrorBody = z.strictObject({
     }),
 });
 
-/** A signed answer. `result.result` stays as it came: the signature covers it with its members sorted, unknown ones included. */
+/**
+ * A signed answer. `result.result` stays as received: the signature covers it with its members
+ * sorted, including unknown ones.
+ */
 export const ConnectPeerResponse = z.strictObject({
   request_id: Uuid,
   request_sha256: Digest,
@@ -152,8 +164,9 @@ export const ConnectPeerResponse = z.strictObject({
 });
 
 /**
- * An answer in the daemon's envelope, as a Direct frame and `POST /connect/peer` carry it; members that aren't listed, as `v`, are ignored.
- * A request that isn't authenticated is refused without a signature: that says nothing about what became of an earlier one.
+ * An answer in the daemon's envelope, as a Direct frame and `POST /connect/peer` carry it. Unlisted
+ * members such as `v` are ignored. A request that isn't authenticated is refused without a
+ * signature. That says nothing about the outcome of an earlier one.
  */
 export const ConnectPeerAnswer = z.discriminatedUnion("ok", [
   z.object({ ok: z.literal(true), result: z.object({ response: ConnectPeerResponse }) }),
@@ -173,14 +186,19 @@ export const ReceiptResult = z.strictObject({
   duplicate: z.boolean().exactOptional(),
 });
 
-/** A Group of a catalog page; one has no more Actors than a Group of ours may (docs/protocol.md#peer-operations). */
+/**
+ * A Group of a catalog page. It has no more Actors than a local Group may have
+ * (docs/protocol.md#peer-operations).
+ */
 export const CatalogGroup = z.object({
   group_id: WireGroupId,
   title: Title,
   actors: list(CatalogActor, LIMITS.group.actors),
 });
 
-/** Inner result of catalog. Groups stand in ascending order of their ids; unknown fields are ignored. */
+/**
+ * Inner result of catalog. Groups are in ascending order of their ids. Unknown fields are ignored.
+ */
 export const CatalogPage = z
   .object({
     groups: list(CatalogGroup, connect.catalog.groups),

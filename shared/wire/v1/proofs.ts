@@ -1,6 +1,7 @@
 /**
- * Signed statements apart from requests (docs/protocol.md#signatures). Each has the fields of its signing array in the array's order, and the
- * signature last; a registration alone leaves out what its receiver knows.
+ * Signed statements other than requests (docs/protocol.md#signatures). Each has the fields of its
+ * signing array in the array's order, and the signature last. Only a registration leaves out what
+ * its receiver knows.
  */
 import * as z from "zod";
 import { LIMITS } from "../../limits.ts";
@@ -21,7 +22,10 @@ import {
 } from "./fields.ts";
 import { EmittedTime, Time } from "./time.ts";
 
-/** Body of POST /v1/connect/instances. Account origin and device id are signed too, and known from the request. */
+/**
+ * Body of POST /v1/connect/instances. Account origin and device id are signed too, and known from
+ * the request.
+ */
 export const Registration = z.strictObject({
   instance_id: InstanceId,
   public_key: PublicKey,
@@ -42,7 +46,7 @@ export const ConnectIdentityProof = z.strictObject({
   signature: Signature,
 });
 
-/** Lets one page embed the target's Workbench; it logs nobody in. */
+/** Lets one page embed the target's Workbench. It signs nobody in. */
 export const ConnectFrameProof = z.strictObject({
   account_origin: ServiceOrigin,
   source_instance_id: InstanceId,

@@ -1,10 +1,11 @@
 /**
- * Why an authenticated request is refused: signed, and sent to the other instance (docs/architecture.md#rules: this family crosses the wire,
- * `ERRORS` never does). `docs/errors.md` lists them. Another implementation may have more: what isn't here is final.
+ * Why an authenticated request is refused: signed, and sent to the other instance
+ * (docs/architecture.md#rules: these cross the wire, `ERRORS` never do). `docs/errors.md` lists
+ * them. Another implementation may have more: an unknown code is final.
  */
 interface PeerRefusalEntry {
   sentence: string;
-  /** What the sender of a deliver or cancel does then (docs/protocol.md#refusals). */
+  /** What the sender of a deliver or cancel does next (docs/protocol.md#refusals). */
   sender: "retries" | "waits" | "gives up";
 }
 
@@ -54,7 +55,10 @@ const entries = {
 export type PeerRefusalCode = keyof typeof entries;
 export const PEER_REFUSALS: Readonly<Record<PeerRefusalCode, PeerRefusalEntry>> = entries;
 
-/** Why a delivery waits or has ended, as this instance found out by itself; in `connect_delivery` and receipts beside the codes above. */
+/**
+ * Why a delivery waits or has ended, as this instance found out itself. Shown in `connect_delivery`
+ * and receipts like the codes above.
+ */
 export const DELIVERY_NOTES = {
   unreachable: {
     code: "connect_unreachable",
@@ -68,7 +72,7 @@ export const DELIVERY_NOTES = {
   expired: { code: "connect_delivery_expired", sentence: "The delivery window has ended." },
 } as const;
 
-/** Whether the same request may be taken at another time. */
+/** Whether the same request may succeed at another time. */
 export function isPassing(code: string): boolean {
   return Object.hasOwn(entries, code) && PEER_REFUSALS[code as PeerRefusalCode].sender === "retries";
 }

@@ -1,6 +1,7 @@
 /**
- * What is signed, and how (docs/protocol.md#signatures): for every statement its schema and the JSON array whose UTF-8 bytes are signed with
- * the instance key. The first member names the kind and the version, so that no signature serves for anything else.
+ * What is signed, and how (docs/protocol.md#signatures): for every statement, its schema and the
+ * JSON array whose UTF-8 bytes are signed with the instance key. The first member names the kind
+ * and the version, so that no signature can serve for anything else.
  */
 import type * as z from "zod";
 import { SIGNING_DOMAINS } from "../../names.ts";
@@ -19,7 +20,10 @@ const encoder = new TextEncoder();
 
 export type Unsigned<Proof> = Omit<Proof, "signature">;
 
-/** A kind of signed object. `material` gives the bytes that are signed; they don't depend on the order of members. */
+/**
+ * A kind of signed object. `material` returns the bytes to sign. They don't depend on the order of
+ * members.
+ */
 export interface Statement<Proof extends { signature: string }> {
   schema: z.ZodType<Proof>;
   material(fields: Unsigned<Proof>): Uint8Array;
@@ -29,7 +33,10 @@ function bytesOf(array: readonly (string | null)[]): Uint8Array {
   return encoder.encode(JSON.stringify(array));
 }
 
-/** A registration leaves out what the account service knows from the request: its own origin and the caller's device. */
+/**
+ * A registration leaves out what the account service knows from the request: its own origin and the
+ * caller's device.
+ */
 export function registrationStatement(known: {
   account_origin: string;
   device_id: string;
@@ -87,7 +94,10 @@ function requestDomain(connection_id: string | undefined): string {
   return isDirect(connection_id) ? SIGNING_DOMAINS.directRequest : SIGNING_DOMAINS.externalRequest;
 }
 
-/** The digest of these bytes is a response's `request_sha256`. Fields that Direct leaves out are signed as empty strings. */
+/**
+ * The digest of these bytes is a response's `request_sha256`. Fields that Direct leaves out are
+ * signed as empty strings.
+ */
 export const requestStatement: Statement<ConnectPeerAuthorization> = {
   schema: ConnectPeerAuthorization,
   material: (proof) =>
@@ -107,7 +117,7 @@ export const requestStatement: Statement<ConnectPeerAuthorization> = {
     ]),
 };
 
-/** The result is signed with its members sorted, as it came, unknown ones included. */
+/** The result is signed as received, with its members sorted, including unknown ones. */
 export const responseStatement: Statement<ConnectPeerResponse> = {
   schema: ConnectPeerResponse,
   material: ({ request_id, request_sha256, result }) =>

@@ -1,6 +1,9 @@
-/** JSON whose members stand in ascending order of their UTF-8 bytes at every depth, whatever order they came in (docs/protocol.md#signatures). */
+/**
+ * JSON whose members are in ascending order of their UTF-8 bytes at every depth, whatever their
+ * original order (docs/protocol.md#signatures).
+ */
 
-/** A UTF-16 unit's place among UTF-8 bytes: halves of pairs stand for what comes behind U+FFFF. */
+/** A UTF-16 unit's place among UTF-8 bytes. Halves of pairs represent characters after U+FFFF. */
 function place(unit: number): number {
   if (unit < 0xd800) return unit;
   return unit < 0xe000 ? unit + 0x2000 : unit - 0x800;
@@ -16,7 +19,7 @@ export function compareUtf8(one: string, other: string): number {
   return one.length - other.length;
 }
 
-/** Of a value that came out of JSON. Members that are undefined are left out. */
+/** For a value that came from JSON. Undefined members are left out. */
 export function sortedJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(sortedJson).join(",")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value ?? null);

@@ -1,6 +1,7 @@
 /**
- * Times of the wire (docs/protocol.md#times): RFC 3339 with any offset and up to nine fraction digits, compared as instants and kept byte
- * for byte. Only a registration's issue time has one form.
+ * Times of the wire (docs/protocol.md#times): RFC 3339 with any offset and up to nine fraction
+ * digits, compared as instants and kept byte for byte. Only a registration's issue time has a fixed
+ * form.
  */
 import * as z from "zod";
 
@@ -13,7 +14,10 @@ function daysOf(year: number, month: number): number {
   return [4, 6, 9, 11].includes(month) ? 30 : 31;
 }
 
-/** Nanoseconds since 1970 of an RFC 3339 time, or null when it is none. A leap second is the instant that follows it. */
+/**
+ * Nanoseconds since 1970 of an RFC 3339 time, or null if it isn't one. A leap second is the instant
+ * after it.
+ */
 function instantOf(text: string): bigint | null {
   const match = RFC3339.exec(text);
   if (match === null) return null;
@@ -38,27 +42,30 @@ function instantOf(text: string): bigint | null {
   return BigInt(seconds) * 1_000_000_000n + BigInt((match[7] ?? "").padEnd(9, "0"));
 }
 
-/** No time that is taken has more. */
+/** No accepted time is longer. */
 const TIME_CHARACTERS = "2000-01-01T00:00:00.000000000+00:00".length;
 const text = () => z.string().max(TIME_CHARACTERS, { error: "is too long for a time", abort: true });
 
-/** Any RFC 3339 time, as it was written. */
+/** Any RFC 3339 time, as written. */
 export const Time = text().refine((value) => instantOf(value) !== null, "isn't an RFC 3339 time");
 
-/** UTC with exactly milliseconds and `Z`: what we emit, and all that a registration may say. */
+/** UTC with exactly milliseconds and `Z`: what we emit, and the only form in a registration. */
 export const EmittedTime = text().refine(
   (value) => EMITTED.test(value) && instantOf(value) !== null,
   "isn't a UTC time with milliseconds and Z",
 );
 
-/** Nanoseconds since 1970. Throws RangeError for what `Time` refuses. */
+/** Nanoseconds since 1970. Throws RangeError for anything that `Time` refuses. */
 export function nanoseconds(time: string): bigint {
   const instant = instantOf(time);
   if (instant === null) throw new RangeError("The text isn't an RFC 3339 time.");
   return instant;
 }
 
-/** Milliseconds since 1970, rounded down: for comparing with a clock. Throws RangeError for what `Time` refuses. */
+/**
+ * Milliseconds since 1970, rounded down, for comparison with a clock. Throws RangeError for
+ * anything that `Time` refuses.
+ */
 export function milliseconds(time: string): number {
   return Number(nanoseconds(time) / 1_000_000n);
 }

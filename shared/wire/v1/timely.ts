@@ -1,6 +1,7 @@
 /**
- * Validity at a moment (`now` in milliseconds since 1970). Each function gives null, or what is wrong as the end of a sentence about the
- * object: "has expired". Instants are compared to the millisecond.
+ * Validity at a moment (`now` in milliseconds since 1970). Each function returns null, or what is
+ * wrong as the end of a sentence about the object: "has expired". Instants are compared to the
+ * millisecond.
  */
 import { LIMITS } from "../../limits.ts";
 import type { ConnectCancellation, ConnectMessage, Receipt } from "./message.ts";
@@ -17,7 +18,10 @@ import { milliseconds } from "./time.ts";
 const { connect } = LIMITS;
 const SKEW = connect.skewSeconds * 1000;
 
-/** A proof that says when it was issued: it may live for so many seconds, and may be from a clock that is a little ahead. */
+/**
+ * A proof that says when it was issued. It may be valid for a limited number of seconds, and may
+ * come from a clock that is a little ahead.
+ */
 function untimely(
   proof: { issued_at: string; expires_at: string },
   now: number,
@@ -31,7 +35,7 @@ function untimely(
   return expires <= now ? "has expired" : null;
 }
 
-/** An answer to our own nonce: its age shows in its end alone. */
+/** An answer to our own nonce. Only its end shows its age. */
 function unfresh(proof: { expires_at: string }, now: number, seconds: number): string | null {
   const expires = milliseconds(proof.expires_at);
   if (expires <= now) return "has expired";
@@ -63,13 +67,19 @@ export function untimelyRegistration({ issued_at }: Registration, now: number): 
   return distance > connect.registrationSkewSeconds * 1000 ? "isn't current" : null;
 }
 
-/** Whether the target may still admit it. Not asked for what the target has admitted before (PEER-035). */
+/**
+ * Whether the target may still admit it. Not checked for what the target has already admitted
+ * (PEER-035).
+ */
 export function untimelyDelivery(work: ConnectMessage | ConnectCancellation, now: number): string | null {
   if (milliseconds(work.created_at) > now + SKEW) return "is created in the future";
   return milliseconds(work.deliver_before) <= now ? "is past its delivery window" : null;
 }
 
-/** A target whose clock is further ahead than a proof lasts has taken no request, so it has nothing to say of one. */
+/**
+ * A target whose clock is further ahead than a proof lasts has accepted no request, so it has
+ * nothing to say about one.
+ */
 export function untimelyReceipt({ delivered_at }: Receipt, now: number): string | null {
   return milliseconds(delivered_at) > now + connect.proofSeconds * 1000 ? "is in the future" : null;
 }

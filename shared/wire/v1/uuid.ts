@@ -1,6 +1,6 @@
 /** UUIDs in one form. */
 
-/** One form for a UUID with and without dashes, in capitals or not: what to compare and to index by. */
+/** One form for a UUID with or without dashes and in any case, for comparing and indexing. */
 export function uuidKey(uuid: string): string {
   return uuid.replaceAll("-", "").toLowerCase();
 }
