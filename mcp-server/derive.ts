@@ -1,6 +1,6 @@
 /**
- * Makes the tool list of the protocol from the rows of tools.ts and the operations' contracts. It loads the schemas, so the stdio server
- * gets its result at build time (build/contracts.ts).
+ * Builds the protocol's tool list from the rows of tools.ts and the operations' contracts. It loads
+ * the schemas, so the stdio server gets the result at build time (build/contracts.ts).
  */
 import * as z from "zod";
 import { OPERATIONS } from "../shared/operations/registry.ts";
@@ -20,7 +20,7 @@ interface Annotations {
   openWorldHint: boolean;
 }
 
-/** A tool as `tools/list` answers it, with what a call needs to find its operation. */
+/** A tool as `tools/list` returns it, with what a call needs to find its operation. */
 export interface DerivedTool {
   listed: {
     name: string;
@@ -30,11 +30,11 @@ export interface DerivedTool {
     outputSchema: Json & { type: "object" };
     annotations: Annotations;
   };
-  /** By action: the arguments that it takes and those it must have, and whether the operation wants to know the Group. */
+  /** By action: its allowed and required arguments, and whether the operation needs the Group. */
   actions: Record<string, { operation: string; takes: string[]; needs: string[]; inGroup: boolean }>;
 }
 
-/** Every input carries the Group; it comes from the launch identity. */
+/** Every input carries the Group, which comes from the launch identity. */
 const FROM_IDENTITY = "group_id";
 
 function schemaOf(name: string, io: "input" | "output"): ObjectSchema {
@@ -43,7 +43,10 @@ function schemaOf(name: string, io: "input" | "output"): ObjectSchema {
   return z.toJSONSchema(contract[io], { io, unrepresentable: "any" }) as ObjectSchema;
 }
 
-/** What helps an agent to fill in an argument; the daemon checks the rest (patterns, lengths in bytes). */
+/**
+ * What helps an agent to fill in an argument. The daemon checks the rest (patterns, lengths in
+ * bytes).
+ */
 function compactInput(schema: Json): Json {
   const kept: Json = {};
   for (const [key, value] of Object.entries(schema)) {
@@ -63,7 +66,10 @@ function compactInput(schema: Json): Json {
   return kept;
 }
 
-/** Types of an answer to the given depth; below it only that something is an object or a list. */
+/**
+ * Types of a result to the given depth. Deeper levels only say that something is an object or a
+ * list.
+ */
 function compactOutput(schema: Json, depth: number): Json {
   const { type, properties, items, anyOf } = schema as ObjectSchema & { items?: Json; anyOf?: Json[] };
   if (anyOf) {
@@ -154,7 +160,7 @@ function derive(tool: Tool): DerivedTool {
         ...(required.length > 0 ? { required } : {}),
         additionalProperties: false,
       },
-      // The envelope that every port answers (docs/protocol.md#envelopes-and-errors).
+      // The envelope that every port returns (docs/protocol.md#envelopes-and-errors).
       outputSchema: {
         type: "object",
         properties: {

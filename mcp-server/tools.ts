@@ -1,7 +1,8 @@
 /**
- * The tools as data. What an agent may pass comes from the operations' contracts (mcp-server/derive.ts); a row here says which operation a
- * tool reaches, how its arguments are called, and what to tell the agent about them. Group and Actor are never arguments: they follow from
- * the launch identity.
+ * The tools as data. The operations' contracts define what an agent may pass
+ * (mcp-server/derive.ts). A row here says which operation a tool calls, how its arguments are
+ * named, and what to tell the agent about them. Group and Actor are never arguments, because they
+ * follow from the launch identity.
  */
 import { LIMITS } from "../shared/limits.ts";
 import { isForPersonAlone } from "../shared/message-parties.ts";
@@ -11,27 +12,34 @@ export interface Tool {
   name: string;
   title: string;
   description: string;
-  /** By the value of the argument `action`; a tool without it has one operation, and the help none. */
+  /**
+   * By the value of the argument `action`. A tool without it has one operation, and the help has
+   * none.
+   */
   operations: Readonly<Record<string, OperationName>>;
-  /** The `action` that is meant when none is given. */
+  /** The default `action`. */
   defaultAction?: string;
-  /** Argument to field of the operation, where they differ. */
+  /** Argument name to operation field, where they differ. */
   fields?: Readonly<Record<string, string>>;
-  /** Fields of the operation that are no business of an agent. */
+  /** Fields of the operation that an agent doesn't set. */
   hidden?: readonly string[];
-  /** Arguments that must be there although the operations don't demand it. */
+  /** Arguments that are required although the operations don't require them. */
   required?: readonly string[];
-  /** Text for single arguments. */
+  /** Descriptions of single arguments. */
   arguments?: Readonly<Record<string, string>>;
-  /** Values taken where the agent gives none. */
+  /** Values used if the agent gives none. */
   defaults?: Readonly<Record<string, unknown>>;
-  /** Whether these arguments have defaults of their own; null for those of `defaults`. */
+  /** Whether these arguments have their own defaults; null for those in `defaults`. */
   defaultsFor?: (given: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>> | null;
-  /** Sent to another operation when one of these arguments is there; the value is the field of that operation. */
+  /**
+   * If one of these arguments is present, the call goes to another operation. The value is that
+   * operation's field.
+   */
   switches?: readonly { arguments: Readonly<Record<string, string>>; operation: OperationName }[];
   /**
-   * What it can touch. `svc`: nothing but messages, requests and what svc knows; an agent may use it without asking its person each time.
-   * `project`: it writes or reads files of the project by itself. `processes`: it starts and ends agents.
+   * What it can touch. `svc`: only messages, requests and svc's own data; an agent may use it
+   * without asking its person each time. `project`: it reads or writes project files by itself.
+   * `processes`: it starts and ends agents.
    */
   reach: "svc" | "project" | "processes";
 }
@@ -49,7 +57,7 @@ const REMOTE_ARGUMENTS = {
   dst_group_id: "The Group of that instance.",
 };
 
-/** Mail goes to agents only; what is for the person alone is sent. */
+/** Mail goes only to agents. A message to the person alone uses send. */
 function sentToPerson({ to }: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> | null {
   return Array.isArray(to) && isForPersonAlone(to) ? { message_mode: "send" } : null;
 }
@@ -223,7 +231,7 @@ export function operationsOf({ operations, switches = [] }: Tool): OperationName
   return [...Object.values(operations), ...switches.map(({ operation }) => operation)];
 }
 
-/** Those that an agent may use without its person being asked. */
+/** The tools that an agent may use without asking its person. */
 export const OWN_TOOLS: readonly string[] = TOOLS.filter(({ reach }) => reach === "svc").map(
   ({ name }) => name,
 );

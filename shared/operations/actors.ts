@@ -16,7 +16,7 @@ import {
 } from "../model.ts";
 import { operation } from "./contract.ts";
 
-/** What people want to know of an Actor at a glance; decided by the daemon. */
+/** What people want to know about an Actor at a glance. The daemon decides it. */
 export const ActorPresence = z.strictObject({
   state: z.enum(["working", "waiting", "idle", "stalled", "starting", "stopped", "failed", "unavailable"]),
   /** The reason in words. */
@@ -28,13 +28,13 @@ export const ActorPresence = z.strictObject({
   unread_mail: z.int(),
   /** Direct messages that the Actor hasn't taken yet. */
   pending: z.int(),
-  /** Why they wait, in words; absent when none has to. */
+  /** Why they wait, in words; absent if they needn't wait. */
   held: z.string().optional(),
 });
 export const ActorWithPresence = Actor.extend({ presence: ActorPresence });
 export type ActorWithPresence = z.infer<typeof ActorWithPresence>;
 
-/** Nobody is shown as the person, as the daemon or as a group of Actors. */
+/** No Actor may look like the person, the daemon or a set of Actors. */
 const Title = label(LIMITS.actor.titleBytes).refine(
   (title) => !/^\s*(?:@.*|user\s*|system\s*)$/i.test(title.normalize("NFKC")),
   "is a name that is already used",
@@ -44,15 +44,17 @@ const NewConversation = { new_conversation: z.boolean().default(false) };
 /** The conversation that a started Actor is in: null for one whose process others start. */
 const Conversation = z
   .strictObject({
-    /** The agent goes on where it was; else it begins anew. */
+    /** Whether the agent continues its conversation or starts a new one. */
     continued: z.boolean(),
-    /** Why an earlier conversation couldn't be continued, in words; else empty. */
+    /** Why an earlier conversation couldn't be continued, in words; otherwise empty. */
     lost: z.string(),
   })
   .nullable();
 export type BegunConversation = NonNullable<z.output<typeof Conversation>>;
 const GroupAndActor = { group_id: GroupId, actor_id: ActorId };
-/** The file holds the launch token; of an Actor whose process the daemon runs, while it runs. */
+/**
+ * The file with the launch token. If the daemon runs the process, it exists only while that runs.
+ */
 const WithTokenFile = z.strictObject({ actor: Actor, token_file: z.string() });
 
 const RuntimeDescription = z.strictObject({
@@ -63,9 +65,9 @@ const RuntimeDescription = z.strictObject({
   installed: z.boolean(),
   path: z.string().nullable(),
   version: z.string().nullable(),
-  /** It gets our MCP tools at its launch. */
+  /** It gets our MCP tools at launch. */
   tools: z.boolean(),
-  /** Its hooks say what it does. */
+  /** Its hooks report what it does. */
   activity: z.boolean(),
   /** It proves that it took a prompt. */
   proof: z.boolean(),
@@ -110,7 +112,7 @@ export const actorOperations = [
       scope_key: ScopeKey.optional(),
       enabled: z.boolean().default(true),
       allow_tools: z.boolean().default(true),
-      /** Its command reads prompts, though svc doesn't know it; only a person may say so. */
+      /** Its command reads prompts, though svc doesn't know it. Only a person may say so. */
       prompts: z.boolean().default(false),
     }),
     output: WithTokenFile,

@@ -8,13 +8,18 @@ import type * as z from "zod";
 /**
  * Who may call (docs/core-model.md#identity-of-a-caller):
  * - `user`: the owner of the local socket, or an administrator access token.
- * - `member`: an access token restricted to named Groups; only operations with a `group_id` among them, or lists filtered to them.
- * - `actor`: an Actor by its launch token, inside its own Group; finer rules (foreman, itself) are the handler's.
+ * - `member`: an access token restricted to named Groups; only operations with a `group_id` among
+ *   them, or lists filtered to them.
+ * - `actor`: an Actor by its launch token, inside its own Group; the handler has finer rules
+ *   (foreman, itself).
  * - `exhibit`: the read-only exhibit listener's token, for its named Groups.
  */
 export type CallerKind = "user" | "member" | "actor" | "exhibit";
 
-/** Permit that the dispatcher takes around the handler. `group_*` needs a `group_id` in the input. */
+/**
+ * The permit that the dispatcher takes around the handler. `group_*` needs a `group_id` in the
+ * input.
+ */
 export type LockKind = "none" | "group_read" | "group_write" | "home_write";
 
 export interface OperationContract<

@@ -1,4 +1,4 @@
-/** All operations by name. Services provide the handlers; this table is what ports, docs and tests go by. */
+/** All operations by name. Services provide the handlers. Ports, docs and tests use this table. */
 import { accessTokenOperations, webAccessOperations } from "./access.ts";
 import { activityOperations } from "./activity.ts";
 import { actorOperations, runtimeOperations } from "./actors.ts";
