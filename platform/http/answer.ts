@@ -6,18 +6,20 @@ import { HEADERS } from "../../shared/names.ts";
 import { failure, type Outcome } from "../../shared/operations/outcome.ts";
 
 const RETRY_SECONDS = 60;
-/** What is shorter fits one packet either way. Tokens and links, which are shown once, are far shorter. */
+/**
+ * Shorter answers fit one packet anyway. Tokens and links, which are shown once, are far shorter.
+ */
 const COMPRESSED_FROM = 2048;
-/** Chosen for the server's time: higher ones take several times as long for a tenth less. */
+/** Chosen for the server's time: higher levels take several times as long to save a tenth. */
 const BROTLI_QUALITY = 4;
 const GZIP_LEVEL = 4;
 
-/** Answers that are under way, so that none is given twice. */
+/** Answers in progress, so that none is given twice. */
 const answered = new WeakSet<ServerResponse>();
 
 export type Encoding = "br" | "gzip";
 
-/** The encoding that the client takes; null for none. */
+/** The encoding that the client accepts; null for none. */
 export function encodingFor(request: IncomingMessage): Encoding | null {
   const accepted = new Set(
     (request.headers["accept-encoding"] ?? "")
@@ -35,7 +37,7 @@ export function envelope(outcome: Outcome): string {
     : `{"ok":false,"error":${JSON.stringify(outcome.error)}}`;
 }
 
-/** Answers once; does nothing when the answer has begun or the client is gone. */
+/** Answers once. Does nothing if the answer has begun or the client is gone. */
 export function answer(response: ServerResponse, outcome: Outcome, requestId: string): void {
   if (response.headersSent || response.destroyed || answered.has(response)) return;
   answered.add(response);
@@ -68,7 +70,7 @@ function end(response: ServerResponse, body: Buffer): void {
   response.end(response.req.method === "HEAD" ? undefined : body);
 }
 
-/** In Node's pool of threads: other callers go on meanwhile. */
+/** Runs in Node's thread pool, so that other callers don't wait. */
 function compress(
   body: Buffer,
   encoding: Encoding,
@@ -89,7 +91,8 @@ function compress(
 }
 
 /**
- * Answers a refusal before the request's body was read. The connection can't be used again then: what follows on it would be the body.
+ * Answers a refusal before the request's body was read. The connection can't be reused, because the
+ * body would be read as the next request.
  */
 export function refuse(
   request: IncomingMessage,
