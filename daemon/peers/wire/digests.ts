@@ -7,8 +7,7 @@ import {
   type ConnectPeerAuthorization,
   ConnectPeerOperation,
 } from "../../../shared/wire/v1/peer.ts";
-import type { ConnectGroupTicket } from "../../../shared/wire/v1/proofs.ts";
-import { requestStatement, ticketStatement, type Unsigned } from "../../../shared/wire/v1/signing.ts";
+import { requestStatement, type Unsigned } from "../../../shared/wire/v1/signing.ts";
 import { encoded, PIECE_CHARACTERS } from "./base64-pieces.ts";
 
 export function sha256Hex(content: Uint8Array | string): string {
@@ -67,9 +66,4 @@ function* textsOf(base64: ConnectBlob["base64"]): Generator<string> {
 /** `request_sha256`: of the bytes that the request's signature covers. */
 export function requestDigest(proof: Unsigned<ConnectPeerAuthorization>): string {
   return sha256Hex(requestStatement.material(proof));
-}
-
-/** `ticket_sha256` of a group check. */
-export function ticketDigest(ticket: Unsigned<ConnectGroupTicket>): string {
-  return sha256Hex(ticketStatement.material(ticket));
 }

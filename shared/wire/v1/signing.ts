@@ -2,6 +2,7 @@
  * What is signed, and how (docs/protocol.md#signatures): for every statement, its schema and the
  * JSON array whose UTF-8 bytes are signed with the instance key. The first member names the kind
  * and the version, so that no signature can serve for anything else.
+ * The contract is published whole, with what only an account service exchanges.
  */
 import type * as z from "zod";
 import { SIGNING_DOMAINS } from "../../names.ts";
