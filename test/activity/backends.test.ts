@@ -1,4 +1,5 @@
 /** The channel over both ways into a running daemon, the Web listener and the local socket: the same requests get the same answers. */
+
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { type IncomingHttpHeaders, request } from "node:http";
@@ -7,7 +8,8 @@ import { findEndpoint } from "../../client/connection.ts";
 import { API_PREFIX, HEADERS } from "../../shared/names.ts";
 import { startFakeClaude } from "../browser/fake-claude.ts";
 import { verifies } from "../requirements.ts";
-import { DaemonProcess, until } from "../support/daemon-process.ts";
+import { DaemonProcess } from "../support/daemon-process.ts";
+import { until } from "../support/until.ts";
 
 /** What differs by nature: time, the request's own name, and how the connection is kept. */
 const OWN_HEADERS = new Set(["date", "x-request-id", "connection", "keep-alive", "transfer-encoding"]);

@@ -4,8 +4,9 @@ import { request } from "node:http";
 import { join } from "node:path";
 import type { Launch } from "../../daemon/activity/launches.ts";
 import { RuntimeActivityEvent } from "../../shared/activity/event.ts";
-import { type Setting as HttpSetting, openSetting as openHttp, until } from "../http/setting.ts";
+import { type Setting as HttpSetting, openSetting as openHttp } from "../http/setting.ts";
 import { verifies } from "../requirements.ts";
+import { until } from "../support/until.ts";
 import { verifier } from "./served.ts";
 import { claude, codex, openSetting, type Payload, type Setting } from "./setting.ts";
 
@@ -87,8 +88,8 @@ describe("runtime activity over HTTP", () => {
       await setting.submit(launch, payload);
     }
   };
-  const seen = (client: Client, count: number): Promise<void> =>
-    until(() => client.events().length >= count, `${count} events`);
+  const seen = (client: Client, count: number) =>
+    until(`${count} events`, () => client.events().length >= count);
 
   it("a snapshot and a stream give the same events", async () => {
     verifies("ACT-001", "ACT-005", "ACT-027", "ACT-028");
@@ -168,7 +169,7 @@ describe("runtime activity over HTTP", () => {
           ({ event_type, activity_id }) => !CLOSINGS.includes(event_type) && !activity_id.includes(".next"),
         );
     expected.push("ann SessionStart");
-    await until(() => own().length >= expected.length, "every accepted event");
+    await until("every accepted event", () => own().length >= expected.length);
     assert.deepEqual(
       own().map(({ actor_id, event_type }) => `${actor_id} ${event_type}`),
       expected,
@@ -242,12 +243,12 @@ describe("runtime activity over HTTP", () => {
     const [staying, leaving] = [await follow(), await follow()];
     assert.equal(http.hub.size, 2);
     leaving.close();
-    await until(() => http.hub.size === 1, "the client to be forgotten");
+    await until("the client to be forgotten", () => http.hub.size === 1);
     await submit(start());
     await seen(staying, 1);
     assert.deepEqual(leaving.events(), []);
     await setting.registry.delete(setting.group.group_id, setting.group.group_id);
-    await until(() => staying.isEnded(), "the stream to end");
+    await until("the stream to end", () => staying.isEnded());
     assert.equal(http.hub.size, 0);
   });
 
@@ -257,7 +258,7 @@ describe("runtime activity over HTTP", () => {
       groups.includes(setting.group.group_id),
     )!.id;
     await http.tokens.revoke(id);
-    await until(() => client.isEnded(), "the stream to end");
+    await until("the stream to end", () => client.isEnded());
   });
 
   it("keeps no prompt, input, output or notification text: not in the Home, the log or any answer", async () => {

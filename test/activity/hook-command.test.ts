@@ -1,4 +1,5 @@
 /** `svc hook` as runtimes run it: the shell script and the Node program must behave the same. */
+
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -15,8 +16,8 @@ import { replaceFile } from "../../platform/durable.ts";
 import { RealFiles } from "../../platform/real-files.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { ENVIRONMENT } from "../../shared/names.ts";
-import { until } from "../http/setting.ts";
 import { verifies } from "../requirements.ts";
+import { until } from "../support/until.ts";
 import { type Served, SOCKET_KEY, serve, TOKEN } from "./served.ts";
 import { claude, openSetting, type Setting } from "./setting.ts";
 
@@ -69,7 +70,7 @@ describe("svc hook", () => {
   /** The daemon has judged so many events, and what counted is on disk. */
   const judged = async (count: number): Promise<void> => {
     const { counts } = served.dispatcher;
-    await until(() => counts.get("hook_submit")!.done >= count, `${count} events`);
+    await until(`${count} events`, () => counts.get("hook_submit")!.done >= count);
     await setting.activity.settled();
   };
   const prepare = (client: HookClient | null, socket = served.socket): Promise<HookCommand> =>

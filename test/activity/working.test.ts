@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import type { Launch } from "../../daemon/activity/launches.ts";
-import { until } from "../http/setting.ts";
 import { verifies } from "../requirements.ts";
 import { diskError, FaultyFiles } from "../support/faulty-files.ts";
+import { until } from "../support/until.ts";
 import { claude, codex, type Mutable, openSetting, type Payload, type Setting } from "./setting.ts";
 
 describe("working state", () => {
@@ -34,7 +34,7 @@ describe("working state", () => {
   };
   /** States that the ledger has, once it has taken them. */
   const noted = async (count: number): Promise<string[]> => {
-    await until(() => setting.states().length >= count, `${count} states in the ledger`);
+    await until(`${count} states in the ledger`, () => setting.states().length >= count);
     return setting.states().map((row) => `${row.id} ${row.effective_working_state}`);
   };
 

@@ -1,11 +1,13 @@
 /** Real agents, really run: a person in a browser, Claude Code as the foreman, Codex as its helper. */
+
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
-import { launchBrowser, openGroup, Setting, until } from "../browser/setting.ts";
+import { launchBrowser, openGroup, Setting } from "../browser/setting.ts";
 import { verifies } from "../requirements.ts";
 import { TerminalClient } from "../runtimes/terminal-client.ts";
+import { until } from "../support/until.ts";
 import { AgentsSetting, PATIENCE } from "./setting.ts";
 import { AllStreams } from "./stream.ts";
 

@@ -1,7 +1,8 @@
 /** Agents whose model refuses them: seen at once, told to whoever waits for a reply, and well again afterwards. */
+
 import assert from "node:assert/strict";
-import { until } from "../browser/setting.ts";
 import { DaemonProcess } from "../support/daemon-process.ts";
+import { until } from "../support/until.ts";
 import type { Failure } from "./model-server.ts";
 import { AgentsSetting, PATIENCE } from "./setting.ts";
 

@@ -1,11 +1,13 @@
 /** Runtimes without hooks, really run offline: a message goes into their empty input line and into nothing else. */
+
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { delimiter, join } from "node:path";
-import { DaemonProcess, until } from "../support/daemon-process.ts";
+import { DaemonProcess } from "../support/daemon-process.ts";
+import { until } from "../support/until.ts";
 import { Person } from "./person.ts";
 import { AgentsSetting, agentsBin, OFFLINE, PATIENCE } from "./setting.ts";
 

@@ -1,6 +1,8 @@
 /** What the real agents ask a person for: not for svc's own tools, unless the Actor says so. */
+
 import assert from "node:assert/strict";
-import { DaemonProcess, until } from "../support/daemon-process.ts";
+import { DaemonProcess } from "../support/daemon-process.ts";
+import { until } from "../support/until.ts";
 import { AgentsSetting, PATIENCE } from "./setting.ts";
 
 describe("real agents and svc's own tools", function () {

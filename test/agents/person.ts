@@ -1,7 +1,9 @@
 /** A person at an Actor's terminal: reads its screen as it is drawn, and presses keys. */
+
 import { Screen } from "../../daemon/runtimes/terminal/screen.ts";
 import { TerminalClient } from "../runtimes/terminal-client.ts";
-import { until } from "../support/daemon-process.ts";
+import { until } from "../support/until.ts";
+
 import { type AgentsSetting, PATIENCE } from "./setting.ts";
 
 /** A question that has just appeared takes no key for a moment. */

@@ -1,7 +1,8 @@
 /** What a busy Claude Code has only queued isn't lost: its process ends in every way there is, and the next one reads and answers it. */
+
 import assert from "node:assert/strict";
-import { until } from "../browser/setting.ts";
 import { DaemonProcess } from "../support/daemon-process.ts";
+import { until } from "../support/until.ts";
 import { AgentsSetting, PATIENCE } from "./setting.ts";
 
 /** How the process of each Actor ends while three requests wait behind its turn. */

@@ -1,8 +1,10 @@
 /** The real agents over restarts: they go on in their conversation. */
+
 import assert from "node:assert/strict";
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { DaemonProcess, until } from "../support/daemon-process.ts";
+import { DaemonProcess } from "../support/daemon-process.ts";
+import { until } from "../support/until.ts";
 import { AgentsSetting, PATIENCE } from "./setting.ts";
 
 describe("real agents over restarts", function () {

@@ -2,10 +2,12 @@
  * A message waits while something else than an empty input line is on a real agent's screen, says why, and goes in once a person has dealt with it.
  * Each scenario has an Actor in a Group of its own; three of them run at a time, each test waits for its own.
  */
+
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
-import { DaemonProcess, until } from "../support/daemon-process.ts";
+import { DaemonProcess } from "../support/daemon-process.ts";
+import { until } from "../support/until.ts";
 import { Person } from "./person.ts";
 import { AgentsSetting, agentsBin, PATIENCE } from "./setting.ts";
 

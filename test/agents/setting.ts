@@ -1,4 +1,5 @@
 /** The real Claude Code and the real Codex as Actors of a real daemon, offline: their model is a script on loopback. */
+
 import {
   existsSync,
   mkdirSync,
@@ -13,7 +14,8 @@ import { delimiter, join } from "node:path";
 import type { DaemonClient } from "../../client/client.ts";
 import type { ActorActivity, LedgerEvent } from "../../shared/events.ts";
 import type { InputOf } from "../../shared/operations/registry.ts";
-import { type DaemonProcess, until } from "../support/daemon-process.ts";
+import { type DaemonProcess } from "../support/daemon-process.ts";
+import { until } from "../support/until.ts";
 import { ModelServer } from "./model-server.ts";
 
 /** Whatever a machine with two busy cores may take. */

@@ -1,7 +1,8 @@
 /** Subagents that work on after the turn that started them has ended: seen as work until their own end, in Claude Code and Codex alike. */
+
 import assert from "node:assert/strict";
-import { until } from "../browser/setting.ts";
 import { DaemonProcess } from "../support/daemon-process.ts";
+import { until } from "../support/until.ts";
 import { AgentsSetting, PATIENCE } from "./setting.ts";
 
 describe("subagents in the background", function () {

@@ -1,9 +1,11 @@
 /** axe-core finds nothing: every theme, three widths, the main view and the dialogs. */
+
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
+import { until } from "../support/until.ts";
 import { violations } from "./axe.ts";
 import { converse } from "./conversation.ts";
-import { openGroup, type Setting, until, useSetting, type WindowOptions } from "./setting.ts";
+import { openGroup, type Setting, useSetting, type WindowOptions } from "./setting.ts";
 
 const THEMES = ["light", "dark", "hc-light", "hc-dark"] as const;
 const WIDTHS = [1360, 900, 360] as const;

@@ -1,7 +1,9 @@
 /** The composer does what the person sees before sending: names at the start, replies given up, modes, files from anywhere. */
+
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
-import { openGroup, type Setting, until, useSetting } from "./setting.ts";
+import { until } from "../support/until.ts";
+import { openGroup, type Setting, useSetting } from "./setting.ts";
 
 describe("Workbench: composing", () => {
   let setting: Setting;

@@ -1,7 +1,9 @@
 /** The pictures of two instances that connect and write to each other: their own Homes and conversation, in the same browser. */
+
 import type { Browser, Page } from "playwright-core";
 import { freePort } from "../peers/direct/two-homes.ts";
-import { Setting, until, type WindowOptions } from "./setting.ts";
+import { until } from "../support/until.ts";
+import { Setting, type WindowOptions } from "./setting.ts";
 
 const PATIENCE_MS = 60_000;
 

@@ -1,11 +1,13 @@
 /** Group connections between two real daemons, each with its Workbench in a window of its own, as two people use them. */
+
 import assert from "node:assert/strict";
 import type { Browser, Page } from "playwright-core";
 import { parseInvitationText } from "../../shared/wire/v1/direct.ts";
 import { freePort } from "../peers/direct/two-homes.ts";
 import { verifies } from "../requirements.ts";
+import { until } from "../support/until.ts";
 import { clean, close, dialog, openConnections, press } from "./connections-dialog.ts";
-import { launchBrowser, openGroup, Setting, until, type WindowOptions } from "./setting.ts";
+import { launchBrowser, openGroup, Setting, type WindowOptions } from "./setting.ts";
 
 /** Redialling takes 5 s, a slow machine its time. */
 const PATIENCE_MS = 60_000;

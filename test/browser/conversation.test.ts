@@ -1,7 +1,9 @@
 /** A person in a browser and an agent over the socket hold a conversation. */
-import assert from "node:assert/strict";
 
-import { openGroup, type Setting, until, useSetting } from "./setting.ts";
+import assert from "node:assert/strict";
+import { until } from "../support/until.ts";
+
+import { openGroup, type Setting, useSetting } from "./setting.ts";
 
 describe("Workbench: a conversation", () => {
   let setting: Setting;

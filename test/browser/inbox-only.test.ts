@@ -1,9 +1,11 @@
 /** A program that nobody said reads prompts, in the Workbench: a real login shell, into which no message is typed. */
+
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { until } from "../support/until.ts";
 import { violations } from "./axe.ts";
-import { openGroup, type Setting, until, useSetting } from "./setting.ts";
+import { openGroup, type Setting, useSetting } from "./setting.ts";
 
 describe("Workbench: a program that isn't said to read prompts", () => {
   let setting: Setting;

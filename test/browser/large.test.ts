@@ -1,8 +1,10 @@
 /** A Group of 100,000 messages: few rows in the document, bounded memory, and the place kept while older ones come. */
+
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
 import { WINDOW_ROWS } from "../../webview/feed/feed-window.ts";
-import { openGroup, type Setting, until, useSetting } from "./setting.ts";
+import { until } from "../support/until.ts";
+import { openGroup, type Setting, useSetting } from "./setting.ts";
 
 const MESSAGES = 100_000;
 const AT_ONCE = 256;

@@ -1,4 +1,5 @@
 /** What Actors do, as it reaches the Workbench: over the Group's stream, over the global one, and without either. And over nothing else. */
+
 import assert from "node:assert/strict";
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -7,8 +8,9 @@ import { join } from "node:path";
 import type { Page, Request } from "playwright-core";
 import type { StreamMessage } from "../../shared/streams.ts";
 import { verifies } from "../requirements.ts";
+import { until } from "../support/until.ts";
 import { startFakeClaude } from "./fake-claude.ts";
-import { openGroup, Setting, until, useSetting } from "./setting.ts";
+import { openGroup, Setting, useSetting } from "./setting.ts";
 
 const PATIENCE = { timeout: 60_000 };
 /** Longer than any poll takes to come. */

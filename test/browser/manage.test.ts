@@ -1,9 +1,11 @@
 /** Everything that is done to Groups, Actors and messages besides writing, with what the daemon says of it afterwards. */
+
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import { openGroup, type Setting, until, useSetting } from "./setting.ts";
+import { until } from "../support/until.ts";
+import { openGroup, type Setting, useSetting } from "./setting.ts";
 
 describe("Workbench: Groups, Actors and the window", () => {
   let setting: Setting;

@@ -1,7 +1,9 @@
 /** A person with 201 Groups: each load asks once for each thing, and what comes is small. */
+
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
-import { openGroup, type Setting, until, useSetting } from "./setting.ts";
+import { until } from "../support/until.ts";
+import { openGroup, type Setting, useSetting } from "./setting.ts";
 
 const MANY = 201;
 

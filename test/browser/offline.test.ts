@@ -1,10 +1,11 @@
 /** The daemon dies and comes back: the page says so, stays readable, loses nothing, and goes on without a gap. */
+
 import assert from "node:assert/strict";
 import { randomInt } from "node:crypto";
 import { createServer } from "node:net";
-
 import { verifies } from "../requirements.ts";
-import { openGroup, type Setting, until, useSetting } from "./setting.ts";
+import { until } from "../support/until.ts";
+import { openGroup, type Setting, useSetting } from "./setting.ts";
 
 /** A free port for a daemon that must come back under the same address: below those that the kernel gives to others meanwhile. */
 async function freePort(): Promise<number> {

@@ -1,7 +1,9 @@
 /** Messages as people read them: by keyboard, in other scripts, with wide tables and tiny pictures. */
+
 import assert from "node:assert/strict";
 import type { Locator, Page } from "playwright-core";
-import { openGroup, type Setting, until, useSetting } from "./setting.ts";
+import { until } from "../support/until.ts";
+import { openGroup, type Setting, useSetting } from "./setting.ts";
 
 const PIXEL =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";

@@ -2,9 +2,7 @@
 import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
-import { DaemonProcess, until } from "../support/daemon-process.ts";
-
-export { until };
+import { DaemonProcess } from "../support/daemon-process.ts";
 
 const ARGUMENTS = [
   "--no-sandbox",

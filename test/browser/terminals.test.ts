@@ -1,13 +1,15 @@
 /** Terminals and the ticker in the Workbench, with real processes in real terminals. */
+
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { verifies } from "../requirements.ts";
+import { until } from "../support/until.ts";
 import { violations } from "./axe.ts";
 import { startFakeClaude } from "./fake-claude.ts";
-import { openGroup, type Setting, until, useSetting } from "./setting.ts";
+import { openGroup, type Setting, useSetting } from "./setting.ts";
 
 const AGENT = join(import.meta.dirname, "../runtimes/fake-agent.mjs");
 

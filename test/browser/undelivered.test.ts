@@ -1,11 +1,13 @@
 /** Messages to another instance that don't arrive, as the person sees them: two real daemons, one of which stops and then dies. */
+
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { freePort } from "../peers/direct/two-homes.ts";
+import { until } from "../support/until.ts";
 import { violations } from "./axe.ts";
-import { launchBrowser, openGroup, Setting, until } from "./setting.ts";
+import { launchBrowser, openGroup, Setting } from "./setting.ts";
 
 const PATIENCE_MS = 120_000;
 

@@ -1,11 +1,13 @@
 /** An Actor's terminal from the command line, in a real terminal. */
+
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { TerminalOutput } from "../../cli/terminal-output.ts";
 import { API_PREFIX } from "../../shared/names.ts";
 import { Setting } from "../runtimes/setting.ts";
 import { TerminalClient } from "../runtimes/terminal-client.ts";
-import { plainEnvironment, SVC, until } from "../support/daemon-process.ts";
+import { plainEnvironment, SVC } from "../support/daemon-process.ts";
+import { until } from "../support/until.ts";
 import { run } from "./svc.ts";
 
 const pty = createRequire(import.meta.url)("@lydell/node-pty") as typeof import("@lydell/node-pty");

@@ -1,4 +1,5 @@
 /** The daemon as people start and stop it. */
+
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -10,7 +11,8 @@ import { mock } from "node:test";
 import { stop } from "../../cli/commands/daemon.ts";
 import type { CommandContext } from "../../cli/context.ts";
 import { isAlive } from "../../client/process-state.ts";
-import { until } from "../support/daemon-process.ts";
+import { until } from "../support/until.ts";
+
 import { collect, envelope, run, SVC, start } from "./svc.ts";
 
 interface Status {

@@ -1,4 +1,5 @@
 /** A Home that can't be used, and the daemon's log in one that can. */
+
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -14,7 +15,8 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DaemonProcess, plainEnvironment, until } from "../support/daemon-process.ts";
+import { DaemonProcess, plainEnvironment } from "../support/daemon-process.ts";
+import { until } from "../support/until.ts";
 import { collect, run, SVC, start } from "./svc.ts";
 
 /** Permissions don't bind root: it runs the command as somebody else. */

@@ -1,4 +1,5 @@
 /** What people mistype, leave out or have too much of: each is told with what to do. */
+
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -15,7 +16,8 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DaemonProcess, until } from "../support/daemon-process.ts";
+import { DaemonProcess } from "../support/daemon-process.ts";
+import { until } from "../support/until.ts";
 import { collect, envelope, type Ran, type RunOptions, run, SVC } from "./svc.ts";
 
 describe("mistakes on the command line", () => {

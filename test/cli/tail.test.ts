@@ -1,8 +1,10 @@
 /** `svc tail -f` over restarts of the daemon, and readers that stop. */
+
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { DaemonProcess, plainEnvironment, until } from "../support/daemon-process.ts";
+import { DaemonProcess, plainEnvironment } from "../support/daemon-process.ts";
+import { until } from "../support/until.ts";
 import { collect, run, SVC, start } from "./svc.ts";
 
 describe("svc tail", () => {

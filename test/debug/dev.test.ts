@@ -1,4 +1,5 @@
 /** `npm run dev` on a copy of the tree: the link, a restart on a change of the daemon, a new Workbench on one of its own, the end. */
+
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -9,7 +10,8 @@ import layers from "../../build/layers.cjs";
 import { daemonProcess } from "../../client/connection.ts";
 import { isAlive } from "../../client/process-state.ts";
 import { ENVIRONMENT } from "../../shared/names.ts";
-import { plainEnvironment, until } from "../support/daemon-process.ts";
+import { plainEnvironment } from "../support/daemon-process.ts";
+import { until } from "../support/until.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const COPIED = [

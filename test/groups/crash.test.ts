@@ -8,7 +8,8 @@ import type { Files } from "../../platform/files.ts";
 import { RealRandom } from "../../platform/real-random.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { enumerateCrashes, enumerateFaults, type Story } from "../simulation/crash.ts";
-import { storedActor, TestClock } from "./setting.ts";
+import { ManualClock } from "../support/manual-clock.ts";
+import { storedActor } from "./setting.ts";
 
 const ROOT = "/home";
 
@@ -30,7 +31,7 @@ async function open(files: Files) {
   }
   const registry = await GroupRegistry.open({
     files,
-    clock: new TestClock(),
+    clock: new ManualClock({ tick: 1 }),
     random,
     paths: homePaths(ROOT),
     projectionsFor: () => [],

@@ -13,13 +13,14 @@ import { join } from "node:path";
 import { homePaths } from "../../client/paths.ts";
 import type { GroupChange } from "../../daemon/groups/registry.ts";
 import type { Projection } from "../../daemon/ledger/types.ts";
-import type { OpenFile, OpenMode } from "../../platform/files.ts";
 import { RealFiles } from "../../platform/real-files.ts";
 import { type ErrorCode, Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { removeTemporaryDirectories, temporaryDirectory } from "../home/setting.ts";
 import { verifies } from "../requirements.ts";
-import { openGroups, openRegistry, storedActor, TestClock, USER } from "./setting.ts";
+import { diskError, FaultyFiles } from "../support/faulty-files.ts";
+import { ManualClock } from "../support/manual-clock.ts";
+import { openGroups, openRegistry, storedActor, USER } from "./setting.ts";
 
 function emptyHome(): string {
   const root = temporaryDirectory();
@@ -31,15 +32,9 @@ function code(expected: ErrorCode): (error: unknown) => boolean {
   return (error) => error instanceof Refusal && error.code === expected;
 }
 
-/** A disk where no ledger's file can be written while it is full. */
-class FullDisk extends RealFiles {
-  isFull = true;
-
-  override open(path: string, mode: OpenMode): OpenFile {
-    if (this.isFull && mode !== "read" && path.includes("/ledger/"))
-      throw Object.assign(new Error("no space"), { code: "ENOSPC" });
-    return super.open(path, mode);
-  }
+/** A disk where no ledger's file can be written. */
+function fullDisk(step: string, path: string): Error | null {
+  return step === "open" && path.includes("/ledger/") ? diskError("ENOSPC") : null;
 }
 
 const seed = { title: "Team", topic: "", by: "user" };
@@ -139,33 +134,29 @@ describe("GroupRegistry", () => {
     const registry = await openRegistry(root);
     const { group_id } = await registry.create(seed);
     await registry.close();
-    const files = new FullDisk();
-    const clock = new TestClock();
+    const files = new FaultyFiles();
+    files.fail = fullDisk;
+    const clock = new ManualClock({ tick: 1 });
     const again = await openRegistry(root, () => [], files, clock);
     const changes: GroupChange[] = [];
     again.onChange((change) => changes.push(change));
     assert.throws(() => again.get(group_id), code("group_unavailable"));
     const pass = async (): Promise<void> => {
-      const [timer] = clock.timers;
-      assert.ok(timer?.background);
-      clock.timers.clear();
-      timer.task();
-      while (again.knows(group_id) && again.find(group_id) === undefined && clock.timers.size === 0)
+      assert.equal(clock.foregroundTimers, 0);
+      assert.ok(clock.advanceToTimer());
+      while (again.knows(group_id) && again.find(group_id) === undefined && clock.timers === 0)
         await new Promise((resolve) => setImmediate(resolve));
     };
     await pass();
     assert.throws(() => again.get(group_id), code("group_unavailable"));
     assert.deepEqual(changes, []);
-    files.isFull = false;
+    files.fail = () => null;
     await pass();
     assert.equal(again.get(group_id).group_id, group_id);
-    assert.deepEqual(
-      [changes, again.unavailable(), clock.timers.size],
-      [[{ group_id, what: "created" }], [], 0],
-    );
-    files.isFull = true;
+    assert.deepEqual([changes, again.unavailable(), clock.timers], [[{ group_id, what: "created" }], [], 0]);
+    files.fail = fullDisk;
     await assert.rejects(again.reset(group_id, group_id, "user"));
-    files.isFull = false;
+    files.fail = () => null;
     if (again.find(group_id) === undefined) await pass();
     assert.ok(again.get(group_id), "a reset that met a full disk leaves a Group that opens");
     await again.close();

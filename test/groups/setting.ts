@@ -1,4 +1,5 @@
 /** What tests of the Groups share: a real Home with everything open, and callers. */
+
 import { mkdirSync } from "node:fs";
 import { homePaths } from "../../client/paths.ts";
 import { accessTokenHandlers } from "../../daemon/access/access-token-handlers.ts";
@@ -8,7 +9,7 @@ import { groupHandlers } from "../../daemon/groups/handlers.ts";
 import { LaunchTokens } from "../../daemon/groups/launch-tokens.ts";
 import { GroupRegistry } from "../../daemon/groups/registry.ts";
 import type { Projection } from "../../daemon/ledger/types.ts";
-import type { Clock, Timer } from "../../platform/clock.ts";
+import type { Clock } from "../../platform/clock.ts";
 import type { Files } from "../../platform/files.ts";
 import { RealFiles } from "../../platform/real-files.ts";
 import { RealProjectFiles } from "../../platform/real-project-files.ts";
@@ -17,28 +18,8 @@ import { Refusal } from "../../shared/errors.ts";
 import type { StoredActor } from "../../shared/model.ts";
 import type { CallContext, Caller } from "../../shared/operations/caller.ts";
 import { type InputOf, OPERATIONS, type OperationName } from "../../shared/operations/registry.ts";
+import { ManualClock } from "../support/manual-clock.ts";
 import { NO_RUNNER, openSettings } from "./parts.ts";
-
-/** Time that passes by a millisecond at each look, and timers that a test fires. */
-export class TestClock implements Clock {
-  #now = Date.parse("2026-01-01T00:00:00.000Z");
-  readonly timers = new Set<{ task: () => void; background: boolean }>();
-
-  now(): number {
-    this.#now += 1;
-    return this.#now;
-  }
-
-  monotonic(): number {
-    return this.now();
-  }
-
-  after(_milliseconds: number, task: () => void, { background = false } = {}): Timer {
-    const timer = { task, background };
-    this.timers.add(timer);
-    return { cancel: () => void this.timers.delete(timer) };
-  }
-}
 
 export const USER: Caller = { kind: "user", by: "user", via: "socket", token_id: null };
 
@@ -55,7 +36,7 @@ export async function openRegistry(
   root: string,
   projections: (group_id: string) => Projection[] = () => [],
   files: Files = new RealFiles(),
-  clock: Clock = new TestClock(),
+  clock: Clock = new ManualClock({ tick: 1 }),
 ) {
   return GroupRegistry.open({
     files,
@@ -71,7 +52,7 @@ export async function openRegistry(
 /** Everything about Groups on a Home at `root`; opened anew it continues what is there. */
 export async function openGroups(root: string) {
   const files = new RealFiles();
-  const clock = new TestClock();
+  const clock = new ManualClock({ tick: 1 });
   const random = new RealRandom();
   const paths = homePaths(root);
   mkdirSync(paths.groups, { recursive: true, mode: 0o700 });

@@ -9,7 +9,8 @@ import type { FileStore } from "../../daemon/http/api/files.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { API_PREFIX } from "../../shared/names.ts";
-import { GROUP, OTHER, openSetting, type Setting, until } from "./setting.ts";
+import { until } from "../support/until.ts";
+import { GROUP, OTHER, openSetting, type Setting } from "./setting.ts";
 
 const ADMIN = "admin-token";
 const UPLOADS = `${API_PREFIX}/groups/${GROUP}/uploads`;
@@ -130,7 +131,7 @@ describe("files over HTTP", () => {
     for (const [query, problem] of [
       ["?name=", "'name' is empty."],
       ["?name=a%00b", "'name' contains a NUL."],
-      ["?other=1", "'other' isn't a field of this address."],
+      ["?other=1", "'other' isn't a parameter of this address."],
       ["?name=a&name=b", "'name' may be given only once."],
       [`?name=${"x".repeat(4097)}`, "'name' is longer than"],
     ] as const) {
@@ -150,7 +151,7 @@ describe("files over HTTP", () => {
     await until(() => files.uploads.length === 1);
     // Every chunk that still comes begins the time anew.
     await until(() => {
-      setting.clock.pass(LIMITS.attachment.stallSeconds * 1000);
+      setting.clock.advance(LIMITS.attachment.stallSeconds * 1000);
       return closed && files.uploads[0]!.ended === "failed";
     });
   });

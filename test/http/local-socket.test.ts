@@ -19,6 +19,7 @@ import { HEADERS } from "../../shared/names.ts";
 import type { CallContext } from "../../shared/operations/caller.ts";
 import { fakeDispatcher, MemoryLog } from "../operations/support.ts";
 import { ManualClock } from "../support/manual-clock.ts";
+import { until } from "../support/until.ts";
 
 const KEY = "k".repeat(43);
 const TOKEN = "t".repeat(43);
@@ -152,10 +153,6 @@ function split(text: string): string[] {
     found.push(rest.slice(0, end + 4 + length));
     rest = rest.slice(end + 4 + length);
   }
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
 }
 
 function statusOf(text: string | undefined): number {
@@ -388,7 +385,7 @@ describe("the local socket", () => {
 
   describe("with clients that let it wait", () => {
     const get = `GET /health HTTP/1.1\r\nHost: localhost\r\nSvc-Socket-Key: ${KEY}\r\n\r\n`;
-    const seconds = (count: number): void => clock.advance(count * 1000);
+    const seconds = (count: number) => clock.advance(count * 1000);
     const interval = LIMITS.http.requestSeconds / 2;
     const open: Socket[] = [];
     let clock: ManualClock;

@@ -1,4 +1,5 @@
 /** The Web listener over real sockets with services of a test's own: tokens, ledgers and files in memory, time in the test's hand. */
+
 import { createHash } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { type IncomingMessage, request } from "node:http";
@@ -15,7 +16,6 @@ import { BrowserSessions } from "../../daemon/http/web/browser-sessions.ts";
 import { LoginLinks } from "../../daemon/http/web/login-links.ts";
 import { WebListener } from "../../daemon/http/web/web-listener.ts";
 import type { Ordinal, Page, PageRequest, Placed } from "../../daemon/ledger/types.ts";
-import type { Clock, Timer } from "../../platform/clock.ts";
 import { RequestIds } from "../../platform/http/request-id.ts";
 import { RealFiles } from "../../platform/real-files.ts";
 import { RealNetwork } from "../../platform/real-network.ts";
@@ -25,41 +25,10 @@ import type { LedgerEvent } from "../../shared/events.ts";
 import type { AccessToken } from "../../shared/operations/access.ts";
 import type { GroupSummary } from "../../shared/operations/groups.ts";
 import { type FakeHandlers, fakeDispatcher, MemoryLog } from "../operations/support.ts";
+import { ManualClock } from "../support/manual-clock.ts";
 
 export const GROUP = "g_00000000000a";
 export const OTHER = "g_00000000000b";
-
-/** Time moves by `pass` only. */
-export class HandClock implements Clock {
-  #now = Date.UTC(2026, 0, 1);
-  #timers: { due: number; task: () => void }[] = [];
-
-  now(): number {
-    return this.#now;
-  }
-  monotonic(): number {
-    return this.#now;
-  }
-  after(milliseconds: number, task: () => void): Timer {
-    const timer = { due: this.#now + milliseconds, task };
-    this.#timers.push(timer);
-    return { cancel: () => void (this.#timers = this.#timers.filter((one) => one !== timer)) };
-  }
-  get armed(): number {
-    return this.#timers.length;
-  }
-  pass(milliseconds: number): void {
-    const end = this.#now + milliseconds;
-    for (;;) {
-      const [next] = this.#timers.filter(({ due }) => due <= end).sort((one, other) => one.due - other.due);
-      if (next === undefined) break;
-      this.#now = next.due;
-      this.#timers = this.#timers.filter((one) => one !== next);
-      next.task();
-    }
-    this.#now = end;
-  }
-}
 
 export class MemoryTokens {
   readonly records = new Map<string, AccessToken>();
@@ -189,7 +158,7 @@ export interface Answer {
 export interface Setting {
   port: number;
   origin: string;
-  clock: HandClock;
+  clock: ManualClock;
   tokens: MemoryTokens;
   links: LoginLinks;
   log: MemoryLog;
@@ -213,7 +182,7 @@ export interface SendOptions {
 
 export async function openSetting(options: SettingOptions = {}): Promise<Setting> {
   const directory = mkdtempSync(join(tmpdir(), "svc-http-"));
-  const clock = new HandClock();
+  const clock = new ManualClock();
   const log = new MemoryLog();
   const random = new RealRandom();
   const network = new RealNetwork();
@@ -346,7 +315,7 @@ export async function openSetting(options: SettingOptions = {}): Promise<Setting
     async close() {
       hub.close();
       const closed = listener.close(100);
-      clock.pass(1000);
+      clock.advance(1000);
       await closed;
       rmSync(directory, { recursive: true });
     },
@@ -356,13 +325,4 @@ export async function openSetting(options: SettingOptions = {}): Promise<Setting
 /** The cookie pair of a `Set-Cookie`, ready for `Cookie`. */
 export function cookieOf(answer: Answer): string {
   return answer.headers["set-cookie"]![0]!.split(";")[0]!;
-}
-
-/** Waits for a condition that other events bring about. */
-export async function until(condition: () => boolean, what = "the condition"): Promise<void> {
-  const deadline = performance.now() + 60_000;
-  while (!condition()) {
-    if (performance.now() > deadline) throw new Error(`waited in vain for ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 2));
-  }
 }

@@ -6,7 +6,8 @@ import { LIMITS } from "../../shared/limits.ts";
 import { API_PREFIX } from "../../shared/names.ts";
 import type { StreamMessage } from "../../shared/streams.ts";
 import { verifies } from "../requirements.ts";
-import { GROUP, MemoryLedger, OTHER, openSetting, type Setting, until } from "./setting.ts";
+import { until } from "../support/until.ts";
+import { GROUP, MemoryLedger, OTHER, openSetting, type Setting } from "./setting.ts";
 
 const ADMIN = "admin-token";
 const MEMBER = "member-token";
@@ -118,13 +119,13 @@ describe("streams", () => {
             own.append(count, "x".repeat(200));
             await new Promise((resolve) => setImmediate(resolve));
           }
-          await until(() => seen().at(-1) === own.lastOrdinal, "the last event");
+          await until("the last event", () => seen().at(-1) === own.lastOrdinal);
           assert.deepEqual(
             seen(),
             Array.from({ length: own.events.length - from - 1 }, (_, index) => from + 1 + index),
           );
           end();
-          await until(() => own.followers === 0, "nobody follows any more");
+          await until("nobody follows any more", () => own.followers === 0);
         },
       ),
       { numRuns: 40 },
@@ -189,20 +190,20 @@ describe("streams", () => {
   });
 
   it("beat every fifteen seconds, and keep no timer when nobody listens", async () => {
-    assert.equal(setting.clock.armed, 0);
+    assert.equal(setting.clock.timers, 0);
     const reader = new Reader(setting, LEDGER);
     const { socket } = await openSocket(setting);
     await until(() => reader.isOpen && setting.hub.size === 2);
     const before = reader.text.length;
     let pings = 0;
     socket.on("ping", () => pings++);
-    setting.clock.pass(LIMITS.stream.heartbeatSeconds * 1000);
+    setting.clock.advance(LIMITS.stream.heartbeatSeconds * 1000);
     await until(() => reader.text.length > before && pings === 1);
     assert.equal(reader.text.slice(before), ":\n\n");
     reader.socket.destroy();
     socket.close();
     await until(() => setting.hub.size === 0);
-    assert.equal(setting.clock.armed, 0);
+    assert.equal(setting.clock.timers, 0);
   });
 
   it("end at once when their token is revoked, and at the latest with the next check", async () => {
@@ -219,7 +220,7 @@ describe("streams", () => {
     const late = new Reader(setting, LEDGER, { authorization: "Bearer second" });
     await until(() => late.isOpen);
     setting.tokens.records.delete("second");
-    setting.clock.pass(LIMITS.stream.heartbeatSeconds * 1000);
+    setting.clock.advance(LIMITS.stream.heartbeatSeconds * 1000);
     await until(() => late.closed);
   });
 
@@ -243,7 +244,7 @@ describe("streams", () => {
     setting.ledgers.get(OTHER)!.append();
     setting.hub.groupChanged(OTHER);
     setting.hub.actorsChanged(OTHER);
-    setting.clock.pass(100);
+    setting.clock.advance(100);
     ledger.append();
     await until(() => all.ordinals.length === 1);
     assert.ok(!all.text.includes(OTHER));
@@ -265,7 +266,7 @@ describe("streams", () => {
       setting.hub.groupChanged(GROUP);
       setting.hub.actorsChanged(GROUP);
     }
-    setting.clock.pass(100);
+    setting.clock.advance(100);
     await until(() => notes.length === 6);
     assert.deepEqual(
       notes
@@ -282,7 +283,7 @@ describe("streams", () => {
     setting.ledgers.delete(GROUP);
     setting.hub.ledgerGone(GROUP);
     setting.hub.groupChanged(GROUP);
-    setting.clock.pass(100);
+    setting.clock.advance(100);
     await until(
       () => notes.some(({ type }) => type === "group_gone") && notes.some(({ type }) => type === "reload"),
     );
@@ -314,12 +315,12 @@ describe("streams", () => {
     );
     const resumed = new Reader(setting, `${LEDGER}?after=${after}`);
     await until(() => resumed.ordinals.at(-1) === events - 1);
-    setting.clock.pass(LIMITS.stream.heartbeatSeconds * 1000);
+    setting.clock.advance(LIMITS.stream.heartbeatSeconds * 1000);
     const [, late, another] = slow;
     late!.read();
     await until(() => late!.closed);
     assert.match(late!.text, /event: resume/, "a heartbeat may come at once: it isn't the end yet");
-    setting.clock.pass(LIMITS.stream.heartbeatSeconds * 1000);
+    setting.clock.advance(LIMITS.stream.heartbeatSeconds * 1000);
     another!.read();
     await until(() => another!.closed);
     assert.doesNotMatch(another!.text, /event: resume/, "who doesn't go for a whole heartbeat is cut off");

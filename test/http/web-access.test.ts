@@ -152,7 +152,7 @@ describe("access over the Web listener", () => {
     const again = await setting.send("POST", SESSION, { body: { login_link_code: code } });
     assert.deepEqual([again.status, again.code], [401, "login_link_invalid"]);
     const late = setting.links.create();
-    setting.clock.pass(LIMITS.loginLink.minutes * 60_000);
+    setting.clock.advance(LIMITS.loginLink.minutes * 60_000);
     assert.equal((await setting.send("POST", SESSION, { body: { login_link_code: late } })).status, 401);
 
     const cookie = cookieOf(first);
@@ -245,9 +245,9 @@ describe("access over the Web listener", () => {
     assert.equal(setting.tokens.find(made[0]!.id), null);
 
     const admin = await signIn(ADMIN);
-    setting.clock.pass(LIMITS.http.sessionDays * 24 * 3600 * 1000 - 1000);
+    setting.clock.advance(LIMITS.http.sessionDays * 24 * 3600 * 1000 - 1000);
     assert.equal(await read(admin), 200);
-    setting.clock.pass(1000);
+    setting.clock.advance(1000);
     assert.equal(await read(admin), 401);
   });
 
@@ -280,7 +280,7 @@ describe("access over the Web listener", () => {
     assert.equal(link.status, 429);
     const right = await setting.send("GET", `${API_PREFIX}/web-access`, { headers: bearer(ADMIN) });
     assert.equal(right.status, 200);
-    setting.clock.pass(61_000);
+    setting.clock.advance(61_000);
     assert.equal((await wrong()).status, 401);
   });
 

@@ -1,4 +1,5 @@
 /** What ledger tests share: a clock and randomness that repeat themselves, a projection that counts, ready options. */
+
 import { Ledger } from "../../daemon/ledger/ledger.ts";
 import type {
   EventHead,
@@ -8,48 +9,15 @@ import type {
   NewEvent,
   Projection,
 } from "../../daemon/ledger/types.ts";
-import type { Clock, Timer } from "../../platform/clock.ts";
+import type { Clock } from "../../platform/clock.ts";
 import type { Files } from "../../platform/files.ts";
 import type { Random } from "../../platform/random.ts";
 import { RealClock } from "../../platform/real-clock.ts";
 import type { LedgerEvent } from "../../shared/events.ts";
+import { Chance, SeededRandom } from "../support/chance.ts";
+import { ManualClock } from "../support/manual-clock.ts";
 
 export const GROUP = "g_0123456789ab";
-
-class SteadyClock implements Clock {
-  #ticks = 0;
-
-  now(): number {
-    this.#ticks += 1;
-    return 1_700_000_000_000 + this.#ticks;
-  }
-
-  monotonic(): number {
-    this.#ticks += 1;
-    return this.#ticks;
-  }
-
-  /** Only filters of sealed segments wait for quiet times, which never come here. */
-  after(): Timer {
-    return { cancel: () => undefined };
-  }
-}
-
-class CountingRandom implements Random {
-  #drawn = 0;
-
-  /** No sixteen of them come again. */
-  bytes(count: number): Uint8Array {
-    const bytes = Buffer.alloc(count);
-    for (let at = 12; at + 4 <= count; at += 16) bytes.writeUInt32BE((this.#drawn += 1), at);
-    return bytes;
-  }
-
-  uuid(): string {
-    this.#drawn += 1;
-    return `00000000-0000-4000-8000-${this.#drawn.toString(16).padStart(12, "0")}`;
-  }
-}
 
 /** For this one a slice of work is over after two looks. */
 export class HastyClock extends RealClock {
@@ -151,9 +119,9 @@ export function setting(
   files: Files,
   directory: string,
   limits: Partial<LedgerLimits> = {},
-  random: Random = new CountingRandom(),
+  random: Random = new SeededRandom(new Chance("ledger")),
 ): Setting {
-  const deps = { files, clock: new SteadyClock(), random };
+  const deps = { files, clock: new ManualClock({ tick: 1 }), random };
   const made: Setting = {
     deps,
     directory,

@@ -1,4 +1,5 @@
 /** The same server at /mcp of the Web listener, by the SDK's own HTTP client. */
+
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -6,7 +7,8 @@ import { connect } from "node:net";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { LIMITS } from "../../shared/limits.ts";
-import { DaemonProcess, until } from "../support/daemon-process.ts";
+import { DaemonProcess } from "../support/daemon-process.ts";
+import { until } from "../support/until.ts";
 import type { Taken } from "./peer.ts";
 
 describe("MCP over HTTP", () => {

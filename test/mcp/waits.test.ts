@@ -1,11 +1,13 @@
 /** Waiting for messages: signs of life, cancellation, and clients that go away. */
+
 import assert from "node:assert/strict";
 import { mock } from "node:test";
 import { ToolCaller } from "../../mcp-server/call.ts";
 import { deriveTools } from "../../mcp-server/derive.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { ENVIRONMENT } from "../../shared/names.ts";
-import { DaemonProcess, until } from "../support/daemon-process.ts";
+import { DaemonProcess } from "../support/daemon-process.ts";
+import { until } from "../support/until.ts";
 import { McpProcess } from "../withstand/mcp-process.ts";
 import { Peer, type Taken } from "./peer.ts";
 

@@ -32,7 +32,7 @@ const projects: ProjectFiles = {
 
 function open(files: Files, now = START): Promise<TestHome> {
   const ledgerLimits = { extendBytes: 1024 };
-  return TestHome.open({ root: ROOT, files, projects, ledgerLimits, clock: new ManualClock(now) });
+  return TestHome.open({ root: ROOT, files, projects, ledgerLimits, clock: new ManualClock({ start: now }) });
 }
 
 /** Null when the disk fails just then; what fails otherwise must be a refusal. */

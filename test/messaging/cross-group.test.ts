@@ -1,9 +1,11 @@
 /** Crashes between the two appends of a cross-group message, with a disk that fails where the test says. */
+
 import assert from "node:assert/strict";
 import { Readable } from "node:stream";
 import { remoteId } from "../../daemon/messaging/messages/cross-group.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
-import { refusal, TestHome, until } from "./setting.ts";
+import { until } from "../support/until.ts";
+import { refusal, TestHome } from "./setting.ts";
 
 describe("A message between two Groups", () => {
   let home: TestHome;

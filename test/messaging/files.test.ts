@@ -9,7 +9,8 @@ import { safeName } from "../../shared/file-name.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { Attachment } from "../../shared/model.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
-import { BROWSER, refusal, TestHome, until } from "./setting.ts";
+import { until } from "../support/until.ts";
+import { BROWSER, refusal, TestHome } from "./setting.ts";
 
 async function* stream(...chunks: (Uint8Array | Error)[]): AsyncGenerator<Uint8Array> {
   for (const chunk of chunks) {

@@ -1,10 +1,12 @@
 /** What an Actor holds and has not acknowledged: calls that overtake one another, and Mail. */
+
 import assert from "node:assert/strict";
 import type { Lease } from "../../daemon/messaging/inbox/sessions.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { ResultOf } from "../../shared/operations/registry.ts";
+import { until } from "../support/until.ts";
 import { inboxOfDev } from "./inbox.ts";
-import { TestHome, until } from "./setting.ts";
+import { TestHome } from "./setting.ts";
 
 describe("The Inbox of an external Actor", () => {
   let home: TestHome;

@@ -1,8 +1,10 @@
 /** What an external Actor is handed, how it acknowledges that, and what comes again. */
+
 import assert from "node:assert/strict";
 import { LIMITS } from "../../shared/limits.ts";
+import { until } from "../support/until.ts";
 import { inboxOfDev } from "./inbox.ts";
-import { refusal, TestHome, textsOf, until } from "./setting.ts";
+import { refusal, TestHome, textsOf } from "./setting.ts";
 
 describe("The Inbox of an external Actor", () => {
   let home: TestHome;

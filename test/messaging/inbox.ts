@@ -1,6 +1,8 @@
 /** What tests of one Actor's Inbox do to it and ask of it. */
+
 import type { ResultOf } from "../../shared/operations/registry.ts";
-import { type TestHome, textsOf, until } from "./setting.ts";
+import { until } from "../support/until.ts";
+import { type TestHome, textsOf } from "./setting.ts";
 
 /** `current` gives the Home of the moment and its Group with the Actors lead and dev; the Inbox is dev's. */
 export function inboxOfDev(current: () => { home: TestHome; group: string }) {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { TestHome, until } from "./setting.ts";
+import { until } from "../support/until.ts";
+import { TestHome } from "./setting.ts";
 
 describe("Notices", () => {
   let home: TestHome;

@@ -196,13 +196,3 @@ export function refusal(code: string, details: Record<string, unknown> = {}) {
     return true;
   };
 }
-
-/** Lets everything that is ready run: promises, syncs and their answers. Fails when `condition` doesn't come to hold. */
-export async function until(condition: () => boolean): Promise<void> {
-  for (let turn = 0; turn < 22_000; turn += 1) {
-    if (condition()) return;
-    // A sync of a busy disk takes longer than all these turns: the last ones are slow.
-    await new Promise((resolve) => (turn < 20_000 ? setImmediate(resolve) : setTimeout(resolve, 10)));
-  }
-  assert.fail("it never came to be");
-}

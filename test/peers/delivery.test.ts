@@ -5,9 +5,10 @@ import { join } from "node:path";
 import type { ConnectMessage, Receipt } from "../../shared/wire/v1/message.ts";
 import { refusal } from "../messaging/setting.ts";
 import { verifies } from "../requirements.ts";
+import { until } from "../support/until.ts";
 import { InjectedAuthority, type Way } from "./injected-authority.ts";
 import { DOWN, type Seen, signed, UP } from "./memory-transport.ts";
-import { grantOf, MINUTE, Pair, rest, SECOND, until } from "./sending-setting.ts";
+import { grantOf, MINUTE, Pair, rest, SECOND } from "./sending-setting.ts";
 
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
 

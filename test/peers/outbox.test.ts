@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
-import type { SyncDone } from "../../platform/files.ts";
-import { RealFiles } from "../../platform/real-files.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { OutboxRecord } from "../../shared/wire/v1/outbox.ts";
 import { refusal } from "../messaging/setting.ts";
 import { verifies } from "../requirements.ts";
+import { FaultyFiles } from "../support/faulty-files.ts";
+import { until } from "../support/until.ts";
 import { DOWN, UP } from "./memory-transport.ts";
-import { MINUTE, Pair, rest, SECOND, until } from "./sending-setting.ts";
+import { MINUTE, Pair, rest, SECOND } from "./sending-setting.ts";
 
 const MiB = 1024 * 1024;
 
@@ -195,21 +195,14 @@ describe("the outbox", () => {
     verifies("OUT-037");
     const { here } = pair;
     const calls: string[] = [];
-    class NotingFiles extends RealFiles {
-      override unlink(path: string): void {
-        super.unlink(path);
-        if (path.endsWith(".json")) calls.push(`unlink in ${dirname(path)}`);
-      }
-
-      override syncDir(path: string, done: SyncDone): void {
-        super.syncDir(path, (error) => {
-          calls.push(`sync of ${path}`);
-          done(error);
-        });
-      }
-    }
+    const files = new FaultyFiles();
+    files.fail = (step, path) => {
+      if (step === "unlinked" && path.endsWith(".json")) calls.push(`unlink in ${dirname(path)}`);
+      if (step === "syncDir") calls.push(`sync of ${path}`);
+      return null;
+    };
     await here.close();
-    await here.open(here.home.root, new NotingFiles());
+    await here.open(here.home.root, files);
     here.start();
     here.transport.wire = UP;
     await pair.send();

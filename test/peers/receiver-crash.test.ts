@@ -45,7 +45,7 @@ type Witness = Partial<Record<keyof Work, Receipt>>;
 
 function open(files: Files, now: number): Promise<TestHome> {
   const ledgerLimits = { extendBytes: 1024 };
-  return TestHome.open({ root: ROOT, files, projects, ledgerLimits, clock: new ManualClock(now) });
+  return TestHome.open({ root: ROOT, files, projects, ledgerLimits, clock: new ManualClock({ start: now }) });
 }
 
 async function prepared(): Promise<Setting> {

@@ -1,22 +1,13 @@
 /** What becomes of a delivery: one event, or a signed reason why not. */
+
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { messageDigest } from "../../daemon/peers/wire/digests.ts";
-import { RealFiles } from "../../platform/real-files.ts";
 import { TestHome } from "../messaging/setting.ts";
 import { verifies } from "../requirements.ts";
+import { FaultyFiles } from "../support/faulty-files.ts";
 import { attachment, deliverOperation, MINUTE, refused, Target } from "./receiver-setting.ts";
-
-/** Something happens whenever a file of a message is written. */
-class SlowDisk extends RealFiles {
-  duringFiles = (): void => {};
-
-  override rename(from: string, to: string): void {
-    super.rename(from, to);
-    if (from.includes("uploads")) this.duringFiles();
-  }
-}
 
 describe("Receiver: deliver", () => {
   let target: Target;
@@ -265,18 +256,24 @@ describe("Receiver: deliver", () => {
 
     it("take as long as the disk does, and the message still comes neither after its window nor after its grant", async () => {
       verifies("LIM-033", "DRC-060");
-      const disk = new SlowDisk();
+      const disk = new FaultyFiles();
+      /** Happens whenever a file of a message is written. */
+      let duringFiles = (): void => {};
+      disk.fail = (step, path) => {
+        if (step === "renamed" && path.includes("/blobs/")) duringFiles();
+        return null;
+      };
       const slow = await Target.open("account", await TestHome.open({ files: disk }));
       try {
         const send = () =>
           slow.ask(deliverOperation(slow.message({ attachments: [attachment("one")] }), ["one"]));
-        disk.duringFiles = () => slow.home.clock.advance(15 * MINUTE);
+        duringFiles = () => void slow.home.clock.advance(15 * MINUTE);
         assert.equal(refused(await send()), "connect_message_expired");
-        disk.duringFiles = () => void (slow.authority.state = "gone");
+        duringFiles = () => void (slow.authority.state = "gone");
         assert.equal(refused(await send()), "connect_peer_denied");
         slow.authority.state = "granted";
         assert.deepEqual(slow.messages(), []);
-        disk.duringFiles = () => slow.home.clock.advance(MINUTE);
+        duringFiles = () => void slow.home.clock.advance(MINUTE);
         assert.equal((await send()).ok, true);
         assert.equal(slow.messages()[0]?.ts, new Date(slow.home.clock.now()).toISOString());
       } finally {

@@ -2,6 +2,7 @@
  * What tests of the sending half share: two Homes with real ledgers and files, the real receiver at the other end, and between them a wire
  * that does what the test says. Bindings are injected; time is in the test's hand.
  */
+
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,9 +11,8 @@ import type { Grant } from "../../daemon/peers/authority.ts";
 import { Peers } from "../../daemon/peers/peers.ts";
 import { Receiver } from "../../daemon/peers/receiving/receiver.ts";
 import { ReceiverQuota } from "../../daemon/peers/receiving/receiver-quota.ts";
-import type { Files, OpenFile, OpenMode, SyncDone } from "../../platform/files.ts";
+import type { Files } from "../../platform/files.ts";
 import type { ProjectFiles } from "../../platform/project-files.ts";
-import { RealFiles } from "../../platform/real-files.ts";
 import { RealRandom } from "../../platform/real-random.ts";
 import type { LedgerEvent } from "../../shared/events.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
@@ -20,7 +20,9 @@ import type { ArgumentsOf, ResultOf } from "../../shared/operations/registry.ts"
 import type { OutboxRecord } from "../../shared/wire/v1/outbox.ts";
 import { TestHome, USER } from "../messaging/setting.ts";
 import { SimulatedFiles } from "../simulation/files.ts";
+import { FaultyFiles } from "../support/faulty-files.ts";
 import { ManualClock } from "../support/manual-clock.ts";
+import { until } from "../support/until.ts";
 import { InjectedAuthority, type Way } from "./injected-authority.ts";
 import { MemoryTransport } from "./memory-transport.ts";
 
@@ -45,7 +47,7 @@ export class Side {
   readonly identity: InstanceIdentity;
   readonly authority: InjectedAuthority;
   readonly transport: MemoryTransport;
-  readonly files = new WatchedFiles();
+  readonly files = new FaultyFiles();
   readonly #clock: ManualClock;
 
   constructor(parts: {
@@ -271,56 +273,11 @@ export class Pair {
   }
 }
 
-/** The disk, and how much of it somebody waits for. */
-class WatchedFiles extends RealFiles {
-  static waiting = 0;
-  /** Files whose paths hold this aren't durable before `recover`. */
-  slow: string | null = null;
-  /** What waits for that. */
-  readonly held: (() => void)[] = [];
-
-  override open(path: string, mode: OpenMode): OpenFile {
-    const file = super.open(path, mode);
-    const sync = file.sync.bind(file);
-    file.sync = (done, alone) => {
-      if (this.slow !== null && path.includes(this.slow)) this.held.push(() => sync(watched(done), alone));
-      else sync(watched(done), alone);
-    };
-    return file;
-  }
-
-  recover(): void {
-    this.slow = null;
-    for (const go of this.held.splice(0)) go();
-  }
-
-  override syncDir(path: string, done: SyncDone): void {
-    super.syncDir(path, watched(done));
-  }
-}
-
-function watched(done: SyncDone): SyncDone {
-  WatchedFiles.waiting += 1;
-  return (error) => {
-    WatchedFiles.waiting -= 1;
-    done(error);
-  };
-}
-
 /** Everything that is ready has run, and nobody waits for the disk: only time and the wire's answers are left. */
 export async function rest(): Promise<void> {
   for (let quiet = 0; quiet < 10; quiet += 1) {
     await new Promise((resolve) => setImmediate(resolve));
-    if (WatchedFiles.waiting > 0) quiet = -1;
-  }
-}
-
-/** Until something that needs no time becomes true. */
-export async function until(holds: () => boolean): Promise<void> {
-  const patience = performance.now() + 60_000;
-  while (!holds()) {
-    if (performance.now() > patience) assert.fail("it never came to be");
-    await new Promise((resolve) => setImmediate(resolve));
+    if (FaultyFiles.syncing > 0) quiet = -1;
   }
 }
 

@@ -1,9 +1,11 @@
 /** What a restart keeps: the conversation of the agent, and why its process ended. */
+
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { homePaths } from "../../client/paths.ts";
-import { until } from "../support/daemon-process.ts";
+import { until } from "../support/until.ts";
+
 import { type AgentOptions, Setting } from "./setting.ts";
 
 describe("conversations", () => {

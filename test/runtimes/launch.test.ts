@@ -6,7 +6,8 @@ import { launchToken } from "../../client/identity.ts";
 import { homePaths } from "../../client/paths.ts";
 import { RealProcesses } from "../../platform/real-processes.ts";
 import { verifies } from "../requirements.ts";
-import { DaemonProcess, until } from "../support/daemon-process.ts";
+import { DaemonProcess } from "../support/daemon-process.ts";
+import { until } from "../support/until.ts";
 import { Setting } from "./setting.ts";
 
 const SOURCES = ["--import", "tsx", join(import.meta.dirname, "../../daemon/main.ts")];

@@ -1,4 +1,5 @@
 /** When a message goes into a terminal and what is believed of it: the real ledger and queue, time that the test owns, a terminal that notes. */
+
 import assert from "node:assert/strict";
 import type {
   InputListener,
@@ -11,7 +12,8 @@ import { entryOf } from "../../daemon/runtimes/catalogue.ts";
 import { Prompter, type PrompterOptions } from "../../daemon/runtimes/input/prompter.ts";
 import { RealRandom } from "../../platform/real-random.ts";
 import { LIMITS } from "../../shared/limits.ts";
-import { TestHome, until } from "../messaging/setting.ts";
+import { TestHome } from "../messaging/setting.ts";
+import { until } from "../support/until.ts";
 import { DrawnScreen } from "./drawn-screen.ts";
 
 const { evidenceSeconds, busySeconds, readySeconds, toolsSeconds, typingSeconds, pasteSeconds } =
@@ -125,7 +127,7 @@ describe("a prompter", () => {
     home.call("actor_add", { group_id, actor_id, runner: "pty", runtime: "claude" });
   const send = async (text: string): Promise<string> =>
     (await home.send(group_id, text, { to: ["ann"] })).event.id;
-  const wait = (seconds: number): void => home.clock.advance(seconds * 1000);
+  const wait = (seconds: number) => home.clock.advance(seconds * 1000);
   const delivery = async (id: string): Promise<string> => {
     const { state, reason } = (await home.status(group_id, id)).delivery_status["ann"]!;
     return [state, reason].filter((part) => part !== "").join(" ");

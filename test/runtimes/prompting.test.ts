@@ -3,7 +3,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ActorActivity } from "../../shared/events.ts";
 import { LIMITS } from "../../shared/limits.ts";
-import { until } from "../support/daemon-process.ts";
+import { until } from "../support/until.ts";
+
 import { PATIENCE, Setting } from "./setting.ts";
 import { TerminalClient } from "./terminal-client.ts";
 

@@ -1,4 +1,5 @@
 /** The real daemon with a small agent of the test's own in a real terminal. */
+
 import {
   chmodSync,
   existsSync,
@@ -15,7 +16,7 @@ import { DaemonClient } from "../../client/client.ts";
 import type { RunningDaemon } from "../../daemon/assembly/daemon.ts";
 import type { LedgerEvent } from "../../shared/events.ts";
 import type { InputOf } from "../../shared/operations/registry.ts";
-import { until } from "../support/daemon-process.ts";
+import { until } from "../support/until.ts";
 
 /** Whatever a machine with two busy cores may take. */
 export const PATIENCE = 60_000;

@@ -1,8 +1,9 @@
 /** A viewer of a terminal over the real WebSocket. */
+
 import { once } from "node:events";
 import { WebSocket } from "ws";
 import type { TerminalMessage, TerminalRequest } from "../../shared/terminal.ts";
-import { until } from "../support/daemon-process.ts";
+import { until } from "../support/until.ts";
 
 type Screen = Extract<TerminalMessage, { type: "screen" }>;
 

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { RealProcesses } from "../../platform/real-processes.ts";
-import { until } from "../support/daemon-process.ts";
+import { until } from "../support/until.ts";
+
 import { Setting } from "./setting.ts";
 import { TerminalClient } from "./terminal-client.ts";
 

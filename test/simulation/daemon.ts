@@ -19,7 +19,7 @@ import { Refusal } from "../../shared/errors.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
 import type { ArgumentsOf, OperationName, ResultOf } from "../../shared/operations/registry.ts";
 import { dispatcherOver, openMessagingRooms } from "../messaging/rooms.ts";
-import { type Chance, SimulatedRandom } from "./chance.ts";
+import { type Chance, SeededRandom } from "../support/chance.ts";
 import type { Tree } from "./crash-states.ts";
 import { type Call, SimulatedFiles } from "./files.ts";
 import { type Host, machineAddress, type SimulatedNetwork } from "./network.ts";
@@ -121,7 +121,7 @@ export class SimulatedDaemon {
 
   async begin(): Promise<void> {
     const files = new SimulatedFiles(this.tree);
-    const random = new SimulatedRandom(this.#chance.stream("identity"));
+    const random = new SeededRandom(this.#chance.stream("identity"));
     this.identity = await InstanceIdentity.obtain(files, random, homePaths(ROOT).identity);
     this.tree = files.tree();
   }
@@ -260,7 +260,7 @@ export class SimulatedDaemon {
   async #open(run: Run): Promise<Rooms> {
     const { clock } = run;
     const files = this.#mutation.files?.(run.files) ?? run.files;
-    const random = new SimulatedRandom(this.#chance.stream(`run ${this.runs}`));
+    const random = new SeededRandom(this.#chance.stream(`run ${this.runs}`));
     const note = (event: string, fields?: object): void => {
       if (!run.isOver) this.log.push(`${event} ${JSON.stringify(fields ?? {})}`);
     };

@@ -1,5 +1,5 @@
 /** Everything that goes wrong, and its end. */
-import type { Chance } from "./chance.ts";
+import type { Chance } from "../support/chance.ts";
 import type { SimulatedDaemon } from "./daemon.ts";
 import { type Health, wayOf } from "./health.ts";
 import { type SimulatedNetwork, USUAL_DELAY_MS } from "./network.ts";

@@ -10,7 +10,7 @@ import type {
   LinkHandler,
   Links,
 } from "../../daemon/peers/direct/link.ts";
-import type { Chance } from "./chance.ts";
+import type { Chance } from "../support/chance.ts";
 import type { World } from "./world.ts";
 
 /** One run of a daemon, as the network sees it. */

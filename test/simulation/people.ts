@@ -1,7 +1,7 @@
 /** People and agents of a simulation: they connect Groups, write, answer, withdraw, replace Actors, and try again what wasn't answered. */
 import type { Caller } from "../../shared/operations/caller.ts";
 import type { ArgumentsOf, OperationName, ResultOf } from "../../shared/operations/registry.ts";
-import type { Chance } from "./chance.ts";
+import type { Chance } from "../support/chance.ts";
 import { type SimulatedDaemon, USER } from "./daemon.ts";
 import { type Health, wayOf } from "./health.ts";
 import { type Delivery, type Oracle, short } from "./oracle.ts";

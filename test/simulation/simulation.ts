@@ -1,6 +1,6 @@
 /** One seed: machines, people who write to each other, and everything that goes wrong meanwhile. */
 import { createHash } from "node:crypto";
-import type { Chance } from "./chance.ts";
+import type { Chance } from "../support/chance.ts";
 import { type Mutation, SimulatedDaemon } from "./daemon.ts";
 import { FaultInjector } from "./fault-injector.ts";
 import { Health } from "./health.ts";

@@ -1,6 +1,6 @@
 /** Simulated time: what happens next, and the clocks of daemons, which may go wrong. */
 import type { Clock, Timer } from "../../platform/clock.ts";
-import { Chance } from "./chance.ts";
+import { Chance } from "../support/chance.ts";
 import { Turns } from "./turns.ts";
 
 interface Happening {

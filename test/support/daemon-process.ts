@@ -159,18 +159,3 @@ export function plainEnvironment(): NodeJS.ProcessEnv {
     Object.entries(process.env).filter(([name]) => !named.has(name) && name !== "NODE_EXTRA_CA_CERTS"),
   );
 }
-
-/** Waits until `condition` gives something but null, undefined and false; asks every few milliseconds, and says what was awaited when time is up. */
-export async function until<Value>(
-  what: string,
-  condition: () => Value | Promise<Value>,
-  milliseconds = 60_000,
-): Promise<NonNullable<Value>> {
-  const deadline = performance.now() + milliseconds;
-  for (;;) {
-    const value = await condition();
-    if (value !== null && value !== undefined && value !== false) return value;
-    if (performance.now() > deadline) throw new Error(`waited ${milliseconds} ms in vain: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}

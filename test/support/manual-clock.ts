@@ -4,26 +4,36 @@ import type { Clock, Timer } from "../../platform/clock.ts";
 interface Armed {
   at: number;
   task: () => void;
+  background: boolean;
+}
+
+interface ManualClockOptions {
+  start?: number;
+  /** Milliseconds that pass at each look, so that no two instants are the same. */
+  tick?: number;
 }
 
 export class ManualClock implements Clock {
   #now: number;
+  readonly #tick: number;
   readonly #armed = new Set<Armed>();
 
-  constructor(start = Date.parse("2026-01-01T00:00:00.000Z")) {
+  constructor({ start = Date.parse("2026-01-01T00:00:00.000Z"), tick = 0 }: ManualClockOptions = {}) {
     this.#now = start;
+    this.#tick = tick;
   }
 
   now(): number {
+    this.#now += this.#tick;
     return this.#now;
   }
 
   monotonic(): number {
-    return this.#now;
+    return this.now();
   }
 
-  after(milliseconds: number, task: () => void): Timer {
-    const armed = { at: this.#now + milliseconds, task };
+  after(milliseconds: number, task: () => void, { background = false } = {}): Timer {
+    const armed = { at: this.#now + milliseconds, task, background };
     this.#armed.add(armed);
     return { cancel: () => void this.#armed.delete(armed) };
   }
@@ -32,16 +42,31 @@ export class ManualClock implements Clock {
     return this.#armed.size;
   }
 
-  /** Lets time pass; timers fire at their own instants. */
-  advance(milliseconds: number): void {
+  /** Those that keep the process from ending. */
+  get foregroundTimers(): number {
+    return [...this.#armed].filter(({ background }) => !background).length;
+  }
+
+  /** Lets time pass; timers fire at their own instants. Gives how many did. */
+  advance(milliseconds: number): number {
     const end = this.#now + milliseconds;
-    for (;;) {
-      const [next] = [...this.#armed].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at);
-      if (next === undefined) break;
-      this.#armed.delete(next);
-      this.#now = Math.max(this.#now, next.at);
-      next.task();
-    }
-    this.#now = end;
+    let fired = 0;
+    for (; this.#fireBefore(end); fired += 1);
+    this.#now = Math.max(this.#now, end);
+    return fired;
+  }
+
+  /** Lets time pass to the next timer, which fires; false when none is armed. */
+  advanceToTimer(): boolean {
+    return this.#fireBefore(Number.POSITIVE_INFINITY);
+  }
+
+  #fireBefore(end: number): boolean {
+    const [next] = [...this.#armed].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at);
+    if (next === undefined) return false;
+    this.#armed.delete(next);
+    this.#now = Math.max(this.#now, next.at);
+    next.task();
+    return true;
   }
 }

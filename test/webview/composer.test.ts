@@ -1,4 +1,5 @@
 /** What the composer rests on: completion, drafts, sending once, read marks. */
+
 import assert from "node:assert/strict";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { GroupSummary } from "../../shared/operations/groups.ts";
@@ -9,7 +10,7 @@ import { Outgoing } from "../../webview/composer/outgoing.ts";
 import { Sending } from "../../webview/composer/sending.ts";
 import { ReadMarks } from "../../webview/feed/read-marks.ts";
 import { type Host, HostError } from "../../webview/hosts/host.ts";
-import { until } from "../support/daemon-process.ts";
+import { until } from "../support/until.ts";
 
 const GROUP = "g_000000000001";
 

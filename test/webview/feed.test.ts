@@ -1,10 +1,11 @@
 /** The feed store: gapless over pages and stream, statuses only where something can still happen. */
+
 import assert from "node:assert/strict";
 import type { LedgerEvent } from "../../shared/events.ts";
 import { Feed } from "../../webview/feed/feed-store.ts";
 import { type Host, HostError, type LedgerListener } from "../../webview/hosts/host.ts";
 import { verifies } from "../requirements.ts";
-import { until } from "../support/daemon-process.ts";
+import { until } from "../support/until.ts";
 
 const GROUP = "g_000000000001";
 

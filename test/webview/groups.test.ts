@@ -1,9 +1,10 @@
 /** The list of Groups and what polls for it while there is no stream. */
+
 import assert from "node:assert/strict";
 import type { GroupSummary } from "../../shared/operations/groups.ts";
 import { GroupsStore } from "../../webview/groups/group-list.ts";
 import type { GroupsListener, Host } from "../../webview/hosts/host.ts";
-import { until } from "../support/daemon-process.ts";
+import { until } from "../support/until.ts";
 
 /** A store that has read `titles`, and what the stream says to it. */
 async function storeOf(titles: readonly string[]) {

@@ -3,8 +3,8 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DaemonUnreachable } from "../../client/failures.ts";
+import type { Chance } from "../support/chance.ts";
 import { type DaemonOptions, DaemonProcess } from "../support/daemon-process.ts";
-import type { Seeded } from "../support/seeded.ts";
 import { Lifecycles } from "./lifecycles.ts";
 import { StableGroup } from "./stable-group.ts";
 
@@ -25,20 +25,20 @@ const LOAD_MS = 350;
 const WHOLE_EVERY = 20;
 
 /** Throws with everything that is wrong at the first round where something is. */
-export async function crashRounds(rounds: number, seeded: Seeded, options: DaemonOptions): Promise<Tally> {
+export async function crashRounds(rounds: number, chance: Chance, options: DaemonOptions): Promise<Tally> {
   const folder = mkdtempSync(join(tmpdir(), "svc-withstand-files-"));
   const daemon = await DaemonProcess.started(options);
   const tally: Tally = { rounds: 0, duringStart: 0, events: 0, shortGroups: 0, slowestStart: 0 };
   try {
     const client = daemon.client();
-    const stable = await StableGroup.make(client, "stable", seeded.fork("stable"), folder);
-    const lifecycles = new Lifecycles(seeded.fork("lifecycles"), folder);
+    const stable = await StableGroup.make(client, "stable", chance.stream("stable"), folder);
+    const lifecycles = new Lifecycles(chance.stream("lifecycles"), folder);
     const others = new Set([stable.group_id]);
     for (let round = 1; round <= rounds; round++) {
-      await workAndKill(daemon, seeded, stable, lifecycles);
-      while (seeded.chance(0.25)) {
+      await workAndKill(daemon, chance, stable, lifecycles);
+      while (chance.happens(0.25)) {
         daemon.spawn();
-        await pause(seeded.below(400));
+        await pause(chance.below(400));
         await daemon.kill();
         tally.duringStart++;
       }
@@ -69,7 +69,7 @@ export async function crashRounds(rounds: number, seeded: Seeded, options: Daemo
 /** Everybody at work for a random time, then `kill -9`. A worker may end in no other way than by the daemon's. */
 async function workAndKill(
   daemon: DaemonProcess,
-  seeded: Seeded,
+  chance: Chance,
   stable: StableGroup,
   lifecycles: Lifecycles,
 ): Promise<void> {
@@ -86,7 +86,7 @@ async function workAndKill(
     ),
   );
   const failed = Promise.race(work);
-  const early = await Promise.race([failed, pause(seeded.below(LOAD_MS))]);
+  const early = await Promise.race([failed, pause(chance.below(LOAD_MS))]);
   killed = true;
   await daemon.kill();
   const errors = [early, ...(await Promise.all(work))].filter(

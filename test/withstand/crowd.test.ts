@@ -1,9 +1,11 @@
 /** Many at once: writers, Groups and readers of streams, some of whom never read. */
+
 import assert from "node:assert/strict";
 import { findEndpoint } from "../../client/connection.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { HEADERS } from "../../shared/names.ts";
-import { DaemonProcess, until } from "../support/daemon-process.ts";
+import { DaemonProcess } from "../support/daemon-process.ts";
+import { until } from "../support/until.ts";
 import { StreamClient } from "./stream-client.ts";
 
 const MiB = 1024 * 1024;

@@ -21,8 +21,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { homePaths } from "../../client/paths.ts";
+import { type Chance, withSeed } from "../support/chance.ts";
 import { DaemonProcess } from "../support/daemon-process.ts";
-import { Seeded, withSeed } from "../support/seeded.ts";
 
 const DAMAGES = 60;
 
@@ -242,12 +242,11 @@ describe("a Home changed behind the daemon's back", function () {
   }
 
   it("starts, or refuses in words, whatever single file is damaged, and never fails inside", async () => {
-    const seeded = Seeded.fromEnvironment();
-    await withSeed(seeded, async () => {
+    await withSeed(async (chance) => {
       for (let round = 0; round < DAMAGES; round++) {
         rmSync(home, { recursive: true, force: true });
         cpSync(original, home, { recursive: true, verbatimSymlinks: true });
-        const what = damageOne(home, seeded);
+        const what = damageOne(home, chance);
         await opened(async (daemon, output) => {
           if (daemon === null) {
             assert.ok(!/\n\s+at /.test(output), `${what}: a stack trace instead of a sentence:\n${output}`);
@@ -295,20 +294,20 @@ function picture(directory: string): string {
 }
 
 /** Damages one file at random; says what was done. */
-function damageOne(home: string, seeded: Seeded): string {
+function damageOne(home: string, chance: Chance): string {
   const files = readdirSync(home, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
     .toSorted();
-  const path = seeded.pick(files);
+  const path = chance.one(files);
   const name = path.slice(home.length);
   const size = statSync(path).size;
-  switch (seeded.below(6)) {
+  switch (chance.below(6)) {
     case 0:
       rmSync(path);
       return `${name} removed`;
     case 1:
-      truncateSync(path, seeded.below(size + 1));
+      truncateSync(path, chance.below(size + 1));
       return `${name} cut`;
     case 2:
       appendFileSync(path, Buffer.from([0, 255, 10, 123]));
@@ -323,7 +322,7 @@ function damageOne(home: string, seeded: Seeded): string {
       return `${name} replaced by a dangling link`;
     default: {
       const bytes = readFileSync(path);
-      for (const bit of [1, 8, 128]) if (size > 0) bytes[seeded.below(size)]! ^= bit;
+      for (const bit of [1, 8, 128]) if (size > 0) bytes[chance.below(size)]! ^= bit;
       writeFileSync(path, bytes);
       return `${name} with three bits turned`;
     }

@@ -1,10 +1,12 @@
 /** An MCP client that doesn't keep to the protocol, and a daemon that goes away beneath it. */
+
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { LIMITS } from "../../shared/limits.ts";
 import { ENVIRONMENT } from "../../shared/names.ts";
-import { DaemonProcess, until } from "../support/daemon-process.ts";
+import { DaemonProcess } from "../support/daemon-process.ts";
+import { until } from "../support/until.ts";
 import { McpProcess } from "./mcp-process.ts";
 import { Sentinel } from "./sentinel.ts";
 

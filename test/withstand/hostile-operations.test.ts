@@ -5,8 +5,8 @@ import type { DaemonClient } from "../../client/client.ts";
 import { ERRORS } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { OPERATIONS } from "../../shared/operations/registry.ts";
+import { withSeed } from "../support/chance.ts";
 import { DaemonProcess } from "../support/daemon-process.ts";
-import { Seeded, withSeed } from "../support/seeded.ts";
 import { Sentinel } from "./sentinel.ts";
 
 /** These would end or reach beyond the daemon under attack when the arguments happen to fit. */
@@ -18,7 +18,6 @@ describe("hostile arguments of every operation", () => {
   let sentinel: Sentinel;
   let user: DaemonClient;
   let actor: DaemonClient;
-  const seed = Seeded.fromEnvironment();
 
   before(async () => {
     daemon = await DaemonProcess.started();
@@ -44,12 +43,12 @@ describe("hostile arguments of every operation", () => {
   }
 
   it("answers any JSON with a refusal from the catalogue", async () => {
-    await withSeed(seed, async () => {
+    await withSeed(async (_chance, seed) => {
       for (const [name] of OPERATIONS) {
         if (LEFT_OUT.has(name)) continue;
         const values = fc.sample(fc.jsonValue({ maxDepth: 4, noUnicodeString: false }), {
           numRuns: 25,
-          seed: seed.seed,
+          seed,
         });
         for (const client of [user, actor])
           await Promise.all(values.map((value) => code(client, name, value)));
@@ -75,12 +74,12 @@ describe("hostile arguments of every operation", () => {
       ),
       fc.string({ unit: "binary", maxLength: 50 }).map((text) => text.toWellFormed()),
     );
-    await withSeed(seed, async () => {
+    await withSeed(async (_chance, seed) => {
       for (const [name, contract] of OPERATIONS) {
         if (LEFT_OUT.has(name)) continue;
         const shape = (contract.input as unknown as { shape: Record<string, unknown> }).shape;
         const fields = Object.fromEntries(Object.keys(shape).map((field) => [field, odd]));
-        const inputs = fc.sample(fc.record(fields, { requiredKeys: [] }), { numRuns: 40, seed: seed.seed });
+        const inputs = fc.sample(fc.record(fields, { requiredKeys: [] }), { numRuns: 40, seed });
         for (const client of [user, actor]) {
           await Promise.all(
             inputs.map((input) =>

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { findEndpoint } from "../../client/connection.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { HEADERS } from "../../shared/names.ts";
+import { withSeed } from "../support/chance.ts";
 import { DaemonProcess } from "../support/daemon-process.ts";
-import { Seeded, withSeed } from "../support/seeded.ts";
 import { type Exchange, type ExchangeOptions, exchange, lastBody } from "./raw.ts";
 import { Sentinel } from "./sentinel.ts";
 
@@ -181,16 +181,15 @@ describe("hostile bytes at the local socket", () => {
   });
 
   it("lives through random bytes and random damage", async () => {
-    const seeded = Seeded.fromEnvironment();
-    await withSeed(seeded, async () => {
+    await withSeed(async (chance) => {
       const good = request("{}");
       for (let round = 0; round < 20; round++) {
         const attacks = Array.from({ length: BYTES_AT_ONCE }, () => {
-          if (seeded.chance(0.3))
-            return Buffer.from(Array.from({ length: 1 + seeded.below(400) }, () => seeded.below(256)));
+          if (chance.happens(0.3))
+            return Buffer.from(Array.from({ length: 1 + chance.below(400) }, () => chance.below(256)));
           const bytes = Buffer.from(good);
-          for (let change = 0; change <= seeded.below(3); change++)
-            bytes[seeded.below(bytes.length)] = seeded.below(256);
+          for (let change = 0; change <= chance.below(3); change++)
+            bytes[chance.below(bytes.length)] = chance.below(256);
           return bytes;
         });
         await Promise.all(attacks.map((bytes) => send([bytes], { halfClose: true, milliseconds: 5000 })));

@@ -1,10 +1,12 @@
 /** Web pages of others, stolen links, restricted tokens and floods at the Web listener. */
+
 import assert from "node:assert/strict";
 import { WebSocket } from "ws";
 import type { DaemonClient } from "../../client/client.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { API_PREFIX } from "../../shared/names.ts";
-import { DaemonProcess, until } from "../support/daemon-process.ts";
+import { DaemonProcess } from "../support/daemon-process.ts";
+import { until } from "../support/until.ts";
 import { loginCode, redeem, signIn } from "./browser.ts";
 import { exchange } from "./raw.ts";
 import { Sentinel } from "./sentinel.ts";

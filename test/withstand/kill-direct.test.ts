@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { DaemonUnreachable } from "../../client/failures.ts";
 import { connect, Side } from "../peers/direct/two-homes.ts";
 import { verifies } from "../requirements.ts";
-import { Seeded, withSeed } from "../support/seeded.ts";
+import { withSeed } from "../support/chance.ts";
 
 const ROUNDS = Number(process.env["WITHSTAND_ROUNDS"] ?? 100);
 /** After so many rounds everything sent so far is waited for: a message has 15 minutes. */
@@ -51,8 +51,7 @@ describe("kill -9 of either end of a Direct connection", function () {
 
   it("loses and doubles nothing, whichever end dies and whenever", async () => {
     verifies("OUT-021", "OUT-034", "OUT-038", "OUT-039", "MSG-056", "PEER-041");
-    const seeded = Seeded.fromEnvironment();
-    await withSeed(seeded, async () => {
+    await withSeed(async (chance) => {
       const all: Sending[] = [];
       let open: Sending[] = [];
       for (let round = 1; round <= ROUNDS; round += 1) {
@@ -62,9 +61,9 @@ describe("kill -9 of either end of a Direct connection", function () {
         });
         all.push(...sendings);
         open.push(...sendings);
-        const victim = seeded.below(2) === 0 ? host : joiner;
+        const victim = chance.below(2) === 0 ? host : joiner;
         const under = Promise.all(sendings.map(send));
-        await new Promise((resolve) => setTimeout(resolve, seeded.below(MOMENT_MS)));
+        await new Promise((resolve) => setTimeout(resolve, chance.below(MOMENT_MS)));
         await victim.daemon.kill();
         await under;
         await victim.daemon.start();

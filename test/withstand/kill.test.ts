@@ -1,6 +1,6 @@
 /** `kill -9` at random moments under load (issue: What it must withstand). */
 import assert from "node:assert/strict";
-import { Seeded, withSeed } from "../support/seeded.ts";
+import { Chance, seedOfRun, withSeed } from "../support/chance.ts";
 import { crashRounds, type Tally } from "./crash-rounds.ts";
 import { smallSegments, smallSegmentsOnForgetfulDisk } from "./variants.ts";
 
@@ -17,20 +17,18 @@ describe("kill -9 under load", function () {
   it("loses nothing that was acknowledged, doubles nothing and starts again by itself", async () => {
     const { program, dispose } = smallSegments();
     disposals.push(dispose);
-    const seeded = Seeded.fromEnvironment();
-    await withSeed(seeded, async () => {
+    await withSeed(async (chance) => {
       const tallies = await Promise.all(
-        ["one", "two"].map((home) => crashRounds(ROUNDS, seeded.fork(home), { program })),
+        ["one", "two"].map((home) => crashRounds(ROUNDS, chance.stream(home), { program })),
       );
       console.log(tallies.map(sentence).join("\n"));
     });
   });
 
   it("would be found to lose messages on a disk that forgets", async () => {
-    const seeded = Seeded.fromEnvironment();
     const { program, dispose } = smallSegmentsOnForgetfulDisk();
     disposals.push(dispose);
-    const rounds = crashRounds(30, seeded, { program });
+    const rounds = crashRounds(30, new Chance(String(seedOfRun())), { program });
     await assert.rejects(rounds, /is lost|can't be opened/);
   });
 });

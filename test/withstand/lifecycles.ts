@@ -1,7 +1,7 @@
 /** Groups that come and go while the daemon is killed: made, filled, sealed, reset, exported, imported, deleted. */
 import { join } from "node:path";
 import type { DaemonClient } from "../../client/client.ts";
-import type { Seeded } from "../support/seeded.ts";
+import type { Chance } from "../support/chance.ts";
 
 interface ShortGroup {
   /** Null while its making isn't answered. */
@@ -19,15 +19,15 @@ interface ShortGroup {
 const KEPT = 4;
 
 export class Lifecycles {
-  readonly #seeded: Seeded;
+  readonly #chance: Chance;
   readonly #folder: string;
   readonly #groups = new Map<string, ShortGroup>();
   readonly #gone = new Set<string>();
   #named = 0;
 
   /** Exports go into `folder`. */
-  constructor(seeded: Seeded, folder: string) {
-    this.#seeded = seeded;
+  constructor(chance: Chance, folder: string) {
+    this.#chance = chance;
     this.#folder = folder;
   }
 
@@ -38,10 +38,10 @@ export class Lifecycles {
   /** One step; throws what the client throws. The record says what is certain whenever it ends. */
   async step(client: DaemonClient): Promise<void> {
     const alive = [...this.#groups].filter(([, group]) => group.group_id !== null && group.pending === null);
-    if (alive.length === 0 || (alive.length < KEPT && this.#seeded.chance(0.3))) return this.#create(client);
-    const [title, group] = this.#seeded.pick(alive);
+    if (alive.length === 0 || (alive.length < KEPT && this.#chance.happens(0.3))) return this.#create(client);
+    const [title, group] = this.#chance.one(alive);
     const group_id = group.group_id!;
-    const choice = this.#seeded.below(10);
+    const choice = this.#chance.below(10);
     if (choice < 4) return this.#send(client, group);
     if (choice < 5) {
       await client.result("ledger_compact", { group_id });
@@ -69,7 +69,7 @@ export class Lifecycles {
 
   async #send(client: DaemonClient, group: ShortGroup): Promise<void> {
     group.unanswered = 1;
-    const text = "x".repeat(1 + this.#seeded.below(3000));
+    const text = "x".repeat(1 + this.#chance.below(3000));
     const { event } = await client.result("send", { group_id: group.group_id!, to: ["user"], text });
     group.messages.push(event.id);
     group.unanswered = 0;

@@ -1,8 +1,10 @@
 /** `svc mcp` as an agent's client would start it, with lines written to it as they are. */
+
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { ENVIRONMENT } from "../../shared/names.ts";
-import { plainEnvironment, SVC, until } from "../support/daemon-process.ts";
+import { plainEnvironment, SVC } from "../support/daemon-process.ts";
+import { until } from "../support/until.ts";
 
 export interface RpcMessage {
   id?: unknown;

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import type { DaemonClient } from "../../client/client.ts";
 import { RefusedByDaemon } from "../../client/failures.ts";
 import type { LedgerEvent } from "../../shared/events.ts";
+import type { Chance } from "../support/chance.ts";
 import type { DaemonProcess } from "../support/daemon-process.ts";
-import type { Seeded } from "../support/seeded.ts";
 import { ActorHistory, type Handed } from "./actor-history.ts";
 import { type Content, MessageHistory } from "./message-history.ts";
 
@@ -32,7 +32,7 @@ interface Member {
 export class StableGroup {
   readonly group_id: string;
   readonly messages = new MessageHistory();
-  readonly #seeded: Seeded;
+  readonly #chance: Chance;
   readonly #folder: string;
   readonly #members = new Map<string, Member>();
   /** Requests by event id, to be answered or cancelled. */
@@ -46,20 +46,20 @@ export class StableGroup {
   #events: LedgerEvent[] = [];
   #named = 0;
 
-  private constructor(group_id: string, seeded: Seeded, folder: string) {
+  private constructor(group_id: string, chance: Chance, folder: string) {
     this.group_id = group_id;
-    this.#seeded = seeded;
+    this.#chance = chance;
     this.#folder = folder;
   }
 
   static async make(
     client: DaemonClient,
     title: string,
-    seeded: Seeded,
+    chance: Chance,
     folder: string,
   ): Promise<StableGroup> {
     const group = await client.result("group_create", { title });
-    const stable = new StableGroup(group.group_id, seeded, folder);
+    const stable = new StableGroup(group.group_id, chance, folder);
     for (const actor_id of ACTORS) {
       const { token_file } = await client.result("actor_add", { group_id: group.group_id, actor_id });
       stable.#members.set(actor_id, { token_file, history: new ActorHistory(actor_id), happenings: [] });
@@ -85,7 +85,7 @@ export class StableGroup {
       this.#repeat(stopped, () => this.#cancel(user)),
       this.#repeat(stopped, async () => {
         await user.result("ledger_compact", { group_id: this.group_id });
-        await new Promise((resolve) => setTimeout(resolve, this.#seeded.below(60)));
+        await new Promise((resolve) => setTimeout(resolve, this.#chance.below(60)));
       }),
     ];
     for (const [actor_id, member] of this.#members) {
@@ -105,14 +105,14 @@ export class StableGroup {
 
   async #sendNew(client: DaemonClient, by: string): Promise<void> {
     const key = `${by}-${++this.#named}`;
-    const mode = this.#seeded.pick(["send", "mail", "request_reply"] as const);
-    const to = this.#seeded.pick(ACTORS.filter((actor_id) => actor_id !== by));
-    const text = `${key} ${"ö€\n\u2028".repeat(this.#seeded.below(200))}`;
+    const mode = this.#chance.one(["send", "mail", "request_reply"] as const);
+    const to = this.#chance.one(ACTORS.filter((actor_id) => actor_id !== by));
+    const text = `${key} ${"ö€\n\u2028".repeat(this.#chance.below(200))}`;
     let path: string | null = null;
     const blobs: string[] = [];
-    if (by === "user" && this.#seeded.chance(0.1)) {
+    if (by === "user" && this.#chance.happens(0.1)) {
       path = join(this.#folder, key);
-      const bytes = Buffer.alloc(1 + this.#seeded.below(20_000), key);
+      const bytes = Buffer.alloc(1 + this.#chance.below(20_000), key);
       writeFileSync(path, bytes);
       blobs.push(createHash("sha256").update(bytes).digest("hex"));
     }
@@ -121,7 +121,7 @@ export class StableGroup {
 
   /** A message of the past once more: first those that a crash left without an answer. */
   async #sendAgain(client: DaemonClient): Promise<void> {
-    const sent = this.#retries.pop() ?? (this.#past.length > 0 ? this.#seeded.pick(this.#past) : null);
+    const sent = this.#retries.pop() ?? (this.#past.length > 0 ? this.#chance.one(this.#past) : null);
     if (sent !== null) await this.#send(client, sent);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
@@ -148,9 +148,9 @@ export class StableGroup {
   }
 
   async #cancel(client: DaemonClient): Promise<void> {
-    await new Promise((resolve) => setTimeout(resolve, this.#seeded.below(30)));
+    await new Promise((resolve) => setTimeout(resolve, this.#chance.below(30)));
     if (this.#requests.length === 0) return;
-    const { event_id } = this.#seeded.pick(this.#requests.slice(-20));
+    const { event_id } = this.#chance.one(this.#requests.slice(-20));
     try {
       const { event } = await client.result("reply_request_cancel", { group_id: this.group_id, event_id });
       this.#mustExist.add(event.id);
@@ -191,7 +191,7 @@ export class StableGroup {
       const ids = messages.map(({ event }) => event.id);
       open = taken.batch_id === null ? null : { ack: taken.batch_id, ids };
       for (const { event } of messages) {
-        if (event.data["message_mode"] === "request_reply" && this.#seeded.chance(answers)) {
+        if (event.data["message_mode"] === "request_reply" && this.#chance.happens(answers)) {
           await this.#reply(client, actor_id, event);
         }
       }

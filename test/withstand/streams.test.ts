@@ -1,4 +1,5 @@
 /** Streams of a running daemon: large pasts, credentials that don't reach them, files that stay closed. */
+
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { readdirSync } from "node:fs";
@@ -7,7 +8,8 @@ import type { DaemonClient } from "../../client/client.ts";
 import { findEndpoint } from "../../client/connection.ts";
 import { launchToken } from "../../client/identity.ts";
 import { API_PREFIX, ENVIRONMENT, HEADERS } from "../../shared/names.ts";
-import { DaemonProcess, until } from "../support/daemon-process.ts";
+import { DaemonProcess } from "../support/daemon-process.ts";
+import { until } from "../support/until.ts";
 import { exchange } from "./raw.ts";
 import { StreamClient } from "./stream-client.ts";
 

@@ -2,12 +2,14 @@
  * Two real daemons over a bad line. Loss and reordering of packets are TCP's to repair, so what a Direct connection sees of them is delay,
  * silence and breaks; a relay in this process makes those on any machine.
  */
+
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { verifies } from "../../requirements.ts";
-import { until } from "../../support/daemon-process.ts";
+import { until } from "../../support/until.ts";
+
 import { BadLine } from "./bad-line.ts";
 import { connect, freePort, Side } from "./two-homes.ts";
 

@@ -10,7 +10,8 @@ import { BlobBytes } from "../../../shared/wire/v1/blob-bytes.ts";
 import { DirectFrame, parseInvitationText } from "../../../shared/wire/v1/direct.ts";
 import type { ConnectPeerResponse } from "../../../shared/wire/v1/peer.ts";
 import { verifies } from "../../requirements.ts";
-import { GROUP, type Instance, LISTENER, responseTo, rest, until, World } from "./setting.ts";
+import { until } from "../../support/until.ts";
+import { GROUP, type Instance, LISTENER, responseTo, rest, World } from "./setting.ts";
 
 const SECOND = 1000;
 

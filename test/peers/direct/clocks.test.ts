@@ -1,4 +1,5 @@
 /** Two daemons whose clocks are apart: both people are told, and nothing is tried in vain. */
+
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,8 +7,8 @@ import { join } from "node:path";
 import { PeerClocks } from "../../../daemon/peers/direct/clocks.ts";
 import { run } from "../../cli/svc.ts";
 import { verifies } from "../../requirements.ts";
-import { until } from "../../support/daemon-process.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
+import { until } from "../../support/until.ts";
 import { connect, Side } from "./two-homes.ts";
 
 const MINUTE = 60_000;

@@ -1,10 +1,12 @@
 /** An approved peer that means ill, over a real socket to a real daemon: frames that would fill the memory or hold everybody up. */
+
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { LIMITS } from "../../../shared/limits.ts";
 import { verifies } from "../../requirements.ts";
-import { until } from "../../support/daemon-process.ts";
+import { until } from "../../support/until.ts";
+
 import { frameOf, HostilePeer } from "./hostile-peer.ts";
 import { Side } from "./two-homes.ts";
 

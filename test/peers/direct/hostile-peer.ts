@@ -1,4 +1,5 @@
 /** A peer with an approved connection that sends what it likes: it has the product's TLS and nothing of its manners. */
+
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { InstanceIdentity } from "../../../daemon/home/identity.ts";
@@ -18,7 +19,8 @@ import { PRODUCT_VERSION } from "../../../shared/version.ts";
 import { type DirectInvitation, parseInvitationText } from "../../../shared/wire/v1/direct.ts";
 import { responseStatement } from "../../../shared/wire/v1/signing.ts";
 import { SimulatedFiles } from "../../simulation/files.ts";
-import { until } from "../../support/daemon-process.ts";
+import { until } from "../../support/until.ts";
+
 import { freePort, type Side } from "./two-homes.ts";
 
 export const PEER_GROUP = "g_00000000000b";

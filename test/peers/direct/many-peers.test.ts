@@ -1,4 +1,5 @@
 /** A real daemon among many peers over real sockets: some gone, some silent, some lying. */
+
 import assert from "node:assert/strict";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +8,8 @@ import { RealRandom } from "../../../platform/real-random.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import { verifies } from "../../requirements.ts";
 import { SimulatedFiles } from "../../simulation/files.ts";
-import { until } from "../../support/daemon-process.ts";
+import { until } from "../../support/until.ts";
+
 import { LightPeer } from "./light-peer.ts";
 import { freePort, Side } from "./two-homes.ts";
 

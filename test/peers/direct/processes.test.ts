@@ -1,9 +1,11 @@
 /** What another instance asks or withdraws starts and stops no process here: real daemons, real terminals. */
+
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { verifies } from "../../requirements.ts";
-import { until } from "../../support/daemon-process.ts";
+import { until } from "../../support/until.ts";
+
 import { connect, Side } from "./two-homes.ts";
 
 describe("processes of Actors over a Direct connection", function () {

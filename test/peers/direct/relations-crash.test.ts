@@ -10,7 +10,6 @@ import { RealRandom } from "../../../platform/real-random.ts";
 import { Refusal } from "../../../shared/errors.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import type { DirectEndpoint, DirectInvitation } from "../../../shared/wire/v1/direct.ts";
-import { TestClock } from "../../groups/setting.ts";
 import { MemoryLog } from "../../operations/support.ts";
 import { verifies } from "../../requirements.ts";
 import { enumerateCrashes, enumerateFaults, type Story, without } from "../../simulation/crash.ts";
@@ -176,7 +175,7 @@ async function openHome(files: Files, identity: { instance_id: string; public_ke
   const random = new RealRandom();
   const registry = await GroupRegistry.open({
     files,
-    clock: new TestClock(),
+    clock: new ManualClock({ tick: 1 }),
     random,
     paths,
     projectionsFor: () => [],

@@ -11,7 +11,8 @@ import {
   parseInvitationText,
 } from "../../../shared/wire/v1/direct.ts";
 import { verifies } from "../../requirements.ts";
-import { GROUP, type Instance, LISTENER, MINUTE, rest, until, World } from "./setting.ts";
+import { until } from "../../support/until.ts";
+import { GROUP, type Instance, LISTENER, MINUTE, rest, World } from "./setting.ts";
 
 const refuses = (code: string) => (error: unknown) => (error as { code?: string }).code === code;
 
@@ -212,9 +213,9 @@ describe("Direct relations", () => {
     await rest();
     world.clock.advance(30 * MINUTE - 1000);
     await rest();
-    host.files.isSlow = true;
+    host.files.slow = "direct_connections";
     const approved = host.direct.approve(GROUP, id);
-    await until("the approval waits for the disk", () => host.files.waiting.length > 0);
+    await until("the approval waits for the disk", () => host.files.held.length > 0);
     const { dials } = world.network;
     world.clock.advance(5000);
     await until("the joiner asks", () => world.network.dials > dials);
@@ -234,7 +235,7 @@ describe("Direct relations", () => {
       await host.direct.invite(GROUP, undefined),
       await host.direct.invite(GROUP, undefined),
     ];
-    host.files.isSlow = true;
+    host.files.slow = "direct_connections";
     const ids: string[] = [];
     for (const invitation of invitations) {
       // What was asked with the first is taken back before it arrived.

@@ -1,4 +1,5 @@
 /** Direct of several instances over a network in memory, with real files and time in the test's hand. */
+
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,26 +8,18 @@ import { InstanceIdentity } from "../../../daemon/home/identity.ts";
 import { Direct } from "../../../daemon/peers/direct/direct.ts";
 import type { Links } from "../../../daemon/peers/direct/link.ts";
 import type { PeerReceiver, PeerRequest } from "../../../daemon/peers/transport.ts";
-import type { OpenFile, OpenMode } from "../../../platform/files.ts";
 import { RealFiles } from "../../../platform/real-files.ts";
 import { RealRandom } from "../../../platform/real-random.ts";
 import type { DirectRelation } from "../../../shared/operations/direct.ts";
 import type { ConnectPeerResponse } from "../../../shared/wire/v1/peer.ts";
 import { MemoryLog } from "../../operations/support.ts";
+import { FaultyFiles } from "../../support/faulty-files.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
+import { until } from "../../support/until.ts";
 import { MemoryNetwork } from "./memory-links.ts";
 
 export const GROUP = "g_00000000000a";
 export const MINUTE = 60_000;
-
-/** Waits for something that becomes true by itself; the message names what didn't. */
-export async function until(what: string, holds: () => boolean): Promise<void> {
-  const patience = performance.now() + 60_000;
-  while (!holds()) {
-    if (performance.now() > patience) throw new Error(`never: ${what}`);
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-}
 
 /** Lets everything that is under way without a timer come to rest. */
 export async function rest(turns = 200): Promise<void> {
@@ -79,7 +72,7 @@ export class Instance {
   readonly root: string;
   identity: InstanceIdentity;
   readonly groups = new Map([[GROUP, { generation: "generation-1", title: "Group" }]]);
-  readonly files = new SlowFiles();
+  readonly files = new FaultyFiles();
   readonly received: PeerRequest[] = [];
   readonly log = new MemoryLog();
   /** Answers requests; to be replaced by tests that want more. */
@@ -156,30 +149,6 @@ export class Instance {
   async close(): Promise<void> {
     await this.direct.close();
     rmSync(this.root, { recursive: true, force: true });
-  }
-}
-
-/** The disk; while it is slow, what is written to the relations isn't durable. */
-class SlowFiles extends RealFiles {
-  isSlow = false;
-  /** What waits for the disk. */
-  readonly waiting: (() => void)[] = [];
-
-  override open(path: string, mode: OpenMode): OpenFile {
-    const file = super.open(path, mode);
-    if (!path.includes("direct_connections")) return file;
-    const sync = file.sync.bind(file);
-    file.sync = (done, alone) => {
-      if (this.isSlow) this.waiting.push(() => sync(done, alone));
-      else sync(done, alone);
-    };
-    return file;
-  }
-
-  /** It is as fast as ever again. */
-  recover(): void {
-    this.isSlow = false;
-    for (const go of this.waiting.splice(0)) go();
   }
 }
 

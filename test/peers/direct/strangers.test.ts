@@ -1,11 +1,13 @@
 /** Strangers on the network before a real daemon: connections that prove nothing, held open or renewed, and hellos that mean nothing. */
+
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { existsSync, readdirSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { networkOf } from "../../../daemon/peers/direct/pending-connections.ts";
 import { LIMITS } from "../../../shared/limits.ts";
-import { until } from "../../support/daemon-process.ts";
+import { until } from "../../support/until.ts";
+
 import { HostilePeer } from "./hostile-peer.ts";
 import { Side } from "./two-homes.ts";
 

@@ -9,7 +9,8 @@ import { PRODUCT_VERSION } from "../../../shared/version.ts";
 import { parseInvitationText } from "../../../shared/wire/v1/direct.ts";
 import { run } from "../../cli/svc.ts";
 import { verifies } from "../../requirements.ts";
-import { plainEnvironment, SVC, until } from "../../support/daemon-process.ts";
+import { plainEnvironment, SVC } from "../../support/daemon-process.ts";
+import { until } from "../../support/until.ts";
 import { connect, freePort, online, Side } from "./two-homes.ts";
 
 const pty = createRequire(import.meta.url)("@lydell/node-pty") as typeof import("@lydell/node-pty");

@@ -1,4 +1,5 @@
 /** Two real daemons on loopback, each with a Group and its Actor "lead", connected through the command line that ships. */
+
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
@@ -9,7 +10,8 @@ import type { LedgerEvent } from "../../../shared/events.ts";
 import type { DirectRelation } from "../../../shared/operations/direct.ts";
 import type { ResultOf } from "../../../shared/operations/registry.ts";
 import { envelope, run } from "../../cli/svc.ts";
-import { DaemonProcess, until } from "../../support/daemon-process.ts";
+import { DaemonProcess } from "../../support/daemon-process.ts";
+import { until } from "../../support/until.ts";
 
 /** Redialling takes 5 s, noticing a silence 45, a slow machine its time. */
 const PATIENCE_MS = 120_000;

@@ -4,7 +4,6 @@ import type { TlsError } from "../../../../daemon/peers/direct/tls/alert.ts";
 import { TlsConnection, type TlsOptions } from "../../../../daemon/peers/direct/tls/connection.ts";
 import type { TlsIdentity } from "../../../../daemon/peers/direct/tls/handshake.ts";
 import { SUITES } from "../../../../daemon/peers/direct/tls/suites.ts";
-import type { Random } from "../../../../platform/random.ts";
 import { RealRandom } from "../../../../platform/real-random.ts";
 
 export const ALPN = "svc-direct/1";
@@ -25,32 +24,6 @@ export function testKey(fill: number): TestKey {
 export const CLIENT_KEY = testKey(1);
 export const SERVER_KEY = testKey(2);
 export const STRANGER_KEY = testKey(3);
-
-/** Bytes from one seed (xorshift32), so that a run can be repeated. */
-export class SeededRandom implements Random {
-  #state: number;
-
-  constructor(seed: number) {
-    this.#state = seed >>> 0 || 1;
-  }
-
-  /** A whole number below `limit`. */
-  below(limit: number): number {
-    this.#state ^= this.#state << 13;
-    this.#state ^= this.#state >>> 17;
-    this.#state ^= this.#state << 5;
-    this.#state >>>= 0;
-    return this.#state % limit;
-  }
-
-  bytes(count: number): Uint8Array {
-    return Uint8Array.from({ length: count }, () => this.below(256));
-  }
-
-  uuid(): string {
-    throw new Error("TLS needs none");
-  }
-}
 
 /** A connection and everything that came out of it. */
 export class Target {

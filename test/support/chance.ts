@@ -1,20 +1,24 @@
-/** Everything that is left to chance, from one seed: streams with names, so that one more draw here changes nothing there. */
-import { createHash } from "node:crypto";
+/**
+ * Everything that is left to chance, from one seed: streams with names, so that one more draw here changes nothing
+ * there. A failed run of the long suites is repeated by `WITHSTAND_SEED=<seed> npm run test:withstand`.
+ */
+import { createHash, randomInt } from "node:crypto";
 import type { Random } from "../../platform/random.ts";
 
 export class Chance {
-  readonly #name: string;
+  /** The seed and the names of the streams that led here. */
+  readonly name: string;
   readonly #state: Uint32Array;
 
   constructor(name: string) {
-    this.#name = name;
+    this.name = name;
     const digest = createHash("sha256").update(name).digest();
     this.#state = Uint32Array.from([0, 4, 8, 12], (at) => digest.readUInt32LE(at));
   }
 
   /** An independent stream. */
   stream(name: string): Chance {
-    return new Chance(`${this.#name}/${name}`);
+    return new Chance(`${this.name}/${name}`);
   }
 
   /** xoshiro128++. */
@@ -44,7 +48,12 @@ export class Chance {
 
   /** A whole number, both ends included. */
   between(least: number, most: number): number {
-    return least + Math.floor(this.fraction() * (most - least + 1));
+    return least + this.below(most - least + 1);
+  }
+
+  /** A whole number from 0 to `limit` - 1. */
+  below(limit: number): number {
+    return Math.floor(this.fraction() * limit);
   }
 
   /** Mostly small, now and then up to `most`: how long things take. */
@@ -53,7 +62,7 @@ export class Chance {
   }
 
   one<Item>(items: readonly Item[]): Item {
-    return items[this.between(0, items.length - 1)]!;
+    return items[this.below(items.length)]!;
   }
 
   /** One of the names, by weight. */
@@ -72,8 +81,8 @@ export class Chance {
   }
 }
 
-/** What a simulated daemon draws. */
-export class SimulatedRandom implements Random {
+/** What a daemon, or a part of it, draws. */
+export class SeededRandom implements Random {
   readonly #chance: Chance;
 
   constructor(chance: Chance) {
@@ -90,5 +99,22 @@ export class SimulatedRandom implements Random {
     bytes[8] = (bytes[8]! & 63) | 128;
     const hex = bytes.toString("hex");
     return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
+  }
+}
+
+/** A number for one run of a long suite: `WITHSTAND_SEED`, else fresh. */
+export function seedOfRun(): number {
+  const given = Number(process.env["WITHSTAND_SEED"]);
+  return Number.isSafeInteger(given) && given > 0 ? given : randomInt(1, 2 ** 31);
+}
+
+/** Runs `body` with the seed of the run; a failure names it. */
+export async function withSeed(body: (chance: Chance, seed: number) => Promise<void>): Promise<void> {
+  const seed = seedOfRun();
+  try {
+    await body(new Chance(String(seed)), seed);
+  } catch (error) {
+    if (error instanceof Error) error.message = `${error.message}\n(repeat with WITHSTAND_SEED=${seed})`;
+    throw error;
   }
 }
