@@ -40,8 +40,8 @@ export function compare(comparison: Comparison): Figure {
   if (!Number.isFinite(ratio))
     throw new Error(`${comparison.name}: ${comparison.value} / ${comparison.against_value}`);
   const holds = comparison.better === "higher" ? ratio >= comparison.floor : ratio <= comparison.floor;
-  const { name, unit, value, against, against_value, goal, floor, better } = comparison;
-  return { name, unit, value, against, against_value, ratio, goal, floor, better, holds };
+  const { name, unit, value, against, against_value: againstValue, goal, floor, better } = comparison;
+  return { name, unit, value, against, against_value: againstValue, ratio, goal, floor, better, holds };
 }
 
 /** A figure whose goal is a number of its own unit and no ratio: it is compared with 1 of that unit. */

@@ -47,11 +47,17 @@ async function runActors({ client, home }: Daemon, bin: string, count: number): 
   const tokens: string[] = [];
   let command: string[] = [];
   for (let index = 0; index < count; index += 1) {
-    const actor_id = `a${index}`;
+    const actorId = `a${index}`;
     const env = { PATH: `${bin}${delimiter}${process.env["PATH"] ?? ""}` };
-    await client.result("actor_add", { group_id: group, actor_id, runtime: "claude", runner: "pty", env });
-    await client.result("actor_start", { group_id: group, actor_id });
-    const file = join(home, "groups", group, "tokens", `${actor_id}.json`);
+    await client.result("actor_add", {
+      group_id: group,
+      actor_id: actorId,
+      runtime: "claude",
+      runner: "pty",
+      env,
+    });
+    await client.result("actor_start", { group_id: group, actor_id: actorId });
+    const file = join(home, "groups", group, "tokens", `${actorId}.json`);
     tokens.push((JSON.parse(readFileSync(file, "utf8")) as { token: string }).token);
     if (index === 0) command = await hookCommand(join(bin, "args"));
   }
@@ -76,16 +82,22 @@ async function hookCommand(file: string): Promise<string[]> {
 
 let events = 0;
 
-function payload(hook_event_name: string, more: Record<string, unknown> = {}): string {
-  const common = { session_id: "bench", transcript_path: "/t", cwd: "/p", prompt_id: "p", hook_event_name };
+function payload(hookEventName: string, more: Record<string, unknown> = {}): string {
+  const common = {
+    session_id: "bench",
+    transcript_path: "/t",
+    cwd: "/p",
+    prompt_id: "p",
+    hook_event_name: hookEventName,
+  };
   return JSON.stringify({ ...common, ...more });
 }
 
 /** A tool's start and its end, in turn. */
 function toolEvent(): string {
   events += 1;
-  const tool_input = { command: "echo something of a usual length", description: "say something" };
-  const tool = { tool_name: "Bash", tool_input, tool_use_id: `toolu_${events >> 1}` };
+  const toolInput = { command: "echo something of a usual length", description: "say something" };
+  const tool = { tool_name: "Bash", tool_input: toolInput, tool_use_id: `toolu_${events >> 1}` };
   return payload(events % 2 === 0 ? "PreToolUse" : "PostToolUse", tool);
 }
 
@@ -251,11 +263,16 @@ async function busy(daemon: Daemon, { group, tokens }: Running, short: boolean):
     await new Promise((resolve) => setTimeout(resolve, Math.max(0, due - performance.now())));
     const token = tokens[2 + (event % (tokens.length - 2))]!;
     const started = open.get(token);
-    const tool_use_id = started ?? `toolu_busy_${event}`;
-    if (started === undefined) open.set(token, tool_use_id);
+    const toolUseId = started ?? `toolu_busy_${event}`;
+    if (started === undefined) open.set(token, toolUseId);
     else open.delete(token);
     const name = started === undefined ? "PreToolUse" : "PostToolUse";
-    await submit(agent, daemon, token, payload(name, { tool_name: "Bash", tool_input: {}, tool_use_id }));
+    await submit(
+      agent,
+      daemon,
+      token,
+      payload(name, { tool_name: "Bash", tool_input: {}, tool_use_id: toolUseId }),
+    );
   }
   const elapsed = (performance.now() - begin) / 1000;
   const share = (100 * (processorSeconds(daemon.pid) - before)) / elapsed;

@@ -48,8 +48,8 @@ async function initialized(environment: Record<string, string>): Promise<number>
 }
 
 /** An environment in which `svc mcp` is the bench's Actor. */
-async function asActor({ client, home }: Daemon, group_id: string): Promise<Record<string, string>> {
-  const { mcpServers } = await client.result("actor_mcp_config", { group_id, actor_id: "agent" });
+async function asActor({ client, home }: Daemon, groupId: string): Promise<Record<string, string>> {
+  const { mcpServers } = await client.result("actor_mcp_config", { group_id: groupId, actor_id: "agent" });
   return plainEnvironment({ ...mcpServers.svc.env, [ENVIRONMENT.home]: home });
 }
 

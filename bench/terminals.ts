@@ -109,12 +109,18 @@ async function attach({ client }: Daemon): Promise<string> {
 
 async function runActor(
   { client }: Daemon,
-  group_id: string,
-  actor_id: string,
+  groupId: string,
+  actorId: string,
   command: string[],
 ): Promise<void> {
-  await client.result("actor_add", { group_id, actor_id, runtime: "custom", runner: "pty", command });
-  await client.result("actor_start", { group_id, actor_id });
+  await client.result("actor_add", {
+    group_id: groupId,
+    actor_id: actorId,
+    runtime: "custom",
+    runner: "pty",
+    command,
+  });
+  await client.result("actor_start", { group_id: groupId, actor_id: actorId });
 }
 
 /** MiB of a process, by a field of its status in /proc. */

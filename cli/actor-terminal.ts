@@ -12,12 +12,12 @@ import { API_PREFIX, HEADERS } from "../shared/names.ts";
  */
 export async function openTerminal(
   home: string,
-  { group_id, actor_id }: { group_id: string; actor_id: string },
+  { group_id: groupId, actor_id: actorId }: { group_id: string; actor_id: string },
   message: (data: Buffer, isOutput: boolean) => void,
 ): Promise<WebSocket> {
   const { WebSocket } = await import("./web-socket.ts");
   const { socketPath, key } = findEndpoint(home);
-  const path = `${API_PREFIX}/groups/${encodeURIComponent(group_id)}/actors/${encodeURIComponent(actor_id)}/term`;
+  const path = `${API_PREFIX}/groups/${encodeURIComponent(groupId)}/actors/${encodeURIComponent(actorId)}/term`;
   const socket = new WebSocket(`ws://localhost${path}`, {
     agent: new Agent({ socketPath } as object),
     headers: { [HEADERS.socketKey]: key },

@@ -92,19 +92,19 @@ export class CommandContext {
   }
 
   /** The id of the event that an argument or an option names by its beginning. */
-  async event(group_id: string, typed: string): Promise<string> {
-    return eventNamed(this.client, group_id, typed);
+  async event(groupId: string, typed: string): Promise<string> {
+    return eventNamed(this.client, groupId, typed);
   }
 
   /** The same for an optional option, as a member of an operation's input. */
   async givenEvent<Name extends string>(
-    group_id: string,
+    groupId: string,
     option: string,
     name: Name,
   ): Promise<{ [Key in Name]?: string }> {
     const typed = this.text(option);
     const members: { [Key in Name]?: string } = {};
-    if (typed !== undefined) members[name] = await this.event(group_id, typed);
+    if (typed !== undefined) members[name] = await this.event(groupId, typed);
     return members;
   }
 

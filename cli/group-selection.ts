@@ -33,16 +33,16 @@ export async function selectGroup(client: DaemonClient): Promise<string> {
   const directory = realpathSync(process.cwd());
   let nearest = 0;
   let bound: string[] = [];
-  for (const { group_id } of groups) {
-    const shown = await client.call("group_show", { group_id });
+  for (const { group_id: groupId } of groups) {
+    const shown = await client.call("group_show", { group_id: groupId });
     // The Group was deleted in the meantime, so nothing is bound to it.
     const near = shown.ok ? nearness(shown.result.scopes, directory) : -1;
     if (near > nearest) {
       nearest = near;
-      bound = [group_id];
-    } else if (near === nearest && near > 0) bound.push(group_id);
+      bound = [groupId];
+    } else if (near === nearest && near > 0) bound.push(groupId);
   }
   if (bound.length === 1 && bound[0] !== undefined) return bound[0];
-  const choices = groups.filter(({ group_id }) => bound.length === 0 || bound.includes(group_id));
+  const choices = groups.filter(({ group_id: groupId }) => bound.length === 0 || bound.includes(groupId));
   throw new UsageError(`Which Group? Use --group with its id or title:\n${listed(choices)}`);
 }

@@ -21,7 +21,9 @@ interface Titled {
 
 /** A few Groups, one per line, and how to see the rest. */
 export function listed(groups: readonly Titled[]): string {
-  const lines = groups.slice(0, SHOWN).map(({ group_id, title }) => `  ${group_id}  ${oneLine(title)}`);
+  const lines = groups
+    .slice(0, SHOWN)
+    .map(({ group_id: groupId, title }) => `  ${groupId}  ${oneLine(title)}`);
   const more = groups.length - lines.length;
   return [...lines, ...(more > 0 ? [`  and ${more} more: svc group list`] : [])].join("\n");
 }
@@ -62,16 +64,16 @@ export async function groupNamed(client: DaemonClient, typed: string): Promise<s
  * The event whose id begins with `typed`. Throws a UsageError if several do, or the Refusal
  * `event_not_found` if none does.
  */
-export async function eventNamed(client: DaemonClient, group_id: string, typed: string): Promise<string> {
+export async function eventNamed(client: DaemonClient, groupId: string, typed: string): Promise<string> {
   const prefix = typed.toLowerCase();
   if (!EVENT_PREFIX.test(prefix)) return typed;
-  const { event_ids } = await client.result("ledger_find", { group_id, prefix });
-  const [only] = event_ids;
+  const { event_ids: eventIds } = await client.result("ledger_find", { group_id: groupId, prefix });
+  const [only] = eventIds;
   if (only === undefined)
     throw new Refusal("event_not_found", { specifics: `No event id in this Group begins with '${prefix}'.` });
-  if (event_ids.length === 1) return only;
-  const shown = event_ids.slice(0, SHOWN).map((id) => `  ${id}`);
-  if (event_ids.length > SHOWN) shown.push("  and more");
+  if (eventIds.length === 1) return only;
+  const shown = eventIds.slice(0, SHOWN).map((id) => `  ${id}`);
+  if (eventIds.length > SHOWN) shown.push("  and more");
   throw new UsageError(
     `More than one event id begins with '${prefix}'. Type more of it:\n${shown.join("\n")}`,
   );

@@ -16,13 +16,13 @@ import { API_PREFIX } from "../shared/names.ts";
  */
 export async function saveFile(
   client: DaemonClient,
-  group_id: string,
+  groupId: string,
   { name, sha256 }: Attachment,
   wanted: string,
 ): Promise<string> {
   const isDirectory = /[/\\]$/.test(wanted) || statSync(wanted, { throwIfNoEntry: false })?.isDirectory();
   const path = resolve(isDirectory ? join(wanted, safeName(name)) : wanted);
-  const response = await client.open(`${API_PREFIX}/groups/${group_id}/blobs/${sha256}`, {});
+  const response = await client.open(`${API_PREFIX}/groups/${groupId}/blobs/${sha256}`, {});
   const hash = createHash("sha256");
   const file = createWriteStream(path, { flags: "wx" });
   let opened = false;

@@ -193,8 +193,8 @@ export function readSocketKey(files: Files, host: Host, paths: HomePaths): strin
 
 /** For the holder of the lock. */
 export async function writeAddress(files: Files, paths: HomePaths, address: Address): Promise<void> {
-  const { pid, version, socket, web_origin, started_at } = address;
-  const text = JSON.stringify({ v: 1, pid, version, socket, web_origin, started_at });
+  const { pid, version, socket, web_origin: webOrigin, started_at: startedAt } = address;
+  const text = JSON.stringify({ v: 1, pid, version, socket, web_origin: webOrigin, started_at: startedAt });
   await replaceFile(files, paths.daemon.address, Buffer.from(`${text}\n`));
 }
 
@@ -211,15 +211,15 @@ export function readAddress(files: Files, host: Host, paths: HomePaths): Address
   } catch {
     found = {};
   }
-  const { pid, version, socket, web_origin, started_at } = found;
+  const { pid, version, socket, web_origin: webOrigin, started_at: startedAt } = found;
   if (
     typeof pid === "number" &&
     typeof version === "string" &&
     typeof socket === "string" &&
-    (web_origin === null || typeof web_origin === "string") &&
-    typeof started_at === "string"
+    (webOrigin === null || typeof webOrigin === "string") &&
+    typeof startedAt === "string"
   ) {
-    return { pid, version, socket, web_origin, started_at };
+    return { pid, version, socket, web_origin: webOrigin, started_at: startedAt };
   }
   throw new HomeProblem("corrupt", paths.daemon.address, "It isn't an address.", "Restart the daemon.");
 }

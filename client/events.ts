@@ -61,14 +61,14 @@ export interface Follow {
 
 /** Everything after `after`, in order; with null, the whole history. */
 async function* history(follow: Follow, after: string | null): AsyncGenerator<LedgerEvent> {
-  const { client, groupId: group_id, signal } = follow;
+  const { client, groupId, signal } = follow;
   if (after === null) {
     const pages: LedgerEvent[][] = [];
     let before: string | undefined;
     for (;;) {
       const page = await client.result(
         "ledger_tail",
-        { group_id, limit: LIMITS.page.max, ...(before === undefined ? {} : { before }) },
+        { group_id: groupId, limit: LIMITS.page.max, ...(before === undefined ? {} : { before }) },
         { signal },
       );
       pages.unshift(page.events);
@@ -82,7 +82,7 @@ async function* history(follow: Follow, after: string | null): AsyncGenerator<Le
   for (;;) {
     const page = await client.result(
       "ledger_tail",
-      { group_id, limit: LIMITS.page.max, after: position },
+      { group_id: groupId, limit: LIMITS.page.max, after: position },
       { signal },
     );
     yield* page.events;

@@ -18,21 +18,21 @@ export interface GroupPaths {
   drafts: string;
   /** Records of what runtimes do, one file per Actor. */
   runtimeActivity: string;
-  runtimeActivityFile(actor_id: string): string;
+  runtimeActivityFile(actorId: string): string;
   /** What the hooks of running Actors need, including their launch tokens. */
   hooks: string;
   /** Owner-only launch token files, one per Actor. */
   tokens: string;
-  tokenFile(actor_id: string): string;
+  tokenFile(actorId: string): string;
   /** Launch identities of processes that the daemon runs, one file per Actor. */
   launches: string;
-  launchFile(actor_id: string): string;
+  launchFile(actorId: string): string;
   /** What is known about each Actor's last run, one file per Actor. */
   runs: string;
-  runFile(actor_id: string): string;
+  runFile(actorId: string): string;
   /** Private environment values, one file per Actor. */
   privateEnvironment: string;
-  privateEnvironmentFile(actor_id: string): string;
+  privateEnvironmentFile(actorId: string): string;
 }
 
 export interface HomePaths {
@@ -66,7 +66,7 @@ export interface HomePaths {
     catalog: string;
   };
   groups: string;
-  group(group_id: string): GroupPaths;
+  group(groupId: string): GroupPaths;
 }
 
 /** Paths of one Group whose directory is `root`. */
@@ -86,15 +86,15 @@ export function groupPaths(root: string): GroupPaths {
     drafts: join(root, "drafts"),
     runtimeActivity,
     hooks: join(root, "hooks"),
-    runtimeActivityFile: (actor_id) => join(runtimeActivity, `${actor_id}.json`),
+    runtimeActivityFile: (actorId) => join(runtimeActivity, `${actorId}.json`),
     tokens,
-    tokenFile: (actor_id) => join(tokens, `${actor_id}.json`),
+    tokenFile: (actorId) => join(tokens, `${actorId}.json`),
     launches,
-    launchFile: (actor_id) => join(launches, `${actor_id}.json`),
+    launchFile: (actorId) => join(launches, `${actorId}.json`),
     runs,
-    runFile: (actor_id) => join(runs, `${actor_id}.json`),
+    runFile: (actorId) => join(runs, `${actorId}.json`),
     privateEnvironment,
-    privateEnvironmentFile: (actor_id) => join(privateEnvironment, `${actor_id}.json`),
+    privateEnvironmentFile: (actorId) => join(privateEnvironment, `${actorId}.json`),
   };
 }
 
@@ -124,7 +124,7 @@ export function homePaths(root: string): HomePaths {
       catalog: join(root, "state", "connect", "catalog"),
     },
     groups,
-    group: (group_id) => groupPaths(join(groups, group_id)),
+    group: (groupId) => groupPaths(join(groups, groupId)),
   };
 }
 

@@ -45,8 +45,11 @@ async function freePort(): Promise<number> {
   return typeof address === "object" && address !== null ? address.port : 0;
 }
 
-async function relationAt({ client, group_id }: Home, id: string): Promise<DirectRelation | undefined> {
-  const { relations } = await client.result("connect_direct_status", { group_id });
+async function relationAt(
+  { client, group_id: groupId }: Home,
+  id: string,
+): Promise<DirectRelation | undefined> {
+  const { relations } = await client.result("connect_direct_status", { group_id: groupId });
   return relations.find((relation) => relation.id === id);
 }
 
@@ -155,9 +158,9 @@ class Play {
   async #withdraw(): Promise<void> {
     await this.#pause();
     const { home } = this.#office;
-    const { group_id } = home;
-    const { source_event } = await home.client.result("connect_send", {
-      group_id,
+    const { group_id: groupId } = home;
+    const { source_event: sourceEvent } = await home.client.result("connect_send", {
+      group_id: groupId,
       instance_id: this.#lab.instance_id,
       target_group_id: this.#lab.home.group_id,
       client_id: "demo-request",
@@ -165,25 +168,25 @@ class Play {
       message_mode: "request_reply",
       text: "Please repeat run 3 with the fan on.",
     });
-    const event_id = source_event.id;
+    const eventId = sourceEvent.id;
     await this.#until(
       "the receipt",
-      async () => (await this.#status(event_id))?.connect_delivery?.state === "sent",
+      async () => (await this.#status(eventId))?.connect_delivery?.state === "sent",
     );
     this.#say("The office's person asks for another run: delivered.");
     await this.#pause();
-    await home.client.result("reply_request_cancel", { group_id, event_id });
+    await home.client.result("reply_request_cancel", { group_id: groupId, event_id: eventId });
     await this.#until(
       "the withdrawal's receipt",
-      async () => (await this.#status(event_id))?.connect_cancellation?.state === "sent",
+      async () => (await this.#status(eventId))?.connect_cancellation?.state === "sent",
     );
     this.#say("It withdraws the request; the lab knows that nobody waits for it any more.");
   }
 
-  async #status(event_id: string) {
-    const { client, group_id } = this.#office.home;
-    const { statuses } = await client.result("ledger_statuses", { group_id, event_ids: [event_id] });
-    return statuses[event_id];
+  async #status(eventId: string) {
+    const { client, group_id: groupId } = this.#office.home;
+    const { statuses } = await client.result("ledger_statuses", { group_id: groupId, event_ids: [eventId] });
+    return statuses[eventId];
   }
 
   async #end(id: string): Promise<void> {
@@ -209,8 +212,8 @@ class Play {
     );
   }
 
-  #address({ instance_id, home }: Side) {
-    return { dst_instance_id: instance_id, dst_group_id: home.group_id, to: ["lead"] };
+  #address({ instance_id: instanceId, home }: Side) {
+    return { dst_instance_id: instanceId, dst_group_id: home.group_id, to: ["lead"] };
   }
 
   #until<Value>(what: string, look: () => Promise<Value | null | undefined | false>): Promise<Value> {
@@ -225,8 +228,8 @@ class Play {
 async function side(home: Home, title: string, files: Readonly<Record<string, string>>): Promise<Side> {
   await home.open(title, files);
   const agent = await home.agent("lead", "");
-  const { instance_id } = await home.client.result("daemon_status", {});
-  return { home, agent, instance_id };
+  const { instance_id: instanceId } = await home.client.result("daemon_status", {});
+  return { home, agent, instance_id: instanceId };
 }
 
 /** Answers the exit code. */

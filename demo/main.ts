@@ -34,14 +34,14 @@ async function agentsDemo(
   await here.open("Demo: the flaky voucher test", PROJECT_FILES);
   const first = await here.agent("planner", "Planner");
   const second = await here.agent("coder", "Coder");
-  const { client, group_id } = here;
+  const { client, group_id: groupId } = here;
   screen.line("Watch it live (the link works once, for 5 minutes):");
   screen.line(`  ${await here.link()}`);
   screen.line();
 
   const watching = new AbortController();
   const shown = (async () => {
-    const follow = { client, groupId: group_id, after: null, signal: watching.signal };
+    const follow = { client, groupId: groupId, after: null, signal: watching.signal };
     for await (const event of followLedger(follow)) {
       const line = messageLine(event);
       if (line !== null) screen.line(`  ${line}`);
@@ -53,14 +53,19 @@ async function agentsDemo(
   // After Ctrl-C the agents are stopped in the middle of a sentence; nobody waits for the rest of it.
   talk.catch(() => undefined);
   shown.catch(() => undefined);
-  const asked = { group_id, to: ["planner"], message_mode: "request_reply" as const, text: PERSON_ASKS };
+  const asked = {
+    group_id: groupId,
+    to: ["planner"],
+    message_mode: "request_reply" as const,
+    text: PERSON_ASKS,
+  };
   await client.result("send", asked);
   await Promise.race([talk, ended]);
   if (interrupted.aborted) {
     watching.abort();
     return 0;
   }
-  const { events } = await client.result("ledger_tail", { group_id, kinds: ["chat.message"] });
+  const { events } = await client.result("ledger_tail", { group_id: groupId, kinds: ["chat.message"] });
   watching.abort();
   await shown;
   screen.line();

@@ -26,9 +26,9 @@ export async function next(
 ): Promise<{ event: LedgerEvent; batch: string | null }> {
   for (let acknowledged = ack; ; acknowledged = null) {
     const input = { wait_seconds: 20, ...(acknowledged === null ? {} : { ack: acknowledged }) };
-    const { messages, batch_id } = (await agent.tool("svc_inbox_read", input)) as unknown as Batch;
+    const { messages, batch_id: batchId } = (await agent.tool("svc_inbox_read", input)) as unknown as Batch;
     const chat = messages.find(({ event }) => event.kind === "chat.message");
-    if (chat) return { event: chat.event, batch: batch_id };
+    if (chat) return { event: chat.event, batch: batchId };
   }
 }
 

@@ -25,7 +25,7 @@ export class Home {
   readonly #agents: Agent[] = [];
   #daemon: ChildProcess | null = null;
   group_id = "";
-  #scope_key = "";
+  #scopeKey = "";
 
   constructor(program: string, folder: string) {
     this.#program = program;
@@ -40,17 +40,19 @@ export class Home {
     for (const [name, content] of Object.entries(files)) writeFileSync(join(this.project, name), content);
     await this.#start();
     this.group_id = (await this.client.result("group_create", { title })).group_id;
-    const { group_id } = this;
-    this.#scope_key = (await this.client.result("attach", { path: this.project, group_id })).scope_key;
+    const { group_id: groupId } = this;
+    this.#scopeKey = (
+      await this.client.result("attach", { path: this.project, group_id: groupId })
+    ).scope_key;
   }
 
   /** Adds an Actor and starts its MCP server. */
-  async agent(actor_id: string, title: string): Promise<Agent> {
-    const { group_id } = this;
-    const added = { group_id, actor_id, title, scope_key: this.#scope_key };
-    const { token_file } = await this.client.result("actor_add", added);
-    const environment = { [ENVIRONMENT.home]: this.path, [ENVIRONMENT.actorFile]: token_file };
-    const agent = await Agent.start(actor_id, this.#program, environment);
+  async agent(actorId: string, title: string): Promise<Agent> {
+    const { group_id: groupId } = this;
+    const added = { group_id: groupId, actor_id: actorId, title, scope_key: this.#scopeKey };
+    const { token_file: tokenFile } = await this.client.result("actor_add", added);
+    const environment = { [ENVIRONMENT.home]: this.path, [ENVIRONMENT.actorFile]: tokenFile };
+    const agent = await Agent.start(actorId, this.#program, environment);
     this.#agents.push(agent);
     return agent;
   }
@@ -136,6 +138,10 @@ export async function inSession<Result>(play: (session: DemoSession) => Promise<
 /** A message of a ledger as one line; null for everything else. */
 export function messageLine({ kind, by, data }: LedgerEvent): string | null {
   if (kind !== "chat.message") return null;
-  const { to, text, message_mode } = data as { to: string[]; text: string; message_mode: string };
-  return `${by} → ${to.join(", ")} (${message_mode}): ${text.replaceAll(/\s+/g, " ")}`;
+  const {
+    to,
+    text,
+    message_mode: messageMode,
+  } = data as { to: string[]; text: string; message_mode: string };
+  return `${by} → ${to.join(", ")} (${messageMode}): ${text.replaceAll(/\s+/g, " ")}`;
 }

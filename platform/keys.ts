@@ -63,12 +63,12 @@ export class VerifyingKeys {
   readonly #keys = new Map<string, VerifyingKey>();
 
   /** Throws RangeError if it can't be used as a key. */
-  of(public_key: string): VerifyingKey {
-    let key = this.#keys.get(public_key);
+  of(publicKey: string): VerifyingKey {
+    let key = this.#keys.get(publicKey);
     if (key === undefined) {
-      key = VerifyingKey.admit(public_key);
+      key = VerifyingKey.admit(publicKey);
       if (this.#keys.size >= LIMITS.connect.admittedKeys) this.#keys.clear();
-      this.#keys.set(public_key, key);
+      this.#keys.set(publicKey, key);
     }
     return key;
   }

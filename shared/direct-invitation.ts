@@ -33,8 +33,8 @@ export function invitationClaims(text: string): InvitationClaims | null {
   if (bytes === null) return null;
   try {
     const claims = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)) as InvitationClaims;
-    const { id, address, expires_at, host } = claims;
-    const shown: unknown[] = [id, address, expires_at, ...END_FIELDS.map((name) => host[name])];
+    const { id, address, expires_at: expiresAt, host } = claims;
+    const shown: unknown[] = [id, address, expiresAt, ...END_FIELDS.map((name) => host[name])];
     return shown.every((value) => typeof value === "string") ? claims : null;
   } catch {
     return null;
@@ -65,6 +65,6 @@ export function relationWords(
 }
 
 /** Base64 of the key that an instance id carries. */
-function keyOf(instance_id: string): string {
-  return toBase64(base58.decode(instance_id).subarray(KEY_OFFSET));
+function keyOf(instanceId: string): string {
+  return toBase64(base58.decode(instanceId).subarray(KEY_OFFSET));
 }

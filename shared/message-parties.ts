@@ -46,21 +46,26 @@ export function isFromElsewhere(event: Pick<LedgerEvent, "data">): boolean {
 /** `name` returns the shown name of a local party. */
 export function partiesOf(event: Pick<LedgerEvent, "by" | "data">, name: (id: string) => string): Parties {
   const message = event.data as ChatMessage;
-  const { dst_instance_id, dst_group_title, dst_to, src_group_title } = message;
+  const {
+    dst_instance_id: dstInstanceId,
+    dst_group_title: dstGroupTitle,
+    dst_to: dstTo,
+    src_group_title: srcGroupTitle,
+  } = message;
   const parties: Parties = {
     sender: text(message.sender_title) || name(event.by),
     recipients: (Array.isArray(message.to) ? message.to : []).map((id) => name(id)),
-    from: src_group_title === undefined ? null : placeOf(src_group_title, message["src_instance_name"]),
+    from: srcGroupTitle === undefined ? null : placeOf(srcGroupTitle, message["src_instance_name"]),
     to: null,
   };
   if (event.by === "user") parties.sender = name("user");
   if (isFromElsewhere(event) && message.source_user_id === "user") parties.sender = PERSON;
-  if (typeof dst_instance_id === "string") {
-    parties.recipients = (dst_to ?? []).map((id) => remoteName(id, message["dst_actor_titles"]));
-    parties.to = placeOf(dst_group_title, message["dst_instance_name"]);
-  } else if (typeof dst_group_title === "string") {
+  if (typeof dstInstanceId === "string") {
+    parties.recipients = (dstTo ?? []).map((id) => remoteName(id, message["dst_actor_titles"]));
+    parties.to = placeOf(dstGroupTitle, message["dst_instance_name"]);
+  } else if (typeof dstGroupTitle === "string") {
     parties.recipients = [];
-    parties.to = `${shownName(dst_group_title)} (another Group)`;
+    parties.to = `${shownName(dstGroupTitle)} (another Group)`;
   }
   return parties;
 }

@@ -52,7 +52,7 @@ export const attachment: Measurement = {
     const ours = async (): Promise<number> => {
       const path = file();
       await Promise.all([center, peer].map((one) => stall(one, prefix)));
-      const { source_event } = await center.daemon.client.result("connect_send_files", {
+      const { source_event: sourceEvent } = await center.daemon.client.result("connect_send_files", {
         group_id: center.group_id,
         instance_id: peer.instance_id,
         target_group_id: peer.group_id,
@@ -62,7 +62,7 @@ export const attachment: Measurement = {
         paths: [path],
       });
       const accepted = performance.now();
-      const took = (await receipts.seen(source_event.id)) - accepted;
+      const took = (await receipts.seen(sourceEvent.id)) - accepted;
       stalls.push(...(await Promise.all([center, peer].map((one) => stall(one, prefix)))));
       return took;
     };

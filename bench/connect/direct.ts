@@ -14,8 +14,8 @@ export interface Instance {
 
 export async function startInstance(node: NodeOptions = {}): Promise<Instance> {
   const daemon = await startDaemon(node);
-  const { instance_id } = await daemon.client.result("daemon_status", {});
-  return { daemon, instance_id, group_id: await makeGroup(daemon) };
+  const { instance_id: instanceId } = await daemon.client.result("daemon_status", {});
+  return { daemon, instance_id: instanceId, group_id: await makeGroup(daemon) };
 }
 
 export async function stopAll(instances: readonly Instance[]): Promise<void> {
@@ -117,9 +117,9 @@ export class Receipts {
   #count = 0;
   #wanted: { count: number; resolve: () => void }[] = [];
 
-  static async of({ daemon, group_id }: Instance): Promise<Receipts> {
+  static async of({ daemon, group_id: groupId }: Instance): Promise<Receipts> {
     const receipts = new Receipts();
-    const path = `${API_PREFIX}/groups/${group_id}/ledger/stream`;
+    const path = `${API_PREFIX}/groups/${groupId}/ledger/stream`;
     const accept = { accept: "text/event-stream" };
     const stream = await daemon.client.open(path, accept, receipts.#abort.signal);
     stream.setEncoding("utf8");
@@ -134,10 +134,10 @@ export class Receipts {
   }
 
   /** `performance.now()` when this message's receipt was seen. */
-  async seen(source_event_id: string): Promise<number> {
+  async seen(sourceEventId: string): Promise<number> {
     return (
-      this.#seen.get(source_event_id) ??
-      (await new Promise<number>((resolve) => this.#waiting.set(source_event_id, resolve)))
+      this.#seen.get(sourceEventId) ??
+      (await new Promise<number>((resolve) => this.#waiting.set(sourceEventId, resolve)))
     );
   }
 
@@ -154,11 +154,14 @@ export class Receipts {
 
   #take(line: string): void {
     const event = JSON.parse(line.slice(line.indexOf("{"))) as LedgerEvent;
-    const { source_event_id, status } = event.data as { source_event_id: string; status: string };
+    const { source_event_id: sourceEventId, status } = event.data as {
+      source_event_id: string;
+      status: string;
+    };
     if (status !== "sent") throw new Error(`a message ended as ${status}: ${JSON.stringify(event.data)}`);
     const now = performance.now();
-    this.#seen.set(source_event_id, now);
-    this.#waiting.get(source_event_id)?.(now);
+    this.#seen.set(sourceEventId, now);
+    this.#waiting.get(sourceEventId)?.(now);
     this.#count += 1;
     for (const { count, resolve } of this.#wanted) if (count === this.#count) resolve();
     this.#wanted = this.#wanted.filter(({ count }) => count > this.#count);
@@ -170,7 +173,7 @@ let sends = 0;
 /** Accepts one small message; answers its source event. */
 export async function send(from: Instance, to: Instance): Promise<string> {
   sends += 1;
-  const { source_event } = await from.daemon.client.result("connect_send", {
+  const { source_event: sourceEvent } = await from.daemon.client.result("connect_send", {
     group_id: from.group_id,
     instance_id: to.instance_id,
     target_group_id: to.group_id,
@@ -178,7 +181,7 @@ export async function send(from: Instance, to: Instance): Promise<string> {
     text: TEXT,
     to: ["agent"],
   });
-  return source_event.id;
+  return sourceEvent.id;
 }
 
 export const TEXT = "A message of six hundred bytes, as agents write them. ".repeat(12).slice(0, 600);

@@ -51,15 +51,21 @@ class Conversation {
 
   /** One who has several direct messages takes and accepts them. */
   #deliver(): void {
-    for (const [actor_id, waiting] of this.#pending) {
+    for (const [actorId, waiting] of this.#pending) {
       if (waiting.length < 3) continue;
-      const batch_id = random.uuid();
+      const batchId = random.uuid();
       const taken = waiting.splice(0);
       for (const state of ["claimed", "accepted"]) {
-        for (const source_event_id of taken) {
-          const actor_generation = this.#generations.get(actor_id);
-          const about = { actor_id, actor_generation, source_event_id, delivery_id: random.uuid(), state };
-          const data = { ...about, transport: "external", reason: "", batch_id };
+        for (const sourceEventId of taken) {
+          const actorGeneration = this.#generations.get(actorId);
+          const about = {
+            actor_id: actorId,
+            actor_generation: actorGeneration,
+            source_event_id: sourceEventId,
+            delivery_id: random.uuid(),
+            state,
+          };
+          const data = { ...about, transport: "external", reason: "", batch_id: batchId };
           this.#deliveries.push({ kind: "runtime.delivery", scope_key: SCOPE, by: "system", data });
         }
       }
@@ -68,21 +74,25 @@ class Conversation {
 
   /** Somebody reads everything, if there is anything. */
   #read(): NewEvent | null {
-    const actor_id = PEOPLE[this.#roll(PEOPLE.length)]!;
-    const event_id = this.#unread.get(actor_id)!.splice(0).at(-1);
-    if (event_id === undefined) return null;
-    const actor_generation = this.#generations.get(actor_id);
-    const data = { actor_id, ...(actor_generation === undefined ? {} : { actor_generation }), event_id };
-    return { kind: "mail.read", scope_key: SCOPE, by: actor_id, data };
+    const actorId = PEOPLE[this.#roll(PEOPLE.length)]!;
+    const eventId = this.#unread.get(actorId)!.splice(0).at(-1);
+    if (eventId === undefined) return null;
+    const actorGeneration = this.#generations.get(actorId);
+    const data = {
+      actor_id: actorId,
+      ...(actorGeneration === undefined ? {} : { actor_generation: actorGeneration }),
+      event_id: eventId,
+    };
+    return { kind: "mail.read", scope_key: SCOPE, by: actorId, data };
   }
 
   #message(): NewEvent {
     const asked = this.#roll(3) === 0 ? this.#asked.shift() : undefined;
     const by = asked?.to ?? PEOPLE[this.#roll(PEOPLE.length)]!;
     const to = asked === undefined ? this.#recipients(by) : [asked.by];
-    const reply_to = asked?.id ?? (this.#roll(5) === 0 && this.#last !== "" ? this.#last : undefined);
+    const replyTo = asked?.id ?? (this.#roll(5) === 0 && this.#last !== "" ? this.#last : undefined);
     let mode: MessageMode = by === "user" || to.includes("user") ? "send" : "mail";
-    if (reply_to === undefined && this.#roll(25) === 0) mode = "request_reply";
+    if (replyTo === undefined && this.#roll(25) === 0) mode = "request_reply";
     const id = newId();
     for (const name of to) {
       (mode === "mail" || name === "user" ? this.#unread : this.#pending).get(name)!.push(id);
@@ -91,18 +101,18 @@ class Conversation {
     this.#last = id;
     const generation = this.#generations.get(by);
     const author = { by, title: by, ...(generation === undefined ? {} : { generation }) };
-    const client_id = this.#roll(2) === 0 ? random.uuid() : undefined;
+    const clientId = this.#roll(2) === 0 ? random.uuid() : undefined;
     const text = `${textOf(this.#number)} ${textOf(this.#number + 7)}`.repeat(1 + this.#roll(3));
     const data = messageData({
       mode,
       audience: { to, to_generations: this.#generationsOf(to) },
       author,
-      said: { text, format: "markdown", attachments: [], paths: [], refs: [], client_id },
+      said: { text, format: "markdown", attachments: [], paths: [], refs: [], client_id: clientId },
       attachments: [],
-      reply_to,
-      digest: client_id === undefined ? undefined : "0f".repeat(32),
+      reply_to: replyTo,
+      digest: clientId === undefined ? undefined : "0f".repeat(32),
     });
-    const key = client_id === undefined ? {} : { key: messageKey(author, client_id) };
+    const key = clientId === undefined ? {} : { key: messageKey(author, clientId) };
     return { id, kind: "chat.message", scope_key: SCOPE, by, data, ...key };
   }
 

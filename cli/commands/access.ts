@@ -57,8 +57,8 @@ interface Origin {
   remote_access: { provider: string; enabled: boolean; origin: string | null };
 }
 
-function printOrigin(context: CommandContext, { remote_access }: Origin): void {
-  const { provider, enabled, origin } = remote_access;
+function printOrigin(context: CommandContext, { remote_access: remoteAccess }: Origin): void {
+  const { provider, enabled, origin } = remoteAccess;
   context.out.line(
     origin === null ? `Remote Access is ${provider}.` : `${origin} (${provider}, ${enabled ? "on" : "off"})`,
   );

@@ -55,7 +55,7 @@ function allowed(context: CommandContext): { allow_tools?: boolean } {
 
 export async function add(context: CommandContext): Promise<number> {
   const env = assignments(context, context.list("env"), "--env");
-  const scope_key = context.text("scope");
+  const scopeKey = context.text("scope");
   const input = {
     ...(await target(context)),
     ...context.given("title"),
@@ -63,14 +63,14 @@ export async function add(context: CommandContext): Promise<number> {
     ...runnerOf(context),
     env,
     command: [...context.rest],
-    ...(scope_key === undefined ? {} : { scope_key }),
+    ...(scopeKey === undefined ? {} : { scope_key: scopeKey }),
     enabled: !context.has("disabled"),
     ...allowed(context),
     prompts: context.has("prompts"),
   };
   const added = await context.client.call("actor_add", input);
   const missing = added.ok ? await missingProgram(context, added.result.actor) : null;
-  return context.show(added, ({ actor, token_file }) => {
+  return context.show(added, ({ actor, token_file: tokenFile }) => {
     if (missing !== null) {
       context.out.line(`Added ${actor.id} (${actor.role}).`);
       context.out.note(missing);
@@ -80,7 +80,7 @@ export async function add(context: CommandContext): Promise<number> {
       context.out.line(`Added ${actor.id} (${actor.role}). Start it with: svc actor start ${actor.id}`);
       return;
     }
-    context.out.line(`Added ${actor.id} (${actor.role}). Its launch token is in ${token_file}.`);
+    context.out.line(`Added ${actor.id} (${actor.role}). Its launch token is in ${tokenFile}.`);
     context.out.line(`Show its MCP configuration with: svc actor mcp-config ${actor.id}`);
   });
 }
@@ -224,11 +224,11 @@ export async function stop(context: CommandContext): Promise<number> {
 
 export async function restart(context: CommandContext): Promise<number> {
   const input = { ...(await target(context)), new_conversation: context.has("new-conversation") };
-  return context.print("actor_restart", input, ({ actor, token_file, conversation }) =>
+  return context.print("actor_restart", input, ({ actor, token_file: tokenFile, conversation }) =>
     context.out.line(
       actor.runner === "pty"
         ? `${actor.id} has been restarted.${conversationText(conversation)}`
-        : `${actor.id} has a new launch token in ${token_file}. Start its process again.`,
+        : `${actor.id} has a new launch token in ${tokenFile}. Start its process again.`,
     ),
   );
 }

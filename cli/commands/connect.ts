@@ -5,10 +5,10 @@ import { moment } from "../render.ts";
 
 export async function connect(context: CommandContext): Promise<number> {
   const limit = context.number("limit");
-  const instance_id = context.text("instance");
+  const instanceId = context.text("instance");
   const input = {
     group_id: await context.group(),
-    ...(instance_id === undefined ? {} : { instance_id }),
+    ...(instanceId === undefined ? {} : { instance_id: instanceId }),
     ...context.given("after"),
     ...renamed(context.given("target_group")),
     ...(limit === undefined ? {} : { limit }),
@@ -29,11 +29,11 @@ export async function connect(context: CommandContext): Promise<number> {
       if (next !== null) out.note(`For more, use --after ${oneLine(next)}.`);
       return;
     }
-    for (const { instance_id, display_name } of found.instances) {
-      out.line(`${instance_id}  ${oneLine(display_name ?? "")}`);
+    for (const { instance_id: instanceId, display_name: displayName } of found.instances) {
+      out.line(`${instanceId}  ${oneLine(displayName ?? "")}`);
     }
-    for (const { instance, group_id, title, transport } of found.external_groups) {
-      out.line(`${instance.instance_id} ${oneLine(group_id)}  ${oneLine(title)}  ${transport}`);
+    for (const { instance, group_id: groupId, title, transport } of found.external_groups) {
+      out.line(`${instance.instance_id} ${oneLine(groupId)}  ${oneLine(title)}  ${transport}`);
     }
     if (found.instances.length + found.external_groups.length === 0) {
       out.note("This Group has no connections. Create one with 'svc direct'.");
@@ -42,6 +42,6 @@ export async function connect(context: CommandContext): Promise<number> {
   });
 }
 
-function renamed({ target_group }: { target_group?: string }): { target_group_id?: string } {
-  return target_group === undefined ? {} : { target_group_id: target_group };
+function renamed({ target_group: targetGroup }: { target_group?: string }): { target_group_id?: string } {
+  return targetGroup === undefined ? {} : { target_group_id: targetGroup };
 }

@@ -173,18 +173,18 @@ export async function start(context: CommandContext): Promise<number> {
  * If the wanted listener differs from the running daemon's, says so and how to change it. Throws
  * Refusal.
  */
-function compare(context: CommandContext, { web_origin }: Status): void {
+function compare(context: CommandContext, { web_origin: webOrigin }: Status): void {
   const port = context.number("port");
   const host = context.text("host");
   const wantsTls = context.text("tls-cert") !== undefined;
-  const origin = web_origin === null ? null : new URL(web_origin);
+  const origin = webOrigin === null ? null : new URL(webOrigin);
   const isSecure = origin?.protocol === "https:";
   const has = origin === null ? null : Number(origin.port || (isSecure ? 443 : 80));
   const isOther =
     (port !== undefined && port !== 0 && port !== has) ||
     (host !== undefined && !isWildcard(host) && host !== origin?.hostname.replace(/^\[|\]$/gu, "")) ||
     (wantsTls && !isSecure);
-  const where = web_origin === null ? "without a Web listener" : `on ${web_origin}`;
+  const where = webOrigin === null ? "without a Web listener" : `on ${webOrigin}`;
   const options = (["host", "port", "tls-cert", "tls-key"] as const)
     .flatMap((name) => {
       const value = context.text(name);
@@ -196,7 +196,7 @@ function compare(context: CommandContext, { web_origin }: Status): void {
     throw new Refusal("conflict", {
       specifics: `The daemon is already running ${where}.`,
       remedy,
-      details: { web_origin },
+      details: { web_origin: webOrigin },
     });
   if (options !== "") context.out.note(`svc: the daemon is already running ${where}. ${remedy}`);
 }

@@ -49,9 +49,9 @@ function printPeer(
   );
 }
 
-async function found(context: CommandContext, group_id: string): Promise<DirectRelation> {
+async function found(context: CommandContext, groupId: string): Promise<DirectRelation> {
   const id = context.arg(0);
-  const { relations } = await context.client.result("connect_direct_status", { group_id });
+  const { relations } = await context.client.result("connect_direct_status", { group_id: groupId });
   const relation = relations.find((one) => one.id === id);
   if (relation === undefined) throw new Refusal("direct_not_found", { details: { id } });
   return relation;
@@ -93,7 +93,7 @@ export async function invite(context: CommandContext): Promise<number> {
 }
 
 export async function join(context: CommandContext): Promise<number> {
-  const group_id = await context.group();
+  const groupId = await context.group();
   const text = await readInvitation(context);
   const invitation = invitationClaims(text);
   if (invitation === null) throw new Refusal("direct_invitation_invalid");
@@ -102,7 +102,7 @@ export async function join(context: CommandContext): Promise<number> {
     context.out.note("Nothing was changed.");
     return 1;
   }
-  return context.print("connect_direct_join", { group_id, invitation: text }, ({ id }) =>
+  return context.print("connect_direct_join", { group_id: groupId, invitation: text }, ({ id }) =>
     context.out.line(`Requested as ${id}. The other side can approve it with: svc direct approve ${id}`),
   );
 }
@@ -122,14 +122,14 @@ async function readInvitation(context: CommandContext): Promise<string> {
 }
 
 async function printInvitation(context: CommandContext, claims: InvitationClaims): Promise<void> {
-  const { instance_id } = await context.client.result("daemon_status", {});
-  const words = invitationWords(sha256, claims, instance_id).join(" ");
+  const { instance_id: instanceId } = await context.client.result("daemon_status", {});
+  const words = invitationWords(sha256, claims, instanceId).join(" ");
   printPeer(context, claims.host, claims.expires_at, words);
 }
 
 function printListener(
   context: CommandContext,
-  { listener, runtime, display_name, addresses }: Status,
+  { listener, runtime, display_name: displayName, addresses }: Status,
 ): void {
   const state = listenerStateWords(listener, runtime);
   if (listener === null) {
@@ -144,7 +144,7 @@ function printListener(
   context.out.fields([
     ["listener", `${listener.bind}, ${state}`],
     ["reached at", listener.address],
-    ["name", oneLine(display_name)],
+    ["name", oneLine(displayName)],
     ...(typeof runtime?.error === "string" ? [["error", runtime.error] as const] : []),
   ]);
 }
@@ -158,7 +158,7 @@ export async function status(context: CommandContext): Promise<number> {
 }
 
 function printRelation(context: CommandContext, relation: DirectRelation): void {
-  const { id, remote, state, initiated, current, expired, expires_at, error } = relation;
+  const { id, remote, state, initiated, current, expired, expires_at: expiresAt, error } = relation;
   const pending = state === "invited" || state === "pending";
   const peer =
     remote === null
@@ -176,7 +176,7 @@ function printRelation(context: CommandContext, relation: DirectRelation): void 
   ];
   const fingerprint = wordsOf(relation);
   if (pending && fingerprint !== null) shown.push(["words", fingerprint]);
-  if (pending) shown.push(["until", moment(expires_at)]);
+  if (pending) shown.push(["until", moment(expiresAt)]);
   if (error !== null) shown.push(["error", oneLine(error)]);
   const taken = allowanceWords(relation);
   if (taken !== null) shown.push(["takes", taken]);
@@ -187,8 +187,8 @@ function printRelation(context: CommandContext, relation: DirectRelation): void 
 }
 
 export async function approve(context: CommandContext): Promise<number> {
-  const group_id = await context.group();
-  const relation = await found(context, group_id);
+  const groupId = await context.group();
+  const relation = await found(context, groupId);
   const fingerprint = wordsOf(relation);
   if (relation.remote !== null && relation.state === "pending" && fingerprint !== null) {
     printPeer(context, relation.remote, relation.expires_at, fingerprint);
@@ -202,7 +202,7 @@ export async function approve(context: CommandContext): Promise<number> {
       return 1;
     }
   }
-  return context.print("connect_direct_approve", { group_id, id: relation.id }, () =>
+  return context.print("connect_direct_approve", { group_id: groupId, id: relation.id }, () =>
     context.out.line(`Approved. ${relation.id} goes online as soon as the other side connects.`),
   );
 }

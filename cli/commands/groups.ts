@@ -20,10 +20,10 @@ function printGroup(context: CommandContext, group: Group): void {
     ...(group.topic === "" ? [] : ([["topic", oneLine(group.topic)]] as const)),
     ["created", moment(group.created_at)],
     ...group.scopes.map(
-      ({ scope_key, path }) =>
+      ({ scope_key: scopeKey, path }) =>
         [
           "project",
-          `${oneLine(path)}  ${scope_key}${scope_key === group.active_scope_key ? " (active)" : ""}`,
+          `${oneLine(path)}  ${scopeKey}${scopeKey === group.active_scope_key ? " (active)" : ""}`,
         ] as const,
     ),
     [
@@ -136,10 +136,12 @@ export async function settings(context: CommandContext): Promise<number> {
     ...(scope === undefined ? {} : { active_scope_key: scope }),
     ...(Object.keys(changed).length === 0 ? {} : { settings: changed }),
   };
-  const group_id = await context.group();
+  const groupId = await context.group();
   if (Object.keys(change).length > 0)
-    return context.print("group_update", { group_id, ...change }, (group) => printGroup(context, group));
-  return context.print("group_show", { group_id }, ({ settings }) =>
+    return context.print("group_update", { group_id: groupId, ...change }, (group) =>
+      printGroup(context, group),
+    );
+  return context.print("group_show", { group_id: groupId }, ({ settings }) =>
     context.out.fields(Object.entries(settings).map(([name, value]) => [name, String(value)])),
   );
 }

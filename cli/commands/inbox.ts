@@ -4,8 +4,8 @@ import { printEvent } from "../render.ts";
 
 /** The Actor to look at. An Actor looks at itself; a person has to name one. */
 function actor(context: CommandContext): { actor_id?: string } {
-  const actor_id = context.text("actor");
-  if (actor_id !== undefined) return { actor_id };
+  const actorId = context.text("actor");
+  if (actorId !== undefined) return { actor_id: actorId };
   if (!context.client.actsAsActor) throw context.usage("Which Actor? Use --actor NAME.");
   return {};
 }
@@ -17,9 +17,9 @@ function limit(context: CommandContext): { limit?: number } {
 
 export async function inbox(context: CommandContext): Promise<number> {
   const { out } = context;
-  const wait_seconds = context.number("wait");
+  const waitSeconds = context.number("wait");
   const ack = context.text("ack");
-  if (!context.has("read") && (wait_seconds !== undefined || ack !== undefined))
+  if (!context.has("read") && (waitSeconds !== undefined || ack !== undefined))
     throw context.usage("--wait and --ack need --read.");
   const whose = actor(context);
   const input = { group_id: await context.group(), ...whose, ...limit(context) };
@@ -32,15 +32,15 @@ export async function inbox(context: CommandContext): Promise<number> {
     "inbox_read",
     {
       ...input,
-      ...(wait_seconds === undefined ? {} : { wait_seconds }),
+      ...(waitSeconds === undefined ? {} : { wait_seconds: waitSeconds }),
       ...(ack === undefined ? {} : { ack }),
     },
-    ({ messages, batch_id, unread }) => {
+    ({ messages, batch_id: batchId, unread }) => {
       for (const { event, redelivered } of messages) {
         if (redelivered) out.line(out.style("yellow", "delivered before:"));
         printEvent(out, event);
       }
-      out.line(out.style("dim", `${unread} unread${batch_id === null ? "" : `; batch ${batch_id}`}`));
+      out.line(out.style("dim", `${unread} unread${batchId === null ? "" : `; batch ${batchId}`}`));
     },
   );
 }
@@ -49,17 +49,17 @@ export async function history(context: CommandContext): Promise<number> {
   const { out } = context;
   const mode = context.text("mode") as "all" | "sent" | "received" | undefined;
   const whose = actor(context);
-  const group_id = await context.group();
+  const groupId = await context.group();
   const input = {
-    group_id,
+    group_id: groupId,
     ...whose,
     ...limit(context),
     ...context.given("query"),
     ...(mode === undefined ? {} : { mode }),
-    ...(await context.givenEvent(group_id, "before", "before_event_id")),
+    ...(await context.givenEvent(groupId, "before", "before_event_id")),
   };
-  return context.print("message_history", input, ({ events, continue_before }) => {
-    if (continue_before !== null) out.line(out.style("dim", `for older ones: --before ${continue_before}`));
+  return context.print("message_history", input, ({ events, continue_before: continueBefore }) => {
+    if (continueBefore !== null) out.line(out.style("dim", `for older ones: --before ${continueBefore}`));
     for (const event of events) printEvent(out, event);
   });
 }

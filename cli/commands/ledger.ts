@@ -14,22 +14,26 @@ export async function tail(context: CommandContext): Promise<number> {
   const { out } = context;
   const lines = context.number("lines") ?? DEFAULT_LINES;
   if (lines === 0 && !context.has("follow")) throw context.usage("-n 0 shows nothing without -f.");
-  const group_id = await context.group();
+  const groupId = await context.group();
   const told = (event: LedgerEvent) => context.has("all") || TOLD.includes(event.kind);
   const kinds = context.has("all") ? {} : { kinds: TOLD };
   if (!context.has("follow")) {
-    return context.print("ledger_tail", { group_id, limit: lines, ...kinds }, ({ events, has_more }) => {
-      if (has_more) out.line(out.style("dim", "... (more with -n)"));
-      for (const event of events) printEvent(out, event);
-    });
+    return context.print(
+      "ledger_tail",
+      { group_id: groupId, limit: lines, ...kinds },
+      ({ events, has_more: hasMore }) => {
+        if (hasMore) out.line(out.style("dim", "... (more with -n)"));
+        for (const event of events) printEvent(out, event);
+      },
+    );
   }
   const print = (event: LedgerEvent) => (out.json ? out.document(event) : printEvent(out, event));
   // Following starts at the newest event of any kind. Events of the shown kinds come before it.
-  const newest = await context.client.result("ledger_tail", { group_id, limit: 1 });
+  const newest = await context.client.result("ledger_tail", { group_id: groupId, limit: 1 });
   const position = newest.events.at(-1);
   if (position && lines > 0) {
     const before = await context.client.result("ledger_tail", {
-      group_id,
+      group_id: groupId,
       before: position.id,
       limit: lines,
       ...kinds,
@@ -39,7 +43,7 @@ export async function tail(context: CommandContext): Promise<number> {
   }
   const following = followLedger({
     client: context.client,
-    groupId: group_id,
+    groupId: groupId,
     after: position?.id ?? null,
     signal: new AbortController().signal,
     onConnection: (connected) =>
@@ -53,18 +57,17 @@ export async function tail(context: CommandContext): Promise<number> {
 export async function search(context: CommandContext): Promise<number> {
   const { out } = context;
   const limit = context.number("limit");
-  const group_id = await context.group();
+  const groupId = await context.group();
   const input = {
-    group_id,
+    group_id: groupId,
     query: context.arg(0),
-    ...(await context.givenEvent(group_id, "before", "before")),
+    ...(await context.givenEvent(groupId, "before", "before")),
     ...(limit === undefined ? {} : { limit }),
   };
-  return context.print("ledger_search", input, ({ events, continue_before }) => {
+  return context.print("ledger_search", input, ({ events, continue_before: continueBefore }) => {
     for (const event of events) printEvent(out, event);
     if (events.length === 0) out.line("Nothing found.");
-    if (continue_before !== null)
-      out.line(out.style("dim", `for older matches: --before ${continue_before}`));
+    if (continueBefore !== null) out.line(out.style("dim", `for older matches: --before ${continueBefore}`));
   });
 }
 
@@ -103,16 +106,21 @@ function printWay(
 
 export async function show(context: CommandContext): Promise<number> {
   const { client, out } = context;
-  const group_id = await context.group();
-  const event_id = await context.event(group_id, context.arg(0));
-  const found = await client.call("ledger_window", { group_id, event_id, before: 0, after: 0 });
+  const groupId = await context.group();
+  const eventId = await context.event(groupId, context.arg(0));
+  const found = await client.call("ledger_window", {
+    group_id: groupId,
+    event_id: eventId,
+    before: 0,
+    after: 0,
+  });
   if (!found.ok) return context.show(found, () => undefined);
-  const { statuses } = await client.result("ledger_statuses", { group_id, event_ids: [event_id] });
-  const { events, has_newer, has_older } = found.result;
-  const result = { events, has_more: has_older || has_newer, statuses };
+  const { statuses } = await client.result("ledger_statuses", { group_id: groupId, event_ids: [eventId] });
+  const { events, has_newer: hasNewer, has_older: hasOlder } = found.result;
+  const result = { events, has_more: hasOlder || hasNewer, statuses };
   return context.show({ ok: true, result }, () => {
     for (const event of events) printEvent(out, event);
-    printStatus(context, statuses[event_id]);
+    printStatus(context, statuses[eventId]);
   });
 }
 

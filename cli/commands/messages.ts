@@ -46,49 +46,56 @@ function printSent(
 
 /** The daemon refuses an incomplete address. It never becomes a local message. */
 function remoteAddress(context: CommandContext): { instance_id: string; target_group_id: string } | null {
-  const instance_id = context.text("dst-instance");
-  const target_group_id = context.text("dst-group");
-  if (instance_id === undefined && target_group_id === undefined) return null;
-  return { instance_id: instance_id ?? "", target_group_id: target_group_id ?? "" };
+  const instanceId = context.text("dst-instance");
+  const targetGroupId = context.text("dst-group");
+  if (instanceId === undefined && targetGroupId === undefined) return null;
+  return { instance_id: instanceId ?? "", target_group_id: targetGroupId ?? "" };
 }
 
 export async function send(context: CommandContext): Promise<number> {
-  const group_id = await context.group();
+  const groupId = await context.group();
   const mode = context.text("mode")?.replace("-", "_") as MessageMode | undefined;
   const message = {
-    group_id,
+    group_id: groupId,
     ...(await body(context, context.arg(0))),
     ...(mode === undefined ? {} : { message_mode: mode }),
     to: context.list("to"),
   };
   const local = context.text("local-group");
-  const dst_group_id = local === undefined ? undefined : await groupNamed(context.client, local);
-  const { reply_to } = await context.givenEvent(group_id, "reply-to", "reply_to");
+  const dstGroupId = local === undefined ? undefined : await groupNamed(context.client, local);
+  const { reply_to: replyTo } = await context.givenEvent(groupId, "reply-to", "reply_to");
   const remote = remoteAddress(context);
   if (remote !== null) {
-    if (dst_group_id !== undefined || reply_to !== undefined)
+    if (dstGroupId !== undefined || replyTo !== undefined)
       throw context.usage(
         "--dst-instance can't be combined with --local-group or --reply-to. To answer a message, use 'svc reply'.",
       );
-    return context.print("connect_send", { ...message, ...remote }, ({ delivery_state, source_event }) =>
-      context.out.line(`${DELIVERY_WORDS[delivery_state]}: ${source_event.id}`),
+    return context.print(
+      "connect_send",
+      { ...message, ...remote },
+      ({ delivery_state: deliveryState, source_event: sourceEvent }) =>
+        context.out.line(`${DELIVERY_WORDS[deliveryState]}: ${sourceEvent.id}`),
     );
   }
-  if (dst_group_id === undefined)
-    return context.print("send", { ...message, ...(reply_to === undefined ? {} : { reply_to }) }, (sent) =>
-      printSent(context, sent),
+  if (dstGroupId === undefined)
+    return context.print(
+      "send",
+      { ...message, ...(replyTo === undefined ? {} : { reply_to: replyTo }) },
+      (sent) => printSent(context, sent),
     );
-  if (reply_to !== undefined)
+  if (replyTo !== undefined)
     throw context.usage("--reply-to works only within one Group. Leave out --local-group.");
-  return context.print("send_cross_group", { ...message, dst_group_id }, (sent) => printSent(context, sent));
+  return context.print("send_cross_group", { ...message, dst_group_id: dstGroupId }, (sent) =>
+    printSent(context, sent),
+  );
 }
 
 export async function reply(context: CommandContext): Promise<number> {
   const mode = context.text("mode") as "send" | "mail" | undefined;
-  const group_id = await context.group();
+  const groupId = await context.group();
   const input = {
-    group_id,
-    event_id: await context.event(group_id, context.arg(0)),
+    group_id: groupId,
+    event_id: await context.event(groupId, context.arg(0)),
     ...(await body(context, context.arg(1))),
     ...(mode === undefined ? {} : { message_mode: mode }),
   };
@@ -96,13 +103,13 @@ export async function reply(context: CommandContext): Promise<number> {
 }
 
 export async function deliver(context: CommandContext): Promise<number> {
-  const actor_ids = context.list("to");
-  if (actor_ids.length === 0) throw context.usage("Deliver to whom? Use --to ACTOR.");
-  const group_id = await context.group();
+  const actorIds = context.list("to");
+  if (actorIds.length === 0) throw context.usage("Deliver to whom? Use --to ACTOR.");
+  const groupId = await context.group();
   const input = {
-    group_id,
-    source_event_id: await context.event(group_id, context.arg(0)),
-    actor_ids,
+    group_id: groupId,
+    source_event_id: await context.event(groupId, context.arg(0)),
+    actor_ids: actorIds,
     force_ambiguous: context.has("force-ambiguous"),
   };
   return context.print("message_deliver", input, ({ queued }) =>
@@ -111,8 +118,8 @@ export async function deliver(context: CommandContext): Promise<number> {
 }
 
 export async function cancelReply(context: CommandContext): Promise<number> {
-  const group_id = await context.group();
-  const input = { group_id, event_id: await context.event(group_id, context.arg(0)) };
+  const groupId = await context.group();
+  const input = { group_id: groupId, event_id: await context.event(groupId, context.arg(0)) };
   return context.print("reply_request_cancel", input, ({ cancelled, duplicate }) =>
     context.out.line(
       `${duplicate ? "Already withdrawn" : "Withdrawn"} for ${cancelled.map(oneLine).join(", ") || "no Actor"}. Running work isn't stopped.`,
@@ -122,10 +129,10 @@ export async function cancelReply(context: CommandContext): Promise<number> {
 
 export async function file(context: CommandContext): Promise<number> {
   const { client } = context;
-  const group_id = await context.group();
+  const groupId = await context.group();
   const input = {
-    group_id,
-    event_id: await context.event(group_id, context.arg(0)),
+    group_id: groupId,
+    event_id: await context.event(groupId, context.arg(0)),
     ...context.given("sha256"),
   };
   const wanted = context.text("save-to");
@@ -138,23 +145,26 @@ export async function file(context: CommandContext): Promise<number> {
   const found = await client.call("file_fetch", input);
   if (!found.ok) return context.show(found, () => undefined);
   const { saveFile } = await import("../save-file.ts");
-  const saved_to = await saveFile(client, group_id, found.result.attachment, wanted);
-  return context.show({ ok: true, result: { ...found.result, saved_to } }, (fetched) =>
+  const savedTo = await saveFile(client, groupId, found.result.attachment, wanted);
+  return context.show({ ok: true, result: { ...found.result, saved_to: savedTo } }, (fetched) =>
     printFile(context, fetched),
   );
 }
 
-function printFile({ out }: CommandContext, { attachment, text, saved_to }: ResultOf<"file_fetch">): void {
-  const { name, mime_type } = attachment;
+function printFile(
+  { out }: CommandContext,
+  { attachment, text, saved_to: savedTo }: ResultOf<"file_fetch">,
+): void {
+  const { name, mime_type: mimeType } = attachment;
   const size = sizeWords(attachment.bytes);
-  if (saved_to !== null) out.line(`Saved ${oneLine(name)} (${size}) to ${saved_to}.`);
+  if (savedTo !== null) out.line(`Saved ${oneLine(name)} (${size}) to ${savedTo}.`);
   else if (text !== null) out.line(plain(text));
-  else out.line(`${oneLine(name)} (${size}, ${oneLine(mime_type)}). Save it with --save-to.`);
+  else out.line(`${oneLine(name)} (${size}, ${oneLine(mimeType)}). Save it with --save-to.`);
 }
 
 export async function read(context: CommandContext): Promise<number> {
-  const group_id = await context.group();
-  const input = { group_id, event_id: await context.event(group_id, context.arg(0)) };
+  const groupId = await context.group();
+  const input = { group_id: groupId, event_id: await context.event(groupId, context.arg(0)) };
   return context.print("feed_read", input, ({ unread, attention }) =>
     context.out.line(`${unread} unread, ${attention} need attention.`),
   );

@@ -43,8 +43,8 @@ export type HookCommand = readonly [program: string, ...args: string[]];
 
 /** Writes the files that the launch's hooks need. Throws storage_full or storage_failed. */
 export async function prepareHookCommand(options: HookCommandOptions): Promise<HookCommand> {
-  const { files, paths, actor_id, socket, client } = options;
-  const fields = fieldsFile(paths, actor_id);
+  const { files, paths, actor_id: actorId, socket, client } = options;
+  const fields = fieldsFile(paths, actorId);
   try {
     await ensureDirectory(files, paths.hooks);
     await replaceFile(files, fields, Buffer.from(headFields(options)));
@@ -56,16 +56,16 @@ export async function prepareHookCommand(options: HookCommandOptions): Promise<H
 }
 
 /** Called after the process has ended. Throws storage_failed. */
-export async function removeHookCommand(files: Files, paths: GroupPaths, actor_id: string): Promise<void> {
+export async function removeHookCommand(files: Files, paths: GroupPaths, actorId: string): Promise<void> {
   try {
-    if (unlinkIfThere(files, fieldsFile(paths, actor_id))) await syncDirectory(files, paths.hooks);
+    if (unlinkIfThere(files, fieldsFile(paths, actorId))) await syncDirectory(files, paths.hooks);
   } catch (error) {
     throw storageRefusal(error);
   }
 }
 
-function fieldsFile(paths: GroupPaths, actor_id: string): string {
-  return join(paths.hooks, `${actor_id}.head`);
+function fieldsFile(paths: GroupPaths, actorId: string): string {
+  return join(paths.hooks, `${actorId}.head`);
 }
 
 /**

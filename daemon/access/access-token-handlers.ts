@@ -19,13 +19,13 @@ export function accessTokenHandlers(deps: {
           details: { field: "groups" },
         });
       }
-      for (const group_id of ids) registry.get(group_id);
+      for (const groupId of ids) registry.get(groupId);
       const kind = exhibit ? "exhibit" : groups === undefined ? "administrator" : "restricted";
       return accessTokens.create({ name, kind, groups: ids });
     },
     access_token_list: () => ({ tokens: accessTokens.list() }),
-    async access_token_revoke({ token_id }) {
-      await accessTokens.revoke(token_id);
+    async access_token_revoke({ token_id: tokenId }) {
+      await accessTokens.revoke(tokenId);
       return { revoked: true };
     },
   };

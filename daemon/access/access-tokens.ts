@@ -30,8 +30,8 @@ function digestOf(token: string): string {
 }
 
 function publicPart(stored: StoredAccessToken): AccessToken {
-  const { id, name, kind, groups, created_at, last_used_at } = stored;
-  return { id, name, kind, groups, created_at, last_used_at };
+  const { id, name, kind, groups, created_at: createdAt, last_used_at: lastUsedAt } = stored;
+  return { id, name, kind, groups, created_at: createdAt, last_used_at: lastUsedAt };
 }
 
 export class AccessTokens {
@@ -39,13 +39,13 @@ export class AccessTokens {
   readonly #byDigest: Map<string, AccessToken>;
   /** Last uses that aren't written down yet. */
   readonly #uses = new Map<string, string>();
-  readonly #listeners = new Set<(token_id: string) => void>();
+  readonly #listeners = new Set<(tokenId: string) => void>();
   #flush: Timer | null = null;
 
   constructor(deps: AccessTokenDependencies) {
     this.#deps = deps;
-    const { access_tokens } = deps.settings.value;
-    this.#byDigest = new Map(access_tokens.map((stored) => [stored.digest, publicPart(stored)]));
+    const { access_tokens: accessTokens } = deps.settings.value;
+    this.#byDigest = new Map(accessTokens.map((stored) => [stored.digest, publicPart(stored)]));
   }
 
   /** The one time that the token is shown: `svc_` and 256 bits in base64url. Throws limit_reached. */
@@ -81,17 +81,17 @@ export class AccessTokens {
   }
 
   /** Durable when resolved; listeners are told then. Throws token_not_found. */
-  async revoke(token_id: string): Promise<void> {
-    if (this.find(token_id) === null) throw new Refusal("token_not_found");
+  async revoke(tokenId: string): Promise<void> {
+    if (this.find(tokenId) === null) throw new Refusal("token_not_found");
     await this.#deps.settings.update((value) => ({
       ...value,
-      access_tokens: value.access_tokens.filter((stored) => stored.id !== token_id),
+      access_tokens: value.access_tokens.filter((stored) => stored.id !== tokenId),
     }));
-    this.#uses.delete(token_id);
+    this.#uses.delete(tokenId);
     for (const [digest, token] of this.#byDigest) {
-      if (token.id === token_id) this.#byDigest.delete(digest);
+      if (token.id === tokenId) this.#byDigest.delete(digest);
     }
-    for (const listener of this.#listeners) listener(token_id);
+    for (const listener of this.#listeners) listener(tokenId);
   }
 
   /** The record of a live token, or null; found by its digest, so that the time taken says nothing about it. Notes the use. */
@@ -102,19 +102,19 @@ export class AccessTokens {
   }
 
   /** As `verify`, by id; for sessions that were opened with the token. */
-  use(token_id: string): AccessToken | null {
-    const found = this.find(token_id);
+  use(tokenId: string): AccessToken | null {
+    const found = this.find(tokenId);
     return found === null ? null : this.#noteUse(found);
   }
 
   /** The record of a live token by its id, or null. */
-  find(token_id: string): AccessToken | null {
-    const found = [...this.#byDigest.values()].find((token) => token.id === token_id);
+  find(tokenId: string): AccessToken | null {
+    const found = [...this.#byDigest.values()].find((token) => token.id === tokenId);
     return found === undefined ? null : this.#withUse(found);
   }
 
   /** Returns the way to stop listening. */
-  onRevoked(listener: (token_id: string) => void): () => void {
+  onRevoked(listener: (tokenId: string) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
@@ -142,14 +142,14 @@ export class AccessTokens {
     this.#flush = null;
     const uses = new Map(this.#uses);
     if (uses.size === 0) return;
-    const { access_tokens } = await this.#deps.settings.update((value) => ({
+    const { access_tokens: accessTokens } = await this.#deps.settings.update((value) => ({
       ...value,
       access_tokens: value.access_tokens.map((stored) => ({
         ...stored,
         last_used_at: uses.get(stored.id) ?? stored.last_used_at,
       })),
     }));
-    for (const stored of access_tokens) {
+    for (const stored of accessTokens) {
       if (this.#byDigest.has(stored.digest)) this.#byDigest.set(stored.digest, publicPart(stored));
       if (this.#uses.get(stored.id) === uses.get(stored.id)) this.#uses.delete(stored.id);
     }

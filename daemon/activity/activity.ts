@@ -47,7 +47,7 @@ type Shown = Omit<WorkingState, "state" | "trouble"> & {
   attention: boolean;
 };
 type Submitted = ResultOf<"hook_submit">;
-type PresenceListener = (group_id: string, actor_id: string) => void;
+type PresenceListener = (groupId: string, actorId: string) => void;
 
 export class Activity implements LaunchReports {
   readonly #deps: ActivityDependencies;
@@ -75,18 +75,18 @@ export class Activity implements LaunchReports {
       clock: this.#deps.clock,
       log: this.#deps.log,
       launches,
-      find: (group_id) => registry.find(group_id),
+      find: (groupId) => registry.find(groupId),
       evidenceOf: (group, actor, launch) => this.#evidenceOf(group, actor, launch),
       check: (launch) => this.#check(launch),
-      changed: (group_id, actor_id) => {
-        for (const listener of this.#presence) listener(group_id, actor_id);
+      changed: (groupId, actorId) => {
+        for (const listener of this.#presence) listener(groupId, actorId);
       },
     });
     this.#stops.push(
-      registry.onChange(({ group_id, what }) => {
-        if (what === "created") this.#attach(registry.get(group_id));
-        else if (what === "removed") this.#detach(group_id);
-        else if (what === "actors") this.#actorsChanged(group_id);
+      registry.onChange(({ group_id: groupId, what }) => {
+        if (what === "created") this.#attach(registry.get(groupId));
+        else if (what === "removed") this.#detach(groupId);
+        else if (what === "actors") this.#actorsChanged(groupId);
       }),
       launches.onEnded((launch) => this.#ended(launch)),
     );
@@ -95,45 +95,45 @@ export class Activity implements LaunchReports {
   handlers(): HandlersFor<typeof activityOperations> {
     return {
       hook_submit: (input, context) => this.#submit(input, context),
-      runtime_activity_snapshot: ({ group_id }) => {
-        const events = this.#get(group_id).snapshot();
+      runtime_activity_snapshot: ({ group_id: groupId }) => {
+        const events = this.#get(groupId).snapshot();
         return { count: events.length, events };
       },
     };
   }
 
   /** For streams: accepted events as they are committed. Throws group_not_found or group_unavailable. */
-  follow(group_id: string, listener: ActivityListener): () => void {
-    return this.#get(group_id).follow(listener);
+  follow(groupId: string, listener: ActivityListener): () => void {
+    return this.#get(groupId).follow(listener);
   }
 
   /** What a snapshot shows now. Throws group_not_found, group_unavailable or runtime_activity_unavailable. */
-  view(group_id: string): ReturnType<GroupActivity["snapshot"]> {
-    return this.#get(group_id).snapshot();
+  view(groupId: string): ReturnType<GroupActivity["snapshot"]> {
+    return this.#get(groupId).snapshot();
   }
 
   /** What an Actor that runs in a terminal does; as derived within the last second. */
-  workingState(group_id: string, actor: StoredActor): Shown {
-    const state: WorkingState = this.#working?.of(group_id, actor) ?? {
+  workingState(groupId: string, actor: StoredActor): Shown {
+    const state: WorkingState = this.#working?.of(groupId, actor) ?? {
       state: "unavailable" as const,
       reason: "the daemon is starting",
       since: actor.updated_at,
       last_activity: null,
     };
-    const { state: name, reason, since, last_activity, trouble } = state;
+    const { state: name, reason, since, last_activity: lastActivity, trouble } = state;
     const shown = name === "idle" && trouble !== undefined ? "failed" : name;
     return {
       state: shown,
       reason,
       since,
-      last_activity,
+      last_activity: lastActivity,
       attention: name === "waiting" || trouble !== undefined,
     };
   }
 
   /** Why the Actor can't do its work, in words; empty when its last turn went well, null while nothing tells. */
-  troubleOf(group_id: string, actor: StoredActor): string | null {
-    const state = this.#working?.of(group_id, actor);
+  troubleOf(groupId: string, actor: StoredActor): string | null {
+    const state = this.#working?.of(groupId, actor);
     if (state?.trouble !== undefined) return state.trouble;
     return state?.state === "idle" ? "" : null;
   }
@@ -217,8 +217,8 @@ export class Activity implements LaunchReports {
 
   async #submit(payload: InputOf<"hook_submit">, { caller }: CallContext): Promise<Submitted> {
     if (caller.kind !== "actor") throw new Refusal("permission_denied");
-    const { group_id, actor_id } = caller;
-    const launch = await this.#launchOf(group_id, actor_id);
+    const { group_id: groupId, actor_id: actorId } = caller;
+    const launch = await this.#launchOf(groupId, actorId);
     // The launch fence: this very process, alive, with the token that was committed for it.
     if (launch === null || launch.token_digest !== caller.launch) return refused("launch");
     if (launch.generation !== caller.generation || !isHookRuntime(launch.runtime)) return refused("launch");
@@ -229,17 +229,17 @@ export class Activity implements LaunchReports {
       for (const listener of this.#prompts) listener(launch, prompt, isQueued);
     }
     if (typeof hook === "string") return refused(hook);
-    const activity = this.#get(group_id);
+    const activity = this.#get(groupId);
     const submitted = this.#accept(
       activity,
-      activity.group.actor(actor_id),
+      activity.group.actor(actorId),
       { ...launch, pid: launch.pid! },
       hook,
     );
     if (submitted.accepted && hook.agent_id === "" && hook.event !== "SessionEnd") {
-      const { session_id, event } = hook;
+      const { session_id: sessionId, event } = hook;
       const isPrompt = event === "UserPromptSubmit";
-      const report = { session_id, transcript_path: transcriptOf(payload), isPrompt };
+      const report = { session_id: sessionId, transcript_path: transcriptOf(payload), isPrompt };
       for (const listener of this.#sessions) listener(launch, report);
     }
     return submitted;
@@ -263,14 +263,13 @@ export class Activity implements LaunchReports {
   }
 
   /** The launch that runs, when it is committed and its process is alive. */
-  async #launchOf(group_id: string, actor_id: string): Promise<Launch | null> {
+  async #launchOf(groupId: string, actorId: string): Promise<Launch | null> {
     const launches = this.#launches;
     if (launches === null) throw new Refusal("shutting_down");
-    if ((launches.current(group_id, actor_id)?.pid ?? null) === null)
-      await launches.settled(group_id, actor_id);
-    const launch = launches.current(group_id, actor_id);
+    if ((launches.current(groupId, actorId)?.pid ?? null) === null) await launches.settled(groupId, actorId);
+    const launch = launches.current(groupId, actorId);
     if (launch === null || launch.pid === null || !launch.has_hooks) return null;
-    const committed = launches.committed(group_id, actor_id);
+    const committed = launches.committed(groupId, actorId);
     if (committed === null || committed === "corrupt" || !agree(launch, committed)) return null;
     return launches.isAlive(launch) ? launch : null;
   }
@@ -378,9 +377,9 @@ export class Activity implements LaunchReports {
     launch: Launch,
     change: (activity: GroupActivity, actor: StoredActor, store: ActorStore) => Promise<void>,
   ): void {
-    const { group_id, actor_id, generation } = launch;
-    const activity = this.#groups.get(group_id);
-    const actor = activity?.group.record.actors.find((one) => one.id === actor_id);
+    const { group_id: groupId, actor_id: actorId, generation } = launch;
+    const activity = this.#groups.get(groupId);
+    const actor = activity?.group.record.actors.find((one) => one.id === actorId);
     if (activity === undefined || actor?.generation !== generation) return;
     try {
       change(activity, actor, activity.storeOf(actor)).catch((error: unknown) => this.#warn(launch, error));
@@ -389,8 +388,8 @@ export class Activity implements LaunchReports {
     }
   }
 
-  #warn({ group_id, actor_id }: Launch, error: unknown): void {
-    this.#deps.log.warn("runtime activity", { group: group_id, actor: actor_id, ...errorFields(error) });
+  #warn({ group_id: groupId, actor_id: actorId }: Launch, error: unknown): void {
+    this.#deps.log.warn("runtime activity", { group: groupId, actor: actorId, ...errorFields(error) });
   }
 
   #evidenceOf(group: OpenGroup, actor: StoredActor, launch: Launch): HookEvidence {
@@ -410,12 +409,12 @@ export class Activity implements LaunchReports {
     }
   }
 
-  #get(group_id: string): GroupActivity {
-    const activity = this.#groups.get(group_id);
+  #get(groupId: string): GroupActivity {
+    const activity = this.#groups.get(groupId);
     if (activity !== undefined) return activity;
     if (this.#closed) throw new Refusal("shutting_down");
-    this.#registry?.get(group_id);
-    throw new Refusal("group_not_found", { details: { group_id } });
+    this.#registry?.get(groupId);
+    throw new Refusal("group_not_found", { details: { group_id: groupId } });
   }
 
   #attach(group: OpenGroup): void {
@@ -425,18 +424,18 @@ export class Activity implements LaunchReports {
     activity.load();
   }
 
-  #detach(group_id: string): void {
-    const activity = this.#groups.get(group_id);
-    this.#groups.delete(group_id);
-    this.#working?.forget(group_id, []);
+  #detach(groupId: string): void {
+    const activity = this.#groups.get(groupId);
+    this.#groups.delete(groupId);
+    this.#working?.forget(groupId, []);
     activity?.close();
   }
 
-  #actorsChanged(group_id: string): void {
-    const activity = this.#groups.get(group_id);
+  #actorsChanged(groupId: string): void {
+    const activity = this.#groups.get(groupId);
     if (activity === undefined) return;
     activity.actorsChanged();
-    this.#working?.forget(group_id, activity.group.record.actors);
+    this.#working?.forget(groupId, activity.group.record.actors);
   }
 }
 

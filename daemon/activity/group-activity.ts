@@ -111,7 +111,7 @@ export class GroupActivity {
       records.set(event.activity_id, { event, started_at: revisions[index]!.started_at });
     });
     let over = this.#count(own) + records.size - LIMITS.activity.records;
-    const fresh = new Set(events.map(({ activity_id }) => activity_id));
+    const fresh = new Set(events.map(({ activity_id: activityId }) => activityId));
     const newest = events.at(-1)?.activity_id;
     for (; over > 0; over -= 1) this.#makeRoom(own, records, fresh, newest);
     return { content: { hooks, records }, events };
@@ -177,28 +177,37 @@ export class GroupActivity {
   }
 
   #event(
-    { id: actor_id }: StoredActor,
+    { id: actorId }: StoredActor,
     { runtime }: HookState,
     revision: Revision,
     ts: string,
   ): RuntimeActivityEvent {
-    const { kind, status, event_type, session_id, turn_id, operation_id, tool_name, started_at } = revision;
+    const {
+      kind,
+      status,
+      event_type: eventType,
+      session_id: sessionId,
+      turn_id: turnId,
+      operation_id: operationId,
+      tool_name: toolName,
+      started_at: startedAt,
+    } = revision;
     return {
       v: 1,
       id: this.#deps.random.uuid(),
       ts,
       group_id: this.group.group_id,
-      actor_id,
+      actor_id: actorId,
       runtime,
-      activity_id: `${runtime}:${session_id}:${revision.part}:${revision.key}`,
+      activity_id: `${runtime}:${sessionId}:${revision.part}:${revision.key}`,
       kind,
       status,
-      event_type,
-      session_id,
-      turn_id,
-      operation_id,
-      tool_name,
-      duration_ms: isTerminal(status) ? Math.max(0, Date.parse(ts) - Date.parse(started_at)) : null,
+      event_type: eventType,
+      session_id: sessionId,
+      turn_id: turnId,
+      operation_id: operationId,
+      tool_name: toolName,
+      duration_ms: isTerminal(status) ? Math.max(0, Date.parse(ts) - Date.parse(startedAt)) : null,
     };
   }
 

@@ -32,18 +32,18 @@ export interface LaunchEnd {
 /** What the runtimes know of their processes. Everything answers at once, from memory or one small file. */
 export interface Launches {
   /** The launch whose process this daemon runs for the Actor now; null when it runs none. */
-  current(group_id: string, actor_id: string): Launch | null;
+  current(groupId: string, actorId: string): Launch | null;
   /**
    * The launch identity as committed to the Home: null when there is none, "corrupt" when the file isn't what it should be. Activity
    * believes hooks only while it agrees with `current` on runtime, pid and token (WRK-003, WRK-007).
    */
-  committed(group_id: string, actor_id: string): Launch | "corrupt" | null;
+  committed(groupId: string, actorId: string): Launch | "corrupt" | null;
   /** Resolves when the launch that is being started has its pid or has failed; at once when none is being started. */
-  settled(group_id: string, actor_id: string): Promise<void>;
+  settled(groupId: string, actorId: string): Promise<void>;
   /** The process that was spawned lives: the system tells its parent when it ends. */
   isAlive(launch: Launch): boolean;
   /** Why an Actor's process isn't there, also when an earlier daemon ran it; null when none was started, or one runs. */
-  lastEnd(group_id: string, actor_id: string): { at: string; reason: string } | null;
+  lastEnd(groupId: string, actorId: string): { at: string; reason: string } | null;
   /** All launches that run now. */
   running(): readonly Launch[];
   /** Seconds since the terminal last wrote something; null when that isn't known. */

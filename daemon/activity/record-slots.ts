@@ -96,8 +96,8 @@ export class RecordSlots {
     }
     const lines = found.slice(0, -1).map((one) => {
       if (one === null) return null;
-      const { event, started_at, n } = one;
-      return lineOf({ event, started_at }, n);
+      const { event, started_at: startedAt, n } = one;
+      return lineOf({ event, started_at: startedAt }, n);
     });
     const records = new Map<string, ActivityRecord>();
     const present = lines.filter((line) => line !== null).sort((one, other) => one.n - other.n);
@@ -164,8 +164,8 @@ function headOf(generation: string): string {
 }
 
 function lineOf(record: ActivityRecord, n: number): Line {
-  const { event, started_at } = record;
-  return { record, n, text: JSON.stringify({ n, event, started_at, end: n }) };
+  const { event, started_at: startedAt } = record;
+  return { record, n, text: JSON.stringify({ n, event, started_at: startedAt, end: n }) };
 }
 
 function padded(text: string, end: string, width: number): Buffer {

@@ -108,7 +108,7 @@ function fromHooks({ quietSeconds, now, trouble }: Evidence, hooks: HookState): 
   // What a subagent does in the background isn't what the turn does.
   const goesOn = inBackground(hooks);
   const behind = new Set(hooks.agents.filter(goesOn).map(({ id }) => id));
-  const own = open.findLast(({ agent_id }) => !behind.has(agent_id));
+  const own = open.findLast(({ agent_id: agentId }) => !behind.has(agentId));
   if (own !== undefined) return { state: "working", reason: `uses ${own.tool_name || "a tool"}` };
   return { state: "working", reason: "works on a prompt" };
 }

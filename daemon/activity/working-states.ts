@@ -18,12 +18,12 @@ export interface WorkingStatesDependencies {
   clock: Clock;
   log: Log;
   launches: Launches;
-  find(group_id: string): OpenGroup | undefined;
+  find(groupId: string): OpenGroup | undefined;
   evidenceOf(group: OpenGroup, actor: StoredActor, launch: Launch): HookEvidence;
   /** Called before each look at a launch. */
   check(launch: Launch): void;
   /** A state or its reason changed. */
-  changed(group_id: string, actor_id: string): void;
+  changed(groupId: string, actorId: string): void;
 }
 
 export interface WorkingState extends Derived {
@@ -59,10 +59,10 @@ export class WorkingStates {
   }
 
   /** The state of an Actor whose runner is a terminal. */
-  of(group_id: string, actor: StoredActor): WorkingState {
-    const entry = this.#entries.get(group_id)?.get(actor.id);
+  of(groupId: string, actor: StoredActor): WorkingState {
+    const entry = this.#entries.get(groupId)?.get(actor.id);
     if (entry !== undefined && entry.state !== "stopped") return entry;
-    const end = this.#deps.launches.lastEnd(group_id, actor.id);
+    const end = this.#deps.launches.lastEnd(groupId, actor.id);
     const reason = end?.reason ?? entry?.reason ?? (actor.enabled ? "not running" : "disabled");
     const since = end?.at ?? entry?.since ?? actor.updated_at;
     return { state: "stopped", reason, since, last_activity: entry?.last_activity ?? null };
@@ -90,12 +90,12 @@ export class WorkingStates {
   }
 
   /** Actors that are gone, or a Group that is, have no state. */
-  forget(group_id: string, actors: readonly StoredActor[]): void {
-    const entries = this.#entries.get(group_id);
+  forget(groupId: string, actors: readonly StoredActor[]): void {
+    const entries = this.#entries.get(groupId);
     if (entries === undefined) return;
     const there = new Set(actors.map(({ id }) => id));
     for (const id of entries.keys()) if (!there.has(id)) entries.delete(id);
-    if (entries.size === 0) this.#entries.delete(group_id);
+    if (entries.size === 0) this.#entries.delete(groupId);
   }
 
   /** Resolves when the ledger has taken what was noted. */
@@ -127,40 +127,40 @@ export class WorkingStates {
   }
 
   #set(
-    group_id: string,
-    actor_id: string,
+    groupId: string,
+    actorId: string,
     { state, reason, trouble }: Derived,
     launch: Launch | null,
-    last_activity: string | null,
+    lastActivity: string | null,
   ): Entry {
-    let entries = this.#entries.get(group_id);
+    let entries = this.#entries.get(groupId);
     if (entries === undefined) {
       entries = new Map();
-      this.#entries.set(group_id, entries);
+      this.#entries.set(groupId, entries);
     }
-    const before = entries.get(actor_id);
+    const before = entries.get(actorId);
     const isNew = before?.state !== state;
     const entry: Entry = {
       state,
       reason,
       ...(trouble === undefined ? {} : { trouble }),
       since: before === undefined || isNew ? timestamp(this.#deps.clock) : before.since,
-      last_activity: last_activity ?? before?.last_activity ?? null,
+      last_activity: lastActivity ?? before?.last_activity ?? null,
       launch,
       noted: before?.noted ?? null,
       isRefused: before?.isRefused ?? false,
     };
-    entries.set(actor_id, entry);
-    if (isNew || before.reason !== reason) this.#deps.changed(group_id, actor_id);
+    entries.set(actorId, entry);
+    if (isNew || before.reason !== reason) this.#deps.changed(groupId, actorId);
     return entry;
   }
 
-  #ended({ group_id, actor_id }: Launch, { reason }: LaunchEnd): void {
-    const group = this.#deps.find(group_id);
+  #ended({ group_id: groupId, actor_id: actorId }: Launch, { reason }: LaunchEnd): void {
+    const group = this.#deps.find(groupId);
     // A late word of an earlier process says nothing about the one that runs now.
-    if (group === undefined || this.#deps.launches.current(group_id, actor_id) !== null) return;
-    const entry = this.#set(group_id, actor_id, { state: "stopped", reason }, null, null);
-    this.#note(new Map([[group, new Map([[actor_id, entry]])]]));
+    if (group === undefined || this.#deps.launches.current(groupId, actorId) !== null) return;
+    const entry = this.#set(groupId, actorId, { state: "stopped", reason }, null, null);
+    this.#note(new Map([[group, new Map([[actorId, entry]])]]));
   }
 
   #note(changed: ReadonlyMap<OpenGroup, ReadonlyMap<string, Entry>>): void {
@@ -170,8 +170,13 @@ export class WorkingStates {
       for (const { entry, state } of noted) entry.noted = state;
       const append = async (): Promise<void> => {
         try {
-          const scope_key = group.record.active_scope_key ?? "";
-          await group.ledger.append({ kind: "actor.activity", scope_key, by: "system", data: { actors } });
+          const scopeKey = group.record.active_scope_key ?? "";
+          await group.ledger.append({
+            kind: "actor.activity",
+            scope_key: scopeKey,
+            by: "system",
+            data: { actors },
+          });
           for (const { id } of noted) this.#current(group, id, (entry) => (entry.isRefused = false));
         } catch (error) {
           for (const { id, was } of noted) {
@@ -187,14 +192,17 @@ export class WorkingStates {
     }
   }
 
-  #current({ group_id }: OpenGroup, actor_id: string, change: (entry: Entry) => void): void {
-    const entry = this.#entries.get(group_id)?.get(actor_id);
+  #current({ group_id: groupId }: OpenGroup, actorId: string, change: (entry: Entry) => void): void {
+    const entry = this.#entries.get(groupId)?.get(actorId);
     if (entry !== undefined) change(entry);
   }
 
-  #row(id: string, { state, reason, since, launch, last_activity }: Entry): ActorActivity["actors"][number] {
+  #row(
+    id: string,
+    { state, reason, since, launch, last_activity: lastActivity }: Entry,
+  ): ActorActivity["actors"][number] {
     const { clock, launches } = this.#deps;
-    const hookIdle = last_activity === null ? null : (clock.now() - Date.parse(last_activity)) / 1000;
+    const hookIdle = lastActivity === null ? null : (clock.now() - Date.parse(lastActivity)) / 1000;
     const quiet = launch === null ? null : launches.quietSeconds(launch);
     const idle = [hookIdle, quiet].filter((seconds) => seconds !== null);
     return {
@@ -212,10 +220,10 @@ export class WorkingStates {
 function put(
   changed: Map<OpenGroup, Map<string, Entry>>,
   group: OpenGroup,
-  actor_id: string,
+  actorId: string,
   entry: Entry,
 ): void {
   const entries = changed.get(group);
-  if (entries === undefined) changed.set(group, new Map([[actor_id, entry]]));
-  else entries.set(actor_id, entry);
+  if (entries === undefined) changed.set(group, new Map([[actorId, entry]]));
+  else entries.set(actorId, entry);
 }

@@ -11,10 +11,10 @@ interface Joining extends Omit<DirectDependencies, "findGroup"> {
 
 /** Nothing is listened to or dialled before `start`. */
 export async function openDirect({ registry, peers, ...own }: Joining): Promise<Direct> {
-  const findGroup = (group_id: string) => registry.find(group_id)?.record ?? null;
+  const findGroup = (groupId: string) => registry.find(groupId)?.record ?? null;
   const direct = await Direct.open({ ...own, findGroup });
   peers.add(direct.authority, direct.transport);
-  registry.onGone((group_id) => direct.retireGroup(group_id));
+  registry.onGone((groupId) => direct.retireGroup(groupId));
   registry.onChange(({ what }) => {
     if (what === "created" || what === "removed") direct.groupsChanged();
   });

@@ -125,8 +125,8 @@ export function buildDoors(parts: DoorParts): Doors {
     isReady: () => doors.isReady,
     mcp: async (...asked) => (await mcp.get()).handle(...asked),
   });
-  registry.onChange(({ group_id, what }) => {
-    if (what === "created") api.made?.groupCreated(group_id);
+  registry.onChange(({ group_id: groupId, what }) => {
+    if (what === "created") api.made?.groupCreated(groupId);
   });
   const local = new LocalSocket({
     dispatcher,

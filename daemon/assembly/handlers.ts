@@ -36,7 +36,7 @@ interface Answering {
 export function allHandlers(parts: Answering): HandlersOf<OperationName> {
   const { platform, home, rooms, direct, links, web, exhibit, health, program } = parts;
   const { registry, launchTokens, accessTokens, activity, messaging, runtimes, peers } = rooms;
-  const { started_at } = home.lock.address;
+  const { started_at: startedAt } = home.lock.address;
   return {
     ...groupHandlers({
       ...platform,
@@ -73,7 +73,7 @@ export function allHandlers(parts: Answering): HandlersOf<OperationName> {
         socket: home.lock.socket,
         web_origin: web.origin,
         home: home.paths.root,
-        started_at,
+        started_at: startedAt,
       }),
       stop: () => parts.stop(),
     }),

@@ -63,7 +63,7 @@ export async function openRooms(platform: Platform, home: Home, surroundings: Su
   const activity = new Activity({ ...platform, machineStartedAt: surroundings.machineStartedAt });
   const messaging = new Messaging({
     ...platform,
-    workingState: (group_id, actor) => activity.workingState(group_id, actor),
+    workingState: (groupId, actor) => activity.workingState(groupId, actor),
   });
   const registry = await GroupRegistry.open({
     files,
@@ -112,13 +112,13 @@ export async function openRooms(platform: Platform, home: Home, surroundings: Su
   });
   /** Of each Group, as its summary last told it. */
   const attention = new Map<string, number>();
-  registry.onChange(({ group_id, what }) => {
+  registry.onChange(({ group_id: groupId, what }) => {
     if (what === "removed") {
-      hub.ledgerGone(group_id);
-      attention.delete(group_id);
+      hub.ledgerGone(groupId);
+      attention.delete(groupId);
     }
-    if (what === "actors") hub.actorsChanged(group_id);
-    hub.groupChanged(group_id);
+    if (what === "actors") hub.actorsChanged(groupId);
+    hub.groupChanged(groupId);
   });
   messaging.onCounts((groupId) => hub.groupChanged(groupId));
   messaging.onPresence((groupId) => hub.actorsChanged(groupId));

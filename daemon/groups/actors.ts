@@ -15,15 +15,15 @@ import { checkMayManage } from "./permissions.ts";
 /** Runs the processes of Actors whose runner is `pty`. */
 export interface ActorRunner {
   /** Throws what a start would refuse. */
-  check(group: OpenGroup, actor_id: string): void;
+  check(group: OpenGroup, actorId: string): void;
   /** With `isNew` in a new conversation. Null for a process that others start. */
-  start(group: OpenGroup, actor_id: string, isNew: boolean): Promise<BegunConversation | null>;
+  start(group: OpenGroup, actorId: string, isNew: boolean): Promise<BegunConversation | null>;
   /** Resolves when nothing of it runs any more. `reason` in words. */
-  stop(group_id: string, actor_id: string, reason: string): Promise<void>;
-  restart(group: OpenGroup, actor_id: string, isNew: boolean): Promise<BegunConversation | null>;
+  stop(groupId: string, actorId: string, reason: string): Promise<void>;
+  restart(group: OpenGroup, actorId: string, isNew: boolean): Promise<BegunConversation | null>;
   /** Throws not_running. */
-  interrupt(group_id: string, actor_id: string): void;
-  isRunning(group_id: string, actor_id: string): boolean;
+  interrupt(groupId: string, actorId: string): void;
+  isRunning(groupId: string, actorId: string): boolean;
 }
 
 export interface ActorsDependencies {
@@ -36,22 +36,22 @@ export interface ActorsDependencies {
 }
 
 /** An Actor's scope must be one of its Group's. */
-function checkScope(record: StoredGroup, scope_key: string | null | undefined): void {
-  if (scope_key === undefined || scope_key === null) return;
-  if (!record.scopes.some((scope) => scope.scope_key === scope_key)) {
-    throw new Refusal("scope_not_attached", { details: { scope_key } });
+function checkScope(record: StoredGroup, scopeKey: string | null | undefined): void {
+  if (scopeKey === undefined || scopeKey === null) return;
+  if (!record.scopes.some((scope) => scope.scope_key === scopeKey)) {
+    throw new Refusal("scope_not_attached", { details: { scope_key: scopeKey } });
   }
 }
 
-function stoppedBy({ by }: Caller, actor_id: string): string {
-  if (by === actor_id) return "stopped itself";
+function stoppedBy({ by }: Caller, actorId: string): string {
+  if (by === actorId) return "stopped itself";
   return by === "user" ? "stopped by a person" : `stopped by ${by}`;
 }
 
 /** As operations return it. */
-export function viewActor(group: OpenGroup, actor_id: string): Actor {
-  const actor = group.actor(actor_id);
-  return { ...actor, role: group.roleOf(actor_id), private_env: group.environments.names(actor) };
+export function viewActor(group: OpenGroup, actorId: string): Actor {
+  const actor = group.actor(actorId);
+  return { ...actor, role: group.roleOf(actorId), private_env: group.environments.names(actor) };
 }
 
 export class Actors {
@@ -122,7 +122,7 @@ export class Actors {
     admit(group.record);
     // The token first: an Actor without one would need a restart, a token without its Actor is worth nothing. One that the daemon runs
     // gets its token with each start.
-    const token_file = isRun
+    const tokenFile = isRun
       ? group.paths.tokenFile(actor.id)
       : (await this.#deps.launchTokens.issue(group, actor)).path;
     const { id, title, generation, runtime, runner } = actor;
@@ -140,78 +140,82 @@ export class Actors {
       }
       throw error;
     }
-    return { actor: viewActor(group, id), token_file };
+    return { actor: viewActor(group, id), token_file: tokenFile };
   }
 
   /** What isn't named stays, and so does the generation (MSG-016). */
   async update(group: OpenGroup, caller: Caller, input: InputOf<"actor_update">): Promise<Actor> {
     checkMayManage(group, caller, "update", input.actor_id);
-    const { group_id: _group, actor_id, ...wanted } = input;
-    const { title, scope_key } = wanted;
-    checkScope(group.record, scope_key);
+    const { group_id: _group, actor_id: actorId, ...wanted } = input;
+    const { title, scope_key: scopeKey } = wanted;
+    checkScope(group.record, scopeKey);
     const named = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined));
-    await this.#change(group, actor_id, named, (fields) => ({
+    await this.#change(group, actorId, named, (fields) => ({
       kind: "actor.update",
       by: caller.by,
       // Values of commands and environments aren't for the ledger.
-      data: { actor_id, fields, ...(fields.includes("title") ? { title } : {}) },
+      data: { actor_id: actorId, fields, ...(fields.includes("title") ? { title } : {}) },
     }));
-    return viewActor(group, actor_id);
+    return viewActor(group, actorId);
   }
 
   /** Enables the Actor; one that the daemon runs is started. Throws as `checkMayManage` and `ActorRunner.start`. */
   async start(
     group: OpenGroup,
     caller: Caller,
-    { actor_id, new_conversation }: InputOf<"actor_start">,
+    { actor_id: actorId, new_conversation: newConversation }: InputOf<"actor_start">,
   ): Promise<ResultOf<"actor_start">> {
     const { runner } = this.#deps;
-    const event = { kind: "actor.start" as const, by: caller.by, data: { actor_id } };
+    const event = { kind: "actor.start" as const, by: caller.by, data: { actor_id: actorId } };
     const isRun = await this.#exclusively(group, caller, async () => {
-      checkMayManage(group, caller, "start", actor_id);
-      const isRun = group.actor(actor_id).runner === "pty";
-      if (isRun) runner.check(group, actor_id);
-      const starts = isRun && !runner.isRunning(group.group_id, actor_id);
-      const changed = await this.#change(group, actor_id, { enabled: true }, () => event);
+      checkMayManage(group, caller, "start", actorId);
+      const isRun = group.actor(actorId).runner === "pty";
+      if (isRun) runner.check(group, actorId);
+      const starts = isRun && !runner.isRunning(group.group_id, actorId);
+      const changed = await this.#change(group, actorId, { enabled: true }, () => event);
       if (starts && !changed) await group.note(event);
       return isRun;
     });
-    const conversation = isRun ? await runner.start(group, actor_id, new_conversation) : null;
-    return { actor: viewActor(group, actor_id), conversation };
+    const conversation = isRun ? await runner.start(group, actorId, newConversation) : null;
+    return { actor: viewActor(group, actorId), conversation };
   }
 
   /** Disables the Actor; one that the daemon runs is ended. */
-  async stop(group: OpenGroup, caller: Caller, actor_id: string): Promise<Actor> {
+  async stop(group: OpenGroup, caller: Caller, actorId: string): Promise<Actor> {
     const { runner } = this.#deps;
-    const event = { kind: "actor.stop" as const, by: caller.by, data: { actor_id, reason: "requested" } };
+    const event = {
+      kind: "actor.stop" as const,
+      by: caller.by,
+      data: { actor_id: actorId, reason: "requested" },
+    };
     await this.#exclusively(group, caller, async () => {
-      checkMayManage(group, caller, "stop", actor_id);
-      const changed = await this.#change(group, actor_id, { enabled: false }, () => event);
-      if (!changed && runner.isRunning(group.group_id, actor_id)) await group.note(event);
+      checkMayManage(group, caller, "stop", actorId);
+      const changed = await this.#change(group, actorId, { enabled: false }, () => event);
+      if (!changed && runner.isRunning(group.group_id, actorId)) await group.note(event);
     });
-    await runner.stop(group.group_id, actor_id, stoppedBy(caller, actor_id));
-    return viewActor(group, actor_id);
+    await runner.stop(group.group_id, actorId, stoppedBy(caller, actorId));
+    return viewActor(group, actorId);
   }
 
   /** A new launch token, and for one that the daemon runs a new process; the generation stays (MSG-017). */
   async restart(
     group: OpenGroup,
     caller: Caller,
-    { actor_id, new_conversation }: InputOf<"actor_restart">,
+    { actor_id: actorId, new_conversation: newConversation }: InputOf<"actor_restart">,
   ): Promise<ResultOf<"actor_restart">> {
     const { runner, launchTokens } = this.#deps;
     const isRun = await this.#exclusively(group, caller, async () => {
-      const actor = group.actor(actor_id);
-      checkMayManage(group, caller, "restart", actor_id);
+      const actor = group.actor(actorId);
+      checkMayManage(group, caller, "restart", actorId);
       const isRun = actor.runner === "pty";
-      if (isRun) runner.check(group, actor_id);
-      if (isRun) await this.#enable(group, caller, actor_id);
+      if (isRun) runner.check(group, actorId);
+      if (isRun) await this.#enable(group, caller, actorId);
       else await launchTokens.issue(group, actor);
-      await group.note({ kind: "actor.restart", by: caller.by, data: { actor_id } });
+      await group.note({ kind: "actor.restart", by: caller.by, data: { actor_id: actorId } });
       return isRun;
     });
-    const conversation = isRun ? await runner.restart(group, actor_id, new_conversation) : null;
-    return { actor: viewActor(group, actor_id), token_file: group.paths.tokenFile(actor_id), conversation };
+    const conversation = isRun ? await runner.restart(group, actorId, newConversation) : null;
+    return { actor: viewActor(group, actorId), token_file: group.paths.tokenFile(actorId), conversation };
   }
 
   /**
@@ -230,25 +234,25 @@ export class Actors {
   }
 
   /** Throws permission_denied, runner_mismatch or not_running. */
-  interrupt(group: OpenGroup, caller: Caller, actor_id: string): void {
-    checkMayManage(group, caller, "interrupt", actor_id);
-    if (group.actor(actor_id).runner !== "pty") throw new Refusal("runner_mismatch");
-    this.#deps.runner.interrupt(group.group_id, actor_id);
+  interrupt(group: OpenGroup, caller: Caller, actorId: string): void {
+    checkMayManage(group, caller, "interrupt", actorId);
+    if (group.actor(actorId).runner !== "pty") throw new Refusal("runner_mismatch");
+    this.#deps.runner.interrupt(group.group_id, actorId);
   }
 
-  async remove(group: OpenGroup, caller: Caller, actor_id: string): Promise<void> {
-    const { generation } = group.actor(actor_id);
-    checkMayManage(group, caller, "remove", actor_id);
+  async remove(group: OpenGroup, caller: Caller, actorId: string): Promise<void> {
+    const { generation } = group.actor(actorId);
+    checkMayManage(group, caller, "remove", actorId);
     try {
       await group.update(
-        (record) => ({ ...record, actors: record.actors.filter((actor) => actor.id !== actor_id) }),
-        { kind: "actor.remove", by: caller.by, data: { actor_id, generation } },
+        (record) => ({ ...record, actors: record.actors.filter((actor) => actor.id !== actorId) }),
+        { kind: "actor.remove", by: caller.by, data: { actor_id: actorId, generation } },
       );
     } finally {
       // Gone from the record means gone, also when the note failed.
-      if (!group.record.actors.some((actor) => actor.id === actor_id)) {
-        await this.#deps.launchTokens.remove(group, actor_id);
-        await group.environments.remove(actor_id);
+      if (!group.record.actors.some((actor) => actor.id === actorId)) {
+        await this.#deps.launchTokens.remove(group, actorId);
+        await group.environments.remove(actorId);
       }
     }
   }
@@ -257,43 +261,43 @@ export class Actors {
   async setSecrets(
     group: OpenGroup,
     caller: Caller,
-    { actor_id, set, unset }: InputOf<"actor_secrets">,
+    { actor_id: actorId, set, unset }: InputOf<"actor_secrets">,
   ): Promise<Actor> {
-    const actor = group.actor(actor_id);
-    checkMayManage(group, caller, "secrets", actor_id);
+    const actor = group.actor(actorId);
+    checkMayManage(group, caller, "secrets", actorId);
     if (Object.keys(set).length > 0 || unset.length > 0) {
       await group.environments.change(actor, set, unset);
-      await group.note({ kind: "actor.secrets", by: caller.by, data: { actor_id } });
+      await group.note({ kind: "actor.secrets", by: caller.by, data: { actor_id: actorId } });
     }
-    return viewActor(group, actor_id);
+    return viewActor(group, actorId);
   }
 
-  async #enable(group: OpenGroup, caller: Caller, actor_id: string): Promise<void> {
-    await this.#change(group, actor_id, { enabled: true }, () => ({
+  async #enable(group: OpenGroup, caller: Caller, actorId: string): Promise<void> {
+    await this.#change(group, actorId, { enabled: true }, () => ({
       kind: "actor.update",
       by: caller.by,
-      data: { actor_id, fields: ["enabled"] },
+      data: { actor_id: actorId, fields: ["enabled"] },
     }));
   }
 
   /** Changes fields of an Actor in the record; nothing happens, and the answer is false, when they have these values already. */
   async #change(
     group: OpenGroup,
-    actor_id: string,
+    actorId: string,
     wanted: Partial<StoredActor>,
     eventOf: (fields: string[]) => Parameters<OpenGroup["update"]>[1],
   ): Promise<boolean> {
-    const now = group.actor(actor_id);
+    const now = group.actor(actorId);
     const fields = Object.keys(wanted).filter(
       (name) => JSON.stringify(Reflect.get(wanted, name)) !== JSON.stringify(Reflect.get(now, name)),
     );
     if (fields.length === 0) return false;
-    const updated_at = timestamp(this.#deps.clock);
+    const updatedAt = timestamp(this.#deps.clock);
     await group.update(
       (record) => ({
         ...record,
         actors: record.actors.map((actor) =>
-          actor.id === actor_id ? { ...actor, ...wanted, updated_at } : actor,
+          actor.id === actorId ? { ...actor, ...wanted, updated_at: updatedAt } : actor,
         ),
       }),
       eventOf(fields),

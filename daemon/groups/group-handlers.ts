@@ -25,19 +25,16 @@ async function setState(group: OpenGroup, state: GroupState, by: string): Promis
 }
 
 async function change(group: OpenGroup, input: InputOf<"group_update">, by: string): Promise<void> {
-  const { title, topic, active_scope_key, settings } = input;
+  const { title, topic, active_scope_key: activeScopeKey, settings } = input;
   const { record } = group;
-  if (
-    active_scope_key !== undefined &&
-    !record.scopes.some((scope) => scope.scope_key === active_scope_key)
-  ) {
-    throw new Refusal("scope_not_attached", { details: { scope_key: active_scope_key } });
+  if (activeScopeKey !== undefined && !record.scopes.some((scope) => scope.scope_key === activeScopeKey)) {
+    throw new Refusal("scope_not_attached", { details: { scope_key: activeScopeKey } });
   }
   const given = Object.fromEntries(Object.entries(settings ?? {}).filter(([, value]) => value !== undefined));
   const wanted: Partial<StoredGroup> = {
     ...(title === undefined ? {} : { title }),
     ...(topic === undefined ? {} : { topic }),
-    ...(active_scope_key === undefined ? {} : { active_scope_key }),
+    ...(activeScopeKey === undefined ? {} : { active_scope_key: activeScopeKey }),
     ...(settings === undefined ? {} : { settings: { ...record.settings, ...given } }),
   };
   const fields = Object.keys(wanted).filter(
@@ -76,11 +73,11 @@ async function attach(
   by: string,
 ) {
   const scope = describeScope(projects, input.path);
-  const { scope_key } = scope;
+  const { scope_key: scopeKey } = scope;
   const named = input.group_id === undefined ? undefined : registry.get(input.group_id);
   const bound = registry
     .list()
-    .find((group) => group.record.scopes.some((one) => one.scope_key === scope_key));
+    .find((group) => group.record.scopes.some((one) => one.scope_key === scopeKey));
   const known = named ?? bound;
   const group = known ?? (await registry.create({ title: scope.label, topic: "", by }));
   // The dispatcher holds the Home's permit, not this Group's.
@@ -89,12 +86,12 @@ async function attach(
     await group.update((record) => bind(record, scope), {
       kind: "group.attach",
       by,
-      data: { scope_key, label: scope.label },
+      data: { scope_key: scopeKey, label: scope.label },
     });
   } finally {
     release();
   }
-  return { group_id: group.group_id, scope_key, created: known === undefined };
+  return { group_id: group.group_id, scope_key: scopeKey, created: known === undefined };
 }
 
 export function groupChanges(deps: {
@@ -104,8 +101,8 @@ export function groupChanges(deps: {
   const { registry } = deps;
   const inState =
     (state: GroupState) =>
-    async ({ group_id }: { group_id: string }, { caller }: CallContext) => {
-      const group = registry.get(group_id);
+    async ({ group_id: groupId }: { group_id: string }, { caller }: CallContext) => {
+      const group = registry.get(groupId);
       await setState(group, state, caller.by);
       return group.view();
     };
@@ -121,11 +118,11 @@ export function groupChanges(deps: {
     group_start: inState("active"),
     group_stop: inState("stopped"),
     attach: (input, { caller }) => attach(deps, input, caller.by),
-    group_reset: async ({ group_id, confirm }, { caller }) =>
-      (await registry.reset(group_id, confirm, caller.by)).view(),
-    group_delete: async ({ group_id, confirm }) => {
-      await registry.delete(group_id, confirm);
-      return { group_id, deleted: true };
+    group_reset: async ({ group_id: groupId, confirm }, { caller }) =>
+      (await registry.reset(groupId, confirm, caller.by)).view(),
+    group_delete: async ({ group_id: groupId, confirm }) => {
+      await registry.delete(groupId, confirm);
+      return { group_id: groupId, deleted: true };
     },
   };
 }

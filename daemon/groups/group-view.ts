@@ -12,19 +12,27 @@ export interface GroupCounts {
 }
 
 export function summaryOf(group: OpenGroup, counts: GroupCounts): GroupSummary {
-  const { group_id, title, topic, state, created_at, updated_at, actors } = group.record;
-  const { unread, attention, last_event } = counts;
-  return {
-    group_id,
+  const {
+    group_id: groupId,
     title,
     topic,
     state,
-    created_at,
-    updated_at,
+    created_at: createdAt,
+    updated_at: updatedAt,
+    actors,
+  } = group.record;
+  const { unread, attention, last_event: lastEvent } = counts;
+  return {
+    group_id: groupId,
+    title,
+    topic,
+    state,
+    created_at: createdAt,
+    updated_at: updatedAt,
     actors: actors.length,
     unread,
     attention,
-    last_event,
+    last_event: lastEvent,
   };
 }
 

@@ -91,21 +91,21 @@ export class OpenGroup {
   }
 
   /** Throws actor_not_found. */
-  actor(actor_id: string): StoredActor {
-    const found = this.record.actors.find((actor) => actor.id === actor_id);
+  actor(actorId: string): StoredActor {
+    const found = this.record.actors.find((actor) => actor.id === actorId);
     if (found === undefined) {
       const ids = this.record.actors.map(({ id }) => id);
       throw new Refusal("actor_not_found", {
-        specifics: `No Actor '${actor_id}' in this Group.${didYouMean(actor_id, ids)}`,
-        details: { actor_id },
+        specifics: `No Actor '${actorId}' in this Group.${didYouMean(actorId, ids)}`,
+        details: { actor_id: actorId },
       });
     }
     return found;
   }
 
   /** The first Actor is the foreman (docs/core-model.md#actor). */
-  roleOf(actor_id: string): "foreman" | "peer" {
-    return this.record.actors[0]?.id === actor_id ? "foreman" : "peer";
+  roleOf(actorId: string): "foreman" | "peer" {
+    return this.record.actors[0]?.id === actorId ? "foreman" : "peer";
   }
 
   /** With effective roles and the names of private environment values. */

@@ -30,52 +30,52 @@ export interface GroupHandlerDependencies {
   home: string;
   program: readonly [command: string, ...args: string[]];
   /** Counted by messaging. */
-  counts(group_id: string): GroupCounts;
-  presence(group_id: string, actor_id: string): ActorWithPresence["presence"];
+  counts(groupId: string): GroupCounts;
+  presence(groupId: string, actorId: string): ActorWithPresence["presence"];
 }
 
 function actorHandlers(deps: GroupHandlerDependencies): HandlersFor<typeof actorOperations> {
   const { registry, home, program } = deps;
   const actors = new Actors(deps);
-  const withPresence = (group: OpenGroup, caller: Caller, actor_id: string): ActorWithPresence => {
-    const actor = viewActor(group, actor_id);
+  const withPresence = (group: OpenGroup, caller: Caller, actorId: string): ActorWithPresence => {
+    const actor = viewActor(group, actorId);
     const shown = caller.kind === "exhibit" ? { ...actor, command: [], env: {}, private_env: [] } : actor;
-    return { ...shown, presence: deps.presence(group.group_id, actor_id) };
+    return { ...shown, presence: deps.presence(group.group_id, actorId) };
   };
   return {
-    actor_list({ group_id }, { caller }) {
-      const group = registry.get(group_id);
+    actor_list({ group_id: groupId }, { caller }) {
+      const group = registry.get(groupId);
       return { actors: group.record.actors.map((actor) => withPresence(group, caller, actor.id)) };
     },
-    actor_show: ({ group_id, actor_id }, { caller }) => ({
-      actor: withPresence(registry.get(group_id), caller, actor_id),
+    actor_show: ({ group_id: groupId, actor_id: actorId }, { caller }) => ({
+      actor: withPresence(registry.get(groupId), caller, actorId),
     }),
     actor_add: (input, { caller }) => actors.add(registry.get(input.group_id), caller, input),
     actor_update: async (input, { caller }) => ({
       actor: await actors.update(registry.get(input.group_id), caller, input),
     }),
-    actor_remove: async ({ group_id, actor_id }, { caller }) => {
-      const group = registry.get(group_id);
-      const actor = viewActor(group, actor_id);
-      await actors.remove(group, caller, actor_id);
+    actor_remove: async ({ group_id: groupId, actor_id: actorId }, { caller }) => {
+      const group = registry.get(groupId);
+      const actor = viewActor(group, actorId);
+      await actors.remove(group, caller, actorId);
       return { actor };
     },
     actor_start: (input, { caller }) => actors.start(registry.get(input.group_id), caller, input),
-    actor_stop: async ({ group_id, actor_id }, { caller }) => ({
-      actor: await actors.stop(registry.get(group_id), caller, actor_id),
+    actor_stop: async ({ group_id: groupId, actor_id: actorId }, { caller }) => ({
+      actor: await actors.stop(registry.get(groupId), caller, actorId),
     }),
-    actor_interrupt({ group_id, actor_id }, { caller }) {
-      const group = registry.get(group_id);
-      actors.interrupt(group, caller, actor_id);
-      return { actor: viewActor(group, actor_id) };
+    actor_interrupt({ group_id: groupId, actor_id: actorId }, { caller }) {
+      const group = registry.get(groupId);
+      actors.interrupt(group, caller, actorId);
+      return { actor: viewActor(group, actorId) };
     },
     actor_restart: (input, { caller }) => actors.restart(registry.get(input.group_id), caller, input),
     actor_secrets: async (input, { caller }) => ({
       actor: await actors.setSecrets(registry.get(input.group_id), caller, input),
     }),
-    actor_mcp_config({ group_id, actor_id }) {
-      const group = registry.get(group_id);
-      const tokenFile = group.paths.tokenFile(group.actor(actor_id).id);
+    actor_mcp_config({ group_id: groupId, actor_id: actorId }) {
+      const group = registry.get(groupId);
+      const tokenFile = group.paths.tokenFile(group.actor(actorId).id);
       const env = { [ENVIRONMENT.home]: home, [ENVIRONMENT.actorFile]: tokenFile };
       const [command, ...args] = program;
       return { mcpServers: { svc: { command, args: [...args, "mcp"], env } } };
@@ -93,13 +93,14 @@ export function groupHandlers(
         .list()
         .filter((group) => maySee(caller, group.group_id))
         .map((group) => summaryOf(group, deps.counts(group.group_id)));
-      const active = ({ last_event, updated_at }: (typeof groups)[number]) => last_event?.ts ?? updated_at;
+      const active = ({ last_event: lastEvent, updated_at: updatedAt }: (typeof groups)[number]) =>
+        lastEvent?.ts ?? updatedAt;
       return { groups: groups.sort((one, other) => (active(one) < active(other) ? 1 : -1)) };
     },
-    group_show: ({ group_id }, { caller }) => {
-      const group = registry.get(group_id);
-      if (!maySee(caller, group_id)) throw new Refusal("permission_denied");
-      return { ...viewFor(group, caller), summary: summaryOf(group, deps.counts(group_id)) };
+    group_show: ({ group_id: groupId }, { caller }) => {
+      const group = registry.get(groupId);
+      if (!maySee(caller, groupId)) throw new Refusal("permission_denied");
+      return { ...viewFor(group, caller), summary: summaryOf(group, deps.counts(groupId)) };
     },
     ...groupChanges(deps),
     ...actorHandlers(deps),

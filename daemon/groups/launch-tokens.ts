@@ -57,8 +57,11 @@ function digestOf(token: string): string {
   return createHash("sha256").update(token).digest("base64");
 }
 
-function slotOf({ group_id, actor_id }: Pick<LaunchIdentity, "group_id" | "actor_id">): string {
-  return `${group_id}/${actor_id}`;
+function slotOf({
+  group_id: groupId,
+  actor_id: actorId,
+}: Pick<LaunchIdentity, "group_id" | "actor_id">): string {
+  return `${groupId}/${actorId}`;
 }
 
 /** Null when the file isn't a token file that this program knows. */
@@ -92,8 +95,8 @@ export class LaunchTokens {
       tokens.#take(group);
       await tokens.#moveHome(group);
     }
-    deps.registry.onChange(({ group_id, what }) => {
-      if (what === "removed") tokens.#tellOf(group_id);
+    deps.registry.onChange(({ group_id: groupId, what }) => {
+      if (what === "removed") tokens.#tellOf(groupId);
       if (what === "removed" || what === "created") tokens.#sweep();
     });
     return tokens;
@@ -133,11 +136,11 @@ export class LaunchTokens {
   }
 
   /** Ends the Actor's token; its file goes. */
-  async remove(group: OpenGroup, actor_id: string): Promise<void> {
+  async remove(group: OpenGroup, actorId: string): Promise<void> {
     const { files } = this.#deps;
-    this.#forget({ group_id: group.group_id, actor_id });
+    this.#forget({ group_id: group.group_id, actor_id: actorId });
     try {
-      if (unlinkIfThere(files, group.paths.tokenFile(actor_id))) {
+      if (unlinkIfThere(files, group.paths.tokenFile(actorId))) {
         await syncDirectory(files, group.paths.tokens);
       }
     } catch (error) {
@@ -161,8 +164,8 @@ export class LaunchTokens {
         found.group_id === group.group_id &&
         found.actor_id === actor.id
       ) {
-        const { group_id, actor_id, generation } = found;
-        this.#remember({ group_id, actor_id, generation }, found.token);
+        const { group_id: groupId, actor_id: actorId, generation } = found;
+        this.#remember({ group_id: groupId, actor_id: actorId, generation }, found.token);
       }
     }
   }
@@ -211,9 +214,9 @@ export class LaunchTokens {
   }
 
   /** The sessions of a Group that goes end. Its tokens stay: after a reset they are good again. */
-  #tellOf(group_id: string): void {
+  #tellOf(groupId: string): void {
     for (const identity of this.#identities.values()) {
-      if (identity.group_id === group_id) for (const listener of this.#listeners) listener(identity);
+      if (identity.group_id === groupId) for (const listener of this.#listeners) listener(identity);
     }
   }
 

@@ -21,12 +21,12 @@ export function checkMayManage(
   group: OpenGroup,
   caller: Caller,
   action: ActorAction,
-  target_id: string,
+  targetId: string,
 ): void {
   if (caller.kind === "user") return;
   if (caller.kind === "actor" && isCurrent(group, caller)) {
     const isForeman = group.roleOf(caller.actor_id) === "foreman";
-    const isItself = caller.actor_id === target_id;
+    const isItself = caller.actor_id === targetId;
     if ((action === "add" || action === "start") && isForeman) return;
     if ((action === "stop" || action === "restart" || action === "interrupt") && (isForeman || isItself))
       return;
@@ -46,7 +46,7 @@ function isCurrent(group: OpenGroup, caller: Extract<Caller, { kind: "actor" }>)
 }
 
 /** Whether lists show this Group to the caller. */
-export function maySee(caller: Caller, group_id: string): boolean {
+export function maySee(caller: Caller, groupId: string): boolean {
   if (caller.kind === "user") return true;
-  return caller.kind === "actor" ? caller.group_id === group_id : caller.groups.has(group_id);
+  return caller.kind === "actor" ? caller.group_id === groupId : caller.groups.has(groupId);
 }

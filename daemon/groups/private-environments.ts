@@ -81,10 +81,10 @@ export class PrivateEnvironments {
   }
 
   /** After the Actor was removed. */
-  async remove(actor_id: string): Promise<void> {
-    this.#documents.delete(actor_id);
+  async remove(actorId: string): Promise<void> {
+    this.#documents.delete(actorId);
     try {
-      if (unlinkIfThere(this.#files, this.#paths.privateEnvironmentFile(actor_id))) {
+      if (unlinkIfThere(this.#files, this.#paths.privateEnvironmentFile(actorId))) {
         await syncDirectory(this.#files, this.#paths.privateEnvironment);
       }
     } catch (error) {
@@ -92,8 +92,8 @@ export class PrivateEnvironments {
     }
   }
 
-  #options(actor_id: string) {
-    const path = this.#paths.privateEnvironmentFile(actor_id);
+  #options(actorId: string) {
+    const path = this.#paths.privateEnvironmentFile(actorId);
     return { files: this.#files, path, version: 1, schema: PrivateEnvironment };
   }
 }

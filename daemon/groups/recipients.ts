@@ -125,7 +125,7 @@ export function resolveRecipients(record: RecipientGroup, request: RecipientRequ
       details: { limit: LIMITS.message.recipients },
     });
   }
-  const to_generations: Record<string, string> = {};
-  for (const { id, generation } of audience) to_generations[id] = generation;
-  return { to: audience.map(({ id }) => id), to_generations };
+  const toGenerations: Record<string, string> = {};
+  for (const { id, generation } of audience) toGenerations[id] = generation;
+  return { to: audience.map(({ id }) => id), to_generations: toGenerations };
 }

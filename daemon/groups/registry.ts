@@ -25,7 +25,7 @@ export interface RegistryDependencies {
   random: Random;
   paths: HomePaths;
   /** What follows a Group's ledger; called once per opening of a Group. */
-  projectionsFor(group_id: string): Projection[];
+  projectionsFor(groupId: string): Projection[];
   keyOf: LedgerOptions["keyOf"];
   /** Smaller limits, for tests. */
   ledgerLimits?: Partial<LedgerLimits>;
@@ -45,7 +45,7 @@ export interface GroupSeed {
   /** For imports. */
   record?: Partial<Pick<StoredGroup, "state" | "settings" | "actors" | "created_at">>;
   /** Fills the new Group's directory (ledger, blobs) before the Group exists; a throw leaves nothing behind. */
-  prepare?(group_id: string, paths: GroupPaths): Promise<void>;
+  prepare?(groupId: string, paths: GroupPaths): Promise<void>;
 }
 
 function noteReset(group: OpenGroup, by: string): Promise<void> {
@@ -86,7 +86,7 @@ export class GroupRegistry {
   /** Deleted, but it isn't sure yet that the disk knows: their files stay until it does. */
   readonly #unsure = new Set<string>();
   readonly #listeners = new Set<(change: GroupChange) => void>();
-  readonly #mourners = new Set<(group_id: string) => Promise<void>>();
+  readonly #mourners = new Set<(groupId: string) => Promise<void>>();
 
   private constructor(deps: RegistryDependencies) {
     this.#deps = deps;
@@ -114,28 +114,28 @@ export class GroupRegistry {
 
   /** Groups that can't be opened, with the reason. */
   unavailable(): { group_id: string; reason: string }[] {
-    return [...this.#unavailable].map(([group_id, reason]) => ({ group_id, reason }));
+    return [...this.#unavailable].map(([groupId, reason]) => ({ group_id: groupId, reason }));
   }
 
   /** The Group when it is open. */
-  find(group_id: string): OpenGroup | undefined {
-    return this.#open.get(group_id);
+  find(groupId: string): OpenGroup | undefined {
+    return this.#open.get(groupId);
   }
 
   /** Whether the Group exists, though it may be unavailable or busy. */
-  knows(group_id: string): boolean {
-    return this.#open.has(group_id) || this.#busy.has(group_id) || this.#unavailable.has(group_id);
+  knows(groupId: string): boolean {
+    return this.#open.has(groupId) || this.#busy.has(groupId) || this.#unavailable.has(groupId);
   }
 
   /** Throws group_not_found, group_unavailable or group_busy; shutting_down once closed. */
-  get(group_id: string): OpenGroup {
-    const group = this.#open.get(group_id);
+  get(groupId: string): OpenGroup {
+    const group = this.#open.get(groupId);
     if (group !== undefined) return group;
-    if (this.#busy.has(group_id)) throw new Refusal("group_busy");
-    const reason = this.#unavailable.get(group_id);
+    if (this.#busy.has(groupId)) throw new Refusal("group_busy");
+    const reason = this.#unavailable.get(groupId);
     if (reason !== undefined) throw new Refusal("group_unavailable", { details: { reason } });
     if (this.#closed) throw new Refusal("shutting_down");
-    throw new Refusal("group_not_found", { details: { group_id } });
+    throw new Refusal("group_not_found", { details: { group_id: groupId } });
   }
 
   /** Throws limit_reached, storage_full, storage_failed, or what `prepare` throws. */
@@ -149,14 +149,14 @@ export class GroupRegistry {
         details: { limit },
       });
     }
-    const group_id = `g_${Buffer.from(random.bytes(6)).toString("hex")}`;
+    const groupId = `g_${Buffer.from(random.bytes(6)).toString("hex")}`;
     const now = timestamp(clock);
-    const making = groupPaths(join(paths.groups, `${MAKING}${group_id}`));
+    const making = groupPaths(join(paths.groups, `${MAKING}${groupId}`));
     try {
       files.mkdir(making.root);
       await createGroup(files, making, {
         v: 1,
-        group_id,
+        group_id: groupId,
         title: seed.title,
         topic: seed.topic,
         created_at: now,
@@ -169,9 +169,9 @@ export class GroupRegistry {
         settings: DEFAULT_GROUP_SETTINGS,
         ...seed.record,
       });
-      await seed.prepare?.(group_id, making);
+      await seed.prepare?.(groupId, making);
       await syncDirectory(files, making.root);
-      files.rename(making.root, paths.group(group_id).root);
+      files.rename(making.root, paths.group(groupId).root);
       await syncDirectory(files, paths.groups);
       void this.#clear();
     } catch (error) {
@@ -182,27 +182,27 @@ export class GroupRegistry {
       }
       throw error instanceof HomeProblem ? error : storageRefusal(error);
     }
-    await this.#take(group_id);
-    const group = this.get(group_id);
-    this.#tell({ group_id, what: "created" });
+    await this.#take(groupId);
+    const group = this.get(groupId);
+    this.#tell({ group_id: groupId, what: "created" });
     // An import has noted it behind what it brought.
     if (group.ledger.count > 0) return group;
     try {
       await group.note({ kind: "group.create", by: seed.by, data: { title: seed.title } });
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      await this.#withdraw(group_id, error);
+      await this.#withdraw(groupId, error);
     }
     return group;
   }
 
   /** Takes a new Group back whose first event couldn't be written. Throws why; with its id when it stays nevertheless. */
-  async #withdraw(group_id: string, refusal: Refusal): Promise<never> {
+  async #withdraw(groupId: string, refusal: Refusal): Promise<never> {
     try {
-      await this.delete(group_id, group_id);
+      await this.delete(groupId, groupId);
     } catch {
       const specifics = "The Group was created, but that couldn't be recorded in its ledger.";
-      const details = { ...refusal.details, group_id };
+      const details = { ...refusal.details, group_id: groupId };
       throw new Refusal(refusal.code, { specifics, details, cause: refusal });
     }
     throw refusal.cause instanceof Refusal ? refusal.cause : refusal;
@@ -213,16 +213,16 @@ export class GroupRegistry {
    * group_not_found, group_busy, storage_full or storage_failed. When only the last sync failed, the Group is gone and its files stay until
    * one succeeds: this call again, any other that makes or removes a Group, or the next start.
    */
-  async delete(group_id: string, confirm: string): Promise<void> {
+  async delete(groupId: string, confirm: string): Promise<void> {
     const { files, paths } = this.#deps;
-    if (confirm === group_id && this.#unsure.has(group_id)) {
+    if (confirm === groupId && this.#unsure.has(groupId)) {
       await syncDirectory(files, paths.groups).catch((error: unknown) => {
         throw storageRefusal(error);
       });
     } else {
-      await this.#exclusively(group_id, confirm, async () => {
-        files.rename(paths.group(group_id).root, this.#doomed(group_id));
-        this.#unsure.add(group_id);
+      await this.#exclusively(groupId, confirm, async () => {
+        files.rename(paths.group(groupId).root, this.#doomed(groupId));
+        this.#unsure.add(groupId);
         await syncDirectory(files, paths.groups);
         return false;
       });
@@ -230,18 +230,18 @@ export class GroupRegistry {
     await this.#clear();
   }
 
-  #doomed(group_id: string): string {
-    return join(this.#deps.paths.groups, `${DOOMED}${group_id}`);
+  #doomed(groupId: string): string {
+    return join(this.#deps.paths.groups, `${DOOMED}${groupId}`);
   }
 
   /** The directory of all Groups is synced: those that were deleted are gone for good, and their files go. */
   async #clear(): Promise<void> {
     const gone = [...this.#unsure];
     this.#unsure.clear();
-    for (const group_id of gone) {
-      await this.#mourn(group_id);
+    for (const groupId of gone) {
+      await this.#mourn(groupId);
       try {
-        await removeTree(this.#deps.files, this.#doomed(group_id));
+        await removeTree(this.#deps.files, this.#doomed(groupId));
       } catch {
         // The Group is gone; the next start removes the rest.
       }
@@ -252,16 +252,16 @@ export class GroupRegistry {
    * Clears history and files; a fresh generation in a new OpenGroup, while the old one's ledger is closed. Takes the write permit itself.
    * Throws as `delete`, and group_unavailable.
    */
-  async reset(group_id: string, confirm: string, by: string): Promise<OpenGroup> {
+  async reset(groupId: string, confirm: string, by: string): Promise<OpenGroup> {
     const { files, clock, random, paths } = this.#deps;
-    if (confirm === group_id) this.get(group_id);
-    await this.#exclusively(group_id, confirm, async () => {
+    if (confirm === groupId) this.get(groupId);
+    await this.#exclusively(groupId, confirm, async () => {
       const marker = { v: 1, generation: random.uuid(), updated_at: timestamp(clock), by } as const;
-      await commitReset(files, paths.group(group_id), marker);
+      await commitReset(files, paths.group(groupId), marker);
       return true;
     });
-    await this.#mourn(group_id);
-    const group = this.get(group_id);
+    await this.#mourn(groupId);
+    const group = this.get(groupId);
     // Opening it has tried before.
     if (group.ledger.count === 0) await noteReset(group, by);
     return group;
@@ -277,7 +277,7 @@ export class GroupRegistry {
    * Called, and waited for, when a Group was deleted or reset for good, never for one that was rolled back; a crash may come in between.
    * What it throws is lost: the Group is gone either way.
    */
-  onGone(listener: (group_id: string) => Promise<void>): void {
+  onGone(listener: (groupId: string) => Promise<void>): void {
     this.#mourners.add(listener);
   }
 
@@ -297,53 +297,53 @@ export class GroupRegistry {
   }
 
   /** Runs `step` while nobody has the Group; it says whether the Group is there afterwards. After a failure the Group is opened again. */
-  async #exclusively(group_id: string, confirm: string, step: () => Promise<boolean>): Promise<void> {
-    if (confirm !== group_id) throw new Refusal("confirmation_required");
-    const group = this.#unavailable.has(group_id) ? undefined : this.get(group_id);
+  async #exclusively(groupId: string, confirm: string, step: () => Promise<boolean>): Promise<void> {
+    if (confirm !== groupId) throw new Refusal("confirmation_required");
+    const group = this.#unavailable.has(groupId) ? undefined : this.get(groupId);
     await group?.permit.acquireWrite();
     // Somebody else may have been faster.
-    if (group !== undefined && this.#open.get(group_id) !== group) throw new Refusal("group_busy");
-    if (this.#busy.has(group_id)) throw new Refusal("group_busy");
-    this.#busy.add(group_id);
-    this.#open.delete(group_id);
-    this.#unavailable.delete(group_id);
-    this.#waiting.delete(group_id);
+    if (group !== undefined && this.#open.get(groupId) !== group) throw new Refusal("group_busy");
+    if (this.#busy.has(groupId)) throw new Refusal("group_busy");
+    this.#busy.add(groupId);
+    this.#open.delete(groupId);
+    this.#unavailable.delete(groupId);
+    this.#waiting.delete(groupId);
     let there = true;
     try {
-      if (group !== undefined) this.#tell({ group_id, what: "removed" });
+      if (group !== undefined) this.#tell({ group_id: groupId, what: "removed" });
       await group?.ledger.close();
       there = await step();
     } catch (error) {
       throw storageRefusal(error);
     } finally {
       group?.permit.destroy(new Refusal(there ? "group_busy" : "group_not_found"));
-      if (there && this.#isThere(group_id)) await this.#take(group_id);
-      this.#busy.delete(group_id);
-      if (this.#open.has(group_id)) this.#tell({ group_id, what: "created" });
+      if (there && this.#isThere(groupId)) await this.#take(groupId);
+      this.#busy.delete(groupId);
+      if (this.#open.has(groupId)) this.#tell({ group_id: groupId, what: "created" });
     }
   }
 
   /** False after a delete whose last sync failed: the Group is out of sight, though a crash may bring it back. */
-  #isThere(group_id: string): boolean {
+  #isThere(groupId: string): boolean {
     try {
-      return this.#deps.files.stat(this.#deps.paths.group(group_id).root) !== null;
+      return this.#deps.files.stat(this.#deps.paths.group(groupId).root) !== null;
     } catch {
       return true;
     }
   }
 
   /** Opens the Group, or keeps the reason why it can't be. */
-  async #take(group_id: string): Promise<void> {
+  async #take(groupId: string): Promise<void> {
     try {
-      this.#open.set(group_id, await this.#openGroup(group_id));
+      this.#open.set(groupId, await this.#openGroup(groupId));
     } catch (error) {
-      this.#unavailable.set(group_id, reasonOf(error));
-      if (passes(error)) this.#tryLater(group_id);
+      this.#unavailable.set(groupId, reasonOf(error));
+      if (passes(error)) this.#tryLater(groupId);
     }
   }
 
-  #tryLater(group_id: string): void {
-    this.#waiting.add(group_id);
+  #tryLater(groupId: string): void {
+    this.#waiting.add(groupId);
     if (this.#closed) return;
     const again = LIMITS.group.reopenSeconds * 1000;
     this.#retry ??= this.#deps.clock.after(again, () => void (this.#retrying = this.#tryWaiting()), {
@@ -355,18 +355,18 @@ export class GroupRegistry {
     this.#retry = null;
     const waiting = [...this.#waiting];
     this.#waiting.clear();
-    for (const group_id of waiting) {
-      if (this.#closed || this.#busy.has(group_id) || !this.#unavailable.delete(group_id)) continue;
-      this.#busy.add(group_id);
-      await this.#take(group_id);
-      this.#busy.delete(group_id);
-      if (this.#open.has(group_id)) this.#tell({ group_id, what: "created" });
+    for (const groupId of waiting) {
+      if (this.#closed || this.#busy.has(groupId) || !this.#unavailable.delete(groupId)) continue;
+      this.#busy.add(groupId);
+      await this.#take(groupId);
+      this.#busy.delete(groupId);
+      if (this.#open.has(groupId)) this.#tell({ group_id: groupId, what: "created" });
     }
   }
 
-  async #openGroup(group_id: string): Promise<OpenGroup> {
+  async #openGroup(groupId: string): Promise<OpenGroup> {
     const { files, clock, random, keyOf, ledgerLimits } = this.#deps;
-    const paths = this.#deps.paths.group(group_id);
+    const paths = this.#deps.paths.group(groupId);
     if (files.stat(paths.root) === null) throw notDirectory(paths.root);
     const { root, ledger: ledgerPath, blobs, cursors, drafts, tokens, privateEnvironment } = paths;
     for (const path of [root, ledgerPath, blobs, cursors, drafts, tokens, privateEnvironment]) {
@@ -375,14 +375,14 @@ export class GroupRegistry {
     }
     const reset = await finishReset(files, paths);
     const document = await readGroup(files, paths);
-    if (document === null || document.value.group_id !== group_id) {
+    if (document === null || document.value.group_id !== groupId) {
       const wrong = "The Group's record is missing or belongs to another Group.";
       throw new HomeProblem("corrupt", paths.document, wrong, "Restore it from a backup.");
     }
     const environments = await PrivateEnvironments.open(files, paths, document.value.actors);
     const ledger = await Ledger.open({ files, clock, random }, paths.ledger, {
-      group_id,
-      projections: this.#deps.projectionsFor(group_id),
+      group_id: groupId,
+      projections: this.#deps.projectionsFor(groupId),
       keyOf,
       ...(ledgerLimits === undefined ? {} : { limits: ledgerLimits }),
     });
@@ -392,18 +392,18 @@ export class GroupRegistry {
       ledger,
       environments,
       clock,
-      changed: (what) => this.#tell({ group_id, what }),
+      changed: (what) => this.#tell({ group_id: groupId, what }),
     });
-    const { created_at, updated_at } = document.value;
-    if (ledger.count === 0 && (reset !== null || created_at !== updated_at)) {
+    const { created_at: createdAt, updated_at: updatedAt } = document.value;
+    if (ledger.count === 0 && (reset !== null || createdAt !== updatedAt)) {
       // What comes back of the time before is known by it, so it comes first. A disk that fails now doesn't take the Group away.
       await noteReset(group, reset?.by ?? "user").catch(() => undefined);
     }
     return group;
   }
 
-  async #mourn(group_id: string): Promise<void> {
-    await Promise.allSettled([...this.#mourners].map((listener) => listener(group_id)));
+  async #mourn(groupId: string): Promise<void> {
+    await Promise.allSettled([...this.#mourners].map((listener) => listener(groupId)));
   }
 
   #tell(change: GroupChange): void {

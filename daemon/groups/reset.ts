@@ -33,14 +33,14 @@ export async function commitReset(files: Files, paths: GroupPaths, marker: Reset
 export async function finishReset(files: Files, paths: GroupPaths): Promise<{ by: string } | null> {
   const marker = await JsonDocument.read(options(files, paths));
   if (marker === null) return null;
-  const { generation, updated_at } = marker.value;
+  const { generation, updated_at: updatedAt } = marker.value;
   const kept = new Set([paths.document, paths.resetMarker, paths.tokens, paths.privateEnvironment]);
   for (const name of files.list(paths.root)) {
     const path = join(paths.root, name);
     if (!kept.has(path)) await removeTree(files, path);
   }
   const document = await readGroup(files, paths);
-  await document?.update((record) => ({ ...record, generation, updated_at }));
+  await document?.update((record) => ({ ...record, generation, updated_at: updatedAt }));
   // The marker must not be gone before what it stands for is done.
   await syncDirectory(files, paths.root);
   unlinkIfThere(files, paths.resetMarker);

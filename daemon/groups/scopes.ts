@@ -26,10 +26,10 @@ export interface Reach {
 
 /** Relative paths count from the Actor's own project, as its process does, or from the Group's active one (MSG-062). */
 export function reachOf(
-  { scopes, active_scope_key }: Pick<StoredGroup, "scopes" | "active_scope_key">,
+  { scopes, active_scope_key: activeScopeKey }: Pick<StoredGroup, "scopes" | "active_scope_key">,
   actor: Pick<StoredActor, "scope_key"> | null,
 ): Reach {
-  const key = actor?.scope_key ?? active_scope_key;
+  const key = actor?.scope_key ?? activeScopeKey;
   return { scopes, base: scopes.find((scope) => scope.scope_key === key) ?? null };
 }
 
@@ -98,12 +98,12 @@ export function describeScope(projects: ProjectFiles, path: string): Scope {
   const root = projects.canonical(path);
   if (root === null || !projects.isDirectory(root)) throw new Refusal("invalid_project_root");
   const url = projects.gitOrigin(root);
-  const git_remote = url === null ? null : normaliseRemote(url);
+  const gitRemote = url === null ? null : normaliseRemote(url);
   const digest = createHash("sha256")
-    .update(git_remote ?? root)
+    .update(gitRemote ?? root)
     .digest("hex");
-  const scope_key = `s_${digest.slice(0, 12)}`;
-  return { scope_key, path: root, label: labelOf(root) ?? scope_key, git_remote };
+  const scopeKey = `s_${digest.slice(0, 12)}`;
+  return { scope_key: scopeKey, path: root, label: labelOf(root) ?? scopeKey, git_remote: gitRemote };
 }
 
 function absolute({ scopes, base }: Reach, path: string): string {

@@ -119,8 +119,14 @@ export class HomeLock {
     if (database === null) throw new HomeLocked(paths.root, await holderOf(deps, paths));
     try {
       const socket = prepareSocket(files, random, host, paths);
-      const started_at = timestamp(clock);
-      const address = { pid: process.pid, version: PRODUCT_VERSION, socket, web_origin: null, started_at };
+      const startedAt = timestamp(clock);
+      const address = {
+        pid: process.pid,
+        version: PRODUCT_VERSION,
+        socket,
+        web_origin: null,
+        started_at: startedAt,
+      };
       await writeAddress(files, paths, address);
       const key = await renewSocketKey(files, random, paths);
       return new HomeLock(deps, paths, database, address, key);
@@ -135,8 +141,8 @@ export class HomeLock {
   }
 
   /** Says in the address file where the Web listener is. */
-  async announce(web_origin: string | null): Promise<void> {
-    this.#address = { ...this.#address, web_origin };
+  async announce(webOrigin: string | null): Promise<void> {
+    this.#address = { ...this.#address, web_origin: webOrigin };
     await writeAddress(this.#deps.files, this.#paths, this.#address);
   }
 

@@ -28,11 +28,11 @@ export const Settings = z.strictObject({
 });
 export type Settings = z.infer<typeof Settings>;
 
-export function defaultSettings(created_at: string): Settings {
+export function defaultSettings(createdAt: string): Settings {
   return {
     v: SETTINGS_VERSION,
     format: HOME_FORMAT,
-    created_at,
+    created_at: createdAt,
     access_tokens: [],
     remote_access: { provider: "off", enabled: false, origin: null },
     exhibit: null,

@@ -160,14 +160,14 @@ export class Ledger {
     const id = fresh.id ?? this.#newId();
     if (fresh.id !== undefined && !isEventId(id))
       throw new TypeError("an event id is 32 lowercase hex digits");
-    const { kind, scope_key, by, data } = fresh;
+    const { kind, scope_key: scopeKey, by, data } = fresh;
     return {
       v: 1,
       id,
       ts: fresh.ts ?? this.#now(),
       kind,
       group_id: this.#history.options.group_id,
-      scope_key,
+      scope_key: scopeKey,
       by,
       data,
     };

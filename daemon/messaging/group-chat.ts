@@ -35,7 +35,7 @@ export interface MessagingDependencies {
   log: Log;
   limits?: Partial<MessagingLimits>;
   /** Working states of Actors that run in terminals; without it they are unavailable. */
-  workingState?(group_id: string, actor: StoredActor): WorkingState;
+  workingState?(groupId: string, actor: StoredActor): WorkingState;
 }
 
 /** What an Actor does, in words. */
@@ -47,10 +47,10 @@ export type WorkingState = Pick<
 /** All Groups that messaging looks after. */
 export interface Chats {
   /** Throws group_not_found or group_unavailable. */
-  get(group_id: string): GroupChat;
-  find(group_id: string): GroupChat | undefined;
+  get(groupId: string): GroupChat;
+  find(groupId: string): GroupChat | undefined;
   /** Of an Actor that runs in a terminal. */
-  workingState(group_id: string, actor: StoredActor): WorkingState;
+  workingState(groupId: string, actor: StoredActor): WorkingState;
 }
 
 /** An event with its place in the Group's ledger. */
@@ -71,9 +71,9 @@ export interface RemoteReply {
 /** What messaging asks of the peers service, which is above it: replies and cancellations that leave this instance. */
 export interface RemoteMessages {
   /** Whether the outbox has active work for this message or cancellation. */
-  isActive(source_event_id: string): boolean;
+  isActive(sourceEventId: string): boolean;
   /** The event that was accepted under a sender's key, whether or not the ledger has it; undefined when no active work has that key. */
-  accepted(group_id: string, key: string): LedgerEvent | undefined;
+  accepted(groupId: string, key: string): LedgerEvent | undefined;
   /**
    * Queues a reply and records it here; answers its source event. Throws what sending throws, invalid_recipient for an audience that the
    * original doesn't allow, permission_denied, or connect_receipt_required for a follow-up before the original's receipt (RPL-004).
@@ -112,9 +112,9 @@ export class GroupChat {
   /** Keyed calls that aren't recorded yet. */
   readonly underWay = new Map<string, { digest: string; done: Promise<unknown> }>();
   /** Why messages wait for an Actor whose process the daemon runs, in words. */
-  whyWaiting: (actor_id: string) => string = () => "";
+  whyWaiting: (actorId: string) => string = () => "";
   /** Whether a living session of the Actor holds the batch. */
-  isHeld: (actor_id: string, batch_id: string) => boolean = () => false;
+  isHeld: (actorId: string, batchId: string) => boolean = () => false;
   readonly #inboxes = new Map<string, ActorInbox>();
   readonly #remote: RemoteSlot;
   #last: { ordinal: number; id: string; ts: string } | null = null;
@@ -193,8 +193,8 @@ export class GroupChat {
   }
 
   /** The Group's own event of this id; undefined for one that an import brought. */
-  ownOrdinal(event_id: string): number | undefined {
-    const ordinal = this.ledger.ordinalOf(event_id);
+  ownOrdinal(eventId: string): number | undefined {
+    const ordinal = this.ledger.ordinalOf(eventId);
     return ordinal === undefined || this.isHistory(ordinal) ? undefined : ordinal;
   }
 
@@ -207,18 +207,19 @@ export class GroupChat {
   }
 
   /** An event that something may be done with. Throws as `visible`, and imported_history. */
-  actionable(caller: Caller, event_id: string): Located {
-    const located = this.visible(caller, event_id);
-    if (this.isHistory(located.ordinal)) throw new Refusal("imported_history", { details: { event_id } });
+  actionable(caller: Caller, eventId: string): Located {
+    const located = this.visible(caller, eventId);
+    if (this.isHistory(located.ordinal))
+      throw new Refusal("imported_history", { details: { event_id: eventId } });
     return located;
   }
 
   /** Throws event_not_found unless the event is there and, for an Actor, one that it sent or was sent. */
-  visible(caller: Caller, event_id: string): Located {
-    const ordinal = this.ledger.ordinalOf(event_id);
+  visible(caller: Caller, eventId: string): Located {
+    const ordinal = this.ledger.ordinalOf(eventId);
     const event = ordinal === undefined ? undefined : this.ledger.read(ordinal);
     if (ordinal === undefined || event === undefined || !mayKnow(caller, event)) {
-      throw new Refusal("event_not_found", { details: { event_id } });
+      throw new Refusal("event_not_found", { details: { event_id: eventId } });
     }
     return { ordinal, event };
   }
@@ -234,19 +235,19 @@ export class GroupChat {
     return { id: this.#last.id, ts: this.#last.ts };
   }
 
-  inbox(actor_id: string): ActorInbox {
-    let inbox = this.#inboxes.get(actor_id);
+  inbox(actorId: string): ActorInbox {
+    let inbox = this.#inboxes.get(actorId);
     if (inbox === undefined) {
       inbox = new ActorInbox();
-      this.#inboxes.set(actor_id, inbox);
+      this.#inboxes.set(actorId, inbox);
     }
     return inbox;
   }
 
   /** Wakes whoever waits for this Actor's messages, or for anybody's. */
-  wake(actor_id?: string): void {
-    if (actor_id === undefined) for (const inbox of this.#inboxes.values()) inbox.wake();
-    else this.#inboxes.get(actor_id)?.wake();
+  wake(actorId?: string): void {
+    if (actorId === undefined) for (const inbox of this.#inboxes.values()) inbox.wake();
+    else this.#inboxes.get(actorId)?.wake();
   }
 }
 
@@ -304,17 +305,17 @@ export function mayKnow(caller: Caller, event: LedgerEvent): boolean {
 /** Whether this Actor, in this generation, sent or received the message or notice. */
 export function concerns(
   event: LedgerEvent,
-  actor_id: string,
+  actorId: string,
   generation: string,
 ): "sent" | "received" | null {
   const { data } = event;
-  if (event.by === actor_id) return data.sender_generation === generation ? "sent" : null;
+  if (event.by === actorId) return data.sender_generation === generation ? "sent" : null;
   if (event.kind === "chat.message") {
     const generations = data.to_generations as Record<string, unknown> | undefined;
-    const received = Array.isArray(data.to) && data.to.includes(actor_id);
-    return received && generations?.[actor_id] === generation ? "received" : null;
+    const received = Array.isArray(data.to) && data.to.includes(actorId);
+    return received && generations?.[actorId] === generation ? "received" : null;
   }
-  if (event.kind !== "system.notify" || data.target_actor_id !== actor_id) return null;
+  if (event.kind !== "system.notify" || data.target_actor_id !== actorId) return null;
   const context = data.context as Record<string, unknown> | null | undefined;
   return context?.actor_generation === generation ? "received" : null;
 }

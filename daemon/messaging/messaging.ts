@@ -45,8 +45,8 @@ import { MessageProjection } from "./projection/projection.ts";
 import { exportGroup } from "./transfer/group-export.ts";
 import { importGroup } from "./transfer/group-import.ts";
 
-type PresenceListener = (group_id: string, actor_id: string) => void;
-type CountsListener = (group_id: string) => void;
+type PresenceListener = (groupId: string, actorId: string) => void;
+type CountsListener = (groupId: string) => void;
 
 interface Attached {
   chat: GroupChat;
@@ -85,17 +85,17 @@ export class Messaging implements Chats {
     });
     this.#cross = new CrossGroup(this, deps);
     this.#sending = new Sending(this, deps, this.#cross);
-    this.#inbox = new Inbox(this, deps, this.#sessions, (group_id, actor_id) =>
-      this.#tellPresence(group_id, actor_id),
+    this.#inbox = new Inbox(this, deps, this.#sessions, (groupId, actorId) =>
+      this.#tellPresence(groupId, actorId),
     );
     this.#reads = new Reads(this);
     this.#drafts = new Drafts(this, deps);
   }
 
   /** For `RegistryDependencies`: what follows a Group's ledger. Called once per opening. */
-  projectionsFor(group_id: string): Projection[] {
+  projectionsFor(groupId: string): Projection[] {
     const projection = new MessageProjection();
-    this.#projections.set(group_id, projection);
+    this.#projections.set(groupId, projection);
     return [projection];
   }
 
@@ -109,16 +109,16 @@ export class Messaging implements Chats {
     this.#registry = registry;
     for (const group of registry.list()) this.#attach(group);
     this.#stops.push(
-      registry.onChange(({ group_id, what }) => {
-        if (what === "created") this.#attach(registry.get(group_id));
-        else if (what === "removed") this.#detach(group_id);
-        else this.#groupChanged(group_id);
+      registry.onChange(({ group_id: groupId, what }) => {
+        if (what === "created") this.#attach(registry.get(groupId));
+        else if (what === "removed") this.#detach(groupId);
+        else this.#groupChanged(groupId);
       }),
-      launchTokens.onRevoked(({ group_id, actor_id, generation }) =>
+      launchTokens.onRevoked(({ group_id: groupId, actor_id: actorId, generation }) =>
         this.#sessions.endWhere(
           (identity) =>
-            identity.group_id === group_id &&
-            identity.actor_id === actor_id &&
+            identity.group_id === groupId &&
+            identity.actor_id === actorId &&
             identity.generation === generation,
           new Refusal("invalid_launch_token"),
         ),
@@ -132,17 +132,17 @@ export class Messaging implements Chats {
   }
 
   /** Throws group_not_found, group_busy or group_unavailable; shutting_down once closed. */
-  get(group_id: string): GroupChat {
-    const attached = this.#attached.get(group_id);
+  get(groupId: string): GroupChat {
+    const attached = this.#attached.get(groupId);
     if (attached !== undefined) return attached.chat;
     // A definitive answer while the daemon ends would make who follows the Group give up.
     if (this.#closed) throw new Refusal("shutting_down");
-    this.#registry?.get(group_id);
-    throw new Refusal("group_not_found", { details: { group_id } });
+    this.#registry?.get(groupId);
+    throw new Refusal("group_not_found", { details: { group_id: groupId } });
   }
 
-  find(group_id: string): GroupChat | undefined {
-    return this.#attached.get(group_id)?.chat;
+  find(groupId: string): GroupChat | undefined {
+    return this.#attached.get(groupId)?.chat;
   }
 
   /** The table for the dispatcher. */
@@ -167,8 +167,8 @@ export class Messaging implements Chats {
       reply_request_cancel: (input, context) => cancelReplyRequest(this, input, context),
       message_history: async (input, context) => {
         const page = await messageHistory(this, input, context, this.#deps.limits?.historyScanBytes);
-        const event_ids = page.events.filter(({ kind }) => kind === EVENTS.message).map(({ id }) => id);
-        await this.#evidence(input.group_id, context, event_ids, "read");
+        const eventIds = page.events.filter(({ kind }) => kind === EVENTS.message).map(({ id }) => id);
+        await this.#evidence(input.group_id, context, eventIds, "read");
         return page;
       },
       inbox_peek: (input, context) => this.#inbox.peek(input, context),
@@ -193,28 +193,28 @@ export class Messaging implements Chats {
   }
 
   async #evidence(
-    group_id: string,
+    groupId: string,
     { caller }: CallContext,
-    event_ids: readonly string[],
+    eventIds: readonly string[],
     reason: "replied" | "read",
   ): Promise<void> {
-    const chat = this.find(group_id);
-    if (chat !== undefined) await noteEvidence(chat, caller, { event_ids, reason }, this.#deps.log);
+    const chat = this.find(groupId);
+    if (chat !== undefined) await noteEvidence(chat, caller, { event_ids: eventIds, reason }, this.#deps.log);
   }
 
-  counts(group_id: string): GroupCounts {
-    return countsOf(this, this.get(group_id));
+  counts(groupId: string): GroupCounts {
+    return countsOf(this, this.get(groupId));
   }
 
   /** Throws actor_not_found. */
-  presence(group_id: string, actor_id: string): ActorWithPresence["presence"] {
-    const chat = this.get(group_id);
-    return presenceOf(this, chat, this.#sessions, chat.group.actor(actor_id));
+  presence(groupId: string, actorId: string): ActorWithPresence["presence"] {
+    const chat = this.get(groupId);
+    return presenceOf(this, chat, this.#sessions, chat.group.actor(actorId));
   }
 
-  workingState(group_id: string, actor: StoredActor): WorkingState {
+  workingState(groupId: string, actor: StoredActor): WorkingState {
     return (
-      this.#deps.workingState?.(group_id, actor) ?? {
+      this.#deps.workingState?.(groupId, actor) ?? {
         state: "unavailable",
         reason: "this daemon runs no terminals",
         since: null,
@@ -263,18 +263,18 @@ export class Messaging implements Chats {
 
   /** Streams a file into the Group, of `bytes` when that is known; a throw of the stream, or of a limit, leaves nothing behind. */
   async upload(
-    group_id: string,
+    groupId: string,
     chunks: AsyncIterable<Uint8Array>,
     { bytes, ...file }: { name: string; mime_type: string; bytes?: number },
   ): Promise<Attachment> {
-    const { blobs } = this.get(group_id);
+    const { blobs } = this.get(groupId);
     await blobs.collect();
     return describeAttachment(await blobs.upload(chunks, bytes), file);
   }
 
   /** Throws blob_not_found. `end` is exclusive; both are cut to the file. */
-  openBlob(group_id: string, sha256: string, range?: { start: number; end: number }): BlobReading {
-    return this.get(group_id).blobs.read(sha256, range);
+  openBlob(groupId: string, sha256: string, range?: { start: number; end: number }): BlobReading {
+    return this.get(groupId).blobs.read(sha256, range);
   }
 
   /** Ends all sessions and waits. Ledgers stay open: they are the registry's. */
@@ -282,26 +282,27 @@ export class Messaging implements Chats {
     this.#closed = true;
     for (const stop of this.#stops.splice(0)) stop();
     this.#sessions.endWhere(() => true, new Refusal("shutting_down"));
-    for (const group_id of this.#attached.keys()) this.#detach(group_id);
+    for (const groupId of this.#attached.keys()) this.#detach(groupId);
     this.#registry = null;
   }
 
   #attach(group: OpenGroup): void {
-    const { group_id } = group;
-    this.#detach(group_id);
-    const projection = this.#projections.get(group_id);
-    if (projection === undefined) throw new Error(`${group_id} was opened without its projection`);
-    this.#projections.delete(group_id);
+    const { group_id: groupId } = group;
+    this.#detach(groupId);
+    const projection = this.#projections.get(groupId);
+    if (projection === undefined) throw new Error(`${groupId} was opened without its projection`);
+    this.#projections.delete(groupId);
     const blobs = new BlobStore(this.#deps, group.paths.blobs, this.#quota.group());
     const chat = new GroupChat(group, projection, blobs, this.#remote);
-    chat.isHeld = (actor_id, batch_id) => this.#sessions.isHeld({ group_id, actor_id }, batch_id);
+    chat.isHeld = (actorId, batchId) =>
+      this.#sessions.isHeld({ group_id: groupId, actor_id: actorId }, batchId);
     const notices = new Notices(chat, this.#deps);
     const unfollow = group.ledger.follow((placed) => this.#appended(chat, notices, placed));
-    this.#attached.set(group_id, { chat, notices, unfollow });
+    this.#attached.set(groupId, { chat, notices, unfollow });
     try {
       blobs.load();
     } catch (error) {
-      this.#deps.log.warn("files", { group_id, ...errorFields(error) });
+      this.#deps.log.warn("files", { group_id: groupId, ...errorFields(error) });
     }
     projection.takeTouched();
     notices.reconsider();
@@ -317,61 +318,61 @@ export class Messaging implements Chats {
     }
   }
 
-  #detach(group_id: string): void {
-    const attached = this.#attached.get(group_id);
+  #detach(groupId: string): void {
+    const attached = this.#attached.get(groupId);
     if (attached === undefined) return;
-    this.#attached.delete(group_id);
+    this.#attached.delete(groupId);
     attached.unfollow();
     attached.notices.close();
     attached.chat.blobs.close();
-    this.#sessions.endWhere((identity) => identity.group_id === group_id, new Refusal("group_not_found"));
+    this.#sessions.endWhere((identity) => identity.group_id === groupId, new Refusal("group_not_found"));
     attached.chat.wake();
   }
 
   /** The Group's record changed: who is gone or disabled loses its sessions, who may be handed something again is. */
-  #groupChanged(group_id: string): void {
-    const attached = this.#attached.get(group_id);
+  #groupChanged(groupId: string): void {
+    const attached = this.#attached.get(groupId);
     if (attached === undefined) return;
     const { actors } = attached.chat.group.record;
-    const actorOf = ({ actor_id }: ActorIdentity) => actors.find(({ id }) => id === actor_id);
+    const actorOf = ({ actor_id: actorId }: ActorIdentity) => actors.find(({ id }) => id === actorId);
     this.#sessions.endWhere(
-      (identity) => identity.group_id === group_id && actorOf(identity)?.generation !== identity.generation,
+      (identity) => identity.group_id === groupId && actorOf(identity)?.generation !== identity.generation,
       new Refusal("invalid_launch_token"),
     );
     this.#sessions.endWhere(
-      (identity) => identity.group_id === group_id && actorOf(identity)?.enabled === false,
+      (identity) => identity.group_id === groupId && actorOf(identity)?.enabled === false,
       null,
     );
     attached.notices.reconsider();
     attached.chat.wake();
-    for (const { id } of actors) this.#tellPresence(group_id, id);
+    for (const { id } of actors) this.#tellPresence(groupId, id);
   }
 
   /** What it held is handed out again. */
   #sessionEnded(session: Session): void {
-    const { group_id, actor_id } = session.identity;
-    const attached = this.#attached.get(group_id);
+    const { group_id: groupId, actor_id: actorId } = session.identity;
+    const attached = this.#attached.get(groupId);
     if (attached !== undefined) {
-      const inbox = attached.chat.inbox(actor_id);
+      const inbox = attached.chat.inbox(actorId);
       inbox.leftAt = timestamp(this.#deps.clock);
       if (inbox.mail.release(session)) attached.notices.reconsider();
     }
-    attached?.chat.wake(actor_id);
-    this.#tellPresence(group_id, actor_id);
+    attached?.chat.wake(actorId);
+    this.#tellPresence(groupId, actorId);
   }
 
   #appended(chat: GroupChat, notices: Notices, _placed: readonly Placed[]): void {
     const { actors, counts, mail, requests } = chat.projection.takeTouched();
-    const { group_id } = chat.group;
-    for (const actor_id of actors) {
-      chat.wake(actor_id);
-      this.#tellPresence(group_id, actor_id);
+    const { group_id: groupId } = chat.group;
+    for (const actorId of actors) {
+      chat.wake(actorId);
+      this.#tellPresence(groupId, actorId);
     }
     if (mail || requests) notices.added({ mail, requests });
-    if (counts) for (const listener of this.#counts) listener(group_id);
+    if (counts) for (const listener of this.#counts) listener(groupId);
   }
 
-  #tellPresence(group_id: string, actor_id: string): void {
-    for (const listener of this.#presence) listener(group_id, actor_id);
+  #tellPresence(groupId: string, actorId: string): void {
+    for (const listener of this.#presence) listener(groupId, actorId);
   }
 }

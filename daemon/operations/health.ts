@@ -171,7 +171,7 @@ function clock({ clock, createdAt }: HealthSources): Found {
 function groups({ unavailableGroups, groups }: HealthSources): Found {
   const broken = unavailableGroups();
   if (broken.length === 0) return OK(`${groups()} open.`);
-  const text = broken.map(({ group_id, reason }) => `${group_id}: ${reason}`).join(" ");
+  const text = broken.map(({ group_id: groupId, reason }) => `${groupId}: ${reason}`).join(" ");
   const remedy =
     "Restore the Group's directory from a backup, or delete the Group. Nothing in it was changed.";
   return { severity: "error", text, remedy };

@@ -18,7 +18,7 @@ export class Authorities {
   readonly #registry: Pick<GroupRegistry, "find">;
   readonly #all: ConnectAuthority[] = [];
   readonly #listeners = new Set<() => void>();
-  readonly #reachable = new Set<(instance_id: string) => void>();
+  readonly #reachable = new Set<(instanceId: string) => void>();
   readonly #stops: (() => void)[] = [];
 
   constructor(registry: Pick<GroupRegistry, "find">) {
@@ -33,8 +33,8 @@ export class Authorities {
       authority.onChange(() => {
         for (const listener of this.#listeners) listener();
       }),
-      transport.onReachable((instance_id) => {
-        for (const listener of this.#reachable) listener(instance_id);
+      transport.onReachable((instanceId) => {
+        for (const listener of this.#reachable) listener(instanceId);
       }),
     );
   }
@@ -44,8 +44,8 @@ export class Authorities {
   }
 
   /** For new work: the first authority that knows the pair decides, a refusal included. Null when none does. */
-  forPair(local_group_id: string, remote_instance_id: string, remote_group_id: string): GrantState | null {
-    const query = this.#query(local_group_id, remote_instance_id, remote_group_id);
+  forPair(localGroupId: string, remoteInstanceId: string, remoteGroupId: string): GrantState | null {
+    const query = this.#query(localGroupId, remoteInstanceId, remoteGroupId);
     for (const authority of this.#all) {
       const state = authority.forPair(query);
       if (state !== null) return state;
@@ -55,8 +55,8 @@ export class Authorities {
 
   /** For queued work and requests that come in. Without its authority in this daemon work waits: that is no revocation. */
   forBinding(binding: Binding): GrantState {
-    const { connection_id } = binding;
-    const kind = kindOf(connection_id);
+    const { connection_id: connectionId } = binding;
+    const kind = kindOf(connectionId);
     const authority = this.of(kind);
     if (authority === undefined) return unavailable("This kind of connection isn't set up.");
     // Of a pair nothing can be said without the generation; whether the Group is gone for good is the registry's to tell.
@@ -65,17 +65,17 @@ export class Authorities {
       return unavailable("The Group isn't open.");
     }
     const query = this.#query(binding.local_group_id, binding.remote_instance_id, binding.remote_group_id);
-    return authority.forConnection(connection_id, query, {
+    return authority.forConnection(connectionId, query, {
       local: binding.local_device_id,
       remote: binding.remote_device_id,
     });
   }
 
   /** Grants for one Group pair that this local Group may discover. */
-  external(local_group_id: string): Grant[] {
-    const group = this.#registry.find(local_group_id);
+  external(localGroupId: string): Grant[] {
+    const group = this.#registry.find(localGroupId);
     if (group === undefined) return [];
-    const local = { group_id: local_group_id, generation: group.record.generation };
+    const local = { group_id: localGroupId, generation: group.record.generation };
     return this.#all
       .filter(({ kind }) => kind !== "account")
       .flatMap((authority) => authority.discover(local))
@@ -97,7 +97,7 @@ export class Authorities {
     return () => this.#listeners.delete(listener);
   }
 
-  onReachable(listener: (instance_id: string) => void): () => void {
+  onReachable(listener: (instanceId: string) => void): () => void {
     this.#reachable.add(listener);
     return () => this.#reachable.delete(listener);
   }
@@ -107,9 +107,14 @@ export class Authorities {
   }
 
   /** A Group that isn't there now has no generation, so that no pair fits it. */
-  #query(local_group_id: string, remote_instance_id: string, remote_group_id: string): PairQuery {
-    const local_generation = this.#registry.find(local_group_id)?.record.generation ?? "";
-    return { local_group_id, local_generation, remote_instance_id, remote_group_id };
+  #query(localGroupId: string, remoteInstanceId: string, remoteGroupId: string): PairQuery {
+    const localGeneration = this.#registry.find(localGroupId)?.record.generation ?? "";
+    return {
+      local_group_id: localGroupId,
+      local_generation: localGeneration,
+      remote_instance_id: remoteInstanceId,
+      remote_group_id: remoteGroupId,
+    };
   }
 }
 
@@ -118,7 +123,7 @@ function unavailable(reason: string): GrantState {
 }
 
 /** Which authority a connection id belongs to; null is the same account. */
-export function kindOf(connection_id: string | null): AuthorityKind {
-  if (connection_id === null) return "account";
-  return connection_id.startsWith("direct-") ? "direct" : "external";
+export function kindOf(connectionId: string | null): AuthorityKind {
+  if (connectionId === null) return "account";
+  return connectionId.startsWith("direct-") ? "direct" : "external";
 }

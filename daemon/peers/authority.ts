@@ -83,7 +83,7 @@ export interface ConnectAuthority {
    * (empty strings for Direct).
    */
   forConnection(
-    connection_id: string | null,
+    connectionId: string | null,
     query: PairQuery,
     devices: { local: string; remote: string },
   ): GrantState;

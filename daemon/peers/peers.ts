@@ -66,13 +66,13 @@ export class Peers {
     const worker = new OutboxWorker({ clock, log, outbox, chats, authorities, sender, source });
     this.#scheduler = new Scheduler({ clock, log, outbox, worker, authorities, registry });
     this.#refresh = new CatalogRefresh({ clock, log, authorities, cache, sender });
-    const { instance_id } = identity;
-    this.#catalog = new CatalogReads({ clock, chats, authorities, cache, instance_id });
+    const { instance_id: instanceId } = identity;
+    this.#catalog = new CatalogReads({ clock, chats, authorities, cache, instance_id: instanceId });
     const wake = () => this.#scheduler.wake();
     const outgoing = new Outgoing({ clock, random, log, projects, outbox, source, wake });
     this.#sending = new RemoteSending({ chats, catalog: this.#catalog, outgoing, outbox });
     this.remote = new RemoteReplies({
-      instance_id,
+      instance_id: instanceId,
       clock,
       random,
       log,
@@ -93,7 +93,7 @@ export class Peers {
     const generations = await WorkGenerations.open(
       files,
       path,
-      (group_id) => registry.find(group_id)?.record.generation,
+      (groupId) => registry.find(groupId)?.record.generation,
     );
     return new Peers(
       deps,
@@ -109,9 +109,9 @@ export class Peers {
 
   /** After messaging started and the authorities were added: works on what waits. */
   start(): void {
-    this.#unfollow = this.#registry.onChange(({ group_id, what }) => {
+    this.#unfollow = this.#registry.onChange(({ group_id: groupId, what }) => {
       // After a reset it is another Group, and its work has ended.
-      if (what === "created") this.#scheduler.groupOpened(group_id);
+      if (what === "created") this.#scheduler.groupOpened(groupId);
     });
     // The receipts went with the Group: a record that came back after a crash would find none.
     this.#registry.onGone(() => this.outbox.settle());

@@ -52,7 +52,7 @@ export interface PeerTransport {
    * Calls `listener` with the instance ID whenever a way to a peer opens (a Direct channel came up), so that waiting work needn't wait
    * for its backoff's end. Returns the way to stop listening. A transport that can't know never calls.
    */
-  onReachable(listener: (instance_id: string) => void): () => void;
+  onReachable(listener: (instanceId: string) => void): () => void;
 }
 
 /** How a request reached us. */

@@ -89,7 +89,7 @@ export class Runtimes implements Launches {
   readonly #slots = new Map<string, Slot>();
   readonly #started = new Set<(launch: Launch) => void>();
   readonly #ended = new Set<(launch: Launch, end: LaunchEnd) => void>();
-  readonly #changed = new Set<(group_id: string, actor_id: string) => void>();
+  readonly #changed = new Set<(groupId: string, actorId: string) => void>();
   readonly #stops: (() => void)[] = [];
   #closing = false;
 
@@ -113,16 +113,16 @@ export class Runtimes implements Launches {
     }
     this.#stops.push(
       reports.onSession((launch, told) => {
-        const { group_id, actor_id, token_digest } = launch;
-        const slot = this.#slots.get(key(group_id, actor_id));
+        const { group_id: groupId, actor_id: actorId, token_digest: tokenDigest } = launch;
+        const slot = this.#slots.get(key(groupId, actorId));
         const run = slot?.run;
-        if (slot === undefined || run?.launch.token_digest !== token_digest) return;
+        if (slot === undefined || run?.launch.token_digest !== tokenDigest) return;
         run.hasTold = true;
         this.#lastRuns.sawSession(slot.group, launch, run.directory, told);
       }),
-      registry.onChange(({ group_id, what }) => {
-        if (what === "removed" || what === "actors") this.#recheck(group_id);
-        if (what === "created") this.#follow(group_id);
+      registry.onChange(({ group_id: groupId, what }) => {
+        if (what === "removed" || what === "actors") this.#recheck(groupId);
+        if (what === "created") this.#follow(groupId);
       }),
     );
     for (const group of registry.list()) if (messaging.find(group.group_id)) this.#follow(group.group_id);
@@ -167,8 +167,8 @@ export class Runtimes implements Launches {
    * Starts the Actor's process unless it runs, in its last conversation where that can be continued and no new one is wanted. Throws
    * scope_not_attached, invalid_project_root, invalid_args, runtime_not_installed, storage_full, storage_failed or shutting_down.
    */
-  start(group: OpenGroup, actor_id: string, isNew = false): Promise<BegunConversation | null> {
-    const slot = this.#slot(group, group.actor(actor_id));
+  start(group: OpenGroup, actorId: string, isNew = false): Promise<BegunConversation | null> {
+    const slot = this.#slot(group, group.actor(actorId));
     return this.#inTurn(slot, async () => {
       // One that has just ended is noted first.
       if (slot.run?.hasExited === true) await slot.run.over;
@@ -178,20 +178,20 @@ export class Runtimes implements Launches {
   }
 
   /** Whether a start would find everything it needs. Throws as `start`. */
-  check(group: OpenGroup, actor_id: string): void {
-    this.#launcher.plan(group, group.actor(actor_id));
+  check(group: OpenGroup, actorId: string): void {
+    this.#launcher.plan(group, group.actor(actorId));
   }
 
   /** Ends the Actor's process, politely and then firmly, with all that descends from it. `reason` in words. */
-  async stop(group_id: string, actor_id: string, reason: string): Promise<void> {
-    const slot = this.#slots.get(key(group_id, actor_id));
+  async stop(groupId: string, actorId: string, reason: string): Promise<void> {
+    const slot = this.#slots.get(key(groupId, actorId));
     if (slot === undefined) return;
     await this.#inTurn(slot, () => this.#stop(slot, reason));
   }
 
   /** A fresh process with a fresh token; its conversation as `start` has it. Throws as `start`. */
-  restart(group: OpenGroup, actor_id: string, isNew = false): Promise<BegunConversation | null> {
-    const slot = this.#slot(group, group.actor(actor_id));
+  restart(group: OpenGroup, actorId: string, isNew = false): Promise<BegunConversation | null> {
+    const slot = this.#slot(group, group.actor(actorId));
     return this.#inTurn(slot, async () => {
       await this.#stop(slot, "stopped to be restarted");
       await this.#startNoted(slot, isNew);
@@ -200,93 +200,93 @@ export class Runtimes implements Launches {
   }
 
   /** Sends the runtime's interrupt key. Throws not_running. */
-  interrupt(group_id: string, actor_id: string): void {
-    const slot = this.#slots.get(key(group_id, actor_id));
+  interrupt(groupId: string, actorId: string): void {
+    const slot = this.#slots.get(key(groupId, actorId));
     const run = slot?.run;
     if (slot === undefined || run === null || run === undefined)
-      throw new Refusal("not_running", { remedy: `Start it with: svc actor start ${actor_id}.` });
+      throw new Refusal("not_running", { remedy: `Start it with: svc actor start ${actorId}.` });
     slot.terminal.write(entryOf(run.launch.runtime).interrupt);
     this.#deps.reports.interrupted(run.launch);
   }
 
   /** A viewer of the Actor's terminal, running or not. Throws group_not_found, actor_not_found, runner_mismatch or limit_reached. */
-  attach(group_id: string, actor_id: string, port: ViewerPort): AttachedViewer {
-    const group = this.#deps.registry.get(group_id);
-    const actor = group.actor(actor_id);
+  attach(groupId: string, actorId: string, port: ViewerPort): AttachedViewer {
+    const group = this.#deps.registry.get(groupId);
+    const actor = group.actor(actorId);
     if (actor.runner !== "pty") throw new Refusal("runner_mismatch");
     return this.#slot(group, actor).terminal.attach(port);
   }
 
   /** Whether a token's owner may speak: of an Actor whose process the daemon runs, only while that very process lives. */
-  mayUse({ group_id, actor_id, digest }: LaunchIdentity): boolean {
-    const actor = this.#deps.registry.find(group_id)?.record.actors.find(({ id }) => id === actor_id);
+  mayUse({ group_id: groupId, actor_id: actorId, digest }: LaunchIdentity): boolean {
+    const actor = this.#deps.registry.find(groupId)?.record.actors.find(({ id }) => id === actorId);
     if (actor === undefined) return false;
     if (actor.runner !== "pty") return true;
-    const slot = this.#slots.get(key(group_id, actor_id));
+    const slot = this.#slots.get(key(groupId, actorId));
     const stored = slot?.run?.stored;
     if (stored?.token_digest !== digest) return false;
     return stored.pid === null ? slot?.starting !== null : this.#identities.isAlive(stored);
   }
 
   /** Why messages wait for the Actor, in words; empty when none has to. */
-  whyWaiting(group_id: string, actor_id: string): string {
-    const actor = this.#deps.registry.find(group_id)?.record.actors.find(({ id }) => id === actor_id);
+  whyWaiting(groupId: string, actorId: string): string {
+    const actor = this.#deps.registry.find(groupId)?.record.actors.find(({ id }) => id === actorId);
     // A start wouldn't change that.
     if (actor !== undefined && isInboxOnly(actor)) return HOLD_IN_INBOX;
-    const slot = this.#slots.get(key(group_id, actor_id));
+    const slot = this.#slots.get(key(groupId, actorId));
     const prompter = slot?.run?.prompter;
     if (prompter !== null && prompter !== undefined) return prompter.waits;
     return slot?.run === null || slot === undefined ? "not running" : "starting";
   }
 
-  isRunning(group_id: string, actor_id: string): boolean {
-    const run = this.#slots.get(key(group_id, actor_id))?.run ?? null;
+  isRunning(groupId: string, actorId: string): boolean {
+    const run = this.#slots.get(key(groupId, actorId))?.run ?? null;
     return run !== null && !run.hasExited;
   }
 
-  current(group_id: string, actor_id: string): Launch | null {
-    return this.#slots.get(key(group_id, actor_id))?.run?.launch ?? null;
+  current(groupId: string, actorId: string): Launch | null {
+    return this.#slots.get(key(groupId, actorId))?.run?.launch ?? null;
   }
 
-  committed(group_id: string, actor_id: string): Launch | "corrupt" | null {
-    const group = this.#deps.registry.find(group_id);
-    const stored = group === undefined ? null : this.#identities.committed(group, actor_id);
+  committed(groupId: string, actorId: string): Launch | "corrupt" | null {
+    const group = this.#deps.registry.find(groupId);
+    const stored = group === undefined ? null : this.#identities.committed(group, actorId);
     return stored === null || stored === "corrupt" ? stored : launchOf(stored);
   }
 
-  lastEnd(group_id: string, actor_id: string): { at: string; reason: string } | null {
-    const group = this.#deps.registry.find(group_id);
-    const actor = group?.record.actors.find(({ id }) => id === actor_id);
+  lastEnd(groupId: string, actorId: string): { at: string; reason: string } | null {
+    const group = this.#deps.registry.find(groupId);
+    const actor = group?.record.actors.find(({ id }) => id === actorId);
     return group === undefined || actor === undefined ? null : this.#lastRuns.endOf(group, actor);
   }
 
-  async settled(group_id: string, actor_id: string): Promise<void> {
-    await this.#slots.get(key(group_id, actor_id))?.starting?.catch(() => undefined);
+  async settled(groupId: string, actorId: string): Promise<void> {
+    await this.#slots.get(key(groupId, actorId))?.starting?.catch(() => undefined);
   }
 
-  isAlive({ group_id, actor_id, token_digest }: Launch): boolean {
-    const run = this.#slots.get(key(group_id, actor_id))?.run;
-    return run?.stored.token_digest === token_digest && !run.hasExited;
+  isAlive({ group_id: groupId, actor_id: actorId, token_digest: tokenDigest }: Launch): boolean {
+    const run = this.#slots.get(key(groupId, actorId))?.run;
+    return run?.stored.token_digest === tokenDigest && !run.hasExited;
   }
 
   running(): readonly Launch[] {
     return [...this.#slots.values()].flatMap(({ run }) => (run === null ? [] : [run.launch]));
   }
 
-  quietSeconds({ group_id, actor_id }: Launch): number | null {
-    const slot = this.#slots.get(key(group_id, actor_id));
+  quietSeconds({ group_id: groupId, actor_id: actorId }: Launch): number | null {
+    const slot = this.#slots.get(key(groupId, actorId));
     if (slot === undefined || slot.run === null) return null;
     return (this.#deps.clock.monotonic() - slot.terminal.lastOutput) / 1000;
   }
 
-  asks({ group_id, actor_id, runtime }: Launch): boolean {
-    const slot = this.#slots.get(key(group_id, actor_id));
+  asks({ group_id: groupId, actor_id: actorId, runtime }: Launch): boolean {
+    const slot = this.#slots.get(key(groupId, actorId));
     const { asks } = entryOf(runtime);
     return asks !== null && slot !== undefined && slot.run !== null && slot.terminal.shows(asks);
   }
 
-  needs({ group_id, actor_id, runtime }: Launch): string {
-    const slot = this.#slots.get(key(group_id, actor_id));
+  needs({ group_id: groupId, actor_id: actorId, runtime }: Launch): string {
+    const slot = this.#slots.get(key(groupId, actorId));
     const run = slot?.run ?? null;
     if (slot === undefined || run === null) return "";
     // While it is drawn anew, what it said stands.
@@ -297,8 +297,8 @@ export class Runtimes implements Launches {
     return run.asks || (run.prompter?.needs ?? "");
   }
 
-  screen({ group_id, actor_id }: Launch): readonly string[] {
-    const slot = this.#slots.get(key(group_id, actor_id));
+  screen({ group_id: groupId, actor_id: actorId }: Launch): readonly string[] {
+    const slot = this.#slots.get(key(groupId, actorId));
     return slot === undefined || slot.run === null ? [] : slot.terminal.lines();
   }
 
@@ -313,14 +313,14 @@ export class Runtimes implements Launches {
   }
 
   /** Why messages wait for an Actor has changed. */
-  onWaiting(listener: (group_id: string, actor_id: string) => void): () => void {
+  onWaiting(listener: (groupId: string, actorId: string) => void): () => void {
     this.#changed.add(listener);
     return () => void this.#changed.delete(listener);
   }
 
   /** What an Actor does has changed: its messages may go on. */
-  consider(group_id: string, actor_id: string): void {
-    this.#slots.get(key(group_id, actor_id))?.run?.prompter?.consider();
+  consider(groupId: string, actorId: string): void {
+    this.#slots.get(key(groupId, actorId))?.run?.prompter?.consider();
   }
 
   /** Ends all processes; terminals end with the daemon. */
@@ -443,7 +443,7 @@ export class Runtimes implements Launches {
 
   /** The process has ended, and its output was told. */
   async #over(slot: Slot, run: Run, exit: ProcessExit): Promise<void> {
-    const { group, actor_id } = slot;
+    const { group, actor_id: actorId } = slot;
     const reason = run.requested ?? exitWords(exit);
     try {
       await run.prompter?.close(run.requested === null ? "process_exit" : "process_stopped");
@@ -452,18 +452,22 @@ export class Runtimes implements Launches {
       }
       await this.#forget(slot);
       if (run.requested === null) {
-        const data = { actor_id, reason: "process_exit", exit_code: exit.code, signal: exit.signal };
+        const data = { actor_id: actorId, reason: "process_exit", exit_code: exit.code, signal: exit.signal };
         await group.note({ kind: "actor.stop", by: "system", data });
       } else if (this.#closing) {
-        await group.note({ kind: "actor.stop", by: "system", data: { actor_id, reason: "daemon_stop" } });
+        await group.note({
+          kind: "actor.stop",
+          by: "system",
+          data: { actor_id: actorId, reason: "daemon_stop" },
+        });
       }
     } catch (error) {
-      this.#log("end", group, actor_id, error);
+      this.#log("end", group, actorId, error);
     } finally {
       slot.run = null;
       slot.terminal.ended(reason);
       const { generation, runtime } = run.launch;
-      this.#lastRuns.ended(group, { id: actor_id, generation, runtime }, reason);
+      this.#lastRuns.ended(group, { id: actorId, generation, runtime }, reason);
       for (const listener of this.#ended) listener(run.launch, { reason });
       this.#tellChanged(slot);
     }
@@ -474,26 +478,26 @@ export class Runtimes implements Launches {
 
   /** After a runtime that didn't continue its session. What happened since counts: the Actor may be stopped, or run, by now. */
   #startAnew(slot: Slot, reason: string): void {
-    const { group, actor_id } = slot;
+    const { group, actor_id: actorId } = slot;
     void this.#inTurn(slot, async () => {
-      const isThere = this.#slots.get(key(group.group_id, actor_id)) === slot;
-      if (this.#closing || !isThere || slot.run !== null || !group.actor(actor_id).enabled) return;
+      const isThere = this.#slots.get(key(group.group_id, actorId)) === slot;
+      if (this.#closing || !isThere || slot.run !== null || !group.actor(actorId).enabled) return;
       await this.#start(slot, { resume: null, lost: `its agent didn't continue it and ${reason}` });
-    }).catch((error: unknown) => this.#log("start", group, actor_id, error));
+    }).catch((error: unknown) => this.#log("start", group, actorId, error));
   }
 
-  async #forget({ group, actor_id }: Slot): Promise<void> {
+  async #forget({ group, actor_id: actorId }: Slot): Promise<void> {
     // With the Group its files are gone, or another's.
     if (this.#deps.registry.find(group.group_id) !== group) return;
-    await this.#identities.end(group, actor_id);
-    await removeHookCommand(this.#deps.files, group.paths, actor_id);
+    await this.#identities.end(group, actorId);
+    await removeHookCommand(this.#deps.files, group.paths, actorId);
   }
 
   /** Processes of Actors that are gone, or whose Group is, end. */
-  #recheck(group_id: string): void {
-    const group = this.#deps.registry.find(group_id);
+  #recheck(groupId: string): void {
+    const group = this.#deps.registry.find(groupId);
     for (const [name, slot] of this.#slots) {
-      if (slot.group.group_id !== group_id) continue;
+      if (slot.group.group_id !== groupId) continue;
       const actor = group?.record.actors.find(({ id }) => id === slot.actor_id);
       if (slot.group === group && actor?.generation === slot.generation) {
         slot.run?.prompter?.consider();
@@ -507,9 +511,9 @@ export class Runtimes implements Launches {
     }
   }
 
-  #follow(group_id: string): void {
-    const chat = this.#deps.messaging.find(group_id);
-    if (chat !== undefined) chat.whyWaiting = (actor_id) => this.whyWaiting(group_id, actor_id);
+  #follow(groupId: string): void {
+    const chat = this.#deps.messaging.find(groupId);
+    if (chat !== undefined) chat.whyWaiting = (actorId) => this.whyWaiting(groupId, actorId);
   }
 
   #slot(group: OpenGroup, { id, generation }: StoredActor): Slot {
@@ -536,18 +540,18 @@ export class Runtimes implements Launches {
     return result;
   }
 
-  #tellChanged({ group, actor_id }: Slot): void {
-    for (const listener of this.#changed) listener(group.group_id, actor_id);
+  #tellChanged({ group, actor_id: actorId }: Slot): void {
+    for (const listener of this.#changed) listener(group.group_id, actorId);
   }
 
-  #log(what: string, group: OpenGroup, actor_id: string, error: unknown): void {
+  #log(what: string, group: OpenGroup, actorId: string, error: unknown): void {
     const code = error instanceof Refusal ? { code: error.code } : errorFields(error);
-    this.#deps.log.warn(`runtime ${what}`, { group_id: group.group_id, actor_id, ...code });
+    this.#deps.log.warn(`runtime ${what}`, { group_id: group.group_id, actor_id: actorId, ...code });
   }
 }
 
-function key(group_id: string, actor_id: string): string {
-  return `${group_id}/${actor_id}`;
+function key(groupId: string, actorId: string): string {
+  return `${groupId}/${actorId}`;
 }
 
 /** What a start went on with. */

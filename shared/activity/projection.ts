@@ -82,8 +82,8 @@ export function textOf(activity: ShownActivity): string | null {
  * Two Actors may resume the same session of their runtime, so that only both ids together name an
  * activity.
  */
-function keyOf({ actor_id, activity_id }: RuntimeActivityEvent): string {
-  return `${actor_id} ${activity_id}`;
+function keyOf({ actor_id: actorId, activity_id: activityId }: RuntimeActivityEvent): string {
+  return `${actorId} ${activityId}`;
 }
 
 export class Ticker {
@@ -134,7 +134,7 @@ export class Ticker {
     const withStuckTool = new Set(
       shown
         .filter(({ kind, status }) => kind === "tool" && status === "stuck")
-        .map(({ actor_id }) => actor_id),
+        .map(({ actor_id: actorId }) => actorId),
     );
     const items = new Map<string, TickerItem[]>();
     for (const activity of shown) {

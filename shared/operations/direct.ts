@@ -65,7 +65,7 @@ export type DirectRelation = z.infer<typeof DirectRelation>;
 const by = z.literal("user").exactOptional();
 const connection = z.strictObject({ by, group_id: GroupId, id: DirectId });
 const updated = z.strictObject({ updated: z.literal(true) });
-const expected_listener = DirectListener.nullable().exactOptional();
+const expectedListener = DirectListener.nullable().exactOptional();
 
 /** Every operation but the status is called by `POST /api/v1/connect/direct` with `action`. */
 export const directOperations = [
@@ -101,7 +101,7 @@ export const directOperations = [
         .transform((name) => name.trim())
         .pipe(z.string().min(1))
         .exactOptional(),
-      expected_listener,
+      expected_listener: expectedListener,
     }),
     output: z.strictObject({ configured: z.literal(true) }),
     callers: ["user"],
@@ -114,7 +114,7 @@ export const directOperations = [
     title: "Invite a Group of another instance",
     summary:
       "Creates an invitation to this Group. It is valid for one other Group and for 30 minutes. It is a secret and is shown only once.",
-    input: z.strictObject({ by, group_id: GroupId, expected_listener }),
+    input: z.strictObject({ by, group_id: GroupId, expected_listener: expectedListener }),
     output: z.strictObject({ invitation: z.string() }),
     callers: ["user"],
     lock: "home_write",

@@ -283,7 +283,7 @@ class AddActorDialog extends ActorDialog {
   }
 
   async #add(): Promise<void> {
-    const { actor, token_file } = await this.host.call("actor_add", {
+    const { actor, token_file: tokenFile } = await this.host.call("actor_add", {
       group_id: this.conversation.groupId,
       actor_id: this.actorId,
       title: this.actorTitle.trim(),
@@ -296,7 +296,7 @@ class AddActorDialog extends ActorDialog {
     });
     await this.conversation.group.refresh();
     if (this.runner === "external") {
-      this.tell("open-dialog", { name: "connect-actor", actor, tokenFile: token_file });
+      this.tell("open-dialog", { name: "connect-actor", actor, tokenFile: tokenFile });
       return;
     }
     if (this.missing !== null) return;

@@ -20,10 +20,10 @@ class RemoveActorDialog extends DialogView {
   }
 
   protected override content() {
-    const { pending, unread_mail } = this.actor.presence;
+    const { pending, unread_mail: unreadMail } = this.actor.presence;
     const lost = [
       pending > 0 ? `${pending} ${pending === 1 ? "message" : "messages"} it hasn’t read` : "",
-      unread_mail > 0 ? `${unread_mail} unread Mail` : "",
+      unreadMail > 0 ? `${unreadMail} unread Mail` : "",
       "its token",
     ].filter((part) => part !== "");
     return html`<p>${icon("warning")} <span><strong>${actorName(this.actor)}</strong> loses ${LIST.format(lost)}. What it wrote stays in the Group. A later Actor with the same id inherits nothing.</span></p>`;

@@ -62,7 +62,7 @@ export function isEmpty(draft: Draft): boolean {
 
 /** Everything of a draft that the daemon would be sent, for comparing. */
 function contentOf({ text, to, mode, replyTo, quote, elsewhere, remote, refs, attachments }: Draft): string {
-  const files = attachments.map(({ sha256, name, mime_type }) => [sha256, name, mime_type]);
+  const files = attachments.map(({ sha256, name, mime_type: mimeType }) => [sha256, name, mimeType]);
   return JSON.stringify([text, to, mode, replyTo, quote, elsewhere, remote, refs, files]);
 }
 
@@ -134,10 +134,10 @@ export class DraftKeeper extends Store {
     const revision = this.#revision;
     if (this.#dirty || this.#closed) return;
     try {
-      const { draft, updated_at } = await this.#host.call("draft_get", { group_id: this.groupId });
+      const { draft, updated_at: updatedAt } = await this.#host.call("draft_get", { group_id: this.groupId });
       this.#known = true;
-      if (revision !== this.#revision || this.#dirty || this.#closed || updated_at === this.#base) return;
-      this.#adopt(readDraft(draft) ?? emptyDraft(), updated_at);
+      if (revision !== this.#revision || this.#dirty || this.#closed || updatedAt === this.#base) return;
+      this.#adopt(readDraft(draft) ?? emptyDraft(), updatedAt);
     } catch {
       // Offline: what stands here stays, and what is typed is kept here.
       if (!this.#known && !this.#closed) this.#again = setTimeout(() => void this.refresh(), RETRY_AFTER_MS);
@@ -321,14 +321,14 @@ export class DraftKeeper extends Store {
   /** Another window was first. Nothing of it is lost: it is part of this text, or takes its empty place, or the person chooses. */
   async #meet(): Promise<boolean> {
     try {
-      const { draft, updated_at } = await this.#host.call("draft_get", { group_id: this.groupId });
+      const { draft, updated_at: updatedAt } = await this.#host.call("draft_get", { group_id: this.groupId });
       const theirs = readDraft(draft);
       if (theirs === null || contains(this.#draft, theirs)) {
-        this.#base = updated_at;
+        this.#base = updatedAt;
         this.#schedule(0);
-      } else if (isEmpty(this.#draft)) this.#adopt(theirs, updated_at);
+      } else if (isEmpty(this.#draft)) this.#adopt(theirs, updatedAt);
       else {
-        this.#other = { draft: theirs, base: updated_at };
+        this.#other = { draft: theirs, base: updatedAt };
         this.changed();
       }
       return true;
@@ -339,7 +339,7 @@ export class DraftKeeper extends Store {
 
   /** The version that the daemon keeps now. */
   async #put(draft: Draft): Promise<string | null> {
-    const { updated_at } = await this.#host.call("draft_put", {
+    const { updated_at: updatedAt } = await this.#host.call("draft_put", {
       group_id: this.groupId,
       based_on: this.#base,
       draft: isEmpty(draft)
@@ -353,15 +353,15 @@ export class DraftKeeper extends Store {
             ...(draft.elsewhere === null ? {} : { dst_group_id: draft.elsewhere }),
             ...(draft.remote === null ? {} : { dst_remote: draft.remote }),
             refs: draft.refs,
-            attachments: draft.attachments.map(({ sha256, name, mime_type, bytes }) => ({
+            attachments: draft.attachments.map(({ sha256, name, mime_type: mimeType, bytes }) => ({
               sha256,
               name,
-              mime_type,
+              mime_type: mimeType,
               bytes,
             })),
           },
     });
-    return updated_at;
+    return updatedAt;
   }
 }
 
@@ -389,12 +389,17 @@ function readDraft(value: unknown): Draft | null {
 
 function readPlace(value: unknown): RemotePlace | null {
   if (typeof value !== "object" || value === null) return null;
-  const { instance_id, instance_name, group_id, title } = value as Record<string, unknown>;
-  return typeof instance_id === "string" &&
-    typeof instance_name === "string" &&
-    typeof group_id === "string" &&
+  const {
+    instance_id: instanceId,
+    instance_name: instanceName,
+    group_id: groupId,
+    title,
+  } = value as Record<string, unknown>;
+  return typeof instanceId === "string" &&
+    typeof instanceName === "string" &&
+    typeof groupId === "string" &&
     typeof title === "string"
-    ? { instance_id, instance_name, group_id, title }
+    ? { instance_id: instanceId, instance_name: instanceName, group_id: groupId, title }
     : null;
 }
 
@@ -405,13 +410,13 @@ function readReference(value: unknown): GroupReference[] {
 
 function readAttachment(value: unknown): Uploaded[] {
   if (typeof value !== "object" || value === null) return [];
-  const { sha256, name, mime_type, bytes } = value as Record<string, unknown>;
+  const { sha256, name, mime_type: mimeType, bytes } = value as Record<string, unknown>;
   if (typeof sha256 !== "string" || typeof name !== "string") return [];
   return [
     {
       sha256,
       name,
-      mime_type: typeof mime_type === "string" ? mime_type : "application/octet-stream",
+      mime_type: typeof mimeType === "string" ? mimeType : "application/octet-stream",
       bytes: typeof bytes === "number" ? bytes : 0,
     },
   ];

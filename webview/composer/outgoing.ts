@@ -41,7 +41,11 @@ export class Outgoing {
       text: draft.text,
       to: draft.to,
       client_id: clientId,
-      attachments: draft.attachments.map(({ sha256, name, mime_type }) => ({ sha256, name, mime_type })),
+      attachments: draft.attachments.map(({ sha256, name, mime_type: mimeType }) => ({
+        sha256,
+        name,
+        mime_type: mimeType,
+      })),
     };
     if (draft.remote !== null) {
       const sent = await this.#host.call("connect_send", {

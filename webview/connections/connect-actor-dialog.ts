@@ -94,8 +94,8 @@ class ConnectActorDialog extends DialogView {
 
   async #restart(): Promise<void> {
     await this.act(async () => {
-      const { token_file } = await this.host.call("actor_restart", this.#address);
-      this.tokenFile = token_file;
+      const { token_file: tokenFile } = await this.host.call("actor_restart", this.#address);
+      this.tokenFile = tokenFile;
       this.renewed = true;
       announce("Token renewed");
       await this.conversation.group.refresh();

@@ -28,7 +28,7 @@ export interface CardActions {
 }
 
 export function connectionCard(relation: DirectRelation, actions: CardActions): TemplateResult {
-  const { remote, state, expires_at, error, id } = relation;
+  const { remote, state, expires_at: expiresAt, error, id } = relation;
   const words = connectionWords(relation);
   const pending = state === "invited" || state === "pending";
   const fingerprint = pending ? relationFingerprint(relation) : null;
@@ -44,7 +44,7 @@ export function connectionCard(relation: DirectRelation, actions: CardActions): 
       </span>
       ${stateWord(words)}
     </div>
-    <p class="hint">${words.sentence}${pending ? html` Until <span title=${exact(expires_at)}><svc-time value=${expires_at} manner="clock"></svc-time></span>.` : nothing}</p>
+    <p class="hint">${words.sentence}${pending ? html` Until <span title=${exact(expiresAt)}><svc-time value=${expiresAt} manner="clock"></svc-time></span>.` : nothing}</p>
     ${
       remote === null
         ? nothing

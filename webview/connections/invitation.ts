@@ -14,10 +14,13 @@ import { qrCode } from "./qr-code.ts";
 const LOOPBACK = /^(127\.|0\.0\.0\.0:|localhost:|\[[0:]+1?\]:)/i;
 
 /** The secret text, shown this once. */
-export function invitationShown(text: string, { expires_at, address }: InvitationClaims): TemplateResult {
+export function invitationShown(
+  text: string,
+  { expires_at: expiresAt, address }: InvitationClaims,
+): TemplateResult {
   return html`<div class="invitation">
     <div class="made">
-      <p>${icon("key")} <span>This is a secret. It is shown only once. Share it over a channel you trust: anyone who has it can request a connection until <span title=${exact(expires_at)}><svc-time value=${expires_at} manner="clock"></svc-time></span>. No one is connected until you approve.</span></p>
+      <p>${icon("key")} <span>This is a secret. It is shown only once. Share it over a channel you trust: anyone who has it can request a connection until <span title=${exact(expiresAt)}><svc-time value=${expiresAt} manner="clock"></svc-time></span>. No one is connected until you approve.</span></p>
       <div class="command">
         <code class="invitation-text" tabindex="0" role="textbox" aria-readonly="true" aria-label="Invitation">${text}</code>${iconButton({ icon: "copy", label: "Copy the invitation", onClick: (event) => void copyFrom(event.currentTarget as HTMLElement, text) })}
       </div>
@@ -70,7 +73,7 @@ function claimed(
   claims: InvitationClaims,
   { instanceId, group, known }: Pick<TakeOptions, "instanceId" | "group" | "known">,
 ): TemplateResult {
-  const { host, expires_at, address } = claims;
+  const { host, expires_at: expiresAt, address } = claims;
   const twice = known.some((relation) => relation.id === claims.id);
   return html`<dl class="facts claims">
       <div><dt>From</dt><dd><bdi>${shownName(host.name)}</bdi>, as it calls itself</dd></div>
@@ -78,7 +81,7 @@ function claimed(
       <div><dt>Its Group</dt><dd><bdi>${shownName(host.title)}</bdi></dd></div>
       <div><dt>With</dt><dd><bdi>${shownName(group)}</bdi>, this Group</dd></div>
       <div><dt>Connects to</dt><dd><code>${shownName(address)}</code></dd></div>
-      <div><dt>Valid until</dt><dd title=${exact(expires_at)}><svc-time value=${expires_at} manner="clock"></svc-time></dd></div>
+      <div><dt>Valid until</dt><dd title=${exact(expiresAt)}><svc-time value=${expiresAt} manner="clock"></svc-time></dd></div>
     </dl>
     ${instanceId === null ? nothing : invitationFingerprint(claims, instanceId)}
     <p class="compare">${icon("shield")} <span>The person who invited you will see the same six words. Compare them over a different channel from the one that brought the invitation. If they differ, someone may be intercepting the connection.</span></p>

@@ -16,12 +16,16 @@ export interface ListenerDraft {
   before: DirectStatus["listener"];
 }
 
-export function listenerDraft({ listener, addresses, display_name }: DirectStatus): ListenerDraft {
+export function listenerDraft({
+  listener,
+  addresses,
+  display_name: displayName,
+}: DirectStatus): ListenerDraft {
   const suggested = addresses[0];
   return {
     bind: listener?.bind ?? suggested?.bind ?? "",
     address: listener?.address ?? suggested?.address ?? "",
-    name: display_name,
+    name: displayName,
     before: listener,
   };
 }
@@ -81,7 +85,7 @@ export function listenerForm(
 
 /** What is set, in words; with an error and what helps. */
 export function listenerFacts(status: DirectStatus): TemplateResult {
-  const { listener, runtime, display_name } = status;
+  const { listener, runtime, display_name: displayName } = status;
   if (listener === null) {
     return html`<p class="hint">Off: no one can connect to this instance. It can still accept invitations.</p>`;
   }
@@ -94,7 +98,7 @@ export function listenerFacts(status: DirectStatus): TemplateResult {
       }</dd></div>
       <div><dt>On</dt><dd><code>${listener.bind}</code></dd></div>
       <div><dt>Reached at</dt><dd><code>${listener.address}</code></dd></div>
-      <div><dt>Name</dt><dd><bdi>${shownName(display_name)}</bdi></dd></div>
+      <div><dt>Name</dt><dd><bdi>${shownName(displayName)}</bdi></dd></div>
     </dl>
     ${listenerProblem(status)}`;
 }

@@ -58,20 +58,20 @@ export class RemoteGroups extends Store {
   }
 
   async #details(group: Discovery["external_groups"][number]): Promise<RemoteGroup> {
-    const { instance, group_id, title, connection_id } = group;
+    const { instance, group_id: groupId, title, connection_id: connectionId } = group;
     const found = await this.#host.call("connect_catalog", {
       group_id: this.#groupId,
       instance_id: instance.instance_id,
-      target_group_id: group_id,
+      target_group_id: groupId,
     });
     const catalog = "catalog" in found ? found.catalog : null;
-    const known = catalog?.groups.find((one) => one.group_id === group_id);
+    const known = catalog?.groups.find((one) => one.group_id === groupId);
     return {
       instanceId: instance.instance_id,
       instanceName: instance.display_name ?? instance.instance_id,
-      groupId: group_id,
+      groupId: groupId,
       title: known?.title ?? title,
-      connectionId: connection_id,
+      connectionId: connectionId,
       actors: known?.actors ?? [],
     };
   }

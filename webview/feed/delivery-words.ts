@@ -212,14 +212,13 @@ export interface DeliveredMessage {
 function addressees(message: DeliveredMessage, name: (recipient: string) => string): Map<string, string> {
   const named = new Map<string, string>();
   if (typeof message.dst_instance_id === "string") {
-    const { dst_instance_id, dst_actor_titles, dst_to } = message;
-    for (const to of Array.isArray(dst_to) ? dst_to.map(String) : [])
-      named.set(`connect:${dst_instance_id}::${to}`, remoteName(to, dst_actor_titles));
+    const { dst_instance_id: dstInstanceId, dst_actor_titles: dstActorTitles, dst_to: dstTo } = message;
+    for (const to of Array.isArray(dstTo) ? dstTo.map(String) : [])
+      named.set(`connect:${dstInstanceId}::${to}`, remoteName(to, dstActorTitles));
   } else if (typeof message.dst_group_id === "string") {
-    const { dst_group_id, dst_group_title, dst_to } = message;
-    named.set(dst_group_id, typeof dst_group_title === "string" ? dst_group_title : "the other Group");
-    for (const to of Array.isArray(dst_to) ? dst_to : [])
-      named.set(`${dst_group_id}::${String(to)}`, String(to));
+    const { dst_group_id: dstGroupId, dst_group_title: dstGroupTitle, dst_to: dstTo } = message;
+    named.set(dstGroupId, typeof dstGroupTitle === "string" ? dstGroupTitle : "the other Group");
+    for (const to of Array.isArray(dstTo) ? dstTo : []) named.set(`${dstGroupId}::${String(to)}`, String(to));
   }
   for (const to of message.to) named.set(to, to === "user" ? "You" : name(to));
   return named;
@@ -240,16 +239,16 @@ export function deliveries(
 
 /** The way between the instances, which is one for all recipients. */
 function propagation(status: MessageStatus, message: DeliveredMessage): RecipientDelivery[] {
-  const { connect_delivery, connect_cancellation } = status;
+  const { connect_delivery: connectDelivery, connect_cancellation: connectCancellation } = status;
   const there =
     typeof message.dst_instance_id === "string"
       ? placeOf(message.dst_group_title, message.dst_instance_name)
       : placeOf(message.src_group_title, message.src_instance_name);
   // Theirs was withdrawn there first, as its request says already.
-  const isKnown = typeof message.src_instance_id === "string" && connect_cancellation?.state === "sent";
+  const isKnown = typeof message.src_instance_id === "string" && connectCancellation?.state === "sent";
   const words = [
-    connect_delivery === null ? null : connectWord(there, connect_delivery),
-    connect_cancellation === null || isKnown ? null : withdrawalWord(there, connect_cancellation),
+    connectDelivery === null ? null : connectWord(there, connectDelivery),
+    connectCancellation === null || isKnown ? null : withdrawalWord(there, connectCancellation),
   ].filter((word) => word !== null);
   return words.length === 0 ? [] : [{ recipient: "", who: there, words, again: "no" }];
 }

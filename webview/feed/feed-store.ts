@@ -129,13 +129,13 @@ export class Feed extends Store {
     const first = this.window.first;
     if (!this.window.hasOlder || first === undefined) return;
     await this.#page("older", async () => {
-      const { events, has_more } = await this.#host.call("ledger_tail", {
+      const { events, has_more: hasMore } = await this.#host.call("ledger_tail", {
         group_id: this.groupId,
         before: first.id,
         limit: PAGE,
         kinds: FEED_KINDS,
       });
-      if (this.window.first?.id === first.id) this.window.prepend(events, has_more);
+      if (this.window.first?.id === first.id) this.window.prepend(events, hasMore);
     });
   }
 
@@ -143,13 +143,13 @@ export class Feed extends Store {
     const last = this.window.last;
     if (!this.window.hasNewer || last === undefined) return;
     await this.#page("newer", async () => {
-      const { events, has_more } = await this.#host.call("ledger_tail", {
+      const { events, has_more: hasMore } = await this.#host.call("ledger_tail", {
         group_id: this.groupId,
         after: last.id,
         limit: PAGE,
         kinds: FEED_KINDS,
       });
-      if (this.window.last?.id === last.id) this.window.append(events, has_more);
+      if (this.window.last?.id === last.id) this.window.append(events, hasMore);
     });
   }
 
@@ -168,13 +168,13 @@ export class Feed extends Store {
     const opening = this.#opening;
     if (this.window.hasOlder)
       await this.#page("older", async () => {
-        const { events, has_more } = await this.#host.call("ledger_tail", {
+        const { events, has_more: hasMore } = await this.#host.call("ledger_tail", {
           group_id: this.groupId,
           from: "oldest",
           limit: PAGE,
           kinds: FEED_KINDS,
         });
-        if (opening === this.#opening) this.window.reset(events, { older: false, newer: has_more });
+        if (opening === this.#opening) this.window.reset(events, { older: false, newer: hasMore });
       });
     this.following = false;
     this.changed();
@@ -262,12 +262,12 @@ export class Feed extends Store {
   }
 
   async #end(opening: number): Promise<void> {
-    const { events, has_more } = await this.#host.call("ledger_tail", {
+    const { events, has_more: hasMore } = await this.#host.call("ledger_tail", {
       group_id: this.groupId,
       limit: PAGE,
       kinds: FEED_KINDS,
     });
-    if (opening === this.#opening) this.window.reset(events, { older: has_more, newer: false });
+    if (opening === this.#opening) this.window.reset(events, { older: hasMore, newer: false });
   }
 
   async #around(eventId: string, opening: number): Promise<boolean> {

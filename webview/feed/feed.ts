@@ -99,14 +99,14 @@ class FeedElement extends View {
           ${icon(words.icon)}<span class="system-text">${words.text}</span><svc-time class="when" value=${row.ts}></svc-time>
         </div>`;
     }
-    const { reply_to } = row.data as ChatMessage;
+    const { reply_to: replyTo } = row.data as ChatMessage;
     return html`${separator}<svc-message
         role="article"
         aria-label=${this.#label(row)}
         data-row=${row.id}
         .event=${row}
         .status=${feed.status(row.id)}
-        .original=${reply_to === undefined ? undefined : feed.original(reply_to)}
+        .original=${replyTo === undefined ? undefined : feed.original(replyTo)}
         .host=${this.host}
         .name=${name}
         .names=${group.actors}

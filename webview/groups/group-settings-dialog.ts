@@ -97,8 +97,8 @@ class GroupSettingsDialog extends DialogView {
           { value: "foreman", label: "the foreman" },
           { value: "broadcast", label: "everyone" },
         ],
-        onChange: (default_send_to) => {
-          this.settings = { ...this.settings, default_send_to };
+        onChange: (defaultSendTo) => {
+          this.settings = { ...this.settings, default_send_to: defaultSendTo };
         },
       })}
       ${this.#time("min_interval_seconds", "Pause between prompts (seconds)", "0 means no pause.")}
@@ -108,8 +108,8 @@ class GroupSettingsDialog extends DialogView {
     ${checkbox({
       label: "Start enabled Actors with the daemon",
       checked: this.settings.start_actors,
-      onChange: (start_actors) => {
-        this.settings = { ...this.settings, start_actors };
+      onChange: (startActors) => {
+        this.settings = { ...this.settings, start_actors: startActors };
       },
     })}
     <section class="dialog-section">
@@ -273,22 +273,22 @@ class GroupSettingsDialog extends DialogView {
 
   #attach(): Promise<boolean> {
     return this.act(async () => {
-      const { group_id } = this.group;
-      await this.host.call("attach", { group_id, path: this.path.trim() });
-      this.group = await this.host.call("group_show", { group_id });
+      const { group_id: groupId } = this.group;
+      await this.host.call("attach", { group_id: groupId, path: this.path.trim() });
+      this.group = await this.host.call("group_show", { group_id: groupId });
       this.path = "";
       await this.conversation.group.refresh();
     });
   }
 
   async #destroyNow(): Promise<void> {
-    const { group_id } = this.group;
+    const { group_id: groupId } = this.group;
     const reset = this.destroying === "reset";
     const done = await this.act(() =>
-      this.host.call(reset ? "group_reset" : "group_delete", { group_id, confirm: group_id }),
+      this.host.call(reset ? "group_reset" : "group_delete", { group_id: groupId, confirm: groupId }),
     );
     if (!done) return;
-    this.tell(reset ? "group-reset" : "group-deleted", group_id);
+    this.tell(reset ? "group-reset" : "group-deleted", groupId);
     this.close();
   }
 }

@@ -14,45 +14,53 @@ interface Closed {
 
 export function operationRevision(
   state: HookState,
-  { id, tool_name, turn_id, started_at }: OpenOperation,
+  { id, tool_name: toolName, turn_id: turnId, started_at: startedAt }: OpenOperation,
   status: Revision["status"],
-  event_type: string,
+  eventType: string,
 ): Revision {
   return {
     kind: "tool",
     status,
-    event_type,
+    event_type: eventType,
     session_id: state.session?.id ?? "",
-    turn_id,
+    turn_id: turnId,
     operation_id: id,
-    tool_name,
-    part: tool_name === "" ? "tool" : tool_name,
+    tool_name: toolName,
+    part: toolName === "" ? "tool" : toolName,
     key: id,
-    started_at,
+    started_at: startedAt,
   };
 }
 
 export function agentRevision(
   state: HookState,
-  { id, turn_id, started_at }: OpenAgent,
+  { id, turn_id: turnId, started_at: startedAt }: OpenAgent,
   status: Revision["status"],
-  event_type: string,
+  eventType: string,
 ): Revision {
-  const session_id = state.session?.id ?? "";
+  const sessionId = state.session?.id ?? "";
   const names = { operation_id: id, tool_name: "", part: "subagent", key: id };
-  return { kind: "subagent", status, event_type, session_id, turn_id, ...names, started_at };
+  return {
+    kind: "subagent",
+    status,
+    event_type: eventType,
+    session_id: sessionId,
+    turn_id: turnId,
+    ...names,
+    started_at: startedAt,
+  };
 }
 
 export function turnRevision(
   state: HookState,
   turn: { name: string; turn_id: string; started_at: string },
   status: Revision["status"],
-  event_type: string,
+  eventType: string,
 ): Revision {
   return {
     kind: "turn",
     status,
-    event_type,
+    event_type: eventType,
     session_id: state.session?.id ?? "",
     turn_id: turn.turn_id,
     operation_id: "",
@@ -66,7 +74,7 @@ export function turnRevision(
 /** The open operations that `which` picks, closed. Codex's fence forgets them, Claude's waits for their real end. */
 export function closeOperations(
   state: HookState,
-  event_type: Closing,
+  eventType: Closing,
   which: (operation: OpenOperation) => boolean = () => true,
 ): Closed {
   const ending = state.operations.filter((operation) => isOpen(operation) && which(operation));
@@ -74,19 +82,19 @@ export function closeOperations(
   const gone = new Set(ending);
   const rest = state.operations.filter((operation) => !gone.has(operation));
   const late =
-    state.runtime === "claude" && event_type !== "SessionEnded"
+    state.runtime === "claude" && eventType !== "SessionEnded"
       ? ending.map((operation) => ({ ...operation, closed: true }))
       : [];
   const closed = [...rest.filter(({ closed }) => closed), ...late].slice(-LATE_OPERATIONS);
   return {
     state: { ...state, operations: [...rest.filter(isOpen), ...closed] },
-    revisions: ending.map((operation) => operationRevision(state, operation, "failed", event_type)),
+    revisions: ending.map((operation) => operationRevision(state, operation, "failed", eventType)),
   };
 }
 
 export function agentTurn(agent: OpenAgent): { name: string; turn_id: string; started_at: string } {
-  const { turn_id, started_at, turn_started_at } = agent;
-  return { name: turn_id, turn_id, started_at: turn_started_at ?? started_at };
+  const { turn_id: turnId, started_at: startedAt, turn_started_at: turnStartedAt } = agent;
+  return { name: turnId, turn_id: turnId, started_at: turnStartedAt ?? startedAt };
 }
 
 /** Which subagents go on when their turn ends. */
@@ -95,15 +103,19 @@ export type Survives = (agent: OpenAgent) => boolean;
 const nobody: Survives = () => false;
 
 /** Everything below the turn: operations, subagents and their turns; of those that survive it nothing. */
-export function closeChildren(before: HookState, event_type: Closing, survives: Survives = nobody): Closed {
+export function closeChildren(before: HookState, eventType: Closing, survives: Survives = nobody): Closed {
   const staying = before.agents.filter(survives);
   const ids = new Set(staying.map(({ id }) => id));
-  const { state, revisions } = closeOperations(before, event_type, ({ agent_id }) => !ids.has(agent_id));
+  const { state, revisions } = closeOperations(
+    before,
+    eventType,
+    ({ agent_id: agentId }) => !ids.has(agentId),
+  );
   for (const agent of state.agents) {
     if (ids.has(agent.id)) continue;
     if (agent.turn_started_at !== null)
-      revisions.push(turnRevision(state, agentTurn(agent), "failed", event_type));
-    revisions.push(agentRevision(state, agent, "failed", event_type));
+      revisions.push(turnRevision(state, agentTurn(agent), "failed", eventType));
+    revisions.push(agentRevision(state, agent, "failed", eventType));
   }
   return { state: { ...state, agents: staying }, revisions };
 }
@@ -111,14 +123,14 @@ export function closeChildren(before: HookState, event_type: Closing, survives: 
 /** The children and then the turn itself. */
 export function closeTurn(
   before: HookState,
-  event_type: Closing,
+  eventType: Closing,
   at: string,
   survives: Survives = nobody,
 ): Closed {
-  const { state, revisions } = closeChildren(before, event_type, survives);
+  const { state, revisions } = closeChildren(before, eventType, survives);
   if (state.turn === null) return { state, revisions };
-  revisions.push(turnRevision(state, state.turn, "failed", event_type));
-  const how = event_type === "UserInterrupt" ? "interrupted" : "failed";
+  revisions.push(turnRevision(state, state.turn, "failed", eventType));
+  const how = eventType === "UserInterrupt" ? "interrupted" : "failed";
   return { state: { ...state, turn: null, ended: { how, at, key: state.turn.key } }, revisions };
 }
 
@@ -145,13 +157,13 @@ export function closeSession(before: HookState, at: string): Closed {
 export function sessionRevision(
   session: { id: string; started_at: string },
   status: Revision["status"],
-  event_type: string,
+  eventType: string,
 ): Revision {
   const names = { turn_id: "", operation_id: "", tool_name: "", part: "session", key: "" };
   return {
     kind: "session",
     status,
-    event_type,
+    event_type: eventType,
     session_id: session.id,
     ...names,
     started_at: session.started_at,

@@ -119,21 +119,21 @@ function startTurn(before: HookState, memory: Memory, hook: Hook, at: string): A
 
 /** The first prompt of a subagent belongs to its start; a further one is a turn of its own. */
 function startAgentTurn(before: HookState, memory: Memory, hook: Hook, at: string): Accepted | Fence {
-  const { agent_id, turn_id, turn_key } = hook;
-  const seen = `${agent_id} ${turn_key}`;
-  const agent = before.agents.find(({ id }) => id === agent_id);
-  if (agent === undefined || agent.turn_id === turn_id || memory.agents.has(seen)) return "turn";
+  const { agent_id: agentId, turn_id: turnId, turn_key: turnKey } = hook;
+  const seen = `${agentId} ${turnKey}`;
+  const agent = before.agents.find(({ id }) => id === agentId);
+  if (agent === undefined || agent.turn_id === turnId || memory.agents.has(seen)) return "turn";
   const { state, revisions } = closeOperations(
     before,
     "TurnSuperseded",
-    (operation) => operation.agent_id === agent_id,
+    (operation) => operation.agent_id === agentId,
   );
   if (agent.turn_started_at !== null)
     revisions.push(turnRevision(state, agentTurn(agent), "failed", "TurnSuperseded"));
-  const next = { ...agent, turn_id, turn_started_at: at };
+  const next = { ...agent, turn_id: turnId, turn_started_at: at };
   revisions.push(turnRevision(state, agentTurn(next), "started", hook.event));
   return {
-    state: { ...state, agents: state.agents.map((one) => (one.id === agent_id ? next : one)) },
+    state: { ...state, agents: state.agents.map((one) => (one.id === agentId ? next : one)) },
     revisions,
     remember: () => memory.agents.add(seen),
   };
@@ -143,7 +143,7 @@ function startAgentTurn(before: HookState, memory: Memory, hook: Hook, at: strin
 function isInTurn(state: HookState, hook: Hook): boolean {
   if (hook.runtime === "claude") return true;
   if (hook.agent_id === "") return state.turn?.key === hook.turn_key;
-  return state.agents.some(({ id, turn_id }) => id === hook.agent_id && turn_id === hook.turn_id);
+  return state.agents.some(({ id, turn_id: turnId }) => id === hook.agent_id && turnId === hook.turn_id);
 }
 
 /** Claude: a tool of the runtime itself shows that a turn is under way, whatever its turn hooks said, and that nobody is waited for. */
@@ -169,14 +169,14 @@ function endBatch(before: HookState, memory: Memory, hook: Hook, at: string): Ac
 }
 
 function startOperation(before: HookState, memory: Memory, hook: Hook, at: string): Accepted | Fence {
-  const { operation_id: id, tool_name, agent_id, turn_id } = hook;
+  const { operation_id: id, tool_name: toolName, agent_id: agentId, turn_id: turnId } = hook;
   if (!isInTurn(before, hook)) return "turn";
   if (memory.operations.has(id)) return "operation";
   const operation = {
     id,
-    tool_name,
-    agent_id,
-    turn_id,
+    tool_name: toolName,
+    agent_id: agentId,
+    turn_id: turnId,
     started_at: at,
     status: "started" as const,
     closed: false,
@@ -210,7 +210,7 @@ function holdOperation(before: HookState, hook: Hook): Accepted | Fence {
 function endOperation(before: HookState, memory: Memory, hook: Hook, at: string): Accepted | Fence {
   if (!isInTurn(before, hook)) return "turn";
   const ended = before.operations.find(
-    ({ id, agent_id }) => id === hook.operation_id && agent_id === hook.agent_id,
+    ({ id, agent_id: agentId }) => id === hook.operation_id && agentId === hook.agent_id,
   );
   if (ended === undefined) return "operation";
   const state = {
@@ -226,12 +226,12 @@ function endOperation(before: HookState, memory: Memory, hook: Hook, at: string)
 }
 
 function startAgent(before: HookState, memory: Memory, hook: Hook, at: string): Accepted | Fence {
-  const { agent_id: id, turn_id, runtime } = hook;
-  const seen = runtime === "codex" ? `${id} ${turn_id}` : id;
+  const { agent_id: id, turn_id: turnId, runtime } = hook;
+  const seen = runtime === "codex" ? `${id} ${turnId}` : id;
   if (memory.agents.has(seen) || before.agents.some((agent) => agent.id === id)) {
     return runtime === "codex" ? "turn" : "operation";
   }
-  const agent = { id, turn_id, started_at: at, turn_started_at: null };
+  const agent = { id, turn_id: turnId, started_at: at, turn_started_at: null };
   return {
     state: { ...before, agents: [...before.agents, agent] },
     revisions: [agentRevision(before, agent, "started", hook.event)],

@@ -14,11 +14,11 @@ import type { Accepted, Fence } from "./verdict.ts";
 const PROMPT = "UserPromptSubmit";
 
 /** A turn that begins with an event of its own. */
-export function openTurn({ turn_key: key, turn_id }: Hook, at: string): OpenTurn {
+export function openTurn({ turn_key: key, turn_id: turnId }: Hook, at: string): OpenTurn {
   return {
     key,
     name: key,
-    turn_id,
+    turn_id: turnId,
     started_at: at,
     isWaiting: false,
     hasQueued: false,

@@ -77,11 +77,11 @@ export function initialState(
   runtime: HookRuntime,
   at: string,
 ): HookState {
-  const { pid, token_digest } = launch;
+  const { pid, token_digest: tokenDigest } = launch;
   return {
     runtime,
     pid,
-    token_digest,
+    token_digest: tokenDigest,
     session: null,
     turn: null,
     operations: [],

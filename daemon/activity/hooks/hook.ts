@@ -90,12 +90,18 @@ export function readHook(runtime: HookRuntime, payload: Readonly<Record<string, 
     operation_id: idOf(payload["tool_use_id"]),
     agent_id: idOf(payload["agent_id"]),
   };
-  const { session_id, turn_id, prompt_id, operation_id, agent_id } = ids;
-  if (session_id === null || turn_id === null || prompt_id === null) return "malformed";
-  if (operation_id === null || agent_id === null || session_id === "") return "malformed";
-  if (WITH_OPERATION.has(event) && operation_id === "") return "malformed";
-  if (kind === "subagent" && agent_id === "") return "malformed";
-  if (runtime === "codex" && kind !== "session" && turn_id === "") return "malformed";
+  const {
+    session_id: sessionId,
+    turn_id: turnId,
+    prompt_id: promptId,
+    operation_id: operationId,
+    agent_id: agentId,
+  } = ids;
+  if (sessionId === null || turnId === null || promptId === null) return "malformed";
+  if (operationId === null || agentId === null || sessionId === "") return "malformed";
+  if (WITH_OPERATION.has(event) && operationId === "") return "malformed";
+  if (kind === "subagent" && agentId === "") return "malformed";
+  if (runtime === "codex" && kind !== "session" && turnId === "") return "malformed";
   const name = payload["tool_name"];
   if (kind === "tool" && typeof name !== "string") return "malformed";
   const source = payload["source"];
@@ -104,12 +110,12 @@ export function readHook(runtime: HookRuntime, payload: Readonly<Record<string, 
     event,
     kind,
     status,
-    session_id,
-    turn_id,
-    turn_key: runtime === "codex" ? turn_id : prompt_id,
-    operation_id,
+    session_id: sessionId,
+    turn_id: turnId,
+    turn_key: runtime === "codex" ? turnId : promptId,
+    operation_id: operationId,
     tool_name: typeof name === "string" ? toolLabel(name) : "",
-    agent_id,
+    agent_id: agentId,
     source: typeof source === "string" ? source : "",
     background: subagentsIn(payload["background_tasks"]),
     trouble: event === "StopFailure" ? troubleOf(payload["error"], payload["last_assistant_message"]) : "",

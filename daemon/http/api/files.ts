@@ -62,9 +62,13 @@ export async function serveUpload(store: FileStore, clock: Clock, exchange: Exch
     });
   }
   const type = (headers["content-type"] ?? "").split(";")[0]!.trim().toLowerCase();
-  const mime_type = TYPE.test(type) ? type : "application/octet-stream";
+  const mimeType = TYPE.test(type) ? type : "application/octet-stream";
   const chunks = withoutStall(exchange, clock, Number(length));
-  const attachment = await store.upload(groupId, chunks, { name, mime_type, bytes: Number(length) });
+  const attachment = await store.upload(groupId, chunks, {
+    name,
+    mime_type: mimeType,
+    bytes: Number(length),
+  });
   answer(exchange.response, { ok: true, result: attachment }, exchange.id);
 }
 

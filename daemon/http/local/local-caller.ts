@@ -54,12 +54,12 @@ export class LocalCallers {
   actor(launchToken: string, session: string | null): Caller | Refusal {
     const identity = this.#verify(launchToken);
     if (identity === null) return new Refusal("invalid_launch_token");
-    const { group_id, actor_id, generation, digest } = identity;
+    const { group_id: groupId, actor_id: actorId, generation, digest } = identity;
     return {
       kind: "actor",
-      by: actor_id,
-      group_id,
-      actor_id,
+      by: actorId,
+      group_id: groupId,
+      actor_id: actorId,
       generation,
       session,
       ...(digest === undefined ? {} : { launch: digest }),

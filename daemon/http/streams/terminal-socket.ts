@@ -11,7 +11,7 @@ import { parseRequest, StreamSocket, upgradesOf } from "./stream-socket.ts";
 
 export interface Terminals {
   /** Throws group_not_found, actor_not_found, runner_mismatch or limit_reached. */
-  attach(group_id: string, actor_id: string, port: ViewerPort): AttachedViewer;
+  attach(groupId: string, actorId: string, port: ViewerPort): AttachedViewer;
 }
 
 export interface TerminalAddress {

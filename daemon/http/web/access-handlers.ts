@@ -72,12 +72,12 @@ export function accessHandlers(deps: AccessDependencies): HandlersFor<typeof web
           details: { field: "origin" },
         });
       }
-      const remote_access =
+      const remoteAccess =
         origin === null
           ? ({ provider: "off", enabled: false, origin: null } as const)
           : ({ provider: "manual", enabled: true, origin } as const);
-      await settings.update((value) => ({ ...value, remote_access }));
-      return { remote_access };
+      await settings.update((value) => ({ ...value, remote_access: remoteAccess }));
+      return { remote_access: remoteAccess };
     },
     exhibit_show() {
       const stored = settings.value.exhibit;

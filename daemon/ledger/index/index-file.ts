@@ -60,9 +60,9 @@ export function claimedCount(history: History, segment: Segment): number {
 export async function writeIndex(history: History, segment: Segment): Promise<void> {
   const { first, count, bytes, number } = segment;
   const columns = history.index.columns(first, count);
-  const { group_id } = history.options;
+  const { group_id: groupId } = history.options;
   const sample = sampleOf(history.fileOf(segment), bytes);
-  const header: Header = { number, group_id, first, count, bytes, sample, kinds: history.kinds };
+  const header: Header = { number, group_id: groupId, first, count, bytes, sample, kinds: history.kinds };
   await replaceFile(
     history.storage.files,
     pathOf(history.storage, indexName(number)),
@@ -116,8 +116,8 @@ function peek(file: OpenFile): Header | null {
 }
 
 function fits(history: History, segment: Segment, header: Header, size: number): boolean {
-  const { number, group_id, first, count, bytes, sample, kinds } = header;
-  if (number !== segment.number || group_id !== history.options.group_id || first !== history.count)
+  const { number, group_id: groupId, first, count, bytes, sample, kinds } = header;
+  if (number !== segment.number || groupId !== history.options.group_id || first !== history.count)
     return false;
   if (!Number.isSafeInteger(count) || count < 0 || count * BYTES_PER_EVENT > size || !Array.isArray(kinds))
     return false;

@@ -27,11 +27,11 @@ export async function writeTables(history: History): Promise<void> {
   const { count } = history;
   if (count === 0) return;
   const { ids, keys, keyed } = history.index.tables();
-  const last_id = history.index.id(count - 1);
+  const lastId = history.index.id(count - 1);
   const header: Header = {
     group_id: history.options.group_id,
     count,
-    last_id,
+    last_id: lastId,
     id_slots: ids.length,
     key_slots: keys.length,
     keyed,
@@ -72,13 +72,11 @@ function readHeader(file: OpenFile): Header | null {
 }
 
 function fits(history: History, header: Header, bytes: number): boolean {
-  const { group_id, count, last_id, id_slots, key_slots, keyed } = header;
-  if (![id_slots, key_slots, keyed].every((value) => Number.isSafeInteger(value) && value >= 0)) return false;
-  if ((id_slots + key_slots) * SLOT_BYTES > bytes) return false;
+  const { group_id: groupId, count, last_id: lastId, id_slots: idSlots, key_slots: keySlots, keyed } = header;
+  if (![idSlots, keySlots, keyed].every((value) => Number.isSafeInteger(value) && value >= 0)) return false;
+  if ((idSlots + keySlots) * SLOT_BYTES > bytes) return false;
   return (
-    group_id === history.options.group_id &&
-    count === history.count &&
-    last_id === history.index.id(count - 1)
+    groupId === history.options.group_id && count === history.count && lastId === history.index.id(count - 1)
   );
 }
 

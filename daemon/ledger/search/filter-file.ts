@@ -95,8 +95,8 @@ function checksumOf(file: OpenFile): number {
 }
 
 function fits(history: History, segment: Segment, header: Header): boolean {
-  const { number, group_id, bytes, width, sample } = header;
-  if (number !== segment.number || group_id !== history.options.group_id) return false;
+  const { number, group_id: groupId, bytes, width, sample } = header;
+  if (number !== segment.number || groupId !== history.options.group_id) return false;
   if (!Number.isSafeInteger(bytes) || bytes <= 0 || bytes > coverable(segment)) return false;
   return width === widthFor(bytes) && sample === sampleOf(history.fileOf(segment), bytes);
 }

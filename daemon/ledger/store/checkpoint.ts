@@ -20,10 +20,10 @@ interface Header {
 export async function writeCheckpoint(history: History): Promise<void> {
   const { count } = history;
   if (count === 0) return;
-  const { group_id, projections } = history.options;
+  const { group_id: groupId, projections } = history.options;
   const states = projections.map((projection) => projection.checkpoint());
   const header: Header = {
-    group_id,
+    group_id: groupId,
     count,
     last_id: history.index.id(count - 1),
     projections: projections.map(({ name, version }, at) => ({ name, version, bytes: states[at]!.length })),

@@ -113,8 +113,8 @@ export class BlobStore {
   }
 
   /** Streams a file in for a message that will stand at `sent_from` or behind. `sha256` is its digest if the caller has computed it. */
-  take(chunks: Chunks, sent_from: number, sha256?: string): Promise<Written> {
-    return this.#write(chunks, { sent_from }, sha256);
+  take(chunks: Chunks, sentFrom: number, sha256?: string): Promise<Written> {
+    return this.#write(chunks, { sent_from: sentFrom }, sha256);
   }
 
   /** Streams a file in that is referred to already, in a Group that is being built. */
@@ -128,11 +128,11 @@ export class BlobStore {
    */
   async send<Result>(
     digests: readonly string[],
-    sent_from: number,
+    sentFrom: number,
     append: () => Promise<Result>,
   ): Promise<Result> {
     const distinct = [...new Set(digests)];
-    const sending = await this.#inTurn(() => this.#begin(distinct, sent_from));
+    const sending = await this.#inTurn(() => this.#begin(distinct, sentFrom));
     let isReferred = false;
     try {
       const result = await append();
@@ -171,8 +171,8 @@ export class BlobStore {
       const { files, clock } = this.#deps;
       const oldest = clock.now() - LIMITS.attachment.orphanHours * HOUR_MS;
       const over = [...this.#waiting.entries()].filter(
-        ([, { uploaded_at, sending, isUnsettled }]) =>
-          sending === 0 && !isUnsettled && Date.parse(uploaded_at) < oldest,
+        ([, { uploaded_at: uploadedAt, sending, isUnsettled }]) =>
+          sending === 0 && !isUnsettled && Date.parse(uploadedAt) < oldest,
       );
       if (over.length === 0) return;
       try {
@@ -190,7 +190,7 @@ export class BlobStore {
   async settle(ledger: Referring): Promise<void> {
     const unsettled = new Map([...this.#waiting.entries()].filter(([, { isUnsettled }]) => isUnsettled));
     if (unsettled.size === 0) return;
-    const from = Math.min(...[...unsettled.values()].map(({ sent_from }) => sent_from ?? 0));
+    const from = Math.min(...[...unsettled.values()].map(({ sent_from: sentFrom }) => sentFrom ?? 0));
     const referred = await referredFrom(ledger, from);
     await this.#inTurn(async () => {
       for (const [sha256, waiting] of unsettled) {
@@ -252,9 +252,9 @@ export class BlobStore {
     const isThere = this.bytesOf(sha256) !== null;
     if (record !== null && (waiting !== undefined || !isThere)) {
       // Over an older upload of the same bytes, whose time to live begins anew.
-      const uploaded_at = new Date(clock.now()).toISOString();
-      const sent_from = waiting?.sent_from ?? record.sent_from;
-      await this.#waiting.put(sha256, { bytes, uploaded_at, sent_from });
+      const uploadedAt = new Date(clock.now()).toISOString();
+      const sentFrom = waiting?.sent_from ?? record.sent_from;
+      await this.#waiting.put(sha256, { bytes, uploaded_at: uploadedAt, sent_from: sentFrom });
     }
     if (isThere) files.unlink(partial);
     else files.rename(partial, join(this.#directory, sha256));
@@ -262,13 +262,13 @@ export class BlobStore {
   }
 
   /** Those of the files that have a record, which says now that a message may refer to them. */
-  async #begin(digests: readonly string[], sent_from: number): Promise<string[]> {
+  async #begin(digests: readonly string[], sentFrom: number): Promise<string[]> {
     for (const sha256 of digests) if (this.bytesOf(sha256) === null) throw missing(sha256);
     const sending = digests.filter((sha256) => this.#waiting.get(sha256) !== undefined);
     for (const sha256 of sending) {
       const waiting = this.#waiting.get(sha256)!;
       try {
-        if (waiting.sent_from === null) await this.#waiting.put(sha256, { ...waiting, sent_from });
+        if (waiting.sent_from === null) await this.#waiting.put(sha256, { ...waiting, sent_from: sentFrom });
       } catch (error) {
         throw storageRefusal(error);
       }

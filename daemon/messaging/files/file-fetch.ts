@@ -27,24 +27,24 @@ export async function fetchFile(
   const attachment =
     input.sha256 === undefined ? attachments[0] : attachments.find(({ sha256 }) => sha256 === input.sha256);
   if (attachment === undefined) throw withoutFile(attachments, input.event_id);
-  const saved_to =
+  const savedTo =
     input.save_to === undefined
       ? null
       : await save(chat, projects, attachment, { path: input.save_to, reach: chat.reach(caller) });
-  return { attachment, text: await smallText(chat, attachment), saved_to };
+  return { attachment, text: await smallText(chat, attachment), saved_to: savedTo };
 }
 
-function withoutFile(attachments: readonly Attachment[], event_id: string): Refusal {
+function withoutFile(attachments: readonly Attachment[], eventId: string): Refusal {
   return attachments.length === 0
     ? new Refusal("blob_not_found", {
         specifics: "The message has no files.",
         remedy: "Give a message that has files.",
-        details: { event_id },
+        details: { event_id: eventId },
       })
     : new Refusal("blob_not_found", {
         specifics: "The message has no file with this SHA-256.",
         remedy: `It has ${attachments.map(({ name, sha256 }) => `${safeName(name)} (${sha256})`).join(", ")}.`,
-        details: { event_id },
+        details: { event_id: eventId },
       });
 }
 
@@ -52,10 +52,10 @@ async function save(
   chat: GroupChat,
   projects: ProjectFiles,
   attachment: Attachment,
-  { path: save_to, reach }: { path: string; reach: Reach },
+  { path: saveTo, reach }: { path: string; reach: Reach },
 ): Promise<string> {
   const reading = chat.blobs.read(attachment.sha256);
-  const path = /[/\\]$/.test(save_to) ? `${save_to}${safeName(attachment.name)}` : save_to;
+  const path = /[/\\]$/.test(saveTo) ? `${saveTo}${safeName(attachment.name)}` : saveTo;
   const created = createInScope(projects, reach, path);
   try {
     await pour(created.file, reading.chunks, LIMITS.attachment.uploadBytes);

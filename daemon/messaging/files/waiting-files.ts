@@ -80,15 +80,21 @@ export class WaitingFiles {
 
   /** Durable when it returns. */
   async put(sha256: string, record: FileRecord): Promise<void> {
-    const { bytes, uploaded_at, sent_from } = record;
-    const stored = { v: 1, bytes, uploaded_at, sent_from };
+    const { bytes, uploaded_at: uploadedAt, sent_from: sentFrom } = record;
+    const stored = { v: 1, bytes, uploaded_at: uploadedAt, sent_from: sentFrom };
     await replaceFile(this.#files, this.#path(sha256), Buffer.from(`${JSON.stringify(stored)}\n`));
     const known = this.#waiting.get(sha256);
     if (known !== undefined) {
-      const isUnsettled = known.isUnsettled && sent_from !== null;
-      Object.assign(known, { bytes, uploaded_at, sent_from, isUnsettled });
+      const isUnsettled = known.isUnsettled && sentFrom !== null;
+      Object.assign(known, { bytes, uploaded_at: uploadedAt, sent_from: sentFrom, isUnsettled });
     } else {
-      this.#waiting.set(sha256, { bytes, uploaded_at, sent_from, sending: 0, isUnsettled: false });
+      this.#waiting.set(sha256, {
+        bytes,
+        uploaded_at: uploadedAt,
+        sent_from: sentFrom,
+        sending: 0,
+        isUnsettled: false,
+      });
       this.#quota.waits(bytes);
     }
   }

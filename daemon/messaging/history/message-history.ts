@@ -62,21 +62,25 @@ export async function messageHistory(
 /** By default the next call goes on before the oldest of these. */
 function answer(
   newestFirst: LedgerEvent[],
-  continue_before: string | null = newestFirst.at(-1)?.id ?? null,
+  continueBefore: string | null = newestFirst.at(-1)?.id ?? null,
 ): ResultOf<"message_history"> {
-  return { events: newestFirst.reverse(), has_more: continue_before !== null, continue_before };
+  return {
+    events: newestFirst.reverse(),
+    has_more: continueBefore !== null,
+    continue_before: continueBefore,
+  };
 }
 
 function whose(
   chat: GroupChat,
-  actor_id: string | undefined,
+  actorId: string | undefined,
   caller: CallContext["caller"],
 ): Pick<StoredActor, "id" | "generation" | "created_at"> {
   if (caller.kind === "actor") {
-    if (actor_id !== undefined && actor_id !== caller.actor_id) throw new Refusal("permission_denied");
+    if (actorId !== undefined && actorId !== caller.actor_id) throw new Refusal("permission_denied");
     return chat.self(caller);
   }
-  if (actor_id !== undefined) return chat.group.actor(actor_id);
+  if (actorId !== undefined) return chat.group.actor(actorId);
   throw new Refusal("invalid_args", {
     specifics: "'actor_id' is missing.",
     details: { field: "actor_id" },

@@ -60,13 +60,13 @@ export class Reads {
   find(input: InputOf<"ledger_find">, { caller }: CallContext): ResultOf<"ledger_find"> {
     const chat = this.#chats.get(input.group_id);
     if (caller.kind === "actor") chat.self(caller);
-    const event_ids: string[] = [];
+    const eventIds: string[] = [];
     for (const ordinal of chat.ledger.startingWith(input.prefix)) {
       const event = chat.ledger.read(ordinal);
-      if (mayKnow(caller, event)) event_ids.push(event.id);
-      if (event_ids.length === LIMITS.eventPrefix.found) break;
+      if (mayKnow(caller, event)) eventIds.push(event.id);
+      if (eventIds.length === LIMITS.eventPrefix.found) break;
     }
-    return { event_ids };
+    return { event_ids: eventIds };
   }
 
   /** Ids that aren't messages here, or none that this Actor may know, are left out. */

@@ -38,8 +38,8 @@ export class ActorQueue {
   #cursorOrdinal = -1;
   #mailNoticed = -1;
 
-  constructor(actor_id: string, generation: string) {
-    this.actor_id = actor_id;
+  constructor(actorId: string, generation: string) {
+    this.actor_id = actorId;
     this.generation = generation;
   }
 
@@ -117,13 +117,13 @@ export class ActorQueue {
     }
   }
 
-  claim(id: string, batch_id: string): void {
+  claim(id: string, batchId: string): void {
     const taken = this.#take(id);
     if (taken === undefined) return;
     this.#claimed.set(id, {
       ordinal: taken.ordinal,
       redelivered: taken.redelivered,
-      batch_id,
+      batch_id: batchId,
       queued: false,
     });
   }
@@ -197,10 +197,10 @@ export class ActorQueue {
       this.#mail.encode(),
       this.#pending.encode(),
       [...this.#returned].map(([id, { ordinal, redelivered }]) => [id, ordinal, redelivered]),
-      [...this.#claimed].map(([id, { ordinal, batch_id, redelivered, queued }]) => [
+      [...this.#claimed].map(([id, { ordinal, batch_id: batchId, redelivered, queued }]) => [
         id,
         ordinal,
-        batch_id,
+        batchId,
         redelivered,
         queued,
       ]),
@@ -211,7 +211,7 @@ export class ActorQueue {
   /** The inverse of `encode`, from a checkpoint whose bytes were checked. */
   static decode(encoded: SavedQueue): ActorQueue {
     const [
-      actor_id,
+      actorId,
       generation,
       cursor,
       cursorOrdinal,
@@ -222,15 +222,15 @@ export class ActorQueue {
       claimed,
       notices,
     ] = encoded;
-    const queue = new ActorQueue(actor_id, generation);
+    const queue = new ActorQueue(actorId, generation);
     queue.#cursor = cursor;
     queue.#cursorOrdinal = cursorOrdinal;
     queue.#mailNoticed = mailNoticed;
     queue.#mail = Backlog.decode(mail);
     queue.#pending = Backlog.decode(pending);
     for (const [id, ordinal, redelivered] of returned) queue.#returned.set(id, { ordinal, redelivered });
-    for (const [id, ordinal, batch_id, redelivered, queued] of claimed) {
-      queue.#claimed.set(id, { ordinal, batch_id, redelivered, queued });
+    for (const [id, ordinal, batchId, redelivered, queued] of claimed) {
+      queue.#claimed.set(id, { ordinal, batch_id: batchId, redelivered, queued });
     }
     for (const [id, ordinal, about, mail] of notices) queue.#notices.set(id, { ordinal, about, mail });
     return queue;

@@ -8,28 +8,28 @@ import { EVENTS } from "../kinds.ts";
 export function delivery(
   chat: GroupChat,
   actor: StoredActor,
-  source_event_id: string,
-  batch_id: string,
+  sourceEventId: string,
+  batchId: string,
   state: "claimed" | "accepted" | "failed",
   reason: string,
 ): NewEvent {
   return chat.event(EVENTS.delivery, actor.id, {
     actor_id: actor.id,
     actor_generation: actor.generation,
-    source_event_id,
-    delivery_id: `${batch_id}/${source_event_id}`,
+    source_event_id: sourceEventId,
+    delivery_id: `${batchId}/${sourceEventId}`,
     state,
     transport: "external",
     reason,
-    batch_id,
+    batch_id: batchId,
   });
 }
 
 /** The Actor's cursor moves up to this Mail. */
-export function mailRead(chat: GroupChat, actor: StoredActor, event_id: string, by: string): NewEvent {
+export function mailRead(chat: GroupChat, actor: StoredActor, eventId: string, by: string): NewEvent {
   return chat.event(EVENTS.mailRead, by, {
     actor_id: actor.id,
     actor_generation: actor.generation,
-    event_id,
+    event_id: eventId,
   });
 }

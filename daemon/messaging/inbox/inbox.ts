@@ -41,13 +41,13 @@ export class Inbox {
   readonly #deps: MessagingDependencies;
   readonly #sessions: Sessions;
   /** Told when what an Actor does changed. */
-  readonly #changed: (group_id: string, actor_id: string) => void;
+  readonly #changed: (groupId: string, actorId: string) => void;
 
   constructor(
     chats: Chats,
     deps: MessagingDependencies,
     sessions: Sessions,
-    changed: (group_id: string, actor_id: string) => void,
+    changed: (groupId: string, actorId: string) => void,
   ) {
     this.#chats = chats;
     this.#deps = deps;
@@ -109,34 +109,34 @@ export class Inbox {
    * cancelled or lost that answer for a while, since the client may have given up before this call. Never throws; appends on its own.
    */
   later(caller: ActorCaller, session: Session): void {
-    for (const [batch_id, state] of session.batches) {
+    for (const [batchId, state] of session.batches) {
       if (state !== "answered") continue;
       const chat = this.#chats.find(caller.group_id);
       if (chat === undefined) return;
       const accept = (): Promise<void> =>
-        this.#accept(chat, caller, batch_id, LATER_CALL).catch((error: unknown) => {
+        this.#accept(chat, caller, batchId, LATER_CALL).catch((error: unknown) => {
           // The next call tries again.
-          if (session.batches.has(batch_id)) session.batches.set(batch_id, "answered");
+          if (session.batches.has(batchId)) session.batches.set(batchId, "answered");
           this.#deps.log.warn("inbox_accept", { group_id: caller.group_id, ...errorFields(error) });
         });
-      session.batches.set(batch_id, "settling");
+      session.batches.set(batchId, "settling");
       if (caller.unordered === true) this.#sessions.soon(session, LIMITS.mcp.settleSeconds * 1000, accept);
       else void accept();
     }
   }
 
-  #whose(chat: GroupChat, actor_id: string | undefined, caller: CallContext["caller"]): StoredActor {
+  #whose(chat: GroupChat, actorId: string | undefined, caller: CallContext["caller"]): StoredActor {
     if (caller.kind === "actor") {
-      if (actor_id !== undefined && actor_id !== caller.actor_id) throw new Refusal("permission_denied");
+      if (actorId !== undefined && actorId !== caller.actor_id) throw new Refusal("permission_denied");
       return chat.self(caller);
     }
-    if (actor_id === undefined) {
+    if (actorId === undefined) {
       throw new Refusal("invalid_args", {
         specifics: "'actor_id' is missing.",
         details: { field: "actor_id" },
       });
     }
-    return chat.group.actor(actor_id);
+    return chat.group.actor(actorId);
   }
 
   async #wait(
@@ -184,8 +184,8 @@ export class Inbox {
   }
 
   /** Until something is appended for the Actor, the time is over, or the caller goes away. */
-  #sleep(chat: GroupChat, actor_id: string, milliseconds: number, signal: AbortSignal): Promise<void> {
-    const inbox = chat.inbox(actor_id);
+  #sleep(chat: GroupChat, actorId: string, milliseconds: number, signal: AbortSignal): Promise<void> {
+    const inbox = chat.inbox(actorId);
     if (inbox.waiting >= LIMITS.inbox.waitersPerActor) {
       const limit = LIMITS.inbox.waitersPerActor;
       throw new Refusal("limit_reached", {
@@ -222,7 +222,7 @@ export class Inbox {
     const selection = this.#select(chat, queue, limit, actor.runner === "external");
     if (selection.ordinals.length === 0) return null;
     const read = chat.ledger.readMany(selection.ordinals);
-    const batch_id = `b_${this.#deps.random.uuid().replaceAll("-", "")}`;
+    const batchId = `b_${this.#deps.random.uuid().replaceAll("-", "")}`;
     const messages: InboxMessage[] = [];
     const events: NewEvent[] = [];
     const claimed: LedgerEvent[] = [];
@@ -236,29 +236,29 @@ export class Inbox {
         continue;
       }
       claimed.push(event);
-      events.push(delivery(chat, actor, event.id, batch_id, "claimed", redelivered ? "redelivered" : ""));
+      events.push(delivery(chat, actor, event.id, batchId, "claimed", redelivered ? "redelivered" : ""));
       const kind = event.kind === EVENTS.notify ? "notice" : "direct";
       messages.push({ event, delivery: kind, redelivered });
     }
     const holdsMail = lastMail !== undefined && session.name !== null;
     const isBatch = claimed.length > 0 || holdsMail;
     if (lastMail !== undefined && !holdsMail) events.push(mailRead(chat, actor, lastMail.event_id, actor.id));
-    if (isBatch) this.#sessions.hold(session, batch_id);
+    if (isBatch) this.#sessions.hold(session, batchId);
     try {
       if (events.length > 0) await chat.ledger.appendAll(events);
     } catch (error) {
-      this.#sessions.drop(session.identity, batch_id);
+      this.#sessions.drop(session.identity, batchId);
       throw error;
     }
     const inbox = chat.inbox(actor.id);
     if (claimed.length > 0) inbox.handedOutAt = this.#deps.clock.monotonic();
-    if (isBatch && (signal.aborted || !this.#sessions.isHeld(session.identity, batch_id))) {
-      await this.#handBack(chat, actor, claimed, batch_id);
+    if (isBatch && (signal.aborted || !this.#sessions.isHeld(session.identity, batchId))) {
+      await this.#handBack(chat, actor, claimed, batchId);
       return null;
     }
-    if (isBatch) session.batches.set(batch_id, "answered");
+    if (isBatch) session.batches.set(batchId, "answered");
     if (lastMail !== undefined && holdsMail) {
-      const isNew = inbox.mail.take({ batch_id, ...lastMail, holder: session });
+      const isNew = inbox.mail.take({ batch_id: batchId, ...lastMail, holder: session });
       if (isNew) this.#remember(chat, actor, lastMail.event_id);
     }
     session.took = messages.length;
@@ -267,25 +267,25 @@ export class Inbox {
     this.#changed(chat.group.group_id, actor.id);
     return {
       messages,
-      batch_id: isBatch ? batch_id : null,
+      batch_id: isBatch ? batchId : null,
       cursor: queue.cursor,
       unread: chat.unreadMail(actor),
     };
   }
 
   /** Only a mark hangs on it: a disk that fails now is worth a line in the log. */
-  #remember(chat: GroupChat, actor: StoredActor, event_id: string): void {
+  #remember(chat: GroupChat, actor: StoredActor, eventId: string): void {
     try {
-      writeMailMark(this.#deps.files, chat.group.paths.cursors, actor, event_id);
+      writeMailMark(this.#deps.files, chat.group.paths.cursors, actor, eventId);
     } catch (error) {
       this.#deps.log.warn("mail_mark", { group_id: chat.group.group_id, ...errorFields(error) });
     }
   }
 
-  #handedOut(chat: GroupChat, { actor_id, generation }: ActorQueue): number {
+  #handedOut(chat: GroupChat, { actor_id: actorId, generation }: ActorQueue): number {
     const directory = chat.group.paths.cursors;
-    const event_id = readMailMark(this.#deps.files, directory, { id: actor_id, generation });
-    return event_id === null ? -1 : (chat.ledger.ordinalOf(event_id) ?? -1);
+    const eventId = readMailMark(this.#deps.files, directory, { id: actorId, generation });
+    return eventId === null ? -1 : (chat.ledger.ordinalOf(eventId) ?? -1);
   }
 
   /**
@@ -313,8 +313,8 @@ export class Inbox {
         if (redelivered) selection.redelivered.add(ordinal);
       }
       const owner = { group_id: chat.group.group_id, actor_id: queue.actor_id };
-      for (const { ordinal, batch_id } of queue.claimed.values()) {
-        if (this.#sessions.isHeld(owner, batch_id)) continue;
+      for (const { ordinal, batch_id: batchId } of queue.claimed.values()) {
+        if (this.#sessions.isHeld(owner, batchId)) continue;
         candidates.push(ordinal);
         selection.redelivered.add(ordinal);
       }
@@ -341,23 +341,23 @@ export class Inbox {
   }
 
   /** Notes the batch as accepted and moves the cursor over its Mail; one that isn't open (any more) changes nothing, so that acknowledging is idempotent. */
-  #accept(chat: GroupChat, caller: ActorCaller, batch_id: string, reason: string): Promise<void> {
+  #accept(chat: GroupChat, caller: ActorCaller, batchId: string, reason: string): Promise<void> {
     const inbox = chat.inbox(caller.actor_id);
     return inbox.inTurn(async () => {
       const actor = chat.self(caller);
       const queue = chat.queueOf(actor);
       const events: NewEvent[] = [];
       for (const [id, claim] of queue?.claimed ?? []) {
-        if (claim.batch_id === batch_id) events.push(delivery(chat, actor, id, batch_id, "accepted", reason));
+        if (claim.batch_id === batchId) events.push(delivery(chat, actor, id, batchId, "accepted", reason));
       }
-      const mail = inbox.mail.of(batch_id);
+      const mail = inbox.mail.of(batchId);
       // The person may have read it in the Actor's stead.
       if (mail !== null && (queue?.mail.countThrough(mail.ordinal) ?? 0) > 0) {
         events.push(mailRead(chat, actor, mail.event_id, actor.id));
       }
       if (events.length > 0) await chat.ledger.appendAll(events);
-      inbox.mail.settle(batch_id);
-      this.#sessions.drop(caller, batch_id);
+      inbox.mail.settle(batchId);
+      this.#sessions.drop(caller, batchId);
       if (mail !== null) inbox.wake();
     });
   }
@@ -367,21 +367,21 @@ export class Inbox {
     chat: GroupChat,
     actor: StoredActor,
     claimed: readonly LedgerEvent[],
-    batch_id: string,
+    batchId: string,
   ): Promise<void> {
     try {
       if (claimed.length === 0) return;
       await chat.ledger.appendAll(
-        claimed.map(({ id }) => delivery(chat, actor, id, batch_id, "failed", HANDED_BACK)),
+        claimed.map(({ id }) => delivery(chat, actor, id, batchId, "failed", HANDED_BACK)),
       );
     } finally {
       // Without its holder the claim is handed out again even if this couldn't be noted.
-      this.#sessions.drop({ group_id: chat.group.group_id, actor_id: actor.id }, batch_id);
+      this.#sessions.drop({ group_id: chat.group.group_id, actor_id: actor.id }, batchId);
     }
   }
 
   /** Monotonic time from which direct messages may be handed out again (`min_interval_seconds`). */
-  #intervalEnd(chat: GroupChat, actor_id: string): number {
-    return chat.inbox(actor_id).handedOutAt + chat.group.record.settings.min_interval_seconds * 1000;
+  #intervalEnd(chat: GroupChat, actorId: string): number {
+    return chat.inbox(actorId).handedOutAt + chat.group.record.settings.min_interval_seconds * 1000;
   }
 }

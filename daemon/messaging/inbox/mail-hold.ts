@@ -52,12 +52,12 @@ export class MailHold {
   }
 
   /** The Mail of this batch; null when it had none, or the Mail was acknowledged or handed out again since. */
-  of(batch_id: string): Pick<Taken, "event_id" | "ordinal"> | null {
-    return this.#taken?.batch_id === batch_id ? this.#taken : null;
+  of(batchId: string): Pick<Taken, "event_id" | "ordinal"> | null {
+    return this.#taken?.batch_id === batchId ? this.#taken : null;
   }
 
   /** The cursor has moved for this batch. */
-  settle(batch_id: string): void {
-    if (this.#taken?.batch_id === batch_id) this.#taken = null;
+  settle(batchId: string): void {
+    if (this.#taken?.batch_id === batchId) this.#taken = null;
   }
 }

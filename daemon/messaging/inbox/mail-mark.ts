@@ -30,7 +30,7 @@ export function readMailMark(files: Files, directory: string, actor: Whose): str
 }
 
 /** Throws Node's errors. */
-export function writeMailMark(files: Files, directory: string, actor: Whose, handed_out: string): void {
+export function writeMailMark(files: Files, directory: string, actor: Whose, handedOut: string): void {
   const path = join(directory, `${actor.id}.json`);
   // The next mark takes over what a crash leaves under this name.
   const written = join(directory, `.${actor.id}.json.tmp`);
@@ -38,7 +38,7 @@ export function writeMailMark(files: Files, directory: string, actor: Whose, han
   if (files.stat(written) !== null) files.unlink(written);
   const file = files.open(written, "create");
   try {
-    file.write(Buffer.from(JSON.stringify({ v: 1, generation: actor.generation, handed_out })), 0);
+    file.write(Buffer.from(JSON.stringify({ v: 1, generation: actor.generation, handed_out: handedOut })), 0);
   } finally {
     file.close();
   }

@@ -127,29 +127,29 @@ export class Sessions {
   }
 
   /** The session took a batch. False when it has ended meanwhile. */
-  hold(session: Session, batch_id: string): boolean {
+  hold(session: Session, batchId: string): boolean {
     const kept = session as Kept;
     if (kept.over !== null) return false;
-    kept.batches.set(batch_id, "taken");
-    this.#byBatch.set(batchKey(kept.identity, batch_id), kept);
+    kept.batches.set(batchId, "taken");
+    this.#byBatch.set(batchKey(kept.identity, batchId), kept);
     return true;
   }
 
   /** The batch was acknowledged or taken back. */
-  drop(actor: BatchOwner, batch_id: string): void {
-    const key = batchKey(actor, batch_id);
-    this.#byBatch.get(key)?.batches.delete(batch_id);
+  drop(actor: BatchOwner, batchId: string): void {
+    const key = batchKey(actor, batchId);
+    this.#byBatch.get(key)?.batches.delete(batchId);
     this.#byBatch.delete(key);
   }
 
   /** Whether a living session holds the batch. */
-  isHeld(actor: BatchOwner, batch_id: string): boolean {
-    return this.#byBatch.has(batchKey(actor, batch_id));
+  isHeld(actor: BatchOwner, batchId: string): boolean {
+    return this.#byBatch.has(batchKey(actor, batchId));
   }
 
   /** Living sessions of an Actor, whatever its generation. */
-  of(group_id: string, actor_id: string): Iterable<Session> {
-    return this.#byActor.get(`${group_id}/${actor_id}`) ?? [];
+  of(groupId: string, actorId: string): Iterable<Session> {
+    return this.#byActor.get(`${groupId}/${actorId}`) ?? [];
   }
 
   /** Ends the sessions that `isOver` says; calls under way end with `refusal`, or empty without one. */
@@ -163,11 +163,11 @@ export class Sessions {
   }
 
   #session(identity: ActorIdentity, name: string | null): Kept {
-    const { group_id, actor_id, generation } = identity;
-    const key = `${group_id}/${actor_id}/${generation}/${name === null ? "" : `/${name}`}`;
+    const { group_id: groupId, actor_id: actorId, generation } = identity;
+    const key = `${groupId}/${actorId}/${generation}/${name === null ? "" : `/${name}`}`;
     const known = this.#byKey.get(key);
     if (known !== undefined) return known;
-    const actor = `${group_id}/${actor_id}`;
+    const actor = `${groupId}/${actorId}`;
     const siblings = this.#byActor.get(actor) ?? new Set();
     if (siblings.size >= LIMITS.actorSession.perActor) {
       const limit = LIMITS.actorSession.perActor;
@@ -180,7 +180,7 @@ export class Sessions {
     const now = timestamp(this.#clock);
     const session: Kept = {
       key,
-      identity: { group_id, actor_id, generation },
+      identity: { group_id: groupId, actor_id: actorId, generation },
       name,
       since: now,
       lastCall: now,
@@ -234,7 +234,7 @@ export class Sessions {
     const siblings = this.#byActor.get(actor);
     siblings?.delete(session);
     if (siblings?.size === 0) this.#byActor.delete(actor);
-    for (const batch_id of session.batches.keys()) this.drop(session.identity, batch_id);
+    for (const batchId of session.batches.keys()) this.drop(session.identity, batchId);
     this.#ended(session);
   }
 }
@@ -242,6 +242,6 @@ export class Sessions {
 type BatchOwner = Pick<ActorIdentity, "group_id" | "actor_id">;
 
 /** An imported Group has the batches of its original, and nobody drops another Actor's by naming it. */
-function batchKey({ group_id, actor_id }: BatchOwner, batch_id: string): string {
-  return `${group_id}/${actor_id}/${batch_id}`;
+function batchKey({ group_id: groupId, actor_id: actorId }: BatchOwner, batchId: string): string {
+  return `${groupId}/${actorId}/${batchId}`;
 }

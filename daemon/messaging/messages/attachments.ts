@@ -81,7 +81,7 @@ async function gather(
   projects: ProjectFiles,
   said: Said,
   caller: Caller,
-  sent_from: number,
+  sentFrom: number,
   { totalBytes = Number.POSITIVE_INFINITY, projectOnly = false }: FileRules,
 ): Promise<Attachment[]> {
   const { attachments: limit } = LIMITS.message;
@@ -114,7 +114,7 @@ async function gather(
     for (const { file, name } of opened) {
       // A file may grow meanwhile.
       const end = Number.isFinite(left) ? left + 1 : undefined;
-      const blob = await chat.blobs.take(fileChunks(file, 0, end, { shared: true }), sent_from);
+      const blob = await chat.blobs.take(fileChunks(file, 0, end, { shared: true }), sentFrom);
       check(blob.bytes);
       left -= blob.bytes;
       gathered.push(describeAttachment(blob, { name: shownName(name), mime_type: mimeType(name) }));

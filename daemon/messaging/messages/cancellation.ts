@@ -45,7 +45,7 @@ async function cancel(
   chat: GroupChat,
   { ordinal, event }: { ordinal: number; event: LedgerEvent },
   caller: Caller,
-  client_id: string | undefined,
+  clientId: string | undefined,
 ): Promise<Cancelled> {
   const { by } = chat.author(caller);
   const open = chat.projection.obligations.get(event.id);
@@ -54,7 +54,10 @@ async function cancel(
     const recipients = [...open.owed.keys()];
     const { remote } = chat;
     if (remote === null) throw new Refusal("shutting_down");
-    const control = await remote.cancel(chat, { ordinal, event }, caller, { recipients, client_id });
+    const control = await remote.cancel(chat, { ordinal, event }, caller, {
+      recipients,
+      client_id: clientId,
+    });
     return { event: control, cancelled: recipients, duplicate: false };
   }
   await cancelThere(chats, chat, event, caller);
@@ -63,7 +66,7 @@ async function cancel(
   if (still === undefined) return cancelledBefore(chat, event, ordinal);
   const recipients = [...still.owed.keys()];
   const data: Record<string, unknown> = { source_event_id: event.id, cancelled_by: by, recipients };
-  if (client_id !== undefined) data.client_id = client_id;
+  if (clientId !== undefined) data.client_id = clientId;
   const placed = await chat.ledger.append(chat.event(EVENTS.cancelled, by, data));
   return { event: placed.event, cancelled: recipients, duplicate: false };
 }
@@ -73,17 +76,17 @@ async function cancel(
  * other Group can't cancel what that one asked for.
  */
 async function cancelThere(chats: Chats, chat: GroupChat, event: LedgerEvent, caller: Caller): Promise<void> {
-  const { dst_group_id, src_group_id, src_event_id } = event.data;
-  const goesAcross = typeof dst_group_id === "string";
-  const other = goesAcross ? dst_group_id : src_group_id;
+  const { dst_group_id: dstGroupId, src_group_id: srcGroupId, src_event_id: srcEventId } = event.data;
+  const goesAcross = typeof dstGroupId === "string";
+  const other = goesAcross ? dstGroupId : srcGroupId;
   if (typeof other !== "string") return;
   if (caller.kind === "member" && !caller.groups.has(other)) throw new Refusal("permission_denied");
   const there = chats.find(other);
-  const source_event_id = goesAcross ? remoteId(chat.group.group_id, event.id) : String(src_event_id);
-  const open = there?.projection.obligations.get(source_event_id);
+  const sourceEventId = goesAcross ? remoteId(chat.group.group_id, event.id) : String(srcEventId);
+  const open = there?.projection.obligations.get(sourceEventId);
   if (there === undefined || open === undefined) return;
   const by = caller.kind === "actor" ? `${chat.group.group_id}::${caller.actor_id}` : "user";
-  const data = { source_event_id, cancelled_by: by, recipients: [...open.owed.keys()] };
+  const data = { source_event_id: sourceEventId, cancelled_by: by, recipients: [...open.owed.keys()] };
   await there.ledger.append(there.event(EVENTS.cancelled, by, data));
 }
 

@@ -31,16 +31,19 @@ interface CrossAddress {
 }
 
 /** Id of the destination's event. */
-export function remoteId(source_group_id: string, source_event_id: string): string {
+export function remoteId(sourceGroupId: string, sourceEventId: string): string {
   return createHash("sha256")
-    .update(`svc.cross_group/${source_group_id}/${source_event_id}`)
+    .update(`svc.cross_group/${sourceGroupId}/${sourceEventId}`)
     .digest("hex")
     .slice(0, 32);
 }
 
 /** A reply is for the Actors of then: a new one under an old id inherits nothing. */
-function checkSame({ to, to_generations }: Audience, then: Readonly<Record<string, string>>): void {
-  const other = to.find((id) => to_generations[id] !== then[id]);
+function checkSame(
+  { to, to_generations: toGenerations }: Audience,
+  then: Readonly<Record<string, string>>,
+): void {
+  const other = to.find((id) => toGenerations[id] !== then[id]);
   if (other === undefined) return;
   throw new Refusal("invalid_recipient", {
     specifics: `The '${other}' of that message is no longer in its Group.`,
@@ -87,15 +90,15 @@ export class CrossGroup {
     caller: Caller,
     digest?: string,
   ): Promise<SentAcross> {
-    const { mode, dst_group_id, reply_to } = address;
-    if (dst_group_id === chat.group.group_id) {
+    const { mode, dst_group_id: dstGroupId, reply_to: replyTo } = address;
+    if (dstGroupId === chat.group.group_id) {
       throw new Refusal("invalid_args", {
         specifics: "The destination is the same Group.",
         details: { field: "dst_group_id" },
       });
     }
     const audience = (): Audience => {
-      const found = resolveRecipients(this.#chats.get(dst_group_id).group.record, {
+      const found = resolveRecipients(this.#chats.get(dstGroupId).group.record, {
         to: address.to,
         mode,
         sender: caller.kind === "actor" ? { kind: "remote" } : { kind: "user" },
@@ -108,17 +111,17 @@ export class CrossGroup {
     const [placed] = await withAttachments(chat, this.#deps.projects, said, caller, (attachments) => {
       // Keeping files takes time, and nobody need hold the permit of either Group: who speaks and who listens is asked again.
       chat.author(caller);
-      const { title } = this.#chats.get(dst_group_id).group.record;
+      const { title } = this.#chats.get(dstGroupId).group.record;
       const data = messageData({
         mode,
         audience: { to: [], to_generations: {} },
         author,
         said,
         attachments,
-        reply_to,
+        reply_to: replyTo,
         digest,
         destination: {
-          group_id: dst_group_id,
+          group_id: dstGroupId,
           group_title: title,
           audience: audience(),
           reply_to: address.answered?.event_id,
@@ -133,19 +136,19 @@ export class CrossGroup {
   async complete(chat: GroupChat, source: LedgerEvent, ordinal: number): Promise<SentAcross> {
     const destination = this.#chats.find(source.data.dst_group_id as string);
     const arrived = destination?.ledger.ordinalOf(remoteId(chat.group.group_id, source.id));
-    const message_mode = source.data.message_mode as MessageMode;
+    const messageMode = source.data.message_mode as MessageMode;
     if (destination !== undefined && arrived !== undefined) {
       if (chat.projection.halfDone.has(source.id)) await this.#receipt(chat, source, null);
       return {
         event: destination.ledger.read(arrived),
         source_event: source,
-        message_mode,
+        message_mode: messageMode,
         duplicate: true,
       };
     }
     // It arrived once, in a Group that was reset or deleted since.
     if (this.#receiptOf(chat, source.id, ordinal) === "sent") {
-      return { event: source, source_event: source, message_mode, duplicate: true };
+      return { event: source, source_event: source, message_mode: messageMode, duplicate: true };
     }
     return this.#transfer(chat, source, true);
   }
@@ -186,13 +189,13 @@ export class CrossGroup {
       if (destination.blobs.bytesOf(sha256) === null)
         await destination.blobs.take(chat.blobs.read(sha256).chunks, count);
     }
-    const { group_id } = chat.group;
+    const { group_id: groupId } = chat.group;
     const said = { ...(data as unknown as Said), paths: [], client_id: undefined };
     const author: Author = { by, title: data.sender_title as string };
     if (typeof data.sender_generation === "string") author.generation = data.sender_generation;
     const arriving = destination.event(
       EVENTS.message,
-      by === "user" ? "user" : `${group_id}::${by}`,
+      by === "user" ? "user" : `${groupId}::${by}`,
       messageData({
         mode: data.message_mode as MessageMode,
         audience: {
@@ -203,10 +206,10 @@ export class CrossGroup {
         said,
         attachments,
         reply_to: data.dst_reply_to as string | undefined,
-        source: { group_id, event_id: source.id, group_title: chat.group.record.title },
+        source: { group_id: groupId, event_id: source.id, group_title: chat.group.record.title },
       }),
     );
-    arriving.id = remoteId(group_id, source.id);
+    arriving.id = remoteId(groupId, source.id);
     const [placed] = await destination.blobs.send(digests, count, () =>
       destination.ledger.appendAll([arriving]),
     );
@@ -218,14 +221,14 @@ export class CrossGroup {
 
   /** Notes how it ended; when even that fails, the next start or retry finds out. */
   async #receipt(chat: GroupChat, source: LedgerEvent, failure: Refusal | null): Promise<void> {
-    const remote_event_id = remoteId(chat.group.group_id, source.id);
+    const remoteEventId = remoteId(chat.group.group_id, source.id);
     const data = {
       source_event_id: source.id,
       operation: "local",
       dst_group_id: source.data.dst_group_id,
-      delivery_id: remote_event_id,
+      delivery_id: remoteEventId,
       status: failure === null ? "sent" : "failed",
-      remote_event_id: failure === null ? remote_event_id : null,
+      remote_event_id: failure === null ? remoteEventId : null,
       error: failure === null ? null : { code: failure.code, message: failure.message },
     };
     try {

@@ -29,18 +29,18 @@ export async function deliverAgain(
       specifics: "Only the sender or the user may deliver it again.",
     });
   }
-  const { delivery_status } = new MessageStatuses(chat, ordinal, event).status();
+  const { delivery_status: deliveryStatus } = new MessageStatuses(chat, ordinal, event).status();
   const again: Record<string, string> = {};
-  for (const actor_id of new Set(input.actor_ids)) {
-    const generation = presentRecipient(chat, event.data, actor_id);
-    const status = delivery_status[actor_id];
+  for (const actorId of new Set(input.actor_ids)) {
+    const generation = presentRecipient(chat, event.data, actorId);
+    const status = deliveryStatus[actorId];
     if (status?.state === "pending") continue;
     if (status?.state === "claimed" || status?.state === "queued" || status?.state === "ambiguous") {
-      if (!input.force_ambiguous) throw new Refusal("delivery_ambiguous", { details: { actor_id } });
+      if (!input.force_ambiguous) throw new Refusal("delivery_ambiguous", { details: { actor_id: actorId } });
     } else if (status?.state !== "failed") {
-      throw new Refusal("not_pending", { details: { actor_id, state: status?.state ?? "mail" } });
+      throw new Refusal("not_pending", { details: { actor_id: actorId, state: status?.state ?? "mail" } });
     }
-    again[actor_id] = generation;
+    again[actorId] = generation;
   }
   if (Object.keys(again).length > 0) {
     await chat.ledger.append(
@@ -55,12 +55,12 @@ export async function deliverAgain(
   return { queued: [...new Set(input.actor_ids)] };
 }
 
-function presentRecipient(chat: GroupChat, data: Record<string, unknown>, actor_id: string): string {
-  const { generation } = chat.group.actor(actor_id);
+function presentRecipient(chat: GroupChat, data: Record<string, unknown>, actorId: string): string {
+  const { generation } = chat.group.actor(actorId);
   const generations = (data.to_generations ?? {}) as Record<string, unknown>;
-  if (generations[actor_id] === generation) return generation;
+  if (generations[actorId] === generation) return generation;
   throw new Refusal("invalid_recipient", {
     specifics: "That message didn't go to this Actor.",
-    details: { actor_id },
+    details: { actor_id: actorId },
   });
 }

@@ -18,16 +18,21 @@ export async function noteEvidence(
 ): Promise<void> {
   if (caller.kind !== "actor") return;
   try {
-    const { id: actor_id, generation: actor_generation, runner } = chat.self(caller);
+    const { id: actorId, generation: actorGeneration, runner } = chat.self(caller);
     if (runner !== "pty") return;
-    const events = proof.event_ids.flatMap((source_event_id) => {
-      const ordinal = chat.ledger.ordinalOf(source_event_id);
+    const events = proof.event_ids.flatMap((sourceEventId) => {
+      const ordinal = chat.ledger.ordinalOf(sourceEventId);
       if (ordinal === undefined) return [];
-      const batch_id = new MessageStatuses(chat, ordinal, chat.ledger.read(ordinal)).unproved(actor_id);
-      if (batch_id === null) return [];
-      const delivery_id = `${batch_id}/${source_event_id}`;
-      const whose = { actor_id, actor_generation, source_event_id, delivery_id };
-      const state = { state: "accepted", transport: "pty", reason: proof.reason, batch_id };
+      const batchId = new MessageStatuses(chat, ordinal, chat.ledger.read(ordinal)).unproved(actorId);
+      if (batchId === null) return [];
+      const deliveryId = `${batchId}/${sourceEventId}`;
+      const whose = {
+        actor_id: actorId,
+        actor_generation: actorGeneration,
+        source_event_id: sourceEventId,
+        delivery_id: deliveryId,
+      };
+      const state = { state: "accepted", transport: "pty", reason: proof.reason, batch_id: batchId };
       return [chat.event(EVENTS.delivery, "system", { ...whose, ...state })];
     });
     if (events.length > 0) await chat.ledger.appendAll(events);

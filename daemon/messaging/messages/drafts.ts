@@ -33,11 +33,11 @@ export class Drafts {
   async put(input: InputOf<"draft_put">): Promise<ResultOf<"draft_put">> {
     const chat = this.#chats.get(input.group_id);
     const stored: StoredDraft = { v: 1, draft: input.draft, updated_at: timestamp(this.#deps.clock) };
-    const { based_on } = input;
+    const { based_on: basedOn } = input;
     let overtaken = false;
     // One after the other: the first of them makes the document.
     const next = this.#open(chat).then(async (document) => {
-      overtaken = based_on !== undefined && based_on !== versionOf(document);
+      overtaken = basedOn !== undefined && basedOn !== versionOf(document);
       if (overtaken) return document;
       if (document === null) return input.draft === null ? null : await this.#create(chat, stored);
       await document.update(() => stored);

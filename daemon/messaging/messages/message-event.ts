@@ -177,7 +177,7 @@ export function contentDigest(
     said.format,
     said.insight ?? null,
     said.quote_text ?? null,
-    said.attachments.map(({ sha256, name, mime_type }) => [sha256, name, mime_type]),
+    said.attachments.map(({ sha256, name, mime_type: mimeType }) => [sha256, name, mimeType]),
     said.paths,
     said.refs.map(ordered),
   ];

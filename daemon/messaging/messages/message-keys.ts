@@ -46,11 +46,14 @@ export function keyOf(event: EventHead): string | KeyRule | undefined {
   // Each failure is told anew.
   if (kind === TROUBLE_NOTICE) return undefined;
   const about = event.string("related_event_id");
-  const actor_id = event.string("target_actor_id");
-  if (kind === undefined || about === undefined || actor_id === undefined) return undefined;
+  const actorId = event.string("target_actor_id");
+  if (kind === undefined || about === undefined || actorId === undefined) return undefined;
   const context = event.data.context as { actor_generation?: unknown } | null | undefined;
   const generation = context?.actor_generation;
-  return noticeKey(kind, about, { actor_id, generation: typeof generation === "string" ? generation : "" });
+  return noticeKey(kind, about, {
+    actor_id: actorId,
+    generation: typeof generation === "string" ? generation : "",
+  });
 }
 
 function keyOfControl({ by, data }: EventHead): string | undefined {

@@ -49,9 +49,12 @@ export class Notices {
   /** Mail or requests were appended just now: they are due a known time later, which needs no look at what is open. */
   added({ mail, requests }: { mail: boolean; requests: boolean }): void {
     if (this.#isSweeping || this.#closed || !this.#chat.handsOut) return;
-    const { mail_notice_after_seconds, reply_notice_after_seconds } = this.#chat.group.record.settings;
-    if (mail && mail_notice_after_seconds > 0) this.#armFor(mail_notice_after_seconds * 1000);
-    if (requests && reply_notice_after_seconds > 0) this.#armFor(reply_notice_after_seconds * 1000);
+    const {
+      mail_notice_after_seconds: mailNoticeAfterSeconds,
+      reply_notice_after_seconds: replyNoticeAfterSeconds,
+    } = this.#chat.group.record.settings;
+    if (mail && mailNoticeAfterSeconds > 0) this.#armFor(mailNoticeAfterSeconds * 1000);
+    if (requests && replyNoticeAfterSeconds > 0) this.#armFor(replyNoticeAfterSeconds * 1000);
   }
 
   /** Settings, state or Actors changed. */

@@ -61,9 +61,9 @@ export class Sending {
   }
 
   send(input: InputOf<"send">, { caller }: CallContext): Promise<Sent> | Sent {
-    const { reply_to, message_mode, to } = input;
-    if (reply_to !== undefined) return this.#reply(input, reply_to, caller);
-    const mode = message_mode ?? defaultMode(caller, to);
+    const { reply_to: replyTo, message_mode: messageMode, to } = input;
+    if (replyTo !== undefined) return this.#reply(input, replyTo, caller);
+    const mode = messageMode ?? defaultMode(caller, to);
     return this.#send(this.#chats.get(input.group_id), input, { mode, to }, caller);
   }
 
@@ -124,7 +124,7 @@ export class Sending {
    */
   #reply(
     input: Said & { group_id: string; message_mode?: MessageMode | undefined; to: readonly string[] },
-    reply_to: string,
+    replyTo: string,
     caller: Caller,
   ): Promise<Sent> | Sent {
     if (input.message_mode === "request_reply") throw new Refusal("invalid_message_mode");
@@ -133,15 +133,15 @@ export class Sending {
     const author = chat.author(caller);
     // Before anything that may have changed since a first try: a retry answers as that did.
     const mode = input.message_mode ?? defaultMode(caller, input.to);
-    const written = { mode, to: input.to, reply_to };
+    const written = { mode, to: input.to, reply_to: replyTo };
     const digest = input.client_id === undefined ? undefined : contentDigest(input, written);
     const first = (): Promise<Sent> => {
-      const original = chat.actionable(caller, reply_to);
+      const original = chat.actionable(caller, replyTo);
       const { event } = original;
       if (event.kind !== EVENTS.message) {
         throw new Refusal("event_not_found", {
           specifics: "That event isn't a message.",
-          details: { event_id: reply_to },
+          details: { event_id: replyTo },
         });
       }
       if (isRemote(event)) {
@@ -158,7 +158,7 @@ export class Sending {
       const address = {
         mode: input.message_mode ?? (toPerson ? "send" : mode),
         to: way.to,
-        reply_to,
+        reply_to: replyTo,
       };
       if (way.kind === "here") return this.#append(chat, input, address, author, caller, digest);
       return this.#cross
@@ -170,7 +170,11 @@ export class Sending {
           caller,
           digest,
         )
-        .then(({ source_event: event, message_mode }) => ({ event, message_mode, duplicate: false }));
+        .then(({ source_event: event, message_mode: messageMode }) => ({
+          event,
+          message_mode: messageMode,
+          duplicate: false,
+        }));
     };
     if (input.client_id === undefined || digest === undefined) return first();
     return once(
@@ -190,14 +194,20 @@ export class Sending {
   #wayBack(chat: GroupChat, event: LedgerEvent, author: Author, caller: Caller): Way {
     const { by, data } = event;
     const own = by === author.by && data.sender_generation === author.generation;
-    const across = (group_id: string, event_id: string, written: unknown, then: unknown): Way => {
-      checkReach(caller, group_id);
-      const to = stillThere(this.#chats.get(group_id), written, then);
-      return { kind: "across", group_id, to, event_id, generations: then as Record<string, string> };
+    const across = (groupId: string, eventId: string, written: unknown, then: unknown): Way => {
+      checkReach(caller, groupId);
+      const to = stillThere(this.#chats.get(groupId), written, then);
+      return {
+        kind: "across",
+        group_id: groupId,
+        to,
+        event_id: eventId,
+        generations: then as Record<string, string>,
+      };
     };
     if (own && typeof data.dst_group_id === "string") {
-      const event_id = remoteId(chat.group.group_id, event.id);
-      return across(data.dst_group_id, event_id, data.dst_to, data.dst_to_generations);
+      const eventId = remoteId(chat.group.group_id, event.id);
+      return across(data.dst_group_id, eventId, data.dst_to, data.dst_to_generations);
     }
     if (typeof data.src_group_id === "string" && typeof data.src_event_id === "string") {
       const sender = by === "user" ? "user" : by.slice(by.indexOf("::") + 2);
@@ -216,14 +226,18 @@ export class Sending {
     caller: Caller,
     digest?: string,
   ): Promise<Sent> {
-    const { mode, reply_to } = address;
+    const { mode, reply_to: replyTo } = address;
     const audience = resolveRecipients(chat.group.record, { to: address.to, mode, sender: senderOf(caller) });
     const wakes = caller.kind !== "actor" && mode !== "mail";
     const submit = (attachments: Attachment[]): Promise<Sent> =>
-      submitMessage(chat, { mode, audience, author, said, attachments, reply_to, digest }, (sent) => {
-        if (!wakes || chat.group.record.state !== "idle") return sent;
-        return wakeGroup(chat, this.#deps.log).then(() => sent);
-      });
+      submitMessage(
+        chat,
+        { mode, audience, author, said, attachments, reply_to: replyTo, digest },
+        (sent) => {
+          if (!wakes || chat.group.record.state !== "idle") return sent;
+          return wakeGroup(chat, this.#deps.log).then(() => sent);
+        },
+      );
     if (!carriesFiles(said)) return submit([]);
     return withAttachments(chat, this.#deps.projects, said, caller, submit);
   }
@@ -264,8 +278,8 @@ function remoteOf(chat: GroupChat): RemoteMessages {
 }
 
 /** A restricted token's replies go into its own Groups only. */
-function checkReach(caller: Caller, group_id: string): void {
-  if (caller.kind === "member" && !caller.groups.has(group_id)) throw new Refusal("permission_denied");
+function checkReach(caller: Caller, groupId: string): void {
+  if (caller.kind === "member" && !caller.groups.has(groupId)) throw new Refusal("permission_denied");
 }
 
 function senderOf(caller: Caller): Sender {

@@ -61,11 +61,11 @@ export class MessageStatuses {
   obligations(): Record<string, ObligationState> {
     const { data } = this.#event;
     if (data.message_mode !== "request_reply") return {};
-    const { dst_group_id, dst_instance_id } = data;
+    const { dst_group_id: dstGroupId, dst_instance_id: dstInstanceId } = data;
     let recipients = strings(data.dst_to);
-    if (typeof dst_instance_id === "string")
-      recipients = recipients.map((id) => remoteAuthor(dst_instance_id, id));
-    else if (typeof dst_group_id === "string") recipients = recipients.map((id) => `${dst_group_id}::${id}`);
+    if (typeof dstInstanceId === "string")
+      recipients = recipients.map((id) => remoteAuthor(dstInstanceId, id));
+    else if (typeof dstGroupId === "string") recipients = recipients.map((id) => `${dstGroupId}::${id}`);
     else recipients = strings(data.to);
     const open = this.#chat.projection.obligations.get(this.#event.id)?.owed;
     const states: Record<string, ObligationState> = {};
@@ -100,17 +100,17 @@ export class MessageStatuses {
   }
 
   /** The receipt decides; without one the outbox, and when that has nothing, nobody knows (MSG-059). */
-  #propagation(event_id: string, later: readonly LedgerEvent[]): ConnectState {
+  #propagation(eventId: string, later: readonly LedgerEvent[]): ConnectState {
     const receipt = later.findLast(({ kind }) => kind === EVENTS.receipt);
     if (receipt === undefined) {
       // The outbox may still have the message of the Group that was exported, under the same id.
-      const isActive = !this.#isHistory && this.#chat.remote?.isActive(event_id) === true;
+      const isActive = !this.#isHistory && this.#chat.remote?.isActive(eventId) === true;
       return { state: isActive ? "queued" : "unconfirmed" };
     }
-    const { status, error, remote_event_id } = receipt.data;
+    const { status, error, remote_event_id: remoteEventId } = receipt.data;
     const state: ConnectState = { state: status as ConnectState["state"] };
     if (error !== null && error !== undefined) state.error = error as NonNullable<ConnectState["error"]>;
-    if (typeof remote_event_id === "string") state.remote_event_id = remote_event_id;
+    if (typeof remoteEventId === "string") state.remote_event_id = remoteEventId;
     return state;
   }
 
@@ -118,8 +118,8 @@ export class MessageStatuses {
   unproved(recipient: string): string | null {
     const { state } = this.#event.data.message_mode === "mail" ? { state: "" } : this.#delivery(recipient);
     if (state !== "claimed" && state !== "queued" && state !== "ambiguous") return null;
-    const { batch_id } = this.#lastDelivery(recipient)?.data ?? {};
-    return typeof batch_id === "string" ? batch_id : null;
+    const { batch_id: batchId } = this.#lastDelivery(recipient)?.data ?? {};
+    return typeof batchId === "string" ? batchId : null;
   }
 
   #lastDelivery(recipient: string): LedgerEvent | undefined {
@@ -155,8 +155,8 @@ export class MessageStatuses {
     // Nothing has read it, and now nothing will.
     if (ended && isUnread) return { state: "failed", reason: "actor_removed", ts };
     if (ended && state === "claimed") return { state: "ambiguous", reason: "actor_removed", ts };
-    const { transport, batch_id } = last.data;
-    if (state === "claimed" && transport === "external" && !this.#chat.isHeld(recipient, String(batch_id))) {
+    const { transport, batch_id: batchId } = last.data;
+    if (state === "claimed" && transport === "external" && !this.#chat.isHeld(recipient, String(batchId))) {
       return { state, reason: SESSION_ENDED, ts };
     }
     return { state, reason: typeof reason === "string" ? reason : "", ts };

@@ -51,7 +51,7 @@ export class TroubleNotices {
     chat: GroupChat,
     actor: StoredActor,
     trouble: string,
-    related_event_id: string,
+    relatedEventId: string,
     asker: { id: string; generation: string },
   ): NewEvent {
     return chat.event(EVENTS.notify, "system", {
@@ -61,7 +61,7 @@ export class TroubleNotices {
       target_actor_id: asker.id,
       priority: "normal",
       context: { actor_generation: asker.generation },
-      related_event_id,
+      related_event_id: relatedEventId,
     });
   }
 }

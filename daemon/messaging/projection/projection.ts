@@ -72,18 +72,18 @@ export class MessageProjection implements Projection {
   }
 
   /** The Actor's queue; undefined when nothing ever came for that generation, or it was removed. */
-  queue(actor_id: string, generation: string): ActorQueue | undefined {
-    return this.#queues.get(key(actor_id, generation));
+  queue(actorId: string, generation: string): ActorQueue | undefined {
+    return this.#queues.get(key(actorId, generation));
   }
 
   /** Ordinal of the last Mail that this generation read, -1 for none. */
-  cursorOrdinal(actor_id: string, generation: string): number {
-    const name = key(actor_id, generation);
+  cursorOrdinal(actorId: string, generation: string): number {
+    const name = key(actorId, generation);
     return this.#queues.get(name)?.cursorOrdinal ?? this.#ended.get(name) ?? -1;
   }
 
-  hasEnded(actor_id: string, generation: string): boolean {
-    return this.#ended.has(key(actor_id, generation));
+  hasEnded(actorId: string, generation: string): boolean {
+    return this.#ended.has(key(actorId, generation));
   }
 
   /** Whom the events since the last call concern, and whether Mail or requests came that may need a notice. */
@@ -374,10 +374,10 @@ export class MessageProjection implements Projection {
   }
 
   /** The queue, made when it is the first event for it; undefined when that generation has ended. */
-  #openQueue(actor_id: string, generation: string, name = key(actor_id, generation)): ActorQueue | undefined {
+  #openQueue(actorId: string, generation: string, name = key(actorId, generation)): ActorQueue | undefined {
     let queue = this.#queues.get(name);
     if (queue === undefined && generation !== "" && !this.#ended.has(name)) {
-      queue = new ActorQueue(actor_id, generation);
+      queue = new ActorQueue(actorId, generation);
       this.#queues.set(name, queue);
     }
     return queue;
@@ -408,6 +408,6 @@ function audienceOf(to: unknown, written: unknown): Addressee[] {
   });
 }
 
-function key(actor_id: string, generation: string): string {
-  return `${actor_id}/${generation}`;
+function key(actorId: string, generation: string): string {
+  return `${actorId}/${generation}`;
 }

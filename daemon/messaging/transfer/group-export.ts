@@ -122,17 +122,17 @@ async function* encoded(
 }
 
 function headerOf(chat: GroupChat, clock: Clock): ExportHeader {
-  const { group_id, title, topic, created_at, settings, actors } = chat.group.record;
+  const { group_id: groupId, title, topic, created_at: createdAt, settings, actors } = chat.group.record;
   return {
     format: EXPORT_FORMAT,
     v: EXPORT_VERSION,
     product: PRODUCT_VERSION,
     exported_at: timestamp(clock),
     group: {
-      group_id,
+      group_id: groupId,
       title,
       topic,
-      created_at,
+      created_at: createdAt,
       settings,
       // Scopes are directories of this machine.
       actors: actors.map((actor) => ({ ...actor, scope_key: null })),

@@ -108,7 +108,7 @@ export async function importGroup(
     const lines = new Lines(file);
     const header = await lines.take(ExportHeader, "format");
     if (header === null) throw invalid("It doesn't begin with a header.", 1);
-    const { topic, created_at } = header.group;
+    const { topic, created_at: createdAt } = header.group;
     const title = input.title ?? header.group.title;
     // Programs that the file names start when somebody says so.
     const settings = { ...header.group.settings, start_actors: false };
@@ -124,10 +124,10 @@ export async function importGroup(
       title,
       topic,
       by: "user",
-      record: { state: "stopped", settings, actors, created_at },
-      prepare: async (group_id, paths) => {
+      record: { state: "stopped", settings, actors, created_at: createdAt },
+      prepare: async (groupId, paths) => {
         counts.blobs = await importBlobs(lines, deps, paths);
-        const ledger = await Ledger.open(deps, paths.ledger, { group_id, projections: [], keyOf });
+        const ledger = await Ledger.open(deps, paths.ledger, { group_id: groupId, projections: [], keyOf });
         try {
           await importEvents(lines, ledger);
           counts.events = ledger.count;
@@ -208,14 +208,14 @@ async function importEvents(lines: Lines, ledger: Ledger): Promise<void> {
   for (;;) {
     const line = await lines.take(EventLine, "event");
     if (line === null) break;
-    const { id, ts, kind, scope_key, by, data } = line.event;
+    const { id, ts, kind, scope_key: scopeKey, by, data } = line.event;
     if (batchIds.has(id) || ledger.ordinalOf(id) !== undefined) {
       throw invalid("An event appears twice.", lines.number);
     }
     const bytes = Buffer.byteLength(JSON.stringify(line.event));
     if (bytes > LIMITS.ledger.lineBytes - 1024) throw invalid("An event is too large.", lines.number);
     if (batch.length === BATCH_EVENTS || batchBytes + bytes > BATCH_BYTES) await flush();
-    const event: NewEvent = { id, ts, kind, scope_key, by, data };
+    const event: NewEvent = { id, ts, kind, scope_key: scopeKey, by, data };
     const key = keyText(keyOf(headOf(line.event)), line.event.data);
     if (key !== undefined) {
       if (!keys.take(key)) throw invalid("Too many events have the same key.", lines.number);

@@ -82,16 +82,16 @@ export class CatalogCache {
   }
 
   /** Replaces what was learned before. Rejects with Node's errors. */
-  async put(grant: Grant, checked_at: string, groups: Catalog["groups"]): Promise<void> {
+  async put(grant: Grant, checkedAt: string, groups: Catalog["groups"]): Promise<void> {
     const { files, directory } = this.#deps;
-    const catalog: Catalog = { ...bindingOf(grant), checked_at, groups };
+    const catalog: Catalog = { ...bindingOf(grant), checked_at: checkedAt, groups };
     const name = nameOf(grant);
     await replaceFile(files, join(directory, `${name}.json`), Buffer.from(JSON.stringify(catalog)));
     this.#catalogs.set(name, catalog);
   }
 
   /** Forgets catalogs of connections that `isOver` says are gone for good. */
-  prune(isOver: (connection_id: string) => boolean): void {
+  prune(isOver: (connectionId: string) => boolean): void {
     for (const [name, catalog] of this.#catalogs) {
       if (catalog.connection_id === undefined || !isOver(catalog.connection_id)) continue;
       try {
@@ -117,7 +117,7 @@ function bindingOf(grant: Grant): Omit<Catalog, "checked_at" | "groups"> {
 }
 
 /** `<instance_id>`, `group-<uuid>` or `direct-<uuid>`. */
-function nameOf({ authority, connection_id, remote }: Grant): string {
-  if (connection_id === null) return remote.instance_id;
-  return authority === "direct" ? connection_id : `group-${uuidKey(connection_id)}`;
+function nameOf({ authority, connection_id: connectionId, remote }: Grant): string {
+  if (connectionId === null) return remote.instance_id;
+  return authority === "direct" ? connectionId : `group-${uuidKey(connectionId)}`;
 }

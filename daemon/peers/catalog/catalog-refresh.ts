@@ -45,7 +45,7 @@ export class CatalogRefresh {
     const { authorities } = this.#deps;
     this.#stops.push(
       authorities.onChange(() => this.#changed()),
-      authorities.onReachable((instance_id) => this.#reachable(instance_id)),
+      authorities.onReachable((instanceId) => this.#reachable(instanceId)),
     );
     this.#changed();
   }
@@ -66,17 +66,17 @@ export class CatalogRefresh {
   /** What a fresh authority doesn't know any more is over; one that can't tell says nothing. */
   #prune(): void {
     const { authorities, cache } = this.#deps;
-    cache.prune((connection_id) => {
-      const authority = authorities.of(kindOf(connection_id));
+    cache.prune((connectionId) => {
+      const authority = authorities.of(kindOf(connectionId));
       if (authority?.condition().status !== "ready") return false;
-      return !authority.discover(null).some((grant) => grant.connection_id === connection_id);
+      return !authority.discover(null).some((grant) => grant.connection_id === connectionId);
     });
   }
 
   /** A way to the peer opened: what failed before is tried now. */
-  #reachable(instance_id: string): void {
+  #reachable(instanceId: string): void {
     for (const grant of this.#deps.authorities.all()) {
-      if (grant.remote.instance_id !== instance_id) continue;
+      if (grant.remote.instance_id !== instanceId) continue;
       const plan = this.#plans.get(keyOf(grant));
       if (plan !== undefined && plan.failures > 0) plan.dueAt = 0;
     }
@@ -190,18 +190,21 @@ export class CatalogRefresh {
   }
 }
 
-function keyOf({ authority, connection_id, local, remote }: Grant): string {
-  return [authority, connection_id ?? "", local.device_id, remote.instance_id, remote.device_id].join(" ");
+function keyOf({ authority, connection_id: connectionId, local, remote }: Grant): string {
+  return [authority, connectionId ?? "", local.device_id, remote.instance_id, remote.device_id].join(" ");
 }
 
 /** Same-account discovery asks for all Groups, a pair for its own alone. */
-function operationOf({ connection_id, pair }: Grant, after: string | null): ConnectPeerOperation {
-  if (connection_id === null || pair === null) {
+function operationOf(
+  { connection_id: connectionId, pair }: Grant,
+  after: string | null,
+): ConnectPeerOperation {
+  if (connectionId === null || pair === null) {
     return { op: "catalog", source_group_id: "", target_group_id: null, after };
   }
   return {
     op: "catalog",
-    connection_id,
+    connection_id: connectionId,
     source_group_id: pair.local_group_id,
     target_group_id: pair.remote_group_id,
     after,

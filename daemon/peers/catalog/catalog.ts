@@ -47,21 +47,21 @@ export class CatalogReads {
   read(input: InputOf<"connect_catalog">, { caller }: CallContext): Discovery | Details {
     const chat = this.#deps.chats.get(input.group_id);
     checkBy(chat, caller, input.by);
-    const { group_id, instance_id, target_group_id } = input;
-    if (instance_id === undefined) {
-      if (target_group_id !== undefined) throw new Refusal("connect_instance_required");
-      return this.#discover(group_id);
+    const { group_id: groupId, instance_id: instanceId, target_group_id: targetGroupId } = input;
+    if (instanceId === undefined) {
+      if (targetGroupId !== undefined) throw new Refusal("connect_instance_required");
+      return this.#discover(groupId);
     }
     const limit = Math.min(Math.max(input.limit, 1), limits.groups);
-    if (target_group_id !== undefined) {
-      const { grant, group } = this.destination(group_id, instance_id, target_group_id);
+    if (targetGroupId !== undefined) {
+      const { grant, group } = this.destination(groupId, instanceId, targetGroupId);
       const catalog = this.#deps.cache.of(grant);
       return this.#details(grant, catalog, group === null ? [] : [group], null);
     }
-    checkInstance(instance_id);
-    this.#requireTarget(group_id, instance_id, false);
-    const grant = this.#deps.authorities.account().find(({ remote }) => remote.instance_id === instance_id);
-    if (grant === undefined) throw notGranted(instance_id, "");
+    checkInstance(instanceId);
+    this.#requireTarget(groupId, instanceId, false);
+    const grant = this.#deps.authorities.account().find(({ remote }) => remote.instance_id === instanceId);
+    if (grant === undefined) throw notGranted(instanceId, "");
     const catalog = this.#deps.cache.of(grant);
     const after = input.after ?? "";
     const behind = (catalog?.groups ?? []).filter((group) => group.group_id > after);
@@ -74,36 +74,41 @@ export class CatalogReads {
    * Where a message is to go. Throws connect_instance_required, connect_target_group_required with the choices of this Group (ERR-001 to
    * ERR-004), invalid_args for what can't be an address, connect_not_granted, connect_unavailable.
    */
-  destination(local_group_id: string, instance_id: string, target_group_id: string): Destination {
-    if (instance_id === "") {
-      if (target_group_id !== "") throw new Refusal("connect_instance_required");
+  destination(localGroupId: string, instanceId: string, targetGroupId: string): Destination {
+    if (instanceId === "") {
+      if (targetGroupId !== "") throw new Refusal("connect_instance_required");
       throw malformed("instance_id", "is empty");
     }
-    checkInstance(instance_id);
-    if (target_group_id === "") this.#requireTarget(local_group_id, instance_id, true);
-    if (!WireGroupId.safeParse(target_group_id).success)
-      throw malformed("target_group_id", "isn't a Group id");
-    const state = this.#deps.authorities.forPair(local_group_id, instance_id, target_group_id);
-    if (state === null) throw notGranted(instance_id, target_group_id);
+    checkInstance(instanceId);
+    if (targetGroupId === "") this.#requireTarget(localGroupId, instanceId, true);
+    if (!WireGroupId.safeParse(targetGroupId).success) throw malformed("target_group_id", "isn't a Group id");
+    const state = this.#deps.authorities.forPair(localGroupId, instanceId, targetGroupId);
+    if (state === null) throw notGranted(instanceId, targetGroupId);
     if (state.state === "gone") {
-      throw new Refusal("connect_not_granted", { specifics: state.reason, details: { instance_id } });
+      throw new Refusal("connect_not_granted", {
+        specifics: state.reason,
+        details: { instance_id: instanceId },
+      });
     }
     if (state.state === "unavailable") {
-      throw new Refusal("connect_unavailable", { specifics: state.reason, details: { instance_id } });
+      throw new Refusal("connect_unavailable", {
+        specifics: state.reason,
+        details: { instance_id: instanceId },
+      });
     }
     const { grant } = state;
     const catalog = this.#deps.cache.of(grant);
-    const group = catalog?.groups.find((one) => one.group_id === target_group_id) ?? null;
-    return { grant, group_id: target_group_id, group, isLearnt: catalog !== null };
+    const group = catalog?.groups.find((one) => one.group_id === targetGroupId) ?? null;
+    return { grant, group_id: targetGroupId, group, isLearnt: catalog !== null };
   }
 
-  #discover(group_id: string): Discovery {
-    const { authorities, instance_id } = this.#deps;
+  #discover(groupId: string): Discovery {
+    const { authorities, instance_id: instanceId } = this.#deps;
     const account = authorities.of("account")?.condition();
     return {
-      self_instance_id: instance_id,
+      self_instance_id: instanceId,
       instances: authorities.account().map(({ remote }) => instanceOf(remote)),
-      external_groups: this.#externalGroups(group_id),
+      external_groups: this.#externalGroups(groupId),
       status: account?.status ?? "not_linked",
       account_error: account?.error ?? null,
       checked_at: account?.checked_at ?? null,
@@ -111,23 +116,25 @@ export class CatalogReads {
     };
   }
 
-  #externalGroups(group_id: string): Discovery["external_groups"] {
-    return this.#deps.authorities.external(group_id).map(({ connection_id, authority, remote, pair }) => ({
-      connection_id: connection_id ?? "",
-      instance: instanceOf(remote),
-      group_id: pair!.remote_group_id,
-      title: pair!.remote_title,
-      transport: authority === "direct" ? "direct" : "account",
-    }));
+  #externalGroups(groupId: string): Discovery["external_groups"] {
+    return this.#deps.authorities
+      .external(groupId)
+      .map(({ connection_id: connectionId, authority, remote, pair }) => ({
+        connection_id: connectionId ?? "",
+        instance: instanceOf(remote),
+        group_id: pair!.remote_group_id,
+        title: pair!.remote_title,
+        transport: authority === "direct" ? "direct" : "account",
+      }));
   }
 
   /** Nothing is chosen silently, not even from one (ERR-002). */
-  #requireTarget(group_id: string, instance_id: string, always: boolean): void {
-    const external_groups = this.#externalGroups(group_id).filter(
-      ({ instance }) => instance.instance_id === instance_id,
+  #requireTarget(groupId: string, instanceId: string, always: boolean): void {
+    const externalGroups = this.#externalGroups(groupId).filter(
+      ({ instance }) => instance.instance_id === instanceId,
     );
-    if (external_groups.length === 0 && !always) return;
-    throw new Refusal("connect_target_group_required", { details: { external_groups } });
+    if (externalGroups.length === 0 && !always) return;
+    throw new Refusal("connect_target_group_required", { details: { external_groups: externalGroups } });
   }
 
   #details(grant: Grant, catalog: Catalog | null, groups: CatalogGroup[], next: string | null): Details {
@@ -143,18 +150,30 @@ export class CatalogReads {
 }
 
 function instanceOf(end: GrantEnd): RemoteInstance {
-  const { instance_id, device_id, client_version, public_origin, name } = end;
-  return { instance_id, device_id, client_version, public_origin, display_name: name };
+  const {
+    instance_id: instanceId,
+    device_id: deviceId,
+    client_version: clientVersion,
+    public_origin: publicOrigin,
+    name,
+  } = end;
+  return {
+    instance_id: instanceId,
+    device_id: deviceId,
+    client_version: clientVersion,
+    public_origin: publicOrigin,
+    display_name: name,
+  };
 }
 
-function checkInstance(instance_id: string): void {
-  if (!InstanceId.safeParse(instance_id).success) throw malformed("instance_id", "isn't an instance id");
+function checkInstance(instanceId: string): void {
+  if (!InstanceId.safeParse(instanceId).success) throw malformed("instance_id", "isn't an instance id");
 }
 
 function malformed(field: string, problem: string): Refusal {
   return new Refusal("invalid_args", { specifics: `'${field}' ${problem}.`, details: { field } });
 }
 
-function notGranted(instance_id: string, group_id: string): Refusal {
-  return new Refusal("connect_not_granted", { details: { instance_id, group_id } });
+function notGranted(instanceId: string, groupId: string): Refusal {
+  return new Refusal("connect_not_granted", { details: { instance_id: instanceId, group_id: groupId } });
 }

@@ -22,7 +22,7 @@ export class Channels implements PeerTransport {
   readonly #clocks: PeerClocks;
   readonly #receiver: PeerReceiver;
   readonly #open = new Map<string, Entry>();
-  readonly #reachable = new Set<(instance_id: string) => void>();
+  readonly #reachable = new Set<(instanceId: string) => void>();
   readonly #changes = new Set<(id: string, reason: string | null) => void>();
 
   constructor(clock: Clock, receiver: PeerReceiver, clocks: PeerClocks) {
@@ -44,7 +44,7 @@ export class Channels implements PeerTransport {
     this.#changes.add(listener);
   }
 
-  onReachable(listener: (instance_id: string) => void): () => void {
+  onReachable(listener: (instanceId: string) => void): () => void {
     this.#reachable.add(listener);
     return () => this.#reachable.delete(listener);
   }
@@ -53,7 +53,7 @@ export class Channels implements PeerTransport {
    * Makes `link` the channel of an approved connection; an earlier one, perhaps half-open, ends. Null when it is, else why it isn't: there are
    * too many, or it has ended already.
    */
-  take(id: string, instance_id: string, link: FramedLink): string | null {
+  take(id: string, instanceId: string, link: FramedLink): string | null {
     const earlier = this.#open.get(id);
     if (earlier === undefined && this.#open.size >= LIMITS.direct.channels) {
       return "Too many Direct connections are online.";
@@ -67,7 +67,7 @@ export class Channels implements PeerTransport {
       clock: this.#clock,
       receive: (request) => {
         this.#clocks.heard(id, request.proof.issued_at);
-        return this.#receiver.receive(request, { via: "direct", connection_id: id, instance_id });
+        return this.#receiver.receive(request, { via: "direct", connection_id: id, instance_id: instanceId });
       },
       ended: (reason) => {
         problem = reason ?? CLOSED;
@@ -76,11 +76,11 @@ export class Channels implements PeerTransport {
         this.#tell(id, reason);
       },
     });
-    this.#open.set(id, { channel, instance_id });
+    this.#open.set(id, { channel, instance_id: instanceId });
     channel.start();
     if (this.#open.get(id)?.channel !== channel) return problem;
     this.#tell(id, null);
-    for (const listener of this.#reachable) listener(instance_id);
+    for (const listener of this.#reachable) listener(instanceId);
     return null;
   }
 

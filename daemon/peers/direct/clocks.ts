@@ -36,8 +36,8 @@ export class PeerClocks {
   }
 
   /** A request came over this connection, issued at that time of the peer's. The way takes a while, so that only a great age says something. */
-  heard(id: string, issued_at: string): void {
-    const ahead = milliseconds(issued_at) - this.#clock.now();
+  heard(id: string, issuedAt: string): void {
+    const ahead = milliseconds(issuedAt) - this.#clock.now();
     const isNear = ahead <= skewSeconds * 1000 && ahead > -proofSeconds * 1000;
     this.#note(id, { heard: isNear ? null : ahead });
   }

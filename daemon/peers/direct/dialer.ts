@@ -198,8 +198,8 @@ export class Dialer {
   }
 
   /** Makes the link a channel; answers why it isn't one, or null. */
-  #hand(id: string, instance_id: string, link: FramedLink): string | null {
-    const problem = this.#deps.channels.take(id, instance_id, link);
+  #hand(id: string, instanceId: string, link: FramedLink): string | null {
+    const problem = this.#deps.channels.take(id, instanceId, link);
     if (problem !== null) link.close();
     return problem;
   }

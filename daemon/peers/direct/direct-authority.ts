@@ -52,13 +52,13 @@ export class DirectAuthority implements ConnectAuthority {
   }
 
   forConnection(
-    connection_id: string | null,
+    connectionId: string | null,
     query: PairQuery,
     devices: { local: string; remote: string },
   ): GrantState {
     const { relations } = this.#deps;
     if (relations.problem !== null) return { state: "unavailable", reason: relations.problem };
-    const relation = connection_id === null ? undefined : relations.find(connection_id);
+    const relation = connectionId === null ? undefined : relations.find(connectionId);
     if (relation === undefined) return gone("The Direct connection was removed.");
     const remote = { instance_id: query.remote_instance_id, group_id: query.remote_group_id };
     if (!isPair(relation, query.local_group_id, remote) || devices.local !== "" || devices.remote !== "") {
@@ -129,6 +129,18 @@ function gone(reason: string): GrantState {
   return { state: "gone", reason };
 }
 
-function endOf({ instance_id, public_key, client_version, name }: DirectEndpoint): GrantEnd {
-  return { instance_id, device_id: "", public_key, client_version, name, public_origin: null };
+function endOf({
+  instance_id: instanceId,
+  public_key: publicKey,
+  client_version: clientVersion,
+  name,
+}: DirectEndpoint): GrantEnd {
+  return {
+    instance_id: instanceId,
+    device_id: "",
+    public_key: publicKey,
+    client_version: clientVersion,
+    name,
+    public_origin: null,
+  };
 }

@@ -42,7 +42,7 @@ export interface DirectDependencies {
   hostname: string;
   interfaces(): NetworkInterface[];
   /** The Group when it is open. */
-  findGroup(group_id: string): { generation: string; title: string } | null;
+  findGroup(groupId: string): { generation: string; title: string } | null;
   /** Answers requests. */
   receiver: PeerReceiver;
   /** What the other end of a connection may still write here. */
@@ -174,8 +174,8 @@ export class Direct {
   }
 
   /** The Group was deleted or reset for good: its relations go, and their names and secrets with them. Never rejects: a full disk lets them go later. */
-  async retireGroup(group_id: string): Promise<void> {
-    this.#gone.add(group_id);
+  async retireGroup(groupId: string): Promise<void> {
+    this.#gone.add(groupId);
     await this.#retirePast();
   }
 
@@ -192,7 +192,7 @@ export class Direct {
     try {
       await this.#relations.retire(isPast);
     } catch (error) {
-      for (const group_id of gone) this.#gone.add(group_id);
+      for (const groupId of gone) this.#gone.add(groupId);
       log.warn("direct retire", errorFields(error));
       // What can't be read is mended by a restart alone.
       if (this.#closed || this.#relations.problem !== null) return;
@@ -213,7 +213,7 @@ export class Direct {
   }
 
   /** What `connect_direct_status` answers. Opens, creates and starts nothing. Throws storage_failed when the relations can't be read. */
-  status(group_id: string | undefined): ResultOf<"connect_direct_status"> {
+  status(groupId: string | undefined): ResultOf<"connect_direct_status"> {
     this.#relations.checkReadable();
     const runtime = this.#status.value;
     return {
@@ -222,7 +222,7 @@ export class Direct {
       addresses: suggestAddresses(this.#deps.interfaces()),
       runtime,
       relations: this.#relations.list
-        .filter(({ local }) => group_id === undefined || local.group_id === group_id)
+        .filter(({ local }) => groupId === undefined || local.group_id === groupId)
         .map((relation) => this.#view(relation, runtime?.online ?? [])),
     };
   }
@@ -230,15 +230,15 @@ export class Direct {
   /** Throws conflict, storage_full, storage_failed. The listener's own trouble is in the status. */
   async configure(
     listener: DirectListener | null,
-    display_name: string | undefined,
+    displayName: string | undefined,
     expected: DirectListener | null | undefined,
   ): Promise<void> {
-    await this.#relations.configure(listener, display_name, expected);
+    await this.#relations.configure(listener, displayName, expected);
     if (!this.#closed) await this.#listener.configure(listener);
   }
 
   /** The invitation's text, which is a secret. Throws direct_listener_off (also where the listener can't listen), limit_reached, conflict, group_not_found. */
-  async invite(group_id: string, expected: DirectListener | null | undefined): Promise<string> {
+  async invite(groupId: string, expected: DirectListener | null | undefined): Promise<string> {
     const { random } = this.#deps;
     const problem = await this.#listener.problem();
     if (problem !== null)
@@ -247,7 +247,7 @@ export class Direct {
       {
         v: 1,
         id: `direct-${random.uuid()}`,
-        host: this.#endpoint(group_id),
+        host: this.#endpoint(groupId),
         secret: Buffer.from(random.bytes(32)).toString("hex"),
       },
       expected,
@@ -256,31 +256,31 @@ export class Direct {
   }
 
   /** Takes an invitation and begins to dial; answers the connection's id. Throws as `Relations.join`, and direct_invitation_invalid. */
-  async join(group_id: string, text: string): Promise<string> {
+  async join(groupId: string, text: string): Promise<string> {
     const invitation = parseInvitationText(text);
     if (invitation === null || !isGoodKey(invitation.host.public_key)) {
       throw new Refusal("direct_invitation_invalid");
     }
-    await this.#relations.join(invitation, this.#endpoint(group_id));
+    await this.#relations.join(invitation, this.#endpoint(groupId));
     return invitation.id;
   }
 
-  async approve(group_id: string, id: string): Promise<void> {
-    const relation = this.#relations.get(group_id, id);
+  async approve(groupId: string, id: string): Promise<void> {
+    const relation = this.#relations.get(groupId, id);
     if (!this.#isCurrent(relation)) {
       throw new Refusal("direct_state", {
         specifics: "The Group or this instance has been replaced since the invitation was created.",
       });
     }
-    await this.#relations.approve(group_id, id);
+    await this.#relations.approve(groupId, id);
   }
 
-  async revoke(group_id: string, id: string): Promise<void> {
-    await this.#relations.revoke(group_id, id);
+  async revoke(groupId: string, id: string): Promise<void> {
+    await this.#relations.revoke(groupId, id);
   }
 
-  async remove(group_id: string, id: string): Promise<void> {
-    await this.#relations.remove(group_id, id);
+  async remove(groupId: string, id: string): Promise<void> {
+    await this.#relations.remove(groupId, id);
   }
 
   #isCurrent({ local }: Relation): boolean {
@@ -291,16 +291,16 @@ export class Direct {
   }
 
   /** Throws group_not_found. */
-  #endpoint(group_id: string): DirectEndpoint {
-    const group = this.#deps.findGroup(group_id);
-    if (group === null) throw new Refusal("group_not_found", { details: { group_id } });
-    const { instance_id, public_key } = this.#deps.identity;
+  #endpoint(groupId: string): DirectEndpoint {
+    const group = this.#deps.findGroup(groupId);
+    if (group === null) throw new Refusal("group_not_found", { details: { group_id: groupId } });
+    const { instance_id: instanceId, public_key: publicKey } = this.#deps.identity;
     return {
-      instance_id,
-      public_key,
+      instance_id: instanceId,
+      public_key: publicKey,
       client_version: PRODUCT_VERSION,
       name: this.#relations.display_name,
-      group_id,
+      group_id: groupId,
       generation: group.generation,
       title: group.title,
     };
@@ -369,7 +369,7 @@ export class Direct {
   }
 
   #view(relation: Relation, online: readonly string[]): DirectRelation {
-    const { id, local, remote, state, expires_at } = relation;
+    const { id, local, remote, state, expires_at: expiresAt } = relation;
     const expired = state !== "active" && isOverdue(relation, this.#deps.clock.now());
     return {
       id,
@@ -380,7 +380,7 @@ export class Direct {
       initiated: isJoined(relation),
       current: this.#isCurrent(relation),
       expired,
-      expires_at,
+      expires_at: expiresAt,
       online: online.includes(id),
       error: this.#errorOf(id),
       allowance: state === "active" ? this.#deps.allowance(id) : null,

@@ -27,13 +27,13 @@ export class HelloCheck {
   }
 
   /** Judges the first frame of a peer that has proven `peer_key`, and records what it changes. Throws Refusal when the disk fails. */
-  async judge(frame: unknown, peer_key: string): Promise<Verdict> {
+  async judge(frame: unknown, peerKey: string): Promise<Verdict> {
     const { relations, clock } = this.#deps;
     const hello = DirectHello.safeParse(frame);
     if (!hello.success) return silent(null, "The peer sent something other than a hello.");
     const { id, secret, endpoint } = hello.data;
-    if (endpoint.public_key !== peer_key) return silent(null, "The peer claims a key that isn't its own.");
-    if (peer_key === this.#deps.public_key) return silent(null, "The peer has this instance's own key.");
+    if (endpoint.public_key !== peerKey) return silent(null, "The peer claims a key that isn't its own.");
+    if (peerKey === this.#deps.public_key) return silent(null, "The peer has this instance's own key.");
     const relation = relations.find(id);
     if (relation === undefined) return { answer: "revoked", relation: null };
     if (isJoined(relation)) return silent(null, "The peer has an invitation that this side didn't create.");
@@ -66,9 +66,9 @@ export class HelloCheck {
   }
 
   /** Whether this key is the other end of a connection that was received here and hasn't ended. */
-  isKnown(peer_key: string): boolean {
+  isKnown(peerKey: string): boolean {
     return this.#deps.relations.list.some(
-      (relation) => relation.remote?.public_key === peer_key && !isJoined(relation) && !isTerminal(relation),
+      (relation) => relation.remote?.public_key === peerKey && !isJoined(relation) && !isTerminal(relation),
     );
   }
 

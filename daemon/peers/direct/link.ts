@@ -53,5 +53,5 @@ export interface Links {
     failed: (error: Error) => void,
   ): Promise<BoundListener>;
   /** Connects and does the handshake with exactly this key at the other end. Rejects with an Error whose message is for people, also when `signal` aborts. */
-  connect(at: BindAddress, peer_key: string, signal: AbortSignal): Promise<Link>;
+  connect(at: BindAddress, peerKey: string, signal: AbortSignal): Promise<Link>;
 }

@@ -57,11 +57,11 @@ export function isSameEnd(one: DirectEndpoint, other: DirectEndpoint): boolean {
 /** The same two Groups, whatever their generations. */
 export function isPair(
   relation: Relation,
-  local_group_id: string,
+  localGroupId: string,
   remote: { instance_id: string; group_id: string },
 ): boolean {
   return (
-    relation.local.group_id === local_group_id &&
+    relation.local.group_id === localGroupId &&
     relation.remote?.instance_id === remote.instance_id &&
     relation.remote.group_id === remote.group_id
   );

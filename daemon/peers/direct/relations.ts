@@ -94,9 +94,9 @@ export class Relations {
   }
 
   /** The Group's relation. Throws direct_not_found. */
-  get(group_id: string, id: string): Relation {
+  get(groupId: string, id: string): Relation {
     const relation = this.find(id);
-    if (relation?.local.group_id !== group_id) throw new Refusal("direct_not_found", { details: { id } });
+    if (relation?.local.group_id !== groupId) throw new Refusal("direct_not_found", { details: { id } });
     return relation;
   }
 
@@ -109,12 +109,12 @@ export class Relations {
   /** `expected` undefined: whatever is there now. Throws conflict when it isn't what is there. */
   async configure(
     listener: DirectListener | null,
-    display_name: string | undefined,
+    displayName: string | undefined,
     expected: DirectListener | null | undefined,
   ): Promise<void> {
     await this.#update((value) => {
       checkListener(value, expected);
-      return { ...value, listener, display_name: display_name ?? value.display_name };
+      return { ...value, listener, display_name: displayName ?? value.display_name };
     });
   }
 
@@ -128,16 +128,16 @@ export class Relations {
       checkListener(value, expected);
       if (value.listener === null) throw new Refusal("direct_listener_off");
       const now = this.#deps.clock.now();
-      const expires_at = new Date(now + LIMITS.direct.invitationMinutes * MINUTE).toISOString();
+      const expiresAt = new Date(now + LIMITS.direct.invitationMinutes * MINUTE).toISOString();
       const { id, v, host, secret } = invitation;
-      made = { v, id, address: value.listener.address, host, expires_at, secret };
+      made = { v, id, address: value.listener.address, host, expires_at: expiresAt, secret };
       return add(value, {
         id,
         local: host,
         remote: null,
         state: "invited",
         created_at: timestamp(this.#deps.clock),
-        expires_at,
+        expires_at: expiresAt,
         invitation: null,
         secret_sha256: digestSecret(secret),
       });
@@ -195,8 +195,8 @@ export class Relations {
   }
 
   /** The person's consent on the inviting side (DRC-029). Throws direct_not_found, direct_state, direct_invitation_expired. */
-  async approve(group_id: string, id: string): Promise<void> {
-    await this.#change(group_id, id, (relation) => {
+  async approve(groupId: string, id: string): Promise<void> {
+    await this.#change(groupId, id, (relation) => {
       if (relation.state === "active" && !isJoined(relation)) return relation;
       if (isJoined(relation))
         throw wrongState("The other side must approve, because it sent the invitation.");
@@ -210,16 +210,16 @@ export class Relations {
   }
 
   /** For good (DRC-035). Throws direct_not_found, and direct_state for one that expired without approval. */
-  async revoke(group_id: string, id: string): Promise<void> {
-    await this.#change(group_id, id, (relation) => {
+  async revoke(groupId: string, id: string): Promise<void> {
+    await this.#change(groupId, id, (relation) => {
       if (relation.state === "expired") throw wrongState("The connection has expired and can be removed.");
       return relation.state === "revoked" ? relation : { ...relation, state: "revoked" };
     });
   }
 
   /** Only after revocation or confirmed expiry; the id is remembered (DRC-018, DRC-041). Throws direct_not_found, direct_state. */
-  async remove(group_id: string, id: string): Promise<void> {
-    this.get(group_id, id);
+  async remove(groupId: string, id: string): Promise<void> {
+    this.get(groupId, id);
     await this.#update((value) => {
       const relation = value.relations.find((one) => one.id === id);
       if (relation === undefined) throw new Refusal("direct_not_found", { details: { id } });
@@ -298,12 +298,12 @@ export class Relations {
       .filter(
         (relation) => !isJoined(relation) && (relation.state === "invited" || relation.state === "pending"),
       )
-      .map(({ expires_at }) => milliseconds(expires_at) - now);
+      .map(({ expires_at: expiresAt }) => milliseconds(expiresAt) - now);
     return times.length === 0 ? null : Math.max(0, Math.min(...times));
   }
 
-  #change(group_id: string, id: string, change: (relation: Relation) => Relation): Promise<void> {
-    this.get(group_id, id);
+  #change(groupId: string, id: string, change: (relation: Relation) => Relation): Promise<void> {
+    this.get(groupId, id);
     return this.#set(id, change);
   }
 
@@ -390,10 +390,10 @@ function retire(value: DirectDocument, goes: (relation: Relation) => boolean): D
   const gone = value.relations.filter(goes).map(({ id }) => id);
   if (gone.length === 0) return value;
   const retired = [...(value.retired ?? []), ...gone].slice(-LIMITS.direct.retired);
-  const { display_name, listener } = value;
+  const { display_name: displayName, listener } = value;
   return {
     retired,
-    display_name,
+    display_name: displayName,
     listener,
     relations: value.relations.filter(({ id }) => !gone.includes(id)),
   };

@@ -50,14 +50,14 @@ export class TlsLinks implements Links {
     };
   }
 
-  async connect(at: BindAddress, peer_key: string, signal: AbortSignal): Promise<Link> {
+  async connect(at: BindAddress, peerKey: string, signal: AbortSignal): Promise<Link> {
     let socket: Socket;
     try {
       socket = await this.#deps.network.connect(at, signal);
     } catch (error) {
       throw new Error(connectProblem(at, error), { cause: error });
     }
-    return this.#secure(socket, "client", Buffer.from(peer_key, "base64"), signal);
+    return this.#secure(socket, "client", Buffer.from(peerKey, "base64"), signal);
   }
 
   #incoming(socket: Socket): IncomingLink {

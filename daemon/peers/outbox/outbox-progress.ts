@@ -14,8 +14,8 @@ const PROGRESS = ',"progress":{"source_projected":';
 const FLAGS = /(?<="(?:source_projected|needs_receipt)":)[a-z ]{5}(?=,)/gu;
 
 /** A record as it is written; its end depends on nothing but its progress. */
-export function recordText({ work, source_event, progress }: OutboxRecord): string {
-  return `{"work":${JSON.stringify(work)},"source_event":${JSON.stringify(source_event)}${ending(progress)}`;
+export function recordText({ work, source_event: sourceEvent, progress }: OutboxRecord): string {
+  return `{"work":${JSON.stringify(work)},"source_event":${JSON.stringify(sourceEvent)}${ending(progress)}`;
 }
 
 /** A record's text with what a crash left of a flag taken as yes. */
@@ -35,8 +35,9 @@ export async function noteInPlace(
   before: OutboxProgress,
   after: OutboxProgress,
 ): Promise<boolean> {
-  const { source_projected, needs_receipt } = before;
-  if (ending({ ...after, source_projected, needs_receipt }) !== ending(before)) return false;
+  const { source_projected: sourceProjected, needs_receipt: needsReceipt } = before;
+  if (ending({ ...after, source_projected: sourceProjected, needs_receipt: needsReceipt }) !== ending(before))
+    return false;
   const file = openThere(files, path);
   if (file === null) return false;
   try {
@@ -62,10 +63,16 @@ function openThere(files: Files, path: string): OpenFile | null {
 }
 
 function ending(progress: OutboxProgress): string {
-  const { source_projected, attempts, needs_receipt, next_attempt_at, last_error } = progress;
+  const {
+    source_projected: sourceProjected,
+    attempts,
+    needs_receipt: needsReceipt,
+    next_attempt_at: nextAttemptAt,
+    last_error: lastError,
+  } = progress;
   const flag = (is: boolean): string => (is ? YES : NO);
   return (
-    `${PROGRESS}${flag(source_projected)},"attempts":${attempts},"needs_receipt":${flag(needs_receipt)},` +
-    `"next_attempt_at":${JSON.stringify(next_attempt_at)},"last_error":${JSON.stringify(last_error)}}}`
+    `${PROGRESS}${flag(sourceProjected)},"attempts":${attempts},"needs_receipt":${flag(needsReceipt)},` +
+    `"next_attempt_at":${JSON.stringify(nextAttemptAt)},"last_error":${JSON.stringify(lastError)}}}`
   );
 }

@@ -114,9 +114,9 @@ export class Outbox {
     const createdAt = ({ work }: OutboxRecord) => milliseconds(work.data.created_at);
     found.sort((one, other) => createdAt(one) - createdAt(other));
     for (const record of found) {
-      const { source, target, delivery_id } = record.work.data;
+      const { source, target, delivery_id: deliveryId } = record.work.data;
       if (deps.generations?.isPast(source.group_id) === true) {
-        outbox.#past.add({ peer: target.instance_id, delivery_id });
+        outbox.#past.add({ peer: target.instance_id, delivery_id: deliveryId });
       } else outbox.#enter(record);
     }
     await outbox.#noteGenerations();
@@ -148,17 +148,17 @@ export class Outbox {
     return this.#entries.values();
   }
 
-  bySource(source_event_id: string): OutboxEntry | undefined {
-    return this.#bySource.get(source_event_id);
+  bySource(sourceEventId: string): OutboxEntry | undefined {
+    return this.#bySource.get(sourceEventId);
   }
 
   /** Work that the same sender gave the same key. */
-  byClient(group_id: string, key: string): OutboxEntry | undefined {
-    return this.#byClient.get(`${group_id} ${key}`);
+  byClient(groupId: string, key: string): OutboxEntry | undefined {
+    return this.#byClient.get(`${groupId} ${key}`);
   }
 
-  byDelivery(delivery_id: string): OutboxEntry | undefined {
-    return this.#entries.get(uuidKey(delivery_id));
+  byDelivery(deliveryId: string): OutboxEntry | undefined {
+    return this.#entries.get(uuidKey(deliveryId));
   }
 
   has(entry: OutboxEntry): boolean {
@@ -169,10 +169,10 @@ export class Outbox {
    * Takes work in; durable when resolved. Throws limit_reached (details name the limit), too_large for a record over its size, storage_full
    * or storage_failed; nothing is queued then.
    */
-  async accept(work: OutboxWork, source_event: LedgerEvent): Promise<OutboxEntry> {
+  async accept(work: OutboxWork, sourceEvent: LedgerEvent): Promise<OutboxEntry> {
     const record: OutboxRecord = {
       work,
-      source_event,
+      source_event: sourceEvent,
       progress: {
         source_projected: false,
         attempts: 0,
@@ -187,8 +187,8 @@ export class Outbox {
     this.#usage.check(peer, blobBytes);
     this.#usage.charge(peer, 1, blobBytes);
     try {
-      const { group_id } = work.data.source;
-      await this.#deps.generations?.begin(group_id, () => this.#forget(group_id));
+      const { group_id: groupId } = work.data.source;
+      await this.#deps.generations?.begin(groupId, () => this.#forget(groupId));
       await this.#write(peer, work.data.delivery_id, bytes);
     } catch (error) {
       this.#usage.charge(peer, -1, -blobBytes);
@@ -286,8 +286,8 @@ export class Outbox {
     }
   }
 
-  #path(peer: string, delivery_id: string): string {
-    return join(this.#deps.directory, peer, `${delivery_id}${SUFFIX}`);
+  #path(peer: string, deliveryId: string): string {
+    return join(this.#deps.directory, peer, `${deliveryId}${SUFFIX}`);
   }
 
   /** Work that an older program queued is of the Groups as they are. */
@@ -301,27 +301,27 @@ export class Outbox {
   }
 
   /** Nothing of the Group's past is there any more, nor comes back. */
-  async #forget(group_id: string): Promise<void> {
+  async #forget(groupId: string): Promise<void> {
     for (const entry of this.#entries.values())
-      if (entry.source.group_id === group_id && this.isPast(entry)) this.remove(entry);
+      if (entry.source.group_id === groupId && this.isPast(entry)) this.remove(entry);
     await this.settle();
   }
 
   /** What was refused or retired must not go out after a restart. */
-  #withdraw(peer: string, delivery_id: string): void {
+  #withdraw(peer: string, deliveryId: string): void {
     try {
-      unlinkIfThere(this.#deps.files, this.#path(peer, delivery_id));
+      unlinkIfThere(this.#deps.files, this.#path(peer, deliveryId));
     } catch (error) {
-      this.#deps.log.error("outbox_withdraw", { delivery_id, ...errorFields(error) });
+      this.#deps.log.error("outbox_withdraw", { delivery_id: deliveryId, ...errorFields(error) });
     }
   }
 
-  async #write(peer: string, delivery_id: string, bytes: Uint8Array): Promise<void> {
+  async #write(peer: string, deliveryId: string, bytes: Uint8Array): Promise<void> {
     const { files } = this.#deps;
     await this.#directory(peer);
     try {
       this.#writing += 1;
-      await replaceFile(files, this.#path(peer, delivery_id), bytes, { alone: this.#writing === 1 });
+      await replaceFile(files, this.#path(peer, deliveryId), bytes, { alone: this.#writing === 1 });
     } catch (error) {
       // Somebody may have removed the directory.
       this.#directories.delete(peer);
@@ -365,9 +365,9 @@ export class Outbox {
       const status = files.stat(path);
       if (status?.kind !== "file" || status.bytes > LIMITS.outbox.recordBytes) throw new Error("no record");
       const record = parse(readWhole(files, path)!);
-      const { delivery_id, target } = record.work.data;
-      const isAtItsPlace = target.instance_id === peer && `${delivery_id}${SUFFIX}` === name;
-      if (isAtItsPlace && !this.#entries.has(uuidKey(delivery_id))) return record;
+      const { delivery_id: deliveryId, target } = record.work.data;
+      const isAtItsPlace = target.instance_id === peer && `${deliveryId}${SUFFIX}` === name;
+      if (isAtItsPlace && !this.#entries.has(uuidKey(deliveryId))) return record;
     } catch (error) {
       log.error("outbox_record", { path: name, ...errorFields(error) });
     }
@@ -382,9 +382,9 @@ export class Outbox {
   }
 
   #enter(record: OutboxRecord, isCharged = false): OutboxEntry {
-    const { work, source_event, progress } = record;
+    const { work, source_event: sourceEvent, progress } = record;
     const { data } = work;
-    const key = this.#clientKeyOf(source_event);
+    const key = this.#clientKeyOf(sourceEvent);
     const entry: OutboxEntry = {
       kind: work.kind,
       sequence: this.#sequence,
@@ -393,13 +393,13 @@ export class Outbox {
       connection_id: data.connection_id ?? null,
       source: { group_id: data.source.group_id, device_id: data.source.device_id ?? "" },
       target: { group_id: data.target.group_id, device_id: data.target.device_id ?? "" },
-      source_event_id: source_event.id,
-      source_event_ts: source_event.ts,
+      source_event_id: sourceEvent.id,
+      source_event_ts: sourceEvent.ts,
       deliver_before: milliseconds(data.deliver_before),
       original_deliver_before:
         work.kind === "cancel" ? milliseconds(work.data.original_deliver_before) : null,
       blobBytes: blobBytesOf(work),
-      client: key === null ? null : { key, sha256: String(source_event.data.client_sha256) },
+      client: key === null ? null : { key, sha256: String(sourceEvent.data.client_sha256) },
       // A cancellation doesn't note that it goes out, so any that an earlier run left may have.
       leftOver: progress.needs_receipt || (work.kind === "cancel" && !isCharged),
       progress,
@@ -417,9 +417,10 @@ export class Outbox {
 function parse(bytes: Uint8Array): OutboxRecord {
   const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   const record = OutboxRecord.parse(JSON.parse(whole(text)));
-  const { work, source_event } = record;
-  const { connect_message_sha256, connect_cancel_sha256 } = source_event.data;
-  const told = work.kind === "message" ? connect_message_sha256 : connect_cancel_sha256;
+  const { work, source_event: sourceEvent } = record;
+  const { connect_message_sha256: connectMessageSha256, connect_cancel_sha256: connectCancelSha256 } =
+    sourceEvent.data;
+  const told = work.kind === "message" ? connectMessageSha256 : connectCancelSha256;
   if (typeof told === "string" && told !== sha256Hex(JSON.stringify(work.data)))
     throw new Error("it doesn't match its event");
   return record;

@@ -65,7 +65,7 @@ export class Scheduler {
     for (const entry of this.#deps.outbox.entries()) this.#takeUp(entry);
     this.#stops.push(
       this.#deps.authorities.onChange(() => this.#grantsChanged()),
-      this.#deps.authorities.onReachable((instance_id) => this.#reachable(instance_id)),
+      this.#deps.authorities.onReachable((instanceId) => this.#reachable(instanceId)),
     );
     this.wake();
   }
@@ -84,9 +84,9 @@ export class Scheduler {
   }
 
   /** A Group is there again: its records needn't wait longer. */
-  groupOpened(group_id: string): void {
+  groupOpened(groupId: string): void {
     for (const entry of this.#deps.outbox.entries()) {
-      if (entry.source.group_id === group_id) this.#waitOf(entry).notBefore = 0;
+      if (entry.source.group_id === groupId) this.#waitOf(entry).notBefore = 0;
     }
     this.wake();
   }
@@ -196,14 +196,14 @@ export class Scheduler {
   }
 
   /** A way to the peer opened: what waits for that goes on, after the shortest backoff if something may have arrived before. */
-  #reachable(instance_id: string): void {
-    const peer = this.#peers.get(instance_id);
+  #reachable(instanceId: string): void {
+    const peer = this.#peers.get(instanceId);
     if (peer !== undefined) {
       const now = this.#deps.clock.monotonic();
       peer.until = peer.isClean ? 0 : Math.min(peer.until, peer.failedAt + limits.retrySecondsMin * 1000);
       for (const entry of this.#deps.outbox.entries()) {
         const wait = this.#waitOf(entry);
-        if (entry.peer === instance_id && wait.forPeer)
+        if (entry.peer === instanceId && wait.forPeer)
           wait.notBefore = Math.min(wait.notBefore, Math.max(now, peer.until));
       }
     }
@@ -240,18 +240,23 @@ export class Scheduler {
 
   /** A record of an earlier run waits out what is left of its time, by this clock a minute at most. */
   #takeUp(entry: OutboxEntry): void {
-    const { next_attempt_at, last_error, attempts, needs_receipt } = entry.progress;
-    if (next_attempt_at === null) return;
+    const {
+      next_attempt_at: nextAttemptAt,
+      last_error: lastError,
+      attempts,
+      needs_receipt: needsReceipt,
+    } = entry.progress;
+    if (nextAttemptAt === null) return;
     const { clock } = this.#deps;
-    const left = Math.min(Date.parse(next_attempt_at) - clock.now(), limits.retrySecondsMax * 1000);
+    const left = Math.min(Date.parse(nextAttemptAt) - clock.now(), limits.retrySecondsMax * 1000);
     const until = clock.monotonic() + Math.max(0, left);
-    const forPeer = last_error?.code === DELIVERY_NOTES.unreachable.code;
-    this.#waits.set(entry, { notBefore: until, forPeer, strikes: needs_receipt ? 1 : 0, isUrgent: false });
+    const forPeer = lastError?.code === DELIVERY_NOTES.unreachable.code;
+    this.#waits.set(entry, { notBefore: until, forPeer, strikes: needsReceipt ? 1 : 0, isUrgent: false });
     if (!forPeer) return;
     const peer = this.#peerOf(entry.peer);
     peer.until = Math.max(peer.until, until);
     peer.failures = Math.max(peer.failures, attempts);
-    peer.isClean &&= !needs_receipt;
+    peer.isClean &&= !needsReceipt;
     peer.failedAt = clock.monotonic();
   }
 
@@ -264,11 +269,11 @@ export class Scheduler {
     return wait;
   }
 
-  #peerOf(instance_id: string): Peer {
-    let peer = this.#peers.get(instance_id);
+  #peerOf(instanceId: string): Peer {
+    let peer = this.#peers.get(instanceId);
     if (peer === undefined) {
       peer = { failures: 0, until: 0, isClean: true, failedAt: 0, turn: 0, running: null };
-      this.#peers.set(instance_id, peer);
+      this.#peers.set(instanceId, peer);
     }
     return peer;
   }

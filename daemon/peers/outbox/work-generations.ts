@@ -12,7 +12,7 @@ const Stored = z.strictObject({ v: z.literal(1), groups: z.record(GroupId, z.str
 type Stored = z.infer<typeof Stored>;
 
 /** A Group's generation now; undefined while it isn't open. */
-export type GenerationOf = (group_id: string) => string | undefined;
+export type GenerationOf = (groupId: string) => string | undefined;
 
 export class WorkGenerations {
   readonly #options: DocumentOptions<Stored>;
@@ -53,9 +53,9 @@ export class WorkGenerations {
   }
 
   /** Whether queued work of the Group is of a generation that is over. */
-  isPast(group_id: string): boolean {
-    const now = this.#now(group_id);
-    const then = this.#then(group_id);
+  isPast(groupId: string): boolean {
+    const now = this.#now(groupId);
+    const then = this.#then(groupId);
     return now !== undefined && then !== undefined && then !== now;
   }
 
@@ -63,26 +63,26 @@ export class WorkGenerations {
    * From now on queued work is of the Group's present generation; durable when resolved. At once when that is so already; otherwise
    * `forget` first takes away what is of an earlier one. Throws storage_full or storage_failed, and what `forget` throws.
    */
-  async begin(group_id: string, forget: () => Promise<void>): Promise<void> {
-    const generation = this.#now(group_id);
-    if (generation === undefined || this.#then(group_id) === generation) return;
-    let noting = this.#noting.get(group_id);
+  async begin(groupId: string, forget: () => Promise<void>): Promise<void> {
+    const generation = this.#now(groupId);
+    if (generation === undefined || this.#then(groupId) === generation) return;
+    let noting = this.#noting.get(groupId);
     if (noting === undefined) {
       noting = forget()
-        .then(() => this.#note(group_id, generation))
-        .finally(() => this.#noting.delete(group_id));
-      this.#noting.set(group_id, noting);
+        .then(() => this.#note(groupId, generation))
+        .finally(() => this.#noting.delete(groupId));
+      this.#noting.set(groupId, noting);
     }
     await noting;
   }
 
-  #then(group_id: string): string | undefined {
-    return this.#document?.value.groups[group_id] ?? this.#known.get(group_id);
+  #then(groupId: string): string | undefined {
+    return this.#document?.value.groups[groupId] ?? this.#known.get(groupId);
   }
 
-  async #note(group_id: string, generation: string): Promise<void> {
+  async #note(groupId: string, generation: string): Promise<void> {
     if (this.problem !== null) {
-      this.#known.set(group_id, generation);
+      this.#known.set(groupId, generation);
       return;
     }
     this.#making ??= this.#make();
@@ -90,7 +90,7 @@ export class WorkGenerations {
       if (this.#document === null) this.#making = null;
     });
     // Groups that aren't open keep theirs: they may come back, with their work.
-    await document.update(({ v, groups }) => ({ v, groups: { ...groups, [group_id]: generation } }));
+    await document.update(({ v, groups }) => ({ v, groups: { ...groups, [groupId]: generation } }));
   }
 
   async #make(): Promise<JsonDocument<Stored>> {

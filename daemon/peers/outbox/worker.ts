@@ -136,9 +136,9 @@ export class OutboxWorker {
     const blobs = outgoingBlobs(task.chat, message.attachments);
     const operation = { op: "deliver" as const, message, blobs };
     // Files that can't be read are found before anything is said to have gone out.
-    const operation_sha256 = await operationDigest(operation);
+    const operationSha256 = await operationDigest(operation);
     if (!before) await this.#note(task, true);
-    const answer = await this.#ask(task, grant, operation, operation_sha256);
+    const answer = await this.#ask(task, grant, operation, operationSha256);
     const digest = messageDigest(message);
     switch (answer.kind) {
       case "result":
@@ -209,11 +209,14 @@ export class OutboxWorker {
   }
 
   /** CAN-015: 5 s; less only where the window of the withdrawal would close before the original's has been seen to be over. */
-  #pendingSeconds({ deliver_before, original_deliver_before }: OutboxEntry): number {
+  #pendingSeconds({
+    deliver_before: deliverBefore,
+    original_deliver_before: originalDeliverBefore,
+  }: OutboxEntry): number {
     const now = this.#deps.clock.now();
     const usual = LIMITS.connect.originalPendingSeconds;
-    const original = (original_deliver_before ?? now) - now;
-    const isTooLate = now + usual * 1000 >= deliver_before;
+    const original = (originalDeliverBefore ?? now) - now;
+    const isTooLate = now + usual * 1000 >= deliverBefore;
     return isTooLate && original >= 0 ? (original + 1) / 1000 : usual;
   }
 
@@ -221,12 +224,12 @@ export class OutboxWorker {
     task: Task,
     grant: Grant,
     operation: ConnectPeerOperation,
-    operation_sha256?: string,
+    operationSha256?: string,
   ): Promise<Answer> {
     const { entry, signal } = task;
     const { outbox, authorities, sender } = this.#deps;
     const answer = await sender.ask(grant, operation, signal, {
-      ...(operation_sha256 === undefined ? {} : { operation_sha256 }),
+      ...(operationSha256 === undefined ? {} : { operation_sha256: operationSha256 }),
       bytes: operation.op === "deliver" ? entry.blobBytes : 0,
       isStillGranted: () => outbox.has(entry) && authorities.forBinding(bindingOf(entry)).state === "granted",
     });
@@ -241,8 +244,8 @@ export class OutboxWorker {
     if (receipt === null || receipt.message_sha256 !== digest) return null;
     if (uuidKey(receipt.delivery_id) !== uuidKey(task.entry.delivery_id)) return null;
     if (untimelyReceipt(receipt, this.#deps.clock.now()) !== null) return null;
-    const remote_event_id = uuidKey(receipt.event_id);
-    return this.#end(task, { status: "sent", remote_event_id, error: null });
+    const remoteEventId = uuidKey(receipt.event_id);
+    return this.#end(task, { status: "sent", remote_event_id: remoteEventId, error: null });
   }
 
   /** A POST that may have arrived. */
@@ -300,8 +303,8 @@ export class OutboxWorker {
     return ENDED;
   }
 
-  #note({ entry, record }: Task, needs_receipt: boolean): Promise<void> {
-    return this.#deps.outbox.update(entry, record, { needs_receipt, source_projected: true });
+  #note({ entry, record }: Task, needsReceipt: boolean): Promise<void> {
+    return this.#deps.outbox.update(entry, record, { needs_receipt: needsReceipt, source_projected: true });
   }
 }
 
@@ -315,9 +318,9 @@ const NO_WAY: Progress = {
 const NO_RECEIPT = "The answer has no receipt for the message.";
 
 /** What a record says about its way. */
-export function bindingOf({ connection_id, source, target, peer }: OutboxEntry): Binding {
+export function bindingOf({ connection_id: connectionId, source, target, peer }: OutboxEntry): Binding {
   return {
-    connection_id,
+    connection_id: connectionId,
     local_group_id: source.group_id,
     remote_group_id: target.group_id,
     remote_instance_id: peer,

@@ -36,13 +36,13 @@ export class ReceiverBounds {
    * Takes up a request of an authenticated peer, in its turn; resolves with what ends it, to be called once. Throws connect_replayed for an
    * id that was seen, or overloaded.
    */
-  async enter(instance_id: string, request_id: string): Promise<() => void> {
+  async enter(instanceId: string, requestId: string): Promise<() => void> {
     this.#forget();
-    const peer: Peer = this.#peers.get(instance_id) ?? { seen: new Map(), working: 0, waiting: [] };
-    const id = uuidKey(request_id);
+    const peer: Peer = this.#peers.get(instanceId) ?? { seen: new Map(), working: 0, waiting: [] };
+    const id = uuidKey(requestId);
     if (peer.seen.has(id)) throw new Refusal("connect_replayed");
     if (peer.working >= bodiesPerPeer && peer.waiting.length >= WAITING_MAX) throw new Refusal("overloaded");
-    this.#peers.set(instance_id, peer);
+    this.#peers.set(instanceId, peer);
     if (peer.seen.size >= seenIds) peer.seen.delete(peer.seen.keys().next().value!);
     peer.seen.set(id, this.#clock.monotonic());
     if (peer.working >= bodiesPerPeer) await new Promise<void>((turn) => peer.waiting.push(turn));
@@ -56,12 +56,12 @@ export class ReceiverBounds {
 
   #forget(): void {
     const oldest = this.#clock.monotonic() - seenSeconds * 1000;
-    for (const [instance_id, peer] of this.#peers) {
+    for (const [instanceId, peer] of this.#peers) {
       for (const [id, at] of peer.seen) {
         if (at > oldest) break;
         peer.seen.delete(id);
       }
-      if (peer.seen.size === 0 && peer.working === 0) this.#peers.delete(instance_id);
+      if (peer.seen.size === 0 && peer.working === 0) this.#peers.delete(instanceId);
     }
   }
 }

@@ -19,9 +19,9 @@ import { isAmong, isEnd, originalOf } from "./receiver-reply.ts";
 /**
  * Id of the control that records that a message never came. It follows from the message, so a delivery finds it and is refused (CAN-018).
  */
-export function notDeliveredId(instance_id: string, delivery_id: string): string {
+export function notDeliveredId(instanceId: string, deliveryId: string): string {
   return createHash("sha256")
-    .update(`svc.connect.not_delivered/${instance_id}/${uuidKey(delivery_id)}`)
+    .update(`svc.connect.not_delivered/${instanceId}/${uuidKey(deliveryId)}`)
     .digest("hex")
     .slice(0, 32);
 }
@@ -33,9 +33,9 @@ export async function cancel(
   now: number,
   spend: () => void,
 ): Promise<ReceiptResult> {
-  const { delivery_id, source } = cancellation;
-  const logical = { delivery_id, sha256 };
-  const earlier = receivedControl(chat, source.instance_id, delivery_id);
+  const { delivery_id: deliveryId, source } = cancellation;
+  const logical = { delivery_id: deliveryId, sha256 };
+  const earlier = receivedControl(chat, source.instance_id, deliveryId);
   if (earlier !== null) {
     if (earlier.data.connect_cancel_sha256 !== sha256) throw new PeerRefusal("connect_content_conflict");
     return { receipt: receiptOf(earlier, logical), duplicate: true };
@@ -54,7 +54,7 @@ export async function cancel(
     connect_cancel_sha256: sha256,
   };
   if (found === null) data.not_delivered = true;
-  const event = chat.event(EVENTS.cancelled, by, data, controlKey(by, delivery_id));
+  const event = chat.event(EVENTS.cancelled, by, data, controlKey(by, deliveryId));
   if (found === null) event.id = absentOriginal(chat, cancellation, now);
   const [placed] = await chat.ledger.appendAll([event]);
   return { receipt: receiptOf(placed!.event, logical) };
@@ -74,11 +74,11 @@ function absentOriginal(chat: GroupChat, cancellation: ConnectCancellation, now:
  * want any more. Null when there is none. Throws connect_cancellation_denied when the control doesn't fit it.
  */
 function findOriginal(chat: GroupChat, cancellation: ConnectCancellation): { event_id: string } | null {
-  const { source, target, original_delivery_id } = cancellation;
-  const received = receivedMessage(chat, source.instance_id, original_delivery_id);
-  const event_id = received?.id ?? uuidKey(cancellation.original_source_event_id);
-  const found = originalOf(chat, event_id);
-  if (found === null || uuidKey(found.original.delivery_id) !== uuidKey(original_delivery_id)) return null;
+  const { source, target, original_delivery_id: originalDeliveryId } = cancellation;
+  const received = receivedMessage(chat, source.instance_id, originalDeliveryId);
+  const eventId = received?.id ?? uuidKey(cancellation.original_source_event_id);
+  const found = originalOf(chat, eventId);
+  if (found === null || uuidKey(found.original.delivery_id) !== uuidKey(originalDeliveryId)) return null;
   const { original } = found;
   const isOwn = isEnd(original.source, source) && isEnd(original.target, target);
   const isReverse = received === null && isEnd(original.target, source) && isEnd(original.source, target);
@@ -91,7 +91,7 @@ function findOriginal(chat: GroupChat, cancellation: ConnectCancellation): { eve
     );
   }
   if (!names(cancellation, original, found.digest)) throw new PeerRefusal("connect_cancellation_denied");
-  return { event_id };
+  return { event_id: eventId };
 }
 
 function names(cancellation: ConnectCancellation, original: ConnectMessage, digest: unknown): boolean {

@@ -27,9 +27,9 @@ export function catalogPage(groups: readonly OpenGroup[], after: string | null):
 }
 
 function entryOf(group: OpenGroup): Entry {
-  const { group_id, title, actors } = group.record;
+  const { group_id: groupId, title, actors } = group.record;
   return {
-    group_id,
+    group_id: groupId,
     title,
     // From elsewhere nobody writes to a command that isn't said to read prompts.
     actors: actors

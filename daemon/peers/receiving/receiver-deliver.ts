@@ -57,7 +57,7 @@ export async function deliver(
   if (earlier !== null) return earlier;
   checkTimes(chat, message, grant, now);
   const audience = audienceOf(chat, message);
-  const reply_to = replyAnchor(chat, message);
+  const replyTo = replyAnchor(chat, message);
   spend();
   const files = await checkBlobs(message, blobs);
   const { ledger } = chat;
@@ -79,7 +79,7 @@ export async function deliver(
         refs: [],
       },
       attachments: message.attachments.map(attached),
-      reply_to,
+      reply_to: replyTo,
       incoming: {
         delivery_id: uuidKey(message.delivery_id),
         instance_id: message.source.instance_id,
@@ -143,9 +143,9 @@ export function resetAt(chat: GroupChat, { pair }: Grant): number | null {
 }
 
 /** Exactly the Actors that were meant, in their generations, or the person; never somebody else (PEER-034, MSG-055). */
-function audienceOf(chat: GroupChat, { recipients, message_mode }: ConnectMessage): Audience {
+function audienceOf(chat: GroupChat, { recipients, message_mode: messageMode }: ConnectMessage): Audience {
   if (recipients.some(({ id }) => id === "user")) {
-    if (recipients.length > 1 || message_mode === "mail") throw new PeerRefusal("connect_message_invalid");
+    if (recipients.length > 1 || messageMode === "mail") throw new PeerRefusal("connect_message_invalid");
     return { to: ["user"], to_generations: {} };
   }
   const { actors } = chat.group.record;
@@ -174,7 +174,12 @@ function nameOf({ id, title }: ConnectActor): string {
   return name === "" ? id : name;
 }
 
-function attached({ sha256, bytes, name, mime_type }: ConnectMessage["attachments"][number]): Attachment {
+function attached({
+  sha256,
+  bytes,
+  name,
+  mime_type: mimeType,
+}: ConnectMessage["attachments"][number]): Attachment {
   const base = name.slice(Math.max(name.lastIndexOf("/"), name.lastIndexOf("\\")) + 1);
-  return describeAttachment({ sha256, bytes }, { name: safeName(base), mime_type });
+  return describeAttachment({ sha256, bytes }, { name: safeName(base), mime_type: mimeType });
 }

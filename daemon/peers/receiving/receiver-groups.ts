@@ -33,36 +33,36 @@ export class ReceiverGroups {
   }
 
   /** The Group by a Read permit. Throws PeerRefusal or Refusal. */
-  read(group_id: string): GroupChat {
-    this.#registry.get(group_id);
-    return this.#chats.get(group_id);
+  read(groupId: string): GroupChat {
+    this.#registry.get(groupId);
+    return this.#chats.get(groupId);
   }
 
   /** Resolves when every Write that this Group has admitted so far has ended. */
-  async settled(group_id: string): Promise<void> {
-    const admitted = this.#admitted.get(group_id);
+  async settled(groupId: string): Promise<void> {
+    const admitted = this.#admitted.get(groupId);
     if (admitted !== undefined) await Promise.allSettled(admitted);
   }
 
   /** A Write into this Group has begun, and ends with `done`. */
-  admit(group_id: string, done: Promise<unknown>): void {
-    const admitted = this.#admitted.get(group_id) ?? new Set();
-    this.#admitted.set(group_id, admitted.add(done));
+  admit(groupId: string, done: Promise<unknown>): void {
+    const admitted = this.#admitted.get(groupId) ?? new Set();
+    this.#admitted.set(groupId, admitted.add(done));
     const ended = (): void => {
       admitted.delete(done);
-      if (admitted.size === 0 && this.#admitted.get(group_id) === admitted) this.#admitted.delete(group_id);
+      if (admitted.size === 0 && this.#admitted.get(groupId) === admitted) this.#admitted.delete(groupId);
     };
     done.then(ended, ended);
   }
 
   /** Runs `step` under the Group's exclusive lock. Throws PeerRefusal, Refusal, or what `step` throws. */
-  async write<Result>(group_id: string, step: (chat: GroupChat) => Promise<Result>): Promise<Result> {
-    const group = this.#registry.get(group_id);
+  async write<Result>(groupId: string, step: (chat: GroupChat) => Promise<Result>): Promise<Result> {
+    const group = this.#registry.get(groupId);
     const release = await this.#acquire(group);
     try {
       // It may have been reset while we waited: what was meant for the old one isn't for the new one.
-      if (this.#registry.find(group_id) !== group) throw new PeerRefusal("io_error");
-      return await step(this.#chats.get(group_id));
+      if (this.#registry.find(groupId) !== group) throw new PeerRefusal("io_error");
+      return await step(this.#chats.get(groupId));
     } finally {
       release();
     }

@@ -19,12 +19,12 @@ import { operationDigest } from "../wire/digests.ts";
 import { verifyStatement } from "../wire/statements.ts";
 
 export class ReceiverProof {
-  readonly #instance_id: string;
+  readonly #instanceId: string;
   readonly #authorities: Pick<Authorities, "forBinding">;
   readonly #keys = new VerifyingKeys();
 
-  constructor(instance_id: string, authorities: Pick<Authorities, "forBinding">) {
-    this.#instance_id = instance_id;
+  constructor(instanceId: string, authorities: Pick<Authorities, "forBinding">) {
+    this.#instanceId = instanceId;
     this.#authorities = authorities;
   }
 
@@ -33,13 +33,12 @@ export class ReceiverProof {
    * nobody why: that is for `why`, in the log.
    */
   check({ proof, operation }: PeerRequest, arrival: PeerArrival, now: number): Grant {
-    if (proof.target_instance_id !== this.#instance_id) throw denied("is for another instance");
-    const { connection_id } = proof;
-    if (arrival.via === "web" && isDirect(connection_id))
-      throw denied("is for Direct, but came over the Web");
+    if (proof.target_instance_id !== this.#instanceId) throw denied("is for another instance");
+    const { connection_id: connectionId } = proof;
+    if (arrival.via === "web" && isDirect(connectionId)) throw denied("is for Direct, but came over the Web");
     if (
       arrival.via === "direct" &&
-      (connection_id !== arrival.connection_id || proof.source_instance_id !== arrival.instance_id)
+      (connectionId !== arrival.connection_id || proof.source_instance_id !== arrival.instance_id)
     ) {
       throw denied("doesn't belong to its channel");
     }
@@ -49,7 +48,7 @@ export class ReceiverProof {
     if (problem !== null) throw denied(problem);
     const grant = this.grantOf(proof, operation);
     if (grant === null) throw denied("has no grant");
-    if (!isSigner(grant, proof) || grant.local.instance_id !== this.#instance_id)
+    if (!isSigner(grant, proof) || grant.local.instance_id !== this.#instanceId)
       throw denied("doesn't belong to its grant");
     const key = this.#key(grant.remote.public_key);
     if (key?.instance_id !== proof.source_instance_id) throw denied("has no usable key");
@@ -74,9 +73,9 @@ export class ReceiverProof {
     return state.grant;
   }
 
-  #key(public_key: string): VerifyingKey | null {
+  #key(publicKey: string): VerifyingKey | null {
     try {
-      return this.#keys.of(public_key);
+      return this.#keys.of(publicKey);
     } catch {
       return null;
     }
@@ -89,16 +88,16 @@ export async function checkDigest({ proof, operation }: PeerRequest): Promise<vo
 }
 
 function isSigner(
-  { remote, local, account_origin, account_id, connection_id }: Grant,
+  { remote, local, account_origin: accountOrigin, account_id: accountId, connection_id: connectionId }: Grant,
   proof: ConnectPeerAuthorization,
 ) {
   return (
     remote.instance_id === proof.source_instance_id &&
     remote.device_id === (proof.source_device_id ?? "") &&
     local.device_id === (proof.target_device_id ?? "") &&
-    account_origin === (proof.account_origin ?? "") &&
-    account_id === (proof.account_id ?? "") &&
-    connection_id === (proof.connection_id ?? null)
+    accountOrigin === (proof.account_origin ?? "") &&
+    accountId === (proof.account_id ?? "") &&
+    connectionId === (proof.connection_id ?? null)
   );
 }
 

@@ -13,25 +13,17 @@ interface Logical {
 }
 
 /** The event of a delivery by this instance, if it was received. */
-export function receivedMessage(
-  chat: GroupChat,
-  instance_id: string,
-  delivery_id: string,
-): LedgerEvent | null {
-  return byKey(chat, deliveryKey(remoteBy(instance_id), uuidKey(delivery_id)));
+export function receivedMessage(chat: GroupChat, instanceId: string, deliveryId: string): LedgerEvent | null {
+  return byKey(chat, deliveryKey(remoteBy(instanceId), uuidKey(deliveryId)));
 }
 
 /** The event of a withdrawal by this instance, if it was recorded. */
-export function receivedControl(
-  chat: GroupChat,
-  instance_id: string,
-  delivery_id: string,
-): LedgerEvent | null {
-  return byKey(chat, controlKey(remoteBy(instance_id), delivery_id));
+export function receivedControl(chat: GroupChat, instanceId: string, deliveryId: string): LedgerEvent | null {
+  return byKey(chat, controlKey(remoteBy(instanceId), deliveryId));
 }
 
-export function receiptOf(event: LedgerEvent, { delivery_id, sha256 }: Logical): Receipt {
-  return { delivery_id, message_sha256: sha256, event_id: event.id, delivered_at: event.ts };
+export function receiptOf(event: LedgerEvent, { delivery_id: deliveryId, sha256 }: Logical): Receipt {
+  return { delivery_id: deliveryId, message_sha256: sha256, event_id: event.id, delivered_at: event.ts };
 }
 
 function byKey(chat: GroupChat, key: string): LedgerEvent | null {

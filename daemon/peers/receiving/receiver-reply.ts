@@ -18,7 +18,7 @@ export function replyAnchor(chat: GroupChat, reply: ConnectMessage): string | un
   const found = originalOf(chat, uuidKey(reply.reply_to.event_id));
   if (found === null)
     throw new PeerRefusal("connect_reply_denied", "There is no such message here to answer.");
-  const { original, event_id } = found;
+  const { original, event_id: eventId } = found;
   if (uuidKey(original.delivery_id) !== uuidKey(reply.reply_to.delivery_id)) {
     throw new PeerRefusal("connect_reply_denied", "The event here belongs to another delivery.");
   }
@@ -39,20 +39,20 @@ export function replyAnchor(chat: GroupChat, reply: ConnectMessage): string | un
   if (!reply.recipients.every((recipient) => isAmong(recipient, audience))) {
     throw new PeerRefusal("connect_reply_denied", "A recipient wasn't part of that message.");
   }
-  return event_id;
+  return eventId;
 }
 
 /** The message between instances that stands here as this event. */
 export function originalOf(
   chat: GroupChat,
-  event_id: string,
+  eventId: string,
 ): { original: ConnectMessage; event_id: string; digest: unknown; by: string } | null {
-  const ordinal = chat.ownOrdinal(event_id);
+  const ordinal = chat.ownOrdinal(eventId);
   const event = ordinal === undefined ? undefined : chat.ledger.read(ordinal);
   if (event?.kind !== EVENTS.message) return null;
   const original = ConnectMessage.safeParse(event.data.connect_message).data;
   if (original === undefined) return null;
-  return { original, event_id, digest: event.data.connect_message_sha256, by: event.by };
+  return { original, event_id: eventId, digest: event.data.connect_message_sha256, by: event.by };
 }
 
 interface End {

@@ -139,23 +139,31 @@ export class Receiver implements PeerReceiver {
     }
   }
 
-  #spend({ connection_id, source_instance_id }: ConnectPeerAuthorization, bytes: number): void {
-    this.#deps.quota.spend(connection_id ?? source_instance_id, bytes);
+  #spend(
+    { connection_id: connectionId, source_instance_id: sourceInstanceId }: ConnectPeerAuthorization,
+    bytes: number,
+  ): void {
+    this.#deps.quota.spend(connectionId ?? sourceInstanceId, bytes);
   }
 
   /** Over a pair only its own Group; within the account the one that is named, or all (PEER-016, PEER-017). */
-  #catalog({ target_group_id, after }: OperationOf<"catalog">, grant: Grant): unknown {
-    const named = grant.pair?.local_group_id ?? target_group_id;
+  #catalog({ target_group_id: targetGroupId, after }: OperationOf<"catalog">, grant: Grant): unknown {
+    const named = grant.pair?.local_group_id ?? targetGroupId;
     if (named === null) return catalogPage(this.#groups.ordered(), after);
     return catalogPage([this.#groups.read(named).group], after);
   }
 
   async #receipt(proof: ConnectPeerAuthorization, operation: OperationOf<"receipt">): Promise<unknown> {
-    const { delivery_id, message_sha256, source_group_id, target_group_id } = operation;
-    await this.#groups.settled(target_group_id);
+    const {
+      delivery_id: deliveryId,
+      message_sha256: messageSha256,
+      source_group_id: sourceGroupId,
+      target_group_id: targetGroupId,
+    } = operation;
+    await this.#groups.settled(targetGroupId);
     const grant = this.#stillGranted(proof, operation);
-    const chat = this.#groups.read(target_group_id);
-    const event = receivedMessage(chat, proof.source_instance_id, delivery_id);
+    const chat = this.#groups.read(targetGroupId);
+    const event = receivedMessage(chat, proof.source_instance_id, deliveryId);
     if (event === null) {
       // A reset took the memory of what had arrived: nobody can say that it didn't (PEER-042).
       const begun = resetAt(chat, grant);
@@ -165,25 +173,25 @@ export class Receiver implements PeerReceiver {
       }
       return { receipt: null };
     }
-    const { connection_id } = event.data.connect_message as { connection_id?: string };
+    const { connection_id: connectionId } = event.data.connect_message as { connection_id?: string };
     if (
-      event.data.connect_message_sha256 !== message_sha256 ||
-      event.data.src_group_id !== source_group_id ||
-      connection_id !== proof.connection_id
+      event.data.connect_message_sha256 !== messageSha256 ||
+      event.data.src_group_id !== sourceGroupId ||
+      connectionId !== proof.connection_id
     ) {
       throw new PeerRefusal("connect_content_conflict");
     }
-    return { receipt: receiptOf(event, { delivery_id, sha256: message_sha256 }) };
+    return { receipt: receiptOf(event, { delivery_id: deliveryId, sha256: messageSha256 }) };
   }
 
   /** Under the exclusive lock; `step` asks what is in force then. */
   #write<Result>(
     proof: ConnectPeerAuthorization,
     operation: ConnectPeerOperation,
-    group_id: string,
+    groupId: string,
     step: (chat: GroupChat, admission: () => Admission) => Promise<Result>,
   ): Promise<Result> {
-    return this.#groups.write(group_id, (chat) =>
+    return this.#groups.write(groupId, (chat) =>
       step(chat, () => ({ grant: this.#stillGranted(proof, operation), now: this.#deps.clock.now() })),
     );
   }

@@ -107,10 +107,10 @@ export class Outgoing {
   ): ConnectMessage {
     const { group } = chat;
     const isDirect = grant.authority === "direct";
-    const address = (end: Grant["local"], group_id: string, title: string) => ({
+    const address = (end: Grant["local"], groupId: string, title: string) => ({
       instance_id: end.instance_id,
       ...(isDirect ? {} : { device_id: end.device_id }),
-      group_id,
+      group_id: groupId,
       title,
     });
     const at = (seconds: number) => new Date(now + seconds * 1000).toISOString();
@@ -128,11 +128,11 @@ export class Outgoing {
       format: said.format,
       insight: said.insight ?? null,
       message_mode: mode,
-      attachments: attachments.map(({ sha256, bytes, name, mime_type }) => ({
+      attachments: attachments.map(({ sha256, bytes, name, mime_type: mimeType }) => ({
         sha256,
         bytes,
         name,
-        mime_type,
+        mime_type: mimeType,
       })),
       reply_to: reply === null ? null : { delivery_id: reply.delivery_id, event_id: reply.event_id },
       created_at: at(0),

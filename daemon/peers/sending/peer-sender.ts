@@ -58,13 +58,18 @@ export class PeerSender {
     grant: Grant,
     operation: ConnectPeerOperation,
     signal: AbortSignal,
-    { bytes = 0, isStillGranted, operation_sha256, until = Number.POSITIVE_INFINITY }: Circumstances,
+    {
+      bytes = 0,
+      isStillGranted,
+      operation_sha256: operationSha256,
+      until = Number.POSITIVE_INFINITY,
+    }: Circumstances,
   ): Promise<Answer> {
     const { route, transport } = grant;
     if (route === null) return { kind: "not_sent", reason: "The other instance can't be reached right now." };
     const { clock, log } = this.#deps;
     try {
-      const proof = this.#prove(grant, operation_sha256 ?? (await operationDigest(operation)));
+      const proof = this.#prove(grant, operationSha256 ?? (await operationDigest(operation)));
       if (signal.aborted) return { kind: "not_sent", reason: "The daemon is shutting down." };
       // What the request waited for may have taken a while: the digest of files, the disk.
       if (!isStillGranted()) {
@@ -93,7 +98,7 @@ export class PeerSender {
     }
   }
 
-  #prove(grant: Grant, operation_sha256: string) {
+  #prove(grant: Grant, operationSha256: string) {
     const { clock, random, identity } = this.#deps;
     const now = clock.now();
     const isDirect = grant.authority === "direct";
@@ -107,7 +112,7 @@ export class PeerSender {
       request_id: random.uuid(),
       issued_at: new Date(now).toISOString(),
       expires_at: new Date(now + LIMITS.connect.proofSeconds * 1000).toISOString(),
-      operation_sha256,
+      operation_sha256: operationSha256,
     });
   }
 

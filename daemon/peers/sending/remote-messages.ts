@@ -53,13 +53,13 @@ export class RemoteReplies implements RemoteMessages {
     this.#deps = deps;
   }
 
-  isActive(source_event_id: string): boolean {
-    return this.#deps.outbox.bySource(source_event_id) !== undefined;
+  isActive(sourceEventId: string): boolean {
+    return this.#deps.outbox.bySource(sourceEventId) !== undefined;
   }
 
-  accepted(group_id: string, key: string): LedgerEvent | undefined {
+  accepted(groupId: string, key: string): LedgerEvent | undefined {
     const { outbox } = this.#deps;
-    const waiting = outbox.byClient(group_id, key);
+    const waiting = outbox.byClient(groupId, key);
     return waiting === undefined ? undefined : outbox.read(waiting).source_event;
   }
 
@@ -89,24 +89,24 @@ export class RemoteReplies implements RemoteMessages {
     chat: GroupChat,
     { event: original }: Located,
     caller: Caller,
-    { recipients, client_id }: { recipients: string[]; client_id: string | undefined },
+    { recipients, client_id: clientId }: { recipients: string[]; client_id: string | undefined },
   ): Promise<LedgerEvent> {
     const { clock, random, outbox, log } = this.#deps;
     const message = messageOf(original);
     const { own, other } = this.#ends(chat, original, message);
-    const delivery_id = controlId(own, message.delivery_id);
-    const reserved = outbox.byDelivery(delivery_id);
+    const deliveryId = controlId(own, message.delivery_id);
+    const reserved = outbox.byDelivery(deliveryId);
     if (reserved !== undefined) return this.#project(chat, outbox.read(reserved).source_event);
     const author = chat.author(caller);
     const now = clock.now();
-    const created_at = new Date(now).toISOString();
-    const event = preallocate(chat, random, created_at, { kind: EVENTS.cancelled, by: author.by, data: {} });
-    const { connection_id, account_origin, account_id } = message;
+    const createdAt = new Date(now).toISOString();
+    const event = preallocate(chat, random, createdAt, { kind: EVENTS.cancelled, by: author.by, data: {} });
+    const { connection_id: connectionId, account_origin: accountOrigin, account_id: accountId } = message;
     const control = ConnectCancellation.parse({
-      ...(connection_id === undefined ? {} : { connection_id }),
-      delivery_id,
-      ...(account_origin === undefined ? {} : { account_origin }),
-      ...(account_id === undefined ? {} : { account_id }),
+      ...(connectionId === undefined ? {} : { connection_id: connectionId }),
+      delivery_id: deliveryId,
+      ...(accountOrigin === undefined ? {} : { account_origin: accountOrigin }),
+      ...(accountId === undefined ? {} : { account_id: accountId }),
       source: own,
       sender: senderOf(chat, author, caller),
       source_event_id: event.id,
@@ -115,11 +115,11 @@ export class RemoteReplies implements RemoteMessages {
       original_message_sha256: original.data.connect_message_sha256,
       original_source_event_id: message.source_event_id,
       original_deliver_before: message.deliver_before,
-      created_at,
+      created_at: createdAt,
       deliver_before: new Date(now + LIMITS.connect.deliverSeconds * 1000).toISOString(),
     });
     event.data = { source_event_id: original.id, cancelled_by: author.by, recipients };
-    if (client_id !== undefined) event.data.client_id = client_id;
+    if (clientId !== undefined) event.data.client_id = clientId;
     event.data.connect_cancel = control;
     event.data.connect_cancel_sha256 = cancellationDigest(control);
     await outbox.accept({ kind: "cancel", data: control }, event);
@@ -169,7 +169,7 @@ export class RemoteReplies implements RemoteMessages {
         specifics: "Only its sender and recipients may answer that message.",
       });
     }
-    const event_id = isFollowUp ? this.#remoteEvent(chat, original) : message.source_event_id;
+    const eventId = isFollowUp ? this.#remoteEvent(chat, original) : message.source_event_id;
     const recipients = select(isFollowUp ? message.recipients : [message.sender], to);
     const grant = this.#grant(message, own, other);
     return {
@@ -177,7 +177,7 @@ export class RemoteReplies implements RemoteMessages {
       target: { group_id: other.group_id, title: grant.pair?.remote_title ?? other.title },
       recipients,
       mode: modeOf(mode, recipients, author),
-      reply: { delivery_id: message.delivery_id, event_id, local_event_id: event.id },
+      reply: { delivery_id: message.delivery_id, event_id: eventId, local_event_id: event.id },
     };
   }
 
@@ -270,9 +270,9 @@ function modeOf(
 }
 
 /** A UUID from the original's delivery and the Group that withdraws. */
-function controlId(own: { instance_id: string; group_id: string }, original_delivery_id: string): string {
+function controlId(own: { instance_id: string; group_id: string }, originalDeliveryId: string): string {
   const digest = createHash("sha256")
-    .update(`svc.connect.cancel/${own.instance_id}/${own.group_id}/${uuidKey(original_delivery_id)}`)
+    .update(`svc.connect.cancel/${own.instance_id}/${own.group_id}/${uuidKey(originalDeliveryId)}`)
     .digest("hex");
   // RFC 9562, version 8: bits of our own choice.
   const variant = ((Number.parseInt(digest[16]!, 16) & 3) | 8).toString(16);

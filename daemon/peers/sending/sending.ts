@@ -53,11 +53,11 @@ export class RemoteSending {
     const author = checkBy(chat, caller, input.by);
     const said: Said = { ...input, refs: [], quote_text: undefined };
     checkBody(said);
-    const { message_mode: mode, to, instance_id, target_group_id } = input;
-    const digest = contentDigest(said, { mode, to, dst_group_id: `${instance_id}/${target_group_id}` });
+    const { message_mode: mode, to, instance_id: instanceId, target_group_id: targetGroupId } = input;
+    const digest = contentDigest(said, { mode, to, dst_group_id: `${instanceId}/${targetGroupId}` });
     const key = messageKey(author, input.client_id);
     const first = async (): Promise<Found> => {
-      const destination = this.#deps.catalog.destination(input.group_id, instance_id, target_group_id);
+      const destination = this.#deps.catalog.destination(input.group_id, instanceId, targetGroupId);
       const { grant } = destination;
       const { event } = await this.#deps.outgoing.send(chat, {
         grant,
@@ -78,15 +78,15 @@ export class RemoteSending {
   }
 
   #answer(chat: GroupChat, event: LedgerEvent): Queued {
-    const delivery_id = event.data.delivery_id;
+    const deliveryId = event.data.delivery_id;
     // The key may have been used within this Group.
-    if (typeof delivery_id !== "string") throw new Refusal("idempotency_conflict");
+    if (typeof deliveryId !== "string") throw new Refusal("idempotency_conflict");
     const state = this.#stateOf(chat, event);
     return {
       accepted: true,
       queued: state === "queued",
       delivery_state: state,
-      delivery_id,
+      delivery_id: deliveryId,
       source_event: event,
     };
   }
@@ -111,14 +111,14 @@ function titleOf({ grant, group }: Destination): string {
  * Group that isn't listed, or what `resolveRecipients` throws.
  */
 function recipientsOf(
-  { group, group_id, isLearnt }: Destination,
-  { to, message_mode }: Pick<Input, "to" | "message_mode">,
+  { group, group_id: groupId, isLearnt }: Destination,
+  { to, message_mode: messageMode }: Pick<Input, "to" | "message_mode">,
   caller: Caller,
 ): ConnectActor[] {
   const sender: Sender = caller.kind === "actor" ? { kind: "remote" } : { kind: "user" };
   if (to.includes("user")) {
     // The person is there whoever else is: the same rules as within this Home, without the other Group's Actors.
-    resolveRecipients({ actors: [], settings: DEFAULT_AUDIENCE }, { to, mode: message_mode, sender });
+    resolveRecipients({ actors: [], settings: DEFAULT_AUDIENCE }, { to, mode: messageMode, sender });
     return [personOf("user")];
   }
   if (group === null) {
@@ -126,13 +126,13 @@ function recipientsOf(
     throw new Refusal("connect_not_granted", {
       specifics: "The other instance lists no such Group.",
       remedy: "'svc connect' lists its Groups. A new one appears within a minute.",
-      details: { group_id },
+      details: { group_id: groupId },
     });
   }
   const actors = foremanFirst(group);
   const audience = resolveRecipients(
     { actors, settings: DEFAULT_AUDIENCE },
-    { to, mode: message_mode, sender },
+    { to, mode: messageMode, sender },
   );
   return audience.to.map((id) => {
     const { title, generation, enabled, role } = actors.find((actor) => actor.id === id)!;

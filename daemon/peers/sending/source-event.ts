@@ -28,9 +28,9 @@ export function preallocate(
 
 /** The idempotency key of the sender's `client_id`; null without one. */
 export function clientKeyOf({ kind, by, data }: LedgerEvent): string | null {
-  const { client_id, sender_generation: generation } = data;
-  if (kind !== EVENTS.message || typeof client_id !== "string") return null;
-  return messageKey({ by, generation: typeof generation === "string" ? generation : undefined }, client_id);
+  const { client_id: clientId, sender_generation: generation } = data;
+  if (kind !== EVENTS.message || typeof clientId !== "string") return null;
+  return messageKey({ by, generation: typeof generation === "string" ? generation : undefined }, clientId);
 }
 
 /** Records source events, each once, whoever asks for it. */
@@ -49,8 +49,8 @@ export class SourceEvents {
 
 async function record(chat: GroupChat, event: LedgerEvent): Promise<void> {
   if (chat.ledger.ordinalOf(event.id) !== undefined) return;
-  const { id, ts, kind, scope_key, by, data } = event;
-  const fresh: NewEvent = { id, ts, kind, scope_key, by, data };
+  const { id, ts, kind, scope_key: scopeKey, by, data } = event;
+  const fresh: NewEvent = { id, ts, kind, scope_key: scopeKey, by, data };
   const key = clientKeyOf(event);
   if (key !== null) fresh.key = key;
   await chat.ledger.appendAll([fresh]);

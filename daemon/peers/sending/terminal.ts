@@ -18,10 +18,10 @@ const TITLES = { failed: "Message not delivered", unconfirmed: "Delivery not con
 /** Receipt and notices that the ledger has for an event of the source Group. */
 export function endingOf(
   chat: GroupChat,
-  source_event_id: string,
+  sourceEventId: string,
 ): { receipt: LedgerEvent | null; notified: boolean } {
   const { ledger } = chat;
-  const ordinal = ledger.ordinalOf(source_event_id);
+  const ordinal = ledger.ordinalOf(sourceEventId);
   const later = ordinal === undefined ? [] : ledger.readMany(ledger.related(ordinal));
   return {
     receipt: later.findLast(({ kind }) => kind === EVENTS.receipt) ?? null,
@@ -32,14 +32,14 @@ export function endingOf(
 /** `chat.cross_group_receipt` (docs/protocol.md#ledger-events). */
 export function receiptEvent(
   chat: GroupChat,
-  { work, source_event }: OutboxRecord,
+  { work, source_event: sourceEvent }: OutboxRecord,
   ending: Ending,
 ): NewEvent {
   const { data } = work;
-  const receipt: Record<string, unknown> = { source_event_id: source_event.id, operation: "connect" };
+  const receipt: Record<string, unknown> = { source_event_id: sourceEvent.id, operation: "connect" };
   if (work.kind === "cancel") {
     receipt.action = "cancel";
-    receipt.original_event_id = source_event.data.source_event_id;
+    receipt.original_event_id = sourceEvent.data.source_event_id;
   }
   receipt.dst_instance_id = data.target.instance_id;
   receipt.dst_group_id = data.target.group_id;
@@ -57,11 +57,11 @@ export function receiptEvent(
  */
 export function noticeEvent(
   chat: GroupChat,
-  { work, source_event }: OutboxRecord,
+  { work, source_event: sourceEvent }: OutboxRecord,
   { status, error }: Pick<Ending, "status" | "error">,
 ): NewEvent | null {
   if (status === "sent" || work.kind === "cancel") return null;
-  const { target, delivery_id } = work.data;
+  const { target, delivery_id: deliveryId } = work.data;
   const place = target.title === "" ? target.group_id : target.title;
   const why = error === null ? "" : ` ${error.message}`;
   const message =
@@ -69,9 +69,13 @@ export function noticeEvent(
       ? `Your message to '${place}' on another instance wasn't delivered.${why}`
       : `It isn't known whether your message to '${place}' on another instance arrived.${why}`;
   const sender = chat.group.record.actors.find(
-    ({ id, generation }) => id === source_event.by && generation === source_event.data.sender_generation,
+    ({ id, generation }) => id === sourceEvent.by && generation === sourceEvent.data.sender_generation,
   );
-  const context: Record<string, unknown> = { delivery_id, state: status, dst_group_id: target.group_id };
+  const context: Record<string, unknown> = {
+    delivery_id: deliveryId,
+    state: status,
+    dst_group_id: target.group_id,
+  };
   if (sender !== undefined) context.actor_generation = sender.generation;
   const data = {
     kind: NOTICE_KIND,
@@ -80,11 +84,11 @@ export function noticeEvent(
     target_actor_id: sender?.id ?? null,
     priority: "high",
     context,
-    related_event_id: source_event.id,
+    related_event_id: sourceEvent.id,
   };
   const key =
     sender === undefined
       ? undefined
-      : noticeKey(NOTICE_KIND, source_event.id, { actor_id: sender.id, generation: sender.generation });
+      : noticeKey(NOTICE_KIND, sourceEvent.id, { actor_id: sender.id, generation: sender.generation });
   return chat.event(EVENTS.notify, "system", data, key);
 }

@@ -83,10 +83,10 @@ export class DeliveryProof {
   }
 
   /** These messages went into the terminal just now. */
-  async written(batch_id: string, ids: readonly string[], isBusy: boolean): Promise<void> {
+  async written(batchId: string, ids: readonly string[], isBusy: boolean): Promise<void> {
     const { launch, entry, clock } = this.#options;
     const outstanding: Outstanding = {
-      batch_id,
+      batch_id: batchId,
       ids: new Set(ids),
       writtenAt: clock.monotonic(),
       wasBusy: isBusy,
@@ -125,7 +125,9 @@ export class DeliveryProof {
     if (left !== null) await this.#settle(left, [...left.ids], "ambiguous", reason);
     const unread = [...this.#queued].filter(([, { isLate }]) => !isLate);
     this.#queued.clear();
-    await this.#append(unread.map(([id, { batch_id }]) => this.#event(id, batch_id, "failed", ENDED_UNREAD)));
+    await this.#append(
+      unread.map(([id, { batch_id: batchId }]) => this.#event(id, batchId, "failed", ENDED_UNREAD)),
+    );
   }
 
   /** `prompt` is compared and forgotten. */
@@ -139,9 +141,10 @@ export class DeliveryProof {
     const late = [...this.#unconfirmed].filter(([id]) => prompt.includes(id));
     for (const [id] of late) this.#unconfirmed.delete(id);
     if (isQueued) {
-      for (const [id, batch_id] of late) this.#queued.set(id, { batch_id, isNext: false, isLate: true });
+      for (const [id, batchId] of late)
+        this.#queued.set(id, { batch_id: batchId, isNext: false, isLate: true });
     } else if (late.length > 0) {
-      void this.#append(late.map(([id, batch_id]) => this.#event(id, batch_id, "accepted", "late_hook")));
+      void this.#append(late.map(([id, batchId]) => this.#event(id, batchId, "accepted", "late_hook")));
     }
     // Taken out of the queue by a person, and submitted again.
     if (!isQueued)
@@ -169,11 +172,11 @@ export class DeliveryProof {
   /** It is idle and yet has shown no turn for what was queued: a person may have taken it out of the queue. */
   #emptied(): void {
     this.#idle = null;
-    for (const [id, { batch_id }] of this.#queued) this.#unconfirmed.set(id, batch_id);
+    for (const [id, { batch_id: batchId }] of this.#queued) this.#unconfirmed.set(id, batchId);
     const gone = [...this.#queued].filter(([, { isLate }]) => !isLate);
     this.#queued.clear();
     void this.#append(
-      gone.map(([id, { batch_id }]) => this.#event(id, batch_id, "ambiguous", "no_evidence")),
+      gone.map(([id, { batch_id: batchId }]) => this.#event(id, batchId, "ambiguous", "no_evidence")),
     );
   }
 
@@ -221,18 +224,18 @@ export class DeliveryProof {
     state: Settled,
     reason: string,
   ): Promise<void> {
-    const { batch_id } = outstanding;
+    const { batch_id: batchId } = outstanding;
     for (const id of ids) {
       outstanding.ids.delete(id);
-      if (state === "ambiguous") this.#unconfirmed.set(id, batch_id);
-      if (state === "queued") this.#queued.set(id, { batch_id, isNext: false, isLate: false });
+      if (state === "ambiguous") this.#unconfirmed.set(id, batchId);
+      if (state === "queued") this.#queued.set(id, { batch_id: batchId, isNext: false, isLate: false });
     }
     for (const id of this.#unconfirmed.keys()) {
       if (this.#unconfirmed.size <= UNCONFIRMED_KEPT) break;
       this.#unconfirmed.delete(id);
     }
     this.#release(outstanding);
-    await this.#append(ids.map((id) => this.#event(id, batch_id, state, reason)));
+    await this.#append(ids.map((id) => this.#event(id, batchId, state, reason)));
     this.#settled();
   }
 
@@ -242,14 +245,14 @@ export class DeliveryProof {
     try {
       await this.#options.chat.ledger.appendAll(events);
     } catch (error) {
-      const { group_id, actor_id } = this.#options.launch;
-      this.#options.log.warn("prompt", { group_id, actor_id, ...errorFields(error) });
+      const { group_id: groupId, actor_id: actorId } = this.#options.launch;
+      this.#options.log.warn("prompt", { group_id: groupId, actor_id: actorId, ...errorFields(error) });
     }
   }
 
-  #event(source_event_id: string, batch_id: string, state: string, reason: string): NewEvent {
+  #event(sourceEventId: string, batchId: string, state: string, reason: string): NewEvent {
     const { chat, launch } = this.#options;
-    return deliveryEvent(chat, launch, { source_event_id, batch_id, state, reason });
+    return deliveryEvent(chat, launch, { source_event_id: sourceEventId, batch_id: batchId, state, reason });
   }
 }
 
@@ -259,15 +262,15 @@ export function deliveryEvent(
   actor: { actor_id: string; generation: string },
   delivery: { source_event_id: string; batch_id: string; state: string; reason: string },
 ): NewEvent {
-  const { source_event_id, batch_id, state, reason } = delivery;
+  const { source_event_id: sourceEventId, batch_id: batchId, state, reason } = delivery;
   return chat.event(EVENTS.delivery, "system", {
     actor_id: actor.actor_id,
     actor_generation: actor.generation,
-    source_event_id,
-    delivery_id: `${batch_id}/${source_event_id}`,
+    source_event_id: sourceEventId,
+    delivery_id: `${batchId}/${sourceEventId}`,
     state,
     transport: "pty",
     reason,
-    batch_id,
+    batch_id: batchId,
   });
 }

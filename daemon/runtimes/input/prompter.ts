@@ -102,8 +102,8 @@ export class Prompter {
       try {
         await this.#step();
       } catch (error) {
-        const { group_id, actor_id } = this.#options.launch;
-        this.#options.log.warn("prompt", { group_id, actor_id, ...errorFields(error) });
+        const { group_id: groupId, actor_id: actorId } = this.#options.launch;
+        this.#options.log.warn("prompt", { group_id: groupId, actor_id: actorId, ...errorFields(error) });
         this.#wait({ reason: "the ledger can't be written", retryMs: RETRY_STORAGE_MS });
       }
     }
@@ -161,13 +161,13 @@ export class Prompter {
     const { chat, launch, entry, terminal, clock, random, reports } = this.#options;
     const parcels = this.#select();
     if (parcels.length === 0) return;
-    const batch_id = `b_${random.uuid().replaceAll("-", "")}`;
+    const batchId = `b_${random.uuid().replaceAll("-", "")}`;
     const isBusy = reports.doing(launch) === "working";
     const ids = parcels.map(({ event }) => event.id);
     const again = new Set(parcels.filter(({ redelivered }) => redelivered).map(({ event }) => event.id));
     await chat.ledger.appendAll(
       ids.map((id) =>
-        this.#event(id, batch_id, "claimed", isBusy ? "busy" : again.has(id) ? "redelivered" : ""),
+        this.#event(id, batchId, "claimed", isBusy ? "busy" : again.has(id) ? "redelivered" : ""),
       ),
     );
     const text = parcels.map((parcel) => parcelText(parcel, this.#reader)).join("\n\n");
@@ -176,13 +176,13 @@ export class Prompter {
     const hold = this.#closed ? { reason: "" } : this.#hold();
     if (hold !== null || !terminal.write(asPaste(text))) {
       this.#wait(hold);
-      await chat.ledger.appendAll(ids.map((id) => this.#event(id, batch_id, "failed", HANDED_BACK)));
+      await chat.ledger.appendAll(ids.map((id) => this.#event(id, batchId, "failed", HANDED_BACK)));
       return;
     }
     chat.inbox(launch.actor_id).handedOutAt = clock.monotonic();
     // When in doubt Enter isn't pressed: a person may still do it, and that is believed, too.
     if (await this.#readiness.takes(text, () => this.#closed)) terminal.write(entry.submit);
-    await this.#proof.written(batch_id, ids, isBusy);
+    await this.#proof.written(batchId, ids, isBusy);
   }
 
   /** The oldest of what waits, up to the limits of one prompt. */
@@ -210,8 +210,8 @@ export class Prompter {
     return parcels;
   }
 
-  #event(source_event_id: string, batch_id: string, state: string, reason: string): NewEvent {
+  #event(sourceEventId: string, batchId: string, state: string, reason: string): NewEvent {
     const { chat, launch } = this.#options;
-    return deliveryEvent(chat, launch, { source_event_id, batch_id, state, reason });
+    return deliveryEvent(chat, launch, { source_event_id: sourceEventId, batch_id: batchId, state, reason });
   }
 }

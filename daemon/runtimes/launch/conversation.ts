@@ -17,9 +17,9 @@ const CLAUDE_CHOOSES =
   /^(?:-r|--resume|-c|--continue|--session-id|--fork-session|--from-pr|-p|--print|--bg|--background|--cloud)(?:=|$)/;
 
 /** The arguments that have the runtime continue a session; they come after the command's own. */
-export function resumeArguments(entry: RuntimeEntry, session_id: string): string[] {
-  if (entry.resume === "claude_flag") return ["--resume", session_id];
-  return entry.resume === "codex_command" ? ["resume", session_id] : [];
+export function resumeArguments(entry: RuntimeEntry, sessionId: string): string[] {
+  if (entry.resume === "claude_flag") return ["--resume", sessionId];
+  return entry.resume === "codex_command" ? ["resume", sessionId] : [];
 }
 
 /** `args` are the command's own, `directory` is where its process will run. */

@@ -113,9 +113,9 @@ function codexHooks(hook: Words): string[] {
 }
 
 /** What Codex compares: SHA-256 of compact JSON with sorted keys. `timeout` in seconds, as clamped by Codex. */
-export function codexTrustHash(event_name: string, command: string, timeout: number): string {
+export function codexTrustHash(eventName: string, command: string, timeout: number): string {
   const identity = JSON.stringify({
-    event_name,
+    event_name: eventName,
     hooks: [{ async: false, command, timeout, type: "command" }],
   });
   return `sha256:${createHash("sha256").update(identity).digest("hex")}`;

@@ -88,10 +88,10 @@ export class LastRuns {
   }
 
   /** The Actor is gone. */
-  forget(group: OpenGroup, actor_id: string): void {
-    this.#known.get(group)?.delete(actor_id);
-    this.#inTurn(group, actor_id, async () => {
-      unlinkIfThere(this.#deps.files, group.paths.runFile(actor_id));
+  forget(group: OpenGroup, actorId: string): void {
+    this.#known.get(group)?.delete(actorId);
+    this.#inTurn(group, actorId, async () => {
+      unlinkIfThere(this.#deps.files, group.paths.runFile(actorId));
     });
   }
 
@@ -112,13 +112,13 @@ export class LastRuns {
   }
 
   /** A file that can't be read is as good as none: the next run writes it again. */
-  #read(group: OpenGroup, actor_id: string): StoredRun | null {
+  #read(group: OpenGroup, actorId: string): StoredRun | null {
     try {
-      const bytes = readWhole(this.#deps.files, group.paths.runFile(actor_id));
+      const bytes = readWhole(this.#deps.files, group.paths.runFile(actorId));
       if (bytes === null) return null;
       const run = StoredRun.parse(JSON.parse(bytes.toString("utf8")));
-      if (run.group_id !== group.group_id || run.actor_id !== actor_id) return null;
-      this.#all(group).set(actor_id, run);
+      if (run.group_id !== group.group_id || run.actor_id !== actorId) return null;
+      this.#all(group).set(actorId, run);
       return run;
     } catch {
       return null;
@@ -149,19 +149,19 @@ export class LastRuns {
     });
   }
 
-  #inTurn(group: OpenGroup, actor_id: string, step: () => Promise<void>): void {
+  #inTurn(group: OpenGroup, actorId: string, step: () => Promise<void>): void {
     this.#writing = this.#writing.then(step).catch((error: unknown) => {
-      this.#deps.log.warn("last run", { group_id: group.group_id, actor_id, ...errorFields(error) });
+      this.#deps.log.warn("last run", { group_id: group.group_id, actor_id: actorId, ...errorFields(error) });
     });
   }
 }
 
 function conversationFrom(
   directory: string,
-  { session_id, transcript_path: file, isPrompt }: SessionReport,
+  { session_id: sessionId, transcript_path: file, isPrompt }: SessionReport,
   hadPrompt: boolean,
 ): Conversation | null {
-  if (file === null || !isAbsolute(file) || !basename(file).includes(session_id)) return null;
-  const found = { session_id, file, directory, has_prompt: hadPrompt || isPrompt };
+  if (file === null || !isAbsolute(file) || !basename(file).includes(sessionId)) return null;
+  const found = { session_id: sessionId, file, directory, has_prompt: hadPrompt || isPrompt };
   return Conversation.safeParse(found).data ?? null;
 }

@@ -66,7 +66,7 @@ export class LaunchIdentities {
   async begin(
     group: OpenGroup,
     actor: { id: string; generation: string; runtime: Runtime },
-    has_hooks: boolean,
+    hasHooks: boolean,
   ): Promise<BegunLaunch> {
     const { path, token, digest } = await this.#deps.launchTokens.issue(group, actor);
     const launch: StoredLaunch = {
@@ -79,7 +79,7 @@ export class LaunchIdentities {
       pid: null,
       birth: null,
       started_at: timestamp(this.#deps.clock),
-      has_hooks,
+      has_hooks: hasHooks,
       mark: this.#deps.random.uuid(),
     };
     await this.#write(group, launch);
@@ -94,9 +94,9 @@ export class LaunchIdentities {
   }
 
   /** As it stands in the Home; null when there is none. */
-  committed(group: OpenGroup, actor_id: string): StoredLaunch | "corrupt" | null {
+  committed(group: OpenGroup, actorId: string): StoredLaunch | "corrupt" | null {
     try {
-      const path = group.paths.launchFile(actor_id);
+      const path = group.paths.launchFile(actorId);
       const found = this.#deps.files.stat(path);
       const version = found && versionOf(found);
       const known = this.#known.get(path);
@@ -104,7 +104,7 @@ export class LaunchIdentities {
       const bytes = readWhole(this.#deps.files, path);
       if (version === null || bytes === null) return null;
       const parsed = StoredLaunch.safeParse(JSON.parse(bytes.toString("utf8")));
-      const isIts = parsed.data?.actor_id === actor_id && parsed.data.group_id === group.group_id;
+      const isIts = parsed.data?.actor_id === actorId && parsed.data.group_id === group.group_id;
       if (!parsed.success || !isIts) return "corrupt";
       this.#known.set(path, { version, launch: parsed.data });
       return parsed.data;
@@ -119,10 +119,10 @@ export class LaunchIdentities {
   }
 
   /** The process is gone: its token is worth nothing, its identity is forgotten. Throws storage_full or storage_failed. */
-  async end(group: OpenGroup, actor_id: string): Promise<void> {
-    const path = group.paths.launchFile(actor_id);
+  async end(group: OpenGroup, actorId: string): Promise<void> {
+    const path = group.paths.launchFile(actorId);
     this.#known.delete(path);
-    await this.#deps.launchTokens.remove(group, actor_id);
+    await this.#deps.launchTokens.remove(group, actorId);
     try {
       if (unlinkIfThere(this.#deps.files, path)) {
         await syncDirectory(this.#deps.files, group.paths.launches);

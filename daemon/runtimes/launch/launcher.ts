@@ -155,9 +155,9 @@ export class Launcher {
 
   /** The Actor's scope, else the Group's; never the daemon's own directory. */
   #directory(group: OpenGroup, actor: StoredActor): string {
-    const { scopes, active_scope_key } = group.record;
-    const key = actor.scope_key ?? active_scope_key;
-    const scope = scopes.find(({ scope_key }) => scope_key === key);
+    const { scopes, active_scope_key: activeScopeKey } = group.record;
+    const key = actor.scope_key ?? activeScopeKey;
+    const scope = scopes.find(({ scope_key: scopeKey }) => scopeKey === key);
     if (scope === undefined) throw new Refusal("scope_not_attached", { details: { scope_key: key } });
     const { projects } = this.#deps;
     // A directory that was replaced by a link since it was attached isn't that scope any more.

@@ -39,13 +39,18 @@ async function endClaims({ messaging }: LeftoverDependencies, group: OpenGroup):
     const claimed = actor.runner === "pty" ? [...(chat.queueOf(actor)?.claimed ?? [])] : [];
     if (claimed.length === 0) continue;
     await chat.ledger.appendAll(
-      claimed.map(([source_event_id, { batch_id, queued }]) =>
+      claimed.map(([sourceEventId, { batch_id: batchId, queued }]) =>
         deliveryEvent(
           chat,
           { actor_id: actor.id, generation: actor.generation },
           queued
-            ? { source_event_id, batch_id, state: "failed", reason: ENDED_UNREAD }
-            : { source_event_id, batch_id, state: "ambiguous", reason: "daemon_ended" },
+            ? { source_event_id: sourceEventId, batch_id: batchId, state: "failed", reason: ENDED_UNREAD }
+            : {
+                source_event_id: sourceEventId,
+                batch_id: batchId,
+                state: "ambiguous",
+                reason: "daemon_ended",
+              },
         ),
       ),
     );

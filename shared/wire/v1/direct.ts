@@ -32,10 +32,14 @@ export const DirectEndpoint = z
     generation: Generation,
     title: text(LIMITS.direct.titleBytes),
   })
-  .refine(({ instance_id, public_key }) => instanceIdOf(fromBase64(public_key)!) === instance_id, {
-    path: ["public_key"],
-    error: "doesn't belong to the instance",
-  });
+  .refine(
+    ({ instance_id: instanceId, public_key: publicKey }) =>
+      instanceIdOf(fromBase64(publicKey)!) === instanceId,
+    {
+      path: ["public_key"],
+      error: "doesn't belong to the instance",
+    },
+  );
 
 const HOST_AND_PORT = /^(?:\[([0-9A-Fa-f:.]+)\]|[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?):([1-9]\d{0,4})$/u;
 

@@ -23,8 +23,8 @@ export const Uuid = form().regex(new RegExp(`^${UUID}$`, "u"), "isn't a UUID");
 export const DirectId = form().regex(new RegExp(`^direct-${UUID}$`, "u"), "isn't a Direct connection id");
 export const ConnectionId = z.union([Uuid, DirectId], { error: "isn't a connection id" });
 
-export function isDirect(connection_id: string | undefined): boolean {
-  return connection_id?.startsWith("direct-") ?? false;
+export function isDirect(connectionId: string | undefined): boolean {
+  return connectionId?.startsWith("direct-") ?? false;
 }
 
 /** Multihash "identity", 36 bytes; protobuf field 1 = Ed25519; field 2 = 32 bytes (ID-022). */

@@ -83,8 +83,8 @@ const CatalogOperation = z
     after: text(connect.cursorBytes).nullable().default(null),
   })
   .refine(
-    ({ connection_id, source_group_id, target_group_id }) =>
-      connection_id === undefined || (source_group_id !== "" && target_group_id !== null),
+    ({ connection_id: connectionId, source_group_id: sourceGroupId, target_group_id: targetGroupId }) =>
+      connectionId === undefined || (sourceGroupId !== "" && targetGroupId !== null),
     { error: "doesn't name both Groups, as a request over a connection must" },
   );
 
@@ -206,7 +206,7 @@ export const CatalogPage = z
   })
   .refine(
     ({ groups }) =>
-      groups.every(({ group_id }, index) => index === 0 || groups[index - 1]!.group_id < group_id),
+      groups.every(({ group_id: groupId }, index) => index === 0 || groups[index - 1]!.group_id < groupId),
     {
       path: ["groups"],
       error: "isn't in ascending order",

@@ -44,16 +44,22 @@ export function registrationStatement(known: {
 }): Statement<Registration> {
   return {
     schema: Registration,
-    material: ({ instance_id, public_key, client_version, public_origin, issued_at }) =>
+    material: ({
+      instance_id: instanceId,
+      public_key: publicKey,
+      client_version: clientVersion,
+      public_origin: publicOrigin,
+      issued_at: issuedAt,
+    }) =>
       bytesOf([
         SIGNING_DOMAINS.registration,
         known.account_origin,
         known.device_id,
-        instance_id,
-        public_key,
-        client_version,
-        public_origin,
-        issued_at,
+        instanceId,
+        publicKey,
+        clientVersion,
+        publicOrigin,
+        issuedAt,
       ]),
   };
 }
@@ -90,9 +96,9 @@ export const frameStatement: Statement<ConnectFrameProof> = {
     ]),
 };
 
-function requestDomain(connection_id: string | undefined): string {
-  if (connection_id === undefined) return SIGNING_DOMAINS.accountRequest;
-  return isDirect(connection_id) ? SIGNING_DOMAINS.directRequest : SIGNING_DOMAINS.externalRequest;
+function requestDomain(connectionId: string | undefined): string {
+  if (connectionId === undefined) return SIGNING_DOMAINS.accountRequest;
+  return isDirect(connectionId) ? SIGNING_DOMAINS.directRequest : SIGNING_DOMAINS.externalRequest;
 }
 
 /**
@@ -121,8 +127,8 @@ export const requestStatement: Statement<ConnectPeerAuthorization> = {
 /** The result is signed as received, with its members sorted, including unknown ones. */
 export const responseStatement: Statement<ConnectPeerResponse> = {
   schema: ConnectPeerResponse,
-  material: ({ request_id, request_sha256, result }) =>
-    encoder.encode(sortedJson([SIGNING_DOMAINS.peerResponse, request_id, request_sha256, result])),
+  material: ({ request_id: requestId, request_sha256: requestSha256, result }) =>
+    encoder.encode(sortedJson([SIGNING_DOMAINS.peerResponse, requestId, requestSha256, result])),
 };
 
 /** The digest of these bytes is a group check's `ticket_sha256`. */

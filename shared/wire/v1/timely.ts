@@ -62,8 +62,8 @@ export function untimelyGroupCheck(check: ConnectGroupCheck, now: number): strin
   return unfresh(check, now, connect.groupCheckSeconds);
 }
 
-export function untimelyRegistration({ issued_at }: Registration, now: number): string | null {
-  const distance = Math.abs(milliseconds(issued_at) - now);
+export function untimelyRegistration({ issued_at: issuedAt }: Registration, now: number): string | null {
+  const distance = Math.abs(milliseconds(issuedAt) - now);
   return distance > connect.registrationSkewSeconds * 1000 ? "isn't current" : null;
 }
 
@@ -80,6 +80,6 @@ export function untimelyDelivery(work: ConnectMessage | ConnectCancellation, now
  * A target whose clock is further ahead than a proof lasts has accepted no request, so it has
  * nothing to say about one.
  */
-export function untimelyReceipt({ delivered_at }: Receipt, now: number): string | null {
-  return milliseconds(delivered_at) > now + connect.proofSeconds * 1000 ? "is in the future" : null;
+export function untimelyReceipt({ delivered_at: deliveredAt }: Receipt, now: number): string | null {
+  return milliseconds(deliveredAt) > now + connect.proofSeconds * 1000 ? "is in the future" : null;
 }

@@ -30,15 +30,15 @@ export const operateActor: Action<ActorOperation> = async (host, { groupId, grou
 
 /** Withdraws what is still owed, or hands a message out again; with `force` where it may have arrived already. */
 export const actOnMessage: Action<MessageAction> = async (host, conversation, action) => {
-  const { groupId: group_id, group, feed } = conversation;
+  const { groupId, group, feed } = conversation;
   const { event, kind, target, force } = action;
   if (kind === "cancel") {
-    const answer = await host.call("reply_request_cancel", { group_id, event_id: event.id });
+    const answer = await host.call("reply_request_cancel", { group_id: groupId, event_id: event.id });
     feed.accept(answer.event);
     announce("The reply request was cancelled");
   } else if (kind === "again" && target !== undefined) {
     await host.call("message_deliver", {
-      group_id,
+      group_id: groupId,
       source_event_id: event.id,
       actor_ids: [target],
       force_ambiguous: force === true,

@@ -51,8 +51,8 @@ export class HttpSession implements Session {
   }
 
   #accept(answer: unknown): Viewer {
-    const { kind, csrf_token } = answer as SessionAnswer;
-    this.#requests.csrf = csrf_token;
+    const { kind, csrf_token: csrfToken } = answer as SessionAnswer;
+    this.#requests.csrf = csrfToken;
     return { kind: kind === "member" ? "restricted" : "administrator" };
   }
 }

@@ -22,11 +22,13 @@ export function upload(
     request.onload = () =>
       settle(() => {
         try {
-          const { sha256, bytes, name, mime_type } = requests.unwrap(
-            request.status,
-            request.responseText,
-          ) as Uploaded;
-          resolve({ sha256, bytes, name, mime_type });
+          const {
+            sha256,
+            bytes,
+            name,
+            mime_type: mimeType,
+          } = requests.unwrap(request.status, request.responseText) as Uploaded;
+          resolve({ sha256, bytes, name, mime_type: mimeType });
         } catch (error) {
           reject(error);
         }
