@@ -1,4 +1,4 @@
-/** The daemon under measurement: the bundle that ships, in a Home of its own. */
+/** The daemon under measurement: the shipped bundle, in its own Home. */
 import { join } from "node:path";
 import { DaemonClient } from "../client/client.ts";
 import { findEndpoint } from "../client/connection.ts";
@@ -31,7 +31,7 @@ function requireBundles(): Promise<string> {
   return built;
 }
 
-/** What a daemon's Node gets beside what ships. */
+/** What a daemon's Node gets in addition to what ships. */
 export interface NodeOptions {
   flags?: readonly string[];
   environment?: Record<string, string>;

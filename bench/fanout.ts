@@ -1,4 +1,7 @@
-/** One append to a thousand stream clients, until the last has it, beside a C program that only writes the same bytes to as many sockets. */
+/**
+ * One append to a thousand stream clients, until the last has it, compared with a C program that
+ * only writes the same bytes to as many sockets.
+ */
 import { readFileSync } from "node:fs";
 import { API_PREFIX } from "../shared/names.ts";
 import { makeGroup, startDaemon } from "./daemon.ts";
@@ -9,7 +12,10 @@ import { listening, output, start, stop } from "./processes.ts";
 
 const NAME = "one append to 1,000 stream clients";
 const CLIENTS = 1000;
-/** They were 1.3 and 2 while a socket's descriptor was written to past its stream, which Node doesn't document. */
+/**
+ * They were 1.3 and 2 while a socket's descriptor was written to past its stream, which Node
+ * doesn't document.
+ */
 const GOAL = 2.5;
 const FLOOR = 3;
 /** Events before those that count. */
@@ -33,7 +39,8 @@ export const fanout: Measurement = {
       "subscribe",
       httpRequest("GET", stream, { ...daemon.headers, accept: "text/event-stream" }),
     );
-    // What one client gets, so that the other side writes the same; and compiled code, which is what a daemon runs that has been up for a minute.
+    // What one client gets, so that the other side writes the same; and compiled code, which is
+    // what a daemon runs that has been up for a minute.
     const captured = scratchPath("event");
     await listen(daemon.socket, short ? 2 : WARM_UP, [subscribe, trigger, captured]);
     readFileSync(captured);

@@ -1,4 +1,7 @@
-/** What the bench gives: figures that each compare two things timed in the same run (cli.md, "npm scripts with stable output"). */
+/**
+ * What the bench returns: figures that each compare two things timed in the same run
+ * (docs/measured.md).
+ */
 
 export interface Figure {
   name: string;
@@ -21,11 +24,14 @@ export interface Figure {
 export interface BenchOptions {
   /** Few and small rounds: shows that every figure can be measured, not what it is worth. */
   short: boolean;
-  /** What `--only` asked for: figures whose name doesn't contain it needn't be measured. */
+  /** What `--only` selects: figures whose name doesn't contain it aren't measured. */
   only: string;
 }
 
-/** One or several figures that are measured together. `run` throws when a figure could not be measured at all. */
+/**
+ * One or several figures that are measured together. `run` throws when a figure could not be
+ * measured at all.
+ */
 export interface Measurement {
   /** Names of the figures, as `--only` matches them. */
   figures: readonly string[];
@@ -44,7 +50,9 @@ export function compare(comparison: Comparison): Figure {
   return { name, unit, value, against, against_value: againstValue, ratio, goal, floor, better, holds };
 }
 
-/** A figure whose goal is a number of its own unit and no ratio: it is compared with 1 of that unit. */
+/**
+ * A figure whose goal is a number of its own unit and no ratio: it is compared with 1 of that unit.
+ */
 export function absolute(figure: Omit<Comparison, "against_value">): Figure {
   return compare({ ...figure, against_value: 1 });
 }
@@ -57,8 +65,8 @@ export function median(values: readonly number[]): number {
 }
 
 /**
- * Runs the sides in turn, `rounds` times, each round in the opposite order of the one before, so that neither a slow minute of the machine
- * nor the order favours a side. Gives the median of what each side returned.
+ * Runs the sides in turn, `rounds` times, reversing the order in each round, so that neither a slow
+ * minute of the machine nor the order favors a side. Returns the median of each side.
  */
 export async function interleave<Side extends string>(
   rounds: number,

@@ -1,4 +1,7 @@
-/** The folder in which everything of one run lives, so that all sides of a comparison write to the same disk. */
+/**
+ * The folder in which everything of one run lives, so that all sides of a comparison write to the
+ * same disk.
+ */
 import { closeSync, mkdtempSync, openSync, rmSync, statfsSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,7 +9,10 @@ import { join } from "node:path";
 const TMPFS = 0x01021994;
 const TOUCHED_BYTES = 512 * 1024 * 1024;
 
-/** A folder that is gone when the process ends. On a disk: a memory file system syncs nothing. `SVC_BENCH_DIRECTORY` names another place. */
+/**
+ * A folder that is removed when the process ends. It must be on a disk, because a memory file
+ * system syncs nothing. `SVC_BENCH_DIRECTORY` names another place.
+ */
 function makeScratch(): string {
   const wanted = process.env["SVC_BENCH_DIRECTORY"] ?? tmpdir();
   const parent = statfsSync(wanted).type === TMPFS ? "/var/tmp" : wanted;
@@ -19,8 +25,8 @@ function makeScratch(): string {
 }
 
 /**
- * Pages that a virtual machine never used cost whoever writes to them first ten times as much. Uses and frees as many as the sides will
- * write, so that it is neither of them: a program that writes the same file again would never pay, one that goes on writing always.
+ * The first write to a page that a virtual machine never used takes ten times as long. This uses
+ * and frees as many pages as the sides will write, so that neither side pays for it.
  */
 function touchMemory(folder: string): void {
   const path = join(folder, "touched");

@@ -1,4 +1,7 @@
-/** What a runtime pays for telling what it does, how soon a browser sees it, and what a hundred busy Actors cost the daemon. */
+/**
+ * What a runtime pays for reporting what it does, how soon a browser sees it, and what a hundred
+ * busy Actors cost the daemon.
+ */
 import { once } from "node:events";
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { Agent, request } from "node:http";

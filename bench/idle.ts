@@ -1,4 +1,4 @@
-/** What a daemon costs while nobody uses it, beside a Node process that only listens. */
+/** What an idle daemon costs, compared with a Node process that only listens. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { makeGroup, startDaemon } from "./daemon.ts";
@@ -11,7 +11,10 @@ const WAKE_UPS = "idle daemon, wake-ups";
 
 const pause = (seconds: number) => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
 
-/** Resident memory in MiB. Not the proportional share: that depends on how many other Node processes run. */
+/**
+ * Resident memory in MiB. Not the proportional share: that depends on how many other Node processes
+ * run.
+ */
 function memory(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)![1]) / 1024;
@@ -61,7 +64,8 @@ export const idle: Measurement = {
         value: median(ours),
         against: "a Node process that listens",
         against_value: median(theirs),
-        // 1.5 needed code compiled at build time and a file format for its parts; reading source maps costs 3 MiB.
+        // 1.5 needed code compiled at build time and a file format for its parts; reading source
+        // maps costs 3 MiB.
         goal: 1.8,
         floor: 2,
         better: "lower",

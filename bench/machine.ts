@@ -1,4 +1,4 @@
-/** What the figures were measured on: enough to judge them, nothing that names a machine. */
+/** What the figures were measured on: enough to judge them, but nothing that names a machine. */
 import { closeSync, fdatasyncSync, openSync, statfsSync, writeSync } from "node:fs";
 import { availableParallelism, cpus, totalmem } from "node:os";
 import { median } from "./figure.ts";

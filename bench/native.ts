@@ -37,7 +37,10 @@ export interface Load {
   requests: number;
 }
 
-/** Answers per second of a closed loop: every connection has one request in flight (`native/load.c`). */
+/**
+ * Answers per second of a closed loop: every connection has one request in flight
+ * (`native/load.c`).
+ */
 export async function load({
   socket,
   protocol,

@@ -10,8 +10,8 @@ process.on("exit", () => {
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
 
 /**
- * The environment of every process that is timed: without what makes Node itself start slower (reading extra certificates takes longer than
- * an empty program) and without anything of a Home.
+ * The environment of every timed process: without anything that makes Node itself start slower
+ * (reading extra certificates takes longer than an empty program) and without anything from a Home.
  */
 export function plainEnvironment(extra: Record<string, string> = {}): Record<string, string> {
   const kept = Object.entries(process.env).filter(
@@ -39,7 +39,9 @@ export async function stop(child: ChildProcess, signal: NodeJS.Signals = "SIGTER
   await ended;
 }
 
-/** Standard output of a program that ends by itself. Throws with its standard error when it fails. */
+/**
+ * Standard output of a program that ends by itself. Throws with its standard error when it fails.
+ */
 export async function output(
   command: string,
   commandArguments: string[],
@@ -63,7 +65,10 @@ function reachable(path: string): Promise<boolean> {
   });
 }
 
-/** Resolves when `child` accepts connections at `path`. Throws when it ends before or takes longer than 30 s. */
+/**
+ * Resolves when `child` accepts connections at `path`. Throws when it ends before or takes longer
+ * than 30 s.
+ */
 export async function listening(child: ChildProcess, path: string): Promise<void> {
   const deadline = performance.now() + 30_000;
   while (!(await reachable(path))) {

@@ -1,4 +1,4 @@
-/** How soon a real agent takes a message, beside the time that it takes itself from a paste to its hook. */
+/** How soon a real agent takes a message, compared with its own time from a paste to its hook. */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

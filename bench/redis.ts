@@ -1,4 +1,4 @@
-/** Redis as the other side of durable sends: every command is on disk before it is answered. */
+/** Redis as the reference for durable sends: every command is on disk before it is answered. */
 import { mkdirSync } from "node:fs";
 import { scratchPath } from "./folder.ts";
 import { listening, output, start, stop } from "./processes.ts";

@@ -1,4 +1,4 @@
-/** An operation that touches no disk beside the least that node:http can do. */
+/** An operation that doesn't touch the disk, compared with the minimum for node:http. */
 import { join } from "node:path";
 import { startDaemon } from "./daemon.ts";
 import { compare, interleave, type Measurement } from "./figure.ts";

@@ -1,6 +1,7 @@
 /**
- * `npm run bench [-- --json] [--short] [--only NAME]`: what the product takes, each figure beside something else that is timed in the same
- * run. Prints a table, or JSON as cli.md says. Exit 1 when a figure could not be measured, or (without `--short`) when one is below its floor.
+ * `npm run bench [-- --json] [--short] [--only NAME]`: what the product takes, each figure compared
+ * with something timed in the same run. Prints a table, or JSON. Exits with 1 if a figure couldn't
+ * be measured, or (without `--short`) if one is below its floor.
  */
 import { parseArgs } from "node:util";
 import { requireCommands } from "../build/prerequisites.mjs";
@@ -43,7 +44,10 @@ function verdict({ ratio, goal, better, holds }: Figure): string {
   return (better === "higher" ? ratio >= goal : ratio <= goal) ? "goal reached" : "holds";
 }
 
-/** A short run takes too little to judge by: with a fiftieth of the events, say, under the same name. */
+/**
+ * A short run takes too little to judge by: with a fiftieth of the events, say, under the same
+ * name.
+ */
 const SHORT =
   "A short run: it shows that every figure can be taken. What they are worth, only a whole run says.";
 

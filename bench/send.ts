@@ -1,4 +1,7 @@
-/** Durable sends over the local socket beside Redis: the same producers, the same bytes of text, the same disk. */
+/**
+ * Durable sends over the local socket compared with Redis: the same producers, the same bytes of
+ * text, the same disk.
+ */
 import { makeGroup, startDaemon } from "./daemon.ts";
 import { compare, type Figure, interleave, type Measurement } from "./figure.ts";
 import { bytesFile, load } from "./native.ts";
@@ -14,8 +17,8 @@ interface Row {
 }
 
 /**
- * 64 producers had a goal of 0.9 and a floor of 0.6 while sockets were read past their streams, through
- * private members of Node, and a symbol hid the JSON of an answer.
+ * 64 producers had a goal of 0.9 and a floor of 0.6 while sockets were read past their streams,
+ * through private members of Node, and a symbol hid the JSON of an answer.
  */
 const rows: readonly Row[] = [
   { producers: 1, requests: 2000, goal: 1, floor: 0.7 },

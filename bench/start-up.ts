@@ -1,4 +1,6 @@
-/** Whole processes as a shell or an MCP client starts them, beside the emptiest Node program. */
+/**
+ * Whole processes as a shell or an MCP client starts them, compared with the emptiest Node program.
+ */
 import { once } from "node:events";
 import { ENVIRONMENT } from "../shared/names.ts";
 import { type Daemon, makeGroup, SVC, startDaemon } from "./daemon.ts";

@@ -1,4 +1,4 @@
-/** What terminals cost: a flood of output with somebody who looks, and fifty in which nothing happens. */
+/** What terminals cost: a flood of output with one viewer, and fifty idle ones. */
 import { once } from "node:events";
 import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, writeSync } from "node:fs";
 import { WebSocket } from "ws";

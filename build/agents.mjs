@@ -1,6 +1,7 @@
 /**
- * The real agents that test:agents runs: Claude Code and Codex from npm, outside the dependencies. Only their versions are pinned here; neither is
- * part of the product. What docs/runtimes.md says is measured with the first set; the second is the newest that was tried.
+ * The real agents that test:agents runs: Claude Code and Codex from npm, separate from the
+ * dependencies. Only their versions are pinned here; they aren't part of the product.
+ * docs/runtimes.md was measured with the first set. The second is the newest that was tried.
  */
 import { existsSync, mkdirSync, readdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
@@ -30,10 +31,16 @@ export function installAgents(set = "pinned") {
   return join(folder, "bin");
 }
 
-/** The native programs, as the packages of this platform hold them: without install scripts nothing links to them. */
+/**
+ * The native programs, as the packages of this platform hold them: without install scripts nothing
+ * links to them.
+ */
 const PROGRAMS = { pinned: claudeAndCodex, newest: claudeAndCodex, others };
 
-/** Path of the first package in `place` for this platform that has the program, and of the program in it. */
+/**
+ * Path of the first package in `place` for this platform that has the program, and of the program
+ * in it.
+ */
 function find(folder, place, fits) {
   const found = readdirSync(join(folder, place)).find(
     (name) =>

@@ -1,12 +1,13 @@
 /**
- * Every bundle that the package carries: entry, how it is built, and the most bytes that it may have. The build fails over a budget (some
- * 15 % above what it needs today), so that growth is decided on and not found out.
+ * Every bundle in the package: its entry, how it is built, and its maximum size in bytes. The build
+ * fails over a budget (some 15 % above what it needs today), so that growth is a decision and not a
+ * surprise.
  */
 const KiB = 1024;
 
 /**
- * Bundles for Node: a CommonJS file each. The `split` one is an ES module with chunks that it imports when they are first needed, because
- * loading all of it would cost memory that stays.
+ * Bundles for Node: a CommonJS file each. The `split` one is an ES module with chunks that it
+ * imports when they are first needed, because loading all of it would cost memory that stays.
  */
 export const NODE_BUNDLES = [
   { name: "cli", entry: "cli/main.ts", budget: 226 * KiB },
@@ -21,9 +22,10 @@ export const NODE_BUNDLES = [
 export const SOURCE_MAPS_BUDGET = 2950 * KiB;
 
 /**
- * Bundles for browsers: ES modules with shared chunks, measured as they travel (Brotli). `budget` is for what every visit loads first, fonts
- * and styles included: under 300 KB a page is there within a second at 3 Mbit/s. `laterBudget` is for all that loads when it is asked for:
- * terminals, dialogs.
+ * Bundles for browsers: ES modules with shared chunks, measured in transfer size (Brotli). `budget`
+ * is for what every visit loads first, including fonts and styles: under 300 KB, a page loads
+ * within a second at 3 Mbit/s. `laterBudget` is for everything that loads on demand: terminals,
+ * dialogs.
  */
 export const WEB_BUNDLES = [
   {

@@ -1,6 +1,6 @@
 /**
- * Packages that tests need from npm besides the dependencies (real agents, other versions of Node): each set in a folder of its own in a cache
- * folder. `SVC_AGENTS_CACHE` names another cache folder.
+ * Packages that tests need from npm besides the dependencies (real agents, other versions of Node):
+ * each set in its own folder in a cache folder. `SVC_AGENTS_CACHE` names another cache folder.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -22,15 +22,16 @@ export function cachedFolder(name) {
 }
 
 /**
- * The folder of the set `name` with `packages` (name to exact version) installed, without running a script; `finish(folder)` completes a new one.
- * Throws when they aren't there and npm can't bring them.
+ * The folder of the set `name` with `packages` (name to exact version) installed, without running a
+ * script. `finish(folder)` completes a new one. Throws if they are missing and npm can't install
+ * them.
  */
 export function installCached(name, packages, finish = () => {}) {
   const folder = cachedFolder(name);
   if (existsSync(folder)) return folder;
   const cache = cacheFolder();
   mkdirSync(cache, { recursive: true });
-  // Made apart and moved into its place, so that a half install never counts.
+  // Built separately and moved into place, so that a partial install never counts.
   const workshop = mkdtempSync(join(cache, ".new-"));
   try {
     install(workshop, packages);

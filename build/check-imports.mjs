@@ -1,4 +1,7 @@
-/** Import rules by dependency-cruiser. It exits 0 when it couldn't read TypeScript at all, so the modules it saw are counted. */
+/**
+ * Checks the import rules with dependency-cruiser. It exits with 0 if it couldn't read TypeScript
+ * at all, so the modules that it saw are counted.
+ */
 import { spawnSync } from "node:child_process";
 import rules from "./layers.cjs";
 

@@ -1,4 +1,7 @@
-/** What the bundles need of the contracts without loading the schemas: run at build time by esbuild.mjs. */
+/**
+ * What the bundles need of the contracts without loading the schemas: run at build time by
+ * esbuild.mjs.
+ */
 import { deriveTools } from "../mcp-server/derive.ts";
 import { OPERATIONS } from "../shared/operations/registry.ts";
 

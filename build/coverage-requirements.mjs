@@ -1,6 +1,7 @@
 /**
- * `npm run coverage:requirements [-- --json]`: which requirement rows in scope a test cites with `verifies(...)`.
- * test/requirements.tsv holds the rows in scope (id, requirement, how_checked); an id cited but unknown there is an error.
+ * `npm run coverage:requirements [-- --json]`: which requirement rows in scope a test cites with
+ * `verifies(...)`. test/requirements.tsv holds the rows in scope (id, requirement, how_checked); an
+ * id cited but unknown there is an error.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,6 +1,7 @@
 /**
- * `npm run dev`: the daemon from the sources, restarted when they change, and the Workbench, rebuilt when it changes. Installs what is
- * missing. The Home is `.svc-dev` in the checkout, or what SVC_HOME names. Ctrl-C ends everything.
+ * `npm run dev`: the daemon from the sources, restarted when they change, and the Workbench,
+ * rebuilt when it changes. Installs what is missing. The Home is `.svc-dev` in the checkout, or
+ * what SVC_HOME names. Ctrl-C ends everything.
  */
 import "./node-version.cjs";
 import { spawn } from "node:child_process";
@@ -12,7 +13,7 @@ import { DEVELOPMENT_MARK, PAGE_FOLDER, PROGRAM } from "./ensure-built.mjs";
 import { WEB_OPTIONS } from "./web-options.mjs";
 
 const ROOT = join(import.meta.dirname, "..");
-/** What a change in each folder makes old. */
+/** What a change in each folder makes outdated. */
 const FOLDERS = {
   daemon: ["daemon", "programs"],
   "mcp-server": ["daemon", "programs"],
@@ -50,7 +51,10 @@ let daemon = null;
 const say = (text) => console.log(`dev: ${text}`);
 const since = (begin) => `${((performance.now() - begin) / 1000).toFixed(2)} s`;
 
-/** Resolves with exit code and output. The process has a group of its own: Ctrl-C reaches only this one, which waits for it. */
+/**
+ * Resolves with exit code and output. The process has a group of its own: Ctrl-C reaches only this
+ * one, which waits for it.
+ */
 function run(args, stdout) {
   const child = spawn(process.execPath, args, {
     env: environment(),
@@ -62,7 +66,10 @@ function run(args, stdout) {
   return new Promise((resolve) => child.once("close", (code) => resolve({ code, output })));
 }
 
-/** The programs that agents and people start: the command line, the MCP server, hooks. They run from dist. */
+/**
+ * The programs that agents and people start: the command line, the MCP server, hooks. They run from
+ * dist.
+ */
 async function buildPrograms() {
   const { code } = await run(["esbuild.mjs", "node"], "ignore");
   if (code !== 0) say("the programs in dist are those of the last build that worked");
@@ -126,7 +133,9 @@ async function restartDaemon() {
   if ((await answer("daemon", "status")) !== null) say(`daemon restarted in ${since(begin)}`);
 }
 
-/** Calls `changed` with the name of the folder in which a file changed. New folders are watched too. */
+/**
+ * Calls `changed` with the name of the folder in which a file changed. New folders are watched too.
+ */
 function watchFolder(folder, changed) {
   const watched = new Set();
   const look = () => {

@@ -1,4 +1,7 @@
-/** Installs and builds what is missing or older than its sources; for the commands that a fresh clone begins with. */
+/**
+ * Installs and builds what is missing or older than its sources, for the commands that a fresh
+ * clone starts with.
+ */
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -6,7 +9,10 @@ import { installDependencies } from "./dependencies.mjs";
 
 export const PROGRAM = join("dist", "svc.cjs");
 export const PAGE_FOLDER = join("dist", "webview");
-/** There while the Workbench in dist is one for its development (build/dev.mjs): neither small nor compressed. */
+/**
+ * There while the Workbench in dist is one for its development (build/dev.mjs): neither small nor
+ * compressed.
+ */
 export const DEVELOPMENT_MARK = join(PAGE_FOLDER, ".development");
 const SOURCES = ["build", "cli", "daemon", "demo", "mcp-server", "shared", "webview"];
 const FILES = ["esbuild.mjs", "package-lock.json"];

@@ -1,6 +1,6 @@
 /**
  * Starts the command line or the MCP server.
- * The build puts build/node-version.cjs in front of it, so an old Node has to be able to read this file as well.
+ * The build prepends build/node-version.cjs, so an old Node must be able to read this file as well.
  */
 "use strict";
 const nodeModule = require("node:module");
@@ -12,10 +12,12 @@ if (command === "hook" && rest.length === 2) {
   // A runtime waits for its hook: nothing else is loaded for it.
   require(join(__dirname, "hook.cjs"));
 } else {
-  // Node 22 and newer keep the code that they compiled. It is run as it is found: only this account may write there.
+  // Node 22 and newer keep the code that they compiled. It is run as it is found: only this account
+  // may write there.
   if (nodeModule.enableCompileCache)
     nodeModule.enableCompileCache(join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "svc", "compiled"));
-  // A daemon's log names files and lines of the sources. A command starts faster without reading the maps.
+  // A daemon's log names files and lines of the sources. A command starts faster without reading
+  // the maps.
   if (command === "up" || (command === "daemon" && rest[0] === "run")) process.setSourceMapsEnabled(true);
   if (command === "mcp" && rest.length === 0) require(join(__dirname, "mcp.cjs")).serve();
   else require(join(__dirname, "cli.cjs"));

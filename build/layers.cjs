@@ -1,6 +1,6 @@
 /**
- * The layers of the product, lowest first (docs/architecture.md#layers): each folder and what it may import
- * beside itself. A folder of the daemon may import every layer that stands before it.
+ * The layers of the product, lowest first (docs/architecture.md#layers): each folder and what it
+ * may import beside itself. A folder of the daemon may import every layer that stands before it.
  */
 const beneath = ["shared", "platform", "client"];
 const parts = [
@@ -19,8 +19,8 @@ const parts = [
 ].map((name) => `daemon/${name}`);
 
 /**
- * The front of a folder (docs/architecture.md#fronts): the files that code outside of it may import. Tests and
- * benchmarks may import any. A layer inside another one is outside of it.
+ * The front of a folder (docs/architecture.md#fronts): the files that code outside of it may
+ * import. Tests and benchmarks may import any. A layer inside another one is outside of it.
  */
 exports.fronts = [
   { folder: "client/hook", files: ["hook-client", "hook-command", "serve"] },

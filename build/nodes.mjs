@@ -1,6 +1,7 @@
 /**
- * `npm run test:nodes [-- FILES]`: the unit and integration tests on the other versions of Node that are supported. npm brings each version
- * (`node-<platform>-<arch>`), outside the dependencies. The browser, interop and longer suites run on the oldest version alone.
+ * `npm run test:nodes [-- FILES]`: the unit and integration tests on the other supported versions
+ * of Node. npm installs each version (`node-<platform>-<arch>`), separate from the dependencies.
+ * The browser, interop and longer suites run only on the oldest version.
  */
 import "./node-version.cjs";
 import { spawnSync } from "node:child_process";

@@ -1,4 +1,4 @@
-/** What the tests need besides npm packages, from Debian's packages when it is absent. */
+/** Installs what the tests need besides npm packages, from Debian's packages. */
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 
@@ -9,7 +9,10 @@ function found(command) {
   return SEARCH.some((folder) => existsSync(`${folder}/${command}`));
 }
 
-/** Installs the Debian packages whose commands are missing. `wanted` maps a command, or the path of a file, to its package. Exits with a remedy when it can't. */
+/**
+ * Installs the Debian packages whose commands are missing. `wanted` maps a command, or the path of
+ * a file, to its package. Exits with a remedy when it can't.
+ */
 export function requireCommands(wanted) {
   const missing = Object.entries(wanted).filter(([command]) => !found(command));
   if (missing.length === 0) return;

@@ -1,7 +1,7 @@
 /**
- * Writes docs/errors.md, docs/operations.md and docs/cli.md from the catalogue, the registry and the table of commands, so that they
- * can't drift.
- * `node --import=tsx build/reference-docs.ts`; a test fails when the files differ from what this would write.
+ * Writes docs/errors.md, docs/operations.md and docs/cli.md from the catalogue, the registry and
+ * the command table, so that they can't drift.
+ * `node --import=tsx build/reference-docs.ts`; a test fails if the files differ from its output.
  */
 import { writeFileSync } from "node:fs";
 import * as z from "zod";

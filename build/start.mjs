@@ -1,4 +1,7 @@
-/** `npm start`: installs and builds what is missing, starts the daemon, prints a one-time link to the Workbench. Arguments go to `svc daemon start`. */
+/**
+ * `npm start`: installs and builds what is missing, starts the daemon, prints a one-time link to
+ * the Workbench. Arguments go to `svc daemon start`.
+ */
 import "./node-version.cjs";
 import { spawnSync } from "node:child_process";
 import { ensureBuilt, PROGRAM } from "./ensure-built.mjs";

@@ -1,6 +1,7 @@
 /**
- * `npm test [-- FILES]`: sets up what is missing, builds, and runs mocha over real parts. Works on a fresh clone.
- * FILES narrow the run: paths or globs below test/. `--withstand`, `--package` and `--agents` run the longer suites of these names instead.
+ * `npm test [-- FILES]`: sets up what is missing, builds, and runs mocha over real parts. Works on
+ * a fresh clone. FILES narrow the run: paths or globs below test/. `--withstand`, `--package` and
+ * `--agents` run the longer suites of these names instead.
  */
 import "./node-version.cjs";
 import { spawnSync } from "node:child_process";

@@ -1,4 +1,7 @@
-/** How the Workbench is bundled: for the package (esbuild.mjs) and while it is worked on (build/dev.mjs). */
+/**
+ * How the Workbench is bundled: for the package (esbuild.mjs) and while it is worked on
+ * (build/dev.mjs).
+ */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { WEB_BUNDLES } from "./bundles.mjs";
@@ -6,8 +9,8 @@ import { WEB_BUNDLES } from "./bundles.mjs";
 const ROOT = join(import.meta.dirname, "..");
 
 /**
- * The terminal sees the document as the page's policy has it: what it makes as text becomes what the policy allows
- * (webview/terminals/strict-document.ts).
+ * The terminal sees the document as the page's policy has it: what it makes as text becomes what
+ * the policy allows (webview/terminals/strict-document.ts).
  */
 const strictTerminal = {
   name: "strict terminal",

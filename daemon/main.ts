@@ -1,7 +1,9 @@
 /**
- * The daemon as a process: signals, what nobody caught, the exit code. `assembly/` builds what it runs.
+ * The daemon as a process: signals, uncaught errors, the exit code. `assembly/` builds what it
+ * runs.
  *
- * `SVC_HOME=... node --import tsx daemon/main.ts` runs it from the sources; `svc up` and `svc daemon run` call `runUntilEnded`.
+ * `SVC_HOME=... node --import tsx daemon/main.ts` runs it from the sources. `svc up` and `svc
+ * daemon run` call `runUntilEnded`.
  */
 import { existsSync, realpathSync } from "node:fs";
 import { pathToFileURL } from "node:url";
@@ -20,12 +22,12 @@ export async function runUntilEnded(options: DaemonOptions): Promise<number> {
     void daemon?.stop();
   };
   const signals: NodeJS.Signals[] = ["SIGTERM", "SIGINT"];
-  // A terminal that is closed hangs up. Under nohup there is none, and the signal stays ignored.
+  // A closed terminal sends a hangup. Under nohup there is none, and the signal stays ignored.
   if (process.stdout.isTTY) signals.push("SIGHUP");
   const ignore = (): void => {
     for (const signal of signals) process.off(signal, stop);
   };
-  // From the beginning: a signal during the start stops the daemon as soon as it could be stopped in order.
+  // From the beginning: a signal during the start stops the daemon as soon as it can stop in order.
   for (const signal of signals) process.on(signal, stop);
   const running = await runDaemon(options).catch((error: unknown) => {
     ignore();
@@ -41,7 +43,8 @@ export async function runUntilEnded(options: DaemonOptions): Promise<number> {
   await running.ended;
   ignore();
   process.off("uncaughtException", fail).off("unhandledRejection", fail);
-  // Node aborts when it ends and can't reset a terminal that is gone: this process ends by the signal, as it would have without us.
+  // Node aborts if it ends and can't reset a terminal that is gone. This process ends by the
+  // signal, as it would have by default.
   if (asked === "SIGHUP") process.kill(process.pid, "SIGHUP");
   return code;
 }

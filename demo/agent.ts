@@ -1,4 +1,7 @@
-/** A scripted agent: it starts the real MCP server (`svc mcp`) and talks to it over its standard input and output, as an agent's runtime does. */
+/**
+ * A scripted agent: it starts the real MCP server (`svc mcp`) and talks to it over its standard
+ * input and output, as an agent's runtime does.
+ */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 

@@ -1,6 +1,7 @@
 /**
- * `svc demo --direct`: two Homes on this machine stand for two instances. An invitation, six words, an approval; then a message with a file,
- * an answer, a request and its withdrawal, and the end of the connection. Visible in two browser windows, done in under a minute.
+ * `svc demo --direct`: two Homes on this machine play two instances. It shows an invitation, six
+ * words, an approval, then a message with a file, an answer, a request and its withdrawal, and the
+ * end of the connection. Visible in two browser windows, done in under a minute.
  */
 import { createHash } from "node:crypto";
 import { once } from "node:events";
@@ -12,7 +13,10 @@ import type { Agent } from "./agent.ts";
 import { next } from "./script.ts";
 import type { DemoSession, Home, Screen } from "./session.ts";
 
-/** Between the steps, so that people can follow; and before the first, so that they can open both windows. */
+/**
+ * Between the steps, so that people can follow; and before the first, so that they can open both
+ * windows.
+ */
 const PAUSE_MS = 2000;
 const CURTAIN_MS = 10_000;
 const PATIENCE_MS = 60_000;

@@ -1,6 +1,7 @@
 /**
- * `svc demo`: a Home of its own, a Group, two scripted agents that really talk over MCP, and a link to watch them in a browser. The script
- * takes well under 30 seconds; then the daemon stays until Ctrl-C. With --direct: demo/direct.ts.
+ * `svc demo`: a Home of its own, a Group, two scripted agents that really talk over MCP, and a link
+ * to watch them in a browser. The script takes well under 30 seconds; then the daemon stays until
+ * Ctrl-C. With --direct: demo/direct.ts.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { followLedger } from "../client/events.ts";
@@ -50,7 +51,7 @@ async function agentsDemo(
   const pause = () => delay(exit ? 0 : PAUSE_MS);
   await pause();
   const talk = Promise.all([planner(first, pause), coder(second, pause)]);
-  // After Ctrl-C the agents are stopped in the middle of a sentence; nobody waits for the rest of it.
+  // After Ctrl-C the agents are stopped in the middle of a sentence; nothing waits for the rest.
   talk.catch(() => undefined);
   shown.catch(() => undefined);
   const asked = {

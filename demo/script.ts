@@ -1,4 +1,7 @@
-/** What the two agents of the demo say and do. Everything goes through their MCP tools; nothing is written past them. */
+/**
+ * What the two agents of the demo say and do. Everything goes through their MCP tools; nothing is
+ * written past them.
+ */
 import type { LedgerEvent } from "../shared/events.ts";
 import type { Agent } from "./agent.ts";
 

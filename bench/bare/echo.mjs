@@ -1,4 +1,4 @@
-/** The other end of a round trip over TCP: answers every so many bytes with so many. Prints its port. */
+/** The other end of a round trip over TCP: answers every N bytes with N bytes. Prints its port. */
 import { createServer } from "node:net";
 
 const [asked, answered] = process.argv.slice(2).map(Number);

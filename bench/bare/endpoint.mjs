@@ -1,4 +1,7 @@
-/** The least that an operation over node:http can be: JSON in, JSON out. `node endpoint.mjs SOCKET`; ends with its standard input. */
+/**
+ * The least that an operation over node:http can be: JSON in, JSON out. `node endpoint.mjs SOCKET`;
+ * ends with its standard input.
+ */
 import { createServer } from "node:http";
 
 createServer((request, response) => {

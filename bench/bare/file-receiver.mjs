@@ -1,4 +1,7 @@
-/** Takes files over TCP: 8 bytes of length, the bytes; answers their SHA-256 when they are written and synced. Prints its port. */
+/**
+ * Takes files over TCP: 8 bytes of length, the bytes; answers their SHA-256 when they are written
+ * and synced. Prints its port.
+ */
 import { createHash } from "node:crypto";
 import { closeSync, fsyncSync, openSync, writeSync } from "node:fs";
 import { createServer } from "node:net";

@@ -1,4 +1,7 @@
-/** Loaded into a daemon before its own code: a timer that beats each millisecond. SIGUSR2 writes the longest pause since the last one, in ms. */
+/**
+ * Loaded into a daemon before its own code: a timer that beats each millisecond. SIGUSR2 writes the
+ * longest pause since the last one, in ms.
+ */
 import { writeFileSync } from "node:fs";
 
 const path = process.env.SVC_BENCH_HEARTBEAT;

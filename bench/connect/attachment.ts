@@ -1,4 +1,7 @@
-/** A file of 10 MiB to another instance beside a plain copy over TCP, and what that does to everybody else's turn. */
+/**
+ * A file of 10 MiB to another instance compared with a plain copy over TCP, and what that does to
+ * other work on the event loop.
+ */
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +14,10 @@ import { Copy } from "./tcp-copy.ts";
 const DELIVERED = "10 MiB attachment, accepted to delivered";
 const STALL = "10 MiB attachment, longest stall of an event loop";
 const BYTES = LIMITS.connect.blobBytes;
-/** They were 2 and 10 ms while a receiver kept a file's memory for the next one, and a timer let go of it. */
+/**
+ * They were 2 and 10 ms while a receiver kept a file's memory for the next one, and a timer let go
+ * of it.
+ */
 const DELIVERED_GOAL = 2.5;
 const STALL_GOAL_MS = 20;
 const HEARTBEAT = join(import.meta.dirname, "..", "bare", "heartbeat.mjs");

@@ -1,4 +1,4 @@
-/** A full outbox after an outage, beside as many messages that never had to wait. */
+/** A full outbox after an outage, compared with as many messages that never had to wait. */
 import { LIMITS } from "../../shared/limits.ts";
 import { compare, interleave, type Measurement } from "../figure.ts";
 import { Receipts, startStar, stopAll } from "./direct.ts";

@@ -54,7 +54,10 @@ export async function listen({ daemon }: Instance): Promise<DirectListener> {
   return listener;
 }
 
-/** The connection of two Groups: invited, joined and approved. The joiner is online some seconds later. */
+/**
+ * The connection of two Groups: invited, joined and approved. The joiner is online some seconds
+ * later.
+ */
 export async function approve(
   host: Instance,
   joiner: Instance,
@@ -74,7 +77,7 @@ export async function approve(
   return id;
 }
 
-/** Resolves when so many connections are online at an instance. */
+/** Resolves when this many connections are online at an instance. */
 export async function online({ daemon }: Instance, count: number): Promise<void> {
   await until(`${count} channels`, async () => {
     const { relations } = await daemon.client.result("connect_direct_status", {});
@@ -94,7 +97,10 @@ export async function discovered(from: Instance, to: Instance): Promise<void> {
   });
 }
 
-/** One instance that others can reach, and so many others, each with its Group connected to that one's. */
+/**
+ * One instance that others can reach, and a number of others, each with its Group connected to the
+ * first one's.
+ */
 export async function startStar(
   peers: number,
   node: NodeOptions = {},

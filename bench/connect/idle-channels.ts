@@ -1,4 +1,4 @@
-/** What 64 open Direct channels cost a daemon that nobody uses. */
+/** What 64 open Direct channels cost an idle daemon. */
 import { readFileSync } from "node:fs";
 import { LIMITS } from "../../shared/limits.ts";
 import { absolute, type Measurement } from "../figure.ts";

@@ -1,4 +1,7 @@
-/** Small messages between instances: one at a time, and as many as go to four peers, beside what a delivery can't do without. */
+/**
+ * Small messages between instances: one at a time, and as many as possible to four peers, compared
+ * with the minimum work of a delivery.
+ */
 import { compare, type Figure, interleave, type Measurement, median } from "../figure.ts";
 import { type Instance, Receipts, send, startStar, stopAll } from "./direct.ts";
 import { drained, queued } from "./outage.ts";

@@ -1,4 +1,4 @@
-/** Messages that wait for peers which can't be reached, and what happens when they can. */
+/** Messages that wait for unreachable peers, and what happens when the peers are back. */
 import type { DirectListener } from "../../shared/operations/direct.ts";
 import { type Instance, online, type Receipts, send } from "./direct.ts";
 
@@ -18,7 +18,10 @@ export async function sendEach(center: Instance, around: readonly Instance[], ea
   );
 }
 
-/** Everybody may come again. Seconds from the first receipt to the last of so many: when peers redial is another matter. */
+/**
+ * All peers may connect again. Seconds from the first receipt to the last one. When peers redial is
+ * another matter.
+ */
 export async function drained(
   center: Instance,
   receipts: Receipts,

@@ -1,4 +1,7 @@
-/** A record taken into the outbox, durable, beside a C program that puts files of as many bytes in place the same way. */
+/**
+ * A durable record in the outbox, compared with a C program that replaces files of the same size in
+ * the same way.
+ */
 import { join } from "node:path";
 import { Outbox } from "../../daemon/peers/outbox/outbox.ts";
 import { clientKeyOf } from "../../daemon/peers/sending/source-event.ts";

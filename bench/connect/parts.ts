@@ -1,4 +1,7 @@
-/** What a delivery can't do without, each measured alone: signatures, verifications, durable writes, one round trip. */
+/**
+ * The minimum work of a delivery, each part measured alone: signatures, verifications, durable
+ * writes, one round trip.
+ */
 import { generateKeyPairSync, randomBytes, sign } from "node:crypto";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
@@ -31,7 +34,10 @@ export class Parts {
   );
   readonly #statement = randomBytes(STATEMENT_BYTES);
   #made = 0;
-  /** In the order of a delivery: the request is signed, noted, carried and verified, recorded there; the answer signed, verified, recorded. */
+  /**
+   * In the order of a delivery: the request is signed, noted, carried and verified, recorded there;
+   * the answer signed, verified, recorded.
+   */
   readonly #steps: readonly (() => unknown)[] = [
     () => this.#sign(),
     () => this.#replace(),

@@ -1,4 +1,7 @@
-/** A file read, hashed, sent over TCP to another process, hashed and written there, synced: the least that a delivery of it is. */
+/**
+ * A file read, hashed, sent over TCP to another process, hashed and written there, synced: the
+ * least that a delivery of it is.
+ */
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { createReadStream, statSync } from "node:fs";

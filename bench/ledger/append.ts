@@ -1,4 +1,4 @@
-/** In-process append and sync against a C program that writes and syncs the same bytes. */
+/** In-process append and sync, compared with a C program that writes and syncs the same bytes. */
 import type { Ledger } from "../../daemon/ledger/ledger.ts";
 import { compare, type Figure, interleave, type Measurement } from "../figure.ts";
 import { scratchPath } from "../folder.ts";
@@ -6,7 +6,9 @@ import { nativeProgram } from "../native.ts";
 import { output } from "../processes.ts";
 import { LINE_BYTES, message, openLedger } from "./setting.ts";
 
-/** Events per second with so many writers, each of which appends again when its event is durable. */
+/**
+ * Events per second with so many writers, each of which appends again when its event is durable.
+ */
 function appendRate(ledger: Ledger, writers: number, total: number): Promise<number> {
   const first = ledger.count;
   return new Promise((done, failed) => {

@@ -1,4 +1,7 @@
-/** A Group as it grows in use: four Actors and the person write, take, accept and read messages; with the projection that the daemon has. */
+/**
+ * A Group as it grows in use: four Actors and the person write, take, accept and read messages;
+ * with the projection that the daemon has.
+ */
 import { Ledger } from "../../daemon/ledger/ledger.ts";
 import type { NewEvent } from "../../daemon/ledger/types.ts";
 import { messageData } from "../../daemon/messaging/messages/message-event.ts";

@@ -1,4 +1,4 @@
-/** A large history: opening it, its index, and reading a few events of it. */
+/** A large history: opening it, its index, and reading a few of its events. */
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
@@ -66,15 +66,18 @@ interface OpenRow {
 }
 
 /**
- * Without index files the goal was 5 and the floor 3 while a second thread, with a program of its own,
- * read half of the segments.
+ * Without index files the goal was 5 and the floor 3 while a second thread, with a program of its
+ * own, read half of the segments.
  */
 const opens: readonly OpenRow[] = [
   { what: "without index files", isLost: isIndex, goal: 2, floor: 1 },
   { what: "with index files", isLost: () => false, goal: 50, floor: 20 },
 ];
 
-/** Nobody asked for this one; it says what an upgrade costs that understands the projection's checkpoint no more. */
+/**
+ * Nobody asked for this one; it says what an upgrade costs that understands the projection's
+ * checkpoint no more.
+ */
 const fromNothing: OpenRow = {
   what: "without index files and checkpoint",
   isLost: (file) => file.endsWith(".bin"),

@@ -1,4 +1,4 @@
-/** Ledgers as the rows need them: on the real disk, with events of 600 bytes. */
+/** Ledgers for the rows: on the real disk, with events of 600 bytes. */
 import { Ledger } from "../../daemon/ledger/ledger.ts";
 import type { EventHead, KeyRule, NewEvent } from "../../daemon/ledger/types.ts";
 import { RealClock } from "../../platform/real-clock.ts";
@@ -24,7 +24,10 @@ export const RARE = { word: "kalimora", every: 100_000, first: 500 };
 /** Nobody says this, but its parts are in many words. */
 export const ABSENT = "morakali";
 
-/** A word of four syllables out of a hundred, another one for each number: a history has many different words made of the same parts. */
+/**
+ * A word of four syllables out of a hundred, another one for each number: a history has many
+ * different words made of the same parts.
+ */
 function coined(number: number): string {
   let word = "";
   let rest = Math.imul(number + 1, 0x9e3779b1) >>> 0;

@@ -1,4 +1,7 @@
-/** The TLS of Direct beside node:tls with Ed25519 certificates, both ends in this process over loopback. */
+/**
+ * The TLS of Direct compared with node:tls with Ed25519 certificates, both ends in this process
+ * over loopback.
+ */
 import { compare, interleave, type Measurement } from "../figure.ts";
 import { type Ends, nodeTls, ourTls } from "./ends.ts";
 

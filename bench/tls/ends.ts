@@ -1,4 +1,7 @@
-/** Two ways to a secure connection over loopback, client and server in this process, both with a proven Ed25519 key. */
+/**
+ * Two ways to a secure connection over loopback, client and server in this process, both with a
+ * proven Ed25519 key.
+ */
 import { generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";

@@ -1,7 +1,9 @@
 /**
- * One Actor's hook state and records: the critical section that both share (HOOK-012). A change is judged and applied in memory at once, in
- * the order of arrival; changes that wait for the disk together are written together; whoever submitted one is told when it is committed: in the
- * Actor's file, which no end of the daemon takes back. When the disk fails, state and records go back to the last committed ones together.
+ * One Actor's hook state and records, which share one critical section (HOOK-012). A change is
+ * judged and applied in memory at once, in order of arrival. Changes that wait for the disk
+ * together are written together. Each caller is told when its change is committed, which means that
+ * it is in the Actor's file, where it stays however the daemon ends. If the disk fails, state and
+ * records together return to the last committed ones.
  */
 import type { RuntimeActivityEvent } from "../../shared/activity/event.ts";
 import { isTerminal } from "../../shared/activity/status.ts";
@@ -13,15 +15,15 @@ import type { ActivityRecord, Records } from "./record-slots.ts";
 import type { RecordsFile } from "./records-file.ts";
 
 export interface Content {
-  /** Null while no hook of the present launch was accepted. */
+  /** Null until a hook of the current launch was accepted. */
   hooks: HookState | null;
   records: Records;
 }
 
-/** What a change makes of the content. */
+/** A change's effect on the content. */
 export interface Change {
   content: Content;
-  /** In order; told when they are committed. */
+  /** In order; their callers are told when they are committed. */
   events: RuntimeActivityEvent[];
 }
 
@@ -32,7 +34,7 @@ interface Waiting {
 }
 
 export class ActorStore {
-  /** Of the present launch. */
+  /** Of the current launch. */
   memory: Memory | null = null;
   readonly answers = new AnswerWatch();
   readonly #file: RecordsFile;
@@ -57,19 +59,20 @@ export class ActorStore {
     return this.#committed;
   }
 
-  /** With what waits for the disk. */
+  /** Including changes that wait for the disk. */
   get latest(): Content {
     return this.#latest;
   }
 
-  /** An event came that couldn't be kept, and none since: the hook state may be out of date. */
+  /** The last event couldn't be saved, so the hook state may be out of date. */
   get hasMissed(): boolean {
     return this.#hasMissed;
   }
 
   /**
-   * Applies a change; null from it leaves everything alone. Resolves when it is committed. Throws, or rejects with,
-   * runtime_activity_unavailable, overloaded, storage_full, storage_failed, and whatever `change` throws.
+   * Applies a change. If it returns null, nothing changes. Resolves when committed. Throws, or
+   * rejects with, runtime_activity_unavailable, overloaded, storage_full, storage_failed, and
+   * whatever `change` throws.
    */
   submit(change: (content: Content) => Change | null): Promise<void> {
     let changed: Change | null;
@@ -89,7 +92,7 @@ export class ActorStore {
     });
   }
 
-  /** Makes room: the oldest record that `isVictim` picks goes. False when there is none. */
+  /** Makes room by removing the oldest record that `isVictim` picks. False if there is none. */
   evict(isVictim: (record: ActivityRecord) => boolean): boolean {
     const victim = this.oldest(isVictim);
     if (victim === null) return false;
@@ -98,7 +101,7 @@ export class ActorStore {
       records.delete(victim.event.activity_id);
       return { content: { ...content, records }, events: [] };
     }).catch(() => {
-      // What couldn't be removed from the disk goes with the next write.
+      // Records that couldn't be removed from the disk are removed with the next write.
     });
     return true;
   }
@@ -113,13 +116,13 @@ export class ActorStore {
     await this.#writing;
   }
 
-  /** Reads the file when it isn't known, or isn't the one known. */
+  /** Reads the file if it isn't known or has changed. */
   #look(): void {
     if (this.#writing !== null) return;
     if (this.#isLoaded && this.#trouble === null && !this.#file.hasChanged()) return;
     try {
       const found = this.#file.read();
-      // What an earlier daemon left open isn't running: its processes ended with it.
+      // What an earlier daemon left open isn't running, because its processes ended with it.
       const records = this.#isLoaded ? found : withoutOpen(found);
       this.#latest = { hooks: this.#committed.hooks, records };
       this.#committed = this.#latest;
@@ -132,12 +135,12 @@ export class ActorStore {
   }
 
   async #write(): Promise<void> {
-    // Whatever arrives in this turn of the event loop goes to the disk together.
+    // Changes that arrive in this turn of the event loop are written together.
     await Promise.resolve();
     try {
       while (this.#waiting.length > 0) await this.#writeWaiting();
     } finally {
-      // At once: whoever submits from now on starts anew.
+      // At once, so that later changes start fresh.
       this.#writing = null;
     }
   }

@@ -1,4 +1,4 @@
-/** One Group's channel: the stores of its Actors, the limit that they share, the view for whoever looks, and who follows it. */
+/** One Group's channel: its Actors' stores, their common limit, the view, and its followers. */
 
 import type { Clock, Timer } from "../../platform/clock.ts";
 import type { Files } from "../../platform/files.ts";
@@ -30,7 +30,7 @@ export interface GroupActivityDependencies {
 }
 
 const RECORD_MS = LIMITS.activity.recordSeconds * 1000;
-/** How late an old record may leave the disk. */
+/** How late an old record may be removed from the disk. */
 const PRUNE_MS = 30_000;
 const SNAPSHOT_MS = LIMITS.activity.snapshotSeconds * 1000;
 
@@ -46,14 +46,14 @@ export class GroupActivity {
     this.#deps = deps;
   }
 
-  /** Takes up what is on disk, so that it counts and leaves in time. */
+  /** Loads what is on disk, so that it counts and is removed in time. */
   load(): void {
     if (this.#deps.files.stat(this.group.paths.runtimeActivity) === null) return;
     for (const actor of this.group.record.actors) {
       try {
         if (this.storeOf(actor).committed().records.size > 0) this.#armPruning();
       } catch {
-        // A damaged file is told to whoever looks.
+        // Viewers are told of a damaged file.
       }
     }
   }
@@ -69,7 +69,7 @@ export class GroupActivity {
     return store;
   }
 
-  /** Actors that are gone take their records with them. */
+  /** Records of removed Actors are removed with them. */
   actorsChanged(): void {
     const there = new Map(this.group.record.actors.map(({ id, generation }) => [id, generation]));
     for (const [id, { generation }] of this.#stores) {
@@ -82,7 +82,10 @@ export class GroupActivity {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Active records and what ended in the last 15 s, oldest first (ACT-046). Throws runtime_activity_unavailable (ACT-039). */
+  /**
+   * Active records and what ended in the last 15 s, oldest first (ACT-046). Throws
+   * runtime_activity_unavailable (ACT-039).
+   */
   snapshot(): RuntimeActivityEvent[] {
     const now = this.#deps.clock.now();
     const events: RuntimeActivityEvent[] = [];
@@ -98,15 +101,16 @@ export class GroupActivity {
   }
 
   /**
-   * What revisions make of an Actor's content at `ts`. Makes room in the Group when it is full: what ended first, then what waits; throws
-   * limit_reached when only started activities are left (HOOK-015).
+   * Applies revisions to an Actor's content at `ts`. If the Group is full, it makes room: first
+   * finished activities go, then waiting ones. Throws limit_reached if only started activities are
+   * left (HOOK-015).
    */
   change(actor: StoredActor, content: Content, hooks: HookState, revisions: Revision[], ts: string): Change {
     const records = new Map(withoutOld(content.records, Date.parse(ts)));
     const events = revisions.map((revision) => this.#event(actor, hooks, revision, ts));
     const own = this.storeOf(actor);
     events.forEach((event, index) => {
-      // The latest revision goes to the end: the map is in the order of revisions.
+      // The latest revision goes to the end, because the map is in the order of revisions.
       records.delete(event.activity_id);
       records.set(event.activity_id, { event, started_at: revisions[index]!.started_at });
     });
@@ -117,7 +121,9 @@ export class GroupActivity {
     return { content: { hooks, records }, events };
   }
 
-  /** A timestamp that is never before an earlier one of this content, whatever the wall clock does. */
+  /**
+   * A timestamp that is never before an earlier one of this content, whatever the wall clock does.
+   */
   timestampAfter({ hooks }: Content): string {
     const now = new Date(this.#deps.clock.now()).toISOString();
     return hooks !== null && hooks.at > now ? hooks.at : now;
@@ -142,7 +148,10 @@ export class GroupActivity {
     return count;
   }
 
-  /** What this very change ended counts as ended, but for its newest event: else the end of a turn with as many tools could never be kept. */
+  /**
+   * Activities that this change ended count as ended, except its newest event. Otherwise the end of
+   * a turn with that many tools could never be kept.
+   */
   #makeRoom(
     own: ActorStore,
     records: Map<string, ActivityRecord>,
@@ -217,7 +226,7 @@ export class GroupActivity {
     for (const listener of this.#listeners) listener.events(events);
   }
 
-  /** Old records leave the disk too, not only the view (ACT-045). */
+  /** Old records are removed from the disk too, not only from the view (ACT-045). */
   #armPruning(): void {
     if (this.#timer !== null) return;
     this.#timer = this.#deps.clock.after(
@@ -240,7 +249,7 @@ export class GroupActivity {
     try {
       store.submit(pruned).catch(() => {});
     } catch {
-      // A damaged file is told to whoever looks.
+      // Viewers are told of a damaged file.
     }
     if (store.latest.records.size > 0) this.#armPruning();
   }
@@ -252,7 +261,7 @@ function first<T>(values: Iterable<T>, isWanted: (value: T) => boolean): T | nul
 }
 
 function withoutOld(records: Content["records"], now: number): Content["records"] {
-  // Texts of instants are in the order of the instants.
+  // Texts of instants sort in the order of the instants.
   const oldest = new Date(now - RECORD_MS).toISOString();
   for (const { event } of records.values()) {
     if (event.ts <= oldest) return new Map([...records].filter(([, one]) => one.event.ts > oldest));

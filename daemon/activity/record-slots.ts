@@ -1,12 +1,13 @@
 /**
- * How an Actor's records lie in their file: one JSON document whose lines are equally long, a record or `null` on each. So the next revision
- * of an activity takes the place of the one before by one small write within a page of memory, which a killed daemon can't leave half done.
+ * The layout of an Actor's records in their file: one JSON document whose lines are equally long,
+ * with a record or `null` on each. So the next revision of an activity replaces the previous one
+ * with one small write within a page of memory, which a killed daemon can't leave half done.
  */
 import * as z from "zod";
 import { RuntimeActivityEvent } from "../../shared/activity/event.ts";
 import { LIMITS } from "../../shared/limits.ts";
 
-/** The latest revision of an activity, with its start: durations need no more (ACT-047). */
+/** The latest revision of an activity, with its start. Durations need no more (ACT-047). */
 export interface ActivityRecord {
   event: RuntimeActivityEvent;
   started_at: string;
@@ -22,22 +23,25 @@ export interface PlacedWrite {
 
 interface Line {
   record: ActivityRecord;
-  /** Grows from write to write, and stands at both ends: what a crash mixed of two is told from either. */
+  /**
+   * Grows with each write and is stored at both ends, so that a mix of two after a crash is
+   * recognized.
+   */
   n: number;
   text: string;
 }
 
-/** A power of two: no line lies across two pages. */
+/** A power of two, so that no line crosses a page boundary. */
 const LEAST_WIDTH = 1024;
 const LEAST_LINES = 16;
-/** Behind each line; the last `null` closes the list. */
+/** After each line. The last `null` closes the list. */
 const LINE_END = ",\n";
 const FILE_END = "null]}\n";
 
 const Revision = z.int().min(0);
 const record = { event: RuntimeActivityEvent, started_at: z.string() };
 
-/** Version 1 had no places: the records stood one behind the other, oldest revision first. */
+/** Version 1 had no slots: the records came one after another, oldest revision first. */
 const FileContent = z.discriminatedUnion("v", [
   z.strictObject({
     v: z.literal(1),
@@ -72,7 +76,7 @@ export class RecordSlots {
     this.#n = n;
   }
 
-  /** Lays records out anew, with room for more. */
+  /** Lays out the records again, with room for more. */
   static of(generation: string, records: Records): RecordSlots {
     const lines: (Line | null)[] = Array.from(records.values(), lineOf);
     const n = lines.length;
@@ -86,7 +90,10 @@ export class RecordSlots {
     return new RecordSlots(generation, lines, width, n);
   }
 
-  /** `slots` is null when the bytes have to be written anew before anything can take its place there. Throws what JSON and Zod throw. */
+  /**
+   * `slots` is null if the bytes must be rewritten before a record can be replaced in place. Throws
+   * what JSON and Zod throw.
+   */
   static read(bytes: Buffer): { generation: string; records: Records; slots: RecordSlots | null } {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
     const { v, generation, records: found } = FileContent.parse(JSON.parse(text));
@@ -120,7 +127,10 @@ export class RecordSlots {
     return Buffer.concat([head, ...lines, Buffer.from(FILE_END)]);
   }
 
-  /** The writes after which the file has `records` and no others, each a whole line. Null when it takes more than one new revision, or more room. */
+  /**
+   * The writes that leave the file with exactly `records`, each a whole line. Null if it takes more
+   * than one new revision, or more room.
+   */
   with(records: Records): { slots: RecordSlots; writes: PlacedWrite[] } | null {
     const gone: number[] = [];
     let at = -1;

@@ -1,9 +1,11 @@
 /**
- * One Actor's records on disk: `groups/<id>/runtime-activity/<actor>.json`. Looked at again before each use, so that a file that somebody
- * damaged, repaired or removed meanwhile is noticed. Damage is told, never repaired and never read as empty.
+ * One Actor's records on disk: `groups/<id>/runtime-activity/<actor>.json`. The file is checked
+ * before each use, so that damage, repair or removal by others is noticed. Damage is reported,
+ * never repaired and never read as empty.
  *
- * What was written outlives the daemon, however it ends. It isn't synced in its place: the end of the machine may take back the latest
- * revisions, or tear one, and the channel is a buffer that may begin empty (ACT-003). So damage from before the machine's start is no damage.
+ * Written records outlive the daemon, however it ends. Writes in place aren't synced: a crash of
+ * the machine may lose the latest revisions, or tear one, and the channel is a buffer that may
+ * start empty (ACT-003). So damage from before the machine's start doesn't count as damage.
  */
 import { dirname } from "node:path";
 import {
@@ -31,9 +33,9 @@ export class RecordsFile {
   readonly #path: string;
   readonly #generation: string;
   readonly #machineStartedAt: number;
-  /** Status of the file as last read or written; null when there was none, undefined when it isn't known. */
+  /** Status of the file as last read or written; null if there was none, undefined if unknown. */
   #mark: string | null | undefined;
-  /** What the file holds, when something can take its place there. */
+  /** The file's content, if something can be replaced in place. */
   #slots: RecordSlots | null = null;
 
   constructor({ files, path, generation, machineStartedAt }: RecordsFileOptions) {
@@ -48,7 +50,9 @@ export class RecordsFile {
     return this.#mark === undefined || this.#mark !== this.#status();
   }
 
-  /** Of another generation of the Actor nothing is taken over. Throws runtime_activity_unavailable. */
+  /**
+   * Takes over nothing from another generation of the Actor. Throws runtime_activity_unavailable.
+   */
   read(): Records {
     let bytes: Buffer | null;
     const mark = this.#status();
@@ -64,8 +68,9 @@ export class RecordsFile {
   }
 
   /**
-   * In the file when resolved. When the disk fails late it may be there all the same: then the bytes decide, not the error (HOOK-014). Throws
-   * storage_full or storage_failed, and what was there before counts.
+   * In the file once resolved. If the disk fails late, it may be there all the same. Then the bytes
+   * decide, not the error (HOOK-014). Throws storage_full or storage_failed, and then the earlier
+   * content counts.
    */
   async write(records: Records): Promise<void> {
     const placed = this.hasChanged() ? null : (this.#slots?.with(records) ?? null);
@@ -99,7 +104,8 @@ export class RecordsFile {
       }
     } catch (error) {
       if (!this.#holds(slots)) {
-        // A part of a line may be there. Should the disk refuse this, too, the next write is a whole one, in another file's place.
+        // Part of a line may be there. If the disk refuses this too, the next write replaces the
+        // whole file.
         this.#slots = null;
         await this.#replace(before).catch(() => {});
         this.#mark = this.#status();

@@ -1,7 +1,8 @@
 /**
- * What an Actor that runs in a terminal does, from what its hooks said (docs/protocol.md#working-states). Hook state counts only
- * while the running process, the committed launch identity and the hook state agree on runtime, process and token; else the state is
- * `unavailable`, never an old one.
+ * What an Actor in a terminal is doing, derived from its hooks (docs/protocol.md#working-states).
+ * Hook state counts only while the running process, the committed launch identity and the hook
+ * state agree on runtime, process and token. Otherwise the state is `unavailable`, never an old
+ * one.
  */
 import type { ActorActivity } from "../../shared/events.ts";
 import { LIMITS } from "../../shared/limits.ts";
@@ -26,13 +27,16 @@ export interface Evidence {
   isAlive: boolean;
   /** Null while no event of a launch was accepted. */
   hooks: HookState | null;
-  /** Null when the Actor's records can be read, else what is wrong. */
+  /** Null if the Actor's records can be read, else what is wrong. */
   storeProblem: string | null;
   /** Seconds since the terminal wrote something; null when unknown. */
   quietSeconds: number | null;
-  /** What its screen says that a person has to do, in words; empty when nothing, or nothing is known of its screen. */
+  /**
+   * What its screen says a person must do, in words; empty if nothing, or if its screen isn't
+   * known.
+   */
   needs: string;
-  /** What its screen says while a turn is open; null when nothing. */
+  /** What its screen says while a turn is open; null if nothing. */
   trouble: Trouble | null;
   /** Milliseconds since the Unix epoch. */
   now: number;
@@ -52,7 +56,7 @@ export function derive(evidence: Evidence): Derived {
   if (!agree(launch, committed)) return unavailable("its launch identity belongs to another process");
   if (!isAlive) return unavailable("its process is gone");
   const told = fromProcess(evidence);
-  // Hooks say more about what they tell.
+  // Hooks are more precise about what they report.
   return evidence.needs === "" || told.state === "waiting"
     ? told
     : { state: "waiting", reason: evidence.needs };
@@ -92,10 +96,11 @@ function fromHooks({ quietSeconds, now, trouble }: Evidence, hooks: HookState): 
   if (trouble?.isRetrying === true && hooks.turn !== null) {
     return { state: "working", reason: trouble.words, trouble: trouble.words };
   }
-  // Some ends are never told: an API error of Codex gives no Stop. A runtime that works shows it in its terminal.
+  // Some ends are never reported: an API error of Codex sends no Stop. A working runtime shows it
+  // in its terminal.
   const silent = Math.min((now - Date.parse(hooks.at)) / 1000, quietSeconds ?? 0);
   const isBehind = hooks.turn === null && (operation === undefined || operation.agent_id !== "");
-  // A subagent in the background may say nothing for the time of one long tool, and its terminal stays still.
+  // A background subagent may say nothing during one long tool, and its terminal stays still.
   if (isBehind && hooks.agents.length > 0) {
     if (silent >= LIMITS.activity.subagentSilenceSeconds)
       return unavailable("its background subagent hasn't reported anything for half an hour");

@@ -1,4 +1,4 @@
-/** The daemon: builds everything in order, serves, and stops in order. */
+/** The daemon: builds everything in order, serves, and stops in reverse order. */
 import { chmodSync } from "node:fs";
 import { hostname } from "node:os";
 import { currentHost } from "../../client/endpoint.ts";
@@ -30,16 +30,22 @@ export interface RunningDaemon {
   webOrigin: string | null;
   /** Ends everything in order; idempotent. */
   stop(): Promise<void>;
-  /** Writes down what nobody caught and ends everything: what else is wrong then can't be known, and the next start reads the ledgers anew. */
+  /**
+   * Logs an uncaught error and ends everything. The remaining state can't be trusted, and the next
+   * start reads the ledgers again.
+   */
   fail(error: unknown): void;
   /** Resolves when everything has ended. */
   ended: Promise<void>;
 }
 
-/** What is under way may take this long to end. */
+/** Running calls may take this long to end. */
 const GRACE_MS = 5000;
 
-/** Opens the Home and serves it. Throws HomeProblem (HomeLocked when another daemon has it) and Node's errors. */
+/**
+ * Opens the Home and serves it. Throws HomeProblem (HomeLocked when another daemon has it) and
+ * Node's errors.
+ */
 export async function runDaemon(options: DaemonOptions): Promise<RunningDaemon> {
   const clock = new RealClock();
   const files = new RealFiles();
@@ -142,7 +148,7 @@ async function serve(parts: Parts): Promise<RunningDaemon> {
       lock.release();
       log.info("stopped");
     } catch (error) {
-      // A disk that fails at the end must not keep the process: its lock goes with it.
+      // A disk that fails at the end must not keep the process alive: its lock ends with it.
       log.error("stopped with errors", errorFields(error));
     }
     timer.cancel();

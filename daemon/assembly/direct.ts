@@ -1,4 +1,6 @@
-/** Direct joined to the rooms: what it sends for, whom it lets answer, and which Groups it follows. */
+/**
+ * Direct joined to the rooms: what it sends for, whom it lets answer, and which Groups it follows.
+ */
 
 import type { GroupRegistry } from "../groups/registry.ts";
 import { Direct, type DirectDependencies } from "../peers/direct/direct.ts";
@@ -9,7 +11,7 @@ interface Joining extends Omit<DirectDependencies, "findGroup"> {
   peers: Pick<Peers, "add">;
 }
 
-/** Nothing is listened to or dialled before `start`. */
+/** Nothing listens or connects before `start`. */
 export async function openDirect({ registry, peers, ...own }: Joining): Promise<Direct> {
   const findGroup = (groupId: string) => registry.find(groupId)?.record ?? null;
   const direct = await Direct.open({ ...own, findGroup });

@@ -1,4 +1,7 @@
-/** The ways in: the local socket, the Web listener and the exhibit, with the one dispatcher that all of them call. */
+/**
+ * The ways in: the local socket, the Web listener and the exhibit, with the one dispatcher that all
+ * of them call.
+ */
 import type { McpHttp } from "../../mcp-server/http.ts";
 import { RequestIds } from "../../platform/http/request-id.ts";
 import type { Network } from "../../platform/network.ts";
@@ -76,7 +79,7 @@ export function buildDoors(parts: DoorParts): Doors {
   });
   const links = new LoginLinks({ clock, random });
   const health = healthOf({ files, clock, home, rooms, direct, web, hasModes });
-  /** A token of a process that this daemon runs counts while that process lives. */
+  /** The token of a process that this daemon runs is valid only while that process lives. */
   const mayUse = (launched: LaunchIdentity | null): launched is LaunchIdentity =>
     launched !== null && runtimes.mayUse(launched);
   const lapsed = (caller: Caller): Refusal | null => {

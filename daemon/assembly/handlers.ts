@@ -25,7 +25,7 @@ interface Answering {
   web: WebService;
   exhibit: ExhibitControl;
   health: HealthRegistry;
-  /** Why the caller's credential is worth nothing any more; null when it still is. */
+  /** Why the caller's credential is no longer valid; null if it is. */
   lapsed(caller: Caller): Refusal | null;
   /** Starts `svc`. */
   program: readonly [command: string, ...args: string[]];

@@ -1,4 +1,7 @@
-/** The HTTP API and MCP over HTTP: heavy, and many Homes never need them. Each comes with the first request for it. */
+/**
+ * The HTTP API and MCP over HTTP. They are large, and many Homes never need them, so each is loaded
+ * with its first request.
+ */
 import type { McpHttp } from "../../mcp-server/http.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { readJson } from "../../platform/http/body.ts";
@@ -44,7 +47,10 @@ export function lazyApi({ rooms, health, ...own }: ApiParts): Lazy<Api> {
   });
 }
 
-/** Holds an Actor's session open until the result is called, `isLost` when nobody read what it was handed; `ended` ends it from here. */
+/**
+ * Holds an Actor's session open until the result is called, `isLost` when nobody read what it was
+ * handed; `ended` ends it from here.
+ */
 export type Lease = (caller: ActorCaller, ended: () => void) => (isLost?: boolean) => void;
 
 interface McpParts {

@@ -1,4 +1,4 @@
-/** A part that is heavy and that many Homes never need: it is made when it is first asked for. */
+/** A large part that many Homes never need. It is created when it is first requested. */
 export class Lazy<Part> {
   readonly #make: () => Promise<Part>;
   #making: Promise<Part> | undefined;
@@ -17,7 +17,7 @@ export class Lazy<Part> {
     return this.#making;
   }
 
-  /** Waits for what is being made; null when nobody has asked for it. */
+  /** Waits for a creation in progress; null if nothing was requested. */
   async settled(): Promise<Part | null> {
     return (await this.#making) ?? null;
   }

@@ -1,4 +1,4 @@
-/** What a daemon is started with. */
+/** The options that a daemon is started with. */
 
 import { resolveHome } from "../../client/paths.ts";
 import { DEFAULT_WEB_HOST, DEFAULT_WEB_PORT, ENVIRONMENT } from "../../shared/names.ts";

@@ -30,14 +30,14 @@ export interface Platform {
   processes: Processes;
 }
 
-/** What the daemon knows of itself and gives to the processes that it runs. */
+/** What the daemon knows about itself and passes to the processes that it runs. */
 export interface Surroundings {
   /** Starts `svc`. */
   program: readonly [command: string, ...args: string[]];
   /** Absolute path of Node. */
   node: string;
   environment: Readonly<Record<string, string | undefined>>;
-  /** What brings hook events here sooner than Node would, null without any. */
+  /** What sends hook events here faster than Node; null if there is none. */
   hookClient(): HookClient | null;
   /** Wall time in milliseconds. */
   machineStartedAt: number;

@@ -48,7 +48,10 @@ async function change(group: OpenGroup, input: InputOf<"group_update">, by: stri
   });
 }
 
-/** Binds the directory; one that is bound under the same key already has moved or is another clone, and takes its place. */
+/**
+ * Binds the directory. If another directory is bound under the same key, it has moved or is another
+ * clone, and is replaced.
+ */
 function bind(record: StoredGroup, scope: Scope): StoredGroup {
   const bound = record.scopes.find((one) => one.scope_key === scope.scope_key);
   if (bound !== undefined && same(bound, scope) && record.active_scope_key !== null) return record;

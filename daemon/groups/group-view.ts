@@ -1,4 +1,4 @@
-/** How Groups look from outside. */
+/** Groups as shown to the outside. */
 import type { Group } from "../../shared/model.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
 import type { GroupSummary } from "../../shared/operations/groups.ts";
@@ -36,7 +36,7 @@ export function summaryOf(group: OpenGroup, counts: GroupCounts): GroupSummary {
   };
 }
 
-/** The exhibit shows who is there, not how they are run nor where on this machine. */
+/** The exhibit shows who is there, not how they are run or where on this machine. */
 export function viewFor(group: OpenGroup, caller: Caller): Group {
   const view = group.view();
   if (caller.kind !== "exhibit") return view;

@@ -1,4 +1,4 @@
-/** A Group that is open: its record, ledger, private environments and permit. */
+/** An open Group: its record, ledger, private environments and permit. */
 
 import type { GroupPaths } from "../../client/paths.ts";
 import { type Clock, timestamp } from "../../platform/clock.ts";
@@ -32,7 +32,10 @@ export class OpenGroup {
   readonly paths: GroupPaths;
   readonly ledger: Ledger;
   readonly environments: PrivateEnvironments;
-  /** Read permits for appends, the write permit for changes of Actors, settings and state. Its end means that the Group is gone. */
+  /**
+   * Read permits for appends, the write permit for changes of Actors, settings and state. Once it
+   * is destroyed, the Group is gone.
+   */
   readonly permit: Mutex = new Mutex();
   readonly #document: JsonDocument<StoredGroup>;
   readonly #clock: Clock;
@@ -54,9 +57,9 @@ export class OpenGroup {
   }
 
   /**
-   * Changes the record: durable first, then the event in the ledger. `updated_at` is set here. A `change` that gives back the same object
-   * does nothing and writes no event. Throws Refusal when the disk fails; when it fails between the two, the change stands and the
-   * refusal says so.
+   * Changes the record: first durably, then with the event in the ledger. Sets `updated_at`. If
+   * `change` returns the same object, nothing is written. Throws Refusal if the disk fails. If it
+   * fails between the two, the change stays and the refusal says so.
    */
   async update(change: (record: StoredGroup) => StoredGroup, event: GroupEvent): Promise<StoredGroup> {
     let before: StoredGroup | undefined;
@@ -75,8 +78,8 @@ export class OpenGroup {
   }
 
   /**
-   * Notes in the ledger what has just become durable elsewhere, and tells listeners when it was about Actors. A refusal says that only
-   * the note is missing.
+   * Records in the ledger what has just become durable elsewhere, and tells listeners if it was
+   * about Actors. A refusal means that only the event is missing.
    */
   async note(event: GroupEvent): Promise<void> {
     try {

@@ -1,4 +1,7 @@
-/** Operations on Groups and Actors. The dispatcher has authenticated, validated and taken the permit. */
+/**
+ * Operations on Groups and Actors. The dispatcher has authenticated, validated and taken the
+ * permit.
+ */
 
 import type { Clock } from "../../platform/clock.ts";
 import type { ProjectFiles } from "../../platform/project-files.ts";

@@ -1,4 +1,7 @@
-/** Who may do what to Actors (docs/core-model.md#permissions). The dispatcher has checked already that a caller's kind may call at all. */
+/**
+ * Who may do what to Actors (docs/core-model.md#permissions). The dispatcher has already checked
+ * whether this kind of caller may call at all.
+ */
 import { Refusal } from "../../shared/errors.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
 import type { OpenGroup } from "./group.ts";
@@ -14,8 +17,9 @@ export type ActorAction =
   | "secrets";
 
 /**
- * Throws permission_denied unless `caller` may do this to the Actor. Add, start: user or foreman; stop, restart, interrupt: those, or an Actor
- * itself; remove: user, or foreman over peers; everything else: user alone.
+ * Throws permission_denied unless `caller` may do this to the Actor. Add and start: user or
+ * foreman. Stop, restart and interrupt: those, or the Actor itself. Remove: user, or the foreman
+ * for peers. Everything else: only the user.
  */
 export function checkMayManage(
   group: OpenGroup,
@@ -35,7 +39,10 @@ export function checkMayManage(
   throw new Refusal("permission_denied");
 }
 
-/** An Actor acts only in its own Group, and only while it is that Actor: a later one under its id is another. */
+/**
+ * An Actor acts only in its own Group, and only while it is that Actor. A later one with its id is
+ * another.
+ */
 function isCurrent(group: OpenGroup, caller: Extract<Caller, { kind: "actor" }>): boolean {
   return (
     caller.group_id === group.group_id &&

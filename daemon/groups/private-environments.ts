@@ -1,6 +1,6 @@
 /**
- * Private environment values of a Group's Actors: an owner-only file each, apart from the record. Only names are ever read back here;
- * values go to the process that is started with them and nowhere else.
+ * Private environment values of a Group's Actors, each in an owner-only file separate from the
+ * record. Only names are ever returned. Values go only to the process that is started with them.
  */
 import * as z from "zod";
 import type { GroupPaths } from "../../client/paths.ts";
@@ -43,18 +43,24 @@ export class PrivateEnvironments {
     return environments;
   }
 
-  /** Names of the Actor's private values, sorted. Those of an earlier Actor with that id don't count. */
+  /**
+   * Names of the Actor's private values, sorted. Those of an earlier Actor with that id don't
+   * count.
+   */
   names(actor: StoredActor): string[] {
     return Object.keys(this.values(actor)).sort();
   }
 
-  /** The values, for the process that is started with them and nothing else. */
+  /** The values, only for the process that is started with them. */
   values(actor: StoredActor): Readonly<Record<string, string>> {
     const found = this.#documents.get(actor.id)?.value;
     return found?.generation === actor.generation ? found.values : {};
   }
 
-  /** Removes `unset`, then sets `set`; durable when resolved. Throws limit_reached, storage_full or storage_failed. */
+  /**
+   * Removes `unset`, then sets `set`; durable when resolved. Throws limit_reached, storage_full or
+   * storage_failed.
+   */
   async change(
     actor: StoredActor,
     set: Readonly<Record<string, string>>,

@@ -1,11 +1,14 @@
 /**
- * From what a sender writes to the Actors that are meant (docs/core-model.md#messages). Pure: the record decides, nothing else.
+ * Resolves what a sender writes to the Actors that are meant (docs/core-model.md#messages). Pure:
+ * it depends only on the record.
  *
- * Each recipient is `user`, `@all`, `@peers`, `@foreman`, an Actor's id (letter by letter) or an Actor's title. Titles count as equal
- * when they differ only in case, in surrounding blanks or in how Unicode composes a character (NFC); a title that two Actors share
- * names nobody. Ids come before titles. An alias never includes the sender, and for `send` and `request_reply` only Actors that are
- * enabled; a disabled Actor that is named by itself is taken along as long as somebody else in the audience is enabled. Nor do
- * @all and @peers include a command of the user's own that isn't said to read prompts.
+ * Each recipient is `user`, `@all`, `@peers`, `@foreman`, an Actor's exact id or an Actor's title.
+ * Titles count as equal if they differ only in case, in surrounding blanks or in how Unicode
+ * composes a character (NFC). A title that two Actors share is ambiguous. Ids come before titles.
+ * An alias never includes the sender. For `send` and `request_reply` it includes only enabled
+ * Actors. A disabled Actor that is named explicitly is included as long as someone else in the
+ * audience is enabled. @all and @peers also leave out custom commands that aren't marked as reading
+ * prompts.
  */
 import { didYouMean } from "../../shared/closest.ts";
 import { Refusal } from "../../shared/errors.ts";
@@ -13,14 +16,14 @@ import { LIMITS } from "../../shared/limits.ts";
 import type { GroupSettings, MessageMode, StoredActor } from "../../shared/model.ts";
 import { isOnlyNamed } from "../../shared/typed-actors.ts";
 
-/** `remote` stands for a sender that is no Actor of this Group. */
+/** `remote` means a sender that isn't an Actor of this Group. */
 export type Sender = { kind: "user" } | { kind: "actor"; actor_id: string } | { kind: "remote" };
 
-/** What matters of an Actor: those of other instances are known by this alone. */
+/** The fields of an Actor that matter here. For other instances' Actors only these are known. */
 type Addressable = Pick<StoredActor, "id" | "title" | "enabled" | "generation"> &
   Partial<Pick<StoredActor, "runner" | "runtime" | "prompts">>;
 
-/** A Group as its recipients are found; the foreman stands first. */
+/** A Group as seen when recipients are resolved. The foreman is first. */
 export interface RecipientGroup {
   actors: readonly Addressable[];
   settings: Pick<GroupSettings, "default_send_to">;
@@ -46,7 +49,7 @@ const ALIASES: ReadonlyMap<string, (place: number) => boolean> = new Map([
   ["@foreman", (place: number) => place === 0],
 ]);
 
-/** What two titles have in common that count as the same. */
+/** The form in which two titles count as the same. */
 function fold(title: string): string {
   return title.normalize("NFC").trim().toLowerCase();
 }
@@ -67,13 +70,13 @@ function named(actors: readonly Addressable[], recipient: string): Addressable {
   });
 }
 
-/** All that a recipient may be called. */
+/** All names that a recipient may have. */
 function names(actors: readonly Addressable[]): string[] {
   const titles = actors.map(({ title }) => title).filter((title) => title !== "");
   return [...actors.map(({ id }) => id), ...titles, ...ALIASES.keys(), "user"];
 }
 
-/** Everybody the written recipients mean, each once, in order of mention. */
+/** Everyone whom the written recipients mean, each once, in order of mention. */
 function collect(
   record: RecipientGroup,
   recipients: readonly string[],
@@ -107,8 +110,9 @@ function collect(
 }
 
 /**
- * The concrete audience. Throws Refusal mixed_recipient_kinds, mail_requires_actor_recipient, invalid_recipient,
- * concrete_recipients_required or no_enabled_recipients (MSG-053, MSG-054, MSG-055, LIM-030).
+ * The concrete audience. Throws Refusal mixed_recipient_kinds, mail_requires_actor_recipient,
+ * invalid_recipient, concrete_recipients_required or no_enabled_recipients (MSG-053, MSG-054,
+ * MSG-055, LIM-030).
  */
 export function resolveRecipients(record: RecipientGroup, request: RecipientRequest): Audience {
   const { to, mode } = request;

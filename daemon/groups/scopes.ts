@@ -18,13 +18,16 @@ export interface ScopedFile {
   scope_key: string;
 }
 
-/** Where somebody's paths may lead: the scopes, and the one among them that relative paths count from, null without one. */
+/** Where paths may lead: the scopes, and the one that relative paths start from, or null. */
 export interface Reach {
   scopes: readonly Scope[];
   base: Scope | null;
 }
 
-/** Relative paths count from the Actor's own project, as its process does, or from the Group's active one (MSG-062). */
+/**
+ * Relative paths start at the Actor's own project, as its process does, or at the Group's active
+ * one (MSG-062).
+ */
 export function reachOf(
   { scopes, active_scope_key: activeScopeKey }: Pick<StoredGroup, "scopes" | "active_scope_key">,
   actor: Pick<StoredActor, "scope_key"> | null,
@@ -47,8 +50,9 @@ function joinRemote(host: string, port: string, path: string): string | null {
 }
 
 /**
- * `host/path` of a Git remote: the same for ssh, scp-like, http and https addresses, without credentials, default port, `.git`, closing
- * slash and the host's case. `file:/path` for a repository on this machine. Null for what is none of these.
+ * `host/path` of a Git remote: the same for ssh, scp-like, http and https addresses, without
+ * credentials, default port, `.git`, closing slash and the host's case. `file:/path` for a
+ * repository on this machine. Null for what is none of these.
  */
 export function normaliseRemote(url: string): string | null {
   const trimmed = url.trim();
@@ -87,7 +91,10 @@ function labelOf(root: string): string | null {
   return name !== "" && Label.safeParse(name).success ? name : null;
 }
 
-/** The scope at a directory. Throws invalid_project_root unless `path` is absolute, exists and lies outside the Home. */
+/**
+ * The scope at a directory. Throws invalid_project_root unless `path` is absolute, exists and is
+ * outside the Home.
+ */
 export function describeScope(projects: ProjectFiles, path: string): Scope {
   if (!isAbsolute(path)) {
     throw new Refusal("invalid_project_root", {
@@ -121,7 +128,8 @@ function openCanonical(
   mode: "read" | "create",
 ): ScopedFile {
   for (const scope of scopes) {
-    // A scope's directory that was replaced by a link since it was attached isn't that scope any more.
+    // A scope's directory that was replaced by a link since it was attached isn't that scope any
+    // more.
     if (projects.canonical(scope.path) !== scope.path || !isInside(scope.path, path)) continue;
     const components = relative(scope.path, path)
       .split(sep)
@@ -144,8 +152,9 @@ function openCanonical(
 }
 
 /**
- * Opens a regular file inside one of `scopes` by its canonical path, so that links may lead around inside but never out, not even when
- * one is swapped in meanwhile (MSG-062, MSG-063). Throws invalid_path or scope_not_attached.
+ * Opens a regular file inside one of `scopes` by its canonical path. Links may lead around inside
+ * but never out, even if one is swapped at that moment (MSG-062, MSG-063). Throws invalid_path or
+ * scope_not_attached.
  */
 export function openInScope(projects: ProjectFiles, reach: Reach, path: string): ScopedFile {
   const canonical = projects.canonical(absolute(reach, path));

@@ -5,7 +5,7 @@ import { JsonDocument } from "../../platform/documents.ts";
 import type { Files } from "../../platform/files.ts";
 import { StoredGroup } from "../../shared/model.ts";
 
-/** What was stored before generations existed reads as `legacy:<created_at>` (MSG-018, MSG-021). */
+/** Records from before generations existed read as `legacy:<created_at>` (MSG-018, MSG-021). */
 function withGeneration(value: unknown): unknown {
   if (typeof value !== "object" || value === null || "generation" in value) return value;
   return { ...value, generation: `legacy:${"created_at" in value ? String(value.created_at) : ""}` };

@@ -1,8 +1,9 @@
 /**
- * A Home on disk: made, checked, opened (docs/core-model.md#home).
+ * A Home on disk: created, checked, opened (docs/core-model.md#home).
  *
- * Owner and kind are not negotiable: a foreign owner or a link is refused. Permissions of what is ours are tightened to 0700 and 0600
- * and the caller is told, because a Home restored from a backup or made by hand must start, and nobody else could have read on.
+ * Owner and kind must be right: a foreign owner or a link is refused. Permissions of our own files
+ * are tightened to 0700 and 0600, and the caller is told. A Home that was restored from a backup or
+ * created by hand must start.
  */
 import { dirname } from "node:path";
 import type { Host } from "../../client/endpoint.ts";
@@ -22,7 +23,7 @@ export interface HomeDependencies {
   clock: Clock;
   random: Random;
   host: Host;
-  /** Only ever takes permissions of group and others away. */
+  /** Only ever removes permissions of group and others. */
   chmod(path: string, mode: number): void;
 }
 
@@ -88,8 +89,9 @@ async function readSettings(files: Files, paths: HomePaths): Promise<JsonDocumen
 }
 
 /**
- * Makes or checks the Home at `root` (absolute), takes its lock and opens identity and settings. Throws HomeProblem, HomeLocked among
- * them, and Refusal when the disk fails. A Home that a newer program wrote is not touched.
+ * Creates or checks the Home at `root` (absolute), takes its lock and opens identity and settings.
+ * Throws HomeProblem, including HomeLocked, and Refusal if the disk fails. A Home of a newer
+ * program stays untouched.
  */
 export async function openHome(deps: HomeDependencies, root: string): Promise<Home> {
   try {
@@ -99,7 +101,7 @@ export async function openHome(deps: HomeDependencies, root: string): Promise<Ho
   }
 }
 
-/** The system's refusal of a path, in words; null for anything else. */
+/** The system's reason for refusing a path, in words; null for anything else. */
 function inaccessible(root: string, error: unknown): HomeProblem | null {
   const code = errorCode(error);
   if (code === undefined || !["EACCES", "EPERM", "EROFS", "ENOENT", "ENOTDIR"].includes(code)) return null;

@@ -1,4 +1,6 @@
-/** The instance's Ed25519 key, kept for the whole life of a Home (docs/protocol.md#identity-file). */
+/**
+ * The instance's Ed25519 key, kept for the whole life of a Home (docs/protocol.md#identity-file).
+ */
 import { createPrivateKey, createPublicKey, type KeyObject, sign } from "node:crypto";
 import { parseDocument, stringify } from "yaml";
 import { readWhole, replaceFile } from "../../platform/durable.ts";
@@ -60,7 +62,9 @@ function parse(path: string, bytes: Uint8Array): InstanceIdentity {
   return new InstanceIdentity(privateKey, publicKey);
 }
 
-/** The private key stays in a private field: neither inspection, text nor JSON of an identity shows it. */
+/**
+ * The private key stays in a private field. Inspection, text and JSON of an identity never show it.
+ */
 export class InstanceIdentity {
   readonly instance_id: string;
   /** Base64 of the 32 bytes. */
@@ -74,7 +78,10 @@ export class InstanceIdentity {
     this.instance_id = instanceIdOf(publicKey);
   }
 
-  /** Reads the key file and never repairs it; null when there is none. Throws HomeProblem (ID-020, ID-021). */
+  /**
+   * Reads the key file and never repairs it; null when there is none. Throws HomeProblem (ID-020,
+   * ID-021).
+   */
   static read(files: Files, path: string): InstanceIdentity | null {
     let bytes: Uint8Array | null;
     try {
@@ -91,7 +98,10 @@ export class InstanceIdentity {
     return bytes === null ? null : parse(path, bytes);
   }
 
-  /** Reads it, or makes it when missing (ID-019). Only under the Home's lock: nobody else makes one in between. */
+  /**
+   * Reads it, or creates it if it is missing (ID-019). Only under the Home's lock, so that no one
+   * else creates one in between.
+   */
   static async obtain(files: Files, random: Random, path: string): Promise<InstanceIdentity> {
     const present = InstanceIdentity.read(files, path);
     if (present !== null) return present;

@@ -1,4 +1,7 @@
-/** Everything durable that a Group ever recorded, as the daemon sees it: index, segments, projections, and reading by ordinal. */
+/**
+ * Everything durable that a Group ever recorded: index, segments, projections, and reading by
+ * ordinal.
+ */
 
 import type { OpenFile } from "../../platform/files.ts";
 import { Refusal } from "../../shared/errors.ts";
@@ -15,12 +18,14 @@ import type { Segment } from "./store/segments.ts";
 import { corrupt, pathOf, type Storage } from "./store/storage.ts";
 import { type EventHead, keyIn, type LedgerOptions, type Ordinal } from "./types.ts";
 
-/** Kinds have a code of one byte each; this one stands for all that came too late to get their own. */
+/**
+ * Kinds have a code of one byte each; this one stands for all that came too late to get their own.
+ */
 const OTHER_KIND = 255;
 const OPEN_FILES = 8;
-/** Events that are taken in one step. */
+/** Events that are processed in one step. */
 const TAKEN = 4096;
-/** Events that lie closer together than this are read with what is between them. */
+/** Events that are closer together than this are read with what is between them. */
 const READ_GAP_BYTES = 64 * 1024;
 const READ_BYTES = 4 * 1024 * 1024;
 
@@ -47,7 +52,7 @@ export class History {
     return this.index.count;
   }
 
-  /** Refuses with `shutting_down` when the ledger was closed meanwhile. */
+  /** Refuses with `shutting_down` if the ledger has been closed. */
   checkOpen(): void {
     if (this.#isClosed) throw new Refusal("shutting_down");
   }
@@ -125,7 +130,7 @@ export class History {
     return keyIn(event, this.options.keyOf(event));
   }
 
-  /** A fingerprint alone never decides: the event on disk is asked for its key. */
+  /** A fingerprint alone never decides: the key is compared with the event on disk. */
   byKey(key: string, from: Ordinal): Ordinal | undefined {
     this.#hash.begin().add(key).finish(this.#key);
     const ordinal = this.index.findKey(
@@ -231,7 +236,7 @@ export class History {
     if (at >= 0) this.#open.splice(at, 1);
   }
 
-  /** For good: what goes on in slices stops at its next one. */
+  /** Final: a task that runs in slices stops at its next one. */
   closeFiles(): void {
     this.#isClosed = true;
     for (const segment of this.segments) this.closeFile(segment);

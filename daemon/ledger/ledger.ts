@@ -78,9 +78,10 @@ export class Ledger {
   }
 
   /**
-   * Opens or begins the ledger in `directory` (made when missing; its parent exists). A torn tail is copied aside and cut off, index
-   * and projections are restored or rebuilt. Refuses with `ledger_corrupt` when only a person can choose, else with `storage_failed`
-   * or `storage_full`; nothing was recorded or lost then.
+   * Opens or starts the ledger in `directory` (created if missing; its parent exists). A torn tail
+   * is copied aside and cut off. Index and projections are restored or rebuilt. Refuses with
+   * `ledger_corrupt` if a person must choose, else with `storage_failed` or `storage_full`. Then
+   * nothing was recorded or lost.
    */
   static async open(deps: LedgerDependencies, directory: string, options: LedgerOptions): Promise<Ledger> {
     const limits: LedgerLimits = { ...LIMITS.ledger, ...options.limits };
@@ -123,7 +124,10 @@ export class Ledger {
     return this.#history.index.bytes;
   }
 
-  /** Resolves when the event is durable. Refuses with `storage_failed`, `storage_full`, `too_large`, `overloaded` or `shutting_down`. */
+  /**
+   * Resolves when the event is durable. Refuses with `storage_failed`, `storage_full`, `too_large`,
+   * `overloaded` or `shutting_down`.
+   */
   append(event: NewEvent): Promise<Placed> {
     return new Promise((done, failed) => {
       this.submit(event, (refusal, placed) => (refusal === null ? done(placed!) : failed(refusal)));
@@ -135,7 +139,7 @@ export class Ledger {
     this.#submit([event], (refusal, placed) => (refusal === null ? done(null, placed[0]) : done(refusal)));
   }
 
-  /** All in one batch: after a crash or a refusal either all of them are there or none. */
+  /** All in one batch: after a crash or a refusal, either all of them are there or none. */
   appendAll(events: NewEvent[]): Promise<Placed[]> {
     if (events.length === 0) return Promise.resolve([]);
     return new Promise((done, failed) => {
@@ -195,12 +199,18 @@ export class Ledger {
     return this.#history.ordinalOf(id);
   }
 
-  /** Of the events whose ids begin with these hex digits, oldest first; each is looked up when it is asked for. */
+  /**
+   * Of the events whose ids begin with these hex digits, oldest first; each is looked up when it is
+   * asked for.
+   */
   startingWith(prefix: string): Generator<Ordinal> {
     return this.#history.index.startingWith(prefix);
   }
 
-  /** The first event recorded under this idempotency key, over the whole history or from an ordinal on. */
+  /**
+   * The first event recorded under this idempotency key, over the whole history or from an ordinal
+   * on.
+   */
   byKey(key: string, from: Ordinal = 0): Ordinal | undefined {
     return this.#history.byKey(key, from);
   }
@@ -210,7 +220,7 @@ export class Ledger {
     return this.#history.read(ordinal);
   }
 
-  /** Events in the order of `ordinals`, which ascend; neighbours come with one read of the disk. */
+  /** Events in the order of `ordinals`, which ascend. Neighbors come with one read of the disk. */
   readMany(ordinals: readonly Ordinal[]): LedgerEvent[] {
     return this.#history.readMany(ordinals);
   }
@@ -220,7 +230,10 @@ export class Ledger {
     return this.#history.read(this.#history.knownOrdinal(id));
   }
 
-  /** Later events that refer to this one (replies, delivery states, cancellations, receipts, notices), oldest first. */
+  /**
+   * Later events that refer to this one (replies, delivery states, cancellations, receipts,
+   * notices), oldest first.
+   */
   related(ordinal: Ordinal): Ordinal[] {
     return ordinal >= 0 && ordinal < this.count ? this.#history.index.related(ordinal) : [];
   }
@@ -235,17 +248,26 @@ export class Ledger {
     return readWindow(this.#history, request);
   }
 
-  /** Newest matches first found, told oldest first; case doesn't count. Refuses with `event_not_found` for an unknown `before`. */
+  /**
+   * Newest matches first found, returned oldest first. Ignores case. Refuses with `event_not_found`
+   * for an unknown `before`.
+   */
   search(request: SearchRequest): Promise<SearchPage> {
     return search(this.#history, this.#filters, request, this.#limits.searchScanBytes, this.#clock);
   }
 
-  /** `listener` is called with each batch when it is durable, in order, after projections and callers had it. Returns the way to stop. */
+  /**
+   * `listener` is called with each batch once it is durable, in order, after projections and
+   * callers. Returns a function that stops it.
+   */
   follow(listener: (placed: readonly Placed[]) => void): () => void {
     return this.#writer.follow(listener);
   }
 
-  /** Seals the active file into a segment, null when nothing stands in it, and makes what a quick search of sealed segments needs. */
+  /**
+   * Seals the active file as a segment (null if it is empty), and creates what a fast search of
+   * sealed segments needs.
+   */
   async compact(): Promise<{ sealed: { number: number; events: number; bytes: number } | null }> {
     const segment = await this.#writer.seal();
     await this.#filters.complete();
@@ -253,12 +275,18 @@ export class Ledger {
     return { sealed: { number: segment.number, events: segment.count, bytes: segment.bytes } };
   }
 
-  /** Reads everything and compares index and projections with a rebuild from scratch; appends go on meanwhile. */
+  /**
+   * Reads everything and compares index and projections with a rebuild from scratch. Appends
+   * continue in the meantime.
+   */
   verify(): Promise<Verification> {
     return verify(this.#history, this.#clock);
   }
 
-  /** What was submitted before becomes durable or is refused; afterwards the next open is quick. Idempotent. */
+  /**
+   * Everything submitted before becomes durable or is refused. Afterwards the next open is fast.
+   * Idempotent.
+   */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -273,7 +301,7 @@ export class Ledger {
   }
 }
 
-/** Index files and checkpoint only save time: a disk that refuses them stops nothing. */
+/** Index files and checkpoint only save time. A disk that refuses them stops nothing. */
 async function keepIndexes(history: History, segments: Segment[]): Promise<void> {
   try {
     for (const segment of segments) await writeIndex(history, segment);

@@ -1,4 +1,4 @@
-/** Tail, page and window: a few neighbouring events out of any number. */
+/** Tail, page and window: a few neighboring events out of any number. */
 import type { History } from "./history.ts";
 import type { Ordinal, Page, PageRequest, Window, WindowRequest } from "./types.ts";
 

@@ -1,4 +1,4 @@
-/** The face of the ledger: what a Group's ledger takes and gives. */
+/** The face of the ledger: what a Group's ledger accepts and returns. */
 import type { LedgerEvent } from "../../shared/events.ts";
 import type { LIMITS } from "../../shared/limits.ts";
 
@@ -11,13 +11,17 @@ export interface NewEvent {
   by: string;
   data: Record<string, unknown>;
   /**
-   * Idempotency key, already qualified by its owner (sender and `client_id`). Kept in the index of keys for as long as the event
-   * exists. The event's data must hold what `keyOf` needs to find the same key again in a rebuild.
+   * Idempotency key, already qualified by its owner (sender and `client_id`). It is kept in the
+   * index of keys for as long as the event exists. The event's data must contain what `keyOf` needs
+   * to find the same key again in a rebuild.
    */
   key?: string;
 }
 
-/** Position of an event in append order over the whole history, from 0. Never reused; stable over compaction and restart. */
+/**
+ * Position of an event in append order over the whole history, from 0. Never reused; stable over
+ * compaction and restart.
+ */
 export type Ordinal = number;
 
 export interface Placed {
@@ -28,8 +32,9 @@ export interface Placed {
 }
 
 /**
- * What keys and projections see of an event. During a rebuild it stands on the raw line and is reused for the next one, so nothing may
- * keep it. For `chat.message`, `data` and `string` may know only the members before `text`; for every other kind they know all.
+ * What keys and projections see of an event. During a rebuild it points into the raw line and is
+ * reused for the next one, so nothing may keep it. For `chat.message`, `data` and `string` may know
+ * only the members before `text`. For every other kind they know all.
  */
 export interface EventHead {
   readonly id: string;
@@ -37,31 +42,40 @@ export interface EventHead {
   readonly kind: string;
   readonly scope_key: string;
   readonly by: string;
-  /** Parsed on first use (about a microsecond). Prefer `string` where a rebuild meets every event. */
+  /**
+   * Parsed on first use (about a microsecond). Prefer `string` where a rebuild meets every event.
+   */
   readonly data: Record<string, unknown>;
   /** The member `name` of `data` when it is a string, without parsing the rest. */
   string(name: string): string | undefined;
   /**
-   * The same object for events of one kind and author whose data, of messages the members before `text`, was found to be the same but for
-   * the values of `reply_to`, `client_id`, `event_id`, `source_event_id`, `delivery_id` and `batch_id`: what doesn't depend on these
-   * need be worked out once only. Null or absent where that isn't known.
+   * The same object for events of one kind and author whose data (for messages, the members before
+   * `text`) is the same except for the values of `reply_to`, `client_id`, `event_id`,
+   * `source_event_id`, `delivery_id` and `batch_id`. What doesn't depend on these needs to be
+   * computed only once. Null or absent if unknown.
    */
   readonly shape?: object | null;
 }
 
 /**
- * Follows the ledger: rebuilt from it, then fed by every append in order. `apply` must not throw for events of unknown shape.
- * `checkpoint` and `restore` let an open skip what lies in sealed segments; a checkpoint that doesn't restore is thrown away.
+ * Follows the ledger: rebuilt from it, then updated by every append in order. `apply` must not
+ * throw for events of unknown shape. `checkpoint` and `restore` let an open skip sealed segments. A
+ * checkpoint that doesn't restore is discarded.
  */
 export interface Projection {
   readonly name: string;
   /** Raises when the meaning of a checkpoint changes. */
   readonly version: number;
-  /** False for lines of this kind that `apply` would ignore, so that a rebuild needn't look at them. */
+  /**
+   * False for lines of this kind that `apply` would ignore, so that a rebuild needn't look at them.
+   */
   wants(kind: string): boolean;
   apply(event: EventHead, ordinal: Ordinal): void;
   reset(): void;
-  /** The whole state. The same events give the same bytes, however often a restore lay between: `verify` compares them. */
+  /**
+   * The whole state. The same events give the same bytes, however often it was restored in between:
+   * `verify` compares them.
+   */
   checkpoint(): Uint8Array;
   /** Throws when the bytes aren't a checkpoint of this version; `reset` follows then. */
   restore(bytes: Uint8Array): void;
@@ -70,10 +84,12 @@ export interface Projection {
 }
 
 export interface PageRequest {
-  /** Events before (older than) or after this one, without it; both absent means those at an end. */
+  /**
+   * Events before (older than) or after this one, without it; both absent means those at an end.
+   */
   before?: string | undefined;
   after?: string | undefined;
-  /** The end that is meant when neither is given; the newest by default. */
+  /** The end to use if neither is given; the newest by default. */
   from?: "newest" | "oldest" | undefined;
   limit: number;
   kinds?: ReadonlySet<string> | undefined;
@@ -107,20 +123,26 @@ export interface SearchRequest {
   kinds?: ReadonlySet<string> | undefined;
 }
 
-/** Matches oldest first. One call reads a bounded part of the history; `before` continues with what is older, null when that was all. */
+/**
+ * Matches oldest first. One call reads a bounded part of the history. `before` continues with older
+ * events; null if that was all.
+ */
 export interface SearchPage extends Page {
   before: string | null;
 }
 
-/** A key that is `prefix` followed by the string `member` of the event's data; no key when that is missing or empty. */
+/**
+ * A key that is `prefix` followed by the string `member` of the event's data; no key when that is
+ * missing or empty.
+ */
 export interface KeyRule {
   prefix: string;
   member: string;
 }
 
 /**
- * The idempotency key of an event that is met in a rebuild: the same string that `NewEvent.key` carried at the append. A rule may depend on
- * nothing that differs between events of one `shape`.
+ * The idempotency key of an event in a rebuild: the same string that `NewEvent.key` had at the
+ * append. A rule may not depend on anything that differs between events of one `shape`.
  */
 export type KeyOf = (event: EventHead) => string | KeyRule | undefined;
 

@@ -1,6 +1,7 @@
 /**
- * The one way in (docs/architecture.md#rules): a name and raw arguments become an envelope. In order: the operation, who may call it, its
- * arguments, the caller's Groups, the permit, the handler. Nothing here waits when nothing has to.
+ * The one way in (docs/architecture.md#rules): turns a name and raw arguments into an envelope. In
+ * order: the operation, who may call it, its arguments, the caller's Groups, the permit, the
+ * handler. Nothing here waits if it needn't.
  */
 
 import type { Log } from "../../platform/log.ts";
@@ -16,7 +17,7 @@ import { Permits } from "./permits.ts";
 
 /** A call as its port knows it. */
 export interface Call extends CallContext {
-  /** Stands in the log and in the details of `internal_error`. */
+  /** Appears in the log and in the details of `internal_error`. */
   readonly requestId: string;
 }
 
@@ -40,11 +41,15 @@ export interface DispatcherOptions {
   log: Log;
   /** An open Group's permit; throws `group_not_found` or `group_unavailable`. */
   permitOf(groupId: string): Mutex;
-  /** Told about every call of an Actor before anything else: its session lives on, and the call is evidence. */
+  /**
+   * Called for every call of an Actor before anything else: its session lives on, and the call is
+   * evidence.
+   */
   touch?(caller: ActorCaller): void;
   /**
-   * Why the caller's credential is worth nothing any more; null when it still is. Asked before every call, since a port may have waited for
-   * the request's body, and again about a call that had to wait for its permit.
+   * Why the caller's credential is no longer valid; null if it is. Checked before every call,
+   * because a port may have waited for the request's body, and again after a call waited for its
+   * permit.
    */
   lapsed?(caller: Caller): Refusal | null;
   /** Checks every result against its schema and fails loudly; for tests. */
@@ -72,7 +77,9 @@ export class Dispatcher {
     }
   }
 
-  /** Never throws and never rejects. A promise only when the handler or a permit has to wait. */
+  /**
+   * Never throws and never rejects. Returns a promise only if the handler or a permit has to wait.
+   */
   call(name: string, raw: unknown, call: Call): Outcome | Promise<Outcome> {
     try {
       const lapsed = this.#lapsed?.(call.caller) ?? null;
@@ -165,8 +172,8 @@ export class Dispatcher {
 }
 
 /**
- * Whether a caller's credential reaches this Group at all. What it doesn't reach answers like what doesn't exist, whether or not it
- * does, so that nothing can be probed.
+ * Whether a caller's credential reaches this Group at all. A Group out of reach answers like one
+ * that doesn't exist, whether or not it exists, so that nothing can be probed.
  */
 export function mayEnter(caller: Caller, groupId: string): boolean {
   switch (caller.kind) {

@@ -1,11 +1,14 @@
-/** Turns whatever a handler throws into the failing half of an envelope (docs/protocol.md#envelopes-and-errors). */
+/**
+ * Turns anything a handler throws into the failing half of an envelope
+ * (docs/protocol.md#envelopes-and-errors).
+ */
 import * as z from "zod";
 import { isStorageError, storageRefusal } from "../../platform/durable.ts";
 import { errorFields, type Log } from "../../platform/log.ts";
 import { type ErrorCode, fieldSentence, Refusal } from "../../shared/errors.ts";
 import { problemOf } from "./problems.ts";
 
-// For the whole process: every port tells of wrong values in the same words.
+// For the whole process: every port describes wrong values in the same words.
 z.config({ customError: problemOf });
 
 const PROBLEMS_SHOWN = 8;
@@ -17,7 +20,10 @@ const CODES: ReadonlyMap<string, ErrorCode> = new Map([
   ["attachments", "invalid_attachments"],
 ]);
 
-/** A Refusal as it is, a storage error as one, anything else as `internal_error` whose details carry only the request id. */
+/**
+ * A Refusal unchanged, a storage error as a Refusal, anything else as `internal_error` whose
+ * details have only the request id.
+ */
 export function refusalOf(error: unknown, log: Log, request: { operation: string; id: string }): Refusal {
   if (error instanceof Refusal) return error;
   if (isStorageError(error)) {
@@ -28,7 +34,10 @@ export function refusalOf(error: unknown, log: Log, request: { operation: string
   return new Refusal("internal_error", { details: { request_id: request.id }, cause: error });
 }
 
-/** `invalid_args`, or the code of that part of a message, whose details name the first wrong field and up to eight problems; values are never quoted. */
+/**
+ * `invalid_args`, or the code for that part of a message. The details name the first wrong field
+ * and up to eight problems. Values are never quoted.
+ */
 export function invalidArguments(error: z.ZodError): Refusal {
   const problems = error.issues
     .flatMap((issue) =>

@@ -1,4 +1,4 @@
-/** The health registry: everything the daemon checks of itself, in words, each with a remedy. */
+/** The health registry: all of the daemon's checks of itself, in words, each with a remedy. */
 
 import type { HomePaths } from "../../client/paths.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -22,7 +22,7 @@ export interface HealthSources {
   createdAt: () => string;
   /** Why nothing can be written to a directory; null when it can. */
   writeTrouble: (directory: string) => string | null;
-  /** Bytes that this user may still write to the Home's disk; null when the system doesn't say. */
+  /** Bytes that this user may still write to the Home's disk; null if the system doesn't say. */
   freeBytes: () => number | null;
   unavailableGroups: () => readonly { group_id: string; reason: string }[];
   groups: () => number;
@@ -33,11 +33,14 @@ export interface HealthSources {
     exposed: boolean;
     trouble: { text: string; remedy: string } | null;
   };
-  /** Why the sessions of browsers can't be read. */
+  /** Why the browser sessions can't be read. */
   sessions: () => string | null;
-  /** Messages that wait for other instances, paths of records of such that can't be read, and why it isn't known which a reset ended. */
+  /**
+   * Messages that wait for other instances, paths of records that can't be read, and why it isn't
+   * known which messages a reset ended.
+   */
   outbox: () => { waiting: number; unreadable: readonly string[]; problem: string | null };
-  /** Why the relations can't be read, and how the listener stands. */
+  /** Why the relations can't be read, and the state of the listener. */
   direct: () => {
     problem: string | null;
     listener: { bind: string; trouble: string | null } | null;
@@ -49,7 +52,7 @@ const MiB = 1024 * 1024;
 const LOW_DISK_BYTES = 1024 * MiB;
 const NO_DISK_BYTES = 64 * MiB;
 const OLDEST_NODE: readonly [number, number] = [20, 19];
-/** No clock of a machine that runs this shows an earlier time. */
+/** No machine's clock can correctly show an earlier time. */
 const EARLIEST = Date.UTC(2025, 0, 1);
 
 type Found = Omit<HealthCheck, "code" | "title">;
@@ -63,7 +66,9 @@ export class HealthRegistry {
     this.#sources = sources;
   }
 
-  /** All checks, in a fixed order. A check that fails by itself is an error, never a missing one. */
+  /**
+   * All checks, in a fixed order. If a check itself fails, it counts as an error, never as missing.
+   */
   run(): HealthCheck[] {
     const checks: [code: string, title: string, check: (sources: HealthSources) => Found][] = [
       ["node_version", "Node", node],

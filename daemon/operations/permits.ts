@@ -1,4 +1,7 @@
-/** The permits that the dispatcher takes around handlers: the Home's, or the Group's own (docs/architecture.md#rules). */
+/**
+ * The permits that the dispatcher takes around handlers: the Home's, or the Group's own
+ * (docs/architecture.md#rules).
+ */
 
 import { Mutex, type Release } from "../../platform/mutex.ts";
 import { Refusal } from "../../shared/errors.ts";
@@ -15,8 +18,9 @@ export class Permits {
   }
 
   /**
-   * The permit for an operation of this kind: at once where nobody stands in the way. Operations of the kind `home_write` that take a
-   * Group away ask for its permit themselves. Throws or rejects with `shutting_down` after `close`.
+   * The permit for an operation of this kind, at once if nothing is in the way. Operations of the
+   * kind `home_write` that remove a Group request its permit themselves. Throws or rejects with
+   * `shutting_down` after `close`.
    */
   acquire(kind: LockKind, groupId: string | undefined): Release | Promise<Release> {
     if (kind === "none") return nothing;

@@ -1,6 +1,6 @@
 /**
- * What is wrong with a value, in our words: the rest of a sentence that begins with the field ("'limit' has to be at most 200."), for
- * schemas that have no words of their own. Values are never quoted.
+ * What is wrong with a value, in our words: the rest of a sentence that begins with the field
+ * ("'limit' must be at most 200."), for schemas without their own words. Values are never quoted.
  */
 import type * as z from "zod";
 

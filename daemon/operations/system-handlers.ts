@@ -25,7 +25,7 @@ export function systemHandlers(deps: SystemDependencies): HandlersFor<typeof sys
   };
 }
 
-/** Some operations are for whoever sits at this machine, not for a token from elsewhere. */
+/** Some operations are for the person at this machine, not for a token from elsewhere. */
 export function requireSocketOwner(caller: Caller): void {
   if (caller.kind === "user" && caller.via === "socket") return;
   throw new Refusal("permission_denied", { specifics: "This works only over the local socket." });

@@ -1,9 +1,11 @@
 /**
- * Who may I talk to, under which identity fields and signing domain, and is the grant still there? One interface for the three
- * authorities: same-account membership, account-confirmed external connections, Direct relations (docs/protocol.md#answers, docs/protocol.md#authority).
+ * Whom may I talk to, under which identity fields and signing domain, and is the grant still there?
+ * One interface for the three authorities: same-account membership, account-confirmed external
+ * connections, Direct relations (docs/protocol.md#answers, docs/protocol.md#authority).
  *
- * Sender and receiver ask the same questions: a grant lets both sides write to each other, seen from here as `local` and `remote`. An
- * authority only looks up what it holds in memory: it starts no refresh, opens nothing, creates no identity.
+ * Sender and receiver ask the same questions: a grant lets both sides write to each other, seen
+ * from here as `local` and `remote`. An authority only looks up what it has in memory. It starts no
+ * refresh, opens nothing and creates no identity.
  */
 import type { PeerRoute, PeerTransport } from "./transport.ts";
 
@@ -13,10 +15,12 @@ export type AuthorityKind = "account" | "external" | "direct";
 export interface GrantEnd {
   instance_id: string;
   device_id: string;
-  /** Base64 of the 32 bytes; checked with `checkPublicKey` by whoever took it in. */
+  /** Base64 of the 32 bytes. Whoever received it has checked it with `checkPublicKey`. */
   public_key: string;
   client_version: string;
-  /** Display name from the authenticated directory or relation, a snapshot; null when there is none. */
+  /**
+   * Display name from the authenticated directory or relation, a snapshot; null when there is none.
+   */
   name: string | null;
   /** Advertised Web origin; null without a configured route and for Direct. */
   public_origin: string | null;
@@ -37,34 +41,44 @@ export interface Grant {
   authority: AuthorityKind;
   /** Chooses the signing domain together with `authority`; null for the same account alone. */
   connection_id: string | null;
-  /** Empty strings for Direct. For an external connection the account that initiated it, in either direction (rule 16). */
+  /**
+   * Empty strings for Direct. For an external connection the account that initiated it, in either
+   * direction (rule 16).
+   */
   account_origin: string;
   account_id: string;
   local: GrantEnd;
   remote: GrantEnd;
   /** Null for the same account, where any Group may write to any other. */
   pair: GrantPair | null;
-  /** Null when no way to the peer is known at present; that is unavailability, not revocation. */
+  /** Null if no route to the peer is known right now. That is unavailability, not revocation. */
   route: PeerRoute | null;
   transport: PeerTransport;
 }
 
 /**
  * - `granted`: use it now.
- * - `unavailable`: can't be confirmed at present (expired directory, issuer out of reach, pending approval): queued work waits, new work
- *   may be accepted only when the authority says so by `granted`.
- * - `gone`: authoritatively revoked, deleted, expired or replaced, never to come back under this identity: queued work ends (OUT-026,
- *   OUT-027, OUT-031).
+ * - `unavailable`: can't be confirmed at present (expired directory, issuer out of reach, pending
+ *   approval): queued work waits, new work may be accepted only when the authority says so by
+ *   `granted`.
+ * - `gone`: authoritatively revoked, deleted, expired or replaced, never to come back under this
+ *   identity: queued work ends (OUT-026, OUT-027, OUT-031).
  */
 export type GrantState =
   | { state: "granted"; grant: Grant }
   | { state: "unavailable"; reason: string }
   | { state: "gone"; reason: string };
 
-/** Two Groups as a sender or receiver here names them. Group ids may be empty for daemon-level discovery in the same account. */
+/**
+ * Two Groups as a sender or receiver here names them. Group ids may be empty for daemon-level
+ * discovery in the same account.
+ */
 export interface PairQuery {
   local_group_id: string;
-  /** The local Group's resource generation now; an authority of pairs compares it with the granted one. */
+  /**
+   * The local Group's resource generation now; an authority of pairs compares it with the granted
+   * one.
+   */
   local_generation: string;
   remote_instance_id: string;
   remote_group_id: string;
@@ -73,14 +87,16 @@ export interface PairQuery {
 export interface ConnectAuthority {
   readonly kind: AuthorityKind;
   /**
-   * For new work. Null when this authority holds nothing for the pair, so that the next may be asked; anything else pins the route to
-   * this authority, `gone` included (rule 17). Of several records for a pair the one in force counts.
+   * For new work. Null when this authority holds nothing for the pair, so that the next may be
+   * asked; anything else pins the route to this authority, `gone` included (rule 17). Of several
+   * records for a pair the one in force counts.
    */
   forPair(query: PairQuery): GrantState | null;
   /**
-   * For queued work and for requests that come in, which name their connection: `gone` when it is not, or no longer, a grant for exactly
-   * this pair and for these devices. `connection_id` is null for the same account; `devices` are the ids that the work or proof carries
-   * (empty strings for Direct).
+   * For queued work and for requests that come in, which name their connection: `gone` when it is
+   * not, or no longer, a grant for exactly this pair and for these devices. `connection_id` is null
+   * for the same account; `devices` are the ids that the work or proof carries (empty strings for
+   * Direct).
    */
   forConnection(
     connectionId: string | null,
@@ -88,13 +104,17 @@ export interface ConnectAuthority {
     devices: { local: string; remote: string },
   ): GrantState;
   /**
-   * Grants in force that this local Group may discover, in a stable order, whether or not the peer is online. For pairs: those whose local
-   * Group is this one in this generation. `local_group_id` null: all of them, for the catalog's refresh.
+   * Grants in force that this local Group may discover, in a stable order, whether or not the peer
+   * is online. For pairs: those whose local Group is this one in this generation. `local_group_id`
+   * null: all of them, for the catalog's refresh.
    */
   discover(local: { group_id: string; generation: string } | null): Grant[];
-  /** Whether the authority can answer, for `connect_catalog` (docs/protocol.md#daemon-files). Times are ISO 8601. */
+  /**
+   * Whether the authority can answer, for `connect_catalog` (docs/protocol.md#daemon-files). Times
+   * are ISO 8601.
+   */
   condition(): AuthorityCondition;
-  /** Called whenever grants may have changed. Returns the way to stop listening. */
+  /** Called whenever grants may have changed. Returns a function that stops listening. */
   onChange(listener: () => void): () => void;
 }
 

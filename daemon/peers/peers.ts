@@ -1,6 +1,7 @@
 /**
- * The sending half of Connect: outbox, scheduler, directory of other instances, replies and withdrawals that leave this instance. The
- * folder's face. Authorities and their transports join with `add`; without any, nothing here arms a timer or opens anything.
+ * The sending half of Connect: outbox, scheduler, directory of other instances, replies and
+ * withdrawals that leave this instance. The folder's face. Authorities and their transports join
+ * with `add`; without any, nothing here arms a timer or opens anything.
  */
 import { dirname } from "node:path";
 import type { HomePaths } from "../../client/paths.ts";

@@ -1,6 +1,7 @@
 /**
- * How a request gets to a peer and how one comes in: what the Direct channel and the HTTPS peer path implement
- * (docs/protocol.md#authority). A transport carries bytes; it grants nothing, signs nothing and verifies no signature of a request or response.
+ * How a request gets to a peer and how one comes in: what the Direct channel and the HTTPS peer
+ * path implement (docs/protocol.md#authority). A transport carries bytes; it grants nothing, signs
+ * nothing and verifies no signature of a request or response.
  */
 import type {
   ConnectPeerAuthorization,
@@ -8,7 +9,9 @@ import type {
   ConnectPeerResponse,
 } from "../../shared/wire/v1/peer.ts";
 
-/** One signed request. `proof.operation_sha256` covers `operation` as serialised in declared order. */
+/**
+ * One signed request. `proof.operation_sha256` covers `operation` as serialised in declared order.
+ */
 export interface PeerRequest {
   proof: ConnectPeerAuthorization;
   operation: ConnectPeerOperation;
@@ -22,12 +25,16 @@ export type PeerRoute =
   | { via: "web"; origin: string; instance_id: string; device_id: string; public_key: string };
 
 /**
- * What became of a request. Only `refused` says that the peer can't have got it, so only then may the sender resend a body without
- * asking for a receipt (rule 7): when in doubt a transport says `uncertain` or `timed_out`.
+ * What became of a request. Only `refused` says that the peer can't have got it, so only then may
+ * the sender resend a body without asking for a receipt (rule 7): when in doubt a transport says
+ * `uncertain` or `timed_out`.
  * - `answered`: an envelope came back that is well-formed; its signature is the sender's to verify.
- * - `denied`: the peer refused without a signature, in its own words. It may have the body, so that this is as uncertain as no answer.
- * - `refused`: not one byte of the request left this process, or the peer refused it before reading the body. `reason` is for people.
- * - `uncertain`: bytes left and no valid answer came: the connection broke, or what came isn't an envelope.
+ * - `denied`: the peer refused without a signature, in its own words. It may have the body, so that
+ *   this is as uncertain as no answer.
+ * - `refused`: not one byte of the request left this process, or the peer refused it before reading
+ *   the body. `reason` is for people.
+ * - `uncertain`: bytes left and no valid answer came: the connection broke, or what came isn't an
+ *   envelope.
  * - `timed_out`: the deadline passed after bytes left.
  */
 export type PeerOutcome =
@@ -39,8 +46,9 @@ export type PeerOutcome =
 
 export interface PeerTransport {
   /**
-   * Sends one request and waits for its answer until `deadline`, in milliseconds of `Clock.monotonic()`. Never rejects. When `signal`
-   * aborts (shutdown) it resolves at once, by the same rules. Several requests to one peer may be under way.
+   * Sends one request and waits for its answer until `deadline`, in milliseconds of
+   * `Clock.monotonic()`. Never rejects. When `signal` aborts (shutdown) it resolves at once, by the
+   * same rules. Several requests to one peer may be under way.
    */
   request(
     route: PeerRoute,
@@ -49,8 +57,9 @@ export interface PeerTransport {
     signal: AbortSignal,
   ): Promise<PeerOutcome>;
   /**
-   * Calls `listener` with the instance ID whenever a way to a peer opens (a Direct channel came up), so that waiting work needn't wait
-   * for its backoff's end. Returns the way to stop listening. A transport that can't know never calls.
+   * Calls `listener` with the instance ID whenever a way to a peer opens (a Direct channel came
+   * up), so that waiting work needn't wait for its backoff's end. Returns the way to stop
+   * listening. A transport that can't know never calls.
    */
   onReachable(listener: (instanceId: string) => void): () => void;
 }
@@ -65,9 +74,10 @@ export type PeerArrival =
 /** The receiving half's face for transports: `daemon/peers/receiving/receiver.ts` implements it. */
 export interface PeerReceiver {
   /**
-   * Answers one request: authority, proof, lifetime and digest are checked here, whatever a transport checked before. Business errors
-   * come as signed responses. Rejects with a Refusal, which must not be signed and tells nothing of the Home, when the request isn't
-   * authentic or the daemon is shutting down.
+   * Answers one request: authority, proof, lifetime and digest are checked here, whatever a
+   * transport checked before. Business errors come as signed responses. Rejects with a Refusal,
+   * which must not be signed and tells nothing of the Home, when the request isn't authentic or the
+   * daemon is shutting down.
    */
   receive(request: PeerRequest, arrival: PeerArrival): Promise<ConnectPeerResponse>;
 }

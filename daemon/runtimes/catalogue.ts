@@ -1,6 +1,7 @@
 /**
- * The runtimes as data (docs/core-model.md#actor): one entry each. What is verified was observed on real CLIs; the rest is started and
- * prompted by the same rules, but nothing proves there that a prompt was taken.
+ * The runtimes as data (docs/core-model.md#actor), one entry each. Verified entries were observed
+ * on the real programs. The others are started and prompted by the same rules, but nothing proves
+ * that they took a prompt.
  */
 import type { Runtime } from "../../shared/model.ts";
 import type { InputFacts } from "./input/composer.ts";
@@ -12,7 +13,7 @@ import {
   OPENCODE_INPUT,
 } from "./input/input-facts.ts";
 
-/** How our MCP server reaches a runtime. The user's own configuration files are never touched. */
+/** How our MCP server reaches a runtime. The user's own configuration files are never changed. */
 type McpHandover =
   /** `--mcp-config` with inline JSON. */
   | "claude_flag"
@@ -32,7 +33,9 @@ type Resume = "claude_flag" | "codex_command" | "none";
 export interface RuntimeEntry {
   readonly runtime: Runtime;
   readonly title: string;
-  /** Names of its program; the first is the default command. Empty for a command of the user's own. */
+  /**
+   * Names of its program; the first is the default command. Empty for a command of the user's own.
+   */
   readonly programs: readonly string[];
   /** Arguments that make it print its version and end. */
   readonly versionArguments: readonly string[];
@@ -40,18 +43,24 @@ export interface RuntimeEntry {
   readonly hooks: HookHandover;
   /** With hooks only: they name the session. */
   readonly resume: Resume;
-  /** What its screens look like; null when that isn't known: nothing is typed into it then, unless its owner says that it reads prompts. */
+  /**
+   * What its screens look like. Null if unknown: then nothing is typed into it unless its owner
+   * says that it reads prompts.
+   */
   readonly input: InputFacts | null;
-  /** After its start, its input line has to be empty for as long as this before anything goes in. */
+  /** After its start, its input line must be empty for this long before anything goes in. */
   readonly steadyMs: number;
-  /** Text goes in as one bracketed paste; once it is taken, but not sooner than this, `submit` follows. */
+  /**
+   * Text goes in as one bracketed paste. Once it is taken, but not sooner than this, `submit`
+   * follows.
+   */
   readonly pasteMs: number;
   readonly submit: string;
   /** Its screen shows prompts as Markdown. */
   readonly markdown: boolean;
   /** It reads its terminal once it has turned this mode on. */
   readonly ready: "bracketed_paste";
-  /** What proves that a prompt was taken; without one a delivery stays unconfirmed. */
+  /** What proves that a prompt was taken. Without one a delivery stays unconfirmed. */
   readonly evidence: "user_prompt_submit" | "none";
   /** For its process; the Actor's own environment may say otherwise. */
   readonly environment: Readonly<Record<string, string>>;
@@ -67,7 +76,10 @@ const ENTER = "\r";
 const ESCAPE = "\u001b";
 const CONTROL_C = "\u0003";
 
-/** Gemini shows its input line for 0.2 s and then asks about the folder; no hook tells when a start is over. Fifteen times what was measured. */
+/**
+ * Gemini shows its input line for 0.2 s and then asks about the folder. No hook says when a start
+ * is over. This is fifteen times the measured time.
+ */
 const STEADY_MS = 3000;
 
 const ASKS = /\besc to cancel\b/i;
@@ -100,7 +112,8 @@ const entries: Readonly<Record<Runtime, RuntimeEntry>> = {
     hooks: "claude_settings",
     resume: "claude_flag",
     evidence: "user_prompt_submit",
-    // Else a message that names `@path` has the file read to it at once, from anywhere, without a permission being asked for.
+    // Otherwise, if a message names `@path`, the file is read to it at once, from anywhere, without
+    // asking for permission.
     environment: {
       CLAUDE_CODE_DISABLE_FILE_MENTIONS: "1",
       // A suggested prompt stands in the input line like text that somebody typed.
@@ -131,7 +144,7 @@ const entries: Readonly<Record<Runtime, RuntimeEntry>> = {
     programs: ["gemini"],
     input: GEMINI_INPUT,
     steadyMs: STEADY_MS,
-    // It takes Enter for a part of the paste for as long as this; twice of what was measured.
+    // It takes Enter as part of the paste for this long; twice the measured time.
     pasteMs: 120,
   },
   opencode: {

@@ -1,7 +1,8 @@
 /**
- * What an operation is (docs/architecture.md#rules): every change and every read is one. Ports authenticate, call it by name and render the
- * envelope; the input and output schemas here serve the local socket, HTTP, MCP and the command line alike. Which HTTP route, tool or command
- * reaches an operation is in the tables of those ports (http-routes.ts, mcp-server/tools.ts, cli/tables).
+ * What an operation is (docs/architecture.md#rules): every change and every read is one. Ports
+ * authenticate, call it by name and render the envelope; the input and output schemas here serve
+ * the local socket, HTTP, MCP and the command line alike. Which HTTP route, tool or command reaches
+ * an operation is in the tables of those ports (http-routes.ts, mcp-server/tools.ts, cli/tables).
  */
 import type * as z from "zod";
 

@@ -1,6 +1,6 @@
 /**
- * The HTTP routes of operations, below `/api/v1`. The daemon, the Workbench and docs/operations.md go by this table. It stands beside the
- * contracts because the Workbench loads no schemas.
+ * The HTTP routes of operations, below `/api/v1`. The daemon, the Workbench and docs/operations.md
+ * go by this table. It stands beside the contracts because the Workbench loads no schemas.
  */
 import type { OperationName } from "./registry.ts";
 
@@ -9,13 +9,18 @@ export type HttpMethod = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 interface RouteOptions {
   /** Operations that share an address are told apart by the member `action` of the body. */
   action?: string;
-  /** Fields that the path and the credential decide: what a query says of them counts for nothing. */
+  /**
+   * Fields that the path and the credential decide: what a query says of them counts for nothing.
+   */
   ignores?: readonly string[];
 }
 
 export interface HttpRoute extends RouteOptions {
   method: HttpMethod;
-  /** `{name}` takes an input field from the path. GET and DELETE take the rest from the query, others from the body. */
+  /**
+   * `{name}` takes an input field from the path. GET and DELETE take the rest from the query,
+   * others from the body.
+   */
   path: string;
 }
 

@@ -1,20 +1,25 @@
 /**
- * Answers that no hook tells. A runtime says that it asks for permission, but not what became of it: Claude is silent when the answer was No,
- * and both are while a permitted tool runs. The question on the screen is the only sign: once it was there and then isn't, it was answered.
+ * Detects answers that no hook reports. A runtime says that it asks for permission, but not what
+ * the answer was. Claude is silent if the answer was No, and both are silent while a permitted tool
+ * runs. The question on the screen is the only sign: if it was there and then isn't, it was
+ * answered.
  */
 import { operationRevision } from "./closing.ts";
 import { type HookState, isOpen, type Revision } from "./hook-state.ts";
 
-/** So many looks in a row without the question: a screen may be half drawn. */
+/** This many looks in a row without the question count, because a screen may be half drawn. */
 const LOOKS = 2;
 
-/** Looks at the screen of one Actor while its runtime asks. */
+/** Watches one Actor's screen while its runtime asks. */
 export class AnswerWatch {
   #question = "";
   #wasSeen = false;
   #missed = 0;
 
-  /** `question`: what the hooks say is asked, empty when nothing is. `isSeen`: the screen shows a question. True when it was answered. */
+  /**
+   * `question`: what the hooks say is asked; empty if nothing is. `isSeen`: the screen shows a
+   * question. Returns true when it was answered.
+   */
   look(question: string, isSeen: () => boolean): boolean {
     this.#take(question);
     if (question === "") return false;
@@ -49,7 +54,10 @@ export function questionOf(state: HookState | null): string {
   return state.turn?.isWaiting === true ? `turn ${state.turn.name}` : "";
 }
 
-/** Nobody is asked any more. Whether it goes on isn't told: a turn that the answer ended shows by a silent terminal. */
+/**
+ * Nobody is asked any more. No hook says whether work continues. A silent terminal shows that the
+ * answer ended the turn.
+ */
 export function answered(before: HookState, at: string): { state: HookState; revisions: Revision[] } {
   const revisions: Revision[] = [];
   const operations = before.operations.map((operation) => {

@@ -1,7 +1,8 @@
 /**
- * The fences (docs/protocol.md#runtime-activity): whether an event of a launch counts, and what it changes. The launch fence is passed before; here are
- * session, turn and operation. Claude's turn hooks are observational: they show turns but open and close no fence for its tools. Codex's turns
- * are exact.
+ * The fences (docs/protocol.md#runtime-activity): whether an event of a launch counts, and what it
+ * changes. The launch fence comes earlier; here are session, turn and operation. Claude's turn
+ * hooks only observe: they show turns but open and close no fence for its tools. Codex's turns are
+ * exact.
  */
 import {
   agentRevision,
@@ -23,7 +24,7 @@ import type { Accepted, Fence } from "./verdict.ts";
 
 const nothing = (): void => {};
 
-/** Judges one event at `at` (UTC ISO 8601). Changes nothing by itself. */
+/** Judges one event at `at` (UTC ISO 8601). Changes nothing itself. */
 export function judge(before: HookState, memory: Memory, hook: Hook, at: string): Accepted | Fence {
   if (hook.event === "SessionStart") return startSession(before, memory, hook, at);
   if (before.session?.id !== hook.session_id) return "session";
@@ -31,7 +32,7 @@ export function judge(before: HookState, memory: Memory, hook: Hook, at: string)
   return typeof accepted === "string" ? accepted : { ...accepted, state: { ...accepted.state, at } };
 }
 
-/** What an interrupt in Claude's terminal ends; null when nothing is under way. */
+/** What an interrupt in Claude's terminal ends; null if nothing is in progress. */
 export function inferInterrupt(before: HookState, at: string): Omit<Accepted, "remember"> | null {
   const survives = inBackground(before);
   const isQuiet = before.agents.every(survives) && !before.operations.some(isOfTurn);
@@ -77,7 +78,7 @@ function judgeInSession(before: HookState, memory: Memory, hook: Hook, at: strin
 }
 
 function startSession(before: HookState, memory: Memory, hook: Hook, at: string): Accepted | Fence {
-  // A session that is open may be compacted or cleared of nothing; it stays the one it is.
+  // An open session may be compacted or cleared. It stays the same session.
   if (before.session?.id === hook.session_id) return "session";
   if (memory.sessions.has(hook.session_id) && hook.source !== "resume") return "session";
   const { state, revisions } = closeSession(before, at);
@@ -117,7 +118,7 @@ function startTurn(before: HookState, memory: Memory, hook: Hook, at: string): A
   };
 }
 
-/** The first prompt of a subagent belongs to its start; a further one is a turn of its own. */
+/** A subagent's first prompt belongs to its start. A further one is a separate turn. */
 function startAgentTurn(before: HookState, memory: Memory, hook: Hook, at: string): Accepted | Fence {
   const { agent_id: agentId, turn_id: turnId, turn_key: turnKey } = hook;
   const seen = `${agentId} ${turnKey}`;
@@ -139,18 +140,25 @@ function startAgentTurn(before: HookState, memory: Memory, hook: Hook, at: strin
   };
 }
 
-/** Codex: whether the event belongs to the turn that is open, of the runtime or of the subagent it names. */
+/**
+ * Codex: whether the event belongs to the turn that is open, of the runtime or of the subagent it
+ * names.
+ */
 function isInTurn(state: HookState, hook: Hook): boolean {
   if (hook.runtime === "claude") return true;
   if (hook.agent_id === "") return state.turn?.key === hook.turn_key;
   return state.agents.some(({ id, turn_id: turnId }) => id === hook.agent_id && turnId === hook.turn_id);
 }
 
-/** Claude: a tool of the runtime itself shows that a turn is under way, whatever its turn hooks said, and that nobody is waited for. */
+/**
+ * Claude: a tool of the runtime itself shows that a turn is running, whatever its turn hooks said,
+ * and that nothing waits for a person.
+ */
 function withActiveTurn(state: HookState, memory: Memory, hook: Hook, at: string): HookState {
   if (hook.runtime !== "claude" || hook.agent_id !== "") return state;
   if (state.turn === null) {
-    // Of a turn that was interrupted a tool's hook may have been on its way, or the key meant something else: its terminal decides.
+    // A tool's hook of an interrupted turn may have been on its way, or the key meant something
+    // else. The terminal decides.
     const { ended } = state;
     const isAssumed = ended?.how === "interrupted" && ended.key !== "" && ended.key === hook.turn_key;
     return { ...state, turn: { ...openTurn(hook, at), isAssumed } };
@@ -159,7 +167,10 @@ function withActiveTurn(state: HookState, memory: Memory, hook: Hook, at: string
   return { ...state, turn: { ...turn, isWaiting: false, isAssumed: turn.isAssumed && turn.key === "" } };
 }
 
-/** Claude: all tools that the model asked for are over. The request that follows takes up what was queued behind the turn. */
+/**
+ * Claude: all tools that the model asked for have finished. The next request takes up what was
+ * queued after the turn.
+ */
 function endBatch(before: HookState, memory: Memory, hook: Hook, at: string): Accepted | Fence {
   if (hook.agent_id !== "") return "ignored";
   if (isOfEarlierTurn(before, memory, hook)) return "turn";
@@ -218,7 +229,7 @@ function endOperation(before: HookState, memory: Memory, hook: Hook, at: string)
     operations: before.operations.filter((operation) => operation !== ended),
   };
   return {
-    // The late end of something that its turn's end closed says nothing about a turn.
+    // The late end of something that the turn's end closed says nothing about a turn.
     state: ended.closed ? state : withActiveTurn(state, memory, hook, at),
     revisions: [operationRevision(before, ended, hook.status, hook.event)],
     remember: nothing,
@@ -258,7 +269,7 @@ function endAgent(before: HookState, hook: Hook): Accepted | Fence {
   };
 }
 
-/** Claude: a late event of an earlier prompt doesn't touch the present one. */
+/** Claude: a late event of an earlier prompt doesn't affect the current one. */
 function isOfEarlierTurn(state: HookState, memory: Memory, { turn_key: key }: Hook): boolean {
   return key !== "" && key !== state.turn?.key && memory.turns.has(key);
 }
@@ -274,12 +285,17 @@ function holdTurn(before: HookState, memory: Memory, hook: Hook, at: string): Ac
   };
 }
 
-/** Claude lists the subagents that go on; Codex lets all of them go on, and tells the end of each. */
+/**
+ * Claude lists the subagents that continue. With Codex all of them continue, and each end is
+ * reported.
+ */
 function goesOn({ runtime, background }: Hook): Survives {
   return ({ id }) => runtime === "codex" || background?.includes(id) === true;
 }
 
-/** The end of a turn closes what is still open below it: some tools never say how they ended. */
+/**
+ * The end of a turn closes what is still open below it, because some tools never report their end.
+ */
 function endTurn(before: HookState, memory: Memory, hook: Hook, at: string): Accepted | Fence {
   // Subagents never open or close the turn.
   if (hook.agent_id !== "") return "ignored";
@@ -292,13 +308,13 @@ function endTurn(before: HookState, memory: Memory, hook: Hook, at: string): Acc
   const why = hook.trouble === "" ? {} : { trouble: hook.trouble };
   const over = { ...state, turn: null, ended: { how, at, key, ...why } } as const;
   return {
-    // A notification says that it waits: nothing follows.
+    // A notification says that it is waiting. Nothing else follows from it.
     state: hook.event === "Notification" ? over : withQueued(over, { ...turn, key }, revisions, at),
     revisions,
     remember: () => {
       memory.turns.add(turn.key);
       memory.turns.add(key);
-      // Of a turn that wasn't announced every prompt is a further one.
+      // If a turn wasn't announced, every prompt counts as a further one.
       if (turn.name !== turn.key) memory.prompts.add(key);
     },
   };

@@ -1,4 +1,7 @@
-/** What the hooks of one launch have said: who runs, which session, turn, operations and subagents are open. Immutable; a change is a new one. */
+/**
+ * What the hooks of one launch have reported: who runs, and which session, turn, operations and
+ * subagents are open. Immutable: each change creates a new one.
+ */
 import type { ActivityKind, ActivityStatus } from "../../../shared/activity/event.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import type { HookRuntime } from "./hook.ts";
@@ -10,7 +13,7 @@ export interface OpenOperation {
   turn_id: string;
   started_at: string;
   status: "started" | "waiting";
-  /** Ended for the viewer by its turn's end; Claude may still tell how it really ended. */
+  /** The turn's end closed it for viewers. Claude may still report how it really ended. */
   closed: boolean;
 }
 
@@ -18,21 +21,27 @@ export interface OpenAgent {
   id: string;
   turn_id: string;
   started_at: string;
-  /** A further prompt of the same subagent, shown as a turn of its own; null while it is in its first. */
+  /** A further prompt of the same subagent, shown as a separate turn; null during its first. */
   turn_started_at: string | null;
 }
 
 export interface OpenTurn {
-  /** What tells it apart; empty while its events haven't told. */
+  /** Identifies it; empty until its events have said. */
   key: string;
   /** Last part of its activity_id. */
   name: string;
   turn_id: string;
   started_at: string;
   isWaiting: boolean;
-  /** Claude: a prompt was queued behind it that no answer has taken up yet. It runs as a turn of its own, whose start no hook tells. */
+  /**
+   * Claude: a prompt was queued after it that no answer has taken up yet. It runs as a separate
+   * turn, whose start no hook reports.
+   */
   hasQueued: boolean;
-  /** It follows from what was told before; nothing of its own has shown it yet. A terminal that falls silent refutes it. */
+  /**
+   * Inferred from earlier events, and not yet shown by one of its own. A silent terminal refutes
+   * it.
+   */
   isAssumed: boolean;
 }
 
@@ -44,12 +53,12 @@ export interface HookState {
   turn: OpenTurn | null;
   operations: readonly OpenOperation[];
   agents: readonly OpenAgent[];
-  /** How the last turn ended; null before any did. */
+  /** How the last turn ended; null before the first. */
   ended: {
     how: "completed" | "failed" | "interrupted";
     at: string;
     key: string;
-    /** Why it failed, in words; absent when that isn't known. */
+    /** Why it failed, in words; absent if unknown. */
     trouble?: string;
   } | null;
   /** When the last accepted event came. */
@@ -114,11 +123,14 @@ class Remembered {
   }
 }
 
-/** What was there once and must not come again. Of one launch; a rollback leaves it, since no hook is sent twice on purpose. */
+/**
+ * What was there once and must not come again, within one launch. A rollback keeps it, because no
+ * hook is sent twice on purpose.
+ */
 export class Memory {
   readonly operations = new Remembered(LIMITS.activity.remembered.operations);
   readonly turns = new Remembered(LIMITS.activity.remembered.turns);
-  /** Turns whose own prompt was told: another one of theirs was queued. */
+  /** Turns whose own prompt was reported. Another one was queued. */
   readonly prompts = new Remembered(LIMITS.activity.remembered.turns);
   readonly sessions = new Remembered(LIMITS.activity.remembered.sessions);
   /** Subagents (Claude), or their turns (Codex). */

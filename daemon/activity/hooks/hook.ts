@@ -1,6 +1,7 @@
 /**
- * One hook payload as a runtime sends it, reduced to what the channel may know (docs/protocol.md#runtime-activity). Prompts, tool inputs and outputs
- * and the text of notifications stay in the payload, which nobody keeps.
+ * One hook payload as a runtime sends it, reduced to what the channel may know
+ * (docs/protocol.md#runtime-activity). Prompts, tool inputs and outputs and the text of
+ * notifications stay in the payload, which isn't kept.
  */
 import {
   type ActivityKind,
@@ -24,16 +25,16 @@ export interface Hook {
   session_id: string;
   /** Codex: the turn's id. Empty when the payload has none. */
   turn_id: string;
-  /** What tells turns apart: Codex's turn_id, Claude's prompt_id. */
+  /** Distinguishes turns: Codex's turn_id, Claude's prompt_id. */
   turn_key: string;
-  /** Empty when the payload has none, as in every PermissionRequest. */
+  /** Empty if the payload has none, as in every PermissionRequest. */
   operation_id: string;
   tool_name: string;
   /** Of a subagent; else empty. */
   agent_id: string;
   /** Of a SessionStart: startup, resume, clear, compact. */
   source: string;
-  /** Of Claude's Stop: the subagents that go on in the background. Null when it doesn't say. */
+  /** From Claude's Stop: the subagents that continue in the background. Null if it doesn't say. */
   background: readonly string[] | null;
   /** Of a failed turn: why, in words. */
   trouble: string;
@@ -73,7 +74,10 @@ export function isHookRuntime(runtime: Runtime): runtime is HookRuntime {
   return runtime === "claude" || runtime === "codex";
 }
 
-/** Reads a payload; `ignored` for events that say nothing about activity, `malformed` for what isn't a hook of that runtime. */
+/**
+ * Reads a payload. Returns `ignored` for events that say nothing about activity, `malformed` for
+ * anything that isn't a hook of that runtime.
+ */
 export function readHook(runtime: HookRuntime, payload: Readonly<Record<string, unknown>>): Hook | Unusable {
   const event = payload["hook_event_name"];
   if (typeof event !== "string") return "malformed";
@@ -122,14 +126,14 @@ export function readHook(runtime: HookRuntime, payload: Readonly<Record<string, 
   };
 }
 
-/** Where the runtime says that it keeps the session; null for what isn't a path. */
+/** Where the runtime says it keeps the session; null if that isn't a path. */
 export function transcriptOf(payload: Readonly<Record<string, unknown>>): string | null {
   const { transcript_path: path } = payload;
   if (typeof path !== "string" || path === "" || path.length > LIMITS.activity.hook.pathBytes) return null;
   return CONTROL.test(path) ? null : path;
 }
 
-/** The prompt that this payload proves to be taken: of the runtime itself, not of a subagent. */
+/** The prompt that this payload proves was taken, by the runtime itself and not by a subagent. */
 export function promptOf(payload: Readonly<Record<string, unknown>>): string | null {
   const { hook_event_name: event, agent_id: agent, prompt } = payload;
   if (event !== "UserPromptSubmit" || typeof prompt !== "string") return null;
@@ -151,7 +155,7 @@ function lookUp<T>(table: Readonly<Record<string, T>>, name: string): T | undefi
   return Object.hasOwn(table, name) ? table[name] : undefined;
 }
 
-/** Empty for an absent one, null for one that isn't an id. */
+/** Empty if absent, null if it isn't an id. */
 function idOf(value: unknown): string | null {
   if (value === undefined || value === null || value === "") return "";
   return typeof value === "string" && RUNTIME_ID.test(value) ? value : null;

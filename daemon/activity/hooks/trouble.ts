@@ -1,7 +1,8 @@
 /**
- * Why a runtime that runs can't do its work: it is logged out, its limit is reached, its model is overloaded. Claude tells the kind when a turn has
- * failed (StopFailure); while it retries, and in Codex, which has no hook for a failed turn, only the screen says it (docs/runtimes.md). Nothing
- * of what is read there is kept but the kind and a time.
+ * Why a running runtime can't do its work: it is logged out, its limit is reached, or its model is
+ * overloaded. Claude reports the kind when a turn has failed (StopFailure). While it retries, and
+ * for Codex, which has no hook for a failed turn, only the screen says so (docs/runtimes.md). Only
+ * the kind and a time are kept of what is read there.
  */
 export interface Trouble {
   /** In words for people. */
@@ -10,7 +11,7 @@ export interface Trouble {
   isRetrying: boolean;
 }
 
-/** First that fits. */
+/** The first match counts. */
 const KINDS: readonly (readonly [words: string, pattern: RegExp])[] = [
   [
     "logged out",
@@ -25,18 +26,24 @@ const UNTIL = /(?:try again at|resets?(?: at)?) ([A-Z0-9][\w:, ]{1,38}\w(?: \([\
 const CLAUDE_RETRIES =
   /^[\u00b7*\u2722\u2733\u2736-\u273d] (.*) \u00b7 retrying in \S+ \u00b7 attempt (\d{1,3})\/(\d{1,3})/;
 const CODEX_RETRIES = /^\u2022 Reconnecting\.\.\. (\d{1,3})\/(\d{1,3})/;
-/** At the left edge only Codex itself draws: a square for its error, a bullet for its own words, an angle for a person's prompt. */
+/**
+ * Only Codex itself draws at the left edge: a square for its error, a bullet for its own words, an
+ * angle for a person's prompt.
+ */
 const CODEX_CELL = /^[\u25a0\u2022\u203a]/;
 const CODEX_ERROR = /^\u25a0 (?!Conversation interrupted)/;
 
-/** Of a turn that failed, from what its runtime calls the failure and says of it; empty when neither tells. */
+/**
+ * For a failed turn, from what its runtime calls the failure and says about it; empty if neither
+ * helps.
+ */
 export function troubleOf(error: unknown, said: unknown): string {
   const told = [error, said].filter((part) => typeof part === "string").map((part) => part.slice(0, 1000));
   const kind = told.map((part) => kindOf(part)).find((words) => words !== "") ?? "";
   return kind === "limit reached" ? kind + untilIn(told.join(" ")) : kind;
 }
 
-/** `lines`: the screen as a person sees it now. Null when it shows nothing of the kind. */
+/** `lines`: the screen as a person sees it now. Null if it shows nothing of the kind. */
 export function troubleOnScreen(runtime: "claude" | "codex", lines: readonly string[]): Trouble | null {
   return runtime === "claude" ? claudeRetries(lines) : codexTrouble(lines);
 }

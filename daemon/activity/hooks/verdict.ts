@@ -1,4 +1,4 @@
-/** What the fences say of one event. */
+/** The fences' verdict on one event. */
 import type { HookState, Revision } from "./hook-state.ts";
 
 /** The fence that an event failed. */
@@ -7,6 +7,6 @@ export type Fence = "session" | "turn" | "operation" | "ignored";
 export interface Accepted {
   state: HookState;
   revisions: Revision[];
-  /** Notes in the memory what must not come again; called when the event counts for good. */
+  /** Records in the memory what must not come again. Called when the event finally counts. */
   remember(): void;
 }

@@ -1,6 +1,7 @@
 /**
- * Builds the HTTP API for each listener: the local socket, the Web listener, the exhibit. What is heavy (Express, helmet, ws, the MCP SDK) comes
- * in with this file, which is loaded when the first request for it arrives.
+ * Builds the HTTP API for each listener: the local socket, the Web listener, the exhibit. The large
+ * parts (Express, helmet, ws, the MCP SDK) come with this file, which is loaded when the first
+ * request for it arrives.
  */
 import { type IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -55,7 +56,7 @@ export interface ApiDependencies {
   terminals: Terminals;
   activity: ActivityFeed;
   metrics: MetricSources;
-  /** Whether requests are served: false before everything is open and while it closes. */
+  /** Whether requests are served: false until everything is open, and while it closes. */
   isReady(): boolean;
   /** Directory of the built Workbench; null where there is none. */
   workbench: string | null;
@@ -68,7 +69,7 @@ export interface Api {
   upgradeLocal(request: IncomingMessage, socket: Socket, head: Buffer, caller: Caller): void;
   web(names: ListenerNames): WebApp;
   exhibit(names: ListenerNames, groups: readonly string[]): WebApp;
-  /** A Group came. */
+  /** A Group was added. */
   groupCreated(groupId: string): void;
 }
 
@@ -79,7 +80,10 @@ export function createApi(deps: ApiDependencies): Api {
   const globalStream = new GlobalStream(hub);
   const eventSockets = new EventSockets(hub);
   const terminalSockets = new TerminalSockets(hub, deps.terminals);
-  /** A WebSocket of somebody who was let in. Terminals are for the user alone: whoever types there may do anything. */
+  /**
+   * A WebSocket of an authenticated caller. Terminals are only for the user, because typing there
+   * can do anything.
+   */
   const upgrade = (
     request: IncomingMessage,
     socket: Socket,
@@ -217,7 +221,7 @@ function pathOf(request: IncomingMessage): string {
   return (request.url ?? "").split("?", 1)[0]!;
 }
 
-/** An ordinary answer to a request that asked for an upgrade; the connection ends with it. */
+/** An ordinary answer to a request for an upgrade. The connection ends with it. */
 function answerOnly(request: IncomingMessage, socket: Socket): ServerResponse {
   const response = new ServerResponse(request);
   response.shouldKeepAlive = false;

@@ -1,6 +1,6 @@
 /**
- * The HTTP API as an Express application: `createApp(deps)` needs no port. Every request passes in this order: request id, Host, Origin,
- * security headers, size, authentication, CSRF, route.
+ * The HTTP API as an Express application: `createApp(deps)` needs no port. Every request passes in
+ * this order: request id, Host, Origin, security headers, size, authentication, CSRF, route.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import express, {
@@ -31,7 +31,9 @@ export interface AppDependencies {
   log: Log;
   requestIds: RequestIds;
   routes: readonly Route[];
-  /** How the Web listener knows its callers; null on the local socket, which says who calls. */
+  /**
+   * How the Web listener identifies its callers; null on the local socket, which says who calls.
+   */
   web: { names: ListenerNames; credentials: WebCredentials; refuseFailure: RefuseFailure } | null;
   /** Directory of the built Workbench; null where there is none. */
   workbench: string | null;
@@ -39,7 +41,10 @@ export interface AppDependencies {
   mcp: McpService | null;
 }
 
-/** Authenticates by itself, a launch token and nothing else; credentials that aren't valid go to `refuseFailure`. */
+/**
+ * Authenticates by itself, accepting only a launch token. Invalid credentials go to
+ * `refuseFailure`.
+ */
 export type McpService = (
   request: IncomingMessage,
   response: ServerResponse,
@@ -47,10 +52,13 @@ export type McpService = (
 ) => Promise<void>;
 
 const exchanges = new WeakMap<IncomingMessage, Exchange>();
-/** Refusals of credentials that a request came with; open routes don't care. */
+/** Refusals of a request's credentials. Open routes ignore them. */
 const refusals = new WeakMap<IncomingMessage, Refusal>();
 
-/** The exchange of a request over the local socket, whose caller is known before the application sees it. */
+/**
+ * The exchange of a request over the local socket, whose caller is known before the application
+ * sees it.
+ */
 export function introduce(
   request: IncomingMessage,
   response: ServerResponse,
@@ -118,7 +126,10 @@ function checkSite(names: ListenerNames): RequestHandler {
   };
 }
 
-/** No inline script, no foreign source. The hash is the empty style's, which the toolkit's focus handling sets. */
+/**
+ * No inline script, no foreign source. The hash is the empty style's, which the toolkit's focus
+ * handling sets.
+ */
 function securityHeaders(): RequestHandler {
   return helmet({
     contentSecurityPolicy: {
@@ -137,7 +148,7 @@ function securityHeaders(): RequestHandler {
         "object-src": ["'none'"],
       },
     },
-    // A listener on localhost must not decide for other programs on other ports of it.
+    // A listener on localhost must not decide for other programs on other ports.
     strictTransportSecurity: false,
     xFrameOptions: { action: "deny" },
   });
@@ -164,7 +175,7 @@ function knowCaller(credentials: WebCredentials): RequestHandler {
   };
 }
 
-/** Every path of the table, with the methods it takes; other methods are told which. */
+/** Every path of the table, with its methods. For another method, the refusal names them. */
 function addRoutes(app: Express, deps: AppDependencies): void {
   const byPath = new Map<string, Route[]>();
   for (const route of deps.routes) byPath.set(route.path, [...(byPath.get(route.path) ?? []), route]);
@@ -218,7 +229,7 @@ function served(serve: (exchange: Exchange) => void | Promise<void>): RequestHan
   };
 }
 
-/** Four arguments make it Express's error handler. Nothing internal leaves. */
+/** Four arguments make it Express's error handler. It reveals nothing internal. */
 function errorHandler(log: Log) {
   return (error: unknown, request: Request, response: Response, _next: NextFunction): void => {
     const id = exchanges.get(request)?.id ?? "";

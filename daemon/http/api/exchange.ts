@@ -1,4 +1,4 @@
-/** What the middleware has found out about a request by the time a route serves it. */
+/** What the middleware knows about a request when a route serves it. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "../../../platform/clock.ts";
 import { readJson } from "../../../platform/http/body.ts";
@@ -15,7 +15,7 @@ export interface Exchange {
   site: Site | null;
   /** Null while nobody has authenticated. */
   caller: Caller | null;
-  /** Why the caller's credential is worth nothing any more; null while it still is what it was. */
+  /** Why the caller's credential is no longer valid; null if it is. */
   lapsed: () => Refusal | null;
   sessionSecret: string | null;
   /** Ends when the client goes away. */
@@ -48,8 +48,9 @@ export function newExchange(request: IncomingMessage, response: ServerResponse, 
 }
 
 /**
- * The person or exhibit that calls. An Actor knows only what it sent or was sent (docs/core-model.md#inbox-and-obligations), so whatever
- * carries everything of a Group isn't for it. Throws `unauthenticated` or `permission_denied`.
+ * The calling person or exhibit. An Actor knows only what it sent or received
+ * (docs/core-model.md#inbox-and-obligations), so anything that carries everything of a Group isn't
+ * for it. Throws `unauthenticated` or `permission_denied`.
  */
 export function readerOfExchange(exchange: Exchange): Caller {
   const caller = callerOfExchange(exchange);
@@ -62,13 +63,19 @@ export function notForActors(): Refusal {
   return new Refusal("permission_denied", { specifics });
 }
 
-/** For after every wait for a client: a credential may have ended meanwhile. Throws `unauthenticated` or `invalid_launch_token`. */
+/**
+ * Called after every wait for a client, because the credential may have ended by then. Throws
+ * `unauthenticated` or `invalid_launch_token`.
+ */
 export function checkStillCaller(exchange: Exchange): void {
   const refusal = exchange.lapsed();
   if (refusal !== null) throw refusal;
 }
 
-/** The JSON body, once it is there, of a caller who may still call then. Throws as `readJson` and `checkStillCaller`. */
+/**
+ * The JSON body of a caller who may still call once it has arrived. Throws as `readJson` and
+ * `checkStillCaller`.
+ */
 export async function readInput(exchange: Exchange, clock: Clock): Promise<unknown> {
   const body = await readJson(exchange.request, clock);
   checkStillCaller(exchange);

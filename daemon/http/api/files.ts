@@ -22,7 +22,7 @@ export interface FileStore {
   openBlob(groupId: string, sha256: string, range?: { start: number; end: number }): BlobReading;
 }
 
-/** Types that a browser may show by itself: images without a script in them. */
+/** Types that a browser may show directly: images that can't contain scripts. */
 const SHOWN_TYPES: ReadonlySet<string> = new Set([
   "image/png",
   "image/jpeg",
@@ -41,7 +41,10 @@ function groupOf(exchange: Exchange): string {
   return groupId;
 }
 
-/** `POST G/uploads?name=...`: the body is the file, its type the Content-Type. Answers `{sha256, bytes, name, mime_type, path}`. */
+/**
+ * `POST G/uploads?name=...`: the body is the file, its type the Content-Type. Answers `{sha256,
+ * bytes, name, mime_type, path}`.
+ */
 export async function serveUpload(store: FileStore, clock: Clock, exchange: Exchange): Promise<void> {
   const groupId = groupOf(exchange);
   if (callerOfExchange(exchange).kind === "exhibit") throw new Refusal("permission_denied");
@@ -72,7 +75,10 @@ export async function serveUpload(store: FileStore, clock: Clock, exchange: Exch
   answer(exchange.response, { ok: true, result: attachment }, exchange.id);
 }
 
-/** The body's chunks; throws when none comes for a while, when it ends early, or when the caller's credential ended meanwhile. */
+/**
+ * The body's chunks. Throws if none comes for a while, if it ends early, or if the caller's
+ * credential has ended.
+ */
 async function* withoutStall(exchange: Exchange, clock: Clock, length: number): AsyncGenerator<Uint8Array> {
   const { request } = exchange;
   const stalled = new Refusal("request_timeout");
@@ -99,8 +105,8 @@ async function* withoutStall(exchange: Exchange, clock: Clock, length: number): 
 }
 
 /**
- * `GET G/blobs/{sha256}?name=&type=`: one range is served. The bytes come from anywhere, so that they are a download without scripts,
- * plugins or sniffing, but for images that the asker names as such.
+ * `GET G/blobs/{sha256}?name=&type=`: serves one range. The bytes may come from anyone, so they are
+ * a download without scripts, plugins or sniffing, except for images that the caller names as such.
  */
 export async function serveBlob(store: FileStore, exchange: Exchange): Promise<void> {
   const groupId = groupOf(exchange);
@@ -137,7 +143,7 @@ export async function serveBlob(store: FileStore, exchange: Exchange): Promise<v
   }
   for await (const chunk of store.openBlob(groupId, sha256, { start, end }).chunks) {
     if (response.destroyed) return;
-    // Whoever lost their access gets nothing further.
+    // Nothing more is sent to a caller that lost access.
     if (exchange.lapsed() !== null) return void response.destroy();
     if (!response.write(chunk)) await drained(exchange);
   }
@@ -154,7 +160,9 @@ function drained({ response }: Exchange): Promise<void> {
   });
 }
 
-/** One byte range, null for the whole, as RFC 9110 section 14 has it; several ranges count as none. */
+/**
+ * One byte range, null for the whole, as RFC 9110 section 14 has it; several ranges count as none.
+ */
 function rangeOf(
   header: string | undefined,
   ifRange: string | string[] | undefined,

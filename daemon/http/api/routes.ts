@@ -1,4 +1,4 @@
-/** The HTTP addresses besides those of operations, as one table (docs/http.md). */
+/** The HTTP addresses that aren't operations, as one table (docs/http.md). */
 import { API_PREFIX } from "../../../shared/names.ts";
 import type { HttpMethod } from "../../../shared/operations/http-routes.ts";
 import type { Exchange } from "./exchange.ts";
@@ -7,7 +7,7 @@ export interface Route {
   method: HttpMethod;
   /** `{name}` is a variable. */
   path: string;
-  /** Served to whoever comes, without a credential. */
+  /** Served to everyone, without a credential. */
   open?: boolean;
   /** The exhibit's listener serves it too, by GET (docs/core-model.md#ports). */
   exhibited?: boolean;

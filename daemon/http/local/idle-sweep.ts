@@ -1,12 +1,16 @@
 /**
- * Ends connections that let the daemon wait too long: for the rest of a request, or for the next one. One timer looks after all of them,
- * and only while there are any, so that an idle daemon sleeps; it comes late by at most two of its intervals.
+ * Ends connections that make the daemon wait too long for the rest of a request or for the next
+ * one. One timer watches all of them, and only while there are any, so that an idle daemon sleeps.
+ * It is late by at most two of its intervals.
  */
 import type { Socket } from "node:net";
 import type { Clock, Timer } from "../../../platform/clock.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 
-/** What a connection waits for: the `rest` of a request, the `next` one, or nothing of its client's (null). */
+/**
+ * What a connection waits for: the `rest` of a request, the `next` one, or nothing of its client's
+ * (null).
+ */
 export interface Waiting {
   for: "rest" | "next" | null;
   /** Requests that have come whole so far. */
@@ -57,7 +61,8 @@ export class IdleSweep {
         watched.last = waiting;
         watched.since = now;
       } else if (waiting.for !== null && now - watched.since >= MOST_MS[waiting.for]) {
-        // Of an idle connection nothing more may be read: its client sends again what crossed this end.
+        // An idle connection must not be read any more. Its client sends again what crossed with
+        // the end.
         if (waiting.for === "next") socket.destroy();
         else socket.end(TOO_LATE, () => socket.destroy());
       }

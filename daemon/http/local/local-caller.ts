@@ -1,4 +1,4 @@
-/** Who calls over the local socket (docs/core-model.md#identity-of-a-caller). */
+/** The caller over the local socket (docs/core-model.md#identity-of-a-caller). */
 import { timingSafeEqual } from "node:crypto";
 import { Refusal } from "../../../shared/errors.ts";
 import type { Caller } from "../../../shared/operations/caller.ts";
@@ -14,7 +14,7 @@ export interface LaunchIdentity {
 export interface LocalCallerDependencies {
   /** The key of the owner-only key file. */
   socketKey: string;
-  /** The Actor of a live launch token, or null. */
+  /** The Actor of a valid launch token, or null. */
   verifyLaunchToken(token: string): LaunchIdentity | null;
 }
 
@@ -33,8 +33,9 @@ export class LocalCallers {
   }
 
   /**
-   * The caller by the headers of a request. A launch token makes an Actor or a refusal, never the owner; without one it is the owner.
-   * Answers the refusal instead of throwing it: this is the way of every request.
+   * The caller by the headers of a request. With a launch token it is an Actor or refused, never
+   * the owner. Without one it is the owner. Returns the refusal instead of throwing it, because
+   * every request comes through here.
    */
   identify(
     socketKey: string | undefined,
@@ -66,7 +67,7 @@ export class LocalCallers {
     };
   }
 
-  /** Constant time in the key's content; its length is no secret. */
+  /** Constant time in the key's content. Its length isn't secret. */
   #isKey(given: string): boolean {
     if (given.length !== this.#key.length) return false;
     this.#given.write(given, 0, "latin1");

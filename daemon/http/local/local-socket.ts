@@ -1,6 +1,7 @@
 /**
- * The owner-only local socket: operations by the fast reader, everything else (streams, uploads, the rest of the HTTP API, an Actor's
- * lease) by node:http with the same authority. Every request carries the key from the owner-only key file.
+ * The owner-only local socket. The fast reader serves operations. node:http serves everything else
+ * (streams, uploads, the rest of the HTTP API, an Actor's lease) with the same authority. Every
+ * request carries the key from the owner-only key file.
  */
 import {
   createServer as createHttpServer,
@@ -42,7 +43,10 @@ export interface LocalSocketDependencies {
   app(): Promise<LocalApp>;
   /** Serves an upgrade to a WebSocket. */
   upgrade(request: IncomingMessage, socket: Socket, head: Buffer, caller: Caller): void;
-  /** A connection that holds an Actor's session open begins; the result is called at its end, `ended` ends it from here. */
+  /**
+   * A connection starts to hold an Actor's session open. The returned function is called at its
+   * end; `ended` ends it from here.
+   */
   lease(caller: ActorCaller, ended: () => void): () => void;
 }
 
@@ -130,7 +134,10 @@ export class LocalSocket {
     this.server.once("close", () => http.close());
   }
 
-  /** Ends each connection when what is under way on it has been answered; call `destroy` after a while. */
+  /**
+   * Ends each connection once its running requests have been answered. Call `destroy` after a
+   * while.
+   */
   finish(): void {
     this.#closing = true;
     for (const connection of this.#sockets.values())

@@ -1,7 +1,8 @@
 /**
- * Reads the one shape of request that our own clients send over the local socket: `POST /op/<name> HTTP/1.1` with a Content-Length and a
- * handful of known headers. Whatever differs in any way is `foreign`, and node:http decides about it: this reader never interprets a
- * request differently, it only knows fewer.
+ * Reads the one form of request that our own clients send over the local socket: `POST /op/<name>
+ * HTTP/1.1` with a Content-Length and a handful of known headers. Anything that differs is
+ * `foreign` and goes to node:http. This reader never interprets a request differently; it only
+ * knows fewer.
  */
 import { LIMITS } from "../../../shared/limits.ts";
 import { HEADERS, SOCKET_OPERATION_PREFIX } from "../../../shared/names.ts";
@@ -9,7 +10,7 @@ import { HEADERS, SOCKET_OPERATION_PREFIX } from "../../../shared/names.ts";
 export interface OperationHead {
   operation: string;
   bodyBytes: number;
-  /** Position behind the empty line. */
+  /** Position after the empty line. */
   bodyStart: number;
   socketKey: string | undefined;
   launchToken: string | undefined;
@@ -24,10 +25,13 @@ const LENGTH = /^(?:0|[1-9][0-9]{0,7})$/;
 const JSON_TYPE = /^application\/json(?:; ?charset=utf-8)?$/i;
 const BARE_LINE_FEED = /[^\r]\n/;
 const END_OF_HEAD = Buffer.from("\r\n\r\n", "latin1");
-/** Fields without a meaning for an operation. */
+/** Fields without meaning for an operation. */
 const WITHOUT_MEANING: ReadonlySet<string> = new Set(["host", "accept", "user-agent", "accept-language"]);
 
-/** The head of a request that begins at `from`; `incomplete` when more bytes could still make it one. */
+/**
+ * The head of a request that begins at `from`; `incomplete` when more bytes could still make it
+ * one.
+ */
 export function readHead(bytes: Buffer, from: number): OperationHead | "incomplete" | "foreign" {
   const known = Math.min(START.length, bytes.length - from);
   if (bytes.compare(START, 0, known, from, from + known) !== 0) return "foreign";

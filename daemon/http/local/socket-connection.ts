@@ -1,6 +1,7 @@
 /**
- * One connection of the local socket: reads operations with `readHead`, answers them in order, and hands everything else to node:http,
- * from the first byte that isn't ours. Requests of one connection may overlap; their answers keep the order.
+ * One connection of the local socket: reads operations with `readHead`, answers them in order, and
+ * passes everything else to node:http, from the first byte that isn't ours. Requests of one
+ * connection may overlap. Their answers keep the order.
  */
 import type { Socket } from "node:net";
 import { envelope } from "../../../platform/http/answer.ts";
@@ -31,8 +32,8 @@ const HEAD = "Content-Type: application/json; charset=utf-8\r\nCache-Control: no
 const REASONS: Readonly<Record<number, string>> = { 200: "OK" };
 
 /**
- * Connections with answers to write. Those of one round go out in one go when all of them are made: each write may wake its reader, and a
- * reader that is awake already costs far less.
+ * Connections with answers to write. Those of one round go out in one go when all of them are made:
+ * each write may wake its reader, and a reader that is awake already costs far less.
  */
 let answering: SocketConnection[] = [];
 
@@ -45,7 +46,10 @@ function writeAnswers(): void {
 export class SocketConnection {
   readonly #socket: Socket;
   readonly #deps: ConnectionDependencies;
-  /** Bytes that aren't a whole request yet, at the start of a buffer with room for more; null for none. */
+  /**
+   * Bytes that aren't a whole request yet, at the start of a buffer with room for more; null for
+   * none.
+   */
   #rest: Buffer | null = null;
   #restBytes = 0;
   /** Bytes that must be there before reading on makes sense. */
@@ -53,7 +57,10 @@ export class SocketConnection {
   /** Answers in the order of the requests; null while one is under way. */
   readonly #answers: (string | null)[] = [];
   #firstAnswer = 0;
-  /** Of the answers that aren't written yet: ASCII goes out as latin1, which copies it without a look at each character. */
+  /**
+   * Of the answers that aren't written yet: ASCII goes out as latin1, which copies it without a
+   * look at each character.
+   */
   #encoding: "latin1" | "utf8" = "latin1";
   #foreign = false;
   #ended = false;
@@ -76,7 +83,7 @@ export class SocketConnection {
     return { for: this.#rest !== null ? "rest" : "next", requests };
   }
 
-  /** Ends the connection when what is under way has been answered. */
+  /** Ends the connection once its running requests have been answered. */
   finish(): void {
     this.#ended = true;
     if (this.#answers.length === 0) this.#socket.end();
@@ -236,7 +243,8 @@ export class SocketConnection {
 
   #handOver(): void {
     const socket = this.#socket;
-    // `ignore` stays: node:http takes its own listener away at an upgrade, and a client that goes just then must not end the daemon.
+    // `ignore` stays: node:http takes its own listener away at an upgrade, and a client that goes
+    // just then must not end the daemon.
     socket
       .off("data", this.#onData)
       .off("end", this.#onGone)
@@ -249,7 +257,7 @@ export class SocketConnection {
     socket.resume();
   }
 
-  /** The client is gone: what waits for it hands back what it took. */
+  /** The client is gone: waiting calls give back what they took. */
   readonly #onGone = (): void => {
     this.#ended = true;
     for (const call of this.#calls) call.abort();
@@ -257,7 +265,7 @@ export class SocketConnection {
   };
 }
 
-/** The context of a call over the local socket; its signal exists once somebody asks for it. */
+/** The context of a call over the local socket. Its signal is created when it is first needed. */
 class SocketCall implements Call {
   readonly caller: Caller;
   readonly #ids: RequestIds;

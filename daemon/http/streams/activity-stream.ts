@@ -1,4 +1,7 @@
-/** `GET G/runtime-activity/stream`: accepted hook events as server-sent events, pushed as they are committed (shared/operations/activity.ts). */
+/**
+ * `GET G/runtime-activity/stream`: accepted hook events as server-sent events, pushed as they are
+ * committed (shared/operations/activity.ts).
+ */
 
 import { queryFields, queryOf, wrongField } from "../../../platform/http/query.ts";
 import type { RuntimeActivityEvent } from "../../../shared/activity/event.ts";
@@ -20,9 +23,10 @@ export interface ActivityFeed {
 }
 
 /**
- * With `replay=true` the present view comes first, else only what is accepted from now on (ACT-030, ACT-031). A store that is damaged later
- * keeps the stream waiting; a view that can't be read at the start is refused. A client that reads too slowly is sent away, to come back with
- * a fresh view.
+ * With `replay=true` the current view comes first, otherwise only what is accepted from now on
+ * (ACT-030, ACT-031). If the store is damaged later, the stream waits. If the view can't be read at
+ * the start, the request is refused. A client that reads too slowly is disconnected and can come
+ * back for a fresh view.
  */
 export function serveActivityStream(
   feed: ActivityFeed,
@@ -72,7 +76,7 @@ function replayOf(exchange: Exchange): boolean {
   return replay === "true";
 }
 
-/** Encoded anew for each client: few watch one Group's activity. */
+/** Encoded separately for each client, because few watch one Group's activity. */
 function textOf(events: readonly RuntimeActivityEvent[]): string {
   return events.map((event) => eventText("runtime-activity", event)).join("");
 }

@@ -23,7 +23,7 @@ export class EventSockets {
     this.#hub = hub;
   }
 
-  /** Completes the upgrade of a caller who was let in. */
+  /** Completes the upgrade of an authenticated caller. */
   accept(
     request: IncomingMessage,
     socket: Duplex,
@@ -43,7 +43,7 @@ export class EventSockets {
 
 interface Subscription {
   end(): void;
-  /** Reads on in the past. */
+  /** Continues reading earlier events. */
   pump?(): void;
   groupId: string | null;
 }
@@ -152,7 +152,10 @@ class EventSocket extends StreamSocket {
     subscription.start(after);
   }
 
-  /** Whether so much waits that the past should, too; goes on when the socket has drained. */
+  /**
+   * Whether so much waits that earlier events must wait, too. Continues when the socket has
+   * drained.
+   */
   #isFull(drained: () => void): boolean {
     const transport = (this.socket as unknown as { _socket?: Duplex })._socket;
     if (transport?.writableNeedDrain !== true) return false;
@@ -162,7 +165,7 @@ class EventSocket extends StreamSocket {
 
   #send(message: StreamMessage): void {
     if (this.socket.readyState !== this.socket.OPEN) return;
-    // A client that reads nothing at all, not even what it was told last, is cut off.
+    // A client that reads nothing at all, not even its last message, is cut off.
     if (this.socket.bufferedAmount > 2 * LIMITS.stream.bufferBytes) this.socket.terminate();
     else this.socket.send(JSON.stringify(message));
   }

@@ -12,7 +12,10 @@ export function eventText(name: string, data: unknown): string {
   return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
-/** An empty id makes a browser forget the one that isn't known here, so that it doesn't ask for it again and again. */
+/**
+ * An empty id makes a browser forget the one that isn't known here, so that it doesn't ask for it
+ * again and again.
+ */
 export const RELOAD = "id:\nevent: reload\ndata: {}\n\n";
 
 /** Encodes on first use, once for all clients. */

@@ -1,6 +1,7 @@
 /**
- * `GET /events/stream`: the events of every Group that the caller may see, and changes of Groups and Actors, as server-sent events. Events of
- * different Groups have no common order on disk, so a resume goes by the order in which this process sent them, as far back as it is kept.
+ * `GET /events/stream`: the events of every Group that the caller may see, and changes of Groups
+ * and Actors, as server-sent events. Events of different Groups have no common order on disk, so a
+ * resume uses the order in which this process sent them, as far back as it is kept.
  */
 import type { LedgerEvent } from "../../../shared/events.ts";
 import { LIMITS } from "../../../shared/limits.ts";
@@ -35,7 +36,7 @@ export class GlobalStream {
     this.#hub = hub;
   }
 
-  /** A Group came; its events belong to the global stream from now on. */
+  /** A Group was added. Its events belong to the global stream from now on. */
   groupCreated(groupId: string): void {
     if (this.#started) this.#follow(groupId);
   }
@@ -47,7 +48,7 @@ export class GlobalStream {
     this.#start();
     const hub = this.#hub;
     let stream: SseStream | null = null;
-    /** What was missed and hasn't been written yet; live events queue behind it. */
+    /** Missed events that haven't been written yet. Live events queue after them. */
     let missed: Reference[] = [];
     let last = after;
 
@@ -119,7 +120,7 @@ export class GlobalStream {
     try {
       return this.#hub.sources.ledgerOf(reference.groupId).read(reference.ordinal);
     } catch {
-      // The Group is gone meanwhile, and `group_gone` says so.
+      // The Group is gone, and `group_gone` says so.
       return null;
     }
   }

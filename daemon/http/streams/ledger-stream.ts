@@ -17,7 +17,10 @@ import {
 import { SseStream } from "./sse-stream.ts";
 import type { Listener, StreamClient, StreamHub } from "./stream-hub.ts";
 
-/** The event to resume after: `Last-Event-ID`, which a browser sends by itself, before `?after=`. */
+/**
+ * The event to resume after: `Last-Event-ID`, which a browser sends automatically, before
+ * `?after=`.
+ */
 export function resumeAfter(exchange: Exchange): string | null {
   const query = queryFields(queryOf(exchange.request), ["after"]);
   const header = exchange.request.headers["last-event-id"];
@@ -38,7 +41,10 @@ export function checkAccepts(exchange: Exchange): void {
   }
 }
 
-/** Who reads a stream of which Group. Throws for whoever may not, and for a client that doesn't take event streams. */
+/**
+ * Who reads a stream of which Group. Throws for whoever may not, and for a client that doesn't take
+ * event streams.
+ */
 export function groupReader(exchange: Exchange): { caller: Caller; groupId: string } {
   const caller = readerOfExchange(exchange);
   const groupId = GroupId.safeParse(exchange.params["group_id"]).data;
@@ -55,7 +61,10 @@ export function serveLedgerStream(hub: StreamHub, exchange: Exchange, isAllowed:
   client.serve(exchange, after);
 }
 
-/** A client of one Group's stream. An append goes through a thousand of them, so it is one object and not several. */
+/**
+ * A client of one Group's stream. An append goes through a thousand of them, so each is only one
+ * object.
+ */
 class LedgerClient implements StreamClient, Listener, LedgerSink {
   readonly caller: Caller;
   readonly isAllowed: () => boolean;
@@ -75,7 +84,7 @@ class LedgerClient implements StreamClient, Listener, LedgerSink {
     this.#subscription = new LedgerSubscription(this.#ledger, this);
   }
 
-  /** Begins after this event, or with what comes. Throws `overloaded`. */
+  /** Starts after this event, or with new events. Throws `overloaded`. */
   serve(exchange: Exchange, after: string | null): void {
     this.#hub.add(this);
     this.#stream = new SseStream(exchange, () => {

@@ -1,6 +1,7 @@
 /**
- * One client's place in one Group's ledger: first the past after an event, then what is appended, without gap or duplicate. It goes by
- * ordinals: what is delivered next is always the one after the last, wherever it comes from.
+ * One client's position in one Group's ledger: first the events after a given one, then new
+ * appends, without gap or duplicate. It uses ordinals: the next delivered event always follows the
+ * last one, wherever it comes from.
  */
 import type { LedgerEvent } from "../../../shared/events.ts";
 import { LIMITS } from "../../../shared/limits.ts";
@@ -28,7 +29,7 @@ export interface Batch {
 export interface LedgerSink {
   /** Whether more would only pile up; the sink calls `pump` when that has passed. */
   isFull(): boolean;
-  /** Never refused: `isFull` was asked before. */
+  /** Never refused: `isFull` is checked before. */
   past(event: LedgerEvent): void;
   live(batch: Batch): void;
   /** The event to resume after isn't known, or lies too far back. */
@@ -47,7 +48,7 @@ export class LedgerSubscription {
     this.#sink = sink;
   }
 
-  /** Begins after this event, or with what comes. */
+  /** Starts after this event, or with new events. */
   start(after: string | null): void {
     const last = this.#ledger.lastOrdinal;
     if (after === null) {
@@ -65,7 +66,7 @@ export class LedgerSubscription {
     this.pump();
   }
 
-  /** The last event that was handed to the sink; null when none lies before. */
+  /** The last event that was passed to the sink; null if there is none before. */
   get after(): string | null {
     return this.#next === 0 ? null : this.#ledger.read(this.#next - 1).id;
   }
@@ -82,7 +83,7 @@ export class LedgerSubscription {
     this.pump();
   }
 
-  /** Reads on in the past until the client is full or the present is reached. */
+  /** Continues reading earlier events until the client is full or the present is reached. */
   pump(): void {
     while (!this.#ended && !this.#live && !this.#sink.isFull()) {
       if (this.#next > this.#ledger.lastOrdinal) {

@@ -1,6 +1,7 @@
 /**
- * One open `text/event-stream` answer. The body has no chunks and ends with the connection, so that events that are encoded once can be
- * written to a thousand sockets as they are. What a slow client leaves unread is bounded.
+ * One open `text/event-stream` answer. The body has no chunks and ends with the connection, so that
+ * events that were encoded once can be written unchanged to a thousand sockets. The unread data of
+ * a slow client is bounded.
  */
 import type { Socket } from "node:net";
 import { LIMITS } from "../../../shared/limits.ts";
@@ -38,7 +39,10 @@ export class SseStream {
     });
   }
 
-  /** Whether so much waits already that the past should wait, too; `drained` is called once when that is over. */
+  /**
+   * Whether so much waits already that the past should wait, too; `drained` is called once when
+   * that is over.
+   */
   isFull(drained: () => void): boolean {
     if (!this.#socket.writableNeedDrain) return false;
     this.#drained = drained;
@@ -50,7 +54,10 @@ export class SseStream {
     if (!this.#ended) this.#socket.write(text);
   }
 
-  /** False when the client is too slow: nothing was written then. Whoever has read everything isn't, however much comes at once. */
+  /**
+   * False if the client is too slow; nothing was written then. A client that has read everything is
+   * never too slow, however much comes at once.
+   */
   write(content: Buffer | string): boolean {
     if (this.#ended) return true;
     const waiting = this.#socket.writableLength;
@@ -63,7 +70,7 @@ export class SseStream {
     if (!this.#ended && this.#socket.writableLength === 0) this.#socket.write(HEARTBEAT);
   }
 
-  /** Tells a slow client after which event to come back, and goes. */
+  /** Tells a slow client which event to resume after, and closes. */
   resume(after: string | null): void {
     this.end(eventText("resume", { after }));
   }
@@ -74,7 +81,7 @@ export class SseStream {
     this.#socket.end(last);
   }
 
-  /** A client that lost its access gets nothing further, not even what waits. */
+  /** A client that lost access gets nothing more, not even waiting data. */
   cut(): void {
     this.#socket.destroy();
   }

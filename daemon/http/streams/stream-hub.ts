@@ -1,6 +1,7 @@
 /**
- * Everything that streams have in common: one follower per Group that encodes an append once for all, one clock for heartbeats and checks
- * of access, changes of Groups and Actors gathered for a moment. Nothing of it runs while no client is there.
+ * What all streams have in common: one follower per Group that encodes an append once for all, one
+ * clock for heartbeats and access checks, and changes of Groups and Actors collected for a moment.
+ * None of it runs while there is no client.
  */
 
 import type { Clock, Timer } from "../../../platform/clock.ts";
@@ -57,7 +58,10 @@ const GATHER_MS = 50;
 export class StreamHub {
   readonly #sources: StreamSources;
   readonly #clients = new Set<StreamClient>();
-  /** Told to go since the last heartbeat, and before it: whoever hasn't gone after a whole one is cut off. */
+  /**
+   * Told to close since the last heartbeat, and before it. A client that hasn't closed after a full
+   * one is cut off.
+   */
   #leaving = new Set<StreamClient>();
   #overdue = new Set<StreamClient>();
   readonly #feeds = new Map<string, Feed>();
@@ -104,7 +108,10 @@ export class StreamHub {
     if (this.#clients.delete(client)) this.#leaving.add(client);
   }
 
-  /** Follows a Group's ledger until the result is called. Throws `group_not_found` or `group_unavailable`. */
+  /**
+   * Follows a Group's ledger until the returned function is called. Throws `group_not_found` or
+   * `group_unavailable`.
+   */
   follow(groupId: string, listener: Listener): () => void {
     const feed = this.#feeds.get(groupId) ?? this.#openFeed(groupId);
     feed.listeners.add(listener);
@@ -114,7 +121,7 @@ export class StreamHub {
     };
   }
 
-  /** A Group came, changed or went. */
+  /** A Group was added, changed or removed. */
   groupChanged(groupId: string): void {
     if (this.#clients.size === 0) return;
     this.#changedGroups.add(groupId);
@@ -135,7 +142,10 @@ export class StreamHub {
     for (const listener of feed.listeners) listener.gone();
   }
 
-  /** Cuts every stream whose credential isn't what it was. Every 15 s, and at once when a credential ends. */
+  /**
+   * Cuts every stream whose credential has changed or ended. Every 15 s, and at once when a
+   * credential ends.
+   */
   recheck(): void {
     for (const client of this.#clients) if (!client.isAllowed()) client.cut();
   }

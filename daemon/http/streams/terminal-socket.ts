@@ -1,4 +1,7 @@
-/** `GET G/actors/{id}/term`: an Actor's terminal over a WebSocket (shared/terminal.ts). Whoever types there acts as that user of the machine. */
+/**
+ * `GET G/actors/{id}/term`: an Actor's terminal over a WebSocket (shared/terminal.ts). Typing there
+ * means acting as that user of the machine.
+ */
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { Refusal } from "../../../shared/errors.ts";
@@ -82,7 +85,7 @@ class TerminalSocket extends StreamSocket implements ViewerPort {
 
   message(message: TerminalMessage): void {
     if (this.socket.readyState !== this.socket.OPEN) return;
-    // Screens and output wait for acknowledgements; who reads nothing at all is cut off.
+    // Screens and output wait for acknowledgements. A client that reads nothing at all is cut off.
     if (this.socket.bufferedAmount > 16 * LIMITS.terminal.windowBytes) this.socket.terminate();
     else this.socket.send(JSON.stringify(message));
   }

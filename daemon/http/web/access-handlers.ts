@@ -1,4 +1,4 @@
-/** Operations on Web access: login links, who one is, Remote Access, the exhibit. */
+/** Operations on Web access: login links, the caller, Remote Access, the exhibit. */
 
 import type { JsonDocument } from "../../../platform/documents.ts";
 import { canonicalHttpsOrigin } from "../../../platform/http/site.ts";
@@ -15,10 +15,13 @@ export interface ExhibitTokens {
   revoke(tokenId: string): Promise<void>;
 }
 
-/** The listener behind `exhibit_set`. */
+/** The listener that `exhibit_set` controls. */
 export interface ExhibitControl {
   readonly origin: string | null;
-  /** Listens there for these Groups instead of where it did; rejects with a Refusal and leaves it off when it can't. */
+  /**
+   * Listens there for these Groups instead of at the earlier address. Rejects with a Refusal, and
+   * stays off, if it can't.
+   */
   open(host: string, port: number, groups: readonly string[]): Promise<{ origin: string; port: number }>;
   close(): Promise<void>;
 }
@@ -37,7 +40,7 @@ export interface AccessDependencies {
 export function accessHandlers(deps: AccessDependencies): HandlersFor<typeof webAccessOperations> {
   const { links, settings, tokens, exhibit } = deps;
 
-  /** The listener goes first, so that nothing is served any more while its token is revoked. */
+  /** The listener goes first, so that nothing is served while its token is revoked. */
   async function closeExhibit(): Promise<void> {
     await exhibit.close();
     const previous = settings.value.exhibit;

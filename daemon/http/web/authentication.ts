@@ -1,4 +1,7 @@
-/** Who calls over the Web listener: an access token as bearer, or a browser's cookie session. */
+/**
+ * The caller over the Web listener: an access token as the bearer token, or a browser's cookie
+ * session.
+ */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Site } from "../../../platform/http/site.ts";
@@ -19,7 +22,7 @@ export interface WebCredentials {
   tokens: { verify(token: string): AccessToken | null };
   /** Null where cookies count for nothing. */
   sessions: Pick<BrowserSessions, "find"> | null;
-  /** The caller that a live token makes on this listener; null when it is worth nothing there. */
+  /** The caller that a valid token makes on this listener; null if it isn't valid here. */
   callerOf(token: AccessToken): Caller | null;
 }
 
@@ -40,7 +43,10 @@ export function sessionCookie(request: IncomingMessage, site: Site): string | nu
   return found.length === 1 ? found[0]!.slice(name.length + 1) : null;
 }
 
-/** Null without any credential; a Refusal for one that isn't valid. An Authorization header always counts before the cookie. */
+/**
+ * Null without any credential, a Refusal for an invalid one. An Authorization header always counts
+ * before the cookie.
+ */
 export function authenticate(
   request: IncomingMessage,
   site: Site,
@@ -59,14 +65,14 @@ export function authenticate(
   return caller === null ? new Refusal("unauthenticated") : { caller, sessionSecret: secret };
 }
 
-/** Why the credential of a request that was let in is worth nothing any more; null while it still is. */
+/** Why the credential of an accepted request is no longer valid; null if it is. */
 export function lapsedOf(request: IncomingMessage, site: Site, credentials: WebCredentials): Refusal | null {
   const found = authenticate(request, site, credentials);
   if (found instanceof Refusal) return found;
   return found === null ? new Refusal("unauthenticated") : null;
 }
 
-/** The caller on the Web listener, where the exhibit's token is worth nothing. */
+/** The caller on the Web listener, where the exhibit's token isn't valid. */
 export function webCaller(token: AccessToken): Caller | null {
   if (token.kind === "exhibit") return null;
   return token.kind === "administrator"
@@ -74,19 +80,21 @@ export function webCaller(token: AccessToken): Caller | null {
     : { kind: "member", by: "user", token_id: token.id, groups: new Set(token.groups) };
 }
 
-/** The caller on the exhibit's listener: its own tokens, for the Groups that are on show. */
+/** The caller on the exhibit's listener: only its own tokens, for the Groups on show. */
 export function exhibitCaller(token: AccessToken, onShow: readonly string[]): Caller | null {
   if (token.kind !== "exhibit") return null;
   const groups = new Set(token.groups.filter((groupId) => onShow.includes(groupId)));
   return { kind: "exhibit", by: "exhibit", token_id: token.id, groups };
 }
 
-/** The double-submit token of a cookie session: derived from the cookie, which scripts can't read. */
+/**
+ * The double-submit token of a cookie session: derived from the cookie, which scripts can't read.
+ */
 export function csrfToken(sessionSecret: string): string {
   return createHmac("sha256", sessionSecret).update(SIGNING_DOMAINS.webCsrf).digest("base64url");
 }
 
-/** Cookie sessions must repeat their CSRF token with whatever may change something. */
+/** Cookie sessions must send their CSRF token with anything that may change something. */
 export function checkCsrf(request: IncomingMessage, sessionSecret: string | null): Refusal | null {
   if (sessionSecret === null || request.method === "GET" || request.method === "HEAD") return null;
   const given = Buffer.from(String(request.headers[HEADERS.csrf] ?? ""));

@@ -1,7 +1,8 @@
 /**
- * Sessions of browsers. A cookie names a session, the session an access token that must live at every request. Only digests are on disk,
- * so that sessions survive a restart and a stolen file opens nothing. A login link's session has an administrator token of its own, which
- * nobody holds: it is listed, can be revoked, and goes with the session.
+ * Browser sessions. A cookie names a session, and the session an access token that must be valid at
+ * every request. Only digests are on disk, so that sessions survive a restart and a stolen file
+ * opens nothing. A login link's session has its own administrator token, which nobody holds. It is
+ * listed, can be revoked, and ends with the session.
  */
 import { createHash } from "node:crypto";
 import * as z from "zod";
@@ -26,7 +27,7 @@ const Session = z.strictObject({
 type Session = z.infer<typeof Session>;
 const Document = z.strictObject({ v: z.literal(1), sessions: z.array(Session) });
 
-/** What of the access tokens sessions need. */
+/** What sessions need of the access tokens. */
 export interface SessionTokens {
   find(tokenId: string): AccessToken | null;
   /** As `find`; the token counts as used. */
@@ -50,7 +51,10 @@ export class BrowserSessions {
   readonly #byDigest = new Map<string, Session>();
   #document: JsonDocument<z.infer<typeof Document>> | null;
   #saved: Promise<unknown> = Promise.resolve();
-  /** Why the file can't be read, in words. It stays as it is then, and sessions last as long as this run. */
+  /**
+   * Why the file can't be read, in words. The file then stays unchanged, and sessions last as long
+   * as this run.
+   */
   readonly problem: string | null;
 
   private constructor(
@@ -73,7 +77,7 @@ export class BrowserSessions {
     }
   }
 
-  /** A session of a live access token; answers its secret for the cookie. */
+  /** Creates a session of a valid access token and returns its secret for the cookie. */
   openWithToken(tokenId: string): Promise<string> {
     return this.#add(tokenId, false);
   }
@@ -92,7 +96,7 @@ export class BrowserSessions {
     }
   }
 
-  /** The live access token behind a cookie's secret, or null. Called on every request. */
+  /** The valid access token of a cookie's secret, or null. Called on every request. */
   find(secret: string): AccessToken | null {
     if (!SECRET.test(secret)) return null;
     const session = this.#byDigest.get(digestOf(secret));
@@ -100,7 +104,7 @@ export class BrowserSessions {
     return this.#deps.tokens.use(session.token_id);
   }
 
-  /** Ends a session; one that isn't there is ended already. */
+  /** Ends a session. A missing one has already ended. */
   async end(secret: string): Promise<void> {
     const session = this.#byDigest.get(digestOf(secret));
     if (session === undefined) return;
@@ -128,7 +132,10 @@ export class BrowserSessions {
     return secret;
   }
 
-  /** Where tokens have reached their limit, the owner's oldest sessions make room: whoever holds the machine must get in. */
+  /**
+   * If tokens have reached their limit, the owner's oldest sessions make room, because the
+   * machine's owner must be able to get in.
+   */
   async #ownersToken(name: string): Promise<string> {
     for (;;) {
       try {

@@ -1,4 +1,7 @@
-/** The exhibit's listener: apart from the Web listener, off by default, for reading named Groups only. */
+/**
+ * The exhibit's listener: separate from the Web listener, off by default, only for reading named
+ * Groups.
+ */
 
 import type { ListenerNames } from "../../../platform/http/site.ts";
 import { errorFields, type Log } from "../../../platform/log.ts";
@@ -58,7 +61,7 @@ export class Exhibit implements ExhibitControl {
   }
 }
 
-/** Opens what the settings have; a trouble is logged and left for `exhibit_show` to tell. */
+/** Opens what the settings say. A problem is logged, and `exhibit_show` reports it. */
 export async function restoreExhibit(
   exhibit: Exhibit,
   stored: { host: string; port: number; groups: readonly string[] } | null,

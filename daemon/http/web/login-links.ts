@@ -1,4 +1,7 @@
-/** One-time login links for a browser: 256 random bits, single use, five minutes, only their digests in memory (docs/core-model.md#ports). */
+/**
+ * One-time login links for a browser: 256 random bits, single use, five minutes, only their digests
+ * in memory (docs/core-model.md#ports).
+ */
 import { createHash } from "node:crypto";
 import type { Clock } from "../../../platform/clock.ts";
 import type { Random } from "../../../platform/random.ts";
@@ -26,7 +29,7 @@ export class LoginLinks {
     return code;
   }
 
-  /** Whether the code is live; it isn't any more afterwards. */
+  /** Whether the code is valid. Afterwards it no longer is. */
   redeem(code: string): boolean {
     const digest = digestOf(code);
     const expiry = this.#expiries.get(digest);

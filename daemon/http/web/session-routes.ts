@@ -73,7 +73,7 @@ async function signIn(deps: SessionRouteDependencies, exchange: Exchange): Promi
   answer(exchange.response, { ok: true, result: { csrf_token: csrfToken(secret), kind } }, exchange.id);
 }
 
-/** For a page that was loaded again: its CSRF token, which only a page of this origin can read. */
+/** For a reloaded page: its CSRF token, which only a page of this origin can read. */
 function showSession(exchange: Exchange): void {
   const { kind } = callerOfExchange(exchange);
   if (exchange.sessionSecret === null) throw new Refusal("unauthenticated");

@@ -1,4 +1,4 @@
-/** An HTTP or HTTPS listener in front of an application that is loaded with the first request. */
+/** An HTTP or HTTPS listener for an application that is loaded with the first request. */
 import {
   createServer as createHttpServer,
   type IncomingMessage,
@@ -52,7 +52,10 @@ export class WebListener {
     });
   }
 
-  /** Listens; rejects with Node's error when it can't (EADDRINUSE, EACCES, a key that doesn't fit its certificate). */
+  /**
+   * Listens; rejects with Node's error when it can't (EADDRINUSE, EACCES, a key that doesn't fit
+   * its certificate).
+   */
   static async open(options: WebListenerOptions): Promise<WebListener> {
     const server = await createServer(options.tls);
     server.maxConnections = LIMITS.http.connections;
@@ -114,7 +117,9 @@ export class WebListener {
   }
 }
 
-/** Node counts the bytes of fields without what separates them, so that many tiny ones pass its limit. */
+/**
+ * Node counts the bytes of fields without their separators, so many tiny ones would pass its limit.
+ */
 function hasTooManyFields(request: IncomingMessage): boolean {
   return request.rawHeaders.length > 2 * LIMITS.body.headerFields;
 }

@@ -1,8 +1,11 @@
-/** The Web listener of one run. The daemon serves its local socket without it too, and can say why it isn't there. */
+/**
+ * The Web listener of one run. The daemon serves its local socket even without it, and can say why
+ * it is missing.
+ */
 import { errorFields } from "../../../platform/log.ts";
 import { WebListener, type WebListenerOptions } from "./web-listener.ts";
 
-/** Why it couldn't listen, in a sentence, and what to do about it. */
+/** Why it couldn't listen, in one sentence, and what to do about it. */
 export interface ListenTrouble {
   text: string;
   remedy: string;
@@ -22,7 +25,9 @@ export class WebService {
     return this.#listener?.origin ?? null;
   }
 
-  /** For the health checks. `exposed`: other machines reach it, and what they send isn't encrypted. */
+  /**
+   * For the health checks. `exposed`: other machines reach it, and what they send isn't encrypted.
+   */
   get health(): { origin: string | null; exposed: boolean; trouble: ListenTrouble | null } {
     const { tls, host } = this.#options;
     return { origin: this.origin, exposed: tls === null && !isLoopback(host), trouble: this.#trouble };
@@ -39,7 +44,7 @@ export class WebService {
     }
   }
 
-  /** Resolves when what is under way has ended, at the latest after `graceMs`. */
+  /** Resolves when running requests have ended, at the latest after `graceMs`. */
   async close(graceMs: number): Promise<void> {
     await this.#listener?.close(graceMs);
   }

@@ -1,4 +1,7 @@
-/** The built Workbench: its page at `/` and below `/ui/`, its files beside it, each as small as the browser takes it. */
+/**
+ * The built Workbench: its page at `/` and below `/ui/`, its files beside it, each as small as the
+ * browser takes it.
+ */
 import { extname } from "node:path";
 import express, { type Express } from "express";
 import { encodingFor } from "../../../platform/http/answer.ts";

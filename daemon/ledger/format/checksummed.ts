@@ -1,4 +1,7 @@
-/** Binary files beside the ledger that may be lost at any time: a header, sections, and a checksum over all of it. */
+/**
+ * Binary files next to the ledger that may be lost at any time: a header, sections, and a checksum
+ * over all of it.
+ */
 import { crc32 } from "node:zlib";
 import type { OpenFile } from "../../../platform/files.ts";
 
@@ -18,8 +21,8 @@ export function checksummed(magic: string, header: object, sections: Uint8Array[
 }
 
 /**
- * Reads such a file. `sections` gets the header and answers the arrays to fill, or null when it has no use for the file. False when
- * anything is amiss; the arrays may then hold anything.
+ * Reads such a file. `sections` gets the header and returns the arrays to fill, or null if it has
+ * no use for the file. False if anything is wrong; the arrays may then contain anything.
  */
 export function readChecksummed(
   file: OpenFile,

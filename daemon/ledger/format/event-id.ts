@@ -10,7 +10,7 @@ export function wordsOfId(id: string, words: Uint32Array): void {
     let value = 0;
     for (let at = word * 8; at < word * 8 + 8; at += 1) {
       const code = id.charCodeAt(at);
-      // "0" is 48 and "a" is 97; an id holds nothing else.
+      // "0" is 48 and "a" is 97. An id contains nothing else.
       value = (value << 4) | (code < 58 ? code - 48 : code - 87);
     }
     words[word] = value;

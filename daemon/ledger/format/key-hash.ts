@@ -1,4 +1,7 @@
-/** Fingerprints of idempotency keys: two rounds of a multiplicative hash with different constants, 64 bits together. */
+/**
+ * Fingerprints of idempotency keys: two rounds of a multiplicative hash with different constants,
+ * 64 bits together.
+ */
 const HIGH_START = 0x9e3779b9;
 const LOW_START = 0x85ebca6b;
 const HIGH_FACTOR = 0xcc9e2d51;
@@ -7,7 +10,7 @@ const BACKSLASH = 92;
 const ASCII_LIMIT = 128;
 const NO_CHARACTER = -1;
 
-/** Takes a key in pieces, two characters at a time; what the pieces are makes no difference. */
+/** Takes a key in pieces, two characters at a time. How it is cut makes no difference. */
 export class KeyHash {
   #high = HIGH_START;
   #low = LOW_START;
@@ -45,7 +48,10 @@ export class KeyHash {
     return this;
   }
 
-  /** The same for a piece of a JSON string; false when it holds escapes or more than ASCII, and the hash is unusable then. */
+  /**
+   * The same for a piece of a JSON string; false when it holds escapes or more than ASCII, and the
+   * hash is unusable then.
+   */
   addPlain(bytes: Uint8Array, start: number, end: number): boolean {
     let high = this.#high;
     let low = this.#low;

@@ -4,7 +4,10 @@ const QUOTE = 34;
 const BACKSLASH = 92;
 const WORD_BYTES = 8;
 
-/** Value of two hex digits by their codes, the first one's in the lower byte; 256 for any other bytes. */
+/**
+ * Value of two hex digits by their codes, the first one's in the lower byte; 256 for any other
+ * bytes.
+ */
 const HEX = new Uint16Array(65536).fill(256);
 for (let byte = 0; byte < 256; byte += 1) {
   const digits = byte.toString(16).padStart(2, "0");
@@ -22,12 +25,16 @@ export function hexWord(view: DataView, at: number): number {
 }
 
 /**
- * Bytes that many lines have in common, compared eight at a time as floating-point numbers: two of them are equal when their bytes are, but
- * for zeros (JSON has no NUL) and NaN (no ASCII makes one; a pattern with other text may never match and costs only time).
+ * Bytes that many lines have in common, compared eight at a time as floating-point numbers: two of
+ * them are equal when their bytes are, but for zeros (JSON has no NUL) and NaN (no ASCII makes one;
+ * a pattern with other text may never match and costs only time).
  */
 export class Pattern {
   readonly length: number;
-  /** Each eight bytes, the last of them overlapping those before; empty for a shorter pattern, which has bytes instead. */
+  /**
+   * Each eight bytes, the last of them overlapping those before; empty for a shorter pattern, which
+   * has bytes instead.
+   */
   readonly #words: Float64Array;
   readonly #bytes: Uint8Array;
 
@@ -43,7 +50,10 @@ export class Pattern {
     }
   }
 
-  /** `at + length` must lie within the view. Looks from the end, because patterns of one kind differ there. */
+  /**
+   * `at + length` must lie within the view. Looks from the end, because patterns of one kind differ
+   * there.
+   */
   stands(view: DataView, at: number): boolean {
     const words = this.#words;
     let word = words.length - 1;
@@ -97,7 +107,10 @@ const BACKSLASHES = 0x5c5c5c5c;
 const ONES = 0x01010101;
 const HIGHEST = 0x80808080;
 
-/** Skips bytes that are neither quotes nor backslashes, four at a time; what follows may be some, too. */
+/**
+ * Skips bytes that are neither quotes nor backslashes, four at a time; what follows may be some,
+ * too.
+ */
 export function skipPlain(view: DataView, from: number, limit: number): number {
   let at = from;
   while (at + 4 <= limit) {
@@ -121,7 +134,7 @@ export function isPlainString(view: DataView, start: number, end: number): boole
   return true;
 }
 
-/** Behind the closing quote of the string whose opening quote is at `from`. */
+/** The position after the closing quote of the string whose opening quote is at `from`. */
 export function stringEnd(bytes: Uint8Array, from: number, limit: number): number {
   let at = from + 1;
   while (at < limit) {

@@ -1,4 +1,7 @@
-/** What keys, references and projections need of an event, read from the raw line without parsing it. */
+/**
+ * What keys, references and projections need of an event, read from the raw line without parsing
+ * it.
+ */
 
 import type { EventHead } from "../types.ts";
 import type { KeyHash } from "./key-hash.ts";
@@ -16,7 +19,10 @@ const OPEN_BRACE = 123;
 const CLOSE_BRACE = 125;
 
 const OPENINGS_MAX = 32;
-/** A message's shapes lie in so many groups by the first bytes of data, where mode and recipients stand. */
+/**
+ * A message's shapes lie in so many groups by the first bytes of data, where mode and recipients
+ * stand.
+ */
 const SHAPE_GROUPS = 64;
 const GROUPED_BYTES = 48;
 const SHAPES_MAX = 16;
@@ -46,7 +52,7 @@ const ID_END = new Pattern(AFTER_ID, 0, AFTER_ID.length);
 const AFTER_SCOPE = Buffer.from('"by":"');
 const AFTER_BY = Buffer.from('"data":{');
 
-/** A line of our layout. One object serves a whole scan: `place` moves it on. */
+/** A line of our layout. One object serves a whole scan: `place` moves it along. */
 export class LineHead implements EventHead {
   readonly #afterKind: Buffer;
   #openings: Opening[] = [];
@@ -62,7 +68,10 @@ export class LineHead implements EventHead {
   #memberCount = -1;
   #headEnd = 0;
   #shape: Shape | null = null;
-  /** Where the parts of the shape begin in this line, and where the strings between them begin and end. */
+  /**
+   * Where the parts of the shape begin in this line, and where the strings between them begin and
+   * end.
+   */
   readonly #parts = new Int32Array(GAP_MEMBERS.size + 1);
   readonly #gaps = new Int32Array(GAP_MEMBERS.size * 2);
   #valueStart = 0;
@@ -74,7 +83,10 @@ export class LineHead implements EventHead {
     this.#afterKind = Buffer.from(`,"group_id":"${groupId}","scope_key":"`);
   }
 
-  /** False when the line isn't of our layout; the head is unusable then. `end` is behind the closing brace. */
+  /**
+   * False if the line isn't of our layout; the head is then unusable. `end` is after the closing
+   * brace.
+   */
   place(bytes: Buffer, start: number, end: number): boolean {
     this.#memberCount = -1;
     this.#data = null;
@@ -209,7 +221,10 @@ export class LineHead implements EventHead {
     return true;
   }
 
-  /** Adds a string member to `hash`. False when it isn't there, empty, or more than plain ASCII: the hash is unusable then. */
+  /**
+   * Adds a string member to `hash`. False when it isn't there, empty, or more than plain ASCII: the
+   * hash is unusable then.
+   */
   hashMember(name: string, hash: KeyHash): boolean {
     if (!this.#find(name) || this.#bytes[this.#valueStart] !== QUOTE) return false;
     const start = this.#valueStart + 1;
@@ -217,7 +232,10 @@ export class LineHead implements EventHead {
     return start < end && hash.addPlain(this.#bytes, start, end);
   }
 
-  /** Leaves the place of the last member of that name, as JSON.parse would choose, in `#valueStart` and `#valueEnd`. */
+  /**
+   * Leaves the place of the last member of that name, as JSON.parse would choose, in `#valueStart`
+   * and `#valueEnd`.
+   */
   #find(name: string): boolean {
     if (this.#memberCount < 0) this.#findMembers();
     return this.#shape === null ? this.#findAmongMembers(name) : this.#findInShape(this.#shape, name);
@@ -317,7 +335,10 @@ export class LineHead implements EventHead {
     return (hash ^ (hash >>> 15)) & (SHAPE_GROUPS - 1);
   }
 
-  /** A shape that doesn't fit is mostly known by its parts, which stand where gaps of the usual lengths leave them. */
+  /**
+   * A shape that doesn't fit is mostly known by its parts, which stand where gaps of the usual
+   * lengths leave them.
+   */
   #fits({ parts, gaps, headEnd, isWhole }: Shape): boolean {
     const view = this.#view;
     const end = this.#end;
@@ -352,7 +373,10 @@ export class LineHead implements EventHead {
     return true;
   }
 
-  /** From the members just found; the last part ends at `partEnd`: where the text's value begins, or with the line. */
+  /**
+   * From the members just found; the last part ends at `partEnd`: where the text's value begins, or
+   * with the line.
+   */
   #rememberShape(count: number, partEnd: number, isWhole: boolean): void {
     const parts: Pattern[] = [];
     const gaps: Gap[] = [];

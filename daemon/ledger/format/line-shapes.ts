@@ -1,8 +1,13 @@
-/** What lines have in common, as a scan learns it: most lines of a ledger begin and are laid out like an earlier one. */
+/**
+ * What lines have in common, as a scan learns it: most lines of a ledger begin and are laid out
+ * like an earlier one.
+ */
 import type { KeyHash } from "./key-hash.ts";
 import type { Pattern } from "./line-bytes.ts";
 
-/** What stands between a line's time and its data, and where data may begin the same way as before. */
+/**
+ * What stands between a line's time and its data, and where data may begin the same way as before.
+ */
 export interface Opening {
   pattern: Pattern;
   kind: string;
@@ -18,8 +23,9 @@ export interface Opening {
 }
 
 /**
- * The layout of data, of a message's up to `text`: fixed bytes, with a string that differs from event to event in each gap between them.
- * Recipients, Actors and states change seldom, so some shapes fit nearly every line.
+ * The layout of data, of a message's up to `text`: fixed bytes, with a string that differs from
+ * event to event in each gap between them. Recipients, Actors and states change seldom, so some
+ * shapes fit nearly every line.
  */
 export interface Shape {
   parts: Pattern[];
@@ -39,13 +45,19 @@ export type ShapeKey = typeof NO_KEY | typeof OWN_KEYS | { prefix: KeyHash; memb
 export const NO_KEY = "none";
 export const OWN_KEYS = "own";
 
-/** How long the string in a gap usually is, with its quotes, and whether it is of that length always. */
+/**
+ * How long the string in a gap usually is, with its quotes, and whether it is of that length
+ * always.
+ */
 export interface Gap {
   length: number;
   isFixed: boolean;
 }
 
-/** A member's value: what stands in a gap, or (-1) bytes relative to a part, with their meaning when that is a string. */
+/**
+ * A member's value: what stands in a gap, or (-1) bytes relative to a part, with their meaning when
+ * that is a string.
+ */
 export interface Place {
   gap: number;
   part: number;

@@ -1,7 +1,8 @@
 /**
- * One event as one line. Our own lines have a fixed layout, so that a rebuild finds what it needs without parsing; any other layout is
- * read too. A line of an atomic batch that isn't its last one ends in a space, which JSON allows: a batch whose last line is missing was
- * never acknowledged and is dropped whole.
+ * One event as one line. Our own lines have a fixed layout, so that a rebuild finds what it needs
+ * without parsing. Any other layout is read too. In an atomic batch, every line but the last ends
+ * in a space, which JSON allows. A batch whose last line is missing was never acknowledged and is
+ * dropped as a whole.
  */
 import type { LedgerEvent } from "../../../shared/events.ts";
 import { isEventId } from "./event-id.ts";
@@ -14,7 +15,7 @@ export const SPACE = 32;
 export const LAST_HEAD_MEMBER = "text";
 export const MESSAGE_KIND = "chat.message";
 
-/** The event on a line; null when it isn't one. Members we don't know stay. */
+/** The event on a line; null if it isn't one. Unknown members stay. */
 export function decodeLine(text: string): LedgerEvent | null {
   let value: unknown;
   try {

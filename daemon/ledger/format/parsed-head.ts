@@ -1,8 +1,8 @@
-/** What keys, references and projections need of an event in hand. */
+/** What keys, references and projections need of an event in memory. */
 import type { LedgerEvent } from "../../../shared/events.ts";
 import type { EventHead } from "../types.ts";
 
-/** The same face over an event in memory: a fresh append, or a line of another layout. */
+/** The same interface for an event in memory: a new append, or a line of another layout. */
 export class ParsedHead implements EventHead {
   readonly #event: LedgerEvent;
 

@@ -1,4 +1,7 @@
-/** What the index keeps of a run of events, column by column, before it is known where the events stand that they refer to. */
+/**
+ * What the index keeps of a run of events, column by column, before it is known which events they
+ * refer to.
+ */
 
 const SMALLEST = 64;
 /** So many bytes a line are guessed. */
@@ -15,7 +18,10 @@ export class EventColumns {
   codes: Uint16Array;
   /** Two words an event; zeros for none. */
   keys: Uint32Array;
-  /** How many events refer to another one, where in the columns they stand, and the four words of that one's id. */
+  /**
+   * How many events refer to another one, where in the columns they stand, and the four words of
+   * that one's id.
+   */
   referring = 0;
   referrers: Uint32Array;
   references: Uint32Array;

@@ -1,6 +1,7 @@
 /**
- * Ids, positions, kinds, keys and references of every event of a Group, in typed arrays (about 48 bytes an event; a Map of strings takes
- * ten times that). Two open-addressing tables lead from ids and from key fingerprints to ordinals.
+ * Ids, positions, kinds, keys and references of every event of a Group, in typed arrays (about 48
+ * bytes per event; a Map of strings takes ten times that). Two open-addressing tables lead from ids
+ * and from key fingerprints to ordinals.
  */
 import { wordsOfId } from "../format/event-id.ts";
 
@@ -9,7 +10,7 @@ const EMPTY = 0;
 const FULLEST = 0.75;
 const ROOMY = 0.6;
 const FIRST_CAPACITY = 64;
-/** References mostly lead to an event that isn't far away. */
+/** References mostly lead to a nearby event. */
 const RECENT = 4096;
 const LATER_WORDS = 5;
 /** No source, no related event. */
@@ -49,9 +50,15 @@ export class EventIndex {
   #keyTable = new Uint32Array(FIRST_CAPACITY * 2);
   /** Ordinal + 1 of recent events, by the end of their ids' first word. */
   readonly #recent = new Uint32Array(RECENT);
-  /** References to events that aren't recent, each the ordinal of its event and four words: they wait until all ids are entered at once. */
+  /**
+   * References to events that aren't recent, each the ordinal of its event and four words: they
+   * wait until all ids are entered at once.
+   */
   #later: number[] = [];
-  /** Entries of the key table, and how many events each table takes in; the rest follows with the next lookup. */
+  /**
+   * Entries of the key table, and how many events each table takes in; the rest follows with the
+   * next lookup.
+   */
   #keyed = 0;
   #idsEntered = 0;
   #keysEntered = 0;
@@ -72,7 +79,10 @@ export class EventIndex {
     return arrays.reduce((sum, array) => sum + array.byteLength, 0);
   }
 
-  /** Adds the next event. `position` is relative to its segment's file; `key` is null or its fingerprint; `source` an ordinal or NONE. */
+  /**
+   * Adds the next event. `position` is relative to its segment's file; `key` is null or its
+   * fingerprint; `source` an ordinal or NONE.
+   */
   add(id: Uint32Array, position: number, kind: number, key: Uint32Array | null, source: number): number {
     const ordinal = this.count;
     if (ordinal === this.#positions.length)
@@ -121,7 +131,10 @@ export class EventIndex {
     }
   }
 
-  /** Ordinals of the events whose ids begin with these hex digits (1 to 32), oldest first; every id is compared. */
+  /**
+   * Ordinals of the events whose ids begin with these hex digits (1 to 32), oldest first; every id
+   * is compared.
+   */
   *startingWith(prefix: string): Generator<number> {
     const words = Math.ceil(prefix.length / 8);
     const wanted = new Uint32Array(4);
@@ -149,7 +162,10 @@ export class EventIndex {
     return isIt ? recent - 1 : -1;
   }
 
-  /** Every event whose key has this fingerprint, in append order, until `confirm` says that it is the one. -1 when none is. */
+  /**
+   * Every event whose key has this fingerprint, in append order, until `confirm` says that it is
+   * the one. -1 when none is.
+   */
   findKey(key: Uint32Array, confirm: (ordinal: number) => boolean): number {
     if (this.#keysEntered < this.count) this.#enterKeys();
     const table = this.#keyTable;
@@ -185,7 +201,10 @@ export class EventIndex {
     return chain.reverse();
   }
 
-  /** The event before this one in the chain of those that refer to its source, and the newest below `end` that refers to it; -1 for none. */
+  /**
+   * The event before this one in the chain of those that refer to its source, and the newest below
+   * `end` that refers to it; -1 for none.
+   */
   links(ordinal: number, end: number): { previous: number; last: number } {
     let last = this.#last[ordinal]!;
     while (last > end) last = this.#previous[last - 1]!;
@@ -217,8 +236,8 @@ export class EventIndex {
   }
 
   /**
-   * Adds `count` events whose columns `fill` writes in place; it returns whether they are good. Sources must be
-   * older than their events. False leaves the index as it was.
+   * Adds `count` events whose columns `fill` writes in place; it returns whether they are good.
+   * Sources must be older than their events. False leaves the index as it was.
    */
   load(count: number, fill: (columns: Columns) => boolean): boolean {
     this.#relateLater();
@@ -244,8 +263,9 @@ export class EventIndex {
   }
 
   /**
-   * After `extend` and before `settle`, for the events from `first` on: `referrers` tells which of them refer to another one, counted from `first`, and
-   * `references` has the four words of the id of each of those. An id that isn't here, or is no older event's, refers to nothing.
+   * After `extend` and before `settle`, for the events from `first` on: `referrers` tells which of
+   * them refer to another one, counted from `first`, and `references` has the four words of the id
+   * of each of those. An id that isn't here, or is no older event's, refers to nothing.
    */
   relateAll(first: number, referrers: Uint32Array, references: Uint32Array): void {
     const ids = this.#ids;
@@ -273,7 +293,10 @@ export class EventIndex {
     return { ids: this.#idTable, keys: this.#keyTable, keyed: this.#keyed };
   }
 
-  /** Takes tables that hold exactly the events present now. `fill` writes them and returns whether they are good. */
+  /**
+   * Takes tables that hold exactly the events present now. `fill` writes them and returns whether
+   * they are good.
+   */
   loadTables(idSlots: number, keySlots: number, keyed: number, fill: (tables: Tables) => boolean): boolean {
     const ids = new Uint32Array(idSlots);
     const keys = new Uint32Array(keySlots);
@@ -299,7 +322,10 @@ export class EventIndex {
     };
   }
 
-  /** An event that was once not found among the recent ones never is again, so that these come in their order behind the others. */
+  /**
+   * An event that was once not found among the recent ones never is again, so that these come in
+   * their order behind the others.
+   */
   #relateLater(): void {
     const later = Uint32Array.from(this.#later);
     this.#later = [];

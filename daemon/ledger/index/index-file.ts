@@ -1,6 +1,7 @@
 /**
- * The index of one segment's events, kept beside it: `index-<number>.bin`. It counts only for the bytes it was made from: their number and
- * a digest of samples of them are in it. A stale, foreign or broken one is as good as none.
+ * The index of one segment's events, kept next to it: `index-<number>.bin`. It is valid only for
+ * the bytes it was made from: it contains their number and a digest of samples of them. A stale,
+ * foreign or broken one counts as missing.
  */
 import { createHash } from "node:crypto";
 import { replaceFile } from "../../../platform/durable.ts";
@@ -46,7 +47,9 @@ export function sampleOf(file: OpenFile, bytes: number): string {
   return hash.digest("hex");
 }
 
-/** Events that the segment's index file claims to cover; 0 without one. Only good for making room. */
+/**
+ * Events that the segment's index file claims to cover; 0 without one. Only good for making room.
+ */
 export function claimedCount(history: History, segment: Segment): number {
   const { files } = history.storage;
   const path = pathOf(history.storage, indexName(segment.number));
@@ -56,7 +59,7 @@ export function claimedCount(history: History, segment: Segment): number {
     : 0;
 }
 
-/** Keeps the segment's part of the index. It may be lost in a crash; then an open reads the segment. */
+/** Saves the segment's part of the index. A crash may lose it; then an open reads the segment. */
 export async function writeIndex(history: History, segment: Segment): Promise<void> {
   const { first, count, bytes, number } = segment;
   const columns = history.index.columns(first, count);
@@ -71,7 +74,10 @@ export async function writeIndex(history: History, segment: Segment): Promise<vo
   );
 }
 
-/** Enters the events that the segment's index file covers. Returns the bytes they take, 0 when there is no usable one. */
+/**
+ * Enters the events that the segment's index file covers. Returns the bytes they take, 0 when there
+ * is no usable one.
+ */
 export function loadIndex(history: History, segment: Segment): number {
   const { files } = history.storage;
   const path = pathOf(history.storage, indexName(segment.number));
@@ -89,7 +95,8 @@ function load(history: History, segment: Segment, file: OpenFile): number {
   let loaded: Columns | null = null;
   const size = file.size();
   const first = history.count;
-  // The header is needed before room can be made, and the sections are read into the index's own arrays.
+  // The header is needed before room can be made, and the sections are read into the index's own
+  // arrays.
   const peeked = peek(file);
   if (peeked === null || !fits(history, segment, peeked, size)) return 0;
   const done = history.index.load(peeked.count, (columns) => {

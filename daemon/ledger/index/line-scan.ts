@@ -1,14 +1,17 @@
-/** One linear pass over the lines of a file, a piece at a time. */
+/** One linear pass over the lines of a file, one piece at a time. */
 import type { OpenFile } from "../../../platform/files.ts";
 import { LINE_FEED } from "../format/line.ts";
 
 /** Small enough to stay in the processor's cache between reading and scanning. */
 const PIECE_BYTES = 256 * 1024;
 
-/** A line's bytes without its line feed, and where it begins in the file. False ends the scan in front of this line. */
+/**
+ * A line's bytes without its line feed, and where it begins in the file. False ends the scan in
+ * front of this line.
+ */
 type LineVisitor = (bytes: Buffer, start: number, end: number, position: number) => boolean;
 
-/** Something long in steps of about a millisecond, with a result at the end. */
+/** A long task in steps of about a millisecond, with a result at the end. */
 export type Steps<Result> = Generator<void, Result, void>;
 
 /** All steps at once. */
@@ -20,8 +23,8 @@ export function atOnce<Result>(steps: Steps<Result>): Result {
 }
 
 /**
- * Visits the lines in `[from, to)`, a piece of the file in each step. Gives the position behind the last line that was taken; an
- * unterminated rest is not visited.
+ * Visits the lines in `[from, to)`, a piece of the file in each step. Gives the position behind the
+ * last line that was taken; an unterminated rest is not visited.
  */
 export function* scanLines(file: OpenFile, from: number, to: number, visit: LineVisitor): Steps<number> {
   let buffer = Buffer.allocUnsafe(Math.max(1, Math.min(PIECE_BYTES, to - from)));

@@ -49,7 +49,10 @@ export class Rebuild {
     return this.#followers.some((follower) => follower.from < end);
   }
 
-  /** The next part of a sealed segment into index and projections, in steps. Every line must be an event. */
+  /**
+   * The next part of a sealed segment into index and projections, in steps. Every line must be an
+   * event.
+   */
   *part(segment: Segment, file: OpenFile, part: Part): Steps<void> {
     const columns = this.#emptyColumns(part.to - part.from);
     const first = segment.first + segment.count;
@@ -84,9 +87,9 @@ export class Rebuild {
   }
 
   /**
-   * The active file: the same, up to its end, which is the first blank, unterminated or unparsable line. Lines from `doubtful` on may
-   * belong to a batch that was never acknowledged and are parsed whole; an atomic batch without its last line counts as unwritten.
-   * Returns the end.
+   * The active file: the same, up to its end, which is the first blank, unterminated or unparsable
+   * line. Lines from `doubtful` on may belong to a batch that was never acknowledged and are fully
+   * parsed. An atomic batch without its last line counts as unwritten. Returns the end.
    */
   active(segment: Segment, file: OpenFile, from: number, size: number, doubtful: number): number {
     const start = this.#start(segment, from);

@@ -1,4 +1,7 @@
-/** Reads the lines of a ledger file into columns for the index: what of a rebuild needs nothing but the bytes. */
+/**
+ * Reads the lines of a ledger file into columns for the index: the part of a rebuild that needs
+ * only the bytes.
+ */
 
 import { isEventId, wordsOfId } from "../format/event-id.ts";
 import { KeyHash } from "../format/key-hash.ts";

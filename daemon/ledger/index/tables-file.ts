@@ -1,4 +1,7 @@
-/** `tables.bin`: the index's tables as they were at a sealing or at the end, so that an open needn't enter every event again. */
+/**
+ * `tables.bin`: the index's tables as they were at a sealing or at shutdown, so that an open
+ * needn't enter every event again.
+ */
 
 import { replaceFile } from "../../../platform/durable.ts";
 import type { OpenFile } from "../../../platform/files.ts";
@@ -44,7 +47,10 @@ export async function writeTables(history: History): Promise<void> {
   );
 }
 
-/** Takes the kept tables when they hold exactly the events that the index has now, by number and last id. */
+/**
+ * Takes the kept tables when they hold exactly the events that the index has now, by number and
+ * last id.
+ */
 export function loadTables(history: History): void {
   const { files } = history.storage;
   const path = pathOf(history.storage, NAME);

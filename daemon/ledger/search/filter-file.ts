@@ -1,6 +1,7 @@
 /**
- * `filter-<number>.bin`: which blocks of a segment can hold a text (grams.ts). It covers the segment's beginning, which never changes, and
- * counts only for the bytes it was made from. Its rows stay on disk: a search reads those it needs.
+ * `filter-<number>.bin`: which blocks of a segment can contain a text (grams.ts). It covers the
+ * segment's beginning, which never changes, and is valid only for the bytes it was made from. Its
+ * rows stay on disk: a search reads only those it needs.
  */
 import { replaceFile } from "../../../platform/durable.ts";
 import type { OpenFile } from "../../../platform/files.ts";
@@ -70,7 +71,10 @@ function opened<Result>(history: History, segment: Segment, read: (file: OpenFil
   }
 }
 
-/** The segment's filter with all its rows; null when there is no usable one. Reads the whole file: a few milliseconds. */
+/**
+ * The segment's filter with all its rows; null when there is no usable one. Reads the whole file: a
+ * few milliseconds.
+ */
 export function loadFilter(history: History, segment: Segment): { filter: Filter; rows: Uint32Array } | null {
   return opened(history, segment, (file) => {
     let header: Header | null = null;
@@ -119,7 +123,10 @@ export async function writeFilter(
   await replaceFile(history.storage.files, filterPath(history, segment), parts, { durable: false });
 }
 
-/** The blocks whose bits are set in all these rows; null when the file isn't the one that was found whole. */
+/**
+ * The blocks whose bits are set in all these rows; null when the file isn't the one that was found
+ * whole.
+ */
 export function readCandidates(
   history: History,
   segment: Segment,

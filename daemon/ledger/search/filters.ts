@@ -1,4 +1,7 @@
-/** The filters of a ledger's segments: found when a search first needs them, made beside everything else. */
+/**
+ * The filters of a ledger's segments: found when a search first needs them, created alongside other
+ * work.
+ */
 import type { Clock, Timer } from "../../../platform/clock.ts";
 import { decodeLine } from "../format/line.ts";
 import type { History } from "../history.ts";
@@ -19,7 +22,9 @@ import { foldedTexts } from "./text-match.ts";
 
 const QUIET_MS = 30_000;
 
-/** One filter is made at a time in the whole process: its rows take some megabytes meanwhile. */
+/**
+ * Only one filter is created at a time in the whole process, because its rows take some megabytes.
+ */
 let turn: Promise<void> = Promise.resolve();
 
 export class Filters {
@@ -42,7 +47,10 @@ export class Filters {
     this.#leastBytes = leastBytes;
   }
 
-  /** Which blocks of the segment may match; null when nothing is known. What is missing for the next search is begun. */
+  /**
+   * Which blocks of the segment may match; null when nothing is known. What is missing for the next
+   * search is begun.
+   */
   async candidates(segment: Segment, slots: readonly number[], pace: Pace): Promise<Candidates | null> {
     this.#look(segment);
     if (pace.isOver) await pace.pause();
@@ -55,7 +63,10 @@ export class Filters {
     }
   }
 
-  /** Makes what sealed segments lack when none was sealed for a while: whoever fills segment after segment isn't slowed down by it. */
+  /**
+   * Creates what sealed segments lack, once none was sealed for a while, so that filling segment
+   * after segment isn't slowed down.
+   */
   completeSoon(): void {
     this.#timer?.cancel();
     const make = (): void => {
@@ -86,7 +97,10 @@ export class Filters {
     await this.#running;
   }
 
-  /** Finds the segment's filter when that wasn't tried yet. One that can't be read is as good as none. */
+  /**
+   * Finds the segment's filter when that wasn't tried yet. One that can't be read is as good as
+   * none.
+   */
   #look(segment: Segment): void {
     if (this.#found.has(segment)) return;
     let filter: Filter | null = null;
@@ -139,7 +153,10 @@ export class Filters {
     }
   }
 
-  /** Rows for the first `bytes` bytes, going on where the present filter ends; null when the ledger was closed meanwhile. */
+  /**
+   * Rows for the first `bytes` bytes, continuing where the present filter ends; null if the ledger
+   * has been closed.
+   */
   async #rows(segment: Segment, bytes: number): Promise<Uint32Array | null> {
     const history = this.#history;
     const width = widthFor(bytes);

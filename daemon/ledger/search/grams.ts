@@ -1,7 +1,8 @@
 /**
- * Filters over blocks of lines: which runs of three and of four bytes stand in a block's folded texts. A query's own runs must all be there,
- * else nothing in the block matches. A filter has one row of bits per slot and one bit per block in each row, so that a query reads a few
- * short rows instead of every block's filter.
+ * Filters over blocks of lines: which runs of three and of four bytes a block's folded texts
+ * contain. A query's own runs must all be there, or nothing in the block matches. A filter has one
+ * row of bits per slot and one bit per block in each row, so that a query reads a few short rows
+ * instead of every block's filter.
  */
 const SLOT_BITS = 14;
 export const SLOTS = 1 << SLOT_BITS;
@@ -43,7 +44,7 @@ export class BlockGrams {
     }
   }
 
-  /** Sets the block's bit in the rows of all its runs, and begins anew. */
+  /** Sets the block's bit in the rows of all its runs, and starts over. */
   moveTo(rows: Uint32Array, width: number, block: number): void {
     const place = block >>> 5;
     const bit = 1 << (block & 31);
@@ -58,7 +59,10 @@ export class BlockGrams {
   }
 }
 
-/** The rows that a folded query needs, all of them; null when it is too short for a filter to say anything. */
+/**
+ * The rows that a folded query needs, all of them; null when it is too short for a filter to say
+ * anything.
+ */
 export function querySlots(query: string): number[] | null {
   const bytes = Buffer.from(query);
   // Half a surrogate pair has no bytes of its own, but matches half of a pair.

@@ -1,4 +1,7 @@
-/** Text search from the newest event backwards, a block of the disk at a time; blocks whose filter excludes the text are skipped. */
+/**
+ * Text search from the newest event backwards, one block of the disk at a time. Blocks whose filter
+ * excludes the text are skipped.
+ */
 
 import type { Clock } from "../../../platform/clock.ts";
 import type { LedgerEvent } from "../../../shared/events.ts";
@@ -12,7 +15,10 @@ import { type Filters, linesOf } from "./filters.ts";
 import { querySlots } from "./grams.ts";
 import { AsciiFinder, folded, holds } from "./text-match.ts";
 
-/** One call reads `scanBytes` at most and says where to go on; it never keeps the event loop for more than a few milliseconds. */
+/**
+ * One call reads at most `scanBytes` and says where to continue. It never occupies the event loop
+ * for more than a few milliseconds.
+ */
 export async function search(
   history: History,
   filters: Filters,
@@ -73,7 +79,10 @@ class Scan {
     return this.#found.length > this.#request.limit;
   }
 
-  /** Takes the matches among the block's events up to `last`, newest first; returns the event before the block. */
+  /**
+   * Takes the matches among the block's events up to `last`, newest first; returns the event before
+   * the block.
+   */
   block(segment: Segment, block: number, last: Ordinal): Ordinal {
     const history = this.#history;
     const { first } = linesOf(history, segment, block);
@@ -121,7 +130,7 @@ class Scan {
 
 const FOREIGN_ESCAPES = ["\\u", "\\/"];
 
-/** A text may stand behind escapes that aren't those of `JSON.stringify`. */
+/** A text may be written with escapes other than those of `JSON.stringify`. */
 function hasForeignEscape(json: string | Buffer): boolean {
   return FOREIGN_ESCAPES.some((escape) => json.includes(escape));
 }

@@ -26,13 +26,19 @@ export function holds(event: LedgerEvent, query: string): boolean {
 const ASCII_LIMIT = 128;
 /** Shorter texts give it nothing to skip by. */
 const SHORTEST = 4;
-/** Characters outside ASCII that fold to something with an ASCII letter in it: the Kelvin sign and I with a dot. */
+/**
+ * Characters outside ASCII that fold to something with an ASCII letter in it: the Kelvin sign and I
+ * with a dot.
+ */
 const FOLDED_TO_ASCII = [Buffer.from("\u212a"), Buffer.from("\u0130")];
 
 /** Each byte, ASCII letters small. */
 const SMALL = Uint8Array.from({ length: 256 }, (_, byte) => (byte >= 65 && byte <= 90 ? byte + 32 : byte));
 
-/** Finds an ASCII text in bytes without regard to case, from their end, without making strings of them. */
+/**
+ * Finds an ASCII text in bytes without regard to case, from their end, without making strings of
+ * them.
+ */
 export class AsciiFinder {
   readonly #wanted: Uint8Array;
   /** How far to go back when this byte stands where the text would begin (Horspool, mirrored). */

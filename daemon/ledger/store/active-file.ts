@@ -1,6 +1,7 @@
 /**
- * The file that appends go to. It is extended ahead with line feeds that are synced before use, because a sync into allocated space is
- * faster and because a torn write then shows as a blank or broken line.
+ * The file that appends go to. It is extended ahead of time with line feeds that are synced before
+ * use, because a sync into allocated space is faster and a torn write then shows as a blank or
+ * broken line.
  */
 import { syncDirectory, syncFile } from "../../../platform/durable.ts";
 import type { OpenFile } from "../../../platform/files.ts";
@@ -32,7 +33,10 @@ export class ActiveFile {
     this.#extendBytes = extendBytes;
   }
 
-  /** A new one, on disk with its name. A file of that name holds nothing: its creation failed half-way. */
+  /**
+   * A new one, on disk with its name. An existing file of that name is empty: its creation failed
+   * halfway.
+   */
   static async create(storage: Storage, extendBytes: number): Promise<ActiveFile> {
     const { files, directory } = storage;
     const path = pathOf(storage, ACTIVE);
@@ -61,7 +65,10 @@ export class ActiveFile {
     }
   }
 
-  /** Puts line feeds behind the allocated space when that runs low; the sync of the batch that follows covers them too. */
+  /**
+   * Writes line feeds after the allocated space when that runs low. The sync of the next batch
+   * covers them too.
+   */
   extendAhead(): void {
     if (this.#extended > this.#capacity || this.#capacity - this.end >= this.#extendBytes / 2) return;
     try {
@@ -91,7 +98,7 @@ export class ActiveFile {
     this.#capacity = this.#extended;
   }
 
-  /** Cuts what stands behind the end. */
+  /** Cuts off everything after the end. */
   trim(): void {
     this.file.truncate(this.end);
     this.#capacity = this.end;

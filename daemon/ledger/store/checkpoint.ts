@@ -1,4 +1,7 @@
-/** `checkpoint.bin`: the projections' states after a number of events, so that an open replays only what follows. */
+/**
+ * `checkpoint.bin`: the projections' states after a number of events, so that an open replays only
+ * what follows.
+ */
 import { replaceFile } from "../../../platform/durable.ts";
 import { checksummed, readChecksummed } from "../format/checksummed.ts";
 import type { History } from "../history.ts";
@@ -16,7 +19,7 @@ interface Header {
   projections: { name: string; version: number; bytes: number }[];
 }
 
-/** Keeps the projections' present states. May be lost in a crash; then an open replays more. */
+/** Saves the projections' current states. A crash may lose them; then an open replays more. */
 export async function writeCheckpoint(history: History): Promise<void> {
   const { count } = history;
   if (count === 0) return;
@@ -72,7 +75,10 @@ export interface Anchor {
   last_id: string;
 }
 
-/** Restores what a checkpoint holds and resets the rest. Each projection's follower says from which ordinal it needs events. */
+/**
+ * Restores what a checkpoint holds and resets the rest. Each projection's follower says from which
+ * ordinal it needs events.
+ */
 export function restoreCheckpoint(history: History): { followers: Follower[]; anchor: Anchor | null } {
   const checkpoint = readCheckpoint(history);
   const followers = history.options.projections.map((projection) => {

@@ -1,4 +1,7 @@
-/** Opening a ledger: inventory, index and projections, the end of the active file, and what a crash left unfinished. */
+/**
+ * Opening a ledger: inventory, index and projections, the end of the active file, and what a crash
+ * left unfinished.
+ */
 
 import type { Clock } from "../../../platform/clock.ts";
 import { timestamp } from "../../../platform/clock.ts";
@@ -26,7 +29,10 @@ export interface Opened {
   unindexed: Segment[];
 }
 
-/** Refuses with `ledger_corrupt` where a person must choose, and with Node's own error when the disk fails. */
+/**
+ * Refuses with `ledger_corrupt` if a person must choose, and with Node's own error if the disk
+ * fails.
+ */
 export async function openHistory(
   storage: Storage,
   options: LedgerOptions,
@@ -38,10 +44,12 @@ export async function openHistory(
   const names = files.list(directory);
   const inventory = takeInventory(storage, names);
   for (const name of names.filter(isTemporary)) files.unlink(pathOf(storage, name));
-  // Nothing recorded yet: perhaps an earlier open made the directory and failed before its entry was durable.
+  // Nothing recorded yet: perhaps an earlier open made the directory and failed before its entry
+  // was durable.
   if (!inventory.hasActive && inventory.sealed.length === 0) await syncDirectory(files, parentOf(directory));
   await finishCut(storage, inventory);
-  // What is read below must outlive a power cut from now on: a crash may have come between a renaming and its sync.
+  // What is read below must outlive a power cut from now on: a crash may have come between a
+  // renaming and its sync.
   await syncDirectory(files, directory);
 
   const history = new History(storage, options);
@@ -111,7 +119,10 @@ async function finishCut(storage: Storage, inventory: Inventory): Promise<void> 
   await syncDirectory(storage.files, storage.directory);
 }
 
-/** About how many events the sealed segments hold: as their index files claim, else as the first lines are long. */
+/**
+ * About how many events the sealed segments hold: as their index files claim, else as the first
+ * lines are long.
+ */
 function expectedEvents(history: History): number {
   let events = 0;
   let unknownBytes = 0;
@@ -134,7 +145,10 @@ function addSegments(history: History, inventory: Inventory): void {
   }
 }
 
-/** A segment ended by a failed write holds bytes that were never acknowledged; any other longer than the manifest says is foreign. */
+/**
+ * A segment ended by a failed write holds bytes that were never acknowledged; any other longer than
+ * the manifest says is foreign.
+ */
 async function trimSegment(storage: Storage, segment: Segment, size: number, clock: Clock): Promise<void> {
   if (!segment.cut)
     throw corrupt("A ledger segment is longer than the manifest says.", {
@@ -215,7 +229,7 @@ function replayAll(history: History): void {
     atOnce(rebuild.past(segment, history.fileOf(segment), { from: 0, to: segment.bytes }, segment.first));
 }
 
-/** Keeps a copy of what stands behind the end and was never acknowledged, then cuts it off. */
+/** Keeps a copy of the unacknowledged bytes after the end, then cuts them off. */
 async function cutBehind(
   storage: Storage,
   file: OpenFile,

@@ -1,6 +1,7 @@
 /**
- * Long reads share the event loop: each works for a few milliseconds and then waits for its turn. Whatever their number, one of them
- * works per turn of the loop, so that appends and requests never wait for more than one slice.
+ * Long reads share the event loop: each works for a few milliseconds and then waits for its turn.
+ * However many there are, only one of them works per turn of the loop, so that appends and requests
+ * never wait for more than one slice.
  */
 import type { Clock } from "../../../platform/clock.ts";
 

@@ -1,6 +1,7 @@
 /**
- * The files of a ledger: `active.jsonl`, sealed `segment-<number>.jsonl`, `manifest.json` that lists these, `index-<number>.bin` and
- * `checkpoint.bin` beside them, `torn-<time>` for what stood behind the end after a crash.
+ * The files of a ledger: `active.jsonl`, sealed `segment-<number>.jsonl`, `manifest.json` that
+ * lists these, `index-<number>.bin` and `checkpoint.bin` next to them, and `torn-<time>` for data
+ * after the end at a crash.
  */
 import { readWhole, replaceFile } from "../../../platform/durable.ts";
 import type { OpenFile } from "../../../platform/files.ts";
@@ -10,7 +11,10 @@ export const ACTIVE = "active.jsonl";
 const MANIFEST = "manifest.json";
 const MANIFEST_VERSION = 1;
 
-/** A run of events in one file. Ordinals `[first, first + count)`, bytes `[0, bytes)` of the file; what stands behind is nothing. */
+/**
+ * A run of events in one file. Ordinals `[first, first + count)`, bytes `[0, bytes)` of the file.
+ * Anything after that doesn't count.
+ */
 export interface Segment {
   number: number;
   /** The file's present name. */
@@ -39,7 +43,10 @@ export function indexName(number: number): string {
   return `index-${String(number).padStart(6, "0")}.bin`;
 }
 
-/** The number of any file that claims to be a segment, also of a copy with something behind its number. */
+/**
+ * The number of any file that claims to be a segment, including a copy with a suffix after its
+ * number.
+ */
 function segmentNumber(name: string): number | null {
   const match = /^segment-(\d{1,15})(?:\D.*)?\.jsonl$/.exec(name);
   return match === null ? null : Number(match[1]);
@@ -49,13 +56,19 @@ function segmentNumber(name: string): number | null {
 export interface Inventory {
   sealed: Entry[];
   hasActive: boolean;
-  /** The last sealed entry still bears the active file's name: a crash came between the manifest and the renaming. */
+  /**
+   * The last sealed entry still has the active file's name: a crash came between the manifest and
+   * the rename.
+   */
   unfinishedCut: boolean;
-  /** The manifest must be written anew: it misses a segment that was adopted. */
+  /** The manifest must be rewritten: it lacks a segment that was adopted. */
   manifestStale: boolean;
 }
 
-/** Reads the manifest and the directory; refuses with `ledger_corrupt` where they leave a choice or something is missing. */
+/**
+ * Reads the manifest and the directory. Refuses with `ledger_corrupt` if they are ambiguous or
+ * something is missing.
+ */
 export function takeInventory(storage: Storage, names: string[]): Inventory {
   const onDisk = new Map<number, string>();
   for (const name of names) {

@@ -1,4 +1,4 @@
-/** Where a ledger lies, and its one refusal to choose. */
+/** Where a ledger is stored, and its one refusal to choose. */
 
 import type { Files } from "../../../platform/files.ts";
 import { Refusal } from "../../../shared/errors.ts";
@@ -13,7 +13,7 @@ export function pathOf(storage: Storage, name: string): string {
   return `${storage.directory}/${name}`;
 }
 
-/** Nothing is chosen and nothing changed: a person must look. */
+/** Nothing is chosen and nothing changed. A person must decide. */
 export function corrupt(specifics: string, details: Record<string, unknown> = {}): Refusal {
   return new Refusal("ledger_corrupt", { specifics, details });
 }

@@ -1,4 +1,7 @@
-/** Reads a whole ledger again, parses every line, and compares index and projections with what a rebuild from scratch gives. */
+/**
+ * Reads a whole ledger again, parses every line, and compares index and projections with a rebuild
+ * from scratch.
+ */
 import type { Clock } from "../../../platform/clock.ts";
 import { decodeLine } from "../format/line.ts";
 import { History } from "../history.ts";
@@ -20,7 +23,10 @@ const PROBLEMS_MAX = 100;
 /** Events that are compared in one step. */
 const COMPARED = 500;
 
-/** Gives way to others all the time. Events recorded after the call are left out. Refuses with `shutting_down` when the ledger is closed. */
+/**
+ * Yields to the event loop all the time. Leaves out events recorded after the call. Refuses with
+ * `shutting_down` if the ledger is closed.
+ */
 export async function verify(history: History, clock: Clock): Promise<Verification> {
   const problems: string[] = [];
   const note = (problem: string): void => {
@@ -47,7 +53,7 @@ export async function verify(history: History, clock: Clock): Promise<Verificati
       history.checkOpen();
     }
   };
-  // Copies: while we give way, the last segment may grow or be sealed.
+  // Copies: while this yields, the last segment may grow or be sealed.
   const segments = history.segments.map((segment) => ({
     original: segment,
     copy: { ...segment, count: 0, sealed: true, file: null },

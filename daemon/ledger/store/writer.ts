@@ -1,6 +1,6 @@
 /**
- * The one writer of a ledger: appends that wait together become one write and one sync (group commit); sealing, and what follows a
- * failed write or sync, happen between batches.
+ * The one writer of a ledger. Appends that wait together become one write and one sync (group
+ * commit). Sealing, and the steps after a failed write or sync, happen between batches.
  */
 
 import type { Clock } from "../../../platform/clock.ts";
@@ -33,7 +33,8 @@ export interface Submission {
 const GATHER_TURNS = 64;
 
 /**
- * A round of more lines than this needs no company: reading and answering so many takes longer than a sync, which had better run beside it.
+ * A round of more lines than this needs no company: reading and answering so many takes longer than
+ * a sync, which had better run beside it.
  */
 const SMALL_BATCH_LINES = 16;
 
@@ -54,12 +55,12 @@ export class Writer {
   #queue: Submission[] = [];
   #queuedBytes = 0;
   #queuedLines = 0;
-  /** Who waits to run alone; each gets the way to give the turn back. */
+  /** Waiters for exclusive access. Each gets a function that gives the turn back. */
   #tasks: ((release: () => void) => void)[] = [];
   #isBusy = false;
   #isScheduled = false;
   #closed = false;
-  /** How many lines the writers of the last round had in hand: what a gathering batch waits for. */
+  /** How many lines the writers of the last round had: what a gathering batch waits for. */
   #expectedLines = 0;
   #gatherUntil = 0;
   #gatherTurns = 0;
@@ -119,7 +120,7 @@ export class Writer {
     return null;
   }
 
-  /** Runs `task` alone, between batches. */
+  /** Runs `task` exclusively, between batches. */
   async exclusively<Result>(task: () => Promise<Result>): Promise<Result> {
     const release = await new Promise<() => void>((granted) => {
       this.#tasks.push(granted);
@@ -132,12 +133,18 @@ export class Writer {
     }
   }
 
-  /** Seals the active file; null when it holds nothing. Refuses with `storage_failed` or `storage_full`; nothing is lost then. */
+  /**
+   * Seals the active file; null if it is empty. Refuses with `storage_failed` or `storage_full`;
+   * nothing is lost then.
+   */
   seal(): Promise<Segment | null> {
     return this.exclusively(() => this.#seal());
   }
 
-  /** Lets what waits become durable, then refuses everything else. `last` runs alone at the end. */
+  /**
+   * Lets waiting appends become durable, then refuses everything else. `last` runs exclusively at
+   * the end.
+   */
   async close(last: () => Promise<void>): Promise<void> {
     this.#closed = true;
     await this.exclusively(async () => {
@@ -180,7 +187,9 @@ export class Writer {
     if (this.#queue.length > 0 || this.#tasks.length > 0) this.#schedule();
   };
 
-  /** After a round of several writers, waits up to the limit for those that haven't come back yet. */
+  /**
+   * After a round of several writers, waits up to the limit for those that haven't come back yet.
+   */
   #shouldGather(): boolean {
     if (this.#queuedLines >= this.#expectedLines || this.#expectedLines > SMALL_BATCH_LINES) return false;
     const now = this.#clock.monotonic();
@@ -239,7 +248,7 @@ export class Writer {
       void this.#fail(batch, error, done);
       return;
     }
-    // Where nobody else is on the way, there is nothing to do beside the sync.
+    // If no one else is on the way, there is nothing to do during the sync.
     const isAlone = batch.length <= SMALL_BATCH_LINES || batch.length >= this.#expectedLines;
     active.file.sync((error) => {
       if (error !== null) {
@@ -340,8 +349,9 @@ export class Writer {
   }
 
   /**
-   * After a failed write or sync nobody knows what of the batch is on disk, and a second sync of the file would prove nothing. So the
-   * manifest records where the acknowledged part ends, and the next batch begins a new segment. Never rejects: what fails is owed.
+   * After a failed write or sync, nothing shows how much of the batch is on disk, and a second sync
+   * of the file would prove nothing. So the manifest records where the acknowledged part ends, and
+   * the next batch starts a new segment. Never rejects: failed steps stay due.
    */
   async #retire(): Promise<void> {
     try {
@@ -418,7 +428,7 @@ function guarded(call: () => void): void {
   }
 }
 
-/** A listener's own mistake must not stop the others, nor pass unseen. */
+/** A listener's own error must not stop the others, but must be logged. */
 function unseen(error: unknown): void {
   queueMicrotask(() => {
     throw error;

@@ -1,4 +1,7 @@
-/** Operation `file_fetch`: an attachment's details, its text when it is small, and a copy in the project directory on request. */
+/**
+ * Operation `file_fetch`: an attachment's details, its text when it is small, and a copy in the
+ * project directory on request.
+ */
 import { isUtf8 } from "node:buffer";
 import * as z from "zod";
 import type { ProjectFiles } from "../../../platform/project-files.ts";
@@ -12,7 +15,10 @@ import { createInScope, type Reach } from "../../groups/scopes.ts";
 import type { Chats, GroupChat } from "../group-chat.ts";
 import { pour } from "./file-streams.ts";
 
-/** Throws event_not_found, blob_not_found, invalid_path, scope_not_attached or already_exists; an existing file is never overwritten. */
+/**
+ * Throws event_not_found, blob_not_found, invalid_path, scope_not_attached or already_exists; an
+ * existing file is never overwritten.
+ */
 export async function fetchFile(
   chats: Chats,
   projects: ProjectFiles,

@@ -1,4 +1,7 @@
-/** Streams into files and out of them: never whole in memory, other work has its turn between chunks. */
+/**
+ * Streams into and out of files: never whole in memory, and yields to the event loop between
+ * chunks.
+ */
 import { createHash } from "node:crypto";
 import { syncFile, unlinkIfThere } from "../../../platform/durable.ts";
 import type { Files, OpenFile } from "../../../platform/files.ts";
@@ -15,7 +18,7 @@ export interface Written {
 
 const CHUNK_BYTES = 256 * 1024;
 
-/** Gives other work its turn between chunks. */
+/** Yields to the event loop between chunks. */
 function breathe(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);
@@ -23,8 +26,8 @@ function breathe(): Promise<void> {
 }
 
 /**
- * The bytes of an open file from `start` to before `end`, in chunks of at most 256 KiB; closes it. When they are `shared`, each is good until
- * the next one is asked for.
+ * The bytes of an open file from `start` to before `end`, in chunks of at most 256 KiB; closes it.
+ * If they are `shared`, each is valid until the next one is requested.
  */
 export async function* fileChunks(
   file: OpenFile,
@@ -49,7 +52,10 @@ export async function* fileChunks(
   }
 }
 
-/** The first `bytes` of an open file in pieces of `size`, which share their memory; closes it. Throws when the file has become shorter. */
+/**
+ * The first `bytes` of an open file in pieces of `size`, which share their memory; closes it.
+ * Throws when the file has become shorter.
+ */
 export function* filePieces(file: OpenFile, bytes: number, size: number): Generator<Uint8Array> {
   try {
     const buffer = Buffer.allocUnsafe(Math.min(size, bytes));
@@ -63,7 +69,10 @@ export function* filePieces(file: OpenFile, bytes: number, size: number): Genera
   }
 }
 
-/** Writes a stream into a new file and makes it durable; nothing stays when it fails. `sha256` is its digest if that is known. */
+/**
+ * Writes a stream into a new file and makes it durable; nothing stays when it fails. `sha256` is
+ * its digest if that is known.
+ */
 export async function writeNew(
   files: Files,
   path: string,
@@ -83,7 +92,10 @@ export async function writeNew(
   }
 }
 
-/** Writes a stream into an open, empty file and syncs it; hashes it unless its digest is known. Throws too_large behind `limit` bytes. */
+/**
+ * Writes a stream into an open, empty file and syncs it; hashes it unless its digest is known.
+ * Throws too_large behind `limit` bytes.
+ */
 export async function pour(file: OpenFile, chunks: Chunks, limit: number, sha256?: string): Promise<Written> {
   const hash = createHash("sha256");
   let bytes = 0;

@@ -1,4 +1,7 @@
-/** How many bytes of uploads may wait for a message, in a Group and in the whole Home: nobody fills the disk without saying anything. */
+/**
+ * How many bytes of uploads may wait for a message, in a Group and in the whole Home, so that
+ * nobody can fill the disk unnoticed.
+ */
 import { Refusal } from "../../../shared/errors.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 
@@ -63,7 +66,7 @@ export class GroupQuota {
     };
   }
 
-  /** A file waits, whatever the limit says: it is on disk already. */
+  /** A file waits whatever the limit says, because it is already on disk. */
   waits(bytes: number): void {
     this.#add(Math.max(bytes, SMALLEST), false);
   }

@@ -1,7 +1,8 @@
 /**
- * Records of the files that no message is known to refer to: one small document each, made before the file gets its name and removed once
- * a message with it is in the ledger. So an orphan is found by its record, never by a scan. A message about to be appended notes in the
- * record from which event on a reference may stand; after a crash only those events are looked at.
+ * Records of the files that no message is known to refer to: one small document each, created
+ * before the file gets its name and removed once a message with it is in the ledger. So orphans are
+ * found by their records, never by a scan. A message that is about to be appended notes in the
+ * record from which event on a reference may appear. After a crash only those events are checked.
  */
 import { join } from "node:path";
 import * as z from "zod";
@@ -59,7 +60,7 @@ export class WaitingFiles {
     return this.#waiting.size;
   }
 
-  /** Takes up what an earlier run left, without what it was writing then. Leaves alone what isn't a record. */
+  /** Loads what an earlier run left, without what it was writing then. Leaves other files alone. */
   load(isThere: (sha256: string) => boolean): void {
     if (this.#files.stat(this.#directory) === null) return;
     for (const name of this.#files.list(this.#directory)) {

@@ -1,4 +1,7 @@
-/** Operation `message_history`: what one Actor sent or was sent in its own generation, walking back from the newest in pages. */
+/**
+ * Operation `message_history`: what one Actor sent or received in its own generation, paging back
+ * from the newest.
+ */
 import { Refusal } from "../../../shared/errors.ts";
 import type { LedgerEvent } from "../../../shared/events.ts";
 import { LIMITS } from "../../../shared/limits.ts";
@@ -24,8 +27,9 @@ const CLOCK_MARGIN_MS = 24 * 3_600_000;
 const EVENT_BYTES = 512;
 
 /**
- * One call looks at `scanBytes` of the ledger, by estimate, and says where to go on: a quiet Actor's messages may lie anywhere in a large
- * Group. Throws event_not_found, actor_not_found, permission_denied or invalid_args.
+ * One call reads roughly `scanBytes` of the ledger and says where to continue: a quiet Actor's
+ * messages may be anywhere in a large Group. Throws event_not_found, actor_not_found,
+ * permission_denied or invalid_args.
  */
 export async function messageHistory(
   chats: Chats,

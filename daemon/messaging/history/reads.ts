@@ -69,7 +69,7 @@ export class Reads {
     return { event_ids: eventIds };
   }
 
-  /** Ids that aren't messages here, or none that this Actor may know, are left out. */
+  /** Leaves out ids that aren't messages here, or that this Actor may not know. */
   statuses(input: InputOf<"ledger_statuses">, { caller }: CallContext): ResultOf<"ledger_statuses"> {
     const chat = this.#chats.get(input.group_id);
     if (caller.kind === "actor") chat.self(caller);
@@ -99,7 +99,9 @@ function kindsOf(kinds: readonly string[] | undefined): ReadonlySet<string> | un
   return kinds === undefined ? undefined : new Set(kinds);
 }
 
-/** With `_obligation_status` and the Connect statuses beside each message's members when asked for. */
+/**
+ * With `_obligation_status` and the Connect statuses beside each message's members when asked for.
+ */
 function annotated(chat: GroupChat, events: LedgerEvent[], wanted: boolean): LedgerEvent[] {
   if (!wanted) return events;
   return events.map((event) => {

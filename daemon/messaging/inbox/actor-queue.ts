@@ -1,14 +1,17 @@
-/** What waits for one Actor in one generation: unread Mail, direct messages and notices. A part of the projection; driven by events alone. */
+/**
+ * What waits for one Actor in one generation: unread Mail, direct messages and notices. A part of
+ * the projection, driven only by events.
+ */
 import { Backlog } from "../messages/backlog.ts";
 import type { SavedQueue } from "../projection/saved-projection.ts";
 
-/** A direct message or notice that was handed out and isn't acknowledged. */
+/** A direct message or notice that was delivered and isn't acknowledged. */
 export interface Claim {
   ordinal: number;
   batch_id: string;
   /** It had been handed out before. */
   redelivered: boolean;
-  /** It waits in the runtime's own input queue: nothing has read it yet. */
+  /** It waits in the runtime's own input queue; nothing has read it yet. */
   queued: boolean;
 }
 
@@ -20,7 +23,7 @@ interface Notice {
   mail: number | null;
 }
 
-/** A message that came back into the queue. */
+/** A message that was returned to the queue. */
 export interface Returned {
   ordinal: number;
   redelivered: boolean;
@@ -47,7 +50,7 @@ export class ActorQueue {
   get mail(): Pick<Backlog, "count" | "at" | "countThrough"> {
     return this.#mail;
   }
-  /** Direct messages and notices that were never handed out, in ledger order. */
+  /** Direct messages and notices that were never delivered, in ledger order. */
   get pending(): Pick<Backlog, "count" | "at" | "has"> {
     return this.#pending;
   }
@@ -55,7 +58,7 @@ export class ActorQueue {
   get returned(): ReadonlyMap<string, Returned> {
     return this.#returned;
   }
-  /** Those handed out and not acknowledged, by event id. */
+  /** Delivered but unacknowledged ones, by event id. */
   get claimed(): ReadonlyMap<string, Claim> {
     return this.#claimed;
   }
@@ -98,7 +101,10 @@ export class ActorQueue {
     this.#pending.push(ordinal, id);
   }
 
-  /** Moves the cursor; an id that doesn't wait changes nothing, so that the cursor only goes forward. */
+  /**
+   * Moves the cursor; an id that doesn't wait changes nothing, so that the cursor only goes
+   * forward.
+   */
   read(id: string): void {
     const place = this.#mail.find(id);
     if (place < 0) return;
@@ -134,13 +140,13 @@ export class ActorQueue {
     if (claim !== undefined) this.#claimed.set(id, { ...claim, queued: true });
   }
 
-  /** Accepted, failed or ambiguous: it waits no more. */
+  /** Accepted, failed or ambiguous: it no longer waits. */
   settle(id: string): void {
     this.#take(id);
     this.#notices.delete(id);
   }
 
-  /** A claim whose answer never left: as if it hadn't been. */
+  /** A claim whose answer was never sent, as if it hadn't been made. */
   handBack(id: string): void {
     const claim = this.#claimed.get(id);
     if (claim === undefined) return;
@@ -156,7 +162,7 @@ export class ActorQueue {
     this.#returned.set(id, { ordinal: claim.ordinal, redelivered: true });
   }
 
-  /** Asked for again on purpose. */
+  /** Requested again on purpose. */
   requeue(id: string, ordinal: number): void {
     if (this.#pending.has(ordinal) || this.#returned.has(id)) return;
     this.#claimed.delete(id);

@@ -1,4 +1,7 @@
-/** The ledger events of handing out and acknowledging (docs/core-model.md#messages, docs/core-model.md#inbox-and-obligations). */
+/**
+ * The ledger events of delivering and acknowledging (docs/core-model.md#messages,
+ * docs/core-model.md#inbox-and-obligations).
+ */
 import type { StoredActor } from "../../../shared/model.ts";
 import type { NewEvent } from "../../ledger/types.ts";
 import type { GroupChat } from "../group-chat.ts";

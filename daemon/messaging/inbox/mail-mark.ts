@@ -1,6 +1,7 @@
 /**
- * The last Mail that an Actor's session was handed, in `cursors/`, so that it is marked as redelivered also after a restart. The ledger
- * says what was read; this is a projection that nothing else hangs on, so it isn't synced, and a file that can't be read counts as none.
+ * The last Mail that an Actor's session got, in `cursors/`, so that it is marked as redelivered
+ * even after a restart. The ledger says what was read. Nothing else depends on this projection, so
+ * it isn't synced, and an unreadable file counts as none.
  */
 import { join } from "node:path";
 import * as z from "zod";

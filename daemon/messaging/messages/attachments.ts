@@ -1,4 +1,4 @@
-/** What a message carries: checked before anything is written. */
+/** What a message carries. Checked before anything is written. */
 import { isAbsolute, parse, sep } from "node:path";
 import type { OpenFile } from "../../../platform/files.ts";
 import type { ProjectFiles } from "../../../platform/project-files.ts";
@@ -48,8 +48,9 @@ export interface FileRules {
 }
 
 /**
- * Uploads that are here and files at paths, streamed in, for the message that `append` writes. Throws invalid_attachments, invalid_path,
- * scope_not_attached, too_large, storage_full or storage_failed, or what `append` throws; the files wait then, and go with other orphans.
+ * Uploads that are here and files at paths, streamed in, for the message that `append` writes.
+ * Throws invalid_attachments, invalid_path, scope_not_attached, too_large, storage_full or
+ * storage_failed, or what `append` throws; the files wait then, and go with other orphans.
  */
 export async function withAttachments<Result>(
   chat: GroupChat,
@@ -125,7 +126,10 @@ async function gather(
   return gathered;
 }
 
-/** The user at this machine may attach any regular file; an Actor those in the attached scopes; a browser none. */
+/**
+ * The user at this machine may attach any regular file, an Actor only those in the attached scopes,
+ * a browser none.
+ */
 function openPath(
   chat: GroupChat,
   projects: ProjectFiles,

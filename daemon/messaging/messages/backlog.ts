@@ -1,6 +1,7 @@
 /**
- * What waits, in ledger order: ordinals with the first half of each event id, 12 bytes an entry, so that an Inbox nobody reads stays cheap.
- * Ids are looked up among what waits, where 64 bits are enough to tell them apart.
+ * What waits, in ledger order: ordinals with the first half of each event id, 12 bytes per entry,
+ * so that an Inbox that nobody reads stays cheap. Ids are looked up only among what waits, where 64
+ * bits are enough to distinguish them.
  */
 const SMALLEST = 16;
 const ENTRY_BYTES = 12;
@@ -14,8 +15,9 @@ export class Backlog {
   #start = 0;
   #end = 0;
   /**
-   * Where entries stand, by the second half of what is kept of their ids: open addressing, 0 is free, else 1 more than the place. Made when
-   * a search needs it; entries that were dropped stay in it and are passed over.
+   * Where entries stand, by the second half of what is kept of their ids: open addressing, 0 is
+   * free, else 1 more than the place. Made when a search needs it; entries that were dropped stay
+   * in it and are passed over.
    */
   #places: Uint32Array | null = null;
   #placed = 0;
@@ -24,7 +26,7 @@ export class Backlog {
     return this.#end - this.#start;
   }
 
-  /** Adds behind all others. */
+  /** Adds after all others. */
   push(ordinal: number, id: string): void {
     if (this.#end === this.#ordinals.length) this.#makeRoom();
     this.#ordinals[this.#end] = ordinal;

@@ -1,4 +1,7 @@
-/** Operation `reply_request_cancel`: the sender or the user withdraws what is still open; running work isn't stopped (EVT-011). */
+/**
+ * Operation `reply_request_cancel`: the sender or the user withdraws what is still open. Running
+ * work isn't stopped (EVT-011).
+ */
 import { Refusal } from "../../../shared/errors.ts";
 import type { LedgerEvent } from "../../../shared/events.ts";
 import type { CallContext, Caller } from "../../../shared/operations/caller.ts";
@@ -11,8 +14,9 @@ import { isRemote } from "./message-event.ts";
 type Cancelled = ResultOf<"reply_request_cancel">;
 
 /**
- * First in append order wins; the same call again answers the first cancellation. Throws event_not_found, imported_history, permission_denied,
- * already_replied when everybody had answered, or not_pending when it never asked for a reply.
+ * The first in append order wins. The same call again returns the first cancellation. Throws
+ * event_not_found, imported_history, permission_denied, already_replied if everyone has answered,
+ * or not_pending if it never asked for a reply.
  */
 export async function cancelReplyRequest(
   chats: Chats,
@@ -61,7 +65,7 @@ async function cancel(
     return { event: control, cancelled: recipients, duplicate: false };
   }
   await cancelThere(chats, chat, event, caller);
-  // Replies may have come meanwhile; they were first.
+  // Replies may have come in the meantime. They were first.
   const still = chat.projection.obligations.get(event.id);
   if (still === undefined) return cancelledBefore(chat, event, ordinal);
   const recipients = [...still.owed.keys()];
@@ -72,8 +76,8 @@ async function cancel(
 }
 
 /**
- * A request between two Groups ends on the other side first: when this side says cancelled, both have recorded it. Who may not enter the
- * other Group can't cancel what that one asked for.
+ * A request between two Groups ends on the other side first: when this side says cancelled, both
+ * have recorded it. Who may not enter the other Group can't cancel what that one asked for.
  */
 async function cancelThere(chats: Chats, chat: GroupChat, event: LedgerEvent, caller: Caller): Promise<void> {
   const { dst_group_id: dstGroupId, src_group_id: srcGroupId, src_event_id: srcEventId } = event.data;

@@ -1,4 +1,4 @@
-/** Operation `message_deliver`: a message goes back into its Actors' queues, on purpose. */
+/** Operation `message_deliver`: puts a message back into its Actors' queues, on purpose. */
 import { Refusal } from "../../../shared/errors.ts";
 import type { CallContext } from "../../../shared/operations/caller.ts";
 import type { InputOf, ResultOf } from "../../../shared/operations/registry.ts";
@@ -7,8 +7,9 @@ import { EVENTS } from "../kinds.ts";
 import { MessageStatuses } from "./statuses.ts";
 
 /**
- * The sender (in the same generation) or the user. What already waits is left where it is. Throws permission_denied, event_not_found,
- * imported_history, invalid_recipient, not_pending (Mail, accepted), or delivery_ambiguous (claimed, queued or unconfirmed, without force).
+ * The sender (in the same generation) or the user. What already waits is left where it is. Throws
+ * permission_denied, event_not_found, imported_history, invalid_recipient, not_pending (Mail,
+ * accepted), or delivery_ambiguous (claimed, queued or unconfirmed, without force).
  */
 export async function deliverAgain(
   chats: Chats,

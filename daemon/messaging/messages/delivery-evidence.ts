@@ -1,6 +1,7 @@
 /**
- * What an Actor does with a message proves that it has it: it answers it, or reads it in its history. Counts for what was handed into a terminal
- * and isn't settled, whatever its runtime's hooks tell; a late proof counts, too.
+ * What an Actor does with a message proves that it has it: it answers it, or reads it in its
+ * history. This counts for unsettled messages that were typed into a terminal, whatever the
+ * runtime's hooks say. A late proof counts, too.
  */
 
 import { errorFields, type Log } from "../../../platform/log.ts";
@@ -9,7 +10,7 @@ import type { GroupChat } from "../group-chat.ts";
 import { EVENTS } from "../kinds.ts";
 import { MessageStatuses } from "./statuses.ts";
 
-/** Never fails for that: the call that proved it is done already. */
+/** Never fails: the call that proved it is already done. */
 export async function noteEvidence(
   chat: GroupChat,
   caller: Caller,

@@ -1,4 +1,7 @@
-/** Operations `draft_get` and `draft_put`: the person's unsent text, one owner-only document per Group, the same in every browser. */
+/**
+ * Operations `draft_get` and `draft_put`: the person's unsent text, one owner-only document per
+ * Group, the same in every browser.
+ */
 import { join } from "node:path";
 import * as z from "zod";
 import { timestamp } from "../../../platform/clock.ts";

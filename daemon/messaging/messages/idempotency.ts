@@ -1,4 +1,7 @@
-/** The same key with the same content answers the first event, over the whole history; with other content it is refused. */
+/**
+ * The same key with the same content returns the first event, over the whole history. Different
+ * content is refused.
+ */
 import { Refusal } from "../../../shared/errors.ts";
 import type { LedgerEvent } from "../../../shared/events.ts";
 import type { GroupChat } from "../group-chat.ts";
@@ -8,9 +11,9 @@ interface Answered {
 }
 
 /**
- * Runs `first` unless the key is recorded or under way. `found` turns the recorded event into an answer; it has no
- * ordinal while it waits in the outbox for a disk that failed. Throws idempotency_conflict when
- * the recorded or running content has another digest.
+ * Runs `first` unless the key is recorded or under way. `found` turns the recorded event into an
+ * answer; it has no ordinal while it waits in the outbox for a disk that failed. Throws
+ * idempotency_conflict when the recorded or running content has another digest.
  */
 export function once<Answer extends Answered>(
   chat: GroupChat,

@@ -1,4 +1,4 @@
-/** From a validated message to its ledger event, and back to the key it is found by. */
+/** Turns a validated message into its ledger event, and an event into the key it is found by. */
 import { hash } from "node:crypto";
 import { isForPersonAlone } from "../../../shared/message-parties.ts";
 import type { Attachment, MessageMode } from "../../../shared/model.ts";
@@ -64,7 +64,10 @@ export interface Outgoing {
   connect_message_sha256: string;
 }
 
-/** Where a Connect message came from. `author` of the message has the remote Actor's generation and title. */
+/**
+ * Where a Connect message came from. `author` of the message has the remote Actor's generation and
+ * title.
+ */
 export interface Incoming {
   delivery_id: string;
   instance_id: string;
@@ -81,7 +84,9 @@ export interface Incoming {
   connect_message_sha256: string;
 }
 
-/** `chat.message` data in the order of shared/events.ts: what projections need stands before `text`. */
+/**
+ * `chat.message` data in the order of shared/events.ts: what projections need stands before `text`.
+ */
 export function messageData(message: Message): Record<string, unknown> {
   const { said, author, audience, destination, source, outgoing, incoming } = message;
   const data: Record<string, unknown> = {
@@ -154,15 +159,19 @@ export function isRemote({ data }: { data: Readonly<Record<string, unknown>> }):
   return typeof data.dst_instance_id === "string" || typeof data.src_instance_id === "string";
 }
 
-/** People and the command line send, agents write Mail; but Mail goes to agents only, so to the person they send. */
+/**
+ * The default is send for people and the command line, and Mail for agents. But Mail goes only to
+ * agents, so a message to the person uses send.
+ */
 export function defaultMode(caller: Caller, to: readonly string[]): MessageMode {
   if (caller.kind !== "actor") return "send";
   return isForPersonAlone(to) ? "send" : "mail";
 }
 
 /**
- * Digest of what the caller gave: mode, recipients as written, reference and body; not what they resolved to, so that a retry finds its
- * first event although Actors came and went or a file at a path is gone.
+ * Digest of what the caller gave: mode, recipients as written, reference and body. It doesn't
+ * include what they resolved to, so that a retry finds its first event even if Actors have changed
+ * or a file is gone.
  */
 export function contentDigest(
   said: Said,

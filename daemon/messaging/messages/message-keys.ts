@@ -1,11 +1,11 @@
-/** The keys by which what was recorded is found again, so that nothing is recorded twice. */
+/** The keys that find recorded events again, so that nothing is recorded twice. */
 
 import { uuidKey } from "../../../shared/wire/v1/uuid.ts";
 import type { EventHead, KeyRule } from "../../ledger/types.ts";
 import { EVENTS, TROUBLE_NOTICE } from "../kinds.ts";
 import { isRemoteAuthor } from "./authors.ts";
 
-/** The idempotency key of a sender's `client_id`. A new generation of an Actor has keys of its own. */
+/** The idempotency key of a sender's `client_id`. A new generation of an Actor has its own keys. */
 export function messageKey(
   author: { by: string; generation?: string | undefined },
   clientId: string,
@@ -13,12 +13,18 @@ export function messageKey(
   return `m/${author.by}/${author.generation ?? ""}/${clientId}`;
 }
 
-/** The key of a message from another instance, `by` which it is (OUT-011). The event keeps the id in the form of `uuidKey`. */
+/**
+ * The key of a message from another instance, `by` which it is (OUT-011). The event keeps the id in
+ * the form of `uuidKey`.
+ */
 export function deliveryKey(by: string, deliveryId: string): string {
   return `d/${by}/${deliveryId}`;
 }
 
-/** The key of a withdrawal that came from another instance, `by` which it is; `deliveryId` is its own (CAN-031). */
+/**
+ * The key of a withdrawal that came from another instance, `by` which it is; `deliveryId` is its
+ * own (CAN-031).
+ */
 export function controlKey(by: string, deliveryId: string): string {
   return `c/${by}/${uuidKey(deliveryId)}`;
 }

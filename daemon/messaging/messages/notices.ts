@@ -1,7 +1,8 @@
 /**
- * Notices of unread Mail and of replies that are owed (docs/core-model.md#inbox-and-obligations): once per message and Actor, without its text.
- * Nobody who is disabled, in a paused or in a stopped Group is told; their notices wait for the change. A timer is armed only while
- * something is due (docs/architecture.md#rules).
+ * Notices about unread Mail and owed replies (docs/core-model.md#inbox-and-obligations): once per
+ * message and Actor, without its text. Disabled Actors, and those in a paused or stopped Group,
+ * aren't told; their notices wait for the change. A timer is set only while something is due
+ * (docs/architecture.md#rules).
  */
 
 import type { Timer } from "../../../platform/clock.ts";
@@ -46,7 +47,10 @@ export class Notices {
     this.#deps = deps;
   }
 
-  /** Mail or requests were appended just now: they are due a known time later, which needs no look at what is open. */
+  /**
+   * Mail or requests were appended just now: they are due a known time later, which needs no look
+   * at what is open.
+   */
   added({ mail, requests }: { mail: boolean; requests: boolean }): void {
     if (this.#isSweeping || this.#closed || !this.#chat.handsOut) return;
     const {
@@ -130,7 +134,10 @@ export class Notices {
     return due.sort((a, b) => a.at - b.at).slice(0, limit);
   }
 
-  /** Mail is ordered by time, so the first that isn't due ends it. What a session holds needs no notice. */
+  /**
+   * Mail is ordered by time, so the first that isn't due ends it. What a session holds needs no
+   * notice.
+   */
   #dueMail(actor: StoredActor, after: number, now: number, limit: number, due: Due[]): void {
     const queue = this.#chat.queueOf(actor);
     if (queue === undefined) return;

@@ -1,4 +1,7 @@
-/** Operations `send`, `send_files`, `reply` and `message_upload_preflight`: everything is validated before anything is written. */
+/**
+ * Operations `send`, `send_files`, `reply` and `message_upload_preflight`: everything is checked
+ * before anything is written.
+ */
 import { Refusal } from "../../../shared/errors.ts";
 import type { LedgerEvent } from "../../../shared/events.ts";
 import { LIMITS } from "../../../shared/limits.ts";
@@ -118,9 +121,9 @@ export class Sending {
   }
 
   /**
-   * A reply is `send` or `mail`; without recipients it goes back to the original sender, also into another Group, and a reply to one's own
-   * message to those that got it. An Actor can reply only to what it sent or was sent. For an Actor the default mode is `mail`, but `send`
-   * to the person.
+   * A reply is `send` or `mail`. Without recipients it goes to the original sender, even in another
+   * Group, and a reply to one's own message to those that got it. An Actor can reply only to what
+   * it sent or received. The default mode for an Actor is `mail`, but `send` to the person.
    */
   #reply(
     input: Said & { group_id: string; message_mode?: MessageMode | undefined; to: readonly string[] },
@@ -131,7 +134,7 @@ export class Sending {
     checkBody(input);
     const chat = this.#chats.get(input.group_id);
     const author = chat.author(caller);
-    // Before anything that may have changed since a first try: a retry answers as that did.
+    // Before any check that may have changed since a first attempt: a retry gets the same answer.
     const mode = input.message_mode ?? defaultMode(caller, input.to);
     const written = { mode, to: input.to, reply_to: replyTo };
     const digest = input.client_id === undefined ? undefined : contentDigest(input, written);
@@ -190,7 +193,10 @@ export class Sending {
     );
   }
 
-  /** Throws invalid_recipient when the other side isn't there any more, and what entering the other Group throws. */
+  /**
+   * Throws invalid_recipient when the other side isn't there any more, and what entering the other
+   * Group throws.
+   */
   #wayBack(chat: GroupChat, event: LedgerEvent, author: Author, caller: Caller): Way {
     const { by, data } = event;
     const own = by === author.by && data.sender_generation === author.generation;
@@ -291,8 +297,8 @@ function texts(value: unknown): string[] {
 }
 
 /**
- * Those of the recipients that are the same Actors as then: a new one under an old id inherits nothing, in this Group or another. Throws
- * invalid_recipient.
+ * Those of the recipients that are the same Actors as then: a new one under an old id inherits
+ * nothing, in this Group or another. Throws invalid_recipient.
  */
 function stillThere({ group }: GroupChat, recipients: unknown, then: unknown): string[] {
   const generations = (then ?? {}) as Record<string, unknown>;

@@ -1,4 +1,7 @@
-/** Tells those who wait for an Actor's reply that it can't work now: once for each request and failure, without any text of a message. */
+/**
+ * Tells those who wait for an Actor's reply that it can't work now: once for each request and
+ * failure, without any message text.
+ */
 
 import { errorFields, type Log } from "../../../platform/log.ts";
 import type { StoredActor } from "../../../shared/model.ts";
@@ -27,7 +30,7 @@ export class TroubleNotices {
     const events = [...chat.projection.obligations.all()].flatMap((request) => {
       if (told.has(request.id) || request.owed.get(actor.id)?.generation !== actor.generation) return [];
       const queue = chat.queueOf(actor);
-      // What it was never handed waits for nobody's failure.
+      // A failure doesn't concern messages that it never got.
       if (queue?.pending.has(request.ordinal) === true || queue?.returned.has(request.id) === true) return [];
       const asker = this.#asker(chat, request.asker.author, request.asker.generation);
       if (asker === null) return [];
@@ -40,7 +43,9 @@ export class TroubleNotices {
     });
   }
 
-  /** The person, or an Actor of this Group that is still the one who asked; null for anybody else. */
+  /**
+   * The person, or an Actor of this Group that is still the one who asked; null for anybody else.
+   */
   #asker(chat: GroupChat, author: string, generation: string): { id: string; generation: string } | null {
     if (author === "user") return { id: "", generation: "" };
     const actor = chat.group.record.actors.find(({ id }) => id === author);

@@ -1,6 +1,7 @@
 /**
- * Open reply obligations: one per recipient of a `request_reply` message, until it replies or the request is cancelled; first in append
- * order wins (docs/core-model.md#inbox-and-obligations). A part of the projection.
+ * Open reply obligations: one per recipient of a `request_reply` message, until it replies or the
+ * request is cancelled. The first in append order wins (docs/core-model.md#inbox-and-obligations).
+ * A part of the projection.
  */
 
 import type { SavedObligation } from "./saved-projection.ts";
@@ -21,7 +22,10 @@ export interface Obligation {
   readonly ordinal: number;
   readonly ts: string;
   readonly asker: Asker;
-  /** By recipient: an Actor's id, `user`, `<group_id>::<recipient>` for another Group, `connect:<instance_id>::<recipient>` for another instance. */
+  /**
+   * By recipient: an Actor's id, `user`, `<group_id>::<recipient>` for another Group,
+   * `connect:<instance_id>::<recipient>` for another instance.
+   */
   readonly owed: ReadonlyMap<string, Readonly<Owed>>;
 }
 
@@ -29,7 +33,10 @@ interface Kept extends Obligation {
   owed: Map<string, Owed>;
 }
 
-/** Whether a message of this author (`authorOf`) is the reply of `recipient`; the person answers from any Group of this Home. */
+/**
+ * Whether a message of this author (`authorOf`) is the reply of `recipient`; the person answers
+ * from any Group of this Home.
+ */
 export function isReplyOf(recipient: string, author: string): boolean {
   if (author === recipient) return true;
   return author === "user" && isPerson(recipient);

@@ -18,7 +18,10 @@ export function countsOf(chats: Chats, chat: GroupChat): GroupCounts {
   return { unread: chat.projection.unread.count, attention, last_event: chat.lastEvent() };
 }
 
-/** What needs the person: requests that they haven't answered, and runtimes in terminals that wait for them, as for a permission. */
+/**
+ * What needs the person: requests that they haven't answered, and terminal runtimes that wait for
+ * them, for example for a permission.
+ */
 export function attentionOf(chats: Chats, { group, projection }: GroupChat): number {
   const waiting = group.record.actors.filter(
     (actor) => actor.runner === "pty" && chats.workingState(group.group_id, actor).attention,
@@ -26,7 +29,10 @@ export function attentionOf(chats: Chats, { group, projection }: GroupChat): num
   return projection.obligations.ofPerson + waiting.length;
 }
 
-/** Of an external Actor: what its sessions do; of one that runs in a terminal: its working state. Decided by the daemon and nowhere else. */
+/**
+ * For an external Actor: what its sessions do. For one in a terminal: its working state. Only the
+ * daemon decides it.
+ */
 export function presenceOf(chats: Chats, chat: GroupChat, sessions: Sessions, actor: StoredActor): Presence {
   const queue = chat.queueOf(actor);
   const counts = {
@@ -55,8 +61,9 @@ export function presenceOf(chats: Chats, chat: GroupChat, sessions: Sessions, ac
 type Doing = Pick<Presence, "state" | "reason" | "since">;
 
 /**
- * A request of it that the person hasn't answered, made since it last took something, makes it wait for them, also when its process has
- * gone. What it took is worked on until it waits for more; when it says nothing for long and something of that is still open, it stalls.
+ * If it asked the person something since it last took messages, and they haven't answered, it waits
+ * for them, even when its process is gone. Otherwise it works on what it took until it waits for
+ * more. If it is silent for long and some of that is still open, it is stalled.
  */
 function doing(chat: GroupChat, actor: StoredActor, sessions: Session[]): Doing {
   if (!actor.enabled) return { state: "stopped", reason: "disabled", since: null };

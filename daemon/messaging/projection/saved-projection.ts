@@ -1,4 +1,7 @@
-/** What a checkpoint of the projection holds. Bytes of another shape, such as another build's, are no checkpoint. */
+/**
+ * What a checkpoint of the projection holds. Bytes of another shape, such as another build's, are
+ * no checkpoint.
+ */
 import * as z from "zod";
 
 const Ordinal = z.int().min(-1);

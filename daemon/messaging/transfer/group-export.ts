@@ -1,4 +1,7 @@
-/** Operation `group_export`: ledger, Actors and files of a Group in one new file, without secrets. Appends go on meanwhile. */
+/**
+ * Operation `group_export`: writes ledger, Actors and files of a Group to one new file, without
+ * secrets. Appends continue in the meantime.
+ */
 import { createHash } from "node:crypto";
 import { basename, dirname, isAbsolute, join } from "node:path";
 import { type Clock, timestamp } from "../../../platform/clock.ts";
@@ -20,10 +23,16 @@ import type { Chats, GroupChat, MessagingDependencies } from "../group-chat.ts";
 import { EXPORT_CHUNK_BYTES, EXPORT_FORMAT, EXPORT_VERSION, type ExportHeader } from "./transfer-format.ts";
 
 const EVENTS_PER_READ = 256;
-/** Where exports are being written: a second one to the same place would take the first one's unfinished file away. */
+/**
+ * Where exports are being written. A second one to the same place would remove the first one's
+ * unfinished file.
+ */
 const underWay = new Set<string>();
 
-/** Only over the local socket. Throws invalid_path or already_exists; a file that couldn't be finished is removed. */
+/**
+ * Only over the local socket. Throws invalid_path or already_exists; a file that couldn't be
+ * finished is removed.
+ */
 export async function exportGroup(
   chats: Chats,
   deps: MessagingDependencies,
@@ -69,7 +78,10 @@ function occupied(path: string): Refusal {
   });
 }
 
-/** The file has its name once it is whole; what a crash left of an earlier try under the other name goes. */
+/**
+ * The file has its name once it is whole; what a crash left of an earlier try under the other name
+ * goes.
+ */
 async function writeWhole(files: Files, path: string, chunks: Chunks): Promise<Written> {
   const unfinished = join(dirname(path), `.${basename(path)}.svc-export`);
   unlinkIfThere(files, unfinished);

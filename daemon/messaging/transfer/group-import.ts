@@ -1,7 +1,9 @@
 /**
- * Operation `group_import`: a new, stopped Group from an export. The file may be anybody's: everything in it is checked, and whatever is
- * wrong leaves nothing behind, because the Group is built in a directory that gets its name last. What it brings is history: the Group's
- * own events begin behind it (`MessageProjection.begin`), and its Actors are new ones under the same names (MSG-015).
+ * Operation `group_import`: creates a stopped Group from an export. The file may come from anyone,
+ * so everything in it is checked. If anything is wrong, nothing is left, because the Group is built
+ * in a directory that gets its name last. Its events are history: the Group's own events begin
+ * after them (`MessageProjection.begin`), and its Actors are new ones with the same names
+ * (MSG-015).
  */
 import { createHash } from "node:crypto";
 import { isAbsolute } from "node:path";
@@ -73,7 +75,10 @@ class Lines {
     }
   }
 
-  /** The next line when it has this shape; null, and the line stays, when it hasn't the member `name`. */
+  /**
+   * The next line when it has this shape; null, and the line stays, when it hasn't the member
+   * `name`.
+   */
   async take<Schema extends z.ZodType>(schema: Schema, name: string): Promise<z.infer<Schema> | null> {
     const value = await this.peek();
     if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return null;
@@ -90,7 +95,10 @@ class Lines {
   }
 }
 
-/** Only over the local socket. Throws invalid_path, invalid_import, too_large, limit_reached, storage_full or storage_failed. */
+/**
+ * Only over the local socket. Throws invalid_path, invalid_import, too_large, limit_reached,
+ * storage_full or storage_failed.
+ */
 export async function importGroup(
   registry: GroupRegistry,
   deps: MessagingDependencies,
@@ -228,7 +236,10 @@ async function importEvents(lines: Lines, ledger: Ledger): Promise<void> {
   await flush();
 }
 
-/** Idempotency keys that came before: the ledger's index is made for keys that hardly ever come twice. */
+/**
+ * Idempotency keys that came before: the ledger's index is made for keys that hardly ever come
+ * twice.
+ */
 class ImportedKeys {
   readonly #ledger: Ledger;
   /** Not in the ledger yet. */

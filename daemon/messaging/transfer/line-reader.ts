@@ -5,8 +5,8 @@ const CHUNK_BYTES = 256 * 1024;
 const LINE_FEED = 10;
 
 /**
- * Each line without its line feed; throws what `broken` gives for one over `limitOf` bytes, which is asked for line by line, and for a last
- * line without line feed.
+ * Each line without its line feed; throws what `broken` gives for one over `limitOf` bytes, which
+ * is asked for line by line, and for a last line without line feed.
  */
 export async function* fileLines(
   file: OpenFile,

@@ -1,7 +1,8 @@
 /**
- * The file of a Group export: lines of JSON, so that both sides stream it and people can look into it.
+ * The file of a Group export: lines of JSON, so that both sides stream it and people can read it.
  *
- * 1. `{"format":"svc.group.export","v":1,"product","exported_at","group":{...}}`: the Group without machine paths, tokens or private values;
+ * 1. `{"format":"svc.group.export","v":1,"product","exported_at","group":{...}}`: the Group without
+ *   machine paths, tokens or private values;
  * 2. `{"blob":{"sha256","bytes"}}` followed by its `{"chunk":"<base64>"}` lines, for each file;
  * 3. `{"event":{...}}` in append order;
  * 4. `{"end":{"events","blobs","sha256"}}`: counts, and the digest of all bytes before this line.
@@ -34,7 +35,10 @@ export const EXPORT_FORMAT = "svc.group.export";
 export const EXPORT_VERSION = 1;
 /** Bytes of a file in one line. */
 export const EXPORT_CHUNK_BYTES = 192 * 1024;
-/** The first line holds the Group with all its Actors, every other one an event or a chunk in base64. */
+/**
+ * The first line holds the Group with all its Actors, every other one an event or a chunk in
+ * base64.
+ */
 export const EXPORT_HEADER_BYTES = 64 * 1024 * 1024;
 export const EXPORT_LINE_BYTES = LIMITS.ledger.lineBytes + 1024;
 /** An event is an operation's input at most, inside its own members. */
@@ -96,7 +100,10 @@ const Attachments = z
   .max(LIMITS.message.attachments);
 const refs = z.array(z.looseObject({})).max(LIMITS.message.refs);
 
-/** Data of the kinds that messaging knows: what is known of it must be as the daemon writes it, other members may be there. */
+/**
+ * Data of the kinds that messaging knows: what is known of it must be as the daemon writes it,
+ * other members may be there.
+ */
 const EXPORTED: Readonly<Record<string, z.ZodType>> = {
   [EVENTS.message]: ChatMessage.extend({
     to: Names,

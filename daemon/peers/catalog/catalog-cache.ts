@@ -1,4 +1,7 @@
-/** What was learned of other instances' Groups and Actors, one owner-only file per peer or connection (docs/protocol.md#daemon-files). */
+/**
+ * What was learned about other instances' Groups and Actors, one owner-only file per peer or
+ * connection (docs/protocol.md#daemon-files).
+ */
 import { join } from "node:path";
 import * as z from "zod";
 import {
@@ -46,7 +49,10 @@ export class CatalogCache {
     this.#deps = deps;
   }
 
-  /** Reads what is there. A file that can't be read is as good as none: the next refresh replaces it. */
+  /**
+   * Reads what is there. A file that can't be read is as good as none: the next refresh replaces
+   * it.
+   */
   static async open(deps: Dependencies): Promise<CatalogCache> {
     const cache = new CatalogCache(deps);
     await ensureDirectory(deps.files, deps.directory);

@@ -1,6 +1,7 @@
 /**
- * Keeps the catalogs of peers current: a look every two seconds while there are grants, at most eight peers at a time, a minute between
- * successes (docs/protocol.md#validity). A catalog is published whole or not at all.
+ * Keeps the catalogs of peers current: it checks every two seconds while there are grants, at most
+ * eight peers at a time, with a minute between successes (docs/protocol.md#validity). A catalog is
+ * published as a whole or not at all.
  */
 
 import { type Clock, type Timer, timestamp } from "../../../platform/clock.ts";

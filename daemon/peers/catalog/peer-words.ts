@@ -1,4 +1,7 @@
-/** What a peer says, as people here read it: as its own words, short, and with nothing in them that hides or steers. */
+/**
+ * A peer's words as shown to people here: marked as its own words, short, and without anything that
+ * hides or steers.
+ */
 import { shownName } from "../../../shared/foreign-text.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import type { Grant } from "../authority.ts";

@@ -1,4 +1,4 @@
-/** Addresses of Direct: where to bind, whom to dial, what to suggest. */
+/** Addresses of Direct: where to bind, where to connect, what to suggest. */
 
 import type { NetworkInterface } from "../../../platform/network.ts";
 import { DIRECT } from "../../../shared/names.ts";
@@ -11,8 +11,9 @@ export function bindAddress(text: string): BindAddress {
 }
 
 /**
- * What a person may choose for the listener, with the usual port: addresses of this machine's interfaces, those that others reach first.
- * Link-local ones are left out: they need the other machine's interface in them.
+ * What a person may choose for the listener, with the usual port: addresses of this machine's
+ * interfaces, those that others reach first. Link-local ones are left out: they need the other
+ * machine's interface in them.
  */
 export function suggestAddresses(
   interfaces: readonly NetworkInterface[],

@@ -1,4 +1,7 @@
-/** One live channel: requests and answers both ways over one link (docs/protocol.md#direct). It carries; who may is asked elsewhere. */
+/**
+ * One live channel: requests and answers both ways over one link (docs/protocol.md#direct). It only
+ * transports. Permissions are checked elsewhere.
+ */
 
 import type { Clock, Timer } from "../../../platform/clock.ts";
 import { Refusal } from "../../../shared/errors.ts";
@@ -13,7 +16,10 @@ import { CLOSED, type FramedLink } from "./framed-link.ts";
 interface ChannelParts {
   link: FramedLink;
   clock: Clock;
-  /** Answers a peer's request; the peer is told of a Refusal without a signature, anything else ends the channel. */
+  /**
+   * Answers a peer's request; the peer is told of a Refusal without a signature, anything else ends
+   * the channel.
+   */
   receive: (request: PeerRequest) => Promise<ConnectPeerResponse>;
   /** Called once, when the channel ends by itself or by the peer. */
   ended: (reason: string | null) => void;
@@ -36,7 +42,10 @@ export class DirectChannel {
   readonly #clock: Clock;
   readonly #receive: ChannelParts["receive"];
   readonly #ended: ChannelParts["ended"];
-  /** Our requests by id; one that timed out keeps its slot, since the peer may still be at it. */
+  /**
+   * Our requests by id. A request that timed out keeps its slot, because the peer may still be
+   * working on it.
+   */
   readonly #asked = new Map<string, Asked>();
   /** Requests of the peer that are being answered, and those beyond that are being refused. */
   #answering = 0;
@@ -96,13 +105,15 @@ export class DirectChannel {
       });
       this.#link
         .send({ kind: "request", request }, () => {
-          // What nobody waits for any more, and was told that it didn't leave, must not leave.
+          // A request that nobody waits for any more, and that was reported as not sent, must not
+          // be sent.
           if (settled) this.#asked.delete(id);
           else begun = true;
           return begun;
         })
         .catch((error: Error) => {
-          // The end of the link is told to every request; what is left is a frame that is too large.
+          // The end of the link is reported to every request. What remains is a frame that is too
+          // large.
           if (!begun) {
             this.#asked.delete(id);
             unanswered("uncertain", error.message);
@@ -140,7 +151,10 @@ export class DirectChannel {
     }
   }
 
-  /** Whether this answer is worth building: somebody asked for it, and it isn't larger than what was asked for can be. */
+  /**
+   * Whether this answer is worth building: somebody asked for it, and it isn't larger than what was
+   * asked for can be.
+   */
   #isExpected(id: string | null, bytes: number): boolean {
     const key = uuidKey(id ?? "");
     const asked = this.#asked.get(key);

@@ -39,7 +39,9 @@ export class Channels implements PeerTransport {
     return [...this.#open.keys()];
   }
 
-  /** Called when a channel came up or ended; `reason` says why it ended, if that is worth telling. */
+  /**
+   * Called when a channel came up or ended; `reason` says why it ended, if that is worth telling.
+   */
   onChange(listener: (id: string, reason: string | null) => void): void {
     this.#changes.add(listener);
   }
@@ -50,8 +52,8 @@ export class Channels implements PeerTransport {
   }
 
   /**
-   * Makes `link` the channel of an approved connection; an earlier one, perhaps half-open, ends. Null when it is, else why it isn't: there are
-   * too many, or it has ended already.
+   * Makes `link` the channel of an approved connection; an earlier one, perhaps half-open, ends.
+   * Null when it is, else why it isn't: there are too many, or it has ended already.
    */
   take(id: string, instanceId: string, link: FramedLink): string | null {
     const earlier = this.#open.get(id);

@@ -1,6 +1,7 @@
 /**
- * Dials for the relations that this side joined: every 5 seconds while there is no channel, every 60 once the time for approval is over
- * and the other side hasn't said what became of it. Terminal decisions stop it (DRC-039).
+ * Dials for the relations that this side joined: every 5 seconds while there is no channel, every
+ * 60 once the time for approval is over and the other side hasn't said what became of it. Terminal
+ * decisions stop it (DRC-039).
  */
 
 import type { Clock, Timer } from "../../../platform/clock.ts";
@@ -34,10 +35,16 @@ interface Line {
 }
 
 const HANDSHAKE_MS = LIMITS.direct.handshakeSeconds * 1000;
-/** What the other side may have sent before its "active" is on our disk: an approved peer's first requests. */
+/**
+ * What the other side may have sent before its "active" is on our disk: an approved peer's first
+ * requests.
+ */
 const WAITING_BYTES = 2 * LIMITS.direct.frameBytes;
 
-/** A wrong secret, another's invitation, a Group that was replaced: the other side tells its own person, and nobody else (section 9). */
+/**
+ * A wrong secret, another's invitation, a Group that was replaced: the other side tells its own
+ * person, and nobody else (section 9).
+ */
 const UNANSWERED =
   "The other side ended the connection without answering. If it keeps doing that, ask for a new invitation.";
 
@@ -48,7 +55,9 @@ const LOST_APPROVAL =
 export class Dialer {
   readonly #deps: Dependencies;
   readonly #lines = new Map<string, Line>();
-  /** `Clock.monotonic()` of the latest attempt: a channel that ends at once isn't dialled at once. */
+  /**
+   * `Clock.monotonic()` of the latest attempt: a channel that ends at once isn't dialled at once.
+   */
   readonly #dialled = new Map<string, number>();
   #closed = false;
 
@@ -162,7 +171,8 @@ export class Dialer {
       switch (answer.data) {
         case "active":
           await relations.learn(id, "active");
-          // The attempt may have been given up, and the connection revoked here, while that was written.
+          // The attempt may have been given up, and the connection revoked here, while that was
+          // written.
           if (relations.find(id)?.state !== "active") break;
           if (abort.signal.aborted) break;
           abort.signal.removeEventListener("abort", give);

@@ -1,6 +1,6 @@
 /**
- * What a frame's JSON is about and how much it holds, found by counting its bytes. A peer's frame is measured before anything is built from
- * it: a few MiB of `{},` become gigabytes of objects.
+ * What a frame's JSON is about and how much it holds, found by counting its bytes. A peer's frame
+ * is measured before anything is built from it: a few MiB of `{},` become gigabytes of objects.
  */
 import { LIMITS } from "../../../shared/limits.ts";
 
@@ -14,15 +14,18 @@ const LONG_MAX = LIMITS.message.attachments + 1;
 /** Member names and values that are looked at are shorter than this. */
 const WORD_BYTES = 64;
 
-/** Members of the frame itself, as they are written; null when they aren't there, or aren't short texts without escapes. */
+/**
+ * Members of the frame itself, as they are written; null when they aren't there, or aren't short
+ * texts without escapes.
+ */
 export interface Outline {
   kind: string | null;
   id: string | null;
 }
 
 /**
- * Reads the outline of JSON text; whether it is JSON isn't said. Throws RangeError over `jsonBytes` of JSON apart from long strings, over
- * `jsonValues` values, and for what is nested too deeply.
+ * Reads the outline of JSON text; whether it is JSON isn't said. Throws RangeError over `jsonBytes`
+ * of JSON apart from long strings, over `jsonValues` values, and for what is nested too deeply.
  */
 export function outlineOf(bytes: Uint8Array): Outline {
   const scan = new Scan(bytes);

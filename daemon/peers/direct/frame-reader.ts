@@ -1,6 +1,7 @@
 /**
- * Frames of a Direct channel as they come in. The base64 of files is decoded and hashed while it arrives and never becomes a text: at 14 MiB
- * that and JSON.parse would hold everybody up for some 50 ms.
+ * Frames of a Direct channel as they come in. The base64 of files is decoded and hashed while it
+ * arrives and never becomes a text: at 14 MiB that and JSON.parse would hold everybody up for some
+ * 50 ms.
  */
 import { parseStrictJsonBytes } from "../../../shared/strict-json.ts";
 import type { BlobBytes } from "../../../shared/wire/v1/blob-bytes.ts";
@@ -19,11 +20,16 @@ export interface ArrivedFrame {
   outline: Outline;
   /** Of its JSON, files included. */
   bytes: number;
-  /** Throws StrictJsonError for what isn't JSON, RangeError for files that stand where no files may. */
+  /**
+   * Throws StrictJsonError for what isn't JSON, RangeError for files that stand where no files may.
+   */
   value(): unknown;
 }
 
-/** Puts frames together from whatever pieces they arrive in. Holds at most one frame and the piece that arrived last. */
+/**
+ * Puts frames together from whatever pieces they arrive in. Holds at most one frame and the piece
+ * that arrived last.
+ */
 export class FrameReader {
   #limit: number;
   /** Bytes that no frame has taken up yet. */
@@ -53,7 +59,10 @@ export class FrameReader {
     if (this.#body !== null) this.#feed(this.#body);
   }
 
-  /** The next whole frame, undefined while there is none. Throws RangeError for one that is larger, or holds more, than any may. */
+  /**
+   * The next whole frame, undefined while there is none. Throws RangeError for one that is larger,
+   * or holds more, than any may.
+   */
   next(): ArrivedFrame | undefined {
     if (this.#body === null) {
       if (this.#waitingBytes < HEAD) return undefined;
@@ -140,7 +149,8 @@ class FrameBody {
   }
 
   /**
-   * Looks for the beginning of a file. A quote inside a JSON string is escaped, so that the member's name is found only where a member is.
+   * Looks for the beginning of a file. A quote inside a JSON string is escaped, so that the
+   * member's name is found only where a member is.
    */
   #search(): void {
     const rest = this.#rest.subarray(0, this.#size);
@@ -205,7 +215,10 @@ class FrameBody {
   }
 }
 
-/** Files stand in order where an operation has them, and nowhere else. Answers how many were put back. */
+/**
+ * Files stand in order where an operation has them, and nowhere else. Answers how many were put
+ * back.
+ */
 function putBack(value: unknown, files: readonly BlobBytes[]): number {
   const blobs = (value as { request?: { operation?: { blobs?: unknown } } } | null)?.request?.operation
     ?.blobs;

@@ -1,4 +1,7 @@
-/** A link that carries frames: first one each way for the hello, then any. Each frame that is sent has a budget of time (docs/protocol.md#direct). */
+/**
+ * A link that carries frames: first one each way for the hello, then any. Each frame that is sent
+ * has a budget of time (docs/protocol.md#direct).
+ */
 
 import type { Clock, Timer } from "../../../platform/clock.ts";
 import { LIMITS } from "../../../shared/limits.ts";
@@ -73,7 +76,10 @@ export class FramedLink {
     return this.#end ?? CLOSED;
   }
 
-  /** The first frame, of at most `helloBytes`. Rejects with an Error for people when the link ends or brings something else. */
+  /**
+   * The first frame, of at most `helloBytes`. Rejects with an Error for people when the link ends
+   * or brings something else.
+   */
   first(): Promise<unknown> {
     return new Promise((resolve, reject) => {
       this.#first = { resolve, reject };
@@ -91,8 +97,9 @@ export class FramedLink {
   }
 
   /**
-   * Sends one frame behind those that wait. Resolves when the system has taken it; rejects with an Error for people when it is too large
-   * or the link ends. `begin` is called before its first byte leaves, and may say that it isn't wanted any more.
+   * Sends one frame behind those that wait. Resolves when the system has taken it; rejects with an
+   * Error for people when it is too large or the link ends. `begin` is called before its first byte
+   * leaves, and may say that it isn't wanted any more.
    */
   send(value: unknown, begin: () => boolean = () => true): Promise<void> {
     return new Promise((resolve, reject) => {

@@ -1,6 +1,7 @@
 /**
- * Frames of a Direct channel as they go out: a 4-byte big-endian length and so many bytes of JSON (docs/protocol.md#validity). Files go
- * around JSON.stringify, which would hold everybody up for some 50 ms at 14 MiB.
+ * Frames of a Direct channel as they go out: a 4-byte big-endian length and so many bytes of JSON
+ * (docs/protocol.md#validity). Files go around JSON.stringify, which would hold everybody up for
+ * some 50 ms at 14 MiB.
  */
 import { BlobBytes } from "../../../shared/wire/v1/blob-bytes.ts";
 import type { ConnectBlob } from "../../../shared/wire/v1/peer.ts";
@@ -17,7 +18,10 @@ type MaybeRequest = { request?: { operation?: { blobs?: readonly ConnectBlob[] }
 export interface Frame {
   /** Bytes of it all, the head included. */
   bytes: number;
-  /** Each is good until the next one is asked for. May throw when a file can't be read; to be returned when not all are wanted. */
+  /**
+   * Each is good until the next one is asked for. May throw when a file can't be read; to be
+   * returned when not all are wanted.
+   */
   parts: Generator<Uint8Array, void>;
 }
 

@@ -1,6 +1,7 @@
 /**
- * The listener of all Direct connections: bound as configured, tried again while it can't be, and guarded until a peer has said an approved
- * hello. What a network can't do to it: hold more than a few connections that haven't proven anything, or any of them for long.
+ * The listener of all Direct connections: bound as configured, tried again while it can't be, and
+ * guarded until a peer has said an approved hello. What a network can't do to it: hold more than a
+ * few connections that haven't proven anything, or any of them for long.
  */
 
 import type { Clock, Timer } from "../../../platform/clock.ts";
@@ -59,7 +60,10 @@ export class Listener {
     return this.#error;
   }
 
-  /** Why it doesn't listen where it should, once the try that is under way has ended; null when it does or isn't wanted. */
+  /**
+   * Why it doesn't listen where it should, once the try that is under way has ended; null when it
+   * does or isn't wanted.
+   */
   async problem(): Promise<string | null> {
     for (let awaited: Promise<void> | null = null; awaited !== this.#last; ) {
       awaited = this.#last;
@@ -68,7 +72,10 @@ export class Listener {
     return this.#error;
   }
 
-  /** Listens there from now on, or nowhere; resolves after the first try. Turning it off ends the channels that it received (DRC-050). */
+  /**
+   * Listens there from now on, or nowhere; resolves after the first try. Turning it off ends the
+   * channels that it received (DRC-050).
+   */
   configure(wanted: DirectListener | null): Promise<void> {
     this.#wanted = wanted;
     this.#last = this.#last.then(() => this.#apply());

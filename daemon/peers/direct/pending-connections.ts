@@ -1,8 +1,9 @@
 /**
- * Places at the listener for connections that haven't become channels (docs/protocol.md#direct): a few for strangers, a few for networks that
- * a channel came from before, a few for each key of a relation. A place is taken until the socket is closed, whatever was said over it; who
- * comes when all are taken gets another's. Which one is left to chance: whoever renews connections as fast as they end would push out
- * exactly those that are at work if it were the oldest.
+ * Places at the listener for connections that haven't become channels (docs/protocol.md#direct): a
+ * few for strangers, a few for networks that a channel came from before, a few for each key of a
+ * relation. A place is taken until the socket is closed, whatever was said over it; who comes when
+ * all are taken gets another's. Which one is left to chance: whoever renews connections as fast as
+ * they end would push out exactly those that are at work if it were the oldest.
  */
 import { isIPv6 } from "node:net";
 import type { Random } from "../../../platform/random.ts";
@@ -85,7 +86,9 @@ export class PendingConnections {
 }
 
 const GROUPS = 8;
-/** A household or a rented machine has as many IPv6 addresses as these bits leave: it counts as one. */
+/**
+ * A household or a rented machine has as many IPv6 addresses as these bits leave: it counts as one.
+ */
 const NETWORK_GROUPS = 4;
 
 /** The address that counts: all of IPv4, the first 64 bits of IPv6. */

@@ -1,4 +1,7 @@
-/** One Direct relation and the document that holds them all (docs/protocol.md#daemon-files, docs/protocol.md#direct). */
+/**
+ * One Direct relation and the document that holds them all (docs/protocol.md#daemon-files,
+ * docs/protocol.md#direct).
+ */
 import * as z from "zod";
 import { LIMITS } from "../../../shared/limits.ts";
 import { label, Sha256 } from "../../../shared/model.ts";

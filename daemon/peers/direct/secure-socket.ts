@@ -1,6 +1,7 @@
 /**
- * A socket whose both ends have proven an Ed25519 key: the TLS core (`tls/`) over a platform socket. It keeps the core's bytes flowing and
- * time bounded; everything about the protocol itself is in the core.
+ * A socket whose both ends have proven an Ed25519 key: the TLS core (`tls/`) over a platform
+ * socket. It keeps the core's bytes flowing and time bounded; everything about the protocol itself
+ * is in the core.
  */
 import type { Duplex } from "node:stream";
 import type { Clock, Timer } from "../../../platform/clock.ts";
@@ -15,11 +16,11 @@ export type { PeerPin, TlsIdentity } from "./tls/handshake.ts";
 
 export interface SecureSocketOptions {
   /**
-   * A connected socket that nobody has read from (a `net.Socket`; set `setNoDelay` on it). It belongs to the secure socket from the call on,
-   * also when the handshake fails: it is destroyed then.
+   * A connected socket that hasn't been read from (a `net.Socket`; set `setNoDelay` on it). From
+   * this call on it belongs to the secure socket, which destroys it if the handshake fails.
    */
   socket: Duplex;
-  /** `client` for whoever dialled. */
+  /** `client` for the side that connected. */
   role: "client" | "server";
   identity: TlsIdentity;
   pin: PeerPin;
@@ -27,13 +28,19 @@ export interface SecureSocketOptions {
   random: Random;
   /** Budget of the whole handshake. */
   handshakeSeconds: number;
-  /** Budget of each `send`, from when it is its turn until the operating system has taken all of it; over it, the socket ends with WriteBudgetError. */
+  /**
+   * Budget of each `send`, from when it is its turn until the operating system has taken all of it;
+   * over it, the socket ends with WriteBudgetError.
+   */
   writeSeconds: number;
   /** Ends the handshake when it aborts; without effect afterwards. */
   signal?: AbortSignal;
   /** Suites, the preferred first; all by default. For measurements and interoperability tests. */
   suites?: readonly Suite[];
-  /** Whether the client sends a key share at once; true by default. Without, the server has to ask for it by HelloRetryRequest. */
+  /**
+   * Whether the client sends a key share at once; true by default. Without, the server has to ask
+   * for it by HelloRetryRequest.
+   */
   keyShare?: boolean;
   /** Records after which we change our key; LIMITS.tls.recordsPerKey by default. */
   recordsPerKey?: number;
@@ -43,9 +50,10 @@ export interface SecureSocketHandler {
   /** Bytes in order, never empty. They may be kept. */
   data(bytes: Uint8Array): void;
   /**
-   * Once, last, never after `destroy`. Null after the peer's close_notify: whatever it sent has arrived, and it takes no offence when we go
-   * on sending. Otherwise the reason, as an error whose message is for people: a reset, a truncation, a protocol error, a budget.
-   * After an error both directions are over and the socket is destroyed.
+   * Once, last, never after `destroy`. Null after the peer's close_notify: whatever it sent has
+   * arrived, and it takes no offence when we go on sending. Otherwise the reason, as an error whose
+   * message is for people: a reset, a truncation, a protocol error, a budget. After an error both
+   * directions are over and the socket is destroyed.
    */
   ended(error: Error | null): void;
 }
@@ -53,19 +61,32 @@ export interface SecureSocketHandler {
 export interface SecureSocket {
   /** The peer's Ed25519 key, 32 bytes, proven by the handshake and accepted by the pin. */
   readonly peerPublicKey: Uint8Array;
-  /** Bytes given to `send` that aren't encrypted yet, because the peer hasn't taken what came before. */
+  /**
+   * Bytes given to `send` that aren't encrypted yet, because the peer hasn't taken what came
+   * before.
+   */
   readonly waitingBytes: number;
-  /** Takes over what arrives; to be called once. Until then nothing more is read than fits a socket's buffer. */
+  /**
+   * Takes over what arrives; to be called once. Until then nothing more is read than fits a
+   * socket's buffer.
+   */
   receive(handler: SecureSocketHandler): void;
-  /** Stops and continues `data` and `ended`. What has already been decrypted (at most one read of the socket) is kept meanwhile. */
+  /**
+   * Pauses and resumes `data` and `ended`. Data that has already been decrypted (at most one read
+   * of the socket) is kept in the meantime.
+   */
   pause(): void;
   resume(): void;
   /**
-   * Sends bytes in order. They must not change until `sent` is called: the operating system has taken them all. It is never called after
-   * the socket has ended. Small sends of one turn of the event loop share a record. Never empty. Throws after `close` or the end.
+   * Sends bytes in order. They must not change until `sent` is called: the operating system has
+   * taken them all. It is never called after the socket has ended. Small sends of one turn of the
+   * event loop share a record. Never empty. Throws after `close` or the end.
    */
   send(bytes: Uint8Array, sent?: () => void): void;
-  /** Sends close_notify behind everything, then ends our direction; reading goes on until the peer does the same. Idempotent. */
+  /**
+   * Sends close_notify after everything else, then ends our direction. Reading continues until the
+   * peer does the same. Idempotent.
+   */
   close(): void;
   /** Both directions end at once; nothing is called any more. Idempotent. */
   destroy(): void;
@@ -94,11 +115,12 @@ interface Slice {
 }
 
 /**
- * Does the handshake and resolves when the peer's key is proven and accepted. Rejects with an Error whose message is for people
- * (`TlsError` of `tls/alert.ts` names the alert).
+ * Does the handshake and resolves when the peer's key is proven and accepted. Rejects with an Error
+ * whose message is for people (`TlsError` of `tls/alert.ts` names the alert).
  *
- * The client is connected before the server has judged the client's key (RFC 8446, section 4.4.4 and appendix E.1.2): it knows itself
- * accepted only with the server's first data. On the server both have happened.
+ * The client is connected before the server has judged the client's key (RFC 8446, section 4.4.4
+ * and appendix E.1.2): it knows itself accepted only with the server's first data. On the server
+ * both have happened.
  */
 export function secureConnect(options: SecureSocketOptions): Promise<SecureSocket> {
   return new Promise((resolve, reject) => {
@@ -250,7 +272,9 @@ class TlsSocket implements SecureSocket {
     settle?.resolve(this);
   }
 
-  /** What was read, in turns: somebody who sends nothing but small records would hold everybody up. */
+  /**
+   * Data that was read, in turns: a peer that sends only small records would block everything else.
+   */
   #take(bytes: Buffer): void {
     if (this.#over) return;
     const rest = this.#core.receive(bytes, LIMITS.tls.recordsPerTurn);
@@ -265,7 +289,10 @@ class TlsSocket implements SecureSocket {
     }
   }
 
-  /** A KeyUpdate that was asked for goes before what answers this, unless the peer takes nothing (RFC 8446, section 4.6.3). */
+  /**
+   * A requested KeyUpdate goes before the answer to this, unless the peer accepts nothing (RFC
+   * 8446, section 4.6.3).
+   */
   #arrive(bytes: Uint8Array): void {
     if (this.#core.answerDue && this.#socket.writableLength < LIMITS.tls.sendAheadBytes) this.#core.answer();
     this.#arrived.push(bytes);
@@ -322,7 +349,10 @@ class TlsSocket implements SecureSocket {
     }
   }
 
-  /** Bytes for the next records: a part of a long send, or short ones joined. Null when nothing waits. */
+  /**
+   * Bytes for the next records: a part of a long send, or short ones joined. Null when nothing
+   * waits.
+   */
   #nextSlice(): Slice | null {
     const parts: Uint8Array[] = [];
     const sent: Outgoing[] = [];
@@ -384,7 +414,8 @@ class TlsSocket implements SecureSocket {
   #finish(error: Error): void {
     if (this.#over) return;
     this.#stop();
-    // So that the peer gets the alert, its bytes are taken for a while: closing a socket with unread bytes resets it.
+    // So that the peer gets the alert, its bytes are taken for a while: closing a socket with
+    // unread bytes resets it.
     this.#socket.end();
     this.#socket.resume();
     this.#timer = this.#clock.after(LIMITS.tls.lingerSeconds * 1000, () => this.#socket.destroy());

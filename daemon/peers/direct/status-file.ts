@@ -1,4 +1,7 @@
-/** `state/connect/direct_status.json`: what the daemon sees of its listener and channels, written on a change and while there is something to watch. */
+/**
+ * `state/connect/direct_status.json`: what the daemon sees of its listener and channels, written on
+ * a change and while there is something to watch.
+ */
 import { dirname } from "node:path";
 import { type Clock, type Timer, timestamp } from "../../../platform/clock.ts";
 import { ensureDirectory, replaceFile } from "../../../platform/durable.ts";
@@ -71,7 +74,7 @@ export class StatusFile {
         const text = this.#status === null ? "null" : JSON.stringify(this.#status);
         await replaceFile(files, path, Buffer.from(`${text}\n`), { durable: false });
       } catch (error) {
-        // It is for whoever looks from outside; the daemon itself doesn't read it.
+        // It is for outside observers. The daemon itself doesn't read it.
         log.warn("direct status", errorFields(error));
       }
     } while (this.#again);

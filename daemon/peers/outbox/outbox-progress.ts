@@ -1,7 +1,9 @@
 /**
- * How a record's progress lies on disk. Before every request its record says that it may have escaped, so that two of its members, which are
- * yes or no, are changed where they stand: that takes a sync of one file's data, while replacing a file takes two of the journal. Both
- * answers are as long, and whatever a crash leaves of two of them is taken as yes: what may have happened is assumed to.
+ * How a record's progress lies on disk. Before every request its record says that it may have
+ * escaped, so that two of its members, which are yes or no, are changed where they stand: that
+ * takes a sync of one file's data, while replacing a file takes two of the journal. Both answers
+ * are as long, and whatever a crash leaves of two of them is taken as yes: what may have happened
+ * is assumed to.
  */
 
 import { errorCode, syncFile } from "../../../platform/durable.ts";
@@ -26,8 +28,9 @@ export function whole(text: string): string {
 }
 
 /**
- * Changes the flags of a record where they stand; durable when resolved with true. False when anything else changes, or when the file isn't
- * as expected: it has to be replaced then. Throws Node's errors; either answer may be there then.
+ * Changes the flags of a record where they stand; durable when resolved with true. False when
+ * anything else changes, or when the file isn't as expected: it has to be replaced then. Throws
+ * Node's errors; either answer may be there then.
  */
 export async function noteInPlace(
   files: Files,

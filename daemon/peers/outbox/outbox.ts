@@ -1,6 +1,7 @@
 /**
- * The outbox on disk: one owner-only file per accepted message or cancellation, replaced atomically (docs/protocol.md#outbox).
- * In memory stands what the scheduler needs; texts are read again when a job runs.
+ * The outbox on disk: one owner-only file per accepted message or cancellation, replaced atomically
+ * (docs/protocol.md#outbox). Memory holds only what the scheduler needs. Texts are read again when
+ * a job runs.
  */
 import { join } from "node:path";
 import {
@@ -37,7 +38,10 @@ export interface OutboxDependencies {
   generations?: WorkGenerations;
 }
 
-/** Active work as it stands in memory. Identity never changes; progress does, by `Outbox.update` alone. */
+/**
+ * Active work as it stands in memory. Identity never changes; progress does, by `Outbox.update`
+ * alone.
+ */
 export interface OutboxEntry {
   readonly kind: OutboxWork["kind"];
   /** Order of acceptance in this run; what an earlier run left comes first, by creation time. */
@@ -57,9 +61,12 @@ export interface OutboxEntry {
   readonly original_deliver_before: number | null;
   /** Bytes of the source Group's blobs that it refers to. */
   readonly blobBytes: number;
-  /** The sender's key in the source Group and the digest of what it gave; null without a `client_id`. */
+  /**
+   * The sender's key in the source Group and the digest of what it gave; null without a
+   * `client_id`.
+   */
   readonly client: { readonly key: string; readonly sha256: string } | null;
-  /** An earlier run may have sent it, nobody knows when. */
+  /** An earlier run may have sent it at an unknown time. */
   readonly leftOver: boolean;
   progress: Readonly<OutboxProgress>;
 }
@@ -77,9 +84,15 @@ export class Outbox {
   readonly #unreadable: string[] = [];
   /** Peers with removed records that a crash might bring back. */
   readonly #loose = new Set<string>();
-  /** Records whose file was being replaced when the disk failed: a crash may bring back the one before, so that nothing counts but a new one. */
+  /**
+   * Records whose file was being replaced when the disk failed: a crash may bring back the one
+   * before, so that nothing counts but a new one.
+   */
   readonly #doubtful = new WeakSet<OutboxEntry>();
-  /** Records of a generation of their Group that is over, as an earlier run left them: they count for nothing and are still to be removed. */
+  /**
+   * Records of a generation of their Group that is over, as an earlier run left them: they count
+   * for nothing and are still to be removed.
+   */
   readonly #past = new Set<{ peer: string; delivery_id: string }>();
   /** Peers' directories that are durable, or being made so. */
   readonly #directories = new Map<string, Promise<void>>();
@@ -93,8 +106,8 @@ export class Outbox {
   }
 
   /**
-   * Reads every record. What can't be read stays on disk and counts as a full message (OUT-041, OUT-042). `clientKeyOf` gives the
-   * idempotency key of a source event.
+   * Reads every record. What can't be read stays on disk and counts as a full message (OUT-041,
+   * OUT-042). `clientKeyOf` gives the idempotency key of a source event.
    */
   static async open(deps: OutboxDependencies, clientKeyOf: ClientKeyOf): Promise<Outbox> {
     const outbox = new Outbox(deps, clientKeyOf);
@@ -120,7 +133,8 @@ export class Outbox {
       } else outbox.#enter(record);
     }
     await outbox.#noteGenerations();
-    // What can't be removed yet counts for nothing all the same, and goes before the next work of its Group is queued.
+    // What can't be removed yet counts for nothing all the same, and goes before the next work of
+    // its Group is queued.
     await outbox.settle().catch((error) => deps.log.warn("outbox", errorFields(error)));
     return outbox;
   }
@@ -166,8 +180,8 @@ export class Outbox {
   }
 
   /**
-   * Takes work in; durable when resolved. Throws limit_reached (details name the limit), too_large for a record over its size, storage_full
-   * or storage_failed; nothing is queued then.
+   * Takes work in; durable when resolved. Throws limit_reached (details name the limit), too_large
+   * for a record over its size, storage_full or storage_failed; nothing is queued then.
    */
   async accept(work: OutboxWork, sourceEvent: LedgerEvent): Promise<OutboxEntry> {
     const record: OutboxRecord = {
@@ -199,8 +213,8 @@ export class Outbox {
   }
 
   /**
-   * The whole record. Throws Node's errors. One that was damaged or taken away meanwhile is no work any more, as after a restart; it throws,
-   * too.
+   * The whole record. Throws Node's errors. One that was damaged or taken away meanwhile is no work
+   * any more, as after a restart; it throws, too.
    */
   read(entry: OutboxEntry): OutboxRecord {
     const path = this.#path(entry.peer, entry.delivery_id);
@@ -218,7 +232,10 @@ export class Outbox {
     }
   }
 
-  /** Notes progress, durable when resolved; `record` is what `read` gave. Throws storage_full or storage_failed; the old progress counts then. */
+  /**
+   * Notes progress, durable when resolved; `record` is what `read` gave. Throws storage_full or
+   * storage_failed; the old progress counts then.
+   */
   async update(entry: OutboxEntry, record: OutboxRecord, change: Partial<OutboxProgress>): Promise<void> {
     if (!this.has(entry)) throw new Error("the outbox record is gone");
     const progress = { ...entry.progress, ...change };
@@ -252,8 +269,9 @@ export class Outbox {
   }
 
   /**
-   * Ends work whose end is recorded elsewhere. Not synced: a record that a crash brings back finds its receipt, or no Group. Throws
-   * storage_failed when the file can't be removed; the work stays then.
+   * Ends work whose end is recorded elsewhere. Not synced: a record that a crash brings back finds
+   * its receipt, or no Group. Throws storage_failed when the file can't be removed; the work stays
+   * then.
    */
   remove(entry: OutboxEntry): void {
     if (!this.has(entry)) return;
@@ -413,7 +431,10 @@ export class Outbox {
   }
 }
 
-/** What would go out has to be what the source Group's ledger says: a record that was damaged in between is none. */
+/**
+ * What would go out has to be what the source Group's ledger says: a record that was damaged in
+ * between is none.
+ */
 function parse(bytes: Uint8Array): OutboxRecord {
   const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   const record = OutboxRecord.parse(JSON.parse(whole(text)));

@@ -1,6 +1,7 @@
 /**
- * Which generation of each Group its queued work belongs to. A reset ends what its Group had queued, and a power cut may bring records back
- * whose removal wasn't durable yet, or that were still to be removed: this tells them from the work of the Group as it is now (OUT-037).
+ * Which generation of each Group its queued work belongs to. A reset ends what its Group had
+ * queued, and a power cut may bring records back whose removal wasn't durable yet, or that were
+ * still to be removed: this tells them from the work of the Group as it is now (OUT-037).
  */
 import * as z from "zod";
 import { type DocumentOptions, JsonDocument } from "../../../platform/documents.ts";
@@ -24,7 +25,10 @@ export class WorkGenerations {
   readonly #noting = new Map<string, Promise<void>>();
   /** What this run knows, where the file can't be read. */
   readonly #known = new Map<string, string>();
-  /** Why the file can't be read, in words. It stays as it is then, and generations are known for this run alone. */
+  /**
+   * Why the file can't be read, in words. It stays as it is then, and generations are known for
+   * this run alone.
+   */
   readonly problem: string | null;
 
   private constructor(
@@ -39,8 +43,9 @@ export class WorkGenerations {
   }
 
   /**
-   * Reads `state/connect/outbox_generations.json`. Without it, what an earlier run left counts as work of the Groups as they are; what a
-   * reset ended still shows in their ledgers, to `RemoteReplies.recover`.
+   * Reads `state/connect/outbox_generations.json`. Without it, what an earlier run left counts as
+   * work of the Groups as they are; what a reset ended still shows in their ledgers, to
+   * `RemoteReplies.recover`.
    */
   static async open(files: Files, path: string, now: GenerationOf): Promise<WorkGenerations> {
     const options: DocumentOptions<Stored> = { files, path, version: 1, schema: Stored };
@@ -60,8 +65,9 @@ export class WorkGenerations {
   }
 
   /**
-   * From now on queued work is of the Group's present generation; durable when resolved. At once when that is so already; otherwise
-   * `forget` first takes away what is of an earlier one. Throws storage_full or storage_failed, and what `forget` throws.
+   * From now on queued work is of the Group's present generation; durable when resolved. At once
+   * when that is so already; otherwise `forget` first takes away what is of an earlier one. Throws
+   * storage_full or storage_failed, and what `forget` throws.
    */
   async begin(groupId: string, forget: () => Promise<void>): Promise<void> {
     const generation = this.#now(groupId);

@@ -6,10 +6,13 @@ import type { ConnectBlob } from "../../../shared/wire/v1/peer.ts";
 import { Base64Decoder, PIECE_CHARACTERS } from "../wire/base64-pieces.ts";
 import { PeerRefusal } from "../wire/peer-refusal.ts";
 
-/** After so many pieces of a text others have their turn. */
+/** After this many pieces of a text, yields to the event loop. */
 const PIECES_PER_TURN = 16;
 
-/** Throws connect_files_invalid unless exactly the attached files are there, each once, with their sizes and digests. */
+/**
+ * Throws connect_files_invalid unless exactly the attached files are there, each once, with their
+ * sizes and digests.
+ */
 export async function checkBlobs(
   message: ConnectMessage,
   blobs: readonly ConnectBlob[],

@@ -1,6 +1,7 @@
 /**
- * What a peer may cost (docs/protocol.md#replay): every request id once within 90 s, two requests at a time, a few more waiting.
- * Every operation is idempotent, so this bounds cost and nothing else: memory that is full forgets the oldest id.
+ * What a peer may cost (docs/protocol.md#replay): every request id once within 90 s, two requests
+ * at a time, a few more waiting. Every operation is idempotent, so this bounds cost and nothing
+ * else: memory that is full forgets the oldest id.
  */
 
 import type { Clock } from "../../../platform/clock.ts";
@@ -33,8 +34,8 @@ export class ReceiverBounds {
   }
 
   /**
-   * Takes up a request of an authenticated peer, in its turn; resolves with what ends it, to be called once. Throws connect_replayed for an
-   * id that was seen, or overloaded.
+   * Takes up a request of an authenticated peer, in its turn; resolves with what ends it, to be
+   * called once. Throws connect_replayed for an id that was seen, or overloaded.
    */
   async enter(instanceId: string, requestId: string): Promise<() => void> {
     this.#forget();

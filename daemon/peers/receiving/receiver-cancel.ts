@@ -1,6 +1,7 @@
 /**
- * Operation `cancel`: what another instance withdraws of a reply request between two Groups (docs/protocol.md#cancellation). Runs under the
- * Group's exclusive lock, so no original can arrive in between. A control is recorded here and never forwarded (CAN-028).
+ * Operation `cancel`: what another instance withdraws of a reply request between two Groups
+ * (docs/protocol.md#cancellation). Runs under the Group's exclusive lock, so no original can arrive
+ * in between. A control is recorded here and never forwarded (CAN-028).
  */
 import { createHash } from "node:crypto";
 import type { ConnectCancellation, ConnectMessage } from "../../../shared/wire/v1/message.ts";
@@ -17,7 +18,8 @@ import { receiptOf, receivedControl, receivedMessage } from "./receiver-receipt.
 import { isAmong, isEnd, originalOf } from "./receiver-reply.ts";
 
 /**
- * Id of the control that records that a message never came. It follows from the message, so a delivery finds it and is refused (CAN-018).
+ * Id of the control that records that a message never came. It follows from the message, so a
+ * delivery finds it and is refused (CAN-018).
  */
 export function notDeliveredId(instanceId: string, deliveryId: string): string {
   return createHash("sha256")
@@ -26,7 +28,10 @@ export function notDeliveredId(instanceId: string, deliveryId: string): string {
     .slice(0, 32);
 }
 
-/** Throws PeerRefusal, or Refusal when the disk fails, or what `spend` throws; then nothing was recorded. */
+/**
+ * Throws PeerRefusal, or Refusal when the disk fails, or what `spend` throws; then nothing was
+ * recorded.
+ */
 export async function cancel(
   chat: GroupChat,
   { cancellation, sha256 }: { cancellation: ConnectCancellation; sha256: string },
@@ -60,7 +65,10 @@ export async function cancel(
   return { receipt: receiptOf(placed!.event, logical) };
 }
 
-/** Of an original that isn't here: the id of the control that keeps it out. Throws connect_original_pending while it may still arrive. */
+/**
+ * Of an original that isn't here: the id of the control that keeps it out. Throws
+ * connect_original_pending while it may still arrive.
+ */
 function absentOriginal(chat: GroupChat, cancellation: ConnectCancellation, now: number): string {
   if (milliseconds(cancellation.original_deliver_before) > now)
     throw new PeerRefusal("connect_original_pending");
@@ -70,8 +78,9 @@ function absentOriginal(chat: GroupChat, cancellation: ConnectCancellation, now:
 }
 
 /**
- * The message that is meant, as it stands here: one that came from there, or one that went there and whose answer the person there doesn't
- * want any more. Null when there is none. Throws connect_cancellation_denied when the control doesn't fit it.
+ * The message that is meant, as it stands here: one that came from there, or one that went there
+ * and whose answer the person there doesn't want any more. Null when there is none. Throws
+ * connect_cancellation_denied when the control doesn't fit it.
  */
 function findOriginal(chat: GroupChat, cancellation: ConnectCancellation): { event_id: string } | null {
   const { source, target, original_delivery_id: originalDeliveryId } = cancellation;

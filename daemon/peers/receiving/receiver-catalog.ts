@@ -1,4 +1,7 @@
-/** Operation `catalog`: which Groups and Actors a peer may write to; no paths, commands or histories (CAT-001 to CAT-007). */
+/**
+ * Operation `catalog`: which Groups and Actors a peer may write to; no paths, commands or histories
+ * (CAT-001 to CAT-007).
+ */
 import { LIMITS } from "../../../shared/limits.ts";
 import { isOnlyNamed } from "../../../shared/typed-actors.ts";
 import type { CatalogPage } from "../../../shared/wire/v1/peer.ts";
@@ -10,7 +13,10 @@ const { catalog, catalogPageBytes } = LIMITS.connect;
 /** `{"groups":[],"next":""}` with the longest cursor. */
 const FRAME_BYTES = 256;
 
-/** The page behind `after` of Groups that stand in the order of their ids. It ends early where it would get too large. */
+/**
+ * The page behind `after` of Groups that stand in the order of their ids. It ends early where it
+ * would get too large.
+ */
 export function catalogPage(groups: readonly OpenGroup[], after: string | null): CatalogPage {
   const page: Entry[] = [];
   let bytes = FRAME_BYTES;
@@ -31,7 +37,7 @@ function entryOf(group: OpenGroup): Entry {
   return {
     group_id: groupId,
     title,
-    // From elsewhere nobody writes to a command that isn't said to read prompts.
+    // Messages from other instances never reach a command that isn't marked as reading prompts.
     actors: actors
       .filter((actor) => !isOnlyNamed(actor))
       .map(({ id, title, generation, enabled }) => ({

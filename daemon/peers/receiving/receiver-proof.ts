@@ -1,4 +1,7 @@
-/** Whether a request is authentic: everything that is asked before a peer gets a signed answer (docs/protocol.md#answers, docs/protocol.md#authority). */
+/**
+ * Whether a request is authentic: everything that is asked before a peer gets a signed answer
+ * (docs/protocol.md#answers, docs/protocol.md#authority).
+ */
 
 import { type VerifyingKey, VerifyingKeys } from "../../../platform/keys.ts";
 import { Refusal } from "../../../shared/errors.ts";
@@ -29,8 +32,8 @@ export class ReceiverProof {
   }
 
   /**
-   * The grant that the request's signer has now. The operation's digest is left for `checkDigest`. Throws connect_peer_denied, saying to
-   * nobody why: that is for `why`, in the log.
+   * The grant that the request's signer has now. `checkDigest` checks the operation's digest.
+   * Throws connect_peer_denied without giving the peer a reason: that is `why`, for the log.
    */
   check({ proof, operation }: PeerRequest, arrival: PeerArrival, now: number): Grant {
     if (proof.target_instance_id !== this.#instanceId) throw denied("is for another instance");
@@ -101,7 +104,10 @@ function isSigner(
   );
 }
 
-/** By this clock it isn't time for the request, or not any more; nothing else is wrong with its times. */
+/**
+ * By this clock it isn't time for the request, or not any more; nothing else is wrong with its
+ * times.
+ */
 function isByClock(proof: ConnectPeerAuthorization): boolean {
   return untimelyRequest(proof, milliseconds(proof.issued_at)) === null;
 }
@@ -112,7 +118,9 @@ function otherTime(why: string, now: number): Refusal {
   return new Refusal("connect_clock_differs", { cause: why, details });
 }
 
-/** The peer, whoever it is, learns no more than the catalogue's sentence; the cause is for the log. */
+/**
+ * The peer, whoever it is, learns no more than the catalogue's sentence; the cause is for the log.
+ */
 function denied(why: string): Refusal {
   return new Refusal("connect_peer_denied", { cause: why });
 }

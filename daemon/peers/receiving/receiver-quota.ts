@@ -1,6 +1,7 @@
 /**
- * How much a peer may write here (docs/protocol.md#what-a-peer-may-write): so many messages and withdrawals, and so many bytes of them
- * and their files, at a time; used allowance comes back slowly. Whoever is over it is told to try again, as for any trouble that passes.
+ * How much a peer may write here (docs/protocol.md#what-a-peer-may-write): a number of messages and
+ * withdrawals, and of bytes of them and their files, at once. The allowance refills slowly. A peer
+ * that exceeds it is told to try again, as for any temporary problem.
  */
 
 import type { Clock } from "../../../platform/clock.ts";
@@ -35,7 +36,10 @@ export class ReceiverQuota {
     return { records: Math.floor(records - spent.records), bytes: Math.floor(bytes - spent.bytes) };
   }
 
-  /** Takes one record of so many bytes off the allowance. Throws PeerRefusal io_error when it is used up. */
+  /**
+   * Takes one record of this many bytes off the allowance. Throws PeerRefusal io_error if it is
+   * used up.
+   */
   spend(peer: string, size: number): void {
     const spent = this.#now(peer);
     if (spent.records + 1 > records) throw overdrawn("messages and withdrawals");

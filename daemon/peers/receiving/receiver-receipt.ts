@@ -1,4 +1,7 @@
-/** What the ledger knows of a delivery or a withdrawal from another instance: the receipt, over the whole history (OUT-010 to OUT-012). */
+/**
+ * What the ledger knows of a delivery or a withdrawal from another instance: the receipt, over the
+ * whole history (OUT-010 to OUT-012).
+ */
 import type { LedgerEvent } from "../../../shared/events.ts";
 import type { Receipt } from "../../../shared/wire/v1/message.ts";
 import { uuidKey } from "../../../shared/wire/v1/uuid.ts";

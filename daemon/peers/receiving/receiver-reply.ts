@@ -1,4 +1,7 @@
-/** Whether a reply from another instance fits the message here that it answers (docs/protocol.md#replies; RPL-005 to RPL-012). */
+/**
+ * Whether a reply from another instance fits the message here that it answers
+ * (docs/protocol.md#replies; RPL-005 to RPL-012).
+ */
 
 import type { ConnectActor } from "../../../shared/wire/v1/message.ts";
 import { ConnectMessage } from "../../../shared/wire/v1/message.ts";
@@ -9,9 +12,9 @@ import { EVENTS } from "../../messaging/kinds.ts";
 import { PeerRefusal } from "../wire/peer-refusal.ts";
 
 /**
- * The id of the event here that the message answers; undefined for a message that is no reply. The original sender may follow up to some
- * of its recipients; one of them, in the same generation, may answer the sender; the person of either Group may do both. Throws
- * connect_reply_denied.
+ * The id of the event here that the message answers; undefined for a message that is no reply. The
+ * original sender may follow up to some of its recipients; one of them, in the same generation, may
+ * answer the sender; the person of either Group may do both. Throws connect_reply_denied.
  */
 export function replyAnchor(chat: GroupChat, reply: ConnectMessage): string | undefined {
   if (reply.reply_to === null) return undefined;

@@ -1,4 +1,7 @@
-/** A message on its way out: checked, put into the outbox, recorded in the source Group (docs/protocol.md#acceptance). */
+/**
+ * A message on its way out: checked, put into the outbox, recorded in the source Group
+ * (docs/protocol.md#acceptance).
+ */
 
 import type { Clock } from "../../../platform/clock.ts";
 import { errorFields, type Log } from "../../../platform/log.ts";
@@ -56,8 +59,9 @@ export class Outgoing {
   }
 
   /**
-   * Accepted when resolved: the record is durable. A source event that couldn't be recorded now follows (OUT-021). Throws what attachments
-   * throw, invalid_args for what the wire doesn't take, outbox_full, too_large, storage_full or storage_failed.
+   * Accepted when resolved: the record is durable. A source event that couldn't be recorded now
+   * follows (OUT-021). Throws what attachments throw, invalid_args for what the wire doesn't take,
+   * outbox_full, too_large, storage_full or storage_failed.
    */
   async send(
     chat: GroupChat,

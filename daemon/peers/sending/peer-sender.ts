@@ -1,4 +1,7 @@
-/** One signed request to a peer and its verified answer (docs/protocol.md#signatures, docs/protocol.md#peer-operations). */
+/**
+ * One signed request to a peer and its verified answer (docs/protocol.md#signatures,
+ * docs/protocol.md#peer-operations).
+ */
 
 import type { Clock } from "../../../platform/clock.ts";
 import { VerifyingKeys } from "../../../platform/keys.ts";
@@ -14,10 +17,12 @@ import { type Signer, signStatement, verifyStatement } from "../wire/statements.
 
 /**
  * What is known after a request:
- * - `result` and `error` are the target's own signed words; the message of an error quotes it, for people.
+ * - `result` and `error` are the target's own signed words; the message of an error quotes it, for
+ *   people.
  * - `not_sent`: the target can't have got it.
- * - `unknown`: it may have; `reason` is for people. An answer that isn't signed by the target, or is to another request, is as good as none
- *   (rule 7); so is a refusal without a signature, though its words may help.
+ * - `unknown`: it may have; `reason` is for people. An answer that isn't signed by the target, or
+ *   is to another request, is as good as none (rule 7); so is a refusal without a signature, though
+ *   its words may help.
  */
 export type Answer =
   | { kind: "result"; result: unknown }
@@ -38,7 +43,10 @@ interface Circumstances {
   /** Asked before the request leaves and when its answer is there. */
   isStillGranted: () => boolean;
   operation_sha256?: string;
-  /** `Clock.monotonic()` at which nobody waits for the answer any more, if that is sooner than usual. */
+  /**
+   * `Clock.monotonic()` at which nobody waits for the answer any more, if that is sooner than
+   * usual.
+   */
   until?: number;
 }
 
@@ -53,7 +61,10 @@ export class PeerSender {
     this.#deps = deps;
   }
 
-  /** Never rejects. `signal` ends the wait at shutdown; `operation_sha256` is the operation's digest if that is known. */
+  /**
+   * Never rejects. `signal` ends the wait at shutdown; `operation_sha256` is the operation's digest
+   * if that is known.
+   */
   async ask(
     grant: Grant,
     operation: ConnectPeerOperation,

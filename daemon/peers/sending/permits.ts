@@ -1,4 +1,4 @@
-/** A Group's permit for work that nobody waits for, with a bound (LIM-045). */
+/** A Group's permit for background work, with a bound (LIM-045). */
 
 import type { Clock } from "../../../platform/clock.ts";
 import type { Release } from "../../../platform/mutex.ts";
@@ -6,7 +6,10 @@ import { Refusal } from "../../../shared/errors.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import type { OpenGroup } from "../../groups/group.ts";
 
-/** Runs `step` under the Group's read permit, as appends do. Throws group_busy after 5 s, or what `step` throws. */
+/**
+ * Runs `step` under the Group's read permit, as appends do. Throws group_busy after 5 s, or what
+ * `step` throws.
+ */
 export async function withPermit<Result>(
   group: OpenGroup,
   clock: Clock,

@@ -1,4 +1,7 @@
-/** Replies and withdrawals that leave this instance; everything follows from the message as it stands here (docs/protocol.md#replies, docs/protocol.md#cancellation). */
+/**
+ * Replies and withdrawals that leave this instance. Everything follows from the message as recorded
+ * here (docs/protocol.md#replies, docs/protocol.md#cancellation).
+ */
 import { createHash } from "node:crypto";
 import type { Clock } from "../../../platform/clock.ts";
 import { errorFields, type Log } from "../../../platform/log.ts";
@@ -82,8 +85,9 @@ export class RemoteReplies implements RemoteMessages {
   }
 
   /**
-   * The control's id follows from the original and this Group, so that it is one however often it is asked for (CAN-007). Addresses are the
-   * original's: a request can be withdrawn here although its connection is gone.
+   * The control's id is derived from the original and this Group, so that it is the same however
+   * often it is requested (CAN-007). Addresses are the original's: a request can be withdrawn here
+   * although its connection is gone.
    */
   async cancel(
     chat: GroupChat,
@@ -135,8 +139,9 @@ export class RemoteReplies implements RemoteMessages {
   }
 
   /**
-   * At the start: what was accepted and not recorded is recorded now. Work of a Group that was reset since has lost its event and ends
-   * without a trace; what it wrote before the reset shows in its record, or in the reset being later.
+   * At the start: what was accepted and not recorded is recorded now. Work of a Group that was
+   * reset since has lost its event and ends without a trace; what it wrote before the reset shows
+   * in its record, or in the reset being later.
    */
   async recover(chat: GroupChat): Promise<void> {
     const { outbox, log } = this.#deps;
@@ -181,7 +186,10 @@ export class RemoteReplies implements RemoteMessages {
     };
   }
 
-  /** The two ends of a message that stands in this Group, which must be one of them. Throws event_not_found. */
+  /**
+   * The two ends of a message that stands in this Group, which must be one of them. Throws
+   * event_not_found.
+   */
   #ends({ group }: GroupChat, { id, data }: LedgerEvent, { source, target }: ConnectMessage): Ends {
     const isFollowUp = typeof data.dst_instance_id === "string";
     const [own, other] = isFollowUp ? [source, target] : [target, source];
@@ -231,7 +239,10 @@ function isAmong(one: { id: string; generation: string }, actors: readonly Conne
   return actors.some(({ id, generation }) => id === one.id && generation === one.generation);
 }
 
-/** Those of the original's participants that are meant; all of them when nobody is named (RPL-005, RPL-010). */
+/**
+ * Those of the original's participants that are meant; all of them when nobody is named (RPL-005,
+ * RPL-010).
+ */
 function select(allowed: readonly ConnectActor[], to: readonly string[]): readonly ConnectActor[] {
   if (to.length === 0) return allowed;
   const chosen = new Set<ConnectActor>();

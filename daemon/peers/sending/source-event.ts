@@ -1,4 +1,7 @@
-/** The source event of outbox work: complete before it is recorded, so that a later start records the same (OUT-005, OUT-021). */
+/**
+ * The source event of outbox work: complete before it is recorded, so that a later start records
+ * the same (OUT-005, OUT-021).
+ */
 
 import type { Random } from "../../../platform/random.ts";
 import type { LedgerEvent } from "../../../shared/events.ts";
@@ -33,7 +36,7 @@ export function clientKeyOf({ kind, by, data }: LedgerEvent): string | null {
   return messageKey({ by, generation: typeof generation === "string" ? generation : undefined }, clientId);
 }
 
-/** Records source events, each once, whoever asks for it. */
+/** Records source events, each once, whoever requests it. */
 export class SourceEvents {
   readonly #underWay = new Map<string, Promise<void>>();
 

@@ -1,18 +1,23 @@
 /**
- * Base64 of files in small pieces, both ways: a text of more than 64 KiB costs several times as much per character as one that fits V8's
- * young generation.
+ * Base64 of files in small pieces, both ways: a text of more than 64 KiB costs several times as
+ * much per character as one that fits V8's young generation.
  */
 import { createHash, type Hash } from "node:crypto";
 import { BlobBytes } from "../../../shared/wire/v1/blob-bytes.ts";
 
-/** Of a file; a multiple of three, so that texts of so many bytes join without padding between them. */
+/**
+ * Of a file; a multiple of three, so that texts of so many bytes join without padding between them.
+ */
 const PIECE_BYTES = 12 * 1024;
 /** Of the base64 of that. */
 export const PIECE_CHARACTERS = (PIECE_BYTES / 3) * 4;
 /** What files are read in and decoded into: whole pieces. */
 export const ROOM_BYTES = 16 * PIECE_BYTES;
 
-/** The base64 of a file: texts of `PIECE_CHARACTERS`, the last and what stands at seams of what is read shorter. */
+/**
+ * The base64 of a file: texts of `PIECE_CHARACTERS`, the last and what stands at seams of what is
+ * read shorter.
+ */
 export function* encoded(file: BlobBytes): Generator<string, void> {
   let rest: Buffer = Buffer.alloc(0);
   for (const piece of file.read()) {
@@ -44,7 +49,10 @@ export class Base64Decoder {
   #rest = "";
   #isPadded = false;
 
-  /** A text of `PIECE_CHARACTERS` at most. False when it isn't canonical base64; then it wasn't taken, and nothing may follow. */
+  /**
+   * A text of `PIECE_CHARACTERS` at most. False when it isn't canonical base64; then it wasn't
+   * taken, and nothing may follow.
+   */
   push(text: string): boolean {
     const all = this.#rest === "" ? text : this.#rest + text;
     const whole = all.length - (all.length % 4);
@@ -77,7 +85,8 @@ export class Base64Decoder {
     const most = (text.length / 4) * 3;
     if (this.#room.length - this.#filled < most) this.#nextRoom();
     const end = this.#filled + this.#room.write(text, this.#filled, most, "base64");
-    // Decoding forgives other alphabets, white space, missing padding and bits behind the last byte: what doesn't come back wasn't canonical.
+    // Decoding forgives other alphabets, white space, missing padding and bits behind the last
+    // byte: what doesn't come back wasn't canonical.
     if (this.#room.toString("base64", this.#filled, end) !== text) return false;
     this.#hash.update(this.#room.subarray(this.#filled, end));
     this.#isPadded = end - this.#filled < most;

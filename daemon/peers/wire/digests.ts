@@ -1,4 +1,7 @@
-/** Digests of what goes between instances (docs/protocol.md#signatures, docs/protocol.md#peer-operations): SHA-256 in lowercase hex over JSON in declared field order. */
+/**
+ * Digests of what goes between instances (docs/protocol.md#signatures,
+ * docs/protocol.md#peer-operations): SHA-256 in lowercase hex over JSON in declared field order.
+ */
 import { createHash } from "node:crypto";
 import { BlobBytes } from "../../../shared/wire/v1/blob-bytes.ts";
 import { ConnectCancellation, ConnectMessage } from "../../../shared/wire/v1/message.ts";
@@ -28,7 +31,10 @@ export function cancellationDigest(cancellation: ConnectCancellation): string {
 const SLICE_CHARACTERS = 256 * 1024;
 const NOT_BASE64 = /[^A-Za-z0-9+/=]/u;
 
-/** `operation_sha256`, whatever order the operation's members are in. Files are hashed in pieces, so that 14 MiB stop nobody. */
+/**
+ * `operation_sha256`, whatever the order of the operation's members. Files are hashed in pieces, so
+ * that 14 MiB block nothing.
+ */
 export async function operationDigest(operation: ConnectPeerOperation): Promise<string> {
   if (operation.op !== "deliver") return sha256Hex(JSON.stringify(ConnectPeerOperation.parse(operation)));
   const hash = createHash("sha256");

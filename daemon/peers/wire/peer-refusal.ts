@@ -13,7 +13,10 @@ export class PeerRefusal extends Error {
   }
 }
 
-/** What a peer is told of an error. Troubles of this machine pass, so they are told as such; null says that it is a fault of the program. */
+/**
+ * What a peer is told about an error. This machine's problems are temporary, so they are reported
+ * as such. Null means a fault of the program.
+ */
 export function peerRefusalOf(error: unknown): PeerRefusal | null {
   if (error instanceof PeerRefusal) return error;
   if (!(error instanceof Refusal)) return null;

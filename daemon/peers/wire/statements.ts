@@ -9,7 +9,10 @@ export interface Signer {
   sign(bytes: Uint8Array): Uint8Array;
 }
 
-/** The fields with their signature, in declared order. Throws when they aren't what the receiver's schema takes. */
+/**
+ * The fields with their signature, in declared order. Throws when they aren't what the receiver's
+ * schema takes.
+ */
 export function signStatement<Proof extends { signature: string }>(
   statement: Statement<Proof>,
   signer: Signer,
@@ -19,7 +22,10 @@ export function signStatement<Proof extends { signature: string }>(
   return statement.schema.parse({ ...fields, signature });
 }
 
-/** Whether `key` made the signature. Says nothing of the statement's time, nor of what the key's owner may do. */
+/**
+ * Whether `key` made the signature. Says nothing of the statement's time, nor of what the key's
+ * owner may do.
+ */
 export function verifyStatement<Proof extends { signature: string }>(
   statement: Statement<Proof>,
   key: VerifyingKey,

@@ -1,4 +1,7 @@
-/** An input line in a box that has an edge on its left and a floor, but no mark, and stands in any column. Measured on opencode. */
+/**
+ * An input line in a box with a left edge and a floor, but no mark, in any column. Measured on
+ * opencode.
+ */
 import type { ScreenView } from "../terminal/screen-view.ts";
 
 export interface Box {
@@ -21,7 +24,10 @@ export interface BoxedText {
   readonly lines: readonly string[];
 }
 
-/** The text in the box that the cursor stands in: between an empty row above, and an empty row and one that names the mode below. */
+/**
+ * The text in the box that the cursor stands in: between an empty row above, and an empty row and
+ * one that names the mode below.
+ */
 export function findBox(view: ScreenView, { edge, floor, indent, shell }: Box): BoxedText | null {
   const { row, column } = view.cursor;
   const left = view.line(row).search(/\S/);

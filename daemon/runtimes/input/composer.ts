@@ -1,7 +1,9 @@
 /**
- * Whether a runtime's input line is empty and has the focus, read from its screen (docs/runtimes.md, "When a message goes in"). The cursor
- * decides: text that an agent prints can draw everything but move it. It must stand at the beginning of an input line that has its mark and
- * its frame. Whatever isn't that is not ready; what it may be instead only chooses the words.
+ * Whether a runtime's input line is empty and has the focus, read from its screen
+ * (docs/runtimes.md, "When a message goes in"). The cursor decides: text that an agent prints can
+ * draw everything but can't move the cursor. It must be at the beginning of an input line that has
+ * its mark and its frame. Everything else means not ready; the rest of the screen only chooses the
+ * words.
  */
 
 import type { ScreenView } from "../terminal/screen-view.ts";
@@ -25,9 +27,14 @@ export interface Composer {
   /** The whole lines above and below it. */
   readonly above: RegExp;
   readonly below: RegExp;
-  /** Stands above it when its first lines, and its mark with them, are out of sight: in a low window. */
+  /**
+   * Stands above it when its first lines, and its mark with them, are out of sight: in a low
+   * window.
+   */
   readonly cut: RegExp;
-  /** It shows the terminal's cursor; else it hides that and keeps it at the place where it types. */
+  /**
+   * It shows the terminal's cursor; else it hides that and keeps it at the place where it types.
+   */
   readonly showsCursor: boolean;
   /** Texts that it shows when it is empty; without a blank one, it is never blank. */
   readonly placeholders: readonly RegExp[];
@@ -51,11 +58,16 @@ export interface InputFacts {
 
 export type Look =
   | { readonly kind: "empty" }
-  /** `question`: it asks a person. `occupied`: its input line has text or another mode. `view`: a menu or something else is open. */
+  /**
+   * `question`: it asks a person. `occupied`: its input line has text or another mode. `view`: a
+   * menu or something else is open.
+   */
   | {
       readonly kind: "drawing" | "question" | "occupied" | "view" | "unknown";
       readonly reason: string;
-      /** The text is one of our prompts: Claude puts one back that is interrupted before any answer. */
+      /**
+       * The text is one of our prompts: Claude puts one back that is interrupted before any answer.
+       */
       readonly isOurs?: boolean;
       /** It shows too little of the text to tell: it may be one. */
       readonly mayBeOurs?: boolean;
@@ -65,7 +77,7 @@ const BLANK = /^[\s\u00a0]*$/;
 const OURS = /^\[svc\] (?:message|notice) [0-9a-f]{32}\b/;
 /** Lines above the input line that may belong to it. */
 const CLOSE_LINES = 4;
-/** So much of what somebody typed is told: enough to find it, too little for a secret. */
+/** This much of what someone typed is shown: enough to find it, too little for a secret. */
 const TOLD_CHARACTERS = 2;
 
 /** Looks for an empty, focused input line. */
@@ -97,7 +109,10 @@ export function look(view: ScreenView, { composer, questions, views }: InputFact
   return { kind: "occupied", reason, isOurs, mayBeOurs: isCut || composer.piece.test(text.trim()) };
 }
 
-/** Whether the input line holds the paste whose text ends with `ending`, and the cursor stands in it. */
+/**
+ * Whether the input line holds the paste whose text ends with `ending`, and the cursor stands in
+ * it.
+ */
 export function holdsPaste(view: ScreenView, { composer }: InputFacts, ending: string): boolean {
   if (view.isDrawing) return false;
   const found = findComposer(view, composer);

@@ -1,7 +1,9 @@
 /**
- * Whether a prompt that was written was taken (docs/core-model.md#messages). The process has it when its own UserPromptSubmit hook shows the messages'
- * ids. When that only says that it waits in the runtime's input queue, it is `queued` until its turn begins; a process that ends first never read
- * it, and the next one gets it again. Without any proof it stays unconfirmed, and isn't sent again by itself.
+ * Whether a written prompt was taken (docs/core-model.md#messages). The process has it if its own
+ * UserPromptSubmit hook shows the messages' ids. If that hook only says that it waits in the
+ * runtime's input queue, it is `queued` until its turn begins. If the process ends first, it was
+ * never read, and the next one gets it again. Without any proof it stays unconfirmed, and isn't
+ * sent again automatically.
  */
 
 import type { Clock, Timer } from "../../../platform/clock.ts";
@@ -100,7 +102,10 @@ export class DeliveryProof {
     }
   }
 
-  /** The Actor's state or queue changed: what was proved elsewhere isn't waited for, and an idle runtime has nothing queued for long. */
+  /**
+   * The Actor's state or queue changed. What was proved elsewhere is no longer awaited, and an idle
+   * runtime has nothing queued for long.
+   */
   consider(): void {
     const outstanding = this.#outstanding;
     const claimed = this.#claimed();
@@ -117,7 +122,10 @@ export class DeliveryProof {
     } else this.#idle ??= clock.after(evidenceSeconds * 1000, () => this.#emptied(), { background: true });
   }
 
-  /** The process is gone. What it had only queued it never read; what else it didn't prove to have taken stays unconfirmed. */
+  /**
+   * The process is gone. It never read what it had only queued. Anything else unproved stays
+   * unconfirmed.
+   */
   async close(reason: string): Promise<void> {
     for (const stop of this.#stops.splice(0)) stop();
     this.#idle?.cancel();
@@ -169,7 +177,10 @@ export class DeliveryProof {
     void this.#append(events);
   }
 
-  /** It is idle and yet has shown no turn for what was queued: a person may have taken it out of the queue. */
+  /**
+   * It is idle but has shown no turn for what was queued: a person may have taken it out of the
+   * queue.
+   */
   #emptied(): void {
     this.#idle = null;
     for (const [id, { batch_id: batchId }] of this.#queued) this.#unconfirmed.set(id, batchId);
@@ -239,7 +250,7 @@ export class DeliveryProof {
     this.#settled();
   }
 
-  /** What can't be noted stays claimed, and becomes unconfirmed with the next start. */
+  /** What can't be recorded stays claimed, and becomes unconfirmed at the next start. */
   async #append(events: NewEvent[]): Promise<void> {
     if (events.length === 0) return;
     try {

@@ -1,6 +1,7 @@
 /**
- * Messages as a runtime reads them: a short envelope around each. A line of ours begins with `[svc]`; every line of somebody's text begins
- * with `> `, so that no text can pass for an envelope, and nothing in it is a control sequence that could end the paste. What would turn or
+ * Messages as a runtime reads them, with a short envelope around each. Our lines begin with
+ * `[svc]`. Every line of someone's text begins with `> `, so that no text can imitate an envelope.
+ * The text contains no control sequence that could end the paste. Anything that would reverse or
  * hide text is visible, as in the Workbench.
  */
 import type { LedgerEvent } from "../../../shared/events.ts";
@@ -9,7 +10,7 @@ import { shownName, shownText } from "../../../shared/foreign-text.ts";
 const BULLET = "[svc]";
 const QUOTE = "> ";
 
-/** Whatever makes a new line somewhere, as a line feed. */
+/** Every character that starts a new line somewhere, as a line feed. */
 const LINE_ENDS = /\r\n|[\r\n\v\f\u0085\u2028\u2029]/g;
 
 /** Text whose control characters and hidden ones are shown as signs. Lines end with a line feed. */
@@ -17,7 +18,10 @@ export function neutralised(text: string): string {
   return shownText(text.replaceAll(LINE_ENDS, "\n"));
 }
 
-/** Its lines; for a reader of Markdown an empty one more, or the line behind a quotation counts as its last one. */
+/**
+ * Its lines. For a Markdown reader, an extra empty one, or the line after a quotation would count
+ * as its last one.
+ */
 function quoted(text: string, { markdown }: Reader): string[] {
   const lines = neutralised(text)
     .split("\n")
@@ -46,7 +50,10 @@ export interface Parcel {
   redelivered: boolean;
 }
 
-/** The sender by id and title; with Group and instance of one that is elsewhere. Whatever another instance says is in one line. */
+/**
+ * The sender by id and title, with Group and instance if it is elsewhere. Anything from another
+ * instance is on one line.
+ */
 function senderOf({ by, data }: LedgerEvent): string {
   const said = (name: string): string => (typeof data[name] === "string" ? inline(data[name]) : "");
   const isElsewhere = typeof data.src_instance_id === "string";

@@ -1,6 +1,7 @@
 /**
- * Output on its way to a screen and its viewers. Little of it goes on at once. A flood is gathered, for a moment that nobody notices, and
- * what could never be seen of it is left out (thinning.ts): the more comes together, the less of it must be drawn.
+ * Output on its way to a screen and its viewers. A little of it goes on at once. A flood is
+ * collected for a moment too short to notice, and what could never be seen of it is left out
+ * (thinning.ts). The more comes together, the less must be drawn.
  */
 import type { Clock, Timer } from "../../../platform/clock.ts";
 import { Thinning } from "../terminal/thinning.ts";
@@ -23,7 +24,10 @@ export class Flood {
   /** Set while a flood is gathered. */
   #timer: Timer | null = null;
 
-  /** `lines` tells how many must not be left out, see thinning.ts; `pass` gets the output in its order. */
+  /**
+   * `lines` tells how many must not be left out, see thinning.ts; `pass` gets the output in its
+   * order.
+   */
   constructor(clock: Pick<Clock, "monotonic" | "after">, lines: () => number, pass: (bytes: Buffer) => void) {
     this.#clock = clock;
     this.#lines = lines;

@@ -1,4 +1,7 @@
-/** The runtimes' screens as data. Measured on the real programs; docs/runtimes.md names versions and what each screen looks like. */
+/**
+ * The runtimes' screens as data. Measured on the real programs; docs/runtimes.md names versions and
+ * what each screen looks like.
+ */
 import type { Composer, InputFacts, Sign } from "./composer.ts";
 
 const NEVER = /(?!)/;

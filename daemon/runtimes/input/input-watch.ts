@@ -1,12 +1,16 @@
 /**
- * What people type: interrupts (Ctrl-C, or Esc on its own, outside a bracketed paste; Claude has no hook for them), and whether a line may be
- * half written. A viewer's terminal also speaks by itself: that it got or lost the focus, and where a mouse is.
+ * What people type: interrupts (Ctrl-C, or Esc on its own, outside a bracketed paste; Claude has no
+ * hook for them), and whether a line may be half written. A viewer's terminal also sends reports by
+ * itself: that it got or lost the focus, and where a mouse is.
  */
 const PASTE_BEGINS = "\u001b[200~";
 const PASTE_ENDS = "\u001b[201~";
 const CONTROL_C = "\u0003";
 const CONTROL_U = "\u0015";
-/** One or more, and nothing else: a terminal sends each key in one piece, and a fast hand sends two Esc in one. */
+/**
+ * One or more, and nothing else: a terminal sends each key in one piece, and a fast hand sends two
+ * Esc in one.
+ */
 // oxlint-disable-next-line no-control-regex
 const ESCAPES = /^\u001b+$/;
 // oxlint-disable-next-line no-control-regex
@@ -14,7 +18,7 @@ const REPORTS = /\u001b\[(?:[IO]|<[\d;]+[Mm])/g;
 const ENDS_LINE = /[\r\n]/;
 
 export interface TypedInput {
-  /** Somebody typed: it isn't only what a terminal tells by itself. */
+  /** Someone typed: this isn't only a report of the terminal. */
   isTyped: boolean;
   interrupts: boolean;
   /** Something was typed since the last Enter, Ctrl-C or Ctrl-U. */

@@ -1,7 +1,9 @@
 /**
- * Prompts one running process, with proof (docs/core-model.md#messages). What waits for the Actor is claimed in the ledger, durable before the first
- * byte; then it goes into the terminal as one bracketed paste, and Enter once its input line shows the paste: only while the screen says that this line
- * is empty and has the focus (readiness.ts). Whether the process took it is told by `delivery-proof.ts`.
+ * Prompts one running process, with proof (docs/core-model.md#messages). What waits for the Actor
+ * is claimed in the ledger, durably before the first byte. Then it goes into the terminal as one
+ * bracketed paste, with Enter once the input line shows the paste, and only while the screen says
+ * that this line is empty and has the focus (readiness.ts). `delivery-proof.ts` decides whether the
+ * process took it.
  */
 
 import type { Timer } from "../../../platform/clock.ts";
@@ -21,7 +23,7 @@ export interface PrompterOptions extends ProofOptions {
   /** The runtime has our tools, or gets none from us. */
   hasTools(): boolean;
   random: Random;
-  /** Told when why messages wait has changed. */
+  /** Called when the reason why messages wait has changed. */
   changed(): void;
 }
 
@@ -45,7 +47,7 @@ export class Prompter {
     this.#proof = new DeliveryProof(options, () => this.consider());
   }
 
-  /** Begins to hand over. */
+  /** Starts to deliver. */
   open(): void {
     const { chat, launch } = this.#options;
     this.#stops.push(chat.inbox(launch.actor_id).await(() => this.consider()));
@@ -53,12 +55,12 @@ export class Prompter {
     this.consider();
   }
 
-  /** Why messages wait, in words; empty when none has to. */
+  /** Why messages wait, in words; empty if none has to. */
   get waits(): string {
     return this.#waiting?.reason ?? "";
   }
 
-  /** What a person has to do before they go on, in words; empty when nothing. */
+  /** What a person must do before they can go in, in words; empty if nothing. */
   get needs(): string {
     return this.#waiting?.needsPerson === true ? this.#waiting.reason : "";
   }
@@ -81,12 +83,12 @@ export class Prompter {
     this.#again = true;
     this.#work ??= this.#loop().finally(() => {
       this.#work = null;
-      // Somebody came between the last look and now.
+      // Someone typed between the last look and now.
       if (this.#again) this.consider();
     });
   }
 
-  /** The process is gone: what it didn't prove to have taken stays unconfirmed. */
+  /** The process is gone: unproved prompts stay unconfirmed. */
   async close(reason: string): Promise<void> {
     this.#closed = true;
     for (const stop of this.#stops.splice(0)) stop();
@@ -171,7 +173,7 @@ export class Prompter {
       ),
     );
     const text = parcels.map((parcel) => parcelText(parcel, this.#reader)).join("\n\n");
-    // Much may have happened while the disk worked: what came meanwhile is drawn first.
+    // Much may have happened while the disk worked. Output that arrived since is drawn first.
     await terminal.settled();
     const hold = this.#closed ? { reason: "" } : this.#hold();
     if (hold !== null || !terminal.write(asPaste(text))) {
@@ -180,7 +182,7 @@ export class Prompter {
       return;
     }
     chat.inbox(launch.actor_id).handedOutAt = clock.monotonic();
-    // When in doubt Enter isn't pressed: a person may still do it, and that is believed, too.
+    // When in doubt, Enter isn't pressed. A person may still press it, and that counts too.
     if (await this.#readiness.takes(text, () => this.#closed)) terminal.write(entry.submit);
     await this.#proof.written(batchId, ids, isBusy);
   }

@@ -1,6 +1,7 @@
 /**
- * Whether a runtime's input is empty and has the focus, by all the evidence there is: its hooks, its screen, and the keys that people typed. Without
- * evidence it isn't. Whoever holds a message back says why, in words.
+ * Whether a runtime's input is empty and has the focus, by all the evidence: its hooks, its screen,
+ * and the keys that people typed. Without evidence the answer is no. When it holds a message back,
+ * it says why, in words.
  */
 
 import type { Clock } from "../../../platform/clock.ts";
@@ -12,7 +13,7 @@ import type { RuntimeEntry } from "../catalogue.ts";
 import type { ActorTerminal } from "../terminal/terminal.ts";
 import { holdsPaste, type Look, look } from "./composer.ts";
 
-/** Why nothing is handed over now. */
+/** Why nothing is delivered now. */
 export interface Hold {
   /** In words. */
   reason: string;
@@ -52,7 +53,7 @@ export class Readiness {
   #emptyAt = Number.NEGATIVE_INFINITY;
   /** When it last took a prompt of ours; monotonic. */
   #takenAt = Number.NEGATIVE_INFINITY;
-  /** Since when its input line has been seen empty; "long" once it was for long enough. */
+  /** Since when its input line has been seen empty; "long" once that was long enough. */
   #emptySince: number | "long" | null = null;
 
   constructor(options: ReadinessOptions) {
@@ -80,7 +81,8 @@ export class Readiness {
     const typing = terminal.typedAt + typingSeconds * 1000 - now;
     if (typing > 0) return { reason: "someone is typing in its terminal", retryMs: typing };
     if (seen?.kind === "empty") this.#emptyAt = now;
-    // What Claude put back goes in again with what comes, as it was. A key that answered a dialog is no draft.
+    // What Claude put back goes in again with what comes, as it was. A key that answered a dialog
+    // is no draft.
     const hasDraft = terminal.hasDraft && terminal.typedAt >= this.#emptyAt;
     const isUntouched = terminal.typedAt < this.#takenAt;
     const isOurs =
@@ -94,8 +96,9 @@ export class Readiness {
   }
 
   /**
-   * Whether Enter may be pressed behind a paste that was just written: once the input line shows it, and nobody has typed since. `text`: of the
-   * paste. False when it doesn't show within a time, or `isOver` says that nothing can come any more.
+   * Whether Enter may be pressed after a paste: once the input line shows it, and nobody has typed
+   * since. `text`: of the paste. False if it doesn't show in time, or `isOver` says that nothing
+   * more can come.
    */
   async takes(text: string, isOver: () => boolean): Promise<boolean> {
     const { entry, terminal, clock } = this.#options;
@@ -118,7 +121,10 @@ export class Readiness {
     }
   }
 
-  /** Milliseconds until its input line counts as empty for the first time: some draw it, and then a question over it. */
+  /**
+   * Milliseconds until its input line counts as empty for the first time: some draw it, and then a
+   * question over it.
+   */
   #toSteady(seen: Look | null, now: number): number {
     if (seen === null || this.#emptySince === "long") return 0;
     if (seen.kind !== "empty") {

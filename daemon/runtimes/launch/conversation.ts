@@ -1,4 +1,7 @@
-/** Which conversation a start goes on with: the Actor's last one where its runtime can, else a new one, and why. */
+/**
+ * Which conversation a start continues: the Actor's last one if its runtime can, else a new one,
+ * and why.
+ */
 import type { Files } from "../../../platform/files.ts";
 import type { RuntimeEntry } from "../catalogue.ts";
 import type { Conversation } from "./last-run.ts";
@@ -6,7 +9,7 @@ import type { Conversation } from "./last-run.ts";
 export interface Choice {
   /** Null for a new conversation. */
   resume: Conversation | null;
-  /** Why an earlier one isn't continued, in words; empty when there is none, or none was wanted. */
+  /** Why an earlier one isn't continued, in words; empty if there is none, or none was wanted. */
   lost: string;
 }
 

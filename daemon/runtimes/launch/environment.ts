@@ -12,13 +12,19 @@ export interface EnvironmentParts {
   home: string;
   group_id: string;
   actor_id: string;
-  /** Path of the owner-only file with the launch token. An agent may print its environment, so the token itself isn't in it. */
+  /**
+   * Path of the owner-only file with the launch token. An agent may print its environment, so the
+   * token itself isn't in it.
+   */
   tokenFile: string;
   /** Of the launch. */
   mark: string;
 }
 
-/** What says in which terminal or agent the daemon was started: none of the Actor's business. */
+/**
+ * Variables that say in which terminal or agent the daemon was started. They don't concern the
+ * Actor.
+ */
 const FOREIGN = new Set([
   "TMUX",
   "TMUX_PANE",
@@ -40,12 +46,15 @@ const FOREIGN = new Set([
   "GITHUB_ACTIONS",
 ]);
 
-/** Programs that draw take these for a run without a person, and don't draw. */
+/** Programs that draw take these as a run without a person, and don't draw. */
 const FOREIGN_PREFIX = "CI_";
 
 const isForeign = (name: string): boolean => FOREIGN.has(name) || name.startsWith(FOREIGN_PREFIX);
 
-/** The Actor's own values count before the daemon's, private before public, and ours before all. */
+/**
+ * The Actor's own values override the daemon's, private ones override public ones, and ours
+ * override all.
+ */
 export function composeEnvironment(parts: EnvironmentParts): Record<string, string> {
   const ours = new Set<string>(Object.values(ENVIRONMENT));
   const environment: Record<string, string> = {};

@@ -1,6 +1,7 @@
 /**
- * What is known of an Actor's last run when its process is gone, over restarts of the daemon: the conversation that a next one can continue,
- * and why it ended. One small file per Actor; a reset of the Group takes it away, and an Actor of another generation doesn't have it.
+ * What is known about an Actor's last run when its process is gone, across restarts of the daemon:
+ * the conversation that the next one can continue, and why it ended. One small file per Actor. A
+ * reset of the Group removes it, and an Actor of another generation doesn't have it.
  */
 import { basename, isAbsolute } from "node:path";
 import * as z from "zod";
@@ -13,7 +14,9 @@ import { ActorId, GroupId, Runtime, type StoredActor } from "../../../shared/mod
 import type { Launch, SessionReport } from "../../activity/launches.ts";
 import type { OpenGroup } from "../../groups/group.ts";
 
-/** As both runtimes name their sessions. It comes from a hook's payload and goes on a command line. */
+/**
+ * As both runtimes name their sessions. It comes from a hook's payload and goes on a command line.
+ */
 export const SessionId = z.string().regex(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
 
 const Conversation = z.strictObject({
@@ -69,7 +72,10 @@ export class LastRuns {
     return run?.runtime === actor.runtime ? run.conversation : null;
   }
 
-  /** A hook named the session that the process is in. What isn't a session that can be continued by its id counts as none. */
+  /**
+   * A hook named the session that the process is in. What isn't a session that can be continued by
+   * its id counts as none.
+   */
   sawSession(group: OpenGroup, launch: Launch, directory: string, told: SessionReport): void {
     const actor = { id: launch.actor_id, generation: launch.generation, runtime: launch.runtime };
     const before = this.conversationOf(group, actor);

@@ -1,4 +1,7 @@
-/** Starts one Actor's process: where, with what command, arguments and environment (docs/core-model.md#actor, docs/core-model.md#scope). */
+/**
+ * Starts one Actor's process: where, and with which command, arguments and environment
+ * (docs/core-model.md#actor, docs/core-model.md#scope).
+ */
 import { basename } from "node:path";
 import type { HookClient } from "../../../client/hook/hook-client.ts";
 import { prepareHookCommand } from "../../../client/hook/hook-command.ts";
@@ -33,11 +36,11 @@ export interface LauncherDependencies {
   node: string;
   /** The daemon's own environment. */
   environment: Readonly<Record<string, string | undefined>>;
-  /** What brings hook events here sooner than Node would, null without any. */
+  /** What sends hook events here faster than Node; null if there is none. */
   hookClient(): HookClient | null;
 }
 
-/** What a start needs, found before anything is written. */
+/** What a start needs, resolved before anything is written. */
 export interface LaunchPlan {
   entry: RuntimeEntry;
   file: string;
@@ -87,7 +90,10 @@ export class Launcher {
     };
   }
 
-  /** Starts the process that `plan` describes with the identity that was begun for it. Throws storage_full, storage_failed or Node's errors. */
+  /**
+   * Starts the process that `plan` describes with the identity that was begun for it. Throws
+   * storage_full, storage_failed or Node's errors.
+   */
   async spawn(
     group: OpenGroup,
     actor: StoredActor,
@@ -97,7 +103,8 @@ export class Launcher {
     size: { columns: number; rows: number },
   ): Promise<TerminalProcess> {
     const { home, program } = this.#deps;
-    // Codex gives its servers a few variables of its own choice only: ours are named in the configuration.
+    // Codex gives its servers a few variables of its own choice only: ours are named in the
+    // configuration.
     const mcpEnvironment = {
       [ENVIRONMENT.home]: home,
       [ENVIRONMENT.group]: group.group_id,

@@ -1,4 +1,7 @@
-/** What an earlier daemon left behind: claims without proof, processes that outlived it, identities. Terminals end with the daemon. */
+/**
+ * What an earlier daemon left: claims without proof, surviving processes, identities. Terminals end
+ * with the daemon.
+ */
 
 import { join } from "node:path";
 import { syncDirectory, unlinkIfThere } from "../../../platform/durable.ts";
@@ -21,7 +24,7 @@ export interface LeftoverDependencies {
   lastRuns: LastRuns;
 }
 
-/** Nothing in here keeps the daemon from starting: what fails is logged. */
+/** Nothing here keeps the daemon from starting: failures are logged. */
 export async function clearLeftovers(deps: LeftoverDependencies, group: OpenGroup): Promise<void> {
   try {
     await endClaims(deps, group);
@@ -31,7 +34,10 @@ export async function clearLeftovers(deps: LeftoverDependencies, group: OpenGrou
   }
 }
 
-/** A claim whose end the daemon didn't live to see: the bytes may have been written or not. What was only queued was never read. */
+/**
+ * A claim whose end the daemon didn't live to see: the bytes may have been written or not. A
+ * message that was only queued was never read.
+ */
 async function endClaims({ messaging }: LeftoverDependencies, group: OpenGroup): Promise<void> {
   const chat = messaging.find(group.group_id);
   if (chat === undefined) return;

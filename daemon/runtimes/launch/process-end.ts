@@ -1,4 +1,4 @@
-/** Ends processes: politely, then firmly, the whole tree and what left it. */
+/** Ends processes: politely, then firmly, the whole tree and everything that left it. */
 
 import type { Clock } from "../../../platform/clock.ts";
 import type { Processes } from "../../../platform/processes.ts";
@@ -13,7 +13,10 @@ export interface Kin {
   /** Leader of their session; null when it may be another process's by now. */
   pid: number | null;
   birth: string | null;
-  /** In the environment of all of them, also of those with a session of their own. Empty when there is none. */
+  /**
+   * In the environment of all of them, including those with their own session. Empty if there is
+   * none.
+   */
   mark: string;
 }
 
@@ -30,8 +33,8 @@ export class ProcessEnds {
   }
 
   /**
-   * Sends `signal` to the process; when it hasn't `ended` after the time, kills everything. What outlives it is told to end and then killed,
-   * too. Resolves when nothing is left that can be seen.
+   * Sends `signal` to the process. If it hasn't `ended` after the time, kills everything. Survivors
+   * are also told to end and then killed. Resolves when nothing visible is left.
    */
   async end(
     kin: Kin & { pid: number },
@@ -55,7 +58,7 @@ export class ProcessEnds {
     this.#signal(family, "SIGTERM");
     for (let looks = 0; looks < LOOKS && this.#living(family).length > 0; looks += 1)
       await this.#pause(LOOK_MS);
-    // What ended may have started others while it was told to.
+    // Ended processes may have started others in the meantime.
     for (let looks = 0; looks < LOOKS; looks += 1) {
       family = new Map([...family, ...this.#family(kin)]);
       if (this.#living(family).length === 0) return;
@@ -64,11 +67,15 @@ export class ProcessEnds {
     }
   }
 
-  /** As they live now: the process with its session and descendants, and whatever has the launch's mark. */
+  /**
+   * As they live now: the process with its session and descendants, and everything with the
+   * launch's mark.
+   */
   #family({ pid, birth, mark }: Kin): Family {
     const family = new Map<number, string>();
     const leader = pid === null ? null : this.#processes.birthOf(pid);
-    // Another process with its pid means that nothing of its session is left: the system gives no pid anew that names one.
+    // Another process with its pid means that nothing of its session is left: the system gives no
+    // pid anew that names one.
     if (pid !== null && (leader === null || birth === null || leader === birth)) {
       for (const member of this.#processes.familyOf(pid)) {
         const born = this.#processes.birthOf(member);

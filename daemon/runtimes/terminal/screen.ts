@@ -1,4 +1,7 @@
-/** The daemon's own screen of a terminal: what a viewer that comes later sees at once. It also answers what programs ask of a terminal. */
+/**
+ * The daemon's own screen of a terminal: what a later viewer sees at once. It also answers what
+ * programs ask a terminal.
+ */
 import * as serializeModule from "@xterm/addon-serialize";
 import * as headlessModule from "@xterm/headless";
 import { LIMITS } from "../../../shared/limits.ts";
@@ -15,7 +18,7 @@ const { SerializeAddon } = named(serializeModule);
 export interface ScreenEvents {
   /** An answer to a question of the program, for its input. */
   answer(data: string): void;
-  /** The program turned bracketed paste on or off: whether it reads pastes now. */
+  /** The program turned bracketed paste on or off, and so reads pastes now or doesn't. */
   reads(reads: boolean): void;
 }
 
@@ -95,7 +98,10 @@ export class Screen implements ScreenView {
     });
   }
 
-  /** Calls `drawn` when everything written so far is on the screen, and nothing that is written later. */
+  /**
+   * Calls `drawn` when everything written so far is on the screen, and nothing that is written
+   * later.
+   */
   settled(drawn: () => void): void {
     this.#terminal.write("", drawn);
   }
@@ -119,7 +125,9 @@ export class Screen implements ScreenView {
     );
   }
 
-  /** Text that draws the screen with its scrollback and modes on an empty terminal of the same size. */
+  /**
+   * Text that draws the screen with its scrollback and modes on an empty terminal of the same size.
+   */
   serialize(): string {
     return this.#serializer.serialize();
   }

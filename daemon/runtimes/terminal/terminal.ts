@@ -1,6 +1,6 @@
 /**
- * An Actor's terminal: the process that runs in it now, its screen, and who looks. It outlives the process, so that viewers stay over a
- * restart and see why it ended.
+ * An Actor's terminal: the process that runs in it now, its screen, and its viewers. It outlives
+ * the process, so that viewers stay across a restart and see why it ended.
  */
 
 import { StringDecoder } from "node:string_decoder";
@@ -29,7 +29,7 @@ export interface AttachedViewer {
 
 interface Viewer {
   port: ViewerPort;
-  /** Bytes of the last screen, and of output after it, that aren't acknowledged. */
+  /** Unacknowledged bytes of the last screen and of output after it. */
   screenBytes: number;
   outputBytes: number;
   /** Output that follows a screen under way; null when none is. */
@@ -37,7 +37,7 @@ interface Viewer {
   queuedBytes: number;
   /** What fits its window; null before it said so. */
   size: { columns: number; rows: number } | null;
-  /** It fell behind: nothing is sent before it has caught up and got a fresh screen. */
+  /** It fell behind: nothing is sent until it has caught up and got a fresh screen. */
   behind: boolean;
 }
 
@@ -46,9 +46,9 @@ export interface TerminalEvents {
   reads(): void;
   /** Output is on the screen. */
   drawn(): void;
-  /** Somebody types; what answers is still on the screen. */
+  /** Someone is typing. What the keys answer is still on the screen. */
   typed(): void;
-  /** Somebody interrupted from a keyboard. */
+  /** Someone interrupted from a keyboard. */
   interrupted(): void;
   exited(exit: ProcessExit): void;
 }
@@ -64,7 +64,10 @@ export class ActorTerminal {
   #events: TerminalEvents | null = null;
   #watch = new InputWatch();
   #writer: Viewer | null = null;
-  /** Whose window the size fits: the writer's, and after it that of who is left. */
+  /**
+   * Whose window the size fits: the writer's, and once the writer has left, that of a remaining
+   * viewer.
+   */
   #sized: Viewer | null = null;
   #columns: number = COLUMNS;
   #rows: number = ROWS;

@@ -1,7 +1,9 @@
 /**
- * Leaves out of a flood of plain lines what would have scrolled out of sight before anybody could see it. What is drawn is the same: only
- * printable text, tabs and whole line ends are left out, between two line ends, and more lines follow than are kept. Nothing is left out
- * once a program has set margins (DECSTBM): outside of them lines stay, and the last row is written over without an end.
+ * Leaves out of a flood of plain lines what would have scrolled out of sight before anyone could
+ * see it. The drawn result is the same: only printable text, tabs and whole line ends are left out,
+ * between two line ends, and only if more lines follow than are kept. Nothing is left out once a
+ * program has set margins (DECSTBM): outside of them lines stay, and the last row is overwritten
+ * without a line end.
  */
 
 const ESCAPE = 0x1b;
@@ -29,7 +31,7 @@ const HIGHEST = 0x80808080;
 /** Where a control sequence stands that may set the margins. */
 type Within = "text" | "escape" | "sequence";
 
-/** One terminal's output: sees all of it, and thins what it is asked to. */
+/** One terminal's output: sees all of it, and thins out what it is told to. */
 export class Thinning {
   #within: Within = "text";
   #hasMargins = false;
@@ -53,8 +55,9 @@ export class Thinning {
   }
 
   /**
-   * `output` is UTF-8, perhaps cut within a character, and the last that `see` was given. `lines` is how many the scrollback holds and
-   * twice the screen: the first ones may overwrite what is there before anything scrolls. Gives `output` itself or a shorter copy.
+   * `output` is UTF-8, perhaps cut within a character, and the last that `see` was given. `lines`
+   * is how many the scrollback holds and twice the screen: the first ones may overwrite what is
+   * there before anything scrolls. Gives `output` itself or a shorter copy.
    */
   thinned(output: Buffer, lines: number): Buffer {
     if (this.#hasMargins) return output;
@@ -69,7 +72,10 @@ export class Thinning {
     return Buffer.concat([output.subarray(0, begin), output.subarray(tail + LINE_END.length)]);
   }
 
-  /** A byte within an escape or control sequence; control characters in it are obeyed and don't end it. */
+  /**
+   * A byte within an escape or control sequence; control characters in it are obeyed and don't end
+   * it.
+   */
   #follow(byte: number): void {
     if (byte === ESCAPE) this.#within = "escape";
     else if (byte === CANCEL || byte === SUBSTITUTE) this.#within = "text";
@@ -91,8 +97,9 @@ function place(output: Uint8Array, byte: number, from: number): number {
 }
 
 /**
- * Where a control sequence that began before `from`, also in earlier output, has surely taken its final characters: line ends within a
- * sequence don't end it, printable text does, at its second character from `@` on at the latest (`ESC [ A`).
+ * Where a control sequence that began before `from`, also in earlier output, has surely taken its
+ * final characters: line ends within a sequence don't end it, printable text does, at its second
+ * character from `@` on at the latest (`ESC [ A`).
  */
 function afterSequence(output: Buffer, from: number): number {
   let at = from;
@@ -103,7 +110,10 @@ function afterSequence(output: Buffer, from: number): number {
   return at;
 }
 
-/** Position of the last character that does more than print, tab or end a line; -1 without one. Looks at four bytes at once where it can. */
+/**
+ * Position of the last character that does more than print, tab or end a line; -1 without one.
+ * Looks at four bytes at once where it can.
+ */
 function lastControl(output: Buffer): number {
   const view = new DataView(output.buffer, output.byteOffset, output.length);
   let at = output.length - 1;
@@ -111,7 +121,8 @@ function lastControl(output: Buffer): number {
     if (at >= 3) {
       const four = view.getInt32(at - 3, true);
       const deletes = four ^ DELETES;
-      // A byte that is smaller borrows from its highest bit, and so does one that is zero after the comparison.
+      // A byte that is smaller borrows from its highest bit, and so does one that is zero after the
+      // comparison.
       if ((((four - SPACES) & ~four) | ((deletes - ONES) & ~deletes) | four) & HIGHEST) {
         for (const end = at - 4; at > end; at -= 1) if (isControl(output, at)) return at;
       } else at -= 4;

@@ -27,12 +27,16 @@ export const ALERTS = {
 export type AlertName = keyof typeof ALERTS;
 
 /**
- * Who ended the connection: we, sending `alert`; the peer, whose `alert` it is; or the transport, which ended without a closing alert, so
- * that what arrived may be cut short (RFC 8446, section 6.1).
+ * Who ended the connection: this side, sending `alert`; the peer, whose `alert` it is; or the
+ * transport, which ended without a closing alert, so that the data may be cut short (RFC 8446,
+ * section 6.1).
  */
 export type TlsErrorOrigin = "us" | "peer" | "transport";
 
-/** Why a connection failed. The message is a sentence for people and quotes nothing that the peer sent. */
+/**
+ * Why a connection failed. The message is a sentence for people and quotes nothing that the peer
+ * sent.
+ */
 export class TlsError extends Error {
   readonly origin: TlsErrorOrigin;
   /** The alert's number; null when none was exchanged. */
@@ -46,12 +50,18 @@ export class TlsError extends Error {
   }
 }
 
-/** What a step throws when the peer broke a rule or offers what isn't acceptable: the alert goes out, the connection is over. */
+/**
+ * What a step throws when the peer broke a rule or offers what isn't acceptable: the alert goes
+ * out, the connection is over.
+ */
 export function refusal(alert: AlertName, message: string): TlsError {
   return new TlsError("us", ALERTS[alert], message);
 }
 
-/** The error for a fatal alert from the peer. In TLS 1.3 every alert but the two closing ones is fatal, whatever its level says (section 6). */
+/**
+ * The error for a fatal alert from the peer. In TLS 1.3 every alert but the two closing ones is
+ * fatal, whatever its level says (section 6).
+ */
 export function refusedByPeer(alert: number): TlsError {
   const name = Object.entries(ALERTS).find(([, number]) => number === alert)?.[0];
   return new TlsError(

@@ -42,7 +42,10 @@ import {
 import type { Suite } from "./suites.ts";
 import { Transcript } from "./transcript.ts";
 
-/** Appendix A.1 by its names. What the profile refuses isn't there: PSK (no WAIT_CERT_CR shortcut) and a server that asks for no key. */
+/**
+ * Appendix A.1 by its names. What the profile refuses isn't there: PSK (no WAIT_CERT_CR shortcut)
+ * and a server that asks for no key.
+ */
 type ClientState =
   | "START"
   | "WAIT_SH"
@@ -144,7 +147,8 @@ export class ClientHandshake implements Handshake {
   /** Section 4.1.3, and 4.1.4 when it is a HelloRetryRequest. */
   #serverHello(message: HandshakeMessage): ClientState {
     const hello = readServerHello(message.body);
-    // The version first: a server of TLS 1.2 answers without this extension, one that was talked down to it says so in its random.
+    // The version first: a server of TLS 1.2 answers without this extension, one that was talked
+    // down to it says so in its random.
     const version = hello.extensions.get(EXTENSIONS.supported_versions);
     if (version === undefined) {
       if (hello.downgraded)
@@ -187,7 +191,10 @@ export class ClientHandshake implements Handshake {
     return "WAIT_SH_AFTER_RETRY";
   }
 
-  /** Whether key_share of a HelloRetryRequest asks for a group (section 4.2.8): it must be offered, and not one whose share it has. */
+  /**
+   * Whether key_share of a HelloRetryRequest asks for a group (section 4.2.8): it must be offered,
+   * and not one whose share it has.
+   */
   #takeGroup(extensions: Extensions): boolean {
     const data = extensions.get(EXTENSIONS.key_share);
     if (data === undefined) return false;
@@ -213,7 +220,8 @@ export class ClientHandshake implements Handshake {
     this.#transcript.add(message.whole);
     this.#schedule = new KeySchedule(suite, sharedSecret);
     this.#secrets = this.#schedule.handshake(this.#transcript.digest());
-    // Both at once: the server expects whatever comes now, an alert too, under the new key (section 5.2).
+    // Both at once: the server expects whatever comes now, an alert too, under the new key (section
+    // 5.2).
     this.#wire.readWith(suite, this.#secrets.server);
     this.#wire.writeWith(suite, this.#secrets.client);
     return "WAIT_EE";
@@ -302,7 +310,10 @@ export class ClientHandshake implements Handshake {
   }
 }
 
-/** In EncryptedExtensions a certificate type is one byte, not a list (RFC 7250, section 3); X.509 is chosen by leaving it out. */
+/**
+ * In EncryptedExtensions a certificate type is one byte, not a list (RFC 7250, section 3); X.509 is
+ * chosen by leaving it out.
+ */
 function requireRawPublicKey(data: Buffer | undefined): void {
   if (data === undefined)
     throw refusal("unsupported_certificate", "The peer doesn't support raw public keys on both sides.");

@@ -1,4 +1,7 @@
-/** The presentation language of RFC 8446, section 3: numbers in network order and vectors with a length in front. */
+/**
+ * The presentation language of RFC 8446, section 3: numbers in network order and vectors with a
+ * length in front.
+ */
 import { refusal } from "./alert.ts";
 
 /** Reads a structure from its first to its last byte. Whatever doesn't fit is decode_error. */
@@ -28,7 +31,10 @@ export class Reader {
     return this.#bytes.subarray(at, at + count);
   }
 
-  /** The content of a vector whose length takes `lengthBytes` bytes and is at least `min` and at most `max`. */
+  /**
+   * The content of a vector whose length takes `lengthBytes` bytes and is at least `min` and at
+   * most `max`.
+   */
   vector(lengthBytes: 1 | 2 | 3, min = 0, max = 2 ** 24): Buffer {
     const at = this.#advance(lengthBytes);
     const length = this.#bytes.readUIntBE(at, lengthBytes);

@@ -1,9 +1,11 @@
 /**
- * TLS 1.3 (RFC 8446) for Direct, without I/O: bytes in, bytes and events out. Both ends prove an Ed25519 raw public key (RFC 7250); one
- * application protocol, three suites, X25519. Nothing else: no earlier version, no X.509, no PSK, no early data, no tickets, no later
- * authentication. Everything held is bounded; every failure is an alert or the end.
+ * TLS 1.3 (RFC 8446) for Direct, without I/O: bytes in, bytes and events out. Both ends prove an
+ * Ed25519 raw public key (RFC 7250); one application protocol, three suites, X25519. Nothing else:
+ * no earlier version, no X.509, no PSK, no early data, no tickets, no later authentication.
+ * Everything held is bounded; every failure is an alert or the end.
  *
- * This file has the records and what comes after the handshake; the handshakes are the state machines of client.ts and server.ts.
+ * This file has the records and what comes after the handshake; the handshakes are the state
+ * machines of client.ts and server.ts.
  */
 import { LIMITS } from "../../../../shared/limits.ts";
 import { ALERTS, refusal, refusedByPeer, TlsError } from "./alert.ts";
@@ -17,7 +19,9 @@ import { CONTENT_TYPES, MAX_PLAINTEXT, RecordReader, type TlsRecord } from "./re
 import { ServerHandshake } from "./server.ts";
 import type { Suite } from "./suites.ts";
 
-/** What a connection tells its owner, in the order it happens, from within the call that caused it. */
+/**
+ * What a connection tells its owner, in the order it happens, from within the call that caused it.
+ */
 export interface TlsSink {
   /** Bytes for the peer, in pieces. */
   send(pieces: Buffer[]): void;
@@ -25,7 +29,9 @@ export interface TlsSink {
   connected(peerPublicKey: Buffer): void;
   /** Application data, never empty. */
   data(bytes: Buffer): void;
-  /** The peer has closed its direction in order (close_notify). What arrives from now on is ignored. */
+  /**
+   * The peer has closed its direction in order (close_notify). What arrives from now on is ignored.
+   */
   closed(): void;
   /** Once: the connection is over; an alert for the peer, if there is one, has gone to `send`. */
   failed(error: TlsError): void;
@@ -96,7 +102,10 @@ export class TlsConnection {
       options.role === "client" ? new ClientHandshake(options, wire) : new ServerHandshake(options, wire);
   }
 
-  /** A KeyUpdate of ours is due, because the peer asked for one: `answer` or the next `write` sends it. */
+  /**
+   * A KeyUpdate of ours is due, because the peer asked for one: `answer` or the next `write` sends
+   * it.
+   */
   get answerDue(): boolean {
     return this.#answerDue && !this.#over && !this.#writeClosed;
   }
@@ -108,8 +117,8 @@ export class TlsConnection {
   }
 
   /**
-   * Bytes from the peer, of which at most so many records are taken. They aren't copied: the caller must not reuse them. Answers what is
-   * left for the next call, null when nothing is.
+   * Bytes from the peer, of which at most so many records are taken. They aren't copied: the caller
+   * must not reuse them. Answers what is left for the next call, null when nothing is.
    */
   receive(bytes: Buffer, records = Number.POSITIVE_INFINITY): Buffer | null {
     if (this.#over || this.#readClosed) return null;
@@ -156,8 +165,8 @@ export class TlsConnection {
   }
 
   /**
-   * Sends the KeyUpdate that is due, if one is. The owner calls it when the peer takes what is sent, so that somebody who asks for keys
-   * and reads nothing gets one answer for all (section 4.6.3).
+   * Sends the KeyUpdate that is due, if any. The owner calls it when the peer accepts what is sent,
+   * so that a peer that requests keys and reads nothing gets one answer for all (section 4.6.3).
    */
   answer(): void {
     if (this.#over || this.#writeClosed) return;
@@ -204,14 +213,17 @@ export class TlsConnection {
   }
 
   /**
-   * A client that can't make keys of our ServerHello says why in plaintext. Everything fails either way, so whoever forges this gains
-   * nothing over cutting the connection.
+   * A client that can't make keys of our ServerHello says why in plaintext. Everything fails either
+   * way, so whoever forges this gains nothing over cutting the connection.
    */
   #mayLackKeys(): boolean {
     return this.#role === "server" && !this.#connected && this.#read!.key.records === 0;
   }
 
-  /** Section 5: the single byte 1, between the first ClientHello and the peer's Finished, dropped; appendix D.4 has one or two of them. */
+  /**
+   * Section 5: the single byte 1, between the first ClientHello and the peer's Finished, dropped;
+   * appendix D.4 has one or two of them.
+   */
   #takeChangeCipherSpec(fragment: Buffer): void {
     const early = this.#role === "server" && !this.#heard;
     this.#changeCipherSpecs += 1;
@@ -353,7 +365,10 @@ export class TlsConnection {
     this.#sink.send(pieces);
   }
 
-  /** The one end of every failure: an alert unless the peer or the transport ended it, then nothing more. */
+  /**
+   * The one end of every failure: an alert unless the peer or the transport ended it, then nothing
+   * more.
+   */
   #fail(cause: unknown): void {
     if (this.#over) return;
     const error =

@@ -1,4 +1,6 @@
-/** Extensions (RFC 8446, section 4.2): which there are, where they may stand, and blocks of them. */
+/**
+ * Extensions (RFC 8446, section 4.2): which there are, where they may stand, and blocks of them.
+ */
 import { refusal } from "./alert.ts";
 import { Reader, u16, vector } from "./codec.ts";
 
@@ -59,7 +61,10 @@ export function readBlock(reader: Reader): Extensions {
   return block;
 }
 
-/** One that we know stands in a message that it isn't specified for: illegal_parameter (section 4.2). */
+/**
+ * One that we know stands in a message that it isn't specified for: illegal_parameter (section
+ * 4.2).
+ */
 function checkPlace(type: number, message: ExtendedMessage): void {
   const name = NAMES.get(type);
   if (name !== undefined && !PLACES[name].includes(message))
@@ -71,7 +76,10 @@ export function checkRequest(block: Extensions, message: "CH" | "CR"): void {
   for (const type of block.keys()) checkPlace(type, message);
 }
 
-/** A message that answers: only what was `offered` may come, else unsupported_extension (section 4.2). */
+/**
+ * A message that answers: only what was `offered` may come, else unsupported_extension (section
+ * 4.2).
+ */
 export function checkAnswer(
   block: Extensions,
   message: "SH" | "HRR" | "EE" | "CT",

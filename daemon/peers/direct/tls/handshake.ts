@@ -1,4 +1,7 @@
-/** What the two handshakes have in common: their surroundings, and how a state machine is written down. */
+/**
+ * What the two handshakes have in common: their surroundings, and how a state machine is written
+ * down.
+ */
 import { timingSafeEqual } from "node:crypto";
 import type { Random } from "../../../../platform/random.ts";
 import { refusal } from "./alert.ts";
@@ -15,9 +18,10 @@ export interface TlsIdentity {
 }
 
 /**
- * Whom to accept: exactly this key (32 bytes), or whoever the function says yes to. The function is asked once, after the peer has proven
- * to hold the key and before anything else happens; when it throws, that is a no. Keys of small order never reach it. A no ends the
- * handshake with the alert access_denied.
+ * Whom to accept: exactly this key (32 bytes), or every key that the function accepts. The function
+ * is called once, after the peer has proven that it holds the key and before anything else happens.
+ * If it throws, that counts as a no. Keys of small order never reach it. A no ends the handshake
+ * with the alert access_denied.
  */
 export type PeerPin = Uint8Array | ((publicKey: Uint8Array) => boolean);
 
@@ -31,7 +35,10 @@ export interface HandshakeOptions {
   serverName: string;
   /** Suites to offer or to choose from, the preferred first. */
   suites: readonly Suite[];
-  /** Whether the client sends a key share at once. Without one the server has to ask for it (section 4.2.8). */
+  /**
+   * Whether the client sends a key share at once. Without one the server has to ask for it (section
+   * 4.2.8).
+   */
   keyShare: boolean;
 }
 
@@ -40,7 +47,10 @@ export interface HandshakeWire {
   /** Messages in one flight under the present key. */
   send(...messages: Buffer[]): void;
   sendChangeCipherSpec(): void;
-  /** Throws unexpected_message when bytes of a further message are there (section 5.1): for the end of the peer's flight. */
+  /**
+   * Throws unexpected_message when bytes of a further message are there (section 5.1): for the end
+   * of the peer's flight.
+   */
   requireBoundary(): void;
   /** The peer's records are protected by `secret` from now on. */
   readWith(suite: Suite, secret: Buffer): void;
@@ -48,7 +58,10 @@ export interface HandshakeWire {
   writeWith(suite: Suite, secret: Buffer): void;
 }
 
-/** A row of a state machine: the one message that may come, and the step it causes, which gives the next state. */
+/**
+ * A row of a state machine: the one message that may come, and the step it causes, which gives the
+ * next state.
+ */
 export type Row<State> = { type: number; step: (message: HandshakeMessage) => State } | null;
 
 /** A state machine: the row of each state; null for a state in which no message may come. */

@@ -1,4 +1,7 @@
-/** ClientHello, ServerHello and HelloRetryRequest as bytes (RFC 8446, sections 4.1.2 to 4.1.4). What they may say is decided in client.ts and server.ts. */
+/**
+ * ClientHello, ServerHello and HelloRetryRequest as bytes (RFC 8446, sections 4.1.2 to 4.1.4). What
+ * they may say is decided in client.ts and server.ts.
+ */
 import { decode, u8, u16, vector } from "./codec.ts";
 import { checkRequest, type Extensions, readBlock } from "./extensions.ts";
 import { HANDSHAKE_TYPES, handshakeMessage } from "./messages.ts";
@@ -12,9 +15,15 @@ export const ED25519 = 0x0807;
 /** CertificateType (RFC 7250, section 3). */
 export const RAW_PUBLIC_KEY = 2;
 
-/** The random that makes a ServerHello a HelloRetryRequest: SHA-256 of "HelloRetryRequest" (section 4.1.3). */
+/**
+ * The random that makes a ServerHello a HelloRetryRequest: SHA-256 of "HelloRetryRequest" (section
+ * 4.1.3).
+ */
 const RETRY_RANDOM = Buffer.from("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c", "hex");
-/** "DOWNGRD": ends the random of a server that could do better than what it negotiates (section 4.1.3). */
+/**
+ * "DOWNGRD": ends the random of a server that could do better than what it negotiates (section
+ * 4.1.3).
+ */
 const DOWNGRADE = Buffer.from("444f574e475244", "hex");
 
 export interface ClientHello {
@@ -50,7 +59,8 @@ export function writeClientHello(hello: {
     HANDSHAKE_TYPES.client_hello,
     u16(TLS12),
     hello.random,
-    // No legacy_session_id: nothing between Direct peers needs to believe that this is TLS 1.2 (appendix D.4).
+    // No legacy_session_id: nothing between Direct peers needs to believe that this is TLS 1.2
+    // (appendix D.4).
     vector(1),
     vector(2, ...hello.suites.map(u16)),
     // legacy_compression_methods: null.

@@ -1,4 +1,7 @@
-/** The key schedule (RFC 8446, section 7.1) for a handshake without PSK, early data, exporters and resumption. */
+/**
+ * The key schedule (RFC 8446, section 7.1) for a handshake without PSK, early data, exporters and
+ * resumption.
+ */
 import { createHash, createHmac } from "node:crypto";
 import { u16, vector } from "./codec.ts";
 import type { Suite } from "./suites.ts";
@@ -10,8 +13,8 @@ function hmac(suite: Suite, key: Uint8Array, data: Uint8Array): Buffer {
 }
 
 /**
- * HKDF-Expand-Label (section 7.1). Never more than one hash is asked for, so HKDF-Expand is its first block, T(1) = HMAC(PRK, info | 0x01)
- * (RFC 5869, section 2.3).
+ * HKDF-Expand-Label (section 7.1). Never more than one hash is asked for, so HKDF-Expand is its
+ * first block, T(1) = HMAC(PRK, info | 0x01) (RFC 5869, section 2.3).
  */
 export function expandLabel(
   suite: Suite,
@@ -41,7 +44,9 @@ function nextSalt(suite: Suite, secret: Uint8Array): Buffer {
   return deriveSecret(suite, secret, "derived", createHash(suite.hash).digest());
 }
 
-/** What follows from no PSK at all, the same in every handshake: the salt for the handshake secret. */
+/**
+ * What follows from no PSK at all, the same in every handshake: the salt for the handshake secret.
+ */
 const handshakeSalts = new Map<Suite["hash"], Buffer>();
 
 function handshakeSalt(suite: Suite): Buffer {
@@ -77,7 +82,9 @@ export class KeySchedule {
     return this.#traffic(this.#handshakeSecret, "hs", transcriptHash);
   }
 
-  /** {client,server}_application_traffic_secret_0, from the hash of ClientHello...server Finished. */
+  /**
+   * {client,server}_application_traffic_secret_0, from the hash of ClientHello...server Finished.
+   */
   application(transcriptHash: Uint8Array): TrafficSecrets {
     // Master Secret = HKDF-Extract(Derive-Secret(Handshake Secret, "derived", ""), 0)
     const zeros = Buffer.alloc(this.#suite.hashBytes);

@@ -17,13 +17,17 @@ export class KeyShare {
 
   constructor(random: Random) {
     const secret = base64url(random.bytes(SHARE_BYTES));
-    // JWK, because reading DER costs ten times as much. node:crypto makes the public half from `d` and doesn't look at `x`.
+    // JWK, because reading DER costs ten times as much. node:crypto makes the public half from `d`
+    // and doesn't look at `x`.
     const jwk = { kty: "OKP", crv: "X25519", d: secret, x: secret };
     this.#privateKey = createPrivateKey({ key: jwk, format: "jwk" });
     this.publicKey = Buffer.from(this.#privateKey.export({ format: "jwk" }).x!, "base64url");
   }
 
-  /** The shared secret with the peer's share; illegal_parameter for one that isn't 32 bytes or gives zero (section 7.4.2). */
+  /**
+   * The shared secret with the peer's share; illegal_parameter for one that isn't 32 bytes or gives
+   * zero (section 7.4.2).
+   */
   agree(share: Uint8Array): Buffer {
     if (share.length !== SHARE_BYTES)
       throw refusal("illegal_parameter", "The peer's key share has the wrong length.");

@@ -1,4 +1,7 @@
-/** Handshake messages as such: types, heads, and putting them together from records (RFC 8446, sections 4 and 5.1). */
+/**
+ * Handshake messages as such: types, heads, and putting them together from records (RFC 8446,
+ * sections 4 and 5.1).
+ */
 import { refusal } from "./alert.ts";
 import { u8, vector } from "./codec.ts";
 
@@ -31,8 +34,8 @@ export function handshakeMessage(type: number, ...body: Uint8Array[]): Buffer {
 }
 
 /**
- * Puts messages together from the content of handshake records, however they were cut or joined. Holds one message of at most `limit`
- * bytes and what came in the same record behind it.
+ * Assembles messages from the content of handshake records, however they were cut or joined. Holds
+ * one message of at most `limit` bytes and what came after it in the same record.
  */
 export class HandshakeReader {
   readonly #limit: number;
@@ -62,7 +65,7 @@ export class HandshakeReader {
     if (this.#held < HEAD) return null;
     const joined = this.#join(HEAD);
     const length = joined.readUIntBE(1, 3);
-    // As soon as the head is there: nobody makes us hold what we won't take.
+    // As soon as the header is there, so that a peer can't make us hold what we won't accept.
     if (length > this.#limit) throw refusal("illegal_parameter", "A TLS handshake message is too long.");
     const end = HEAD + length;
     if (this.#held < end) return null;

@@ -16,7 +16,9 @@ const TAG = 16;
 const AEAD = { authTagLength: TAG };
 
 export class TrafficKey {
-  /** One of three names, which the types of node:crypto give separate overloads of the same shape. */
+  /**
+   * One of three names, which the types of node:crypto give separate overloads of the same shape.
+   */
   readonly #aead: CipherGCMTypes;
   readonly #key: KeyObject;
   readonly #iv: Buffer;
@@ -32,7 +34,10 @@ export class TrafficKey {
     key.fill(0);
   }
 
-  /** Records that went through this key: the next sequence number (section 5.3). Callers end long before it stops being exact. */
+  /**
+   * Records that went through this key: the next sequence number (section 5.3). Callers end long
+   * before it stops being exact.
+   */
   get records(): number {
     return this.#sequence;
   }
@@ -50,7 +55,10 @@ export class TrafficKey {
     return [head, encrypted, Buffer.concat([encryptedType, cipher.getAuthTag()])];
   }
 
-  /** Content type and content of a protected record. Nothing of it is used before the tag was found right. */
+  /**
+   * Content type and content of a protected record. Nothing of it is used before the tag was found
+   * right.
+   */
   open(head: Buffer, encrypted: Buffer): { type: number; content: Buffer } {
     const end = encrypted.length - TAG;
     // An inner plaintext has its type at least; a shorter record can't be authentic.
@@ -80,7 +88,10 @@ export class TrafficKey {
   }
 }
 
-/** The iv XOR the sequence number, padded to its left (section 5.3), written into `nonce`, which begins as a copy of the iv. Below 2^48. */
+/**
+ * The iv XOR the sequence number, padded to its left (section 5.3), written into `nonce`, which
+ * begins as a copy of the iv. Below 2^48.
+ */
 export function recordNonce(iv: Buffer, sequence: number, nonce: Buffer): Buffer {
   const at = iv.length - 6;
   const low = sequence % 2 ** 24;

@@ -1,4 +1,7 @@
-/** Ed25519 raw public keys: Certificate and CertificateVerify (RFC 7250; RFC 8446, sections 4.4.2 and 4.4.3; RFC 8410, section 4). */
+/**
+ * Ed25519 raw public keys: Certificate and CertificateVerify (RFC 7250; RFC 8446, sections 4.4.2
+ * and 4.4.3; RFC 8410, section 4).
+ */
 import { VerifyingKey } from "../../../../platform/keys.ts";
 import { refusal } from "./alert.ts";
 import { decode, u16, vector } from "./codec.ts";
@@ -6,7 +9,10 @@ import { checkAnswer, readBlock } from "./extensions.ts";
 import { ED25519 } from "./hello.ts";
 import { HANDSHAKE_TYPES, handshakeMessage } from "./messages.ts";
 
-/** SubjectPublicKeyInfo of an Ed25519 key up to the key: the only form there is, so it is compared byte for byte and never parsed. */
+/**
+ * SubjectPublicKeyInfo of an Ed25519 key up to the key: the only form there is, so it is compared
+ * byte for byte and never parsed.
+ */
 const SPKI_PREFIX = Buffer.from("302a300506032b6570032100", "hex");
 const SPKI_BYTES = 44;
 
@@ -24,8 +30,9 @@ export function writeCertificate(publicKey: Uint8Array): Buffer {
 }
 
 /**
- * The 32 bytes of the one key in the peer's Certificate message. `from` is the sender: a client that has no key says so by an empty list,
- * a server mustn't (section 4.4.2.4). `offered`: extensions that the entry may answer.
+ * The 32 bytes of the one key in the peer's Certificate message. `from` is the sender: a client
+ * that has no key says so by an empty list, a server mustn't (section 4.4.2.4). `offered`:
+ * extensions that the entry may answer.
  */
 export function readCertificate(body: Buffer, from: Role, offered: ReadonlySet<number>): Buffer {
   const { context, list } = decode(body, (reader) => ({
@@ -73,7 +80,9 @@ export function writeCertificateVerify(
   return handshakeMessage(HANDSHAKE_TYPES.certificate_verify, u16(ED25519), vector(2, signature));
 }
 
-/** Throws unless the peer's CertificateVerify proves that it holds the private half of `publicKey`. */
+/**
+ * Throws unless the peer's CertificateVerify proves that it holds the private half of `publicKey`.
+ */
 export function checkCertificateVerify(
   body: Buffer,
   publicKey: Buffer,

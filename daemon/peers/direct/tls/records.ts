@@ -24,8 +24,8 @@ export interface TlsRecord {
 }
 
 /**
- * Takes bytes in whatever pieces they arrive and hands out whole records. Holds less than one record. Records share memory with the bytes
- * given, which the caller must not reuse.
+ * Takes bytes in whatever pieces they arrive and hands out whole records. Holds less than one
+ * record. Records share memory with the bytes given, which the caller must not reuse.
  */
 export class RecordReader {
   /** The record that is incomplete, of which `#filled` bytes are there. */
@@ -75,7 +75,10 @@ export class RecordReader {
   }
 }
 
-/** Checks the head at `at` and gives its length. legacy_record_version is ignored, as section 5.1 demands. */
+/**
+ * Checks the head at `at` and gives its length. legacy_record_version is ignored, as section 5.1
+ * demands.
+ */
 function recordLength(bytes: Buffer, at: number): number {
   const type = bytes[at]!;
   if (type < CONTENT_TYPES.change_cipher_spec || type > CONTENT_TYPES.application_data)

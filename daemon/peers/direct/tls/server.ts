@@ -34,8 +34,8 @@ import type { Suite } from "./suites.ts";
 import { Transcript } from "./transcript.ts";
 
 /**
- * Appendix A.2 by its names. RECVD_CH, NEGOTIATED and WAIT_FLIGHT2 pass within one step; early data and clients without a key aren't
- * there. START_AFTER_RETRY waits for the second ClientHello.
+ * Appendix A.2 by its names. RECVD_CH, NEGOTIATED and WAIT_FLIGHT2 pass within one step; early data
+ * and clients without a key aren't there. START_AFTER_RETRY waits for the second ClientHello.
  */
 type ServerState = "START" | "START_AFTER_RETRY" | "WAIT_CERT" | "WAIT_CV" | "WAIT_FINISHED" | "CONNECTED";
 
@@ -100,7 +100,7 @@ export class ServerHandshake implements Handshake {
     const shares = readShares(hello.extensions);
     if (this.#retried !== null) requireRetried(this.#retried.hello, hello, shares);
     const share = shares.get(X25519);
-    // Whatever we answer, it is our turn: nothing may be there behind the hello.
+    // Whatever we answer, it is our turn: nothing may come after the hello.
     this.#wire.requireBoundary();
     if (share === undefined) return this.#askAgain(hello, suite, message);
     return this.#answer(hello, suite, share, message);
@@ -222,7 +222,8 @@ export class ServerHandshake implements Handshake {
     const finished = writeFinished(suite, this.#secrets.server, this.#transcript.digest());
     this.#transcript.add(finished);
     this.#wire.send(encryptedExtensions, certificateRequest, certificate, proof, finished);
-    // Section 7.1: both application secrets end with the server's Finished. We write under ours from now on, the client not yet.
+    // Section 7.1: both application secrets end with the server's Finished. We write under ours
+    // from now on, the client not yet.
     const application = schedule.application(this.#transcript.digest());
     this.#wire.writeWith(suite, application.server);
     this.#applicationSecret = application.client;
@@ -274,7 +275,10 @@ function requireRawPublicKey(data: Buffer | undefined): void {
     throw refusal("unsupported_certificate", "The peer doesn't support raw public keys on both sides.");
 }
 
-/** The shares by group (section 4.2.8): at most one each, and only for groups that the client supports. */
+/**
+ * The shares by group (section 4.2.8): at most one each, and only for groups that the client
+ * supports.
+ */
 function readShares(extensions: Extensions): Map<number, Buffer> {
   const groups = decode(required(extensions, "supported_groups"), (reader) => reader.numbers());
   const list = new Reader(decode(required(extensions, "key_share"), (reader) => reader.vector(2)));
@@ -289,7 +293,10 @@ function readShares(extensions: Extensions): Map<number, Buffer> {
   return shares;
 }
 
-/** Section 4.1.2: a second ClientHello is the first one but for what it was asked to change, and has the one share it was asked for. */
+/**
+ * Section 4.1.2: a second ClientHello is the first one but for what it was asked to change, and has
+ * the one share it was asked for.
+ */
 function requireRetried(first: ClientHello, second: ClientHello, shares: ReadonlyMap<number, Buffer>): void {
   const fixed = ({ extensions }: ClientHello) => [...extensions].filter(([type]) => !CHANGEABLE.has(type));
   const same =

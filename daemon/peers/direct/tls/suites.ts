@@ -1,4 +1,7 @@
-/** The three cipher suites of TLS 1.3 that everybody has (RFC 8446, appendix B.4), the fastest first. */
+/**
+ * The three cipher suites of TLS 1.3 that everybody has (RFC 8446, appendix B.4), the fastest
+ * first.
+ */
 export interface Suite {
   id: number;
   name: string;

@@ -11,7 +11,10 @@ export class Transcript {
     this.#hash = createHash(suite.hash).update(clientHello);
   }
 
-  /** The other beginning, after HelloRetryRequest: a message of type message_hash stands for the first ClientHello. */
+  /**
+   * The other beginning, after HelloRetryRequest: a message of type message_hash stands for the
+   * first ClientHello.
+   */
   static afterRetry(suite: Suite, firstClientHello: Uint8Array, helloRetryRequest: Uint8Array): Transcript {
     const hash = createHash(suite.hash).update(firstClientHello).digest();
     const transcript = new Transcript(suite, handshakeMessage(HANDSHAKE_TYPES.message_hash, hash));
