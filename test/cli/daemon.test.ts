@@ -83,11 +83,11 @@ describe("the daemon from the command line", function () {
     ]) {
       const ran = await run(["daemon", "start", ...options], { home });
       assert.equal(ran.code, 1);
-      assert.ok(ran.err.includes(`already runs on ${web_origin}`), ran.err);
+      assert.ok(ran.err.includes(`already running on ${web_origin}`), ran.err);
       assert.ok(ran.err.includes(`svc daemon stop && svc daemon start ${options.join(" ")}`), ran.err);
     }
     const wide = await run(["daemon", "start", "--host", "0.0.0.0"], { home });
-    assert.deepEqual([wide.code, /already runs on/.test(wide.err)], [0, true]);
+    assert.deepEqual([wide.code, /already running on/.test(wide.err)], [0, true]);
   });
 
   it("says that a daemon has ended only when it has", async () => {
@@ -106,7 +106,7 @@ describe("the daemon from the command line", function () {
         await new Promise((resolve) => setImmediate(resolve));
       }
       assert.deepEqual(ended, [1]);
-      assert.match(notes.join(), /still ending/);
+      assert.match(notes.join(), /still stopping/);
     } finally {
       mock.timers.reset();
     }

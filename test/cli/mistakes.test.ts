@@ -189,7 +189,7 @@ describe("mistakes on the command line", () => {
       assert.equal(below.code, 0, below.err);
       assert.equal(readFileSync(join(elsewhere, "report.txt"), "utf8"), "the report");
       writeFileSync(named, "mine");
-      await refused(["file", id, "-g", group, "--save-to", named], 1, /exists already/);
+      await refused(["file", id, "-g", group, "--save-to", named], 1, /already exists/);
       assert.equal(readFileSync(named, "utf8"), "mine");
       await refused(
         ["file", id, "-g", group, "--save-to", join(elsewhere, "no", "x")],
@@ -204,7 +204,7 @@ describe("mistakes on the command line", () => {
   it("says that an agent's program is missing when its Actor is added, and with its id when it is started", async () => {
     const added = await svc(["actor", "add", "gardener", "-g", group, "--runtime", "copilot"]);
     assert.equal(added.code, 0, added.err);
-    assert.match(added.err, /isn't on this machine: .*'copilot'.*svc actor update gardener -- COMMAND/);
+    assert.match(added.err, /isn't installed: .*'copilot'.*svc actor update gardener -- COMMAND/);
     assert.doesNotMatch(added.out, /actor start/);
     await refused(["actor", "start", "gardener", "-g", group], 1, /svc actor update gardener -- COMMAND/);
     await refused(["actor", "interrupt", "gardener", "-g", group], 1, /svc actor start gardener/);
