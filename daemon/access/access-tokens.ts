@@ -1,4 +1,7 @@
-/** Access tokens of people's browsers and of the exhibit: shown once, only digests are kept (docs/core-model.md#ports). */
+/**
+ * Access tokens for people's browsers and for the exhibit. They are shown once, and only digests
+ * are kept (docs/core-model.md#ports).
+ */
 import { createHash } from "node:crypto";
 import { type Clock, type Timer, timestamp } from "../../platform/clock.ts";
 import type { JsonDocument } from "../../platform/documents.ts";
@@ -22,7 +25,7 @@ export interface AccessTokenDependencies {
 }
 
 const TOKEN = /^svc_[A-Za-z0-9_-]{43}$/;
-/** Uses are written down together, so long after the first of them. */
+/** Uses are saved together, this long after the first of them. */
 const FLUSH_USES_MS = 60_000;
 
 function digestOf(token: string): string {
@@ -37,7 +40,7 @@ function publicPart(stored: StoredAccessToken): AccessToken {
 export class AccessTokens {
   readonly #deps: AccessTokenDependencies;
   readonly #byDigest: Map<string, AccessToken>;
-  /** Last uses that aren't written down yet. */
+  /** Last uses that haven't been saved yet. */
   readonly #uses = new Map<string, string>();
   readonly #listeners = new Set<(tokenId: string) => void>();
   #flush: Timer | null = null;
@@ -48,7 +51,9 @@ export class AccessTokens {
     this.#byDigest = new Map(accessTokens.map((stored) => [stored.digest, publicPart(stored)]));
   }
 
-  /** The one time that the token is shown: `svc_` and 256 bits in base64url. Throws limit_reached. */
+  /**
+   * The only time that the token is shown: `svc_` and 256 bits in base64url. Throws limit_reached.
+   */
   async create(wanted: NewAccessToken): Promise<{ id: string; token: string }> {
     const { clock, random, settings } = this.#deps;
     const token = `svc_${Buffer.from(random.bytes(32)).toString("base64url")}`;
@@ -80,7 +85,7 @@ export class AccessTokens {
     return [...this.#byDigest.values()].map((token) => this.#withUse(token));
   }
 
-  /** Durable when resolved; listeners are told then. Throws token_not_found. */
+  /** Durable once resolved, and then listeners are called. Throws token_not_found. */
   async revoke(tokenId: string): Promise<void> {
     if (this.find(tokenId) === null) throw new Refusal("token_not_found");
     await this.#deps.settings.update((value) => ({
@@ -94,32 +99,35 @@ export class AccessTokens {
     for (const listener of this.#listeners) listener(tokenId);
   }
 
-  /** The record of a live token, or null; found by its digest, so that the time taken says nothing about it. Notes the use. */
+  /**
+   * The record of a valid token, or null. It is found by its digest, so that the time taken reveals
+   * nothing. Records the use.
+   */
   verify(token: string): AccessToken | null {
     if (!TOKEN.test(token)) return null;
     const found = this.#byDigest.get(digestOf(token));
     return found === undefined ? null : this.#noteUse(found);
   }
 
-  /** As `verify`, by id; for sessions that were opened with the token. */
+  /** As `verify`, by id, for sessions that were opened with the token. */
   use(tokenId: string): AccessToken | null {
     const found = this.find(tokenId);
     return found === null ? null : this.#noteUse(found);
   }
 
-  /** The record of a live token by its id, or null. */
+  /** The record of a valid token by its id, or null. */
   find(tokenId: string): AccessToken | null {
     const found = [...this.#byDigest.values()].find((token) => token.id === tokenId);
     return found === undefined ? null : this.#withUse(found);
   }
 
-  /** Returns the way to stop listening. */
+  /** Returns a function that stops listening. */
   onRevoked(listener: (tokenId: string) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Writes down what is pending. */
+  /** Saves what is pending. */
   async close(): Promise<void> {
     await this.#writeUses();
   }

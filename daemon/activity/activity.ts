@@ -1,4 +1,7 @@
-/** The activity service: takes hook events, keeps what may be shown of them, and says what every Actor does. The folder's face. */
+/**
+ * The activity service: accepts hook events, keeps what may be shown of them, and says what every
+ * Actor is doing. The folder's face.
+ */
 
 import { errorFields, type Log } from "../../platform/log.ts";
 import { Refusal } from "../../shared/errors.ts";
@@ -66,7 +69,7 @@ export class Activity implements LaunchReports {
     this.#deps = deps;
   }
 
-  /** Takes up every Group and follows its changes and the launches. */
+  /** Loads every Group and follows its changes and launches. */
   start(registry: GroupRegistry, launches: Launches): void {
     this.#registry = registry;
     this.#launches = launches;
@@ -102,17 +105,23 @@ export class Activity implements LaunchReports {
     };
   }
 
-  /** For streams: accepted events as they are committed. Throws group_not_found or group_unavailable. */
+  /**
+   * For streams: accepted events as they are committed. Throws group_not_found or
+   * group_unavailable.
+   */
   follow(groupId: string, listener: ActivityListener): () => void {
     return this.#get(groupId).follow(listener);
   }
 
-  /** What a snapshot shows now. Throws group_not_found, group_unavailable or runtime_activity_unavailable. */
+  /**
+   * What a snapshot shows now. Throws group_not_found, group_unavailable or
+   * runtime_activity_unavailable.
+   */
   view(groupId: string): ReturnType<GroupActivity["snapshot"]> {
     return this.#get(groupId).snapshot();
   }
 
-  /** What an Actor that runs in a terminal does; as derived within the last second. */
+  /** What an Actor in a terminal is doing, as derived within the last second. */
   workingState(groupId: string, actor: StoredActor): Shown {
     const state: WorkingState = this.#working?.of(groupId, actor) ?? {
       state: "unavailable" as const,
@@ -131,7 +140,10 @@ export class Activity implements LaunchReports {
     };
   }
 
-  /** Why the Actor can't do its work, in words; empty when its last turn went well, null while nothing tells. */
+  /**
+   * Why the Actor can't do its work, in words. Empty if its last turn went well, null if nothing
+   * says.
+   */
   troubleOf(groupId: string, actor: StoredActor): string | null {
     const state = this.#working?.of(groupId, actor);
     if (state?.trouble !== undefined) return state.trouble;
@@ -199,7 +211,7 @@ export class Activity implements LaunchReports {
     }).state;
   }
 
-  /** Resolves when everything that was accepted is on disk, or was undone. */
+  /** Resolves when everything accepted is on disk or has been undone. */
   async settled(): Promise<void> {
     await Promise.all([...this.#groups.values()].map((activity) => activity.settled()));
   }
@@ -219,7 +231,7 @@ export class Activity implements LaunchReports {
     if (caller.kind !== "actor") throw new Refusal("permission_denied");
     const { group_id: groupId, actor_id: actorId } = caller;
     const launch = await this.#launchOf(groupId, actorId);
-    // The launch fence: this very process, alive, with the token that was committed for it.
+    // The launch fence: exactly this process, alive, with the token that was committed for it.
     if (launch === null || launch.token_digest !== caller.launch) return refused("launch");
     if (launch.generation !== caller.generation || !isHookRuntime(launch.runtime)) return refused("launch");
     const hook = readHook(launch.runtime, payload);
@@ -245,7 +257,7 @@ export class Activity implements LaunchReports {
     return submitted;
   }
 
-  /** As far as the hooks of this launch tell. */
+  /** As far as the hooks of this launch report. */
   #isQueued(launch: Launch, hook: Hook): boolean {
     const activity = this.#groups.get(launch.group_id);
     const actor = activity?.group.record.actors.find(({ id }) => id === launch.actor_id);
@@ -262,7 +274,7 @@ export class Activity implements LaunchReports {
     }
   }
 
-  /** The launch that runs, when it is committed and its process is alive. */
+  /** The current launch, if it is committed and its process is alive. */
   async #launchOf(groupId: string, actorId: string): Promise<Launch | null> {
     const launches = this.#launches;
     if (launches === null) throw new Refusal("shutting_down");
@@ -275,8 +287,9 @@ export class Activity implements LaunchReports {
   }
 
   /**
-   * State and records change together or not at all. The answer comes when the event is judged, not when it is on disk: the runtime waits for
-   * its hook, and nobody reads the answer. What the disk refuses is undone and makes the working state unavailable.
+   * State and records change together or not at all. The answer comes when the event is judged, not
+   * when it is on disk, because the runtime waits for its hook and nobody reads the answer. If the
+   * disk refuses, the change is undone and the working state becomes unavailable.
    */
   #accept(
     activity: GroupActivity,
@@ -306,7 +319,7 @@ export class Activity implements LaunchReports {
     return result;
   }
 
-  /** The hook state to go on from. What an earlier launch left open, and nobody closed, ends first. */
+  /** The hook state to continue from. Anything that an earlier launch left open is ended first. */
   #ofLaunch(
     store: ActorStore,
     { hooks }: Content,
@@ -321,7 +334,7 @@ export class Activity implements LaunchReports {
     return { hooks: initialState(launch, runtime, at), memory: new Memory(), leftOver };
   }
 
-  /** What no hook tells: that a question was answered, and that a turn which was only assumed isn't there. */
+  /** What no hook reports: that a question was answered, and that an assumed turn isn't running. */
   #check(launch: Launch): void {
     const launches = this.#launches;
     if (launches === null) return;
@@ -353,7 +366,7 @@ export class Activity implements LaunchReports {
     });
   }
 
-  /** Codex: a turn that its screen calls failed, in a terminal that is still. */
+  /** Codex: a turn that its screen says has failed, in a silent terminal. */
   #failureOnScreen(launch: Launch, { runtime, turn }: HookState): Trouble | null {
     if (runtime !== "codex" || turn === null || turn.isWaiting || this.#launches === null) return null;
     const trouble = troubleOnScreen(runtime, this.#launches.screen(launch));
@@ -372,7 +385,7 @@ export class Activity implements LaunchReports {
     );
   }
 
-  /** Changes an Actor's activity without anybody waiting for it. */
+  /** Changes an Actor's activity without a waiting caller. */
   #change(
     launch: Launch,
     change: (activity: GroupActivity, actor: StoredActor, store: ActorStore) => Promise<void>,

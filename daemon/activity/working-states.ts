@@ -1,6 +1,7 @@
 /**
- * The working states of all running Actors: derived once per second, and only while something runs; noted in the ledger when a state changes or
- * a running Actor stops (WRK-001, WRK-009).
+ * The working states of all running Actors. They are derived once per second, and only while
+ * something runs. A change is recorded in the ledger, and so is the end of a running Actor
+ * (WRK-001, WRK-009).
  */
 
 import { type Clock, type Timer, timestamp } from "../../platform/clock.ts";
@@ -68,7 +69,7 @@ export class WorkingStates {
     return { state: "stopped", reason, since, last_activity: entry?.last_activity ?? null };
   }
 
-  /** Derives all states now and, as long as something runs, again in a second. */
+  /** Derives all states now and, as long as something runs, again in one second. */
   look(): void {
     this.#timer?.cancel();
     this.#timer = null;
@@ -157,7 +158,7 @@ export class WorkingStates {
 
   #ended({ group_id: groupId, actor_id: actorId }: Launch, { reason }: LaunchEnd): void {
     const group = this.#deps.find(groupId);
-    // A late word of an earlier process says nothing about the one that runs now.
+    // A late report from an earlier process says nothing about the current one.
     if (group === undefined || this.#deps.launches.current(groupId, actorId) !== null) return;
     const entry = this.#set(groupId, actorId, { state: "stopped", reason }, null, null);
     this.#note(new Map([[group, new Map([[actorId, entry]])]]));

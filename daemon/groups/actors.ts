@@ -1,4 +1,6 @@
-/** Changes of a Group's Actors. Callers hold the Group's write permit; permissions are checked here. */
+/**
+ * Changes a Group's Actors. Callers hold the Group's write permit. Permissions are checked here.
+ */
 
 import { type Clock, timestamp } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
@@ -16,7 +18,7 @@ import { checkMayManage } from "./permissions.ts";
 export interface ActorRunner {
   /** Throws what a start would refuse. */
   check(group: OpenGroup, actorId: string): void;
-  /** With `isNew` in a new conversation. Null for a process that others start. */
+  /** With `isNew`, in a new conversation. Null for a process that others start. */
   start(group: OpenGroup, actorId: string, isNew: boolean): Promise<BegunConversation | null>;
   /** Resolves when nothing of it runs any more. `reason` in words. */
   stop(groupId: string, actorId: string, reason: string): Promise<void>;
@@ -31,7 +33,7 @@ export interface ActorsDependencies {
   random: Random;
   launchTokens: LaunchTokens;
   runner: ActorRunner;
-  /** Why the caller's credential is worth nothing any more; null when it still is. */
+  /** Why the caller's credential is no longer valid; null if it is. */
   lapsed(caller: Caller): Refusal | null;
 }
 
@@ -62,8 +64,9 @@ export class Actors {
   }
 
   /**
-   * A new Actor with a fresh generation, last in order. Ids that differ only in case count as the same: they name files. Throws
-   * permission_denied, already_exists, limit_reached, scope_not_attached.
+   * A new Actor with a new generation, last in order. Ids that differ only in case count as the
+   * same, because they name files. Throws permission_denied, already_exists, limit_reached,
+   * scope_not_attached.
    */
   async add(
     group: OpenGroup,
@@ -120,8 +123,8 @@ export class Actors {
       }
     };
     admit(group.record);
-    // The token first: an Actor without one would need a restart, a token without its Actor is worth nothing. One that the daemon runs
-    // gets its token with each start.
+    // The token first: an Actor without one would need a restart, and a token without its Actor is
+    // harmless. An Actor that the daemon runs gets its token with each start.
     const tokenFile = isRun
       ? group.paths.tokenFile(actor.id)
       : (await this.#deps.launchTokens.issue(group, actor)).path;
@@ -143,7 +146,7 @@ export class Actors {
     return { actor: viewActor(group, id), token_file: tokenFile };
   }
 
-  /** What isn't named stays, and so does the generation (MSG-016). */
+  /** Fields that aren't given stay, and so does the generation (MSG-016). */
   async update(group: OpenGroup, caller: Caller, input: InputOf<"actor_update">): Promise<Actor> {
     checkMayManage(group, caller, "update", input.actor_id);
     const { group_id: _group, actor_id: actorId, ...wanted } = input;
@@ -153,13 +156,16 @@ export class Actors {
     await this.#change(group, actorId, named, (fields) => ({
       kind: "actor.update",
       by: caller.by,
-      // Values of commands and environments aren't for the ledger.
+      // The ledger doesn't record values of commands and environments.
       data: { actor_id: actorId, fields, ...(fields.includes("title") ? { title } : {}) },
     }));
     return viewActor(group, actorId);
   }
 
-  /** Enables the Actor; one that the daemon runs is started. Throws as `checkMayManage` and `ActorRunner.start`. */
+  /**
+   * Enables the Actor. If the daemon runs it, starts it. Throws as `checkMayManage` and
+   * `ActorRunner.start`.
+   */
   async start(
     group: OpenGroup,
     caller: Caller,
@@ -180,7 +186,7 @@ export class Actors {
     return { actor: viewActor(group, actorId), conversation };
   }
 
-  /** Disables the Actor; one that the daemon runs is ended. */
+  /** Disables the Actor. If the daemon runs it, ends it. */
   async stop(group: OpenGroup, caller: Caller, actorId: string): Promise<Actor> {
     const { runner } = this.#deps;
     const event = {
@@ -197,7 +203,10 @@ export class Actors {
     return viewActor(group, actorId);
   }
 
-  /** A new launch token, and for one that the daemon runs a new process; the generation stays (MSG-017). */
+  /**
+   * Issues a new launch token and, if the daemon runs the Actor, a new process. The generation
+   * stays (MSG-017).
+   */
   async restart(
     group: OpenGroup,
     caller: Caller,
@@ -219,8 +228,9 @@ export class Actors {
   }
 
   /**
-   * Starting and ending a process takes time: the Group's permit is held for the record alone. Who may do it is checked inside, since the
-   * caller or the Actor may have been removed, or be another by now, when the permit comes. Throws as `lapsed` says, or what `step` throws.
+   * Starting and ending a process takes time, so the Group's permit is held only for the record.
+   * Permissions are checked inside, because the caller or the Actor may have been removed or
+   * replaced by the time the permit comes. Throws as `lapsed` says, or what `step` throws.
    */
   async #exclusively<Result>(group: OpenGroup, caller: Caller, step: () => Promise<Result>): Promise<Result> {
     const release = await group.permit.acquireWrite();
@@ -249,7 +259,7 @@ export class Actors {
         { kind: "actor.remove", by: caller.by, data: { actor_id: actorId, generation } },
       );
     } finally {
-      // Gone from the record means gone, also when the note failed.
+      // Gone from the record means gone, even if the ledger event failed.
       if (!group.record.actors.some((actor) => actor.id === actorId)) {
         await this.#deps.launchTokens.remove(group, actorId);
         await group.environments.remove(actorId);
@@ -257,7 +267,10 @@ export class Actors {
     }
   }
 
-  /** The Actor afterwards, with the names of its private values. The event says that something changed, not what. */
+  /**
+   * Returns the Actor afterwards, with the names of its private values. The event says that
+   * something changed, not what.
+   */
   async setSecrets(
     group: OpenGroup,
     caller: Caller,
@@ -280,7 +293,10 @@ export class Actors {
     }));
   }
 
-  /** Changes fields of an Actor in the record; nothing happens, and the answer is false, when they have these values already. */
+  /**
+   * Changes fields of an Actor in the record. If they already have these values, nothing happens
+   * and the result is false.
+   */
   async #change(
     group: OpenGroup,
     actorId: string,

@@ -1,7 +1,8 @@
 /**
- * Launch tokens: how an external Actor proves itself (docs/core-model.md#identity-of-a-caller). The token stands in an owner-only file that
- * the Actor's MCP configuration names (SVC_ACTOR_FILE); the daemon keeps its digest. The file is the only truth: a start of the daemon
- * takes the digests from the files, so a crash can't leave the two disagreeing.
+ * Launch tokens: how an external Actor proves its identity
+ * (docs/core-model.md#identity-of-a-caller). The token is in an owner-only file that the Actor's
+ * MCP configuration names (SVC_ACTOR_FILE). The daemon keeps its digest. Only the file counts: at
+ * its start, the daemon reads the digests from the files, so a crash can't make the two disagree.
  */
 import { createHash } from "node:crypto";
 import { join } from "node:path";
@@ -64,7 +65,7 @@ function slotOf({
   return `${groupId}/${actorId}`;
 }
 
-/** Null when the file isn't a token file that this program knows. */
+/** Null if the file isn't a token file that this program knows. */
 function parse(bytes: Uint8Array): TokenFile | null {
   try {
     const found = JSON.parse(Buffer.from(bytes).toString("utf8")) as TokenFile;
@@ -88,7 +89,10 @@ export class LaunchTokens {
     this.#deps = deps;
   }
 
-  /** Takes up the tokens of all Groups and follows their coming and going. Files that belong to no Actor any more are removed. */
+  /**
+   * Loads the tokens of all Groups and follows changes. Removes files that no longer belong to an
+   * Actor.
+   */
   static async open(deps: LaunchTokenDependencies): Promise<LaunchTokens> {
     const tokens = new LaunchTokens(deps);
     for (const group of deps.registry.list()) {
@@ -103,8 +107,8 @@ export class LaunchTokens {
   }
 
   /**
-   * The Actor that the token belongs to, or null. Found by its digest, so that the time taken says nothing about the token; only an
-   * Actor that is still there in the same generation counts.
+   * The Actor that the token belongs to, or null. It is found by its digest, so that the time taken
+   * reveals nothing about the token. Only an existing Actor of the same generation counts.
    */
   verify(token: string): LaunchIdentity | null {
     return TOKEN.test(token) ? this.find(digestOf(token)) : null;
@@ -119,7 +123,10 @@ export class LaunchTokens {
     return actor?.generation === identity.generation ? identity : null;
   }
 
-  /** Makes a new token for the Actor; an earlier one is worth nothing. Throws storage_full or storage_failed. */
+  /**
+   * Creates a new token for the Actor. An earlier one becomes invalid. Throws storage_full or
+   * storage_failed.
+   */
   async issue(group: OpenGroup, actor: { id: string; generation: string }): Promise<IssuedToken> {
     const { files, random, home } = this.#deps;
     const identity = { group_id: group.group_id, actor_id: actor.id, generation: actor.generation };
@@ -135,7 +142,7 @@ export class LaunchTokens {
     return { path, token, digest: this.#remember(identity, token) };
   }
 
-  /** Ends the Actor's token; its file goes. */
+  /** Ends the Actor's token and removes its file. */
   async remove(group: OpenGroup, actorId: string): Promise<void> {
     const { files } = this.#deps;
     this.#forget({ group_id: group.group_id, actor_id: actorId });
@@ -148,7 +155,10 @@ export class LaunchTokens {
     }
   }
 
-  /** Called when an Actor's token ends: by a restart or removal of the Actor, by delete or reset of the Group (a reset's still verifies afterwards). */
+  /**
+   * Called when an Actor's token ends: when the Actor is restarted or removed, or its Group deleted
+   * or reset. After a reset the token still verifies.
+   */
   onRevoked(listener: (identity: LaunchIdentity) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -170,7 +180,7 @@ export class LaunchTokens {
     }
   }
 
-  /** A Home that was moved: the files say where it is now (ID-008). */
+  /** A moved Home: the files say where it is now (ID-008). */
   async #moveHome(group: OpenGroup): Promise<void> {
     const { home } = this.#deps;
     for (const [path, found] of this.#stored(group)) {
@@ -213,7 +223,10 @@ export class LaunchTokens {
     for (const listener of this.#listeners) listener(identity);
   }
 
-  /** The sessions of a Group that goes end. Its tokens stay: after a reset they are good again. */
+  /**
+   * The sessions of a Group that goes away end. Its tokens stay: after a reset they are valid
+   * again.
+   */
   #tellOf(groupId: string): void {
     for (const identity of this.#identities.values()) {
       if (identity.group_id === groupId) for (const listener of this.#listeners) listener(identity);

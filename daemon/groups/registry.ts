@@ -1,6 +1,7 @@
 /**
- * All Groups of the Home. The directory `groups/` is the registry: a Group exists when its directory has its own name. One that is being
- * made is called `new-<id>`, one that is deleted `gone-<id>`; the next start removes whatever a crash left under these names.
+ * All Groups of the Home. The directory `groups/` is the registry: a Group exists if a directory
+ * has its name. A Group that is being created is called `new-<id>`, one that is being deleted
+ * `gone-<id>`. The next start removes anything that a crash left under these names.
  */
 import { join } from "node:path";
 import { type GroupPaths, groupPaths, type HomePaths } from "../../client/paths.ts";
@@ -24,7 +25,7 @@ export interface RegistryDependencies {
   clock: Clock;
   random: Random;
   paths: HomePaths;
-  /** What follows a Group's ledger; called once per opening of a Group. */
+  /** Follows a Group's ledger; called once per opening of a Group. */
   projectionsFor(groupId: string): Projection[];
   keyOf: LedgerOptions["keyOf"];
   /** Smaller limits, for tests. */
@@ -33,7 +34,10 @@ export interface RegistryDependencies {
 
 export interface GroupChange {
   group_id: string;
-  /** `created` also after a reset (which says `removed` first, of the old OpenGroup); `actors` when Actors changed. */
+  /**
+   * `created` also after a reset (which says `removed` first, of the old OpenGroup); `actors` when
+   * Actors changed.
+   */
   what: "created" | "changed" | "actors" | "removed";
 }
 
@@ -44,7 +48,10 @@ export interface GroupSeed {
   by: string;
   /** For imports. */
   record?: Partial<Pick<StoredGroup, "state" | "settings" | "actors" | "created_at">>;
-  /** Fills the new Group's directory (ledger, blobs) before the Group exists; a throw leaves nothing behind. */
+  /**
+   * Fills the new Group's directory (ledger, blobs) before the Group exists. If it throws, nothing
+   * is left.
+   */
   prepare?(groupId: string, paths: GroupPaths): Promise<void>;
 }
 
@@ -59,13 +66,15 @@ function notDirectory(path: string): HomeProblem {
 const MAKING = "new-";
 const DOOMED = "gone-";
 
-/** In words for people; of errors that aren't ours only the kind, since their text may quote content. */
+/**
+ * In words for people. For unexpected errors only the kind, because their text may quote content.
+ */
 function reasonOf(error: unknown): string {
   if (error instanceof HomeProblem || error instanceof Refusal) return error.message;
   return error instanceof Error ? error.name : "unknown";
 }
 
-/** Whether a disk with space, or another day, may open the Group: nothing is wrong with its files. */
+/** Whether freeing the disk or waiting may let the Group open: nothing is wrong with its files. */
 function passes(error: unknown): boolean {
   if (error instanceof HomeProblem) return false;
   if (error instanceof Refusal) return error.code === "storage_full" || error.code === "storage_failed";
@@ -76,14 +85,14 @@ export class GroupRegistry {
   readonly #deps: RegistryDependencies;
   readonly #open = new Map<string, OpenGroup>();
   readonly #unavailable = new Map<string, string>();
-  /** Unavailable ones that are tried again by and by. */
+  /** Unavailable Groups that are tried again from time to time. */
   readonly #waiting = new Set<string>();
   #retry: Timer | null = null;
   #retrying: Promise<void> = Promise.resolve();
   #closed = false;
   /** Being deleted or reset. */
   readonly #busy = new Set<string>();
-  /** Deleted, but it isn't sure yet that the disk knows: their files stay until it does. */
+  /** Deleted, but the disk may not know yet. Their files stay until it does. */
   readonly #unsure = new Set<string>();
   readonly #listeners = new Set<(change: GroupChange) => void>();
   readonly #mourners = new Set<(groupId: string) => Promise<void>>();
@@ -92,7 +101,10 @@ export class GroupRegistry {
     this.#deps = deps;
   }
 
-  /** Opens every Group and completes what a crash interrupted. A Group that can't be opened stays unavailable; after a failure of the disk it is tried again. */
+  /**
+   * Opens every Group and completes what a crash interrupted. A Group that can't be opened stays
+   * unavailable. After a disk failure it is tried again.
+   */
   static async open(deps: RegistryDependencies): Promise<GroupRegistry> {
     const registry = new GroupRegistry(deps);
     for (const name of deps.files.list(deps.paths.groups).sort()) {
@@ -185,7 +197,7 @@ export class GroupRegistry {
     await this.#take(groupId);
     const group = this.get(groupId);
     this.#tell({ group_id: groupId, what: "created" });
-    // An import has noted it behind what it brought.
+    // An import has recorded it after what it brought.
     if (group.ledger.count > 0) return group;
     try {
       await group.note({ kind: "group.create", by: seed.by, data: { title: seed.title } });
@@ -196,7 +208,10 @@ export class GroupRegistry {
     return group;
   }
 
-  /** Takes a new Group back whose first event couldn't be written. Throws why; with its id when it stays nevertheless. */
+  /**
+   * Removes a new Group whose first event couldn't be written. Throws the reason, with its id if it
+   * stays nevertheless.
+   */
   async #withdraw(groupId: string, refusal: Refusal): Promise<never> {
     try {
       await this.delete(groupId, groupId);
@@ -209,9 +224,11 @@ export class GroupRegistry {
   }
 
   /**
-   * Removes a Group, available or not. Takes its write permit itself. Throws confirmation_required unless `confirm` is the id,
-   * group_not_found, group_busy, storage_full or storage_failed. When only the last sync failed, the Group is gone and its files stay until
-   * one succeeds: this call again, any other that makes or removes a Group, or the next start.
+   * Removes a Group, whether available or not. Takes its write permit itself. Throws
+   * confirmation_required unless `confirm` is the id, and group_not_found, group_busy, storage_full
+   * or storage_failed. If only the last sync failed, the Group is gone and its files stay until a
+   * sync succeeds: in this call again, in any other that creates or removes a Group, or at the next
+   * start.
    */
   async delete(groupId: string, confirm: string): Promise<void> {
     const { files, paths } = this.#deps;
@@ -234,7 +251,10 @@ export class GroupRegistry {
     return join(this.#deps.paths.groups, `${DOOMED}${groupId}`);
   }
 
-  /** The directory of all Groups is synced: those that were deleted are gone for good, and their files go. */
+  /**
+   * The directory of all Groups is synced: those that were deleted are gone for good, and their
+   * files go.
+   */
   async #clear(): Promise<void> {
     const gone = [...this.#unsure];
     this.#unsure.clear();
@@ -249,8 +269,8 @@ export class GroupRegistry {
   }
 
   /**
-   * Clears history and files; a fresh generation in a new OpenGroup, while the old one's ledger is closed. Takes the write permit itself.
-   * Throws as `delete`, and group_unavailable.
+   * Clears history and files and gives the Group a new generation in a new OpenGroup. Closes the
+   * old one's ledger. Takes the write permit itself. Throws as `delete`, and group_unavailable.
    */
   async reset(groupId: string, confirm: string, by: string): Promise<OpenGroup> {
     const { files, clock, random, paths } = this.#deps;
@@ -267,21 +287,26 @@ export class GroupRegistry {
     return group;
   }
 
-  /** Returns the way to stop listening. Called after the change is durable and, for `removed`, before the ledger closes. */
+  /**
+   * Returns a function that stops listening. Listeners are called after the change is durable and,
+   * for `removed`, before the ledger closes.
+   */
   onChange(listener: (change: GroupChange) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
   /**
-   * Called, and waited for, when a Group was deleted or reset for good, never for one that was rolled back; a crash may come in between.
-   * What it throws is lost: the Group is gone either way.
+   * Called and awaited when a Group was finally deleted or reset, never if that was rolled back. A
+   * crash may come in between. Its errors are ignored, because the Group is gone either way.
    */
   onGone(listener: (groupId: string) => Promise<void>): void {
     this.#mourners.add(listener);
   }
 
-  /** Waits for the permits in use, refuses later ones with shutting_down, closes the ledgers. */
+  /**
+   * Waits for the permits in use, refuses later ones with shutting_down, and closes the ledgers.
+   */
   async close(): Promise<void> {
     this.#closed = true;
     this.#retry?.cancel();
@@ -296,7 +321,10 @@ export class GroupRegistry {
     this.#open.clear();
   }
 
-  /** Runs `step` while nobody has the Group; it says whether the Group is there afterwards. After a failure the Group is opened again. */
+  /**
+   * Runs `step` while no one else has the Group. It says whether the Group exists afterwards. After
+   * a failure the Group is opened again.
+   */
   async #exclusively(groupId: string, confirm: string, step: () => Promise<boolean>): Promise<void> {
     if (confirm !== groupId) throw new Refusal("confirmation_required");
     const group = this.#unavailable.has(groupId) ? undefined : this.get(groupId);
@@ -323,7 +351,10 @@ export class GroupRegistry {
     }
   }
 
-  /** False after a delete whose last sync failed: the Group is out of sight, though a crash may bring it back. */
+  /**
+   * False after a delete whose last sync failed: the Group is no longer visible, but a crash may
+   * bring it back.
+   */
   #isThere(groupId: string): boolean {
     try {
       return this.#deps.files.stat(this.#deps.paths.group(groupId).root) !== null;
@@ -396,7 +427,8 @@ export class GroupRegistry {
     });
     const { created_at: createdAt, updated_at: updatedAt } = document.value;
     if (ledger.count === 0 && (reset !== null || createdAt !== updatedAt)) {
-      // What comes back of the time before is known by it, so it comes first. A disk that fails now doesn't take the Group away.
+      // Later events are identified by it, so it comes first. A disk that fails now doesn't take
+      // the Group away.
       await noteReset(group, reset?.by ?? "user").catch(() => undefined);
     }
     return group;

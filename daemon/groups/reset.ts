@@ -1,6 +1,7 @@
 /**
- * A Group's reset: history and files go, Actors with their tokens and private environments, settings and scopes stay. The marker on disk
- * is the commit; what follows can be repeated until it is done, also by the next start.
+ * A Group's reset: removes history and files, and keeps Actors with their tokens and private
+ * environments, settings and scopes. The marker on disk is the commit. The steps after it can be
+ * repeated until they are done, also by the next start.
  */
 import { join } from "node:path";
 import * as z from "zod";
@@ -15,7 +16,7 @@ const ResetMarker = z.strictObject({
   /** The Group's new generation. */
   generation: z.string().min(1).max(128),
   updated_at: z.string(),
-  /** Who asked for it. */
+  /** Who requested it. */
   by: z.string().optional(),
 });
 export type ResetMarker = z.infer<typeof ResetMarker>;
@@ -24,12 +25,15 @@ function options(files: Files, paths: GroupPaths) {
   return { files, path: paths.resetMarker, version: 1, schema: ResetMarker };
 }
 
-/** From here on the reset happens, whatever comes. */
+/** From here on the reset will happen. */
 export async function commitReset(files: Files, paths: GroupPaths, marker: ResetMarker): Promise<void> {
   await JsonDocument.create(options(files, paths), marker);
 }
 
-/** Completes a committed reset and says who asked for it; does nothing without one. The ledger must be closed. */
+/**
+ * Completes a committed reset and returns who requested it. Does nothing without one. The ledger
+ * must be closed.
+ */
 export async function finishReset(files: Files, paths: GroupPaths): Promise<{ by: string } | null> {
   const marker = await JsonDocument.read(options(files, paths));
   if (marker === null) return null;
@@ -41,7 +45,7 @@ export async function finishReset(files: Files, paths: GroupPaths): Promise<{ by
   }
   const document = await readGroup(files, paths);
   await document?.update((record) => ({ ...record, generation, updated_at: updatedAt }));
-  // The marker must not be gone before what it stands for is done.
+  // The marker must stay until the reset is complete.
   await syncDirectory(files, paths.root);
   unlinkIfThere(files, paths.resetMarker);
   await syncDirectory(files, paths.root);

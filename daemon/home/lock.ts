@@ -1,8 +1,10 @@
 /**
- * One daemon per Home. Node has no flock, and "connect refused, unlink, listen" lets two starters win; an open write transaction of
- * libsql holds an operating-system lock that ends with the process, however it ends.
+ * One daemon per Home. Node has no flock, and with "connect refused, unlink, listen" two starters
+ * could both win. An open write transaction of libsql holds an operating-system lock that ends with
+ * the process, however it ends.
  *
- * The transaction is IMMEDIATE: with EXCLUSIVE, two starters that meet can refuse each other and none would win.
+ * The transaction is IMMEDIATE: with EXCLUSIVE, two starters that meet can refuse each other and
+ * neither would win.
  */
 import Database from "libsql";
 import {
@@ -30,13 +32,13 @@ export interface LockDependencies {
   host: Host;
 }
 
-/** How long a second starter waits for the first to say who it is. */
+/** How long a second starter waits for the first to identify itself. */
 const ANNOUNCE_MS = 10_000;
 const LOOK_AGAIN_MS = 20;
 
 /** Another daemon holds the Home. */
 export class HomeLocked extends HomeProblem {
-  /** Null when it didn't say so in time. */
+  /** Null if it didn't identify itself in time. */
   readonly pid: number | null;
   readonly socket: string | null;
 
@@ -54,7 +56,7 @@ export class HomeLocked extends HomeProblem {
 
 /** The open transaction, or null when another process has it. */
 function tryLock(files: Files, path: string): Database.Database | null {
-  // libsql would make the file with the umask's mode.
+  // libsql would create the file with the umask's mode.
   try {
     files.open(path, "create").close();
   } catch (error) {
@@ -74,7 +76,10 @@ function tryLock(files: Files, path: string): Database.Database | null {
   }
 }
 
-/** Who holds the lock. The address of a killed predecessor may still lie there until the holder has written its own. */
+/**
+ * Who holds the lock. The address of a killed predecessor may still be there until the holder has
+ * written its own.
+ */
 async function holderOf(deps: LockDependencies, paths: HomePaths): Promise<Address | null> {
   const { files, clock, host } = deps;
   for (const asked = clock.monotonic(); clock.monotonic() - asked < ANNOUNCE_MS; ) {
@@ -112,7 +117,10 @@ export class HomeLock {
     this.key = key;
   }
 
-  /** Takes the Home and says so in the address file. Throws HomeLocked when another process has it. */
+  /**
+   * Takes the Home and records that in the address file. Throws HomeLocked if another process has
+   * it.
+   */
   static async acquire(deps: LockDependencies, paths: HomePaths): Promise<HomeLock> {
     const { files, clock, random, host } = deps;
     const database = tryLock(files, paths.daemon.lock);
@@ -140,13 +148,15 @@ export class HomeLock {
     return this.#address;
   }
 
-  /** Says in the address file where the Web listener is. */
+  /** Records the Web listener's address in the address file. */
   async announce(webOrigin: string | null): Promise<void> {
     this.#address = { ...this.#address, web_origin: webOrigin };
     await writeAddress(this.#deps.files, this.#paths, this.#address);
   }
 
-  /** After the listener closed: socket and address go, then the Home is free. Idempotent. */
+  /**
+   * After the listener has closed: removes socket and address, then releases the Home. Idempotent.
+   */
   release(): void {
     if (this.#database === null) return;
     const database = this.#database;

@@ -1,4 +1,4 @@
-/** One Group as messaging sees it: its projection, what is under way, and who waits. */
+/** One Group as messaging sees it: its projection, running calls, and waiters. */
 
 import type { Clock } from "../../platform/clock.ts";
 import type { Files } from "../../platform/files.ts";
@@ -38,7 +38,7 @@ export interface MessagingDependencies {
   workingState?(groupId: string, actor: StoredActor): WorkingState;
 }
 
-/** What an Actor does, in words. */
+/** What an Actor is doing, in words. */
 export type WorkingState = Pick<
   ActorWithPresence["presence"],
   "state" | "reason" | "since" | "last_activity" | "attention"
@@ -68,15 +68,22 @@ export interface RemoteReply {
   to: readonly string[];
 }
 
-/** What messaging asks of the peers service, which is above it: replies and cancellations that leave this instance. */
+/**
+ * What messaging needs from the peers service above it: replies and cancellations that leave this
+ * instance.
+ */
 export interface RemoteMessages {
   /** Whether the outbox has active work for this message or cancellation. */
   isActive(sourceEventId: string): boolean;
-  /** The event that was accepted under a sender's key, whether or not the ledger has it; undefined when no active work has that key. */
+  /**
+   * The event that was accepted under a sender's key, whether or not the ledger has it; undefined
+   * when no active work has that key.
+   */
   accepted(groupId: string, key: string): LedgerEvent | undefined;
   /**
-   * Queues a reply and records it here; answers its source event. Throws what sending throws, invalid_recipient for an audience that the
-   * original doesn't allow, permission_denied, or connect_receipt_required for a follow-up before the original's receipt (RPL-004).
+   * Queues a reply and records it here. Returns its source event. Throws what sending throws,
+   * invalid_recipient for an audience that the original doesn't allow, permission_denied, or
+   * connect_receipt_required for a follow-up before the original's receipt (RPL-004).
    */
   reply(
     chat: GroupChat,
@@ -87,14 +94,17 @@ export interface RemoteMessages {
   ): Promise<LedgerEvent>;
   /** The same checks without doing anything (MSG-048). */
   checkReply(chat: GroupChat, reply: RemoteReply, author: Author): void;
-  /** Reserves the control, then records the withdrawal here; answers its event (CAN-013). */
+  /** Reserves the control, then records the withdrawal here. Returns its event (CAN-013). */
   cancel(
     chat: GroupChat,
     original: Located,
     caller: Caller,
     withdrawal: { recipients: string[]; client_id: string | undefined },
   ): Promise<LedgerEvent>;
-  /** At the start, before files are settled: records accepted messages that a crash kept out of the ledger (OUT-021). */
+  /**
+   * At the start, before files are settled: records accepted messages that a crash kept out of the
+   * ledger (OUT-021).
+   */
   recover(chat: GroupChat): Promise<void>;
 }
 
@@ -139,7 +149,7 @@ export class GroupChat {
     return this.group.record.active_scope_key ?? "";
   }
 
-  /** Paused and stopped Groups hand nothing to Actors. */
+  /** Paused and stopped Groups deliver nothing to Actors. */
   get handsOut(): boolean {
     const { state } = this.group.record;
     return state === "active" || state === "idle";
@@ -152,7 +162,10 @@ export class GroupChat {
     return event;
   }
 
-  /** The Actor that a credential speaks for. Throws invalid_launch_token when it was removed or added anew since. */
+  /**
+   * The Actor that a credential speaks for. Throws invalid_launch_token if it has been removed or
+   * added again since.
+   */
   self(caller: ActorCaller): StoredActor {
     const actor = this.group.record.actors.find((candidate) => candidate.id === caller.actor_id);
     if (actor === undefined || actor.generation !== caller.generation)
@@ -182,7 +195,7 @@ export class GroupChat {
     return mail === undefined ? 0 : mail.count - mail.countThrough(this.inbox(actor.id).mail.through);
   }
 
-  /** Whether the event came with an import: it is there to be read, and nothing may be done because of it. */
+  /** Whether the event came with an import: it can be read, but nothing may follow from it. */
   isHistory(ordinal: number): boolean {
     return ordinal < this.projection.begin;
   }
@@ -198,7 +211,10 @@ export class GroupChat {
     return ordinal === undefined || this.isHistory(ordinal) ? undefined : ordinal;
   }
 
-  /** When the Group was last reset, UTC ISO 8601; null when it never was. Every ledger begins with what began it. */
+  /**
+   * When the Group was last reset, UTC ISO 8601; null if it never was. Every ledger starts with
+   * what created it.
+   */
   get resetAt(): string | null {
     if (this.ledger.count === 0) return this.group.record.updated_at;
     if (this.isHistory(0)) return null;
@@ -214,7 +230,10 @@ export class GroupChat {
     return located;
   }
 
-  /** Throws event_not_found unless the event is there and, for an Actor, one that it sent or was sent. */
+  /**
+   * Throws event_not_found unless the event exists and, for an Actor, is one that it sent or
+   * received.
+   */
   visible(caller: Caller, eventId: string): Located {
     const ordinal = this.ledger.ordinalOf(eventId);
     const event = ordinal === undefined ? undefined : this.ledger.read(ordinal);
@@ -244,14 +263,14 @@ export class GroupChat {
     return inbox;
   }
 
-  /** Wakes whoever waits for this Actor's messages, or for anybody's. */
+  /** Wakes everyone who waits for this Actor's messages, or for any Actor's. */
   wake(actorId?: string): void {
     if (actorId === undefined) for (const inbox of this.#inboxes.values()) inbox.wake();
     else this.#inboxes.get(actorId)?.wake();
   }
 }
 
-/** Where one Actor's messages are taken and acknowledged, one step after the other. */
+/** One Actor's messages are taken and acknowledged here, one step after another. */
 export class ActorInbox {
   readonly mail = new MailHold();
   readonly #waiting = new Set<() => void>();
@@ -273,7 +292,7 @@ export class ActorInbox {
     return result;
   }
 
-  /** `woken` is called at every wake until the returned function is. */
+  /** `woken` is called at every wake until the returned function is called. */
   await(woken: () => void): () => void {
     this.#waiting.add(woken);
     return () => void this.#waiting.delete(woken);
@@ -284,7 +303,10 @@ export class ActorInbox {
   }
 }
 
-/** A person's message wakes an idle Group. It is recorded already: a disk that fails now is only worth a line in the log. */
+/**
+ * A person's message wakes an idle Group. It is already recorded, so a disk that fails now only
+ * causes a log line.
+ */
 export async function wakeGroup(chat: GroupChat, log: Log): Promise<void> {
   try {
     await chat.group.update((record) => (record.state === "idle" ? { ...record, state: "active" } : record), {
@@ -297,7 +319,10 @@ export async function wakeGroup(chat: GroupChat, log: Log): Promise<void> {
   }
 }
 
-/** People see everything in their Groups; an Actor what it sent or was sent in its own generation (docs/core-model.md#inbox-and-obligations). */
+/**
+ * People see everything in their Groups. An Actor sees what it sent or received in its own
+ * generation (docs/core-model.md#inbox-and-obligations).
+ */
 export function mayKnow(caller: Caller, event: LedgerEvent): boolean {
   return caller.kind !== "actor" || concerns(event, caller.actor_id, caller.generation) !== null;
 }

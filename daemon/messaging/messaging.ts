@@ -1,4 +1,7 @@
-/** The messaging service: messages, Inbox, obligations, files and the ledger's reads, for all Groups. The folder's face. */
+/**
+ * The messaging service: messages, Inbox, obligations, files and ledger reads, for all Groups. The
+ * folder's face.
+ */
 
 import { timestamp } from "../../platform/clock.ts";
 import { errorFields } from "../../platform/log.ts";
@@ -104,7 +107,9 @@ export class Messaging implements Chats {
     this.#remote.current = remote;
   }
 
-  /** Takes up every Group of the registry and follows its changes; completes what a crash interrupted. */
+  /**
+   * Loads every Group of the registry, follows its changes, and completes what a crash interrupted.
+   */
   async start(registry: GroupRegistry, launchTokens: LaunchTokens): Promise<void> {
     this.#registry = registry;
     for (const group of registry.list()) this.#attach(group);
@@ -135,7 +140,7 @@ export class Messaging implements Chats {
   get(groupId: string): GroupChat {
     const attached = this.#attached.get(groupId);
     if (attached !== undefined) return attached.chat;
-    // A definitive answer while the daemon ends would make who follows the Group give up.
+    // A definitive answer while the daemon stops would make followers of the Group give up.
     if (this.#closed) throw new Refusal("shutting_down");
     this.#registry?.get(groupId);
     throw new Refusal("group_not_found", { details: { group_id: groupId } });
@@ -237,8 +242,9 @@ export class Messaging implements Chats {
   }
 
   /**
-   * For ports: a connection holds an Actor's session open. `ended` is called once when the session is ended from here (stop, restart,
-   * removal, new token, shutdown). Throws limit_reached, or invalid_launch_token when the Actor isn't that one any more.
+   * For ports: a connection holds an Actor's session open. `ended` is called once if the session is
+   * ended from here (stop, restart, removal, new token, shutdown). Throws limit_reached, or
+   * invalid_launch_token if the Actor is no longer that one.
    */
   openSession(caller: ActorCaller, ended: () => void = () => {}): Lease {
     this.get(caller.group_id).self(caller);
@@ -250,8 +256,8 @@ export class Messaging implements Chats {
   }
 
   /**
-   * For the dispatcher: before every call of an Actor. Keeps its session, and takes the call as evidence for what was handed out to it
-   * before. Throws invalid_launch_token or limit_reached.
+   * For the dispatcher: called before every call of an Actor. Keeps its session, and takes the call
+   * as evidence for what it got before. Throws invalid_launch_token or limit_reached.
    */
   touch(caller: ActorCaller): void {
     if (caller.session === null) return;
@@ -261,7 +267,10 @@ export class Messaging implements Chats {
     this.#inbox.later(caller, this.#sessions.touch(caller, caller.session));
   }
 
-  /** Streams a file into the Group, of `bytes` when that is known; a throw of the stream, or of a limit, leaves nothing behind. */
+  /**
+   * Streams a file into the Group, of `bytes` when that is known; a throw of the stream, or of a
+   * limit, leaves nothing behind.
+   */
   async upload(
     groupId: string,
     chunks: AsyncIterable<Uint8Array>,
@@ -329,7 +338,10 @@ export class Messaging implements Chats {
     attached.chat.wake();
   }
 
-  /** The Group's record changed: who is gone or disabled loses its sessions, who may be handed something again is. */
+  /**
+   * The Group's record changed: removed or disabled Actors lose their sessions, and others may get
+   * messages again.
+   */
   #groupChanged(groupId: string): void {
     const attached = this.#attached.get(groupId);
     if (attached === undefined) return;
@@ -348,7 +360,7 @@ export class Messaging implements Chats {
     for (const { id } of actors) this.#tellPresence(groupId, id);
   }
 
-  /** What it held is handed out again. */
+  /** What it held is delivered again. */
   #sessionEnded(session: Session): void {
     const { group_id: groupId, actor_id: actorId } = session.identity;
     const attached = this.#attached.get(groupId);

@@ -1,4 +1,7 @@
-/** The authorities of this instance, asked in the order that pins allow: Direct, external, same account (docs/protocol.md#authority). */
+/**
+ * The authorities of this instance, asked in the order of the pins: Direct, external, same account
+ * (docs/protocol.md#authority).
+ */
 import type { GroupRegistry } from "../groups/registry.ts";
 import type { AuthorityKind, ConnectAuthority, Grant, GrantState, PairQuery } from "./authority.ts";
 
@@ -25,7 +28,9 @@ export class Authorities {
     this.#registry = registry;
   }
 
-  /** One per kind; kinds join as their services open. `transports` tell when a way to a peer opens. */
+  /**
+   * One per kind; kinds join as their services open. `transports` tell when a way to a peer opens.
+   */
   add(authority: ConnectAuthority, transport: Grant["transport"]): void {
     this.#all.push(authority);
     this.#all.sort((one, other) => ORDER.indexOf(one.kind) - ORDER.indexOf(other.kind));
@@ -43,7 +48,10 @@ export class Authorities {
     return this.#all.find((authority) => authority.kind === kind);
   }
 
-  /** For new work: the first authority that knows the pair decides, a refusal included. Null when none does. */
+  /**
+   * For new work: the first authority that knows the pair decides, even to refuse. Null if none
+   * does.
+   */
   forPair(localGroupId: string, remoteInstanceId: string, remoteGroupId: string): GrantState | null {
     const query = this.#query(localGroupId, remoteInstanceId, remoteGroupId);
     for (const authority of this.#all) {
@@ -53,13 +61,17 @@ export class Authorities {
     return null;
   }
 
-  /** For queued work and requests that come in. Without its authority in this daemon work waits: that is no revocation. */
+  /**
+   * For queued work and incoming requests. If its authority is missing in this daemon, work waits:
+   * that isn't a revocation.
+   */
   forBinding(binding: Binding): GrantState {
     const { connection_id: connectionId } = binding;
     const kind = kindOf(connectionId);
     const authority = this.of(kind);
     if (authority === undefined) return unavailable("This kind of connection isn't set up.");
-    // Of a pair nothing can be said without the generation; whether the Group is gone for good is the registry's to tell.
+    // Of a pair nothing can be said without the generation; whether the Group is gone for good is
+    // the registry's to tell.
     const isPair = kind !== "account";
     if (isPair && this.#registry.find(binding.local_group_id) === undefined) {
       return unavailable("The Group isn't open.");

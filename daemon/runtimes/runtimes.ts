@@ -1,4 +1,7 @@
-/** The runtimes service: Actors whose process the daemon runs, in terminals, prompted with proof. The folder's face. */
+/**
+ * The runtimes service: Actors whose process the daemon runs, in terminals, prompted with proof.
+ * The folder's face.
+ */
 
 import { constants } from "node:os";
 import { removeHookCommand } from "../../client/hook/hook-command.ts";
@@ -40,7 +43,7 @@ export interface RuntimesDependencies extends LauncherDependencies {
   reports: LaunchReports;
 }
 
-/** One start of a process, until it has ended and that is noted. */
+/** One start of a process, until it has ended and that is recorded. */
 interface Run {
   stored: StoredLaunch;
   launch: Launch;
@@ -71,13 +74,13 @@ interface Slot {
   terminal: ActorTerminal;
   run: Run | null;
   starting: Promise<void> | null;
-  /** Starts and stops follow each other. */
+  /** Starts and stops run one after another. */
   last: Promise<unknown>;
 }
 
-/** The daemon's own end can't wait as long as a person's stop. */
+/** The daemon's own shutdown can't wait as long as a person's stop. */
 const CLOSE_SECONDS = 2;
-/** A screen that hasn't changed for so long is whole. */
+/** A screen that hasn't changed for this long is complete. */
 const STILL_MS = 200;
 
 export class Runtimes implements Launches {
@@ -104,7 +107,10 @@ export class Runtimes implements Launches {
     });
   }
 
-  /** Clears what an earlier daemon left (its claims become unconfirmed) and follows the Groups. Starts nothing. */
+  /**
+   * Clears what an earlier daemon left (its claims become unconfirmed) and follows the Groups.
+   * Starts nothing.
+   */
   async open(): Promise<void> {
     const { registry, messaging, reports } = this.#deps;
     for (const group of registry.list()) {
@@ -128,7 +134,10 @@ export class Runtimes implements Launches {
     for (const group of registry.list()) if (messaging.find(group.group_id)) this.#follow(group.group_id);
   }
 
-  /** Starts enabled Actors of Groups that say so. What can't be started is logged and shows in its state. */
+  /**
+   * Starts the enabled Actors of Groups that want it. Failures are logged and show in the Actor's
+   * state.
+   */
   async startEnabled(): Promise<void> {
     for (const group of this.#deps.registry.list()) {
       if (!group.record.settings.start_actors) continue;
@@ -164,8 +173,9 @@ export class Runtimes implements Launches {
   }
 
   /**
-   * Starts the Actor's process unless it runs, in its last conversation where that can be continued and no new one is wanted. Throws
-   * scope_not_attached, invalid_project_root, invalid_args, runtime_not_installed, storage_full, storage_failed or shutting_down.
+   * Starts the Actor's process unless it runs, in its last conversation if that can be continued
+   * and no new one is wanted. Throws scope_not_attached, invalid_project_root, invalid_args,
+   * runtime_not_installed, storage_full, storage_failed or shutting_down.
    */
   start(group: OpenGroup, actorId: string, isNew = false): Promise<BegunConversation | null> {
     const slot = this.#slot(group, group.actor(actorId));
@@ -182,14 +192,16 @@ export class Runtimes implements Launches {
     this.#launcher.plan(group, group.actor(actorId));
   }
 
-  /** Ends the Actor's process, politely and then firmly, with all that descends from it. `reason` in words. */
+  /**
+   * Ends the Actor's process and all its descendants, politely and then firmly. `reason` in words.
+   */
   async stop(groupId: string, actorId: string, reason: string): Promise<void> {
     const slot = this.#slots.get(key(groupId, actorId));
     if (slot === undefined) return;
     await this.#inTurn(slot, () => this.#stop(slot, reason));
   }
 
-  /** A fresh process with a fresh token; its conversation as `start` has it. Throws as `start`. */
+  /** A new process with a new token; its conversation as in `start`. Throws as `start`. */
   restart(group: OpenGroup, actorId: string, isNew = false): Promise<BegunConversation | null> {
     const slot = this.#slot(group, group.actor(actorId));
     return this.#inTurn(slot, async () => {
@@ -209,7 +221,10 @@ export class Runtimes implements Launches {
     this.#deps.reports.interrupted(run.launch);
   }
 
-  /** A viewer of the Actor's terminal, running or not. Throws group_not_found, actor_not_found, runner_mismatch or limit_reached. */
+  /**
+   * A viewer of the Actor's terminal, running or not. Throws group_not_found, actor_not_found,
+   * runner_mismatch or limit_reached.
+   */
   attach(groupId: string, actorId: string, port: ViewerPort): AttachedViewer {
     const group = this.#deps.registry.get(groupId);
     const actor = group.actor(actorId);
@@ -217,7 +232,10 @@ export class Runtimes implements Launches {
     return this.#slot(group, actor).terminal.attach(port);
   }
 
-  /** Whether a token's owner may speak: of an Actor whose process the daemon runs, only while that very process lives. */
+  /**
+   * Whether a token's owner may act: for an Actor whose process the daemon runs, only while exactly
+   * that process lives.
+   */
   mayUse({ group_id: groupId, actor_id: actorId, digest }: LaunchIdentity): boolean {
     const actor = this.#deps.registry.find(groupId)?.record.actors.find(({ id }) => id === actorId);
     if (actor === undefined) return false;
@@ -228,7 +246,7 @@ export class Runtimes implements Launches {
     return stored.pid === null ? slot?.starting !== null : this.#identities.isAlive(stored);
   }
 
-  /** Why messages wait for the Actor, in words; empty when none has to. */
+  /** Why messages wait for the Actor, in words; empty if none has to. */
   whyWaiting(groupId: string, actorId: string): string {
     const actor = this.#deps.registry.find(groupId)?.record.actors.find(({ id }) => id === actorId);
     // A start wouldn't change that.
@@ -318,7 +336,7 @@ export class Runtimes implements Launches {
     return () => void this.#changed.delete(listener);
   }
 
-  /** What an Actor does has changed: its messages may go on. */
+  /** What an Actor is doing has changed: its messages may go in now. */
   consider(groupId: string, actorId: string): void {
     this.#slots.get(key(groupId, actorId))?.run?.prompter?.consider();
   }
@@ -334,7 +352,7 @@ export class Runtimes implements Launches {
     await this.#lastRuns.settled();
   }
 
-  /** Why it couldn't be started stays to be seen. */
+  /** Why it couldn't be started stays visible. */
   async #startNoted(slot: Slot, isNew: boolean): Promise<void> {
     try {
       await this.#start(slot, isNew ? NEW : null);
@@ -394,7 +412,7 @@ export class Runtimes implements Launches {
   ): Promise<void> {
     const { group, terminal } = slot;
     const { clock, random, log, reports, messaging } = this.#deps;
-    // It brings a terminal emulator along, which a Home without terminals needn't load.
+    // It loads a terminal emulator, which a Home without terminals doesn't need.
     const { Screen } = await import("./terminal/screen.ts").catch(tellReplaced);
     const process = await this.#launcher.spawn(group, actor, plan, begun, run.conversation, terminal);
     run.process = process;
@@ -471,12 +489,16 @@ export class Runtimes implements Launches {
       for (const listener of this.#ended) listener(run.launch, { reason });
       this.#tellChanged(slot);
     }
-    // Both verified runtimes say so and end with 1 when they don't find a session, before they run any hook.
+    // Both verified runtimes say so and exit with 1 if they don't find a session, before they run
+    // any hook.
     const isRefused = run.conversation.resume !== null && !run.hasTold && exit.code !== 0;
     if (run.requested === null && isRefused) this.#startAnew(slot, reason);
   }
 
-  /** After a runtime that didn't continue its session. What happened since counts: the Actor may be stopped, or run, by now. */
+  /**
+   * After a runtime that didn't continue its session. The Actor may have been stopped or started
+   * since, and that counts.
+   */
   #startAnew(slot: Slot, reason: string): void {
     const { group, actor_id: actorId } = slot;
     void this.#inTurn(slot, async () => {

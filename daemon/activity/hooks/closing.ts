@@ -1,10 +1,16 @@
-/** Ends of what is open when its session, turn or process ends, or a person interrupts (docs/protocol.md#activity-events). */
+/**
+ * Ends what is open when its session, turn or process ends, or a person interrupts
+ * (docs/protocol.md#activity-events).
+ */
 import { type HookState, isOpen, type OpenAgent, type OpenOperation, type Revision } from "./hook-state.ts";
 
 /** Event types of what was closed from outside; the status is `failed`. */
 export type Closing = "SessionEnded" | "TurnSuperseded" | "UserInterrupt";
 
-/** Claude may still say how an operation ended that was closed with its turn; so many are waited for. */
+/**
+ * Claude may still report the end of an operation that was closed with its turn. This many are
+ * remembered.
+ */
 const LATE_OPERATIONS = 64;
 
 interface Closed {
@@ -71,7 +77,10 @@ export function turnRevision(
   };
 }
 
-/** The open operations that `which` picks, closed. Codex's fence forgets them, Claude's waits for their real end. */
+/**
+ * Closes the open operations that `which` picks. Codex's fence forgets them, Claude's waits for
+ * their real end.
+ */
 export function closeOperations(
   state: HookState,
   eventType: Closing,
@@ -97,12 +106,15 @@ export function agentTurn(agent: OpenAgent): { name: string; turn_id: string; st
   return { name: turnId, turn_id: turnId, started_at: turnStartedAt ?? startedAt };
 }
 
-/** Which subagents go on when their turn ends. */
+/** Which subagents continue when their turn ends. */
 export type Survives = (agent: OpenAgent) => boolean;
 
 const nobody: Survives = () => false;
 
-/** Everything below the turn: operations, subagents and their turns; of those that survive it nothing. */
+/**
+ * Closes everything below the turn: operations, subagents and their turns, except below those that
+ * survive it.
+ */
 export function closeChildren(before: HookState, eventType: Closing, survives: Survives = nobody): Closed {
   const staying = before.agents.filter(survives);
   const ids = new Set(staying.map(({ id }) => id));
@@ -134,10 +146,16 @@ export function closeTurn(
   return { state: { ...state, turn: null, ended: { how, at, key: state.turn.key } }, revisions };
 }
 
-/** Runtimes whose tool that starts a subagent ends at once while the subagent works on; one that waits for it is still open. */
+/**
+ * Runtimes whose subagent tool ends at once while the subagent keeps working. A tool that waits for
+ * its subagent is still open.
+ */
 const SPAWNS: ReadonlySet<string> = new Set(["Agent", "Task"]);
 
-/** Of a turn whose end tells nothing of subagents: they work in the background unless the turn waits for one. */
+/**
+ * For a turn whose end says nothing about subagents: they work in the background unless the turn
+ * waits for one.
+ */
 export function inBackground(state: HookState): Survives {
   const waits = state.operations.some(
     (operation) => isOpen(operation) && operation.agent_id === "" && SPAWNS.has(operation.tool_name),

@@ -1,8 +1,9 @@
 /**
- * Turns that no hook announces. Claude tells of a prompt that is queued behind a turn when it is queued, as one of that turn; what is still
- * queued when the turn ends, or when a person interrupts it, runs as a turn of its own that shows itself only by its tools and its end. Codex
- * takes such a prompt into the turn that is open, even when that one's end was told meanwhile. Without this an Actor would pass for idle while
- * it works.
+ * Turns that no hook announces. When a prompt is queued after a turn, Claude reports it at that
+ * moment, as part of that turn. What is still queued when the turn ends, or is interrupted, runs as
+ * a separate turn that shows itself only by its tools and its end. Codex takes such a prompt into
+ * the open turn, even if that turn's end was already reported. Without this an Actor would seem
+ * idle while it works.
  */
 
 import type { InputStep } from "../launches.ts";
@@ -13,7 +14,7 @@ import type { Accepted, Fence } from "./verdict.ts";
 
 const PROMPT = "UserPromptSubmit";
 
-/** A turn that begins with an event of its own. */
+/** A turn that starts with its own event. */
 export function openTurn({ turn_key: key, turn_id: turnId }: Hook, at: string): OpenTurn {
   return {
     key,
@@ -31,17 +32,19 @@ export function isFurtherPrompt({ turn }: HookState, memory: Memory, { turn_key:
   return key !== "" && (memory.turns.has(key) || turn?.key === key || turn?.key === "");
 }
 
-/** Claude: whether a prompt only goes into the input queue, behind a turn that runs or is ending. */
+/**
+ * Claude: whether a prompt only goes into the input queue, after a turn that is running or ending.
+ */
 export function isQueuedPrompt(before: HookState, memory: Memory, hook: Hook): boolean {
   const { turn } = before;
   const { turn_key: key, runtime } = hook;
   if (runtime !== "claude" || !isFurtherPrompt(before, memory, hook)) return false;
   if (turn === null) return memory.prompts.has(key);
-  // The own prompt of a turn that followed another was told in that one.
+  // The own prompt of a turn that followed another was already reported in that one.
   return memory.prompts.has(key) || (turn.name !== turn.key && withKey(turn, memory, key).key === key);
 }
 
-/** What a change says of the input queue, in order. */
+/** What a change says about the input queue, in order. */
 export function inputSteps(before: HookState, after: HookState): InputStep[] {
   const was = before.turn;
   const is = after.turn;
@@ -53,7 +56,7 @@ export function inputSteps(before: HookState, after: HookState): InputStep[] {
   return steps;
 }
 
-/** A prompt of a turn that is known: queued in it, or its own that comes late. */
+/** A prompt of a known turn: queued in it, or its own prompt arriving late. */
 export function furtherPrompt(before: HookState, memory: Memory, hook: Hook, at: string): Accepted | Fence {
   const { turn, ended } = before;
   const { turn_key: key, runtime } = hook;
@@ -62,7 +65,7 @@ export function furtherPrompt(before: HookState, memory: Memory, hook: Hook, at:
     memory.prompts.add(key);
   };
   if (turn === null) {
-    // Its own prompt, which its end has overtaken, begins nothing.
+    // Its own prompt arrived after its end, so it starts nothing.
     if (runtime === "claude" && !memory.prompts.has(key)) return "turn";
     if (runtime === "codex" && (ended?.key !== key || ended.how === "interrupted")) return "turn";
     const next = runtime === "codex" ? { ...openTurn(hook, at), isAssumed: true } : followingTurn(key, at);
@@ -71,7 +74,7 @@ export function furtherPrompt(before: HookState, memory: Memory, hook: Hook, at:
   // The turn that is open takes it.
   if (runtime === "codex") return "turn";
   const known = withKey(turn, memory, key);
-  // Queued in a turn before this one, and told late: it is behind this one now.
+  // Queued in an earlier turn and reported late: it now comes after this one.
   const isLate = known.key !== key && memory.prompts.has(key);
   if (known.key !== key && !isLate) return "turn";
   const isQueued = isQueuedPrompt(before, memory, hook);
@@ -84,7 +87,7 @@ export function furtherPrompt(before: HookState, memory: Memory, hook: Hook, at:
   };
 }
 
-/** What follows the turn that is closed in `state` when a prompt was queued behind it; adds the revision. */
+/** What follows the closed turn in `state` if a prompt was queued after it; adds the revision. */
 export function withQueued(
   state: HookState,
   turn: OpenTurn | null,
@@ -102,7 +105,10 @@ export function withKey(turn: OpenTurn, memory: Memory, key: string): OpenTurn {
   return turn.key === "" && !memory.turns.has(key) ? { ...turn, key } : turn;
 }
 
-/** Nothing has shown the turn that was assumed, and the terminal is silent: there is none. Null when none is assumed. */
+/**
+ * Nothing has shown the assumed turn, and the terminal is silent, so there is none. Null if none is
+ * assumed.
+ */
 export function refuteTurn(
   before: HookState,
   at: string,
@@ -114,7 +120,7 @@ export function refuteTurn(
   return { state: { ...state, turn: null, at }, revisions };
 }
 
-/** Codex: its screen says that the turn has failed, which no hook tells. */
+/** Codex: its screen says that the turn failed, which no hook reports. */
 export function failTurn(
   before: HookState,
   trouble: string,

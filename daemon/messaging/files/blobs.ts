@@ -1,7 +1,8 @@
 /**
- * Attached files of a Group: content-addressed, streamed to disk and back, never whole in memory (docs/core-model.md#messages).
- * A file has a record in `uploads/` until a message with it is in the ledger, see `waiting-files.ts`; one that no message took within a
- * day goes. In messages the files are named `state/blobs/<sha256>`.
+ * Attached files of a Group: content-addressed, streamed to disk and back, never whole in memory
+ * (docs/core-model.md#messages). Until a message with it is in the ledger, a file has a record in
+ * `uploads/` (`waiting-files.ts`). If no message takes it within a day, it is removed. In messages
+ * the files are named `state/blobs/<sha256>`.
  */
 import { join } from "node:path";
 import type { Clock } from "../../../platform/clock.ts";
@@ -64,18 +65,21 @@ export class BlobStore {
     this.#waiting = new WaitingFiles(deps.files, this.#uploads, quota);
   }
 
-  /** Takes up what an earlier run left, without its unfinished files. */
+  /** Loads what an earlier run left, without its unfinished files. */
   load(): void {
     this.#waiting.load((sha256) => this.bytesOf(sha256) !== null);
   }
 
-  /** The Group is gone, or begins anew in the same place, where nothing that was under way belongs. */
+  /** The Group is gone or was reset in the same place, where unfinished work doesn't belong. */
   close(): void {
     this.#isClosed = true;
     this.#waiting.forget();
   }
 
-  /** Size of a file by its digest, whether a message refers to it or not; null when there is none. Throws storage_failed. */
+  /**
+   * Size of a file by its digest, whether a message refers to it or not; null when there is none.
+   * Throws storage_failed.
+   */
   bytesOf(sha256: string): number | null {
     try {
       const status = this.#deps.files.stat(join(this.#directory, sha256));
@@ -100,8 +104,9 @@ export class BlobStore {
   }
 
   /**
-   * Streams a file in, to wait for a message; `announced` is its size where that is known. Throws limit_reached before the first byte is
-   * read, too_large, storage_full or storage_failed, or what the stream threw; nothing is left then.
+   * Streams a file in, to wait for a message. `announced` is its size, if known. Throws
+   * limit_reached before the first byte is read, too_large, storage_full or storage_failed, or what
+   * the stream threw; then nothing is left.
    */
   async upload(chunks: AsyncIterable<Uint8Array>, announced = 0): Promise<Written> {
     const reservation = this.#quota.reserve(announced);
@@ -112,7 +117,10 @@ export class BlobStore {
     }
   }
 
-  /** Streams a file in for a message that will stand at `sent_from` or behind. `sha256` is its digest if the caller has computed it. */
+  /**
+   * Streams a file in for a message that will stand at `sent_from` or behind. `sha256` is its
+   * digest if the caller has computed it.
+   */
   take(chunks: Chunks, sentFrom: number, sha256?: string): Promise<Written> {
     return this.#write(chunks, { sent_from: sentFrom }, sha256);
   }
@@ -123,8 +131,9 @@ export class BlobStore {
   }
 
   /**
-   * Keeps files for a message that `append` writes, at the ordinal `sent_from` or behind. Throws invalid_attachments for what isn't here,
-   * storage_full or storage_failed, or what `append` throws; then the files wait on.
+   * Keeps files for a message that `append` writes, at the ordinal `sent_from` or later. Throws
+   * invalid_attachments for missing files, storage_full or storage_failed, or what `append` throws;
+   * then the files keep waiting.
    */
   async send<Result>(
     digests: readonly string[],
@@ -152,7 +161,10 @@ export class BlobStore {
     return { bytes, start, end, chunks: this.#chunks(join(this.#directory, sha256), start, end) };
   }
 
-  /** A whole file in pieces of this size, each good until the next one is asked for. Throws blob_not_found, `pieces` also Node's errors. */
+  /**
+   * A whole file in pieces of this size. Each is valid until the next one is requested. Throws
+   * blob_not_found; `pieces` also Node's errors.
+   */
   inPieces(sha256: string, size: number): { bytes: number; pieces: () => Iterable<Uint8Array> } {
     const { bytes } = this.read(sha256);
     const path = join(this.#directory, sha256);
@@ -186,7 +198,10 @@ export class BlobStore {
     });
   }
 
-  /** At the start: looks up whether messages refer to the files that were being sent when an earlier run ended. */
+  /**
+   * At the start: checks whether messages refer to the files that were being sent when an earlier
+   * run ended.
+   */
   async settle(ledger: Referring): Promise<void> {
     const unsettled = new Map([...this.#waiting.entries()].filter(([, { isUnsettled }]) => isUnsettled));
     if (unsettled.size === 0) return;
@@ -277,7 +292,10 @@ export class BlobStore {
     return sending;
   }
 
-  /** Never throws: the message is recorded or refused already. A record that couldn't be removed is looked up at the next start. */
+  /**
+   * Never throws, because the message is already recorded or refused. A record that couldn't be
+   * removed is checked at the next start.
+   */
   #end(sending: readonly string[], isReferred: boolean): void {
     for (const sha256 of sending) {
       const waiting = this.#waiting.get(sha256);

@@ -1,9 +1,10 @@
 /**
- * Operations `inbox_read`, `inbox_peek` and `feed_read`, and the external runner's side of them (docs/core-model.md#actor): the direct
- * messages that an Actor is handed are claimed in the ledger first, and its Mail is held by the session, which moves the cursor later. Both
- * are acknowledged by naming the batch or by any later call of the session that got it (`later`); and handed out again, marked, when that session has
- * ended without it. A call without a session moves the cursor at once. Paused and stopped Groups and disabled Actors are handed nothing:
- * their reads wait on and answer empty.
+ * Operations `inbox_read`, `inbox_peek` and `feed_read`, and the external runner's side of them
+ * (docs/core-model.md#actor). Direct messages are claimed in the ledger before an Actor gets them.
+ * The session holds the Actor's Mail and moves the cursor later. Both are acknowledged by naming
+ * the batch or by any later call of the same session (`later`). If the session ends first, they are
+ * delivered again, marked. A call without a session moves the cursor at once. Paused and stopped
+ * Groups and disabled Actors get nothing: their reads keep waiting and return empty.
  */
 
 import { timestamp } from "../../../platform/clock.ts";
@@ -26,7 +27,7 @@ import type { Session, Sessions } from "./sessions.ts";
 type Reading = ResultOf<"inbox_read">;
 type InboxMessage = Reading["messages"][number];
 
-/** What is about to be handed out, in ledger order. */
+/** What is about to be delivered, in ledger order. */
 interface Selection {
   ordinals: number[];
   mail: Set<number>;
@@ -40,7 +41,7 @@ export class Inbox {
   readonly #chats: Chats;
   readonly #deps: MessagingDependencies;
   readonly #sessions: Sessions;
-  /** Told when what an Actor does changed. */
+  /** Called when what an Actor is doing has changed. */
   readonly #changed: (groupId: string, actorId: string) => void;
 
   constructor(
@@ -88,7 +89,7 @@ export class Inbox {
     }
   }
 
-  /** The person has seen everything up to this event; only forward. */
+  /** The person has seen everything up to this event. Moves only forward. */
   async feedRead(input: InputOf<"feed_read">): Promise<ResultOf<"feed_read">> {
     const chat = this.#chats.get(input.group_id);
     const ordinal = chat.ledger.ordinalOf(input.event_id);
@@ -105,8 +106,9 @@ export class Inbox {
   }
 
   /**
-   * A call of a session is evidence that the model took what it was handed before; where calls overtake one another only when nothing has
-   * cancelled or lost that answer for a while, since the client may have given up before this call. Never throws; appends on its own.
+   * A session's call is evidence that the model received its last batch. Where calls may overtake
+   * one another, this counts only if nothing has cancelled or lost that answer for a while, because
+   * the client may have given up before this call. Never throws; appends on its own.
    */
   later(caller: ActorCaller, session: Session): void {
     for (const [batchId, state] of session.batches) {
@@ -175,7 +177,7 @@ export class Inbox {
     return { messages: [], batch_id: null, cursor, unread: chat.unreadMail(who) };
   }
 
-  /** What people see of it: a wait lasts until the call ends, also while it looks for messages. */
+  /** What people see of it: a wait lasts until the call ends, even while it looks for messages. */
   #isWaiting(chat: GroupChat, session: Session, isWaiting: boolean): void {
     if (session.isWaiting === isWaiting) return;
     session.isWaiting = isWaiting;
@@ -183,7 +185,7 @@ export class Inbox {
     this.#changed(chat.group.group_id, session.identity.actor_id);
   }
 
-  /** Until something is appended for the Actor, the time is over, or the caller goes away. */
+  /** Until something is appended for the Actor, the time is up, or the caller goes away. */
   #sleep(chat: GroupChat, actorId: string, milliseconds: number, signal: AbortSignal): Promise<void> {
     const inbox = chat.inbox(actorId);
     if (inbox.waiting >= LIMITS.inbox.waitersPerActor) {
@@ -207,7 +209,7 @@ export class Inbox {
     });
   }
 
-  /** What can be handed out now, claimed; null when that is nothing. Runs in the Actor's turn. */
+  /** What can be delivered now, claimed; null if there is nothing. Runs in the Actor's turn. */
   async #take(
     chat: GroupChat,
     caller: ActorCaller,
@@ -273,7 +275,7 @@ export class Inbox {
     };
   }
 
-  /** Only a mark hangs on it: a disk that fails now is worth a line in the log. */
+  /** It is only a mark, so a disk that fails now only causes a log line. */
   #remember(chat: GroupChat, actor: StoredActor, eventId: string): void {
     try {
       writeMailMark(this.#deps.files, chat.group.paths.cursors, actor, eventId);
@@ -289,8 +291,8 @@ export class Inbox {
   }
 
   /**
-   * The oldest of everything that waits; direct messages only for those that take them themselves (a terminal is prompted), when the Group's
-   * minimum interval is over.
+   * The oldest of everything that waits. Direct messages only for Actors that take them themselves
+   * (a terminal is prompted), and once the Group's minimum interval has passed.
    */
   #select(chat: GroupChat, queue: ActorQueue, limit: number, takesDirect: boolean): Selection {
     const selection: Selection = { ordinals: [], mail: new Set(), redelivered: new Set() };
@@ -323,7 +325,7 @@ export class Inbox {
     return selection;
   }
 
-  /** A person reads an Actor's Mail in its stead: the cursor moves, direct messages stay where they are. */
+  /** A person reads an Actor's Mail for it: the cursor moves, direct messages stay. */
   async #readMail(chat: GroupChat, actor: StoredActor, limit: number): Promise<Reading> {
     const queue = chat.queueOf(actor);
     const count = Math.min(limit, queue?.mail.count ?? 0);
@@ -340,7 +342,10 @@ export class Inbox {
     };
   }
 
-  /** Notes the batch as accepted and moves the cursor over its Mail; one that isn't open (any more) changes nothing, so that acknowledging is idempotent. */
+  /**
+   * Records the batch as accepted and moves the cursor past its Mail. For a batch that isn't open
+   * (any more), nothing changes, so that acknowledging is idempotent.
+   */
   #accept(chat: GroupChat, caller: ActorCaller, batchId: string, reason: string): Promise<void> {
     const inbox = chat.inbox(caller.actor_id);
     return inbox.inTurn(async () => {
@@ -351,7 +356,7 @@ export class Inbox {
         if (claim.batch_id === batchId) events.push(delivery(chat, actor, id, batchId, "accepted", reason));
       }
       const mail = inbox.mail.of(batchId);
-      // The person may have read it in the Actor's stead.
+      // The person may have read it for the Actor.
       if (mail !== null && (queue?.mail.countThrough(mail.ordinal) ?? 0) > 0) {
         events.push(mailRead(chat, actor, mail.event_id, actor.id));
       }
@@ -362,7 +367,7 @@ export class Inbox {
     });
   }
 
-  /** The answer never left: the messages are pending again, as if they hadn't been claimed. */
+  /** The answer was never sent: the messages are pending again, as if they hadn't been claimed. */
   async #handBack(
     chat: GroupChat,
     actor: StoredActor,
@@ -375,12 +380,12 @@ export class Inbox {
         claimed.map(({ id }) => delivery(chat, actor, id, batchId, "failed", HANDED_BACK)),
       );
     } finally {
-      // Without its holder the claim is handed out again even if this couldn't be noted.
+      // Without its holder the claim is delivered again even if this couldn't be recorded.
       this.#sessions.drop({ group_id: chat.group.group_id, actor_id: actor.id }, batchId);
     }
   }
 
-  /** Monotonic time from which direct messages may be handed out again (`min_interval_seconds`). */
+  /** Monotonic time from which direct messages may be delivered again (`min_interval_seconds`). */
   #intervalEnd(chat: GroupChat, actorId: string): number {
     return chat.inbox(actorId).handedOutAt + chat.group.record.settings.min_interval_seconds * 1000;
   }

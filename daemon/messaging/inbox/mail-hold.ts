@@ -1,7 +1,8 @@
 /**
- * Mail that a session of an Actor was handed and hasn't acknowledged. It stays unread until then, and nobody else gets any meanwhile, so
- * that the cursor goes forward in ledger order. In memory: after a restart it is unread Mail like any other, but for the mark that it was
- * handed out before (`mail-mark.ts`).
+ * Mail that an Actor's session got and hasn't acknowledged. It stays unread until then, and no one
+ * else gets any in the meantime, so that the cursor moves forward in ledger order. It is kept in
+ * memory. After a restart it is unread Mail like any other, except for the mark that it was
+ * delivered before (`mail-mark.ts`).
  */
 import type { Session } from "./sessions.ts";
 
@@ -10,7 +11,10 @@ interface Taken {
   batch_id: string;
   event_id: string;
   ordinal: number;
-  /** Null when that session has ended; the batch can still be acknowledged by name until the Mail is handed out again. */
+  /**
+   * Null if that session has ended. The batch can still be acknowledged by name until the Mail is
+   * delivered again.
+   */
   holder: Session | null;
 }
 
@@ -36,7 +40,7 @@ export class MailHold {
     this.#handedOut = Math.max(this.#handedOut, handedOut());
   }
 
-  /** Says whether it goes beyond everything that was handed out before. */
+  /** Says whether it goes beyond everything that was delivered before. */
   take(taken: Taken): boolean {
     this.#taken = taken;
     if (taken.ordinal <= this.#handedOut) return false;
@@ -51,7 +55,10 @@ export class MailHold {
     return true;
   }
 
-  /** The Mail of this batch; null when it had none, or the Mail was acknowledged or handed out again since. */
+  /**
+   * The Mail of this batch. Null if it had none, or if the Mail has been acknowledged or delivered
+   * again since.
+   */
   of(batchId: string): Pick<Taken, "event_id" | "ordinal"> | null {
     return this.#taken?.batch_id === batchId ? this.#taken : null;
   }

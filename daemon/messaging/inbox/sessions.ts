@@ -1,6 +1,7 @@
 /**
- * Sessions of external Actors: who holds what was handed out (docs/core-model.md#actor). A session lives while a connection holds its
- * lease or a call is under way, and else for a while after its last call; its end gives what it didn't acknowledge to the next.
+ * Sessions of external Actors: who holds delivered messages (docs/core-model.md#actor). A session
+ * lives while a connection holds its lease or a call is running, and for a while after its last
+ * call. When it ends, the next one gets what it didn't acknowledge.
  */
 
 import { type Clock, type Timer, timestamp } from "../../../platform/clock.ts";
@@ -17,12 +18,16 @@ export interface ActorIdentity {
 /** Held by a connection for as long as it lasts. */
 export interface Lease {
   /**
-   * The connection is gone; the session ends when this was its last lease, and at once when what it was handed is `lost`. Idempotent.
+   * The connection is gone. The session ends if this was its last lease, and at once if its
+   * messages are `lost`. Idempotent.
    */
   release(isLost?: boolean): void;
 }
 
-/** Taken for an answer; that answer has left; acknowledged soon unless it turns out that nobody read it. */
+/**
+ * Taken for an answer; that answer has left; acknowledged soon unless it turns out that nobody read
+ * it.
+ */
 type BatchState = "taken" | "answered" | "settling";
 
 export interface Session {
@@ -32,7 +37,7 @@ export interface Session {
   /** When it began, and when it last called. */
   readonly since: string;
   lastCall: string;
-  /** Batches handed out and not acknowledged. */
+  /** Batches delivered and not acknowledged. */
   readonly batches: Map<string, BatchState>;
   /** A read waits for messages. */
   isWaiting: boolean;
@@ -41,7 +46,10 @@ export interface Session {
   tookAt: string | null;
   /** It took something and hasn't called for long. */
   isQuiet: boolean;
-  /** Why the session is over; null while it lives. Calls under way end with the refusal, or empty without one. */
+  /**
+   * Why the session is over; null while it lives. Running calls end with the refusal, or empty
+   * without one.
+   */
   over: { refusal: Refusal | null } | null;
 }
 
@@ -80,7 +88,10 @@ export class Sessions {
     this.#quiet = options.quiet;
   }
 
-  /** A connection holds the session; `ended` is called when it is ended from here. Throws limit_reached. */
+  /**
+   * A connection holds the session; `ended` is called when it is ended from here. Throws
+   * limit_reached.
+   */
   open(identity: ActorIdentity, name: string, ended: () => void): Lease {
     const session = this.#session(identity, name);
     // One entry per lease, also when two share a callback.
@@ -103,7 +114,10 @@ export class Sessions {
     return session;
   }
 
-  /** A call begins that may take long; the session doesn't end by idling before the returned function is called. */
+  /**
+   * A call starts that may take long. The session doesn't end by idling before the returned
+   * function is called.
+   */
   enter(session: Session): () => void {
     const kept = session as Kept;
     kept.calls += 1;
@@ -113,7 +127,10 @@ export class Sessions {
     };
   }
 
-  /** Runs `step` after so many milliseconds unless the session ends before; without a lease it ends then. */
+  /**
+   * Runs `step` after the given milliseconds unless the session ends before. Without a lease it
+   * ends then.
+   */
   soon(session: Session, milliseconds: number, step: () => Promise<void>): void {
     const kept = session as Kept;
     const held = kept.leases.size > 0;
@@ -152,7 +169,9 @@ export class Sessions {
     return this.#byActor.get(`${groupId}/${actorId}`) ?? [];
   }
 
-  /** Ends the sessions that `isOver` says; calls under way end with `refusal`, or empty without one. */
+  /**
+   * Ends the sessions that `isOver` picks. Running calls end with `refusal`, or empty without one.
+   */
   endWhere(isOver: (identity: ActorIdentity) => boolean, refusal: Refusal | null): void {
     for (const session of this.#byKey.values()) {
       if (!isOver(session.identity)) continue;
@@ -241,7 +260,9 @@ export class Sessions {
 
 type BatchOwner = Pick<ActorIdentity, "group_id" | "actor_id">;
 
-/** An imported Group has the batches of its original, and nobody drops another Actor's by naming it. */
+/**
+ * An imported Group has the batches of its original, and nobody drops another Actor's by naming it.
+ */
 function batchKey({ group_id: groupId, actor_id: actorId }: BatchOwner, batchId: string): string {
   return `${groupId}/${actorId}/${batchId}`;
 }

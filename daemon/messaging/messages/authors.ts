@@ -7,7 +7,10 @@ export function remoteBy(instanceId: string): string {
   return `${REMOTE_PREFIX}${instanceId}`;
 }
 
-/** An author across instances, unambiguous among equal Actor ids: how obligations to and from other instances are kept (RPL-013). */
+/**
+ * An author across instances, unambiguous among equal Actor ids: how obligations to and from other
+ * instances are kept (RPL-013).
+ */
 export function remoteAuthor(instanceId: string, actorId: string): string {
   return `${REMOTE_PREFIX}${instanceId}::${actorId}`;
 }

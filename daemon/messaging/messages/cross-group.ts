@@ -1,7 +1,8 @@
 /**
- * Messages between Groups of this Home (RET-008). The source ledger records the message first, with everything the other side needs; then
- * the destination's event follows, whose id comes from the source event's, and a receipt in the source ledger. A crash anywhere in between
- * leaves a record without a receipt, which the next start completes; the derived id keeps it from arriving twice.
+ * Messages between Groups of this Home (RET-008). The source ledger records the message first, with
+ * everything the other side needs. Then the destination's event follows, whose id is derived from
+ * the source event's, and a receipt in the source ledger. A crash in between leaves a record
+ * without a receipt, which the next start completes. The derived id keeps it from arriving twice.
  */
 import { createHash } from "node:crypto";
 import { errorFields } from "../../../platform/log.ts";
@@ -26,7 +27,10 @@ interface CrossAddress {
   dst_group_id: string;
   /** The message answered here. */
   reply_to?: string | undefined;
-  /** The message answered, as the destination knows it, and the generations of those that it was between. */
+  /**
+   * The message answered, as the destination knows it, and the generations of those that it was
+   * between.
+   */
   answered?: { event_id: string; generations: Readonly<Record<string, string>> } | undefined;
 }
 
@@ -38,7 +42,7 @@ export function remoteId(sourceGroupId: string, sourceEventId: string): string {
     .slice(0, 32);
 }
 
-/** A reply is for the Actors of then: a new one under an old id inherits nothing. */
+/** A reply is for the Actors of that time. A new one with an old id inherits nothing. */
 function checkSame(
   { to, to_generations: toGenerations }: Audience,
   then: Readonly<Record<string, string>>,
@@ -81,7 +85,10 @@ export class CrossGroup {
     );
   }
 
-  /** Records a message here and appends it there. Throws what `resolveRecipients` and attachments throw, group_not_found, or what a disk does. */
+  /**
+   * Records a message here and appends it there. Throws what `resolveRecipients` and attachments
+   * throw, group_not_found, or what a disk does.
+   */
   async deliver(
     chat: GroupChat,
     said: Said,
@@ -109,7 +116,8 @@ export class CrossGroup {
     audience();
     const key = said.client_id === undefined ? undefined : messageKey(author, said.client_id);
     const [placed] = await withAttachments(chat, this.#deps.projects, said, caller, (attachments) => {
-      // Keeping files takes time, and nobody need hold the permit of either Group: who speaks and who listens is asked again.
+      // Keeping files takes time, and no permit of either Group is held. So sender and recipients
+      // are checked again.
       chat.author(caller);
       const { title } = this.#chats.get(dstGroupId).group.record;
       const data = messageData({
@@ -132,7 +140,7 @@ export class CrossGroup {
     return this.#transfer(chat, placed!.event, false);
   }
 
-  /** What a first try didn't bring to its end; the answer of a retry. */
+  /** What a first attempt left unfinished; the answer of a retry. */
   async complete(chat: GroupChat, source: LedgerEvent, ordinal: number): Promise<SentAcross> {
     const destination = this.#chats.find(source.data.dst_group_id as string);
     const arrived = destination?.ledger.ordinalOf(remoteId(chat.group.group_id, source.id));
@@ -146,7 +154,7 @@ export class CrossGroup {
         duplicate: true,
       };
     }
-    // It arrived once, in a Group that was reset or deleted since.
+    // It arrived once, in a Group that has been reset or deleted since.
     if (this.#receiptOf(chat, source.id, ordinal) === "sent") {
       return { event: source, source_event: source, message_mode: messageMode, duplicate: true };
     }
@@ -178,7 +186,10 @@ export class CrossGroup {
     return { event, source_event: source, message_mode: source.data.message_mode as MessageMode, duplicate };
   }
 
-  /** The destination's event, made from the source event alone, so that a later start makes the same. */
+  /**
+   * The destination's event, made from the source event alone, so that a later start makes the
+   * same.
+   */
   async #arrive(chat: GroupChat, source: LedgerEvent): Promise<LedgerEvent> {
     const { data, by } = source;
     const destination = this.#chats.get(data.dst_group_id as string);

@@ -1,6 +1,7 @@
 /**
- * What became of a message, per recipient. What is open stands in the projection; what is closed is read from the ledger's chain of events
- * that refer to the message, never by a scan (docs/architecture.md#rules).
+ * The status of a message, per recipient. Open states are in the projection. Closed ones are read
+ * from the ledger's chain of events that refer to the message, never by a scan
+ * (docs/architecture.md#rules).
  */
 import type { LedgerEvent } from "../../../shared/events.ts";
 import type { MessageStatus } from "../../../shared/operations/messages.ts";
@@ -72,19 +73,24 @@ export class MessageStatuses {
     for (const recipient of recipients) {
       const state: ObligationState =
         open?.has(recipient) === true ? { state: "open" } : this.#closing(recipient);
-      // Nobody owes an answer to what an import brought.
+      // Nobody owes an answer to an imported message.
       if (state.state !== "open" || !this.#isHistory) states[recipient] = state;
     }
     return states;
   }
 
-  /** How a message to another instance fares (OUT-013, OUT-016); null for any other. */
+  /**
+   * The delivery status of a message to another instance (OUT-013, OUT-016); null for any other.
+   */
   connectDelivery(): ConnectState | null {
     if (typeof this.#event.data.dst_instance_id !== "string") return null;
     return this.#propagation(this.#event.id, this.#later());
   }
 
-  /** How the withdrawal of a request between instances fares, issued here (CAN-010, CAN-011); null when there is none. */
+  /**
+   * The status of a withdrawal between instances that was issued here (CAN-010, CAN-011); null if
+   * there is none.
+   */
   connectCancellation(): ConnectState | null {
     if (!isRemote(this.#event)) return null;
     const control = this.#later().find(({ kind }) => kind === EVENTS.cancelled);
@@ -99,7 +105,10 @@ export class MessageStatuses {
     );
   }
 
-  /** The receipt decides; without one the outbox, and when that has nothing, nobody knows (MSG-059). */
+  /**
+   * The receipt decides. Without one the outbox decides. If that has nothing either, the outcome is
+   * unknown (MSG-059).
+   */
   #propagation(eventId: string, later: readonly LedgerEvent[]): ConnectState {
     const receipt = later.findLast(({ kind }) => kind === EVENTS.receipt);
     if (receipt === undefined) {
@@ -114,7 +123,10 @@ export class MessageStatuses {
     return state;
   }
 
-  /** Batch in which a direct message was handed to an Actor, when nothing has settled yet whether that took it; else null. */
+  /**
+   * Batch in which a direct message was handed to an Actor, when nothing has settled yet whether
+   * that took it; else null.
+   */
   unproved(recipient: string): string | null {
     const { state } = this.#event.data.message_mode === "mail" ? { state: "" } : this.#delivery(recipient);
     if (state !== "claimed" && state !== "queued" && state !== "ambiguous") return null;

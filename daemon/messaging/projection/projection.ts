@@ -1,9 +1,10 @@
 /**
- * What is open in a Group: unread Mail and messages, what waits for Actors, obligations, half-done cross-group messages. It follows the
- * append and is rebuilt from the ledger; its memory grows with what is open, not with history (docs/architecture.md#rules). What is closed
- * is read from the ledger's chain of related events (`statuses.ts`).
+ * What is open in a Group: unread Mail and messages, what waits for Actors, obligations, unfinished
+ * cross-group messages. It follows the append and is rebuilt from the ledger. Its memory grows with
+ * what is open, not with history (docs/architecture.md#rules). Closed states are read from the
+ * ledger's chain of related events (`statuses.ts`).
  *
- * What an import brought is history (docs/core-model.md#group): of it nothing is open, whatever it says.
+ * Imported events are history (docs/core-model.md#group): none of it is open, whatever it says.
  */
 import type { EventHead, Projection } from "../../ledger/types.ts";
 import { ActorQueue } from "../inbox/actor-queue.ts";
@@ -86,7 +87,10 @@ export class MessageProjection implements Projection {
     return this.#ended.has(key(actorId, generation));
   }
 
-  /** Whom the events since the last call concern, and whether Mail or requests came that may need a notice. */
+  /**
+   * Whom the events since the last call concern, and whether Mail or requests came that may need a
+   * notice.
+   */
   takeTouched(): { actors: ReadonlySet<string>; counts: boolean; mail: boolean; requests: boolean } {
     const touched = {
       actors: this.#touched,
@@ -153,7 +157,10 @@ export class MessageProjection implements Projection {
     this.takeTouched();
   }
 
-  /** An import writes this event behind what it brought, before the Group exists; elsewhere it stands first. */
+  /**
+   * An import writes this event behind what it brought, before the Group exists; elsewhere it
+   * stands first.
+   */
   #began(ordinal: number): void {
     if (ordinal === 0) return;
     this.reset();
@@ -373,7 +380,9 @@ export class MessageProjection implements Projection {
     }
   }
 
-  /** The queue, made when it is the first event for it; undefined when that generation has ended. */
+  /**
+   * The queue, made when it is the first event for it; undefined when that generation has ended.
+   */
   #openQueue(actorId: string, generation: string, name = key(actorId, generation)): ActorQueue | undefined {
     let queue = this.#queues.get(name);
     if (queue === undefined && generation !== "" && !this.#ended.has(name)) {

@@ -1,4 +1,7 @@
-/** Operation `connect_catalog` and what sending needs of the directory: it answers from what was learned before and asks nobody. */
+/**
+ * Operation `connect_catalog`, and what sending needs of the directory. It answers from what is
+ * already known and contacts no other instance.
+ */
 
 import type { Clock } from "../../../platform/clock.ts";
 import { Refusal } from "../../../shared/errors.ts";
@@ -71,8 +74,9 @@ export class CatalogReads {
   }
 
   /**
-   * Where a message is to go. Throws connect_instance_required, connect_target_group_required with the choices of this Group (ERR-001 to
-   * ERR-004), invalid_args for what can't be an address, connect_not_granted, connect_unavailable.
+   * Where a message is to go. Throws connect_instance_required, connect_target_group_required with
+   * the choices of this Group (ERR-001 to ERR-004), invalid_args for what can't be an address,
+   * connect_not_granted, connect_unavailable.
    */
   destination(localGroupId: string, instanceId: string, targetGroupId: string): Destination {
     if (instanceId === "") {
@@ -128,7 +132,7 @@ export class CatalogReads {
       }));
   }
 
-  /** Nothing is chosen silently, not even from one (ERR-002). */
+  /** Nothing is chosen silently, not even from a single choice (ERR-002). */
   #requireTarget(groupId: string, instanceId: string, always: boolean): void {
     const externalGroups = this.#externalGroups(groupId).filter(
       ({ instance }) => instance.instance_id === instanceId,

@@ -1,13 +1,17 @@
 /**
- * How far the peers' clocks are from ours, as far as requests and refusals show it. A request is good for a minute and may be from a clock
- * that is half a minute ahead; beyond that it is refused, which nobody would understand who isn't told of the clocks.
+ * How far the peers' clocks are from ours, as far as requests and refusals show it. A request is
+ * good for a minute and may be from a clock that is half a minute ahead; beyond that it is refused,
+ * which nobody would understand who isn't told of the clocks.
  */
 
 import type { Clock } from "../../../platform/clock.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import { milliseconds, Time } from "../../../shared/wire/v1/time.ts";
 
-/** Milliseconds that the peer's clock is ahead; negative when it is behind, null when it is near enough. */
+/**
+ * Milliseconds that the peer's clock is ahead; negative when it is behind, null when it is near
+ * enough.
+ */
 interface Difference {
   /** By the peer's requests. */
   heard: number | null;
@@ -35,7 +39,10 @@ export class PeerClocks {
     this.#changed = changed;
   }
 
-  /** A request came over this connection, issued at that time of the peer's. The way takes a while, so that only a great age says something. */
+  /**
+   * A request came over this connection, issued at that time of the peer's. The way takes a while,
+   * so that only a great age says something.
+   */
   heard(id: string, issuedAt: string): void {
     const ahead = milliseconds(issuedAt) - this.#clock.now();
     const isNear = ahead <= skewSeconds * 1000 && ahead > -proofSeconds * 1000;
@@ -43,8 +50,8 @@ export class PeerClocks {
   }
 
   /**
-   * The peer refused a request of ours for its time, and said what its own clock shows. One that agrees with ours says that the request was
-   * long on its way, as when a machine slept meanwhile.
+   * The peer refused a request of ours for its time, and said what its own clock shows. One that
+   * agrees with ours says that the request was long on its way, as when a machine slept meanwhile.
    */
   told(id: string, now: unknown): void {
     const time = Time.safeParse(now);
@@ -63,7 +70,10 @@ export class PeerClocks {
     for (const id of this.#differences.keys()) if (!there(id)) this.#differences.delete(id);
   }
 
-  /** Whose clock is ahead and by how much, as a sentence; null while the clocks agree as far as anybody knows. */
+  /**
+   * Whose clock is ahead and by how much, as a sentence; null while the clocks agree as far as
+   * anybody knows.
+   */
   problem(id: string): string | null {
     const { heard = null, told = null } = this.#differences.get(id) ?? {};
     const ahead = told ?? heard;

@@ -1,6 +1,7 @@
 /**
- * Direct connections: two Groups of two instances that write to each other over one socket, without an account, directory, domain or Web
- * listener (docs/protocol.md#authority). The folder's face: it keeps relations, listener, dialer and channels in step.
+ * Direct connections: two Groups of two instances that write to each other over one socket, without
+ * an account, directory, domain or Web listener (docs/protocol.md#authority). The folder's face: it
+ * keeps relations, listener, dialer and channels in step.
  */
 
 import type { Clock, Timer } from "../../../platform/clock.ts";
@@ -173,13 +174,19 @@ export class Direct {
     await this.#status.close();
   }
 
-  /** The Group was deleted or reset for good: its relations go, and their names and secrets with them. Never rejects: a full disk lets them go later. */
+  /**
+   * The Group was deleted or reset for good: its relations go, and their names and secrets with
+   * them. Never rejects: a full disk lets them go later.
+   */
   async retireGroup(groupId: string): Promise<void> {
     this.#gone.add(groupId);
     await this.#retirePast();
   }
 
-  /** Also what a crash between a reset and this has left. Relations of a Group that is only missing stay: they may be looked at (DRC-072). */
+  /**
+   * Also what a crash between a reset and this has left. Relations of a Group that is only missing
+   * stay: they may be looked at (DRC-072).
+   */
   async #retirePast(): Promise<void> {
     this.#retiring?.cancel();
     const { clock, log } = this.#deps;
@@ -212,7 +219,10 @@ export class Direct {
     this.#status.refresh();
   }
 
-  /** What `connect_direct_status` answers. Opens, creates and starts nothing. Throws storage_failed when the relations can't be read. */
+  /**
+   * What `connect_direct_status` answers. Opens, creates and starts nothing. Throws storage_failed
+   * when the relations can't be read.
+   */
   status(groupId: string | undefined): ResultOf<"connect_direct_status"> {
     this.#relations.checkReadable();
     const runtime = this.#status.value;
@@ -237,7 +247,10 @@ export class Direct {
     if (!this.#closed) await this.#listener.configure(listener);
   }
 
-  /** The invitation's text, which is a secret. Throws direct_listener_off (also where the listener can't listen), limit_reached, conflict, group_not_found. */
+  /**
+   * The invitation's text, which is a secret. Throws direct_listener_off (also where the listener
+   * can't listen), limit_reached, conflict, group_not_found.
+   */
   async invite(groupId: string, expected: DirectListener | null | undefined): Promise<string> {
     const { random } = this.#deps;
     const problem = await this.#listener.problem();
@@ -255,7 +268,10 @@ export class Direct {
     return invitationText(invitation);
   }
 
-  /** Takes an invitation and begins to dial; answers the connection's id. Throws as `Relations.join`, and direct_invitation_invalid. */
+  /**
+   * Takes an invitation and begins to dial; answers the connection's id. Throws as
+   * `Relations.join`, and direct_invitation_invalid.
+   */
   async join(groupId: string, text: string): Promise<string> {
     const invitation = parseInvitationText(text);
     if (invitation === null || !isGoodKey(invitation.host.public_key)) {
@@ -306,7 +322,10 @@ export class Direct {
     };
   }
 
-  /** Relations changed: channels of those that aren't approved any more end, what is to be dialled is. */
+  /**
+   * Relations changed: channels of those that aren't approved any more end, what is to be dialled
+   * is.
+   */
   #follow(): void {
     if (this.#closed) return;
     for (const id of this.#channels.ids()) {

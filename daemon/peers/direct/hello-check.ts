@@ -1,11 +1,17 @@
-/** The inviting side's answer to a hello: what a relation's id, secret and the proven key are good for (docs/protocol.md#direct). */
+/**
+ * The inviting side's answer to a hello: what a relation's id, secret and the proven key are good
+ * for (docs/protocol.md#direct).
+ */
 import { timingSafeEqual } from "node:crypto";
 import type { Clock } from "../../../platform/clock.ts";
 import { DirectHello, type DirectState } from "../../../shared/wire/v1/direct.ts";
 import { isJoined, isSameEnd, isTerminal, type Relation } from "./relation.ts";
 import { digestSecret, hasExpired, type Relations } from "./relations.ts";
 
-/** Null: close without an answer, since `revoked` would be final. `id` names the relation that `error` belongs to. */
+/**
+ * Null: close without an answer, since `revoked` would be final. `id` names the relation that
+ * `error` belongs to.
+ */
 export type Verdict =
   | { answer: DirectState; relation: Relation | null }
   | { answer: null; id: string | null; error: string };
@@ -26,7 +32,10 @@ export class HelloCheck {
     this.#deps = deps;
   }
 
-  /** Judges the first frame of a peer that has proven `peer_key`, and records what it changes. Throws Refusal when the disk fails. */
+  /**
+   * Judges the first frame of a peer that has proven `peer_key`, and records what it changes.
+   * Throws Refusal when the disk fails.
+   */
   async judge(frame: unknown, peerKey: string): Promise<Verdict> {
     const { relations, clock } = this.#deps;
     const hello = DirectHello.safeParse(frame);
@@ -54,8 +63,8 @@ export class HelloCheck {
     } else if (!(await relations.bind(id, endpoint))) {
       return silent(id, "The Group that used this invitation is already connected to this one.");
     }
-    // Somebody may have decided while that was written, an approval in time may have been on its way to the disk, or a second peer may
-    // have been faster.
+    // Somebody may have decided while that was written, an approval in time may have been on its
+    // way to the disk, or a second peer may have been faster.
     const now = relations.find(id);
     if (now === undefined) return { answer: "revoked", relation: null };
     if (isTerminal(now)) return { answer: now.state, relation: now };

@@ -1,17 +1,25 @@
 /**
- * A connection whose other end has proven its key: what Direct runs over. TLS makes one from a socket; a simulation makes a pair in memory.
+ * A connection whose other end has proven its key: what Direct runs over. TLS makes one from a
+ * socket; a simulation makes a pair in memory.
  */
 export interface Link {
   /** Base64 of the 32 bytes of the peer's Ed25519 key, proven by the handshake. */
   readonly peer_key: string;
   /**
-   * Takes over what arrives; to be called once, at once after getting the link. Bytes come in order; `ended` comes once, last, with the
-   * reason in words, or null after an orderly close by the peer.
+   * Takes over what arrives; to be called once, at once after getting the link. Bytes come in
+   * order; `ended` comes once, last, with the reason in words, or null after an orderly close by
+   * the peer.
    */
   receive(handler: LinkHandler): void;
-  /** Sends bytes in order; `sent` is called when the system has taken them all, never after the link has ended. */
+  /**
+   * Sends bytes in order; `sent` is called when the system has taken them all, never after the link
+   * has ended.
+   */
   send(bytes: Uint8Array, sent: () => void): void;
-  /** Ends it; what was sent still goes out if the peer takes it soon. Idempotent; `ended` isn't called any more. */
+  /**
+   * Ends it; what was sent still goes out if the peer takes it soon. Idempotent; `ended` isn't
+   * called any more.
+   */
   close(): void;
 }
 
@@ -52,6 +60,9 @@ export interface Links {
     accept: (link: IncomingLink) => void,
     failed: (error: Error) => void,
   ): Promise<BoundListener>;
-  /** Connects and does the handshake with exactly this key at the other end. Rejects with an Error whose message is for people, also when `signal` aborts. */
+  /**
+   * Connects and does the handshake with exactly this key at the other end. Rejects with an Error
+   * whose message is for people, also when `signal` aborts.
+   */
   connect(at: BindAddress, peerKey: string, signal: AbortSignal): Promise<Link>;
 }

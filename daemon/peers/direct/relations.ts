@@ -1,4 +1,7 @@
-/** The Direct relations of this instance on disk, and every change of them. A change is durable before anybody acts on it. */
+/**
+ * The Direct relations of this instance on disk, and every change of them. A change is durable
+ * before anybody acts on it.
+ */
 import { createHash } from "node:crypto";
 import { type Clock, timestamp } from "../../../platform/clock.ts";
 import { JsonDocument } from "../../../platform/documents.ts";
@@ -54,7 +57,10 @@ export class Relations {
     this.#initial = { display_name: deps.hostname, listener: null, relations: [] };
   }
 
-  /** Reads what is there and creates nothing. A document that can't be read stays as it is and is `problem`. */
+  /**
+   * Reads what is there and creates nothing. A document that can't be read stays as it is and is
+   * `problem`.
+   */
   static async open(deps: Dependencies): Promise<Relations> {
     try {
       return new Relations(deps, await JsonDocument.read(options(deps)), null);
@@ -80,7 +86,10 @@ export class Relations {
     return this.#value.display_name;
   }
 
-  /** Throws storage_failed when the document can't be read: nobody is told that there are no connections then. */
+  /**
+   * Throws storage_failed when the document can't be read: nobody is told that there are no
+   * connections then.
+   */
   checkReadable(): void {
     if (this.problem === null) return;
     throw new Refusal("storage_failed", {
@@ -118,7 +127,9 @@ export class Relations {
     });
   }
 
-  /** Throws limit_reached, direct_listener_off, and conflict for another listener than `expected`. */
+  /**
+   * Throws limit_reached, direct_listener_off, and conflict for another listener than `expected`.
+   */
   async invite(
     invitation: Omit<DirectInvitation, "address" | "expires_at">,
     expected: DirectListener | null | undefined,
@@ -147,8 +158,9 @@ export class Relations {
   }
 
   /**
-   * Takes an invitation for the Group that `local` names; the same again changes nothing (DRC-028). Throws direct_invitation_expired,
-   * direct_invitation_used, direct_invitation_invalid for our own, already_exists for a second connection of the pair, limit_reached.
+   * Takes an invitation for the Group that `local` names; the same again changes nothing (DRC-028).
+   * Throws direct_invitation_expired, direct_invitation_used, direct_invitation_invalid for our
+   * own, already_exists for a second connection of the pair, limit_reached.
    */
   async join(invitation: DirectInvitation, local: DirectEndpoint): Promise<void> {
     const { id, host } = invitation;
@@ -194,7 +206,10 @@ export class Relations {
     });
   }
 
-  /** The person's consent on the inviting side (DRC-029). Throws direct_not_found, direct_state, direct_invitation_expired. */
+  /**
+   * The person's consent on the inviting side (DRC-029). Throws direct_not_found, direct_state,
+   * direct_invitation_expired.
+   */
   async approve(groupId: string, id: string): Promise<void> {
     await this.#change(groupId, id, (relation) => {
       if (relation.state === "active" && !isJoined(relation)) return relation;
@@ -209,7 +224,10 @@ export class Relations {
     });
   }
 
-  /** For good (DRC-035). Throws direct_not_found, and direct_state for one that expired without approval. */
+  /**
+   * For good (DRC-035). Throws direct_not_found, and direct_state for one that expired without
+   * approval.
+   */
   async revoke(groupId: string, id: string): Promise<void> {
     await this.#change(groupId, id, (relation) => {
       if (relation.state === "expired") throw wrongState("The connection has expired and can be removed.");
@@ -217,7 +235,10 @@ export class Relations {
     });
   }
 
-  /** Only after revocation or confirmed expiry; the id is remembered (DRC-018, DRC-041). Throws direct_not_found, direct_state. */
+  /**
+   * Only after revocation or confirmed expiry; the id is remembered (DRC-018, DRC-041). Throws
+   * direct_not_found, direct_state.
+   */
   async remove(groupId: string, id: string): Promise<void> {
     this.get(groupId, id);
     await this.#update((value) => {
@@ -231,14 +252,17 @@ export class Relations {
     });
   }
 
-  /** Those whose Group was deleted or reset go and free their room (DRC-074, DRC-075); `isPast` is asked when it is their turn. */
+  /**
+   * Those whose Group was deleted or reset go and free their room (DRC-074, DRC-075); `isPast` is
+   * asked when it is their turn.
+   */
   async retire(isPast: (relation: Relation) => boolean): Promise<void> {
     if (this.list.some(isPast)) await this.#update((value) => retire(value, isPast));
   }
 
   /**
-   * The inviting side: somebody proved to have the invitation. False when the pair has another connection; an invitation that was taken or
-   * ended meanwhile stays as it is.
+   * The inviting side: somebody proved to have the invitation. False when the pair has another
+   * connection; an invitation that was taken or ended meanwhile stays as it is.
    */
   async bind(id: string, remote: DirectEndpoint): Promise<boolean> {
     let hasRival = false;
@@ -264,8 +288,9 @@ export class Relations {
   }
 
   /**
-   * What the inviting side, authenticated, says of a joined relation. Terminal states stay. Approved ones don't expire there (DRC-040): one
-   * that is said to have expired was approved in a time that the other side has lost, and no approval can follow.
+   * What the inviting side, authenticated, says of a joined relation. Terminal states stay.
+   * Approved ones don't expire there (DRC-040): one that is said to have expired was approved in a
+   * time that the other side has lost, and no approval can follow.
    */
   async learn(id: string, state: "active" | "expired" | "revoked"): Promise<void> {
     await this.#set(id, (relation) => {
@@ -286,7 +311,10 @@ export class Relations {
     }));
   }
 
-  /** Secrets of ended connections that an earlier version left on the disk go. Throws as every change. */
+  /**
+   * Secrets of ended connections that an earlier version left on the disk go. Throws as every
+   * change.
+   */
   async forgetSecrets(): Promise<void> {
     if (this.list.some(hasSpentSecret)) await this.#update((value) => ({ ...value }));
   }

@@ -1,7 +1,8 @@
 /**
- * Which record is worked on next (docs/protocol.md#scheduler): at most four at a time, one per peer, slots rotating among the peers
- * that have something to do. Woken by acceptance, completion and changes of grants; the scan once per second is the safety net and runs only
- * while there are records.
+ * Which record is worked on next (docs/protocol.md#scheduler): at most four at a time, one per
+ * peer, slots rotating among the peers that have something to do. Woken by acceptance, completion
+ * and changes of grants; the scan once per second is the safety net and runs only while there are
+ * records.
  */
 
 import type { Clock, Timer } from "../../../platform/clock.ts";
@@ -134,7 +135,7 @@ export class Scheduler {
     return peer.until <= now || entry.deliver_before <= wall;
   }
 
-  /** In order of acceptance, but what keeps failing on the way lets others go first. */
+  /** In order of acceptance, but a job that keeps failing on the way lets others go first. */
   #comesBefore(one: OutboxEntry, other: OutboxEntry): boolean {
     const strikes = this.#waitOf(one).strikes - this.#waitOf(other).strikes;
     return strikes === 0 ? one.sequence < other.sequence : strikes < 0;
@@ -195,7 +196,10 @@ export class Scheduler {
     });
   }
 
-  /** A way to the peer opened: what waits for that goes on, after the shortest backoff if something may have arrived before. */
+  /**
+   * A route to the peer opened: jobs that wait for that continue, after the shortest backoff if
+   * something may have arrived before.
+   */
   #reachable(instanceId: string): void {
     const peer = this.#peers.get(instanceId);
     if (peer !== undefined) {
@@ -238,7 +242,9 @@ export class Scheduler {
     }
   }
 
-  /** A record of an earlier run waits out what is left of its time, by this clock a minute at most. */
+  /**
+   * A record of an earlier run waits out what is left of its time, by this clock a minute at most.
+   */
   #takeUp(entry: OutboxEntry): void {
     const {
       next_attempt_at: nextAttemptAt,

@@ -1,6 +1,7 @@
 /**
- * One step of one record: from accepted to sent, failed or unconfirmed (docs/protocol.md#delivery-states, docs/protocol.md#cancellation). What
- * a step learns is durable before it acts on it: a POST goes out only after the record says that one may have escaped.
+ * One step of one record: from accepted to sent, failed or unconfirmed
+ * (docs/protocol.md#delivery-states, docs/protocol.md#cancellation). What a step learns is durable
+ * before it acts on it: a POST goes out only after the record says that one may have escaped.
  */
 
 import type { Clock } from "../../../platform/clock.ts";
@@ -27,7 +28,8 @@ import type { Outbox, OutboxEntry } from "./outbox.ts";
 /**
  * What the scheduler goes by:
  * - `ended`: the record is gone.
- * - `peer`: the way to the peer failed; `tried` when there was one, `escaped` when something may have arrived.
+ * - `peer`: the way to the peer failed; `tried` when there was one, `escaped` when something may
+ *   have arrived.
  * - `job`: this record alone has to wait, its backoff unless `seconds` says how long.
  */
 type Progress =
@@ -127,7 +129,7 @@ export class OutboxWorker {
     const before = entry.progress.needs_receipt;
     if (grant.route === null && !isOver) return NO_WAY;
     if (before) {
-      // Rule 7: whoever may have sent it asks first.
+      // Rule 7: after a possible send, ask for a receipt first.
       const asked = await this.#askReceipt(task, grant);
       if (asked !== null) return isOver && asked.kind !== "ended" ? this.#expire(task) : asked;
     }
@@ -208,7 +210,10 @@ export class OutboxWorker {
     }
   }
 
-  /** CAN-015: 5 s; less only where the window of the withdrawal would close before the original's has been seen to be over. */
+  /**
+   * CAN-015: 5 s; less only where the window of the withdrawal would close before the original's
+   * has been seen to be over.
+   */
   #pendingSeconds({
     deliver_before: deliverBefore,
     original_deliver_before: originalDeliverBefore,
@@ -281,7 +286,10 @@ export class OutboxWorker {
     });
   }
 
-  /** Nothing more can be done: never sent is `failed`, anything else `unconfirmed` (OUT-025 to OUT-031, CAN-019). */
+  /**
+   * Nothing more can be done: never sent is `failed`, anything else `unconfirmed` (OUT-025 to
+   * OUT-031, CAN-019).
+   */
   #lose(task: Task, error: StepError): Promise<Progress> {
     const { kind, progress } = task.entry;
     const status = kind === "message" && !progress.needs_receipt ? "failed" : "unconfirmed";

@@ -1,6 +1,7 @@
 /**
- * Operation `deliver`: one message of another instance becomes one event here, or none (docs/protocol.md#answers). It runs under the
- * Group's exclusive lock. What was received before is answered from the ledger, before anything is looked at that may have changed since.
+ * Operation `deliver`: one message of another instance becomes one event here, or none
+ * (docs/protocol.md#answers). It runs under the Group's exclusive lock. What was received before is
+ * answered from the ledger, before anything is looked at that may have changed since.
  */
 
 import { safeName } from "../../../shared/file-name.ts";
@@ -42,9 +43,10 @@ export interface Admission {
 }
 
 /**
- * Throws PeerRefusal, or Refusal when the disk fails; then nothing was recorded. `admission` throws when the grant is no longer in force.
- * It is asked again when the files are there, which takes as long as the disk does: the event is of the moment that was checked.
- * `spend` throws when the peer has written too much; what was received before costs nothing.
+ * Throws PeerRefusal, or Refusal when the disk fails; then nothing was recorded. `admission` throws
+ * when the grant is no longer in force. It is asked again when the files are there, which takes as
+ * long as the disk does: the event is of the moment that was checked. `spend` throws when the peer
+ * has written too much; what was received before costs nothing.
  */
 export async function deliver(
   chat: GroupChat,
@@ -108,7 +110,10 @@ export async function deliver(
   return { receipt: receiptOf(placed!.event, { delivery_id: message.delivery_id, sha256 }) };
 }
 
-/** The receipt of what was received before. Throws connect_content_conflict when that was something else (PEER-035, PEER-036). */
+/**
+ * The receipt of what was received before. Throws connect_content_conflict when that was something
+ * else (PEER-035, PEER-036).
+ */
 function earlierReceipt(chat: GroupChat, message: ConnectMessage, sha256: string): ReceiptResult | null {
   const event = receivedMessage(chat, message.source.instance_id, message.delivery_id);
   if (event === null) {
@@ -125,8 +130,9 @@ function checkTimes(chat: GroupChat, message: ConnectMessage, grant: Grant, now:
     const isOver = milliseconds(message.deliver_before) <= now;
     throw new PeerRefusal(isOver ? "connect_message_expired" : "connect_message_early");
   }
-  // What was meant for the Group before isn't for it now (MSG-023). The reset took the memory of what had arrived, so this says nothing
-  // final: who sent nothing yet is sure to have failed in the end, everybody else can't know.
+  // What was meant for the Group before isn't for it now (MSG-023). The reset took the memory of
+  // what had arrived, so this says nothing final: who sent nothing yet is sure to have failed in
+  // the end, everybody else can't know.
   const begun = resetAt(chat, grant);
   if (begun !== null && milliseconds(message.created_at) <= begun + LIMITS.connect.skewSeconds * 1000) {
     throw new PeerRefusal("connect_peer_denied", "The Group has been reset since the message was written.");
@@ -134,15 +140,18 @@ function checkTimes(chat: GroupChat, message: ConnectMessage, grant: Grant, now:
 }
 
 /**
- * When this generation of the Group began, if that was by a reset and something of before can still come: a connection of two Groups is
- * one of their generations and ends with it.
+ * When this generation of the Group began, if that was by a reset and something of before can still
+ * come: a connection of two Groups is one of their generations and ends with it.
  */
 export function resetAt(chat: GroupChat, { pair }: Grant): number | null {
   const reset = pair === null ? chat.resetAt : null;
   return reset === null ? null : Date.parse(reset);
 }
 
-/** Exactly the Actors that were meant, in their generations, or the person; never somebody else (PEER-034, MSG-055). */
+/**
+ * Exactly the Actors that were meant, in their generations, or the person; never anyone else
+ * (PEER-034, MSG-055).
+ */
 function audienceOf(chat: GroupChat, { recipients, message_mode: messageMode }: ConnectMessage): Audience {
   if (recipients.some(({ id }) => id === "user")) {
     if (recipients.length > 1 || messageMode === "mail") throw new PeerRefusal("connect_message_invalid");

@@ -1,6 +1,7 @@
 /**
- * The permits of requests that come in (docs/protocol.md#peer-operations): Read takes no lock, Write takes the Group's exclusive one, a Group that is
- * being deleted or reset grants neither. A Write is known from the moment it is admitted, before anything of it takes time, so that a
+ * The permits of requests that come in (docs/protocol.md#peer-operations): Read takes no lock,
+ * Write takes the Group's exclusive one, a Group that is being deleted or reset grants neither. A
+ * Write is known from the moment it is admitted, before anything of it takes time, so that a
  * receipt query can wait for it.
  */
 
@@ -55,12 +56,16 @@ export class ReceiverGroups {
     done.then(ended, ended);
   }
 
-  /** Runs `step` under the Group's exclusive lock. Throws PeerRefusal, Refusal, or what `step` throws. */
+  /**
+   * Runs `step` under the Group's exclusive lock. Throws PeerRefusal, Refusal, or what `step`
+   * throws.
+   */
   async write<Result>(groupId: string, step: (chat: GroupChat) => Promise<Result>): Promise<Result> {
     const group = this.#registry.get(groupId);
     const release = await this.#acquire(group);
     try {
-      // It may have been reset while we waited: what was meant for the old one isn't for the new one.
+      // It may have been reset while we waited: what was meant for the old one isn't for the new
+      // one.
       if (this.#registry.find(groupId) !== group) throw new PeerRefusal("io_error");
       return await step(this.#chats.get(groupId));
     } finally {

@@ -1,6 +1,8 @@
 /**
- * The receiving half of the peer protocol (docs/protocol.md#answers, docs/protocol.md#replies, docs/protocol.md#cancellation, docs/protocol.md#authority; docs/protocol.md#peer-operations): an authentic request
- * becomes a signed answer, whichever transport brought it. What isn't authentic is refused without a signature.
+ * The receiving half of the peer protocol (docs/protocol.md#answers, docs/protocol.md#replies,
+ * docs/protocol.md#cancellation, docs/protocol.md#authority; docs/protocol.md#peer-operations): an
+ * authentic request becomes a signed answer, whichever transport brought it. What isn't authentic
+ * is refused without a signature.
  */
 
 import type { Clock } from "../../../platform/clock.ts";
@@ -59,7 +61,10 @@ export class Receiver implements PeerReceiver {
     this.#groups = new ReceiverGroups(deps.registry, deps.chats, deps.clock);
   }
 
-  /** Throws Refusal connect_peer_denied, connect_replayed, overloaded or shutting_down, which are never signed. */
+  /**
+   * Throws Refusal connect_peer_denied, connect_replayed, overloaded or shutting_down, which are
+   * never signed.
+   */
   receive(request: PeerRequest, arrival: PeerArrival): Promise<ConnectPeerResponse> {
     const done = this.#receive(request, arrival);
     this.#working.add(done);
@@ -146,7 +151,10 @@ export class Receiver implements PeerReceiver {
     this.#deps.quota.spend(connectionId ?? sourceInstanceId, bytes);
   }
 
-  /** Over a pair only its own Group; within the account the one that is named, or all (PEER-016, PEER-017). */
+  /**
+   * Over a pair only its own Group; within the account the one that is named, or all (PEER-016,
+   * PEER-017).
+   */
   #catalog({ target_group_id: targetGroupId, after }: OperationOf<"catalog">, grant: Grant): unknown {
     const named = grant.pair?.local_group_id ?? targetGroupId;
     if (named === null) return catalogPage(this.#groups.ordered(), after);
@@ -165,7 +173,7 @@ export class Receiver implements PeerReceiver {
     const chat = this.#groups.read(targetGroupId);
     const event = receivedMessage(chat, proof.source_instance_id, deliveryId);
     if (event === null) {
-      // A reset took the memory of what had arrived: nobody can say that it didn't (PEER-042).
+      // A reset removed the memory of what had arrived, so nothing shows that it didn't (PEER-042).
       const begun = resetAt(chat, grant);
       const reach = (LIMITS.connect.deliverSeconds + LIMITS.connect.skewSeconds) * 1000;
       if (begun !== null && this.#deps.clock.now() <= begun + reach) {
@@ -196,7 +204,10 @@ export class Receiver implements PeerReceiver {
     );
   }
 
-  /** A grant may have ended while the request waited: a live channel is no continuing authorization (DRC-060). */
+  /**
+   * A grant may have ended while the request waited: a live channel is no continuing authorization
+   * (DRC-060).
+   */
   #stillGranted(proof: ConnectPeerAuthorization, operation: ConnectPeerOperation): Grant {
     const grant = this.#proof.grantOf(proof, operation);
     if (grant === null) throw new PeerRefusal("connect_peer_denied");

@@ -1,4 +1,7 @@
-/** Operations `connect_send` and `connect_send_files`: durable acceptance, no network (docs/protocol.md#acceptance, docs/protocol.md#discovery). */
+/**
+ * Operations `connect_send` and `connect_send_files`: durable acceptance, no network
+ * (docs/protocol.md#acceptance, docs/protocol.md#discovery).
+ */
 import { Refusal } from "../../../shared/errors.ts";
 import type { LedgerEvent } from "../../../shared/events.ts";
 import type { CallContext, Caller } from "../../../shared/operations/caller.ts";
@@ -47,7 +50,10 @@ export class RemoteSending {
     return this.#send({ ...input, attachments: [] }, caller, true);
   }
 
-  /** The retry's lookup comes before addresses, recipients and files, which may have changed (MSG-056 to MSG-060, MSG-064). */
+  /**
+   * The retry's lookup comes before addresses, recipients and files, which may have changed
+   * (MSG-056 to MSG-060, MSG-064).
+   */
   async #send(input: Input, caller: Caller, projectOnly: boolean): Promise<Queued> {
     const chat = this.#deps.chats.get(input.group_id);
     const author = checkBy(chat, caller, input.by);
@@ -107,8 +113,9 @@ function titleOf({ grant, group }: Destination): string {
 }
 
 /**
- * Concrete Actors of the other Group, as it was last known (MSG-053, MSG-055). Throws connect_catalog_unavailable, connect_not_granted for a
- * Group that isn't listed, or what `resolveRecipients` throws.
+ * Concrete Actors of the other Group, as it was last known (MSG-053, MSG-055). Throws
+ * connect_catalog_unavailable, connect_not_granted for a Group that isn't listed, or what
+ * `resolveRecipients` throws.
  */
 function recipientsOf(
   { group, group_id: groupId, isLearnt }: Destination,
@@ -117,7 +124,8 @@ function recipientsOf(
 ): ConnectActor[] {
   const sender: Sender = caller.kind === "actor" ? { kind: "remote" } : { kind: "user" };
   if (to.includes("user")) {
-    // The person is there whoever else is: the same rules as within this Home, without the other Group's Actors.
+    // The person is there whoever else is: the same rules as within this Home, without the other
+    // Group's Actors.
     resolveRecipients({ actors: [], settings: DEFAULT_AUDIENCE }, { to, mode: messageMode, sender });
     return [personOf("user")];
   }

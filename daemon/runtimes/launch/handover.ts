@@ -1,6 +1,7 @@
 /**
- * How our MCP server and hooks reach a runtime at its launch: by arguments and environment only. Nothing of the user's own configuration is
- * read or written, and no secret stands in an argument: what needs the launch token gets the path of its owner-only file.
+ * How our MCP server and hooks reach a runtime at its launch: only through arguments and
+ * environment. The user's own configuration is neither read nor written, and no argument contains a
+ * secret: what needs the launch token gets the path of its owner-only file.
  */
 import { createHash } from "node:crypto";
 import { LIMITS } from "../../../shared/limits.ts";
@@ -81,7 +82,10 @@ export function handOver(entry: RuntimeEntry, wiring: Wiring): Handover {
   return handover;
 }
 
-/** In the settings rather than as `--allowedTools`, which the person's own command may have: both count, and a rule of theirs that denies wins. */
+/**
+ * In the settings rather than as `--allowedTools`, which the person's own command may have: both
+ * count, and a rule of theirs that denies wins.
+ */
 function claudeSettings([command, ...args]: Words, tools: readonly string[]): string {
   const hook = { type: "command", command, args, timeout: HOOK_SECONDS };
   return JSON.stringify({
@@ -90,7 +94,10 @@ function claudeSettings([command, ...args]: Words, tools: readonly string[]): st
   });
 }
 
-/** `alwaysLoad`: Claude starts with our tools listed, so that the first prompt can be answered with them, and doesn't hide them behind its search. */
+/**
+ * `alwaysLoad`: Claude starts with our tools listed, so that the first prompt can be answered with
+ * them, and doesn't hide them behind its search.
+ */
 function claudeServers({ mcp: [command, ...args], mcpEnvironment: env }: Wiring): string {
   return JSON.stringify({ mcpServers: { svc: { command, args, env, alwaysLoad: true } } });
 }
@@ -112,7 +119,10 @@ function codexHooks(hook: Words): string[] {
   return [...overrides, `hooks.state={${trust.join(",")}}`];
 }
 
-/** What Codex compares: SHA-256 of compact JSON with sorted keys. `timeout` in seconds, as clamped by Codex. */
+/**
+ * What Codex compares: SHA-256 of compact JSON with sorted keys. `timeout` in seconds, as clamped
+ * by Codex.
+ */
 export function codexTrustHash(eventName: string, command: string, timeout: number): string {
   const identity = JSON.stringify({
     event_name: eventName,

@@ -1,7 +1,8 @@
 /**
- * Launch identities: which process may speak as an Actor that the daemon runs. The token is written first, its digest committed without a
- * pid, then bound to the process that was spawned; it counts only while that process lives, told from a later one with the same pid by its
- * start time.
+ * Launch identities: which process may act as an Actor that the daemon runs. The token is written
+ * first, its digest committed without a pid, then bound to the spawned process. It is valid only
+ * while that process lives. Its start time distinguishes the process from a later one with the same
+ * pid.
  */
 import * as z from "zod";
 import { type Clock, timestamp } from "../../../platform/clock.ts";
@@ -55,7 +56,10 @@ export interface BegunLaunch {
 
 export class LaunchIdentities {
   readonly #deps: LaunchIdentitiesDependencies;
-  /** What the files said when they were last read, by path: every hook asks twice, and every second somebody else does. */
+  /**
+   * The files' contents when they were last read, by path: every hook asks twice, and something
+   * else asks every second.
+   */
   readonly #known = new Map<string, { version: string; launch: StoredLaunch }>();
 
   constructor(deps: LaunchIdentitiesDependencies) {
@@ -118,7 +122,10 @@ export class LaunchIdentities {
     return pid !== null && birth !== null && this.#deps.processes.birthOf(pid) === birth;
   }
 
-  /** The process is gone: its token is worth nothing, its identity is forgotten. Throws storage_full or storage_failed. */
+  /**
+   * The process is gone: its token becomes invalid and its identity is forgotten. Throws
+   * storage_full or storage_failed.
+   */
   async end(group: OpenGroup, actorId: string): Promise<void> {
     const path = group.paths.launchFile(actorId);
     this.#known.delete(path);
