@@ -80,7 +80,7 @@ function claimed(
       <div><dt>Instance</dt><dd><code>${shownName(host.instance_id)}</code></dd></div>
       <div><dt>Its Group</dt><dd><bdi>${shownName(host.title)}</bdi></dd></div>
       <div><dt>With</dt><dd><bdi>${shownName(group)}</bdi>, this Group</dd></div>
-      <div><dt>Connects to</dt><dd><code>${shownName(address)}</code></dd></div>
+      <div><dt>Address</dt><dd><code>${shownName(address)}</code></dd></div>
       <div><dt>Valid until</dt><dd title=${exact(expiresAt)}><svc-time value=${expiresAt} manner="clock"></svc-time></dd></div>
     </dl>
     ${instanceId === null ? nothing : invitationFingerprint(claims, instanceId)}

@@ -97,7 +97,7 @@ export function listenerFacts(status: DirectStatus): TemplateResult {
           : stateWord({ icon: "warning", word: "configured, not listening", tone: "attention" })
       }</dd></div>
       <div><dt>On</dt><dd><code>${listener.bind}</code></dd></div>
-      <div><dt>Reached at</dt><dd><code>${listener.address}</code></dd></div>
+      <div><dt>Address</dt><dd><code>${listener.address}</code></dd></div>
       <div><dt>Name</dt><dd><bdi>${shownName(displayName)}</bdi></dd></div>
     </dl>
     ${listenerProblem(status)}`;
