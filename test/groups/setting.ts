@@ -14,10 +14,11 @@ import type { Files } from "../../platform/files.ts";
 import { RealFiles } from "../../platform/real-files.ts";
 import { RealProjectFiles } from "../../platform/real-project-files.ts";
 import { RealRandom } from "../../platform/real-random.ts";
-import { Refusal } from "../../shared/errors.ts";
+import { type ErrorCode, Refusal } from "../../shared/errors.ts";
 import type { StoredActor } from "../../shared/model.ts";
 import type { CallContext, Caller } from "../../shared/operations/caller.ts";
 import { type InputOf, OPERATIONS, type OperationName } from "../../shared/operations/registry.ts";
+import { temporaryDirectory } from "../home/setting.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { NO_RUNNER, openSettings } from "./parts.ts";
 
@@ -123,4 +124,15 @@ export function storedActor(id: string, change: Partial<StoredActor> = {}): Stor
     updated_at: "2026-01-01T00:00:00.000Z",
     ...change,
   };
+}
+
+/** A Home without Groups. */
+export function emptyHome(): string {
+  const root = temporaryDirectory();
+  mkdirSync(homePaths(root).groups, { mode: 0o700 });
+  return root;
+}
+
+export function code(expected: ErrorCode): (error: unknown) => boolean {
+  return (error) => error instanceof Refusal && error.code === expected;
 }

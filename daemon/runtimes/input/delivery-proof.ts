@@ -143,7 +143,7 @@ export class DeliveryProof {
     const outstanding = this.#outstanding;
     const shown = outstanding === null ? [] : [...outstanding.ids].filter((id) => prompt.includes(id));
     if (outstanding !== null && shown.length > 0) {
-      if (isQueued) void this.#settle(outstanding, shown, "queued", "queued after a running turn");
+      if (isQueued) void this.#settle(outstanding, shown, "queued", "after a running turn");
       else void this.#settle(outstanding, shown, "accepted", outstanding.wasBusy ? "hook_queued" : "hook");
     }
     const late = [...this.#unconfirmed].filter(([id]) => prompt.includes(id));

@@ -6,11 +6,13 @@ import { join } from "node:path";
 import { homePaths } from "../../../client/paths.ts";
 import { InstanceIdentity } from "../../../daemon/home/identity.ts";
 import { Direct } from "../../../daemon/peers/direct/direct.ts";
+import { encodeFrame as frameOf } from "../../../daemon/peers/direct/frames.ts";
 import type { Links } from "../../../daemon/peers/direct/link.ts";
 import type { PeerReceiver, PeerRequest } from "../../../daemon/peers/transport.ts";
 import { RealFiles } from "../../../platform/real-files.ts";
 import { RealRandom } from "../../../platform/real-random.ts";
 import type { DirectRelation } from "../../../shared/operations/direct.ts";
+import { type DirectInvitation, parseInvitationText } from "../../../shared/wire/v1/direct.ts";
 import type { ConnectPeerResponse } from "../../../shared/wire/v1/peer.ts";
 import { MemoryLog } from "../../operations/support.ts";
 import { FaultyFiles } from "../../support/faulty-files.ts";
@@ -160,4 +162,36 @@ export function responseTo(request: PeerRequest): ConnectPeerResponse {
     result: { ok: true, result: { receipt: null } },
     signature: Buffer.alloc(64).toString("base64"),
   };
+}
+
+/** A frame in one piece. */
+export function encodeFrame(value: unknown, limit: number): Buffer {
+  const { parts } = frameOf(value, limit);
+  const all: Uint8Array[] = [];
+  for (let part = parts.next(); part.done !== true; part = parts.next()) all.push(Buffer.from(part.value));
+  return Buffer.concat(all);
+}
+
+export const refuses = (code: string) => (error: unknown) => (error as { code?: string }).code === code;
+
+export function invitationOf(text: string): DirectInvitation {
+  const invitation = parseInvitationText(text);
+  if (invitation === null) throw new Error("no invitation");
+  return invitation;
+}
+
+/** Of the connection, as authority of its pair. */
+export function stateOf(
+  here: Instance,
+  there: Instance,
+  id: string,
+  local_generation = "generation-1",
+): string {
+  const query = {
+    local_group_id: GROUP,
+    local_generation,
+    remote_instance_id: there.identity.instance_id,
+    remote_group_id: GROUP,
+  };
+  return here.direct.authority.forConnection(id, query, { local: "", remote: "" }).state;
 }
