@@ -66,8 +66,8 @@ interface OpenRow {
 }
 
 /**
- * Without index files the goal was 5 and the floor 3 while a second thread, with a program of its
- * own, read half of the segments.
+ * Without index files the goal was 5 and the floor 3 while a second thread read half of the
+ * segments, and keys were found by the layout of lines, which the room of messages knew.
  */
 const opens: readonly OpenRow[] = [
   { what: "without index files", isLost: isIndex, goal: 2, floor: 1 },
@@ -75,14 +75,14 @@ const opens: readonly OpenRow[] = [
 ];
 
 /**
- * Nobody asked for this one; it says what an upgrade costs that understands the projection's
- * checkpoint no more.
+ * This one says what an upgrade costs that no longer understands the projection's checkpoint. The
+ * goal was 1.5 and the floor 0.8 while the projection knew the layouts of lines.
  */
 const fromNothing: OpenRow = {
   what: "without index files and checkpoint",
   isLost: (file) => file.endsWith(".bin"),
-  goal: 1.5,
-  floor: 0.8,
+  goal: 0.8,
+  floor: 0.4,
 };
 
 /** `what` has the events in `directory`. */

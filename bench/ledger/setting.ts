@@ -1,6 +1,6 @@
 /** Ledgers for the rows: on the real disk, with events of 600 bytes. */
 import { Ledger } from "../../daemon/ledger/ledger.ts";
-import type { EventHead, KeyRule, NewEvent } from "../../daemon/ledger/types.ts";
+import type { EventHead, NewEvent } from "../../daemon/ledger/types.ts";
 import { RealClock } from "../../platform/real-clock.ts";
 import { RealFiles } from "../../platform/real-files.ts";
 import { RealRandom } from "../../platform/real-random.ts";
@@ -14,9 +14,9 @@ const WORDS =
     " ",
   );
 
-function keyOf(event: EventHead): KeyRule | undefined {
-  if (event.kind !== "chat.message" || event.string("client_id") === undefined) return undefined;
-  return { prefix: `${event.by}\n`, member: "client_id" };
+function keyOf(event: EventHead): string | undefined {
+  const clientId = event.kind === "chat.message" ? event.string("client_id") : undefined;
+  return clientId === undefined ? undefined : `${event.by}\n${clientId}`;
 }
 
 /** One event of so many says this. */

@@ -7,7 +7,7 @@ import type { OpenFile } from "../../platform/files.ts";
 import { Refusal } from "../../shared/errors.ts";
 import type { LedgerEvent } from "../../shared/events.ts";
 import { isEventId, wordsOfId } from "./format/event-id.ts";
-import { KeyHash } from "./format/key-hash.ts";
+import { hashKey } from "./format/key-hash.ts";
 import { decodeLine } from "./format/line.ts";
 import { ParsedHead } from "./format/parsed-head.ts";
 import type { EventColumns } from "./index/event-columns.ts";
@@ -16,7 +16,7 @@ import type { Steps } from "./index/line-scan.ts";
 import { REFERENCE_MEMBERS } from "./index/segment-scan.ts";
 import type { Segment } from "./store/segments.ts";
 import { corrupt, pathOf, type Storage } from "./store/storage.ts";
-import { type EventHead, keyIn, type LedgerOptions, type Ordinal } from "./types.ts";
+import type { EventHead, LedgerOptions, Ordinal } from "./types.ts";
 
 /**
  * Kinds have a code of one byte each; this one stands for all that came too late to get their own.
@@ -38,7 +38,6 @@ export class History {
   #isClosed = false;
   readonly #id = new Uint32Array(4);
   readonly #key = new Uint32Array(2);
-  readonly #hash = new KeyHash();
   readonly #source = new Uint32Array(4);
   readonly storage: Storage;
   readonly options: LedgerOptions;
@@ -108,7 +107,7 @@ export class History {
       const found = this.index.ordinalOf(this.#source);
       if (found >= 0) source = found;
     }
-    if (key !== undefined) this.#hash.begin().add(key).finish(this.#key);
+    if (key !== undefined) hashKey(key, this.#key);
     return this.index.add(
       this.#id,
       position,
@@ -127,12 +126,12 @@ export class History {
 
   /** The event's idempotency key, in full. */
   keyOf(event: EventHead): string | undefined {
-    return keyIn(event, this.options.keyOf(event));
+    return this.options.keyOf(event);
   }
 
   /** A fingerprint alone never decides: the key is compared with the event on disk. */
   byKey(key: string, from: Ordinal): Ordinal | undefined {
-    this.#hash.begin().add(key).finish(this.#key);
+    hashKey(key, this.#key);
     const ordinal = this.index.findKey(
       this.#key,
       (found) => found >= from && this.keyOf(new ParsedHead(this.read(found))) === key,

@@ -48,13 +48,6 @@ export interface EventHead {
   readonly data: Record<string, unknown>;
   /** The member `name` of `data` when it is a string, without parsing the rest. */
   string(name: string): string | undefined;
-  /**
-   * The same object for events of one kind and author whose data (for messages, the members before
-   * `text`) is the same except for the values of `reply_to`, `client_id`, `event_id`,
-   * `source_event_id`, `delivery_id` and `batch_id`. What doesn't depend on these needs to be
-   * computed only once. Null or absent if unknown.
-   */
-  readonly shape?: object | null;
 }
 
 /**
@@ -132,26 +125,10 @@ export interface SearchPage extends Page {
 }
 
 /**
- * A key that is `prefix` followed by the string `member` of the event's data; no key when that is
- * missing or empty.
- */
-export interface KeyRule {
-  prefix: string;
-  member: string;
-}
-
-/**
  * The idempotency key of an event in a rebuild: the same string that `NewEvent.key` had at the
- * append. A rule may not depend on anything that differs between events of one `shape`.
+ * append.
  */
-export type KeyOf = (event: EventHead) => string | KeyRule | undefined;
-
-/** What the rule says for this event. */
-export function keyIn(event: EventHead, key: string | KeyRule | undefined): string | undefined {
-  if (typeof key !== "object") return key;
-  const rest = event.string(key.member) ?? "";
-  return rest === "" ? undefined : key.prefix + rest;
-}
+export type KeyOf = (event: EventHead) => string | undefined;
 
 export interface LedgerOptions {
   group_id: string;

@@ -3,7 +3,6 @@
 import { Ledger } from "../../daemon/ledger/ledger.ts";
 import type {
   EventHead,
-  KeyRule,
   LedgerLimits,
   LedgerOptions,
   NewEvent,
@@ -79,9 +78,9 @@ export class Tally implements Projection {
 }
 
 /** The key of a message is who said it and the `client_id`. */
-export function keyOf(event: EventHead): KeyRule | undefined {
-  if (event.kind !== "chat.message" || event.string("client_id") === undefined) return undefined;
-  return { prefix: `${event.by}\n`, member: "client_id" };
+export function keyOf(event: EventHead): string | undefined {
+  const clientId = event.kind === "chat.message" ? event.string("client_id") : undefined;
+  return clientId === undefined ? undefined : `${event.by}\n${clientId}`;
 }
 
 export function message(text: string, more: Record<string, unknown> = {}, by = "user"): NewEvent {

@@ -4,7 +4,6 @@
  */
 
 import type { EventHead } from "../types.ts";
-import type { KeyHash } from "./key-hash.ts";
 import { LAST_HEAD_MEMBER, LINE_START, MESSAGE_KIND } from "./line.ts";
 import { hexWord, isPlainString, matches, Pattern, plainEnd, skipPlain, stringEnd } from "./line-bytes.ts";
 import type { Gap, Opening, Place, Shape } from "./line-shapes.ts";
@@ -204,12 +203,6 @@ export class LineHead implements EventHead {
     return this.#bytes.toString("latin1", start + 1, end - 1);
   }
 
-  /** What stands between the gaps is alike in all lines of a shape. */
-  get shape(): Shape | null {
-    if (this.#memberCount < 0) this.#findMembers();
-    return this.#shape;
-  }
-
   /** Words of a member that is an event id; false when it isn't there or isn't one. */
   memberWords(name: string, words: Uint32Array): boolean {
     if (!this.#find(name) || this.#valueEnd - this.#valueStart !== 34) return false;
@@ -219,17 +212,6 @@ export class LineHead implements EventHead {
       words[word] = value;
     }
     return true;
-  }
-
-  /**
-   * Adds a string member to `hash`. False when it isn't there, empty, or more than plain ASCII: the
-   * hash is unusable then.
-   */
-  hashMember(name: string, hash: KeyHash): boolean {
-    if (!this.#find(name) || this.#bytes[this.#valueStart] !== QUOTE) return false;
-    const start = this.#valueStart + 1;
-    const end = this.#valueEnd - 1;
-    return start < end && hash.addPlain(this.#bytes, start, end);
   }
 
   /**
@@ -404,7 +386,7 @@ export class LineHead implements EventHead {
     const group = this.#shapeGroup();
     const shapes = (this.#opening!.shapes[group] ??= []);
     if (shapes.length === SHAPES_MAX) shapes.pop();
-    shapes.push({ parts, gaps, places, headEnd: this.#headEnd - from, isWhole, key: null });
+    shapes.push({ parts, gaps, places, headEnd: this.#headEnd - from, isWhole });
   }
 
   #growMembers(): void {

@@ -2,7 +2,6 @@
  * What lines have in common, as a scan learns it: most lines of a ledger begin and are laid out
  * like an earlier one.
  */
-import type { KeyHash } from "./key-hash.ts";
 import type { Pattern } from "./line-bytes.ts";
 
 /**
@@ -36,14 +35,7 @@ export interface Shape {
   headEnd: number;
   /** The last part is the end of the line. */
   isWhole: boolean;
-  /** How the keys of its events are found, once that is known. */
-  key: ShapeKey | null;
 }
-
-/** Not at all, each for itself, or from what they share. */
-export type ShapeKey = typeof NO_KEY | typeof OWN_KEYS | { prefix: KeyHash; member: string };
-export const NO_KEY = "none";
-export const OWN_KEYS = "own";
 
 /**
  * How long the string in a gap usually is, with its quotes, and whether it is of that length

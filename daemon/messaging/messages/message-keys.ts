@@ -1,7 +1,7 @@
 /** The keys that find recorded events again, so that nothing is recorded twice. */
 
 import { uuidKey } from "../../../shared/wire/v1/uuid.ts";
-import type { EventHead, KeyRule } from "../../ledger/types.ts";
+import type { EventHead } from "../../ledger/types.ts";
 import { EVENTS, TROUBLE_NOTICE } from "../kinds.ts";
 import { isRemoteAuthor } from "./authors.ts";
 
@@ -39,12 +39,15 @@ export function noticeKey(
 }
 
 /** The key of an event in the ledger (`LedgerOptions.keyOf`). */
-export function keyOf(event: EventHead): string | KeyRule | undefined {
+export function keyOf(event: EventHead): string | undefined {
   if (event.kind === EVENTS.message) {
-    if (isRemoteAuthor(event.by)) return { prefix: deliveryKey(event.by, ""), member: "delivery_id" };
-    if (event.string("client_id") === undefined) return undefined;
-    const author = { by: event.by, generation: event.string("sender_generation") };
-    return { prefix: messageKey(author, ""), member: "client_id" };
+    if (isRemoteAuthor(event.by)) {
+      const deliveryId = event.string("delivery_id") ?? "";
+      return deliveryId === "" ? undefined : deliveryKey(event.by, deliveryId);
+    }
+    const clientId = event.string("client_id") ?? "";
+    if (clientId === "") return undefined;
+    return messageKey({ by: event.by, generation: event.string("sender_generation") }, clientId);
   }
   if (event.kind === EVENTS.cancelled) return keyOfControl(event);
   if (event.kind !== EVENTS.notify) return undefined;

@@ -31,6 +31,22 @@ function record(value: unknown): Data {
   return typeof value === "object" && value !== null ? (value as Data) : {};
 }
 
+function addressOf(data: Data): Address {
+  return {
+    mode: data.message_mode,
+    destination: string(data.dst_group_id),
+    instance: string(data.dst_instance_id),
+    audience: audienceOf(data.to, data.to_generations),
+  };
+}
+
+/** The Actor that the event is about, in its generation. */
+function concernedBy(event: EventHead): Addressee {
+  const recipient = event.string("actor_id") ?? "";
+  const generation = event.string("actor_generation") ?? "";
+  return { recipient, generation, name: key(recipient, generation) };
+}
+
 export class MessageProjection implements Projection {
   readonly name = "messages";
   readonly version = 3;
@@ -40,9 +56,6 @@ export class MessageProjection implements Projection {
   readonly #ended = new Map<string, number>();
   /** Cross-group messages from here that have no receipt: id to ordinal. */
   readonly #halfDone = new Map<string, number>();
-  /** By shape of the event. */
-  readonly #addresses = new WeakMap<object, Address>();
-  readonly #actors = new WeakMap<object, Addressee>();
   #unread = new Backlog();
   #begin = 0;
   #personCursor = -1;
@@ -214,7 +227,7 @@ export class MessageProjection implements Projection {
       this.#askedBy(replyTo);
       this.#closed(replyTo, this.obligations.replied(replyTo, author, generation));
     }
-    const { mode, destination, instance, audience } = this.#address(event);
+    const { mode, destination, instance, audience } = addressOf(event.data);
     if (destination !== "") {
       // What goes to another instance is the outbox's.
       if (instance === "") this.#halfDone.set(id, ordinal);
@@ -263,25 +276,9 @@ export class MessageProjection implements Projection {
     if (generation !== "") this.#touched.add(author);
   }
 
-  /** A Group has few different ones: a rebuild parses each once. */
-  #address(event: EventHead): Address {
-    const { shape } = event;
-    const known = shape ? this.#addresses.get(shape) : undefined;
-    if (known !== undefined) return known;
-    const { data } = event;
-    const address: Address = {
-      mode: data.message_mode,
-      destination: string(data.dst_group_id),
-      instance: string(data.dst_instance_id),
-      audience: audienceOf(data.to, data.to_generations),
-    };
-    if (shape) this.#addresses.set(shape, address);
-    return address;
-  }
-
   #mailRead(event: EventHead): void {
     const id = event.string("event_id") ?? "";
-    const { recipient, name } = this.#concerned(event);
+    const { recipient, name } = concernedBy(event);
     if (recipient !== "user") {
       this.#queues.get(name)?.read(id);
       this.#touched.add(recipient);
@@ -295,7 +292,7 @@ export class MessageProjection implements Projection {
   }
 
   #delivery(event: EventHead): void {
-    const { recipient, name } = this.#concerned(event);
+    const { recipient, name } = concernedBy(event);
     const queue = this.#queues.get(name);
     if (queue === undefined) return;
     const source = event.string("source_event_id") ?? "";
@@ -307,18 +304,6 @@ export class MessageProjection implements Projection {
     else if (event.string("reason") === ENDED_UNREAD) queue.endedUnread(source);
     else queue.settle(source);
     this.#touched.add(recipient);
-  }
-
-  /** The Actor that the event is about, in its generation. */
-  #concerned(event: EventHead): Addressee {
-    const { shape } = event;
-    const known = shape ? this.#actors.get(shape) : undefined;
-    if (known !== undefined) return known;
-    const recipient = event.string("actor_id") ?? "";
-    const generation = event.string("actor_generation") ?? "";
-    const concerned = { recipient, generation, name: key(recipient, generation) };
-    if (shape) this.#actors.set(shape, concerned);
-    return concerned;
   }
 
   #deliveryRequest(data: Data, ordinal: number): void {

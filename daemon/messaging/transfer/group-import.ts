@@ -19,7 +19,7 @@ import { overSize } from "../../../shared/size-words.ts";
 import { parseStrictJsonBytes } from "../../../shared/strict-json.ts";
 import type { GroupRegistry } from "../../groups/registry.ts";
 import { Ledger } from "../../ledger/ledger.ts";
-import type { KeyRule, NewEvent } from "../../ledger/types.ts";
+import type { NewEvent } from "../../ledger/types.ts";
 import { BlobStore } from "../files/blobs.ts";
 import { UploadQuota } from "../files/upload-quota.ts";
 import type { MessagingDependencies } from "../group-chat.ts";
@@ -224,7 +224,7 @@ async function importEvents(lines: Lines, ledger: Ledger): Promise<void> {
     if (bytes > LIMITS.ledger.lineBytes - 1024) throw invalid("An event is too large.", lines.number);
     if (batch.length === BATCH_EVENTS || batchBytes + bytes > BATCH_BYTES) await flush();
     const event: NewEvent = { id, ts, kind, scope_key: scopeKey, by, data };
-    const key = keyText(keyOf(headOf(line.event)), line.event.data);
+    const key = keyOf(headOf(line.event));
     if (key !== undefined) {
       if (!keys.take(key)) throw invalid("Too many events have the same key.", lines.number);
       event.key = key;
@@ -267,13 +267,6 @@ class ImportedKeys {
   #isKnown(key: string): boolean {
     return this.#batch.has(key) || this.#ledger.byKey(key) !== undefined;
   }
-}
-
-/** A key in full, as an append takes it. */
-function keyText(key: string | KeyRule | undefined, data: Record<string, unknown>): string | undefined {
-  if (typeof key !== "object") return key;
-  const rest = data[key.member];
-  return typeof rest === "string" && rest !== "" ? key.prefix + rest : undefined;
 }
 
 /** What `keyOf` needs of an event in hand. */
