@@ -72,7 +72,8 @@ export const startUp: Measurement = {
         floor: 2.5,
         ours: () => wholeProcess([SVC, "send", "--to", "agent", "hello"], person),
       },
-      { name: MCP, goal: 2, floor: 4, ours: () => initialized(actor) },
+      // 1.6 before the SDK was loaded ahead of the answer, which needs no list of versions of our own; the goal still stands.
+      { name: MCP, goal: 2, floor: 2.5, ours: () => initialized(actor) },
     ];
     const figures = [];
     for (const { name, goal, floor, ours } of measured.filter(({ name }) => name.includes(only))) {

@@ -3,8 +3,11 @@
  * when the tools are listed. It ends with its client.
  */
 import { resolveHome } from "../client/paths.ts";
+import { ToolCaller } from "./call.ts";
+import { connect } from "./sdk.ts";
 import { ActorSession } from "./session.ts";
 import { StdioTransport } from "./stdio.ts";
+import { builtTools } from "./tool-data.ts";
 
 /** After its input ended, the server waits this long for running calls. */
 const LAST_CALLS_MS = 2000;
@@ -27,10 +30,6 @@ export async function serve(home = resolveHome(process.env)): Promise<never> {
     session.endWaits();
     setTimeout(exit, LAST_CALLS_MS).unref();
   };
-  // If the first message can be answered without the SDK, it is answered first and only then is the
-  // SDK loaded.
-  await transport.begun;
-  const { serveTools } = await import("./serve.ts");
-  await serveTools(session, transport);
+  await connect(new ToolCaller(builtTools(), session), transport, () => void session.listed());
   return new Promise(() => undefined);
 }

@@ -11,10 +11,14 @@ import {
   McpError,
 } from "@modelcontextprotocol/sdk/types.js";
 import { LIMITS } from "../shared/limits.ts";
+import { PRODUCT_VERSION } from "../shared/version.ts";
 import type { ToolCaller } from "./call.ts";
-import { CAPABILITIES, INSTRUCTIONS, SERVER_INFO } from "./protocol.ts";
 
 export type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+
+const SERVER_INFO = { name: "svc", title: "svc", version: PRODUCT_VERSION };
+const INSTRUCTIONS =
+  "svc carries durable messages between you, other agents and a person. Call svc_bootstrap first, svc_help for the rules, and svc_inbox_read to get your messages.";
 
 /** Only elicitation would need a validator. The bundle leaves out the default one. */
 const NO_VALIDATOR = {
@@ -33,7 +37,7 @@ export async function connect(
   listed: () => void = () => undefined,
 ): Promise<void> {
   const server = new Server(SERVER_INFO, {
-    capabilities: CAPABILITIES,
+    capabilities: { tools: {} },
     instructions: INSTRUCTIONS,
     jsonSchemaValidator: NO_VALIDATOR,
   });

@@ -1,12 +1,7 @@
-/**
- * Messages of the protocol, one JSON document per line, on standard input and output. A plain
- * `initialize` is answered before the SDK is loaded. The SDK sees that message later, and its own
- * answer is dropped.
- */
+/** Messages of the protocol, one JSON document per line, on standard input and output. */
 import type { Readable, Writable } from "node:stream";
 import { LIMITS } from "../shared/limits.ts";
 import { INBOX_TOOL, problemOf, rpcError } from "./messages.ts";
-import { initializeAnswer, isInitialize } from "./protocol.ts";
 import type { Transport } from "./sdk.ts";
 
 type Message = Parameters<Transport["send"]>[0];
@@ -38,38 +33,27 @@ export class StdioTransport implements Transport {
   readonly #output: Writable;
   #rest: Buffer[] = [];
   #restBytes = 0;
-  #waiting: Message[] | null = [];
-  #answeredEarly: MessageId | undefined;
   readonly #open = new Set<MessageId>();
   /** The last Inbox reads. */
   #reads: MessageId[] = [];
   #ended = false;
-  #begin: () => void = () => undefined;
-  /** Resolves when the first message was read. */
-  readonly begun = new Promise<void>((resolve) => {
-    this.#begin = () => setImmediate(resolve);
-  });
 
   constructor(input: Readable, output: Writable) {
     this.#input = input;
     this.#output = output;
-    input.on("data", (chunk: Buffer) => this.#read(chunk));
-    input.once("end", () => this.#end());
-    input.once("error", () => this.#end());
   }
 
-  /** Called by the SDK: passes on everything received so far. */
+  /** Called by the SDK, which has set its listeners by then. */
   async start(): Promise<void> {
-    const waiting = this.#waiting ?? [];
-    this.#waiting = null;
-    for (const message of waiting) this.onmessage?.(message);
+    this.#input.on("data", (chunk: Buffer) => this.#read(chunk));
+    this.#input.once("end", () => this.#end());
+    this.#input.once("error", () => this.#end());
   }
 
   async send(message: Message): Promise<void> {
     if ("id" in message && !("method" in message)) {
       if (message.id !== undefined) this.#open.delete(message.id);
-      if (message.id !== undefined && message.id === this.#answeredEarly) this.#answeredEarly = undefined;
-      else this.#write(message);
+      this.#write(message);
       this.#checkIdle();
     } else this.#write(message);
   }
@@ -114,15 +98,8 @@ export class StdioTransport implements Transport {
       this.#write(problem);
       return;
     }
-    if (this.#waiting?.length === 0 && isInitialize(message)) {
-      this.#answeredEarly = message.id;
-      this.#write(initializeAnswer(message));
-    }
     this.#note(message as Noted);
-    if (this.#waiting) {
-      this.#waiting.push(message as Message);
-      this.#begin();
-    } else this.onmessage?.(message as Message);
+    this.onmessage?.(message as Message);
   }
 
   /** Tracks the requests that still need an answer. A cancelled one gets none. */
