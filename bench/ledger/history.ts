@@ -81,7 +81,7 @@ const opens: readonly OpenRow[] = [
 const fromNothing: OpenRow = {
   what: "without index files and checkpoint",
   isLost: (file) => file.endsWith(".bin"),
-  goal: 0.8,
+  goal: 0.5,
   floor: 0.4,
 };
 
