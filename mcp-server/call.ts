@@ -2,7 +2,6 @@
  * Turns a tool call into an operation, and its envelope into a tool result. The same for stdio and
  * HTTP.
  */
-import { randomUUID } from "node:crypto";
 import type { Envelope } from "../client/client.ts";
 import { ERRORS, fieldSentence } from "../shared/errors.ts";
 import { LIMITS } from "../shared/limits.ts";
@@ -156,7 +155,7 @@ export class ToolCaller {
     for (const [argument, value] of Object.entries({ ...defaults, ...(named ? rest : given) }))
       input[tool.fields?.[argument] ?? way?.arguments[argument] ?? argument] = value;
     if (tool.fields?.["idempotency_key"] && input["client_id"] === undefined)
-      input["client_id"] = randomUUID();
+      input["client_id"] = crypto.randomUUID();
     const operation = way?.operation ?? plan.operation;
     const stop = operation === "inbox_read" ? reportProgress(progress) : undefined;
     try {

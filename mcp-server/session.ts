@@ -3,9 +3,8 @@
  * when the session ends. An open connection tells the daemon that this process lives. It opens with
  * the first read of the Inbox.
  */
-import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import { DaemonClient, type Envelope } from "../client/client.ts";
+import type { DaemonClient, Envelope } from "../client/client.ts";
 import { launchToken } from "../client/identity.ts";
 import { Refusal } from "../shared/errors.ts";
 import { ENVIRONMENT } from "../shared/names.ts";
@@ -24,22 +23,29 @@ export class ActorSession implements ActorPort {
     this.#home = home;
   }
 
-  /** Throws Refusal without a launch identity: nobody can act as an Actor without its token. */
-  #daemon(): DaemonClient {
+  /**
+   * Throws Refusal without a launch identity: nobody can act as an Actor without its token. The
+   * client is loaded when a tool needs it, because the start would wait for node:http.
+   */
+  async #daemon(): Promise<DaemonClient> {
     if (this.#client) return this.#client;
     const token = launchToken();
     if (token === null)
       throw new Refusal("invalid_launch_token", {
         specifics: `This server has no launch identity: set ${ENVIRONMENT.actorFile} as 'svc actor mcp-config' prints it.`,
       });
-    this.#client = new DaemonClient(this.#home, token);
-    this.#client.session = randomUUID();
+    const { DaemonClient } = await import("../client/client.ts");
+    // Another call may have made one in the meantime.
+    if (this.#client === null) {
+      this.#client = new DaemonClient(this.#home, token);
+      this.#client.session = crypto.randomUUID();
+    }
     return this.#client;
   }
 
   async group(): Promise<string> {
     this.#group ??= this.#daemon()
-      .result("whoami", {})
+      .then((client) => client.result("whoami", {}))
       .then(({ actor }) => {
         if (actor) return actor.group_id;
         throw new Refusal("invalid_launch_token");
@@ -57,7 +63,7 @@ export class ActorSession implements ActorPort {
     input: unknown,
     { signal }: { signal: AbortSignal },
   ): Promise<Envelope<unknown>> {
-    const client = this.#daemon();
+    const client = await this.#daemon();
     if (operation !== "inbox_read") return client.callByName(operation, input, { signal });
     // Cancelled just when a batch came, perhaps on its way to the client, so nobody will see it.
     // This happens at once, because the next call may already be here.
@@ -82,6 +88,7 @@ export class ActorSession implements ActorPort {
     try {
       const token = launchToken();
       if (token === null) return;
+      const { DaemonClient } = await import("../client/client.ts");
       client = new DaemonClient(this.#home, token);
       await client.result("tools_listed", {});
     } catch {
@@ -98,7 +105,7 @@ export class ActorSession implements ActorPort {
   renew(): void {
     this.#lease?.destroy();
     this.#lease = null;
-    if (this.#client) this.#client.session = randomUUID();
+    if (this.#client) this.#client.session = crypto.randomUUID();
   }
 
   /** Opens the lease of the current session unless it is open. */
