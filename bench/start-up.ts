@@ -72,8 +72,9 @@ export const startUp: Measurement = {
         floor: 2.5,
         ours: () => wholeProcess([SVC, "send", "--to", "agent", "hello"], person),
       },
-      // 1.6 before the SDK was loaded ahead of the answer, which needs no list of versions of our own; the goal still stands.
-      { name: MCP, goal: 2, floor: 2.5, ours: () => initialized(actor) },
+      // The floor was 4. 1.5 was measured while `initialize` was answered before the SDK was loaded,
+      // with a list of versions of our own.
+      { name: MCP, goal: 2.5, floor: 2.5, ours: () => initialized(actor) },
     ];
     const figures = [];
     for (const { name, goal, floor, ours } of measured.filter(({ name }) => name.includes(only))) {
