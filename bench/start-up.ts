@@ -72,8 +72,8 @@ export const startUp: Measurement = {
         floor: 2.5,
         ours: () => wholeProcess([SVC, "send", "--to", "agent", "hello"], person),
       },
-      // The floor was 4. 1.5 was measured while `initialize` was answered before the SDK was loaded,
-      // with a list of versions of our own.
+      // The floor was 4. 1.5 was measured while `initialize` was answered before the SDK was
+      // loaded, with a list of versions of our own.
       { name: MCP, goal: 2.5, floor: 2.5, ours: () => initialized(actor) },
     ];
     const figures = [];

@@ -7,7 +7,7 @@ const LOW_START = 0x85ebca6b;
 const HIGH_FACTOR = 0xcc9e2d51;
 const LOW_FACTOR = 0x01000193;
 
-/** Writes the key's fingerprint, which index files keep. It is never two zeros: they mean "no key". */
+/** Writes the key's fingerprint, as index files keep it. Never two zeros: they mean "no key". */
 export function hashKey(key: string, words: Uint32Array): void {
   let high = HIGH_START;
   let low = LOW_START;
