@@ -58,7 +58,7 @@ function printCommand(out: Output, command: Command): void {
   out.line(out.style("bold", "Options:"));
   rows(out, [
     ...[...(command.options ?? []), ...GLOBAL_OPTIONS].map(optionRow),
-    ["-h, --help", "Print this"],
+    ["-h, --help", "Show this help"],
   ]);
   if (command.examples) {
     out.line();

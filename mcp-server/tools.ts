@@ -81,7 +81,7 @@ export const TOOLS: readonly Tool[] = [
   },
   {
     name: "svc_connect",
-    title: "Other instances",
+    title: "List other instances",
     description:
       "Lists the instances and Groups that you can write to. With instance_id and target_group_id, lists that Group's Actors.",
     operations: { "": "connect_catalog" },
@@ -134,7 +134,7 @@ export const TOOLS: readonly Tool[] = [
   },
   {
     name: "svc_message_deliver",
-    title: "Deliver again",
+    title: "Deliver a message again",
     description: "Deliver a message that you sent to its Actors again, on purpose.",
     operations: { "": "message_deliver" },
     fields: { event_id: "source_event_id" },

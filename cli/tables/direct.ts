@@ -36,7 +36,7 @@ export const directCommands: readonly Command[] = [
     words: "direct join",
     operations: ["connect_direct_join"],
     summary:
-      "Accept an invitation from standard input. It says who sent it and asks that instance to connect this Group to its own.",
+      "Accept an invitation from standard input. The command shows who sent it and asks that instance to connect this Group to its own.",
     options: [GROUP, YES],
     examples: ["svc direct join", "wl-paste | svc direct join"],
     personOnly: true,

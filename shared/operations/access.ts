@@ -77,7 +77,7 @@ export const webAccessOperations = [
   }),
   operation({
     name: "whoami",
-    title: "Who am I",
+    title: "Show who I am",
     summary: "Shows the caller as the daemon sees it.",
     input: z.strictObject({}),
     output: z.strictObject({

@@ -122,7 +122,7 @@ export const connectOperations = [
   }),
   operation({
     name: "connect_catalog",
-    title: "Other instances",
+    title: "List other instances",
     summary:
       "Lists instances of the same account and the Groups that this one is connected to. With an instance and a Group, lists that Group's Actors. It shows what is already known and contacts no other instance.",
     input: z.strictObject({

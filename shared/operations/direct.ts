@@ -71,7 +71,7 @@ const expectedListener = DirectListener.nullable().exactOptional();
 export const directOperations = [
   operation({
     name: "connect_direct_status",
-    title: "Direct connections",
+    title: "Show Direct connections",
     summary:
       "Shows the Direct listener, addresses to advertise, and a Group's Direct connections, or those of every Group if you name none.",
     input: z.strictObject({ by, group_id: GroupId.exactOptional() }),

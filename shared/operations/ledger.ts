@@ -14,7 +14,7 @@ const readers = ["user", "member", "exhibit"] as const;
 export const ledgerOperations = [
   operation({
     name: "ledger_tail",
-    title: "Newest events",
+    title: "Show the newest events",
     summary:
       "Lists events before or after a given one, or at either end of the history (by default the newest), oldest first.",
     input: z.strictObject({
@@ -56,7 +56,7 @@ export const ledgerOperations = [
   }),
   operation({
     name: "ledger_search",
-    title: "Search",
+    title: "Search messages",
     summary:
       "Finds messages that contain the words. The first page has the newest matches. Each page is oldest first.",
     input: z.strictObject({

@@ -205,7 +205,7 @@ export const messageOperations = [
   }),
   operation({
     name: "message_deliver",
-    title: "Deliver again",
+    title: "Deliver a message again",
     summary:
       "Puts a message back into its Actors' queue, on purpose. An unconfirmed attempt needs force_ambiguous.",
     input: z.strictObject({

@@ -17,7 +17,7 @@ export const DaemonStatus = z.strictObject({
 export const systemOperations = [
   operation({
     name: "daemon_status",
-    title: "Daemon status",
+    title: "Show the daemon's status",
     summary: "Shows the daemon's process id, version, addresses and start time.",
     input: z.strictObject({}),
     output: DaemonStatus,
@@ -39,7 +39,7 @@ export const systemOperations = [
   }),
   operation({
     name: "health",
-    title: "Health checks",
+    title: "Run the health checks",
     summary: "Runs all of the daemon's health checks. Each problem comes with a remedy.",
     input: z.strictObject({}),
     output: z.strictObject({ checks: z.array(HealthCheck) }),
