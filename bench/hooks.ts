@@ -74,9 +74,8 @@ async function hookCommand(file: string): Promise<string[]> {
     const words = existsSync(file) ? readFileSync(file, "utf8").split("\n") : [];
     const settings = words[words.indexOf("--settings") + 1];
     if (settings?.endsWith("}") === true && words.includes("--settings")) {
-      type Settings = { hooks: { PreToolUse: [{ hooks: [{ command: string; args: string[] }] }] } };
-      const { command, args } = (JSON.parse(settings) as Settings).hooks.PreToolUse[0].hooks[0];
-      return [command, ...args];
+      type Settings = { hooks: { PreToolUse: [{ hooks: [{ command: string }] }] } };
+      return ["/bin/sh", "-c", (JSON.parse(settings) as Settings).hooks.PreToolUse[0].hooks[0].command];
     }
     if (performance.now() > deadline) throw new Error("the runtime was started without hooks");
     await new Promise((resolve) => setTimeout(resolve, 20));

@@ -49,8 +49,8 @@ const until = async (condition) => {
 
 async function hook(hook_event_name, more = {}) {
   for (const { hooks: commands } of hooks[hook_event_name] ?? []) {
-    for (const { command, args } of commands) {
-      const child = spawn(command, args, { stdio: ["pipe", "ignore", "ignore"] });
+    for (const { command } of commands) {
+      const child = spawn("/bin/sh", ["-c", command], { stdio: ["pipe", "ignore", "ignore"] });
       child.stdin.on("error", () => {});
       child.stdin.end(
         JSON.stringify({ session_id, transcript_path, cwd: process.cwd(), hook_event_name, ...more }),

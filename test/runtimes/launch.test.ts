@@ -78,8 +78,14 @@ describe("launches", () => {
     assert.ok(!JSON.stringify(environment).includes(token), "none in what an agent's `env` prints");
     const file = homePaths(setting.home).group(setting.group_id).tokenFile("env");
     assert.deepEqual([environment["SVC_ACTOR_FILE"], statSync(file).mode & 0o777], [file, 0o600]);
-    const settings = JSON.parse(start![start!.indexOf("--settings") + 1]!) as { hooks: object };
+    const settings = JSON.parse(start![start!.indexOf("--settings") + 1]!) as {
+      hooks: Record<string, [{ hooks: [object] }]>;
+    };
     assert.ok("UserPromptSubmit" in settings.hooks && "PermissionRequest" in settings.hooks);
+    // An older Claude overlooks arguments: a shell without them would run the event, and the prompt in it.
+    for (const [{ hooks }] of Object.values(settings.hooks)) {
+      assert.deepEqual(Object.keys(hooks[0]), ["type", "command", "timeout"]);
+    }
     const servers = JSON.parse(start![start!.indexOf("--mcp-config") + 1]!) as {
       mcpServers: { svc: { env: Record<string, string> } };
     };

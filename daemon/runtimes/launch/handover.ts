@@ -84,10 +84,11 @@ export function handOver(entry: RuntimeEntry, wiring: Wiring): Handover {
 
 /**
  * In the settings rather than as `--allowedTools`, which the person's own command may have: both
- * count, and a rule of theirs that denies wins.
+ * count, and a rule of theirs that denies wins. The hook is one line for a shell: an older Claude
+ * (2.1.110) overlooks `args`, and a shell without arguments would run the event as its script.
  */
-function claudeSettings([command, ...args]: Words, tools: readonly string[]): string {
-  const hook = { type: "command", command, args, timeout: HOOK_SECONDS };
+function claudeSettings(words: Words, tools: readonly string[]): string {
+  const hook = { type: "command", command: shellWords(words), timeout: HOOK_SECONDS };
   return JSON.stringify({
     permissions: { allow: tools.map((tool) => `mcp__svc__${tool}`) },
     hooks: Object.fromEntries(CLAUDE_EVENTS.map((event) => [event, [{ hooks: [hook] }]])),
