@@ -48,11 +48,14 @@ export interface RuntimeEntry {
    * says that it reads prompts.
    */
   readonly input: InputFacts | null;
-  /** After its start, its input line must be empty for this long before anything goes in. */
+  /**
+   * After its start, its input line must be empty for this long before anything goes in, unless the
+   * screen shows that the start is over.
+   */
   readonly steadyMs: number;
   /**
-   * Text goes in as one bracketed paste. Once it is taken, but not sooner than this, `submit`
-   * follows.
+   * Text goes in as one bracketed paste. `submit` follows this long after the screen shows it.
+   * Where nothing is known of the screen, it follows this long after the text is written.
    */
   readonly pasteMs: number;
   readonly submit: string;

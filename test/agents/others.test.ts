@@ -60,6 +60,12 @@ describe("real agents without hooks", function () {
   const times = (heard: readonly string[], id: string): number =>
     Math.max(0, ...heard.map((request) => request.split(`[svc] message ${id}`).length - 1));
 
+  const hears = (heard: () => readonly string[], id: string, person: Person) =>
+    until("it hears the message", () => times(heard(), id) > 0, PATIENCE).catch(async (cause: unknown) => {
+      const { state, reason } = await agents.delivery(id, "agent");
+      throw new Error([state, reason, ...(await person.screen())].join("\n"), { cause });
+    });
+
   it("opencode: an empty input line, a half-written line, shell mode, a menu, a permission", async () => {
     const model = {
       options: { baseURL: `${agents.model.origin}/v1`, apiKey: "x" },
@@ -96,6 +102,7 @@ describe("real agents without hooks", function () {
     await agents.start("agent");
     const person = await Person.at(agents, "agent", token);
     const takes = async (id: string) => {
+      await hears(() => agents.model.heard, id, person);
       await agents.reaches(id, "agent", "accepted");
       assert.equal(times(agents.model.heard, id), 1);
     };
@@ -128,7 +135,59 @@ describe("real agents without hooks", function () {
     person.leave();
   });
 
-  it("Gemini CLI: its question about the folder, which it draws over an empty input line", async () => {
+  it("Copilot: its question about the folder, an empty input line, a half-written line, shell mode, a menu", async () => {
+    agents.model.script("[svc] message", () => [{ say: "Nothing to do." }]);
+    const env = {
+      ...environment("copilot", {}),
+      COPILOT_AUTO_UPDATE: "false",
+      COPILOT_OFFLINE: "true",
+      COPILOT_PROVIDER_TYPE: "anthropic",
+      COPILOT_PROVIDER_BASE_URL: agents.model.origin,
+      COPILOT_PROVIDER_API_KEY: "x",
+      COPILOT_MODEL: "claude-sonnet-4.6",
+    };
+    await agents.add({ actor_id: "agent", runtime: "copilot", command: ["copilot"], env });
+    await agents.start("agent");
+    const person = await Person.at(agents, "agent", token);
+    const first = await agents.send("first", ["agent"]);
+    await holds(first, /asks whether to trust this folder/, person);
+    await needsPerson(/asks whether to trust this folder/);
+    assert.equal(times(agents.model.heard, first), 0);
+    await person.presses(ENTER, /\/ commands/);
+    await hears(() => agents.model.heard, first, person);
+
+    for (const [keys, shown, words, close] of [
+      ["rm -rf half", /^❯ rm -rf half/, /contains unsent text: "rm…"/, CLEAR],
+      ["!", /^! Execute shell command/, /its shell mode is on/, ESCAPE],
+      ["\u0012", /^\(reverse-i-search\)/, /its history search is open/, ESCAPE],
+    ] as const) {
+      await person.presses(keys, shown);
+      const id = await agents.send("meanwhile", ["agent"]);
+      await holds(id, words, person);
+      await needsPerson(words);
+      assert.equal(times(agents.model.heard, id), 0);
+      await person.presses(close, /^❯$/);
+      await hears(() => agents.model.heard, id, person);
+      assert.equal(times(agents.model.heard, id), 1);
+    }
+    assert.ok(!agents.model.heard.some((request) => request.includes("rm -rf half")));
+    person.leave();
+  });
+
+  it("Copilot: nothing goes in as long as nobody has signed in", async () => {
+    const home = { ".copilot/config.json": { trustedFolders: [agents.project] } };
+    const env = { ...environment("copilot", home), COPILOT_AUTO_UPDATE: "false" };
+    await agents.add({ actor_id: "agent", runtime: "copilot", command: ["copilot"], env });
+    await agents.start("agent");
+    const person = await Person.at(agents, "agent", token);
+    const id = await agents.send("first", ["agent"]);
+    await holds(id, /asks to sign in/, person);
+    await needsPerson(/asks to sign in/);
+    assert.ok((await person.screen()).includes("❯"), "its input line is empty");
+    person.leave();
+  });
+
+  it("Gemini CLI: its question about the folder, which it draws over an empty input line; it restarts itself", async () => {
     const heard: string[] = [];
     const server = createServer((request, response) => {
       let body = "";
@@ -168,6 +227,8 @@ describe("real agents without hooks", function () {
       await holds(first, /asks whether to trust this folder/, person);
       await needsPerson(/asks whether to trust this folder/);
       assert.equal(times(heard, first), 0);
+      await person.presses(ENTER, /restarting to apply the trust changes/);
+      await hears(() => heard, first, person);
       person.leave();
     } finally {
       server.closeAllConnections();

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
 import { CATALOGUE, entryOf } from "../../daemon/runtimes/catalogue.ts";
-import { holdsPaste, look } from "../../daemon/runtimes/input/composer.ts";
+import { hasStarted, holdsPaste, look } from "../../daemon/runtimes/input/composer.ts";
 import { Screen } from "../../daemon/runtimes/terminal/screen.ts";
 import { Runtime } from "../../shared/model.ts";
 import { needsMark } from "../../shared/typed-actors.ts";
@@ -62,6 +62,24 @@ describe("an input line on a screen", () => {
       }
       shown.dispose();
     }
+  });
+
+  it("tells when a start is over by a line below everything that was asked: Gemini restarts on the same screen", async () => {
+    const trust = recording("gemini-0.61.0-trust.json");
+    const main = recording("gemini-0.61.0-main.json");
+    const shown = screen(trust.columns, 2 * trust.rows);
+    for (const { output } of trust.screens) await draw(shown, output);
+    assert.ok(shown.shows(/Gemini CLI v0/), "the process that asks has drawn its line, too");
+    assert.equal(hasStarted(shown, inputOf("gemini")), false);
+    const started: boolean[] = [];
+    for (const piece of main.screens[0]!.output.match(/[^]{1,100}/g)!) {
+      await draw(shown, piece);
+      started.push(hasStarted(shown, inputOf("gemini")));
+    }
+    assert.equal(started[0], false);
+    assert.equal(started.at(-1), true);
+    assert.equal(look(shown, inputOf("gemini")).kind, "empty");
+    shown.dispose();
   });
 
   it("shows the end of a paste also in a low window, which has no room for its beginning", async () => {

@@ -21,11 +21,13 @@ export class DrawnScreen implements ScreenView {
     return { isDim: false, isBold: false };
   }
 
-  /** An input line with this text. */
+  /** An input line with this text, whose lines are parted by line feeds. */
   composer(text = "", mark = "❯"): this {
     const rule = "─".repeat(COLUMNS);
-    this.cursor = { row: 2, column: 2 + text.length, isShown: false };
-    this.#lines = ["some output", rule, `${mark}\u00a0${text}`, rule, "  ? for shortcuts"];
+    const [first = "", ...more] = text.split("\n");
+    this.cursor = { row: 2 + more.length, column: 2 + (more.at(-1) ?? first).length, isShown: false };
+    const lines = [`${mark}\u00a0${first}`, ...more.map((line) => `  ${line}`)];
+    this.#lines = ["some output", rule, ...lines, rule, "  ? for shortcuts"];
     return this;
   }
 

@@ -31,6 +31,10 @@ class Runtime {
   readonly written: string[] = [];
   /** The last one that it doesn't follow yet. */
   pasted: string | null = null;
+  /** So often Enter becomes an empty line behind the paste; each is counted. */
+  newLines = 0;
+  enters = 0;
+  entered: () => void = () => {};
   /** What becomes of the screen with a paste. */
   shown: (paste: string) => void = () => this.screen.composer("[Pasted text #1 +4 lines]");
   readonly launch: Launch;
@@ -83,6 +87,13 @@ class Runtime {
 
   #write(text: string): boolean {
     if (text === "\r") {
+      this.enters += 1;
+      this.entered();
+      if (this.newLines > 0) {
+        this.newLines -= 1;
+        this.screen.composer(`[Pasted text #1 +4 lines]${"\n".repeat(this.enters)}`);
+        return true;
+      }
       this.written.push(this.pasted!);
       this.pasted = null;
       this.screen.composer();
@@ -353,6 +364,33 @@ describe("a prompter", () => {
     runtime.takes(runtime.pasted!);
     await reaches(second, "accepted hook");
     assert.deepEqual(runtime.written, []);
+  });
+
+  it("presses Enter again when the input line shows that it became a line of the paste, unless somebody typed", async () => {
+    runtime.newLines = 2;
+    const first = await send("one");
+    await until(() => runtime.enters === 2);
+    for (let looks = 0; runtime.enters < 3 && looks < 20; looks += 1) {
+      await new Promise((resolve) => setImmediate(resolve));
+      wait(LIMITS.prompt.lookMs / 1000);
+    }
+    await written(1);
+    assert.equal(runtime.enters, 3);
+    runtime.takes();
+    await reaches(first, "accepted hook");
+
+    runtime.enters = 0;
+    runtime.newLines = 1;
+    runtime.entered = () => (runtime.typedAt = home.clock.monotonic() + 1);
+    const second = await send("two");
+    await until(() => runtime.enters === 1);
+    for (let spent = 0; spent < pasteSeconds; spent += 1) {
+      await new Promise((resolve) => setImmediate(resolve));
+      wait(1);
+    }
+    assert.equal(runtime.enters, 1);
+    runtime.takes(runtime.pasted!);
+    await reaches(second, "accepted hook");
   });
 
   it("writes nothing into a question for a person", async () => {

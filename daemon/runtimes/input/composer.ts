@@ -51,6 +51,11 @@ export interface Composer {
 /** What is known of a runtime's screens. */
 export interface InputFacts {
   readonly composer: Composer;
+  /**
+   * A line that it draws when its start is over, after which the start asks nothing more. Null if
+   * none is known.
+   */
+  readonly started: RegExp | null;
   /** What it asks a person, and what a person may have opened: looked for in this order. */
   readonly questions: readonly Sign[];
   readonly views: readonly Sign[];
@@ -113,12 +118,34 @@ export function look(view: ScreenView, { composer, questions, views }: InputFact
  * Whether the input line holds the paste whose text ends with `ending`, and the cursor stands in
  * it.
  */
-export function holdsPaste(view: ScreenView, { composer }: InputFacts, ending: string): boolean {
-  if (view.isDrawing) return false;
+export function holdsPaste(view: ScreenView, facts: InputFacts, ending: string): boolean {
+  return linesBehindPaste(view, facts, ending) !== null;
+}
+
+/** How many empty lines the input line has behind that paste; null when it doesn't hold it. */
+export function linesBehindPaste(view: ScreenView, { composer }: InputFacts, ending: string): number | null {
+  if (view.isDrawing) return null;
   const found = findComposer(view, composer);
-  if (found === null || found.isShell) return false;
+  if (found === null || found.isShell) return null;
   const text = found.text.replaceAll(/[\s\u00a0]/g, "");
-  return text.endsWith(ending.replaceAll(/\s/g, "")) || composer.piece.test(found.text.trim());
+  const isHeld = text.endsWith(ending.replaceAll(/\s/g, "")) || composer.piece.test(found.text.trim());
+  if (!isHeld) return null;
+  const lines = found.text.split("\n");
+  return lines.length - 1 - lines.findLastIndex((line) => !BLANK.test(line));
+}
+
+/**
+ * Whether its start is over: it has drawn a line that says so, below everything that it asked. A
+ * process that ran before it in the same terminal leaves its own line above.
+ */
+export function hasStarted(view: ScreenView, { started, questions }: InputFacts): boolean {
+  if (started === null) return false;
+  for (let row = view.rows - 1; row >= 0; row -= 1) {
+    const line = view.line(row);
+    if (started.test(line)) return true;
+    if (questions.some(([pattern]) => pattern.test(line))) return false;
+  }
+  return false;
 }
 
 interface Found {

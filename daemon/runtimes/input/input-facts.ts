@@ -162,16 +162,39 @@ const opencodeViews: readonly Sign[] = [
 
 const menu: readonly Sign[] = [[/\besc to (?:close|cancel|go back)\b/i, "a menu is open"]];
 
+/**
+ * Gemini draws this line once it has read its configuration. Whether it asks about the folder was
+ * decided before, with its first screen.
+ */
+const GEMINI_STARTED = /^ \S+ +Gemini CLI v\d/;
+
 export const CLAUDE_INPUT: InputFacts = {
   composer: claude,
+  started: null,
   questions: claudeQuestions,
   views: claudeViews,
 };
-export const CODEX_INPUT: InputFacts = { composer: codex, questions: codexQuestions, views: codexViews };
-export const GEMINI_INPUT: InputFacts = { composer: gemini, questions: geminiQuestions, views: menu };
-export const COPILOT_INPUT: InputFacts = { composer: copilot, questions: copilotQuestions, views: menu };
+export const CODEX_INPUT: InputFacts = {
+  composer: codex,
+  started: null,
+  questions: codexQuestions,
+  views: codexViews,
+};
+export const GEMINI_INPUT: InputFacts = {
+  composer: gemini,
+  started: GEMINI_STARTED,
+  questions: geminiQuestions,
+  views: menu,
+};
+export const COPILOT_INPUT: InputFacts = {
+  composer: copilot,
+  started: null,
+  questions: copilotQuestions,
+  views: [[/^\(reverse-i-search\)/, "its history search is open"], ...menu],
+};
 export const OPENCODE_INPUT: InputFacts = {
   composer: opencode,
+  started: null,
   questions: opencodeQuestions,
   views: opencodeViews,
 };

@@ -121,7 +121,8 @@ export class Prompter {
     const hold = this.#hold();
     this.#wait(hold);
     if (hold !== null) return;
-    await chat.inbox(launch.actor_id).inTurn(() => this.#handOver());
+    const entered = await chat.inbox(launch.actor_id).inTurn(() => this.#handOver());
+    if (entered !== null) await this.#readiness.insist(entered, () => this.#closed);
     this.#again = true;
   }
 
@@ -158,11 +159,14 @@ export class Prompter {
     return { answerWith, markdown: entry.markdown };
   }
 
-  /** Claims the oldest that waits and writes it. Runs in the Actor's turn. */
-  async #handOver(): Promise<void> {
+  /**
+   * Claims the oldest that waits and writes it. Runs in the Actor's turn. Returns the text that
+   * Enter was pressed behind, or null.
+   */
+  async #handOver(): Promise<string | null> {
     const { chat, launch, entry, terminal, clock, random, reports } = this.#options;
     const parcels = this.#select();
-    if (parcels.length === 0) return;
+    if (parcels.length === 0) return null;
     const batchId = `b_${random.uuid().replaceAll("-", "")}`;
     const isBusy = reports.doing(launch) === "working";
     const ids = parcels.map(({ event }) => event.id);
@@ -179,12 +183,13 @@ export class Prompter {
     if (hold !== null || !terminal.write(asPaste(text))) {
       this.#wait(hold);
       await chat.ledger.appendAll(ids.map((id) => this.#event(id, batchId, "failed", HANDED_BACK)));
-      return;
+      return null;
     }
     chat.inbox(launch.actor_id).handedOutAt = clock.monotonic();
     // When in doubt, Enter isn't pressed. A person may still press it, and that counts too.
-    if (await this.#readiness.takes(text, () => this.#closed)) terminal.write(entry.submit);
+    const isEntered = (await this.#readiness.takes(text, () => this.#closed)) && terminal.write(entry.submit);
     await this.#proof.written(batchId, ids, isBusy);
+    return isEntered ? text : null;
   }
 
   /** The oldest of what waits, up to the limits of one prompt. */

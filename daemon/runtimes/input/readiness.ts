@@ -11,7 +11,7 @@ import { WAITS_IN_INBOX } from "../../../shared/names.ts";
 import type { Launch, LaunchReports } from "../../activity/launches.ts";
 import type { RuntimeEntry } from "../catalogue.ts";
 import type { ActorTerminal } from "../terminal/terminal.ts";
-import { holdsPaste, type Look, look } from "./composer.ts";
+import { hasStarted, holdsPaste, type Look, linesBehindPaste, look } from "./composer.ts";
 
 /** Why nothing is delivered now. */
 export interface Hold {
@@ -104,26 +104,58 @@ export class Readiness {
     const { entry, terminal, clock } = this.#options;
     const began = clock.monotonic();
     this.#takenAt = Number.NEGATIVE_INFINITY;
-    const ending = text.slice(text.lastIndexOf("\n") + 1);
-    const pause = (milliseconds: number): Promise<void> =>
-      new Promise((resolve) => void clock.after(milliseconds, resolve, { background: true }));
-    if (entry.pasteMs > 0) await pause(entry.pasteMs);
+    const ending = lastLine(text);
+    let isShown = false;
+    if (entry.input === null) await this.#pause(entry.pasteMs);
     for (;;) {
       await terminal.settled();
       const { view, typedAt } = terminal;
       if (view === null || isOver() || typedAt >= began) return false;
-      if (entry.input === null || holdsPaste(view, entry.input, ending)) {
+      const holds = entry.input === null || holdsPaste(view, entry.input, ending);
+      if (holds && (isShown || entry.pasteMs === 0 || entry.input === null)) {
         this.#takenAt = clock.monotonic();
         return true;
       }
       if (clock.monotonic() - began > pasteSeconds * 1000) return false;
-      await pause(lookMs);
+      isShown = holds;
+      await this.#pause(holds ? entry.pasteMs : lookMs);
     }
   }
 
   /**
+   * Presses Enter again if the input line shows that each Enter so far has become an empty line
+   * behind the paste, and nobody has typed since. A busy runtime takes Enter for a part of the
+   * paste long after it has drawn that. Call it after Enter was pressed once.
+   */
+  async insist(text: string, isOver: () => boolean): Promise<void> {
+    const { entry, terminal, clock } = this.#options;
+    if (entry.input === null) return;
+    const ending = lastLine(text);
+    for (let pressed = 1; ; ) {
+      await terminal.settled();
+      const { view, typedAt } = terminal;
+      const isLate = clock.monotonic() - this.#takenAt > pasteSeconds * 1000;
+      if (view === null || isOver() || isLate || typedAt >= this.#takenAt) return;
+      if (!view.isDrawing) {
+        const lines = linesBehindPaste(view, entry.input, ending);
+        if (lines === null) return;
+        if (lines === pressed) {
+          if (!terminal.write(entry.submit)) return;
+          pressed += 1;
+        }
+      }
+      await this.#pause(lookMs);
+    }
+  }
+
+  #pause(milliseconds: number): Promise<void> {
+    const { clock } = this.#options;
+    return new Promise((resolve) => void clock.after(milliseconds, resolve, { background: true }));
+  }
+
+  /**
    * Milliseconds until its input line counts as empty for the first time: some draw it, and then a
-   * question over it.
+   * question over it. None when its screen shows that the start is over.
    */
   #toSteady(seen: Look | null, now: number): number {
     if (seen === null || this.#emptySince === "long") return 0;
@@ -131,8 +163,14 @@ export class Readiness {
       this.#emptySince = null;
       return 0;
     }
+    const { entry, terminal } = this.#options;
+    const { view } = terminal;
+    if (view !== null && entry.input !== null && hasStarted(view, entry.input)) {
+      this.#emptySince = "long";
+      return 0;
+    }
     this.#emptySince ??= now;
-    const left = this.#emptySince + this.#options.entry.steadyMs - now;
+    const left = this.#emptySince + entry.steadyMs - now;
     if (left <= 0) this.#emptySince = "long";
     return left;
   }
@@ -150,4 +188,8 @@ function fromScreen(seen: Look, isStarting: number): Hold | null {
   if (seen.kind === "drawing") return { ...hold, retryMs: lookMs };
   if (seen.kind === "unknown" && isStarting > 0) return { ...hold, reason: "starting", retryMs: isStarting };
   return { ...hold, needsPerson: true };
+}
+
+function lastLine(text: string): string {
+  return text.slice(text.lastIndexOf("\n") + 1);
 }
