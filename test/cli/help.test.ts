@@ -17,9 +17,9 @@ describe("help of the command line", () => {
         "message_upload_preflight",
         "draft_get",
         "draft_put",
+        "bootstrap",
         "ledger_find",
         "connect_send_files",
-        "bootstrap",
       ],
     );
   });
