@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { remoteBy } from "../../daemon/messaging/messages/authors.ts";
-import { cancellationDigest, messageDigest } from "../../daemon/peers/wire/digests.ts";
 import type { ConnectMessage } from "../../shared/wire/v1/message.ts";
 import { verifies } from "../requirements.ts";
+import { cancellationDigest, messageDigest } from "../wire/digests.ts";
 import { deliverOperation, MINUTE, refused, Target } from "./receiver-setting.ts";
 
 const UNKNOWN = "0123456789abcdef0123456789abcdef";

@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { messageDigest } from "../../daemon/peers/wire/digests.ts";
 import { TestHome } from "../messaging/setting.ts";
 import { verifies } from "../requirements.ts";
 import { FaultyFiles } from "../support/faulty-files.ts";
+import { messageDigest } from "../wire/digests.ts";
 import { attachment, deliverOperation, MINUTE, refused, Target } from "./receiver-setting.ts";
 
 describe("Receiver: deliver", () => {

@@ -1,7 +1,7 @@
 /** What a peer is told of a message that it may have delivered. */
 import assert from "node:assert/strict";
-import { messageDigest } from "../../daemon/peers/wire/digests.ts";
 import { verifies } from "../requirements.ts";
+import { messageDigest } from "../wire/digests.ts";
 import { deliverOperation, MINUTE, refused, sha256, Target } from "./receiver-setting.ts";
 
 describe("Receiver: receipt", () => {

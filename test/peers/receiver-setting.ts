@@ -7,12 +7,7 @@ import type { ConnectAuthority, Grant, GrantState, PairQuery } from "../../daemo
 import { Receiver } from "../../daemon/peers/receiving/receiver.ts";
 import { ReceiverQuota } from "../../daemon/peers/receiving/receiver-quota.ts";
 import type { PeerArrival, PeerRequest, PeerTransport } from "../../daemon/peers/transport.ts";
-import {
-  cancellationDigest,
-  messageDigest,
-  requestDigest,
-  sha256Hex,
-} from "../../daemon/peers/wire/digests.ts";
+import { requestDigest, sha256Hex } from "../../daemon/peers/wire/digests.ts";
 import { signStatement, verifyStatement } from "../../daemon/peers/wire/statements.ts";
 import { VerifyingKey } from "../../platform/keys.ts";
 import type { Random } from "../../platform/random.ts";
@@ -34,6 +29,7 @@ import {
 import { requestStatement, responseStatement, type Unsigned } from "../../shared/wire/v1/signing.ts";
 import { TestHome } from "../messaging/setting.ts";
 import { SimulatedFiles } from "../simulation/files.ts";
+import { cancellationDigest, messageDigest } from "../wire/digests.ts";
 
 export const ORIGIN = "https://account.example";
 export const ACCOUNT = "account-1";

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
-import { cancellationDigest, messageDigest } from "../../daemon/peers/wire/digests.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { ConnectCancellation, ConnectMessage, Receipt } from "../../shared/wire/v1/message.ts";
 import { untimelyDelivery } from "../../shared/wire/v1/timely.ts";
 import { verifies } from "../requirements.ts";
+import { cancellationDigest, messageDigest } from "./digests.ts";
 import { ada, cancellation, DIRECT_ID, EXTERNAL_ID, type Kind, message } from "./sample.ts";
 
 const KINDS: Kind[] = ["account", "external", "direct"];

@@ -8,13 +8,7 @@ import { wordlist } from "@scure/bip39/wordlists/english.js";
 import type * as z from "zod";
 import { FrameReader } from "../../daemon/peers/direct/frame-reader.ts";
 import { encodeFrame } from "../../daemon/peers/direct/frames.ts";
-import {
-  cancellationDigest,
-  messageDigest,
-  operationDigest,
-  requestDigest,
-  sha256Hex,
-} from "../../daemon/peers/wire/digests.ts";
+import { requestDigest, sha256Hex } from "../../daemon/peers/wire/digests.ts";
 import { signStatement, verifyStatement } from "../../daemon/peers/wire/statements.ts";
 import { VerifyingKey } from "../../platform/keys.ts";
 import { LIMITS } from "../../shared/limits.ts";
@@ -41,6 +35,7 @@ import {
   ticketStatement,
 } from "../../shared/wire/v1/signing.ts";
 import { verifies } from "../requirements.ts";
+import { cancellationDigest, messageDigest, operationDigest } from "./digests.ts";
 import { vectors } from "./sample.ts";
 
 type AnyStatement = Statement<{ signature: string }>;

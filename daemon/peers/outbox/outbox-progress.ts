@@ -15,9 +15,15 @@ const NO = "false";
 const PROGRESS = ',"progress":{"source_projected":';
 const FLAGS = /(?<="(?:source_projected|needs_receipt)":)[a-z ]{5}(?=,)/gu;
 
-/** A record as it is written; its end depends on nothing but its progress. */
-export function recordText({ work, source_event: sourceEvent, progress }: OutboxRecord): string {
-  return `{"work":${JSON.stringify(work)},"source_event":${JSON.stringify(sourceEvent)}${ending(progress)}`;
+/**
+ * A record as it is written, with the JSON of its message or cancellation. Its end depends on
+ * nothing but its progress.
+ */
+export function recordText(
+  { work, source_event: sourceEvent, progress }: OutboxRecord,
+  json: string,
+): string {
+  return `{"work":{"kind":"${work.kind}","data":${json}},"source_event":${JSON.stringify(sourceEvent)}${ending(progress)}`;
 }
 
 /** A record's text with what a crash left of a flag taken as yes. */

@@ -22,7 +22,7 @@ import { overSize } from "../../../shared/size-words.ts";
 import { type OutboxProgress, OutboxRecord, type OutboxWork } from "../../../shared/wire/v1/outbox.ts";
 import { milliseconds } from "../../../shared/wire/v1/time.ts";
 import { uuidKey } from "../../../shared/wire/v1/uuid.ts";
-import { sha256Hex } from "../wire/digests.ts";
+import { contentOf } from "../wire/digests.ts";
 import { noteInPlace, recordText, whole } from "./outbox-progress.ts";
 import { OutboxUsage } from "./outbox-usage.ts";
 import type { WorkGenerations } from "./work-generations.ts";
@@ -69,6 +69,12 @@ export interface OutboxEntry {
   /** An earlier run may have sent it at an unknown time. */
   readonly leftOver: boolean;
   progress: Readonly<OutboxProgress>;
+}
+
+/** A record as it was read, with the JSON of its message or cancellation and the digest of that. */
+export interface QueuedWork extends OutboxRecord {
+  readonly json: string;
+  readonly sha256: string;
 }
 
 /** What names a sender's retry; from the source event. */
@@ -183,7 +189,11 @@ export class Outbox {
    * Takes work in; durable when resolved. Throws limit_reached (details name the limit), too_large
    * for a record over its size, storage_full or storage_failed; nothing is queued then.
    */
-  async accept(work: OutboxWork, sourceEvent: LedgerEvent): Promise<OutboxEntry> {
+  async accept(
+    work: OutboxWork,
+    sourceEvent: LedgerEvent,
+    json = JSON.stringify(work.data),
+  ): Promise<OutboxEntry> {
     const record: OutboxRecord = {
       work,
       source_event: sourceEvent,
@@ -195,7 +205,7 @@ export class Outbox {
         last_error: null,
       },
     };
-    const bytes = this.#encode(record);
+    const bytes = this.#encode(record, json);
     const peer = work.data.target.instance_id;
     const blobBytes = blobBytesOf(work);
     this.#usage.check(peer, blobBytes);
@@ -216,7 +226,7 @@ export class Outbox {
    * The whole record. Throws Node's errors. One that was damaged or taken away meanwhile is no work
    * any more, as after a restart; it throws, too.
    */
-  read(entry: OutboxEntry): OutboxRecord {
+  read(entry: OutboxEntry): QueuedWork {
     const path = this.#path(entry.peer, entry.delivery_id);
     const bytes = readWhole(this.#deps.files, path);
     try {
@@ -236,13 +246,13 @@ export class Outbox {
    * Notes progress, durable when resolved; `record` is what `read` gave. Throws storage_full or
    * storage_failed; the old progress counts then.
    */
-  async update(entry: OutboxEntry, record: OutboxRecord, change: Partial<OutboxProgress>): Promise<void> {
+  async update(entry: OutboxEntry, record: QueuedWork, change: Partial<OutboxProgress>): Promise<void> {
     if (!this.has(entry)) throw new Error("the outbox record is gone");
     const progress = { ...entry.progress, ...change };
     try {
       if (!(await this.#noteInPlace(entry, progress))) {
         this.#doubtful.add(entry);
-        await this.#write(entry.peer, entry.delivery_id, this.#encode({ ...record, progress }));
+        await this.#write(entry.peer, entry.delivery_id, this.#encode({ ...record, progress }, record.json));
         this.#doubtful.delete(entry);
       }
     } catch (error) {
@@ -367,8 +377,8 @@ export class Outbox {
     return made;
   }
 
-  #encode(record: OutboxRecord): Uint8Array {
-    const bytes = Buffer.from(recordText(record));
+  #encode(record: OutboxRecord, json: string): Uint8Array {
+    const bytes = Buffer.from(recordText(record, json));
     const limit = LIMITS.outbox.recordBytes;
     if (bytes.length <= limit) return bytes;
     const specifics = `The message can't be queued for another instance: ${overSize("it", bytes.length, limit)}`;
@@ -435,16 +445,15 @@ export class Outbox {
  * What would go out has to be what the source Group's ledger says: a record that was damaged in
  * between is none.
  */
-function parse(bytes: Uint8Array): OutboxRecord {
+function parse(bytes: Uint8Array): QueuedWork {
   const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   const record = OutboxRecord.parse(JSON.parse(whole(text)));
   const { work, source_event: sourceEvent } = record;
-  const { connect_message_sha256: connectMessageSha256, connect_cancel_sha256: connectCancelSha256 } =
-    sourceEvent.data;
-  const told = work.kind === "message" ? connectMessageSha256 : connectCancelSha256;
-  if (typeof told === "string" && told !== sha256Hex(JSON.stringify(work.data)))
-    throw new Error("it doesn't match its event");
-  return record;
+  const { connect_message_sha256: messageSha256, connect_cancel_sha256: cancelSha256 } = sourceEvent.data;
+  const told = work.kind === "message" ? messageSha256 : cancelSha256;
+  const { json, sha256 } = contentOf(work.data);
+  if (typeof told === "string" && told !== sha256) throw new Error("it doesn't match its event");
+  return { ...record, json, sha256 };
 }
 
 function blobBytesOf(work: OutboxWork): number {

@@ -8,7 +8,6 @@ import type { Clock } from "../../../platform/clock.ts";
 import { errorFields, type Log } from "../../../platform/log.ts";
 import { Refusal } from "../../../shared/errors.ts";
 import { LIMITS } from "../../../shared/limits.ts";
-import type { OutboxRecord } from "../../../shared/wire/v1/outbox.ts";
 import { type ConnectPeerOperation, ReceiptResult } from "../../../shared/wire/v1/peer.ts";
 import { DELIVERY_NOTES, isPassing } from "../../../shared/wire/v1/refusals.ts";
 import { untimelyReceipt } from "../../../shared/wire/v1/timely.ts";
@@ -22,8 +21,8 @@ import type { Answer, PeerSender } from "../sending/peer-sender.ts";
 import { withPermit } from "../sending/permits.ts";
 import type { SourceEvents } from "../sending/source-event.ts";
 import { type Ending, endingOf, noticeEvent, receiptEvent } from "../sending/terminal.ts";
-import { cancellationDigest, messageDigest, operationDigest } from "../wire/digests.ts";
-import type { Outbox, OutboxEntry } from "./outbox.ts";
+import { operationDigest } from "../wire/digests.ts";
+import type { Outbox, OutboxEntry, QueuedWork } from "./outbox.ts";
 
 /**
  * What the scheduler goes by:
@@ -48,7 +47,7 @@ interface StepError {
 /** A work under way, as every part of a step needs it. */
 interface Task {
   entry: OutboxEntry;
-  record: OutboxRecord;
+  record: QueuedWork;
   chat: GroupChat;
   signal: AbortSignal;
   answered: boolean;
@@ -138,13 +137,12 @@ export class OutboxWorker {
     const blobs = outgoingBlobs(task.chat, message.attachments);
     const operation = { op: "deliver" as const, message, blobs };
     // Files that can't be read are found before anything is said to have gone out.
-    const operationSha256 = await operationDigest(operation);
+    const operationSha256 = await operationDigest(operation, record.json);
     if (!before) await this.#note(task, true);
     const answer = await this.#ask(task, grant, operation, operationSha256);
-    const digest = messageDigest(message);
     switch (answer.kind) {
       case "result":
-        return (await this.#takeReceipt(task, answer.result, digest)) ?? this.#escape(task, NO_RECEIPT);
+        return (await this.#takeReceipt(task, answer.result)) ?? this.#escape(task, NO_RECEIPT);
       case "not_sent":
         if (!before) await this.#note(task, false);
         return unreachable(answer.reason, false);
@@ -162,20 +160,19 @@ export class OutboxWorker {
   async #askReceipt(task: Task, grant: Grant): Promise<Progress | null> {
     const { entry, record } = task;
     if (record.work.kind !== "message") throw new Error("not a message");
-    const digest = messageDigest(record.work.data);
     const answer = await this.#ask(task, grant, {
       op: "receipt",
       ...(entry.connection_id === null ? {} : { connection_id: entry.connection_id }),
       source_group_id: entry.source.group_id,
       target_group_id: entry.target.group_id,
       delivery_id: entry.delivery_id,
-      message_sha256: digest,
+      message_sha256: record.sha256,
     });
     switch (answer.kind) {
       case "result": {
         const parsed = ReceiptResult.safeParse(answer.result);
         if (parsed.success && parsed.data.receipt === null) return null;
-        return (await this.#takeReceipt(task, answer.result, digest)) ?? unreachable(NO_RECEIPT, true);
+        return (await this.#takeReceipt(task, answer.result)) ?? unreachable(NO_RECEIPT, true);
       }
       case "not_sent":
         return unreachable(answer.reason, false);
@@ -191,11 +188,11 @@ export class OutboxWorker {
     if (record.work.kind !== "cancel") throw new Error("not a cancellation");
     const cancellation = record.work.data;
     if (grant.route === null) return NO_WAY;
-    const answer = await this.#ask(task, grant, { op: "cancel", cancellation });
+    const operation = { op: "cancel" as const, cancellation };
+    const answer = await this.#ask(task, grant, operation, await operationDigest(operation, record.json));
     switch (answer.kind) {
       case "result": {
-        const taken = await this.#takeReceipt(task, answer.result, cancellationDigest(cancellation));
-        return taken ?? this.#escape(task, NO_RECEIPT);
+        return (await this.#takeReceipt(task, answer.result)) ?? this.#escape(task, NO_RECEIPT);
       }
       case "not_sent":
         return unreachable(answer.reason, false);
@@ -243,10 +240,10 @@ export class OutboxWorker {
   }
 
   /** The positive receipt for exactly this work ends it; null for anything else. */
-  async #takeReceipt(task: Task, result: unknown, digest: string): Promise<Progress | null> {
+  async #takeReceipt(task: Task, result: unknown): Promise<Progress | null> {
     const parsed = ReceiptResult.safeParse(result);
     const receipt = parsed.success ? parsed.data.receipt : null;
-    if (receipt === null || receipt.message_sha256 !== digest) return null;
+    if (receipt === null || receipt.message_sha256 !== task.record.sha256) return null;
     if (uuidKey(receipt.delivery_id) !== uuidKey(task.entry.delivery_id)) return null;
     if (untimelyReceipt(receipt, this.#deps.clock.now()) !== null) return null;
     const remoteEventId = uuidKey(receipt.event_id);

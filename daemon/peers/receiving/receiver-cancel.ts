@@ -13,6 +13,7 @@ import type { GroupChat } from "../../messaging/group-chat.ts";
 import { EVENTS } from "../../messaging/kinds.ts";
 import { remoteAuthor, remoteBy } from "../../messaging/messages/authors.ts";
 import { controlKey } from "../../messaging/messages/message-keys.ts";
+import type { Content } from "../wire/digests.ts";
 import { PeerRefusal } from "../wire/peer-refusal.ts";
 import { receiptOf, receivedControl, receivedMessage } from "./receiver-receipt.ts";
 import { isAmong, isEnd, originalOf } from "./receiver-reply.ts";
@@ -34,7 +35,7 @@ export function notDeliveredId(instanceId: string, deliveryId: string): string {
  */
 export async function cancel(
   chat: GroupChat,
-  { cancellation, sha256 }: { cancellation: ConnectCancellation; sha256: string },
+  { value: cancellation, sha256 }: Content<ConnectCancellation>,
   now: number,
   spend: () => void,
 ): Promise<ReceiptResult> {

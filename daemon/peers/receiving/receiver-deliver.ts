@@ -22,16 +22,15 @@ import { remoteBy } from "../../messaging/messages/authors.ts";
 import { type Author, messageData } from "../../messaging/messages/message-event.ts";
 import { deliveryKey } from "../../messaging/messages/message-keys.ts";
 import type { Grant } from "../authority.ts";
+import type { Content } from "../wire/digests.ts";
 import { PeerRefusal } from "../wire/peer-refusal.ts";
 import { checkBlobs, inTurns } from "./receiver-blobs.ts";
 import { notDeliveredId } from "./receiver-cancel.ts";
 import { receiptOf, receivedMessage } from "./receiver-receipt.ts";
 import { replyAnchor } from "./receiver-reply.ts";
 
-/** What comes in, with the digest of the message. */
 export interface Delivery {
-  message: ConnectMessage;
-  sha256: string;
+  message: Content<ConnectMessage>;
   blobs: readonly ConnectBlob[];
 }
 
@@ -50,7 +49,7 @@ export interface Admission {
  */
 export async function deliver(
   chat: GroupChat,
-  { message, sha256, blobs }: Delivery,
+  { message: { value: message, sha256 }, blobs }: Delivery,
   admission: () => Admission,
   spend: () => void,
 ): Promise<ReceiptResult> {

@@ -86,8 +86,9 @@ export class ReceiverProof {
 }
 
 /** Throws connect_peer_denied unless the proof covers this operation. */
-export async function checkDigest({ proof, operation }: PeerRequest): Promise<void> {
-  if ((await operationDigest(operation)) !== proof.operation_sha256) throw denied("covers another operation");
+export async function checkDigest({ proof, operation }: PeerRequest, json?: string): Promise<void> {
+  if ((await operationDigest(operation, json)) !== proof.operation_sha256)
+    throw denied("covers another operation");
 }
 
 function isSigner(

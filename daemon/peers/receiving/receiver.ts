@@ -22,7 +22,7 @@ import type { Chats, GroupChat } from "../../messaging/group-chat.ts";
 import type { Authorities } from "../authorities.ts";
 import type { Grant } from "../authority.ts";
 import type { PeerArrival, PeerReceiver, PeerRequest } from "../transport.ts";
-import { requestDigest, sha256Hex } from "../wire/digests.ts";
+import { contentOf, requestDigest } from "../wire/digests.ts";
 import { PeerRefusal, peerRefusalOf } from "../wire/peer-refusal.ts";
 import { signStatement } from "../wire/statements.ts";
 import { ReceiverBounds } from "./receiver-bounds.ts";
@@ -85,7 +85,7 @@ export class Receiver implements PeerReceiver {
     this.#authenticate(request, arrival);
     const leave = await this.#bounds.enter(proof.source_instance_id, proof.request_id);
     try {
-      const done = this.#checked(request);
+      const done = this.#run(request);
       const written = writtenGroup(operation);
       // From now on a receipt query waits for it, however long the digest of its files takes.
       if (written !== null) this.#groups.admit(written, done);
@@ -100,11 +100,6 @@ export class Receiver implements PeerReceiver {
     }
   }
 
-  async #checked(request: PeerRequest): Promise<unknown> {
-    await checkDigest(request);
-    return this.#run(request.proof, request.operation);
-  }
-
   #authenticate(request: PeerRequest, arrival: PeerArrival): void {
     try {
       this.#proof.check(request, arrival, this.#deps.clock.now());
@@ -117,28 +112,34 @@ export class Receiver implements PeerReceiver {
     }
   }
 
-  async #run(proof: ConnectPeerAuthorization, operation: ConnectPeerOperation): Promise<unknown> {
+  /** Writes a message or cancellation as JSON once, for its proof and its receipt. */
+  async #run(request: PeerRequest): Promise<unknown> {
+    const { proof, operation } = request;
     switch (operation.op) {
       case "catalog":
+        await checkDigest(request);
         return this.#catalog(operation, this.#stillGranted(proof, operation));
       case "receipt":
+        await checkDigest(request);
         return this.#receipt(proof, operation);
       case "deliver": {
-        const { message, blobs } = operation;
-        const json = JSON.stringify(message);
-        const sha256 = sha256Hex(json);
-        const bytes = blobs.reduce((sum, { base64 }) => sum + sizeOf(base64), Buffer.byteLength(json));
-        return this.#write(proof, operation, message.target.group_id, (chat, admission) =>
-          deliver(chat, { message, sha256, blobs }, admission, () => this.#spend(proof, bytes)),
+        const { blobs } = operation;
+        const message = contentOf(operation.message);
+        await checkDigest(request, message.json);
+        const bytes = blobs.reduce(
+          (sum, { base64 }) => sum + sizeOf(base64),
+          Buffer.byteLength(message.json),
+        );
+        return this.#write(proof, operation, message.value.target.group_id, (chat, admission) =>
+          deliver(chat, { message, blobs }, admission, () => this.#spend(proof, bytes)),
         );
       }
       case "cancel": {
-        const { cancellation } = operation;
-        const json = JSON.stringify(cancellation);
-        const sha256 = sha256Hex(json);
-        const spend = (): void => this.#spend(proof, Buffer.byteLength(json));
-        return this.#write(proof, operation, cancellation.target.group_id, (chat, admission) =>
-          cancel(chat, { cancellation, sha256 }, admission().now, spend),
+        const cancellation = contentOf(operation.cancellation);
+        await checkDigest(request, cancellation.json);
+        const spend = (): void => this.#spend(proof, Buffer.byteLength(cancellation.json));
+        return this.#write(proof, operation, cancellation.value.target.group_id, (chat, admission) =>
+          cancel(chat, cancellation, admission().now, spend),
         );
       }
     }

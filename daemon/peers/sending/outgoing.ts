@@ -20,7 +20,7 @@ import { withAttachments } from "../../messaging/messages/attachments.ts";
 import { type Author, messageData, type Said } from "../../messaging/messages/message-event.ts";
 import type { Grant } from "../authority.ts";
 import type { Outbox, OutboxEntry } from "../outbox/outbox.ts";
-import { messageDigest } from "../wire/digests.ts";
+import { type Content, contentOf } from "../wire/digests.ts";
 import { preallocate, type SourceEvents } from "./source-event.ts";
 
 interface Dependencies {
@@ -93,8 +93,9 @@ export class Outgoing {
       data: {},
     });
     message.source_event_id = event.id;
-    event.data = this.#data(outgoing, attachments, message);
-    const entry = await outbox.accept({ kind: "message", data: message }, event);
+    const content = contentOf(message);
+    event.data = this.#data(outgoing, attachments, content);
+    const entry = await outbox.accept({ kind: "message", data: message }, event, content.json);
     try {
       await source.project(chat, event);
     } catch (error) {
@@ -161,7 +162,7 @@ export class Outgoing {
   #data(
     outgoing: OutgoingMessage,
     attachments: readonly Attachment[],
-    message: ConnectMessage,
+    { value: message, sha256 }: Content<ConnectMessage>,
   ): Record<string, unknown> {
     const { grant, recipients, author, said, mode, reply, digest } = outgoing;
     const { target } = message;
@@ -189,7 +190,7 @@ export class Outgoing {
         },
         actor_titles: Object.fromEntries(titles),
         connect_message: message,
-        connect_message_sha256: messageDigest(message),
+        connect_message_sha256: sha256,
       },
     });
   }

@@ -22,7 +22,7 @@ import type { Authorities } from "../authorities.ts";
 import type { Grant } from "../authority.ts";
 import type { Outbox, OutboxEntry } from "../outbox/outbox.ts";
 import { isEnd } from "../receiving/receiver-reply.ts";
-import { cancellationDigest } from "../wire/digests.ts";
+import { contentOf } from "../wire/digests.ts";
 import { type Outgoing, type OutgoingMessage, senderOf } from "./outgoing.ts";
 import { preallocate, type SourceEvents } from "./source-event.ts";
 
@@ -125,8 +125,9 @@ export class RemoteReplies implements RemoteMessages {
     event.data = { source_event_id: original.id, cancelled_by: author.by, recipients };
     if (clientId !== undefined) event.data.client_id = clientId;
     event.data.connect_cancel = control;
-    event.data.connect_cancel_sha256 = cancellationDigest(control);
-    await outbox.accept({ kind: "cancel", data: control }, event);
+    const { json, sha256 } = contentOf(control);
+    event.data.connect_cancel_sha256 = sha256;
+    await outbox.accept({ kind: "cancel", data: control }, event, json);
     try {
       return await this.#project(chat, event);
     } catch (error) {

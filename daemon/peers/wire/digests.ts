@@ -4,10 +4,10 @@
  */
 import { createHash } from "node:crypto";
 import { BlobBytes } from "../../../shared/wire/v1/blob-bytes.ts";
-import { ConnectCancellation, ConnectMessage } from "../../../shared/wire/v1/message.ts";
-import {
-  type ConnectBlob,
-  type ConnectPeerAuthorization,
+import type { ConnectCancellation, ConnectMessage } from "../../../shared/wire/v1/message.ts";
+import type {
+  ConnectBlob,
+  ConnectPeerAuthorization,
   ConnectPeerOperation,
 } from "../../../shared/wire/v1/peer.ts";
 import { requestStatement, type Unsigned } from "../../../shared/wire/v1/signing.ts";
@@ -17,14 +17,17 @@ export function sha256Hex(content: Uint8Array | string): string {
   return createHash("sha256").update(content).digest("hex");
 }
 
-/** `message_sha256` of a message, whatever order its members are in. */
-export function messageDigest(message: ConnectMessage): string {
-  return sha256Hex(JSON.stringify(ConnectMessage.parse(message)));
+/** A message or cancellation as its schema gave it, with its JSON and the digest in its receipt. */
+export interface Content<Value extends ConnectMessage | ConnectCancellation> {
+  value: Value;
+  json: string;
+  sha256: string;
 }
 
-/** What a receipt for a cancellation carries as `message_sha256`. */
-export function cancellationDigest(cancellation: ConnectCancellation): string {
-  return sha256Hex(JSON.stringify(ConnectCancellation.parse(cancellation)));
+/** Its members must be in declared order, as they are behind the schema. */
+export function contentOf<Value extends ConnectMessage | ConnectCancellation>(value: Value): Content<Value> {
+  const json = JSON.stringify(value);
+  return { value, json, sha256: sha256Hex(json) };
 }
 
 /** So many characters of a file's base64 are hashed before others have a turn. */
@@ -32,15 +35,15 @@ const SLICE_CHARACTERS = 256 * 1024;
 const NOT_BASE64 = /[^A-Za-z0-9+/=]/u;
 
 /**
- * `operation_sha256`, whatever the order of the operation's members. Files are hashed in pieces, so
- * that 14 MiB block nothing.
+ * `operation_sha256` of an operation as its schema gave it; `json` is that of its message or
+ * cancellation, if that is known. Files are hashed in pieces, so that 14 MiB block nothing.
  */
-export async function operationDigest(operation: ConnectPeerOperation): Promise<string> {
-  if (operation.op !== "deliver") return sha256Hex(JSON.stringify(ConnectPeerOperation.parse(operation)));
+export async function operationDigest(operation: ConnectPeerOperation, json?: string): Promise<string> {
+  if (operation.op === "cancel")
+    return sha256Hex(`{"op":"cancel","cancellation":${json ?? JSON.stringify(operation.cancellation)}}`);
+  if (operation.op !== "deliver") return sha256Hex(JSON.stringify(operation));
   const hash = createHash("sha256");
-  hash.update(
-    `{"op":"deliver","message":${JSON.stringify(ConnectMessage.parse(operation.message))},"blobs":[`,
-  );
+  hash.update(`{"op":"deliver","message":${json ?? JSON.stringify(operation.message)},"blobs":[`);
   let hashed = 0;
   for (const [at, { sha256, base64 }] of operation.blobs.entries()) {
     hash.update(`${at === 0 ? "" : ","}{"sha256":${JSON.stringify(sha256)},"base64":"`);

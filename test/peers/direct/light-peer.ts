@@ -8,7 +8,7 @@ import { InstanceIdentity } from "../../../daemon/home/identity.ts";
 import { Direct } from "../../../daemon/peers/direct/direct.ts";
 import { TlsLinks } from "../../../daemon/peers/direct/tls-links.ts";
 import type { PeerRequest } from "../../../daemon/peers/transport.ts";
-import { cancellationDigest, messageDigest, requestDigest } from "../../../daemon/peers/wire/digests.ts";
+import { requestDigest } from "../../../daemon/peers/wire/digests.ts";
 import { signStatement } from "../../../daemon/peers/wire/statements.ts";
 import { RealClock } from "../../../platform/real-clock.ts";
 import { RealFiles } from "../../../platform/real-files.ts";
@@ -18,6 +18,7 @@ import type { Receipt } from "../../../shared/wire/v1/message.ts";
 import type { ConnectPeerResponse } from "../../../shared/wire/v1/peer.ts";
 import { responseStatement } from "../../../shared/wire/v1/signing.ts";
 import { MemoryLog } from "../../operations/support.ts";
+import { cancellationDigest, messageDigest } from "../../wire/digests.ts";
 
 export class LightPeer {
   readonly group_id = "g_00000000000a";
