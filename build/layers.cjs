@@ -30,7 +30,7 @@ exports.fronts = [
   { folder: "daemon/ledger/search", files: ["filters", "search"] },
   {
     folder: "daemon/groups",
-    files: ["group", "group-view", "handlers", "launch-tokens", "recipients", "registry", "scopes"],
+    files: ["actors", "group", "group-view", "handlers", "launch-tokens", "recipients", "registry", "scopes"],
   },
   { folder: "daemon/access", files: ["access-token-handlers", "access-tokens"] },
   { folder: "daemon/activity", files: ["activity", "launches"] },
@@ -48,16 +48,18 @@ exports.fronts = [
       "messages/message-keys",
       "messages/statuses",
       "messages/trouble-notices",
+      "projection/projections",
     ],
   },
   { folder: "daemon/messaging/files", files: ["blobs", "file-fetch", "file-streams", "upload-quota"] },
   { folder: "daemon/messaging/inbox", files: ["actor-queue", "inbox", "mail-hold", "sessions"] },
   { folder: "daemon/messaging/transfer", files: ["group-export", "group-import"] },
-  { folder: "daemon/runtimes", files: ["runtimes", "terminal/terminal"] },
+  { folder: "daemon/runtimes", files: ["runtimes", "launch/live-launches", "terminal/terminal"] },
   {
     folder: "daemon/peers",
     files: [
       "authority",
+      "outbound",
       "peers",
       "transport",
       "receiving/receiver",

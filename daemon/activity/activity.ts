@@ -4,6 +4,7 @@
  */
 
 import { errorFields, type Log } from "../../platform/log.ts";
+import { Signal } from "../../platform/signal.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { StoredActor } from "../../shared/model.ts";
@@ -42,11 +43,14 @@ import { type HookEvidence, type WorkingState, WorkingStates } from "./working-s
 
 export interface ActivityDependencies extends GroupActivityDependencies {
   log: Log;
+  registry: GroupRegistry;
+  launches: Launches;
 }
 
 /** As people see it. */
-type Shown = Omit<WorkingState, "state" | "trouble"> & {
+type Shown = Omit<WorkingState, "state" | "since" | "trouble"> & {
   state: WorkingState["state"] | "failed";
+  since: string | null;
   attention: boolean;
 };
 type Submitted = ResultOf<"hook_submit">;
@@ -55,24 +59,21 @@ type PresenceListener = (groupId: string, actorId: string) => void;
 export class Activity implements LaunchReports {
   readonly #deps: ActivityDependencies;
   readonly #groups = new Map<string, GroupActivity>();
-  readonly #prompts = new Set<PromptListener>();
-  readonly #inputs = new Set<InputListener>();
-  readonly #sessions = new Set<SessionListener>();
-  readonly #presence = new Set<PresenceListener>();
+  readonly #prompts = new Signal<Parameters<PromptListener>>();
+  readonly #inputs = new Signal<Parameters<InputListener>>();
+  readonly #sessions = new Signal<Parameters<SessionListener>>();
+  readonly #presence = new Signal<Parameters<PresenceListener>>();
   readonly #stops: (() => void)[] = [];
-  #registry: GroupRegistry | null = null;
   #closed = false;
-  #launches: Launches | null = null;
   #working: WorkingStates | null = null;
 
   constructor(deps: ActivityDependencies) {
     this.#deps = deps;
   }
 
-  /** Loads every Group and follows its changes and launches. */
-  start(registry: GroupRegistry, launches: Launches): void {
-    this.#registry = registry;
-    this.#launches = launches;
+  /** Takes up every Group and follows its changes and the launches. */
+  start(): void {
+    const { registry, launches } = this.#deps;
     for (const group of registry.list()) this.#attach(group);
     this.#working = new WorkingStates({
       clock: this.#deps.clock,
@@ -81,8 +82,8 @@ export class Activity implements LaunchReports {
       find: (groupId) => registry.find(groupId),
       evidenceOf: (group, actor, launch) => this.#evidenceOf(group, actor, launch),
       check: (launch) => this.#check(launch),
-      changed: (groupId, actorId) => {
-        for (const listener of this.#presence) listener(groupId, actorId);
+      changed: (group_id, actor_id) => {
+        this.#presence.tell(group_id, actor_id);
       },
     });
     this.#stops.push(
@@ -152,30 +153,26 @@ export class Activity implements LaunchReports {
 
   /** A working state or its reason changed. */
   onPresence(listener: PresenceListener): () => void {
-    this.#presence.add(listener);
-    return () => void this.#presence.delete(listener);
+    return this.#presence.on(listener);
   }
 
   onPrompt(listener: PromptListener): () => void {
-    this.#prompts.add(listener);
-    return () => void this.#prompts.delete(listener);
+    return this.#prompts.on(listener);
   }
 
   onInput(listener: InputListener): () => void {
-    this.#inputs.add(listener);
-    return () => void this.#inputs.delete(listener);
+    return this.#inputs.on(listener);
   }
 
   onSession(listener: SessionListener): () => void {
-    this.#sessions.add(listener);
-    return () => void this.#sessions.delete(listener);
+    return this.#sessions.on(listener);
   }
 
   typed(launch: Launch): void {
-    const launches = this.#launches;
+    const { launches } = this.#deps;
     this.#change(launch, async (_activity, _actor, { latest, answers }) => {
       const question = questionOf(latest.hooks);
-      if (question !== "" && launches?.asks(launch) === true) answers.see(question);
+      if (question !== "" && launches.asks(launch)) answers.see(question);
     });
   }
 
@@ -194,11 +191,10 @@ export class Activity implements LaunchReports {
   }
 
   doing(launch: Launch): Derived["state"] {
-    const launches = this.#launches;
+    const { launches } = this.#deps;
     const group = this.#groups.get(launch.group_id)?.group;
     const actor = group?.record.actors.find(({ id }) => id === launch.actor_id);
-    if (launches === null || group === undefined || actor?.generation !== launch.generation)
-      return "unavailable";
+    if (group === undefined || actor?.generation !== launch.generation) return "unavailable";
     return derive({
       launch,
       committed: launches.committed(launch.group_id, launch.actor_id),
@@ -238,7 +234,7 @@ export class Activity implements LaunchReports {
     const prompt = promptOf(payload);
     if (prompt !== null) {
       const isQueued = typeof hook !== "string" && this.#isQueued(launch, hook);
-      for (const listener of this.#prompts) listener(launch, prompt, isQueued);
+      this.#prompts.tell(launch, prompt, isQueued);
     }
     if (typeof hook === "string") return refused(hook);
     const activity = this.#get(groupId);
@@ -252,7 +248,7 @@ export class Activity implements LaunchReports {
       const { session_id: sessionId, event } = hook;
       const isPrompt = event === "UserPromptSubmit";
       const report = { session_id: sessionId, transcript_path: transcriptOf(payload), isPrompt };
-      for (const listener of this.#sessions) listener(launch, report);
+      this.#sessions.tell(launch, report);
     }
     return submitted;
   }
@@ -270,14 +266,13 @@ export class Activity implements LaunchReports {
 
   #tellInput(launch: Launch, before: HookState, after: HookState): void {
     for (const step of inputSteps(before, after)) {
-      for (const listener of this.#inputs) listener(launch, step);
+      this.#inputs.tell(launch, step);
     }
   }
 
   /** The current launch, if it is committed and its process is alive. */
   async #launchOf(groupId: string, actorId: string): Promise<Launch | null> {
-    const launches = this.#launches;
-    if (launches === null) throw new Refusal("shutting_down");
+    const { launches } = this.#deps;
     if ((launches.current(groupId, actorId)?.pid ?? null) === null) await launches.settled(groupId, actorId);
     const launch = launches.current(groupId, actorId);
     if (launch === null || launch.pid === null || !launch.has_hooks) return null;
@@ -336,8 +331,7 @@ export class Activity implements LaunchReports {
 
   /** What no hook reports: that a question was answered, and that an assumed turn isn't running. */
   #check(launch: Launch): void {
-    const launches = this.#launches;
-    if (launches === null) return;
+    const { launches } = this.#deps;
     this.#change(launch, async (activity, actor, store) => {
       const { hooks } = store.latest;
       if (hooks === null || !agree(launch, hooks)) return;
@@ -368,8 +362,8 @@ export class Activity implements LaunchReports {
 
   /** Codex: a turn that its screen says has failed, in a silent terminal. */
   #failureOnScreen(launch: Launch, { runtime, turn }: HookState): Trouble | null {
-    if (runtime !== "codex" || turn === null || turn.isWaiting || this.#launches === null) return null;
-    const trouble = troubleOnScreen(runtime, this.#launches.screen(launch));
+    if (runtime !== "codex" || turn === null || turn.isWaiting) return null;
+    const trouble = troubleOnScreen(runtime, this.#deps.launches.screen(launch));
     return trouble?.isRetrying === false ? trouble : null;
   }
 
@@ -411,7 +405,7 @@ export class Activity implements LaunchReports {
     try {
       const { hooks } = store.committed();
       const isInTurn = hooks !== null && hooks.turn !== null;
-      const trouble = isInTurn ? troubleOnScreen(hooks.runtime, this.#launches?.screen(launch) ?? []) : null;
+      const trouble = isInTurn ? troubleOnScreen(hooks.runtime, this.#deps.launches.screen(launch)) : null;
       return {
         hooks,
         storeProblem: store.hasMissed ? "one of its reports couldn't be saved" : null,
@@ -426,7 +420,7 @@ export class Activity implements LaunchReports {
     const activity = this.#groups.get(groupId);
     if (activity !== undefined) return activity;
     if (this.#closed) throw new Refusal("shutting_down");
-    this.#registry?.get(groupId);
+    this.#deps.registry.get(groupId);
     throw new Refusal("group_not_found", { details: { group_id: groupId } });
   }
 

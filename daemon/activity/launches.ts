@@ -1,7 +1,7 @@
 /**
- * The interface between the runtimes, which start processes and own terminals, and activity, which
- * believes hook events only from a currently running process. `daemon/runtimes` implements
- * `Launches` and passes it to `Activity.start`. It reports through `LaunchReports`.
+ * The seam between the runtimes, which start processes and own terminals, and activity, which
+ * believes hook events only from a process that runs now. `daemon/runtimes` implements `Launches`,
+ * which activity is made with; what activity has to tell goes through `LaunchReports`.
  *
  * The order of a launch: the token is written and its digest committed (`pid` null), the process is
  * spawned, the pid is committed. A hook that arrives in between waits for the pid (`settled`).
@@ -104,7 +104,12 @@ export interface LaunchReports {
   /** Returns a function that stops listening. */
   onInput(listener: InputListener): () => void;
   onSession(listener: SessionListener): () => void;
-  /** A person is about to type in the terminal, so a question on its screen may be gone at once. */
+  /** What an Actor does, or why, has changed. */
+  onPresence(listener: (group_id: string, actor_id: string) => void): () => void;
+  /**
+   * A person is about to type in the terminal: a question that is on its screen now may be gone at
+   * once.
+   */
   typed(launch: Launch): void;
   /**
    * A person or Actor interrupted in the terminal: Ctrl-C, or a lone Esc, outside a bracketed

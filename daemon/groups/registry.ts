@@ -95,7 +95,7 @@ export class GroupRegistry {
   /** Deleted, but the disk may not know yet. Their files stay until it does. */
   readonly #unsure = new Set<string>();
   readonly #listeners = new Set<(change: GroupChange) => void>();
-  readonly #mourners = new Set<(groupId: string) => Promise<void>>();
+  readonly #goneListeners = new Set<(group_id: string) => Promise<void>>();
 
   private constructor(deps: RegistryDependencies) {
     this.#deps = deps;
@@ -259,7 +259,7 @@ export class GroupRegistry {
     const gone = [...this.#unsure];
     this.#unsure.clear();
     for (const groupId of gone) {
-      await this.#mourn(groupId);
+      await this.#tellGone(groupId);
       try {
         await removeTree(this.#deps.files, this.#doomed(groupId));
       } catch {
@@ -280,7 +280,7 @@ export class GroupRegistry {
       await commitReset(files, paths.group(groupId), marker);
       return true;
     });
-    await this.#mourn(groupId);
+    await this.#tellGone(groupId);
     const group = this.get(groupId);
     // Opening it has tried before.
     if (group.ledger.count === 0) await noteReset(group, by);
@@ -300,8 +300,8 @@ export class GroupRegistry {
    * Called and awaited when a Group was finally deleted or reset, never if that was rolled back. A
    * crash may come in between. Its errors are ignored, because the Group is gone either way.
    */
-  onGone(listener: (groupId: string) => Promise<void>): void {
-    this.#mourners.add(listener);
+  onGone(listener: (group_id: string) => Promise<void>): void {
+    this.#goneListeners.add(listener);
   }
 
   /**
@@ -434,8 +434,8 @@ export class GroupRegistry {
     return group;
   }
 
-  async #mourn(groupId: string): Promise<void> {
-    await Promise.allSettled([...this.#mourners].map((listener) => listener(groupId)));
+  async #tellGone(group_id: string): Promise<void> {
+    await Promise.allSettled([...this.#goneListeners].map((listener) => listener(group_id)));
   }
 
   #tell(change: GroupChange): void {

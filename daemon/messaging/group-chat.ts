@@ -11,6 +11,8 @@ import type { StoredActor } from "../../shared/model.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
 import type { OpenGroup } from "../groups/group.ts";
+import type { LaunchTokens } from "../groups/launch-tokens.ts";
+import type { GroupRegistry } from "../groups/registry.ts";
 import { type Reach, reachOf } from "../groups/scopes.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { NewEvent } from "../ledger/types.ts";
@@ -19,6 +21,7 @@ import type { ActorQueue } from "./inbox/actor-queue.ts";
 import { MailHold } from "./inbox/mail-hold.ts";
 import type { Author, Said } from "./messages/message-event.ts";
 import type { MessageProjection } from "./projection/projection.ts";
+import type { MessageProjections } from "./projection/projections.ts";
 
 /** Smaller ones, for tests. */
 export interface MessagingLimits {
@@ -34,8 +37,19 @@ export interface MessagingDependencies {
   projects: ProjectFiles;
   log: Log;
   limits?: Partial<MessagingLimits>;
-  /** Working states of Actors that run in terminals; without it they are unavailable. */
-  workingState?(groupId: string, actor: StoredActor): WorkingState;
+  registry: GroupRegistry;
+  /** Whose credentials are revoked. */
+  launchTokens: Pick<LaunchTokens, "onRevoked">;
+  /** What follows the Groups' ledgers, which are open already. */
+  projections: MessageProjections;
+  /** Working states of Actors that run in terminals. */
+  workingState(group_id: string, actor: StoredActor): WorkingState;
+  /**
+   * Why messages wait for an Actor whose process the daemon runs, in words; empty when none has to.
+   */
+  whyWaiting(group_id: string, actor_id: string): string;
+  /** Replies and cancellations that leave this instance; none do without it. */
+  remote?: RemoteMessages;
 }
 
 /** What an Actor is doing, in words. */
@@ -108,9 +122,14 @@ export interface RemoteMessages {
   recover(chat: GroupChat): Promise<void>;
 }
 
-/** Where that is, once there is one. */
-export interface RemoteSlot {
-  current: RemoteMessages | null;
+/** What a Group's messaging is told by what is around it. */
+export interface ChatSurroundings {
+  /** Null in a daemon that reaches no other instance. */
+  remote: RemoteMessages | null;
+  /** Why messages wait for an Actor whose process the daemon runs, in words. */
+  whyWaiting(actor_id: string): string;
+  /** Whether a living session of the Actor holds the batch. */
+  isHeld(actor_id: string, batch_id: string): boolean;
 }
 
 export type ActorCaller = Extract<Caller, { kind: "actor" }>;
@@ -121,24 +140,30 @@ export class GroupChat {
   readonly blobs: BlobStore;
   /** Keyed calls that aren't recorded yet. */
   readonly underWay = new Map<string, { digest: string; done: Promise<unknown> }>();
-  /** Why messages wait for an Actor whose process the daemon runs, in words. */
-  whyWaiting: (actorId: string) => string = () => "";
-  /** Whether a living session of the Actor holds the batch. */
-  isHeld: (actorId: string, batchId: string) => boolean = () => false;
   readonly #inboxes = new Map<string, ActorInbox>();
-  readonly #remote: RemoteSlot;
+  readonly #around: ChatSurroundings;
   #last: { ordinal: number; id: string; ts: string } | null = null;
 
-  constructor(group: OpenGroup, projection: MessageProjection, blobs: BlobStore, remote: RemoteSlot) {
-    this.#remote = remote;
+  constructor(group: OpenGroup, projection: MessageProjection, blobs: BlobStore, around: ChatSurroundings) {
+    this.#around = around;
     this.group = group;
     this.projection = projection;
     this.blobs = blobs;
   }
 
-  /** Null in a daemon without Connect. */
+  /** Null in a daemon that reaches no other instance. */
   get remote(): RemoteMessages | null {
-    return this.#remote.current;
+    return this.#around.remote;
+  }
+
+  /** Why messages wait for an Actor whose process the daemon runs, in words. */
+  whyWaiting(actor_id: string): string {
+    return this.#around.whyWaiting(actor_id);
+  }
+
+  /** Whether a living session of the Actor holds the batch. */
+  isHeld(actor_id: string, batch_id: string): boolean {
+    return this.#around.isHeld(actor_id, batch_id);
   }
 
   get ledger(): Ledger {

@@ -5,6 +5,7 @@
 
 import { timestamp } from "../../platform/clock.ts";
 import { errorFields } from "../../platform/log.ts";
+import { Signal } from "../../platform/signal.ts";
 import { Refusal } from "../../shared/errors.ts";
 import type { Attachment, StoredActor } from "../../shared/model.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
@@ -15,9 +16,7 @@ import type { ledgerOperations } from "../../shared/operations/ledger.ts";
 import type { messageOperations } from "../../shared/operations/messages.ts";
 import type { OpenGroup } from "../groups/group.ts";
 import type { GroupCounts } from "../groups/group-view.ts";
-import type { LaunchTokens } from "../groups/launch-tokens.ts";
-import type { GroupRegistry } from "../groups/registry.ts";
-import type { Placed, Projection } from "../ledger/types.ts";
+import type { Placed } from "../ledger/types.ts";
 import { type BlobReading, BlobStore, describeAttachment } from "./files/blobs.ts";
 import { fetchFile } from "./files/file-fetch.ts";
 import { UploadQuota } from "./files/upload-quota.ts";
@@ -26,8 +25,6 @@ import {
   type Chats,
   GroupChat,
   type MessagingDependencies,
-  type RemoteMessages,
-  type RemoteSlot,
   type WorkingState,
 } from "./group-chat.ts";
 import { messageHistory } from "./history/message-history.ts";
@@ -40,11 +37,9 @@ import { CrossGroup } from "./messages/cross-group.ts";
 import { deliverAgain } from "./messages/deliveries.ts";
 import { noteEvidence } from "./messages/delivery-evidence.ts";
 import { Drafts } from "./messages/drafts.ts";
-import { keyOf } from "./messages/message-keys.ts";
 import { Notices } from "./messages/notices.ts";
 import { Sending } from "./messages/sending.ts";
 import { bootstrap, countsOf, presenceOf } from "./projection/overview.ts";
-import { MessageProjection } from "./projection/projection.ts";
 import { exportGroup } from "./transfer/group-export.ts";
 import { importGroup } from "./transfer/group-import.ts";
 
@@ -58,14 +53,10 @@ interface Attached {
 }
 
 export class Messaging implements Chats {
-  /** For `RegistryDependencies`: the idempotency key of an event. */
-  readonly keyOf = keyOf;
   readonly #deps: MessagingDependencies;
   readonly #attached = new Map<string, Attached>();
-  /** Of Groups that are being opened. */
-  readonly #projections = new Map<string, MessageProjection>();
-  readonly #presence = new Set<PresenceListener>();
-  readonly #counts = new Set<CountsListener>();
+  readonly #presence = new Signal<[group_id: string, actor_id: string]>();
+  readonly #counts = new Signal<[group_id: string]>();
   readonly #quota: UploadQuota;
   readonly #sessions: Sessions;
   readonly #cross: CrossGroup;
@@ -73,9 +64,7 @@ export class Messaging implements Chats {
   readonly #inbox: Inbox;
   readonly #reads: Reads;
   readonly #drafts: Drafts;
-  readonly #remote: RemoteSlot = { current: null };
   readonly #stops: (() => void)[] = [];
-  #registry: GroupRegistry | null = null;
   #closed = false;
 
   constructor(deps: MessagingDependencies) {
@@ -95,23 +84,12 @@ export class Messaging implements Chats {
     this.#drafts = new Drafts(this, deps);
   }
 
-  /** For `RegistryDependencies`: what follows a Group's ledger. Called once per opening. */
-  projectionsFor(groupId: string): Projection[] {
-    const projection = new MessageProjection();
-    this.#projections.set(groupId, projection);
-    return [projection];
-  }
-
-  /** Before `start`: what takes replies and cancellations to other instances. */
-  useRemote(remote: RemoteMessages): void {
-    this.#remote.current = remote;
-  }
-
   /**
-   * Loads every Group of the registry, follows its changes, and completes what a crash interrupted.
+   * Takes up every Group of the registry and follows its changes; completes what a crash
+   * interrupted.
    */
-  async start(registry: GroupRegistry, launchTokens: LaunchTokens): Promise<void> {
-    this.#registry = registry;
+  async start(): Promise<void> {
+    const { registry, launchTokens, remote } = this.#deps;
     for (const group of registry.list()) this.#attach(group);
     this.#stops.push(
       registry.onChange(({ group_id: groupId, what }) => {
@@ -130,7 +108,7 @@ export class Messaging implements Chats {
       ),
     );
     for (const { chat } of this.#attached.values()) {
-      await this.#remote.current?.recover(chat);
+      await remote?.recover(chat);
       await this.#settleFiles(chat);
       await this.#cross.completeAll(chat);
     }
@@ -142,7 +120,7 @@ export class Messaging implements Chats {
     if (attached !== undefined) return attached.chat;
     // A definitive answer while the daemon stops would make followers of the Group give up.
     if (this.#closed) throw new Refusal("shutting_down");
-    this.#registry?.get(groupId);
+    this.#deps.registry.get(groupId);
     throw new Refusal("group_not_found", { details: { group_id: groupId } });
   }
 
@@ -191,8 +169,8 @@ export class Messaging implements Chats {
       bootstrap: (input, context) => bootstrap(this, this.#sessions, input, context),
       group_export: (input, context) => exportGroup(this, this.#deps, input, context),
       group_import: (input, context) => {
-        if (this.#registry === null) throw new Refusal("shutting_down");
-        return importGroup(this.#registry, this.#deps, input, context);
+        if (this.#closed) throw new Refusal("shutting_down");
+        return importGroup(this.#deps.registry, this.#deps, input, context);
       },
     };
   }
@@ -217,28 +195,18 @@ export class Messaging implements Chats {
     return presenceOf(this, chat, this.#sessions, chat.group.actor(actorId));
   }
 
-  workingState(groupId: string, actor: StoredActor): WorkingState {
-    return (
-      this.#deps.workingState?.(groupId, actor) ?? {
-        state: "unavailable",
-        reason: "this daemon runs no terminals",
-        since: null,
-        last_activity: null,
-        attention: false,
-      }
-    );
+  workingState(group_id: string, actor: StoredActor): WorkingState {
+    return this.#deps.workingState(group_id, actor);
   }
 
   /** An Actor's presence may have changed. Returns the way to stop listening. */
   onPresence(listener: PresenceListener): () => void {
-    this.#presence.add(listener);
-    return () => void this.#presence.delete(listener);
+    return this.#presence.on(listener);
   }
 
   /** A Group's counts or its last event changed. */
   onCounts(listener: CountsListener): () => void {
-    this.#counts.add(listener);
-    return () => void this.#counts.delete(listener);
+    return this.#counts.on(listener);
   }
 
   /**
@@ -291,20 +259,19 @@ export class Messaging implements Chats {
     this.#closed = true;
     for (const stop of this.#stops.splice(0)) stop();
     this.#sessions.endWhere(() => true, new Refusal("shutting_down"));
-    for (const groupId of this.#attached.keys()) this.#detach(groupId);
-    this.#registry = null;
+    for (const group_id of this.#attached.keys()) this.#detach(group_id);
   }
 
   #attach(group: OpenGroup): void {
     const { group_id: groupId } = group;
     this.#detach(groupId);
-    const projection = this.#projections.get(groupId);
-    if (projection === undefined) throw new Error(`${groupId} was opened without its projection`);
-    this.#projections.delete(groupId);
+    const projection = this.#deps.projections.take(groupId);
     const blobs = new BlobStore(this.#deps, group.paths.blobs, this.#quota.group());
-    const chat = new GroupChat(group, projection, blobs, this.#remote);
-    chat.isHeld = (actorId, batchId) =>
-      this.#sessions.isHeld({ group_id: groupId, actor_id: actorId }, batchId);
+    const chat = new GroupChat(group, projection, blobs, {
+      remote: this.#deps.remote ?? null,
+      whyWaiting: (actorId) => this.#deps.whyWaiting(groupId, actorId),
+      isHeld: (actorId, batchId) => this.#sessions.isHeld({ group_id: groupId, actor_id: actorId }, batchId),
+    });
     const notices = new Notices(chat, this.#deps);
     const unfollow = group.ledger.follow((placed) => this.#appended(chat, notices, placed));
     this.#attached.set(groupId, { chat, notices, unfollow });
@@ -381,10 +348,10 @@ export class Messaging implements Chats {
       this.#tellPresence(groupId, actorId);
     }
     if (mail || requests) notices.added({ mail, requests });
-    if (counts) for (const listener of this.#counts) listener(groupId);
+    if (counts) this.#counts.tell(groupId);
   }
 
   #tellPresence(groupId: string, actorId: string): void {
-    for (const listener of this.#presence) listener(groupId, actorId);
+    this.#presence.tell(groupId, actorId);
   }
 }

@@ -31,13 +31,13 @@ export interface OperationCount {
 
 interface Entry extends OperationCount {
   contract: OperationContract;
-  handler: AnyHandler;
 }
 
 export type ActorCaller = Extract<Caller, { kind: "actor" }>;
 
 export interface DispatcherOptions {
-  handlers: HandlersOf<OperationName>;
+  /** Looked into at each call: services may join while the daemon starts. */
+  handlers: Partial<HandlersOf<OperationName>>;
   log: Log;
   /** An open Group's permit; throws `group_not_found` or `group_unavailable`. */
   permitOf(groupId: string): Mutex;
@@ -60,20 +60,20 @@ export class Dispatcher {
   readonly #entries = new Map<string, Entry>();
   readonly #permits: Permits;
   readonly #log: Log;
+  readonly #handlers: Partial<HandlersOf<OperationName>>;
   readonly #touch: ((caller: ActorCaller) => void) | undefined;
   readonly #lapsed: ((caller: Caller) => Refusal | null) | undefined;
   readonly #checkOutputs: boolean;
 
   constructor(options: DispatcherOptions) {
     this.#log = options.log;
+    this.#handlers = options.handlers;
     this.#permits = new Permits((groupId) => options.permitOf(groupId));
     this.#touch = options.touch?.bind(options);
     this.#lapsed = options.lapsed?.bind(options);
     this.#checkOutputs = options.checkOutputs ?? false;
     for (const [name, contract] of OPERATIONS) {
-      const handler = options.handlers[name as OperationName] as AnyHandler | undefined;
-      if (handler === undefined) throw new Error(`the operation ${name} has no handler`);
-      this.#entries.set(name, { contract, handler, done: 0, refused: 0 });
+      this.#entries.set(name, { contract, done: 0, refused: 0 });
     }
   }
 
@@ -129,7 +129,10 @@ export class Dispatcher {
   #run(entry: Entry, input: unknown, call: Call, release: () => void): Outcome | Promise<Outcome> {
     let pending: unknown;
     try {
-      pending = entry.handler(input, call);
+      const { name } = entry.contract;
+      const handler = this.#handlers[name as OperationName] as AnyHandler | undefined;
+      if (handler === undefined) throw new Error(`the operation ${name} has no handler`);
+      pending = handler(input, call);
     } catch (error) {
       release();
       return this.#fail(entry.contract.name, error, call);

@@ -1,4 +1,4 @@
-/** The health registry: all of the daemon's checks of itself, in words, each with a remedy. */
+/** Health checks: everything the daemon checks of itself, in words, each with a remedy. */
 
 import type { HomePaths } from "../../client/paths.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -24,28 +24,6 @@ export interface HealthSources {
   writeTrouble: (directory: string) => string | null;
   /** Bytes that this user may still write to the Home's disk; null if the system doesn't say. */
   freeBytes: () => number | null;
-  unavailableGroups: () => readonly { group_id: string; reason: string }[];
-  groups: () => number;
-  accessTokens: () => number;
-  /** Null when the listener is off; `trouble` says why it couldn't start. */
-  web: () => {
-    origin: string | null;
-    exposed: boolean;
-    trouble: { text: string; remedy: string } | null;
-  };
-  /** Why the browser sessions can't be read. */
-  sessions: () => string | null;
-  /**
-   * Messages that wait for other instances, paths of records that can't be read, and why it isn't
-   * known which messages a reset ended.
-   */
-  outbox: () => { waiting: number; unreadable: readonly string[]; problem: string | null };
-  /** Why the relations can't be read, and the state of the listener. */
-  direct: () => {
-    problem: string | null;
-    listener: { bind: string; trouble: string | null } | null;
-    clocks: { peer: { title: string; name: string }; trouble: string }[];
-  };
 }
 
 const MiB = 1024 * 1024;
@@ -59,41 +37,37 @@ type Found = Omit<HealthCheck, "code" | "title">;
 
 const OK = (text: string): Found => ({ severity: "ok", text, remedy: "" });
 
-export class HealthRegistry {
-  readonly #sources: HealthSources;
+/** One check of the daemon by itself. */
+export interface Check {
+  code: string;
+  title: string;
+  run(): Found;
+}
 
-  constructor(sources: HealthSources) {
-    this.#sources = sources;
-  }
+/** Each check's finding. A check that fails by itself is an error, never a missing one. */
+export function runChecks(checks: readonly Check[]): HealthCheck[] {
+  return checks.map(({ code, title, ...check }) => {
+    try {
+      return { code, title, ...check.run() };
+    } catch {
+      const remedy = "Look into the daemon's log, then run 'svc doctor' again.";
+      return { code, title, severity: "error", text: "The check itself failed.", remedy };
+    }
+  });
+}
 
-  /**
-   * All checks, in a fixed order. If a check itself fails, it counts as an error, never as missing.
-   */
-  run(): HealthCheck[] {
-    const checks: [code: string, title: string, check: (sources: HealthSources) => Found][] = [
-      ["node_version", "Node", node],
-      ["home_modes", "Permissions of the Home", modes],
-      ["home_writable", "Writing to the Home", writing],
-      ["lock", "Lock of the Home", lock],
-      ["socket", "Local socket", socket],
-      ["web_listener", "Web listener", web],
-      ["disk_space", "Disk space", disk],
-      ["clock", "Clock", clock],
-      ["groups", "Groups and their ledgers", groups],
-      ["access_tokens", "Access tokens", tokens],
-      ["web_sessions", "Sessions of browsers", sessions],
-      ["outbox", "Messages to other instances", outbox],
-      ["direct", "Direct connections", direct],
-    ];
-    return checks.map(([code, title, check]) => {
-      try {
-        return { code, title, ...check(this.#sources) };
-      } catch {
-        const remedy = "Look at the daemon's log, then run 'svc doctor' again.";
-        return { code, title, severity: "error", text: "The check itself failed.", remedy };
-      }
-    });
-  }
+/** Of the machine and the Home's files. */
+export function homeChecks(sources: HealthSources): Check[] {
+  const checks: [code: string, title: string, check: (sources: HealthSources) => Found][] = [
+    ["node_version", "Node", node],
+    ["home_modes", "Permissions of the Home", modes],
+    ["home_writable", "Writing to the Home", writing],
+    ["lock", "Lock of the Home", lock],
+    ["socket", "Local socket", socket],
+    ["disk_space", "Disk space", disk],
+    ["clock", "Clock", clock],
+  ];
+  return checks.map(([code, title, check]) => ({ code, title, run: () => check(sources) }));
 }
 
 function node({ nodeVersion }: HealthSources): Found {
@@ -142,8 +116,14 @@ function socket({ files, paths, socket, hasModes }: HealthSources): Found {
   return OK(`${socket}, because the Home's own path is too long for a socket.`);
 }
 
-function web({ web }: HealthSources): Found {
-  const { origin, exposed, trouble } = web();
+/** `trouble` says why the listener couldn't start; `origin` is null when it is off. */
+export function webCheck(
+  look: () => { origin: string | null; exposed: boolean; trouble: { text: string; remedy: string } | null },
+): Check {
+  return { code: "web_listener", title: "Web listener", run: () => web(look()) };
+}
+
+function web({ origin, exposed, trouble }: ReturnType<Parameters<typeof webCheck>[0]>): Found {
   if (trouble !== null) {
     return { severity: "error", ...trouble };
   }
@@ -173,17 +153,26 @@ function clock({ clock, createdAt }: HealthSources): Found {
   return OK(new Date(now).toISOString());
 }
 
-function groups({ unavailableGroups, groups }: HealthSources): Found {
-  const broken = unavailableGroups();
-  if (broken.length === 0) return OK(`${groups()} open.`);
-  const text = broken.map(({ group_id: groupId, reason }) => `${groupId}: ${reason}`).join(" ");
+/** Which Groups can't be opened. */
+export function groupsCheck(
+  look: () => { open: number; unavailable: readonly { group_id: string; reason: string }[] },
+): Check {
+  return { code: "groups", title: "Groups and their ledgers", run: () => groups(look()) };
+}
+
+function groups({ open, unavailable: broken }: ReturnType<Parameters<typeof groupsCheck>[0]>): Found {
+  if (broken.length === 0) return OK(`${open} open.`);
+  const text = broken.map(({ group_id, reason }) => `${group_id}: ${reason}`).join(" ");
   const remedy =
     "Restore the Group's directory from a backup, or delete the Group. Nothing in it was changed.";
   return { severity: "error", text, remedy };
 }
 
-function tokens({ accessTokens }: HealthSources): Found {
-  const count = accessTokens();
+export function tokensCheck(count: () => number): Check {
+  return { code: "access_tokens", title: "Access tokens", run: () => tokens(count()) };
+}
+
+function tokens(count: number): Found {
   const limit = LIMITS.accessToken.perHome;
   if (count < limit * 0.9) return OK(`${count} of ${limit}.`);
   return {
@@ -193,16 +182,29 @@ function tokens({ accessTokens }: HealthSources): Found {
   };
 }
 
-function sessions({ sessions }: HealthSources): Found {
-  const problem = sessions();
+/** `problem` says why the sessions of browsers can't be read. */
+export function sessionsCheck(problem: () => string | null): Check {
+  return { code: "web_sessions", title: "Sessions of browsers", run: () => sessions(problem()) };
+}
+
+function sessions(problem: string | null): Found {
   if (problem === null) return OK("They are saved.");
   const remedy =
     "Restore web_sessions.json from a backup, or move it away. Then restart the daemon. Until then, browsers must sign in again after each start.";
   return { severity: "error", text: `They can't be read: ${problem}`, remedy };
 }
 
-function outbox({ outbox }: HealthSources): Found {
-  const { waiting, unreadable, problem } = outbox();
+/**
+ * Messages that wait for other instances, paths of records of such that can't be read, and why it
+ * isn't known which a reset ended.
+ */
+export function outboxCheck(
+  look: () => { waiting: number; unreadable: readonly string[]; problem: string | null },
+): Check {
+  return { code: "outbox", title: "Messages to other instances", run: () => outbox(look()) };
+}
+
+function outbox({ waiting, unreadable, problem }: ReturnType<Parameters<typeof outboxCheck>[0]>): Found {
   if (problem !== null) {
     const text = `The daemon doesn't know which waiting messages a Group's reset has cancelled: ${problem}`;
     const remedy =
@@ -216,8 +218,18 @@ function outbox({ outbox }: HealthSources): Found {
   return { severity: "error", text, remedy };
 }
 
-function direct({ direct }: HealthSources): Found {
-  const { problem, listener, clocks } = direct();
+/** Why the relations can't be read, and how the listener stands. */
+export function directCheck(
+  look: () => {
+    problem: string | null;
+    listener: { bind: string; trouble: string | null } | null;
+    clocks: { peer: { title: string; name: string }; trouble: string }[];
+  },
+): Check {
+  return { code: "direct", title: "Direct connections", run: () => direct(look()) };
+}
+
+function direct({ problem, listener, clocks }: ReturnType<Parameters<typeof directCheck>[0]>): Found {
   if (problem !== null) {
     const remedy =
       "Restore direct_connections.json from a backup, or move it away and invite again. Then restart the daemon.";

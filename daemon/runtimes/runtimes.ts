@@ -15,123 +15,76 @@ import { LIMITS } from "../../shared/limits.ts";
 import type { StoredActor } from "../../shared/model.ts";
 import type { BegunConversation, runtimeOperations } from "../../shared/operations/actors.ts";
 import type { HandlersFor } from "../../shared/operations/handlers.ts";
-import { isInboxOnly } from "../../shared/typed-actors.ts";
-import type { Launch, LaunchEnd, Launches, LaunchReports } from "../activity/launches.ts";
+import type { LaunchReports } from "../activity/launches.ts";
+import type { ActorRunner } from "../groups/actors.ts";
 import type { OpenGroup } from "../groups/group.ts";
-import type { LaunchIdentity, LaunchTokens } from "../groups/launch-tokens.ts";
 import type { GroupRegistry } from "../groups/registry.ts";
 import type { Chats } from "../messaging/group-chat.ts";
 import { entryOf } from "./catalogue.ts";
 import { Prompter } from "./input/prompter.ts";
-import { HOLD_IN_INBOX, screenOf } from "./input/readiness.ts";
 import { type Choice, chooseConversation, NEW } from "./launch/conversation.ts";
-import { LastRuns } from "./launch/last-run.ts";
-import { type BegunLaunch, LaunchIdentities, launchOf, type StoredLaunch } from "./launch/launch-identity.ts";
+import { type BegunLaunch, launchOf, type StoredLaunch } from "./launch/launch-identity.ts";
 import { Launcher, type LauncherDependencies, type LaunchPlan } from "./launch/launcher.ts";
 import { clearLeftovers } from "./launch/leftovers.ts";
+import type { LiveLaunches, Run, Slot } from "./launch/live-launches.ts";
 import { type Kin, ProcessEnds } from "./launch/process-end.ts";
 import { listRuntimes } from "./runtime-list.ts";
-import { ActorTerminal, type AttachedViewer, type ViewerPort } from "./terminal/terminal.ts";
+import type { AttachedViewer, ViewerPort } from "./terminal/terminal.ts";
 
 export interface RuntimesDependencies extends LauncherDependencies {
   clock: Clock;
   random: Random;
   log: Log;
   registry: GroupRegistry;
-  launchTokens: LaunchTokens;
+  launches: LiveLaunches;
   messaging: Chats;
   reports: LaunchReports;
 }
 
-/** One start of a process, until it has ended and that is recorded. */
-interface Run {
-  stored: StoredLaunch;
-  launch: Launch;
-  process: TerminalProcess | null;
-  prompter: Prompter | null;
-  /** The runtime has listed our tools. */
-  hasTools: boolean;
-  /** Where it runs. */
-  directory: string;
-  conversation: Choice;
-  /** A hook of it was accepted: the runtime is in its session. */
-  hasTold: boolean;
-  /** Why it is being stopped; null when it ends by itself. */
-  requested: string | null;
-  /** What its screen asked a person when it last stood still, in words. */
-  asks: string;
-  hasExited: boolean;
-  exited: Promise<void>;
-  /** Its end is noted. */
-  over: Promise<void>;
-}
-
-/** One Actor in one generation. */
-interface Slot {
-  group: OpenGroup;
-  actor_id: string;
-  generation: string;
-  terminal: ActorTerminal;
-  run: Run | null;
-  starting: Promise<void> | null;
-  /** Starts and stops run one after another. */
-  last: Promise<unknown>;
-}
-
-/** The daemon's own shutdown can't wait as long as a person's stop. */
+/** The daemon's own end can't wait as long as a person's stop. */
 const CLOSE_SECONDS = 2;
-/** A screen that hasn't changed for this long is complete. */
-const STILL_MS = 200;
-
-export class Runtimes implements Launches {
+export class Runtimes implements ActorRunner {
   readonly #deps: RuntimesDependencies;
-  readonly #identities: LaunchIdentities;
   readonly #launcher: Launcher;
   readonly #ends: ProcessEnds;
-  readonly #lastRuns: LastRuns;
-  readonly #slots = new Map<string, Slot>();
-  readonly #started = new Set<(launch: Launch) => void>();
-  readonly #ended = new Set<(launch: Launch, end: LaunchEnd) => void>();
-  readonly #changed = new Set<(groupId: string, actorId: string) => void>();
+  readonly #launches: LiveLaunches;
   readonly #stops: (() => void)[] = [];
   #closing = false;
 
   constructor(deps: RuntimesDependencies) {
     this.#deps = deps;
-    this.#identities = new LaunchIdentities(deps);
+    this.#launches = deps.launches;
     this.#launcher = new Launcher(deps);
     this.#ends = new ProcessEnds(deps.processes, deps.clock);
-    this.#lastRuns = new LastRuns({
-      ...deps,
-      isOpen: (group) => deps.registry.find(group.group_id) === group,
-    });
   }
 
   /**
    * Clears what an earlier daemon left (its claims become unconfirmed) and follows the Groups.
-   * Starts nothing.
+   * Starts no Actor.
    */
   async open(): Promise<void> {
-    const { registry, messaging, reports } = this.#deps;
+    const { registry, reports } = this.#deps;
+    const { identities, lastRuns } = this.#launches;
     for (const group of registry.list()) {
-      const own = { identities: this.#identities, ends: this.#ends, lastRuns: this.#lastRuns };
-      await clearLeftovers({ ...this.#deps, ...own }, group);
+      await clearLeftovers({ ...this.#deps, identities, ends: this.#ends, lastRuns }, group);
     }
     this.#stops.push(
       reports.onSession((launch, told) => {
         const { group_id: groupId, actor_id: actorId, token_digest: tokenDigest } = launch;
-        const slot = this.#slots.get(key(groupId, actorId));
+        const slot = this.#launches.find(groupId, actorId);
         const run = slot?.run;
         if (slot === undefined || run?.launch.token_digest !== tokenDigest) return;
         run.hasTold = true;
-        this.#lastRuns.sawSession(slot.group, launch, run.directory, told);
+        this.#launches.lastRuns.sawSession(slot.group, launch, run.directory, told);
       }),
       registry.onChange(({ group_id: groupId, what }) => {
         if (what === "removed" || what === "actors") this.#recheck(groupId);
-        if (what === "created") this.#follow(groupId);
+      }),
+      // What an Actor does has changed: its messages may go on.
+      reports.onPresence((groupId, actorId) => {
+        this.#launches.find(groupId, actorId)?.run?.prompter?.consider();
       }),
     );
-    for (const group of registry.list()) if (messaging.find(group.group_id)) this.#follow(group.group_id);
   }
 
   /**
@@ -163,7 +116,7 @@ export class Runtimes implements Launches {
       runtime_list: async () => ({ runtimes: await listRuntimes(processes, environment["PATH"] ?? "") }),
       tools_listed: (_input, { caller }) => {
         if (caller.kind !== "actor") throw new Refusal("permission_denied");
-        const run = this.#slots.get(key(caller.group_id, caller.actor_id))?.run ?? null;
+        const run = this.#launches.find(caller.group_id, caller.actor_id)?.run ?? null;
         if (run === null || run.launch.token_digest !== caller.launch) return {};
         run.hasTools = true;
         run.prompter?.consider();
@@ -178,7 +131,7 @@ export class Runtimes implements Launches {
    * runtime_not_installed, storage_full, storage_failed or shutting_down.
    */
   start(group: OpenGroup, actorId: string, isNew = false): Promise<BegunConversation | null> {
-    const slot = this.#slot(group, group.actor(actorId));
+    const slot = this.#launches.slot(group, group.actor(actorId));
     return this.#inTurn(slot, async () => {
       // One that has just ended is noted first.
       if (slot.run?.hasExited === true) await slot.run.over;
@@ -196,14 +149,14 @@ export class Runtimes implements Launches {
    * Ends the Actor's process and all its descendants, politely and then firmly. `reason` in words.
    */
   async stop(groupId: string, actorId: string, reason: string): Promise<void> {
-    const slot = this.#slots.get(key(groupId, actorId));
+    const slot = this.#launches.find(groupId, actorId);
     if (slot === undefined) return;
     await this.#inTurn(slot, () => this.#stop(slot, reason));
   }
 
   /** A new process with a new token; its conversation as in `start`. Throws as `start`. */
   restart(group: OpenGroup, actorId: string, isNew = false): Promise<BegunConversation | null> {
-    const slot = this.#slot(group, group.actor(actorId));
+    const slot = this.#launches.slot(group, group.actor(actorId));
     return this.#inTurn(slot, async () => {
       await this.#stop(slot, "stopped to be restarted");
       await this.#startNoted(slot, isNew);
@@ -213,7 +166,7 @@ export class Runtimes implements Launches {
 
   /** Sends the runtime's interrupt key. Throws not_running. */
   interrupt(groupId: string, actorId: string): void {
-    const slot = this.#slots.get(key(groupId, actorId));
+    const slot = this.#launches.find(groupId, actorId);
     const run = slot?.run;
     if (slot === undefined || run === null || run === undefined)
       throw new Refusal("not_running", { remedy: `Start it with: svc actor start ${actorId}.` });
@@ -229,127 +182,22 @@ export class Runtimes implements Launches {
     const group = this.#deps.registry.get(groupId);
     const actor = group.actor(actorId);
     if (actor.runner !== "pty") throw new Refusal("runner_mismatch");
-    return this.#slot(group, actor).terminal.attach(port);
-  }
-
-  /**
-   * Whether a token's owner may act: for an Actor whose process the daemon runs, only while exactly
-   * that process lives.
-   */
-  mayUse({ group_id: groupId, actor_id: actorId, digest }: LaunchIdentity): boolean {
-    const actor = this.#deps.registry.find(groupId)?.record.actors.find(({ id }) => id === actorId);
-    if (actor === undefined) return false;
-    if (actor.runner !== "pty") return true;
-    const slot = this.#slots.get(key(groupId, actorId));
-    const stored = slot?.run?.stored;
-    if (stored?.token_digest !== digest) return false;
-    return stored.pid === null ? slot?.starting !== null : this.#identities.isAlive(stored);
-  }
-
-  /** Why messages wait for the Actor, in words; empty if none has to. */
-  whyWaiting(groupId: string, actorId: string): string {
-    const actor = this.#deps.registry.find(groupId)?.record.actors.find(({ id }) => id === actorId);
-    // A start wouldn't change that.
-    if (actor !== undefined && isInboxOnly(actor)) return HOLD_IN_INBOX;
-    const slot = this.#slots.get(key(groupId, actorId));
-    const prompter = slot?.run?.prompter;
-    if (prompter !== null && prompter !== undefined) return prompter.waits;
-    return slot?.run === null || slot === undefined ? "not running" : "starting";
+    return this.#launches.slot(group, actor).terminal.attach(port);
   }
 
   isRunning(groupId: string, actorId: string): boolean {
-    const run = this.#slots.get(key(groupId, actorId))?.run ?? null;
-    return run !== null && !run.hasExited;
-  }
-
-  current(groupId: string, actorId: string): Launch | null {
-    return this.#slots.get(key(groupId, actorId))?.run?.launch ?? null;
-  }
-
-  committed(groupId: string, actorId: string): Launch | "corrupt" | null {
-    const group = this.#deps.registry.find(groupId);
-    const stored = group === undefined ? null : this.#identities.committed(group, actorId);
-    return stored === null || stored === "corrupt" ? stored : launchOf(stored);
-  }
-
-  lastEnd(groupId: string, actorId: string): { at: string; reason: string } | null {
-    const group = this.#deps.registry.find(groupId);
-    const actor = group?.record.actors.find(({ id }) => id === actorId);
-    return group === undefined || actor === undefined ? null : this.#lastRuns.endOf(group, actor);
-  }
-
-  async settled(groupId: string, actorId: string): Promise<void> {
-    await this.#slots.get(key(groupId, actorId))?.starting?.catch(() => undefined);
-  }
-
-  isAlive({ group_id: groupId, actor_id: actorId, token_digest: tokenDigest }: Launch): boolean {
-    const run = this.#slots.get(key(groupId, actorId))?.run;
-    return run?.stored.token_digest === tokenDigest && !run.hasExited;
-  }
-
-  running(): readonly Launch[] {
-    return [...this.#slots.values()].flatMap(({ run }) => (run === null ? [] : [run.launch]));
-  }
-
-  quietSeconds({ group_id: groupId, actor_id: actorId }: Launch): number | null {
-    const slot = this.#slots.get(key(groupId, actorId));
-    if (slot === undefined || slot.run === null) return null;
-    return (this.#deps.clock.monotonic() - slot.terminal.lastOutput) / 1000;
-  }
-
-  asks({ group_id: groupId, actor_id: actorId, runtime }: Launch): boolean {
-    const slot = this.#slots.get(key(groupId, actorId));
-    const { asks } = entryOf(runtime);
-    return asks !== null && slot !== undefined && slot.run !== null && slot.terminal.shows(asks);
-  }
-
-  needs({ group_id: groupId, actor_id: actorId, runtime }: Launch): string {
-    const slot = this.#slots.get(key(groupId, actorId));
-    const run = slot?.run ?? null;
-    if (slot === undefined || run === null) return "";
-    // While it is drawn anew, what it said stands.
-    if (this.#deps.clock.monotonic() - slot.terminal.lastOutput > STILL_MS) {
-      const seen = screenOf(entryOf(runtime), slot.terminal);
-      run.asks = seen?.kind === "question" ? seen.reason : "";
-    }
-    return run.asks || (run.prompter?.needs ?? "");
-  }
-
-  screen({ group_id: groupId, actor_id: actorId }: Launch): readonly string[] {
-    const slot = this.#slots.get(key(groupId, actorId));
-    return slot === undefined || slot.run === null ? [] : slot.terminal.lines();
-  }
-
-  onStarted(listener: (launch: Launch) => void): () => void {
-    this.#started.add(listener);
-    return () => void this.#started.delete(listener);
-  }
-
-  onEnded(listener: (launch: Launch, end: LaunchEnd) => void): () => void {
-    this.#ended.add(listener);
-    return () => void this.#ended.delete(listener);
-  }
-
-  /** Why messages wait for an Actor has changed. */
-  onWaiting(listener: (groupId: string, actorId: string) => void): () => void {
-    this.#changed.add(listener);
-    return () => void this.#changed.delete(listener);
-  }
-
-  /** What an Actor is doing has changed: its messages may go in now. */
-  consider(groupId: string, actorId: string): void {
-    this.#slots.get(key(groupId, actorId))?.run?.prompter?.consider();
+    return this.#launches.isRunning(groupId, actorId);
   }
 
   /** Ends all processes; terminals end with the daemon. */
   async close(): Promise<void> {
     this.#closing = true;
     for (const stop of this.#stops.splice(0)) stop();
-    const slots = [...this.#slots.values()];
+    const slots = this.#launches.slots();
     await Promise.all(
       slots.map((slot) => this.#inTurn(slot, () => this.#stop(slot, "the daemon stopped", CLOSE_SECONDS))),
     );
-    await this.#lastRuns.settled();
+    await this.#launches.lastRuns.settled();
   }
 
   /** Why it couldn't be started stays visible. */
@@ -360,8 +208,8 @@ export class Runtimes implements Launches {
       const { group } = slot;
       const actor = group.record.actors.find(({ generation }) => generation === slot.generation);
       if (error instanceof Refusal && actor !== undefined && !this.#closing) {
-        this.#lastRuns.ended(group, actor, `couldn't be started: ${error.message}`);
-        this.#tellChanged(slot);
+        this.#launches.lastRuns.ended(group, actor, `couldn't be started: ${error.message}`);
+        this.#launches.tellWaiting(slot);
       }
       throw error;
     }
@@ -374,11 +222,11 @@ export class Runtimes implements Launches {
     const actor = group.actor(slot.actor_id);
     if (actor.generation !== slot.generation) throw new Refusal("actor_not_found");
     const plan = this.#launcher.plan(group, actor);
-    const last = this.#lastRuns.conversationOf(group, actor);
+    const last = this.#launches.lastRuns.conversationOf(group, actor);
     const conversation = wanted ?? chooseConversation(this.#deps.files, plan, last);
     let begun: BegunLaunch | undefined;
     const starting = (async () => {
-      begun = await this.#identities.begin(group, actor, plan.isOwn && plan.entry.hooks !== "none");
+      begun = await this.#launches.identities.begin(group, actor, plan.isOwn && plan.entry.hooks !== "none");
       slot.run = newRun(begun.launch, plan.directory, conversation);
       await this.#spawn(slot, slot.run, actor, plan, begun);
     })();
@@ -428,7 +276,7 @@ export class Runtimes implements Launches {
       interrupted: () => reports.interrupted(run.launch),
       exited: tellExited,
     });
-    run.stored = await this.#identities.bind(group, run.stored, process.pid);
+    run.stored = await this.#launches.identities.bind(group, run.stored, process.pid);
     run.launch = launchOf(run.stored);
     run.prompter = new Prompter({
       chat: messaging.get(group.group_id),
@@ -441,13 +289,13 @@ export class Runtimes implements Launches {
       clock,
       random,
       log,
-      changed: () => this.#tellChanged(slot),
+      changed: () => this.#launches.tellWaiting(slot),
     });
     run.over = exit.then((how) => this.#over(slot, run, how));
-    this.#lastRuns.began(group, actor);
-    for (const listener of this.#started) listener(run.launch);
+    this.#launches.lastRuns.began(group, actor);
+    this.#launches.tellStarted(run.launch);
     run.prompter.open();
-    this.#tellChanged(slot);
+    this.#launches.tellWaiting(slot);
   }
 
   async #stop(slot: Slot, reason: string, seconds: number = LIMITS.terminal.stopSeconds): Promise<void> {
@@ -485,9 +333,9 @@ export class Runtimes implements Launches {
       slot.run = null;
       slot.terminal.ended(reason);
       const { generation, runtime } = run.launch;
-      this.#lastRuns.ended(group, { id: actorId, generation, runtime }, reason);
-      for (const listener of this.#ended) listener(run.launch, { reason });
-      this.#tellChanged(slot);
+      this.#launches.lastRuns.ended(group, { id: actorId, generation, runtime }, reason);
+      this.#launches.tellEnded(run.launch, { reason });
+      this.#launches.tellWaiting(slot);
     }
     // Both verified runtimes say so and exit with 1 if they don't find a session, before they run
     // any hook.
@@ -502,7 +350,7 @@ export class Runtimes implements Launches {
   #startAnew(slot: Slot, reason: string): void {
     const { group, actor_id: actorId } = slot;
     void this.#inTurn(slot, async () => {
-      const isThere = this.#slots.get(key(group.group_id, actorId)) === slot;
+      const isThere = this.#launches.find(group.group_id, actorId) === slot;
       if (this.#closing || !isThere || slot.run !== null || !group.actor(actorId).enabled) return;
       await this.#start(slot, { resume: null, lost: `its agent didn't continue it and ${reason}` });
     }).catch((error: unknown) => this.#log("start", group, actorId, error));
@@ -511,49 +359,26 @@ export class Runtimes implements Launches {
   async #forget({ group, actor_id: actorId }: Slot): Promise<void> {
     // With the Group its files are gone, or another's.
     if (this.#deps.registry.find(group.group_id) !== group) return;
-    await this.#identities.end(group, actorId);
+    await this.#launches.identities.end(group, actorId);
     await removeHookCommand(this.#deps.files, group.paths, actorId);
   }
 
   /** Processes of Actors that are gone, or whose Group is, end. */
   #recheck(groupId: string): void {
     const group = this.#deps.registry.find(groupId);
-    for (const [name, slot] of this.#slots) {
+    for (const slot of this.#launches.slots()) {
       if (slot.group.group_id !== groupId) continue;
       const actor = group?.record.actors.find(({ id }) => id === slot.actor_id);
       if (slot.group === group && actor?.generation === slot.generation) {
         slot.run?.prompter?.consider();
         continue;
       }
-      this.#slots.delete(name);
-      if (group !== undefined && actor === undefined) this.#lastRuns.forget(group, slot.actor_id);
+      this.#launches.drop(slot);
+      if (group !== undefined && actor === undefined) this.#launches.lastRuns.forget(group, slot.actor_id);
       void this.#inTurn(slot, () => this.#stop(slot, "the Actor was removed")).catch((error: unknown) =>
         this.#log("stop", slot.group, slot.actor_id, error),
       );
     }
-  }
-
-  #follow(groupId: string): void {
-    const chat = this.#deps.messaging.find(groupId);
-    if (chat !== undefined) chat.whyWaiting = (actorId) => this.whyWaiting(groupId, actorId);
-  }
-
-  #slot(group: OpenGroup, { id, generation }: StoredActor): Slot {
-    const name = key(group.group_id, id);
-    const known = this.#slots.get(name);
-    if (known?.generation === generation && known.group === group) return known;
-    const { clock } = this.#deps;
-    const slot: Slot = {
-      group,
-      actor_id: id,
-      generation,
-      terminal: new ActorTerminal(clock),
-      run: null,
-      starting: null,
-      last: Promise.resolve(),
-    };
-    this.#slots.set(name, slot);
-    return slot;
   }
 
   #inTurn<Result>(slot: Slot, step: () => Promise<Result>): Promise<Result> {
@@ -562,18 +387,10 @@ export class Runtimes implements Launches {
     return result;
   }
 
-  #tellChanged({ group, actor_id: actorId }: Slot): void {
-    for (const listener of this.#changed) listener(group.group_id, actorId);
-  }
-
   #log(what: string, group: OpenGroup, actorId: string, error: unknown): void {
     const code = error instanceof Refusal ? { code: error.code } : errorFields(error);
     this.#deps.log.warn(`runtime ${what}`, { group_id: group.group_id, actor_id: actorId, ...code });
   }
-}
-
-function key(groupId: string, actorId: string): string {
-  return `${groupId}/${actorId}`;
 }
 
 /** What a start went on with. */

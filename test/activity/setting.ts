@@ -164,8 +164,8 @@ export async function openSetting(
   const [existing] = registry.list();
   const group = existing ?? (await registry.create({ title: "one", topic: "", by: "user" }));
   const launches = new FakeLaunches();
-  const activity = new Activity({ files, clock, random, log, machineStartedAt });
-  activity.start(registry, launches);
+  const activity = new Activity({ files, clock, random, log, machineStartedAt, registry, launches });
+  activity.start();
   const recordsPath = (actor_id: string): string => group.paths.runtimeActivityFile(actor_id);
   const ledger = (): LedgerEvent[] => group.ledger.page({ limit: 200 }).events;
   const close = async (): Promise<void> => {

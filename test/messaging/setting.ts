@@ -4,12 +4,14 @@ import * as fs from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { homePaths } from "../../client/paths.ts";
-import { LaunchTokens } from "../../daemon/groups/launch-tokens.ts";
-import { GroupRegistry } from "../../daemon/groups/registry.ts";
+import type { Given } from "../../daemon/assembly/given.ts";
+import type { Subset, Supervisor } from "../../daemon/assembly/supervisor.ts";
+import type { LaunchTokens } from "../../daemon/groups/launch-tokens.ts";
+import type { GroupRegistry } from "../../daemon/groups/registry.ts";
+import type { InstanceIdentity } from "../../daemon/home/identity.ts";
 import type { LedgerLimits } from "../../daemon/ledger/types.ts";
 import type { MessagingLimits } from "../../daemon/messaging/group-chat.ts";
-import { Messaging } from "../../daemon/messaging/messaging.ts";
-import { Dispatcher } from "../../daemon/operations/dispatcher.ts";
+import type { Messaging } from "../../daemon/messaging/messaging.ts";
 import type { Files } from "../../platform/files.ts";
 import type { Log } from "../../platform/log.ts";
 import type { ProjectFiles } from "../../platform/project-files.ts";
@@ -18,10 +20,10 @@ import { RealProjectFiles } from "../../platform/real-project-files.ts";
 import { RealRandom } from "../../platform/real-random.ts";
 import type { Refusal } from "../../shared/errors.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
-import type { HandlersOf } from "../../shared/operations/handlers.ts";
 import type { ArgumentsOf, OperationName, ResultOf } from "../../shared/operations/registry.ts";
+import { openSettings } from "../groups/parts.ts";
 import { ManualClock } from "../support/manual-clock.ts";
-import { dispatcherOver, type MessagingRooms, openMessagingRooms } from "./rooms.ts";
+import { NO_PEERS, NO_PROCESSES, type Parts, startServices } from "../support/services.ts";
 
 export const USER: Caller = { kind: "user", by: "user", via: "socket", token_id: null };
 export const BROWSER: Caller = { kind: "user", by: "user", via: "web", token_id: "t1" };
@@ -38,37 +40,51 @@ interface CallOptions {
   progress?: (text: string) => void;
 }
 
-/** What a service above messaging is made from. */
-export interface Joining extends MessagingRooms {
-  clock: ManualClock;
-}
+/** What every setting of messaging runs. */
+const SERVICES_BELOW = [
+  "groups",
+  "access",
+  "launches",
+  "credentials",
+  "activity",
+  "outbound",
+  "messaging",
+  "runtimes",
+  "administration",
+  "operations",
+] as const;
 
 /** A daemon's services over one Home. `kill` forgets it as a crash would; `TestHome.open` on the same root starts again. */
 export class TestHome {
   readonly root: string;
   readonly clock: ManualClock;
-  readonly registry: GroupRegistry;
-  readonly messaging: Messaging;
-  readonly launchTokens: LaunchTokens;
+  readonly services: Parts;
   readonly log: LogLine[];
-  readonly #dispatcher: Dispatcher;
+  readonly #supervisor: Supervisor<Parts>;
 
   private constructor(parts: {
     root: string;
     clock: ManualClock;
-    registry: GroupRegistry;
-    messaging: Messaging;
-    launchTokens: LaunchTokens;
-    dispatcher: Dispatcher;
+    services: Supervisor<Parts>;
     log: LogLine[];
   }) {
     this.root = parts.root;
     this.clock = parts.clock;
-    this.registry = parts.registry;
-    this.messaging = parts.messaging;
-    this.launchTokens = parts.launchTokens;
-    this.#dispatcher = parts.dispatcher;
+    this.#supervisor = parts.services;
+    this.services = parts.services.parts;
     this.log = parts.log;
+  }
+
+  get registry(): GroupRegistry {
+    return this.services.groups.registry;
+  }
+
+  get messaging(): Messaging {
+    return this.services.messaging;
+  }
+
+  get launchTokens(): LaunchTokens {
+    return this.services.access.launchTokens;
   }
 
   static async open(
@@ -79,8 +95,9 @@ export class TestHome {
       limits?: Partial<MessagingLimits>;
       files?: Files;
       projects?: ProjectFiles;
-      /** Services above messaging: called before it starts, answers their operations. */
-      join?: (parts: Joining) => Promise<Partial<HandlersOf<OperationName>>>;
+      identity?: InstanceIdentity;
+      /** Services above messaging, and what stands in for some. */
+      above?: Subset<Given, Parts>;
     } = {},
   ): Promise<TestHome> {
     const root = options.root ?? fs.mkdtempSync(join(tmpdir(), "svc-messaging-"));
@@ -93,16 +110,30 @@ export class TestHome {
     const note = (level: string) => (event: string, fields?: Record<string, unknown>) =>
       void lines.push({ level, event, fields });
     const log: Log = { debug: note("debug"), info: note("info"), warn: note("warn"), error: note("error") };
-    const rooms = await openMessagingRooms(
-      { files, clock, random, projects, log, paths },
-      { extendBytes: 64 * 1024, ...options.ledgerLimits },
-      options.limits,
+    for (const directory of [paths.root, paths.groups]) {
+      if (files.stat(directory) === null) files.mkdir(directory);
+    }
+    const settings = await openSettings(files, paths.settings);
+    const { above, identity } = options;
+    const services = await startServices(
+      {
+        files,
+        clock,
+        random,
+        projects,
+        log,
+        home: { paths, settings, ...(identity === undefined ? {} : { identity }) },
+        program: ["svc"],
+        checkOutputs: true,
+        ledgerLimits: { extendBytes: 64 * 1024, ...options.ledgerLimits },
+        ...(options.limits === undefined ? {} : { messagingLimits: options.limits }),
+      },
+      {
+        only: [...SERVICES_BELOW, ...(above?.only ?? [])],
+        instead: { ...NO_PROCESSES, ...(above === undefined ? NO_PEERS : {}), ...above?.instead },
+      },
     );
-    const { registry, messaging, launchTokens } = rooms;
-    const joined = (await options.join?.({ ...rooms, clock })) ?? {};
-    await messaging.start(registry, launchTokens);
-    const dispatcher = await dispatcherOver(rooms, joined, { checkOutputs: true });
-    return new TestHome({ root, clock, registry, messaging, launchTokens, dispatcher, log: lines });
+    return new TestHome({ root, clock, services, log: lines });
   }
 
   async call<Name extends OperationName>(
@@ -111,7 +142,7 @@ export class TestHome {
     { as = USER, signal = new AbortController().signal, progress }: CallOptions = {},
   ): Promise<ResultOf<Name>> {
     const call = { caller: as, signal, requestId: "r", ...(progress === undefined ? {} : { progress }) };
-    const outcome = await this.#dispatcher.call(name, input, call);
+    const outcome = await this.services.operations.call(name, input, call);
     if (outcome.ok) return outcome.result as ResultOf<Name>;
     if (outcome.error.code === "internal_error") {
       throw new Error(`internal error: ${JSON.stringify(this.log.at(-1))}`);
@@ -167,8 +198,7 @@ export class TestHome {
   }
 
   async close(): Promise<void> {
-    this.messaging.close();
-    await this.registry.close();
+    await this.#supervisor.stop();
   }
 
   /** Stops and starts the daemon's services; time goes on. */

@@ -62,7 +62,7 @@ for (const way of WAYS) {
           for (const done of await Promise.allSettled(calls)) {
             assert.ok(done.status === "rejected" && refusal("imported_history")(done.reason));
           }
-          assert.equal(side.peers.outbox.size, 0);
+          assert.equal(side.outbox.size, 0);
           await pair.pass(5000);
           assert.deepEqual([openHere(), openThere()], [1, 1]);
         }
@@ -122,7 +122,7 @@ for (const way of WAYS) {
         const input = { group_id: other, event_id: id };
         await assert.rejects(side.home.call("reply_request_cancel", input), refusal("event_not_found"));
         await assert.rejects(side.home.call("reply", { ...input, text: "r" }), refusal("event_not_found"));
-        assert.equal(side.peers.outbox.size, 0);
+        assert.equal(side.outbox.size, 0);
         assert.deepEqual([openHere(), openThere()], [1, 1]);
       }
     });

@@ -389,7 +389,7 @@ describe("what is known of a message", () => {
     const { here, there } = pair;
     const accounts = [here, there].map((side) => {
       const authority = new InjectedAuthority("account");
-      side.peers.add(authority, side.transport);
+      side.home.services.outbound.authorities.add(authority, side.transport);
       return authority;
     });
     here.transport.wire = DOWN;

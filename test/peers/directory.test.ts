@@ -96,7 +96,7 @@ describe("connect_catalog", () => {
     const account = new InjectedAuthority("account");
     const error = "What was known of the account can't be read.";
     account.condition = () => ({ status: "unavailable", error, checked_at: null, expires_at: null });
-    here.peers.add(account, here.transport);
+    here.home.services.outbound.authorities.add(account, here.transport);
     const found = (await ask()) as Discovery;
     assert.deepEqual([found.status, found.account_error, found.instances], ["unavailable", error, []]);
     assert.deepEqual(

@@ -1,8 +1,13 @@
 /** The way between two sides, in memory: what went over it, and what becomes of it. */
 
 import type { InstanceIdentity } from "../../daemon/home/identity.ts";
-import type { Receiver } from "../../daemon/peers/receiving/receiver.ts";
-import type { PeerOutcome, PeerRequest, PeerRoute, PeerTransport } from "../../daemon/peers/transport.ts";
+import type {
+  PeerOutcome,
+  PeerReceiver,
+  PeerRequest,
+  PeerRoute,
+  PeerTransport,
+} from "../../daemon/peers/transport.ts";
 import { requestDigest } from "../../daemon/peers/wire/digests.ts";
 import { signStatement } from "../../daemon/peers/wire/statements.ts";
 import { Refusal } from "../../shared/errors.ts";
@@ -35,7 +40,7 @@ export const DOWN: Wire = () => ({ kind: "refused", reason: "connection refused"
 /** Both ends' transport. */
 export class MemoryTransport implements PeerTransport {
   readonly #clock: ManualClock;
-  readonly #receivers: Map<string, () => Receiver>;
+  readonly #receivers: Map<string, () => PeerReceiver>;
   readonly #listeners = new Set<(instance_id: string) => void>();
   readonly seen: Seen[] = [];
   wire: Wire = UP;
@@ -43,7 +48,7 @@ export class MemoryTransport implements PeerTransport {
   readonly open = new Map<string, number>();
   mostOpen = 0;
 
-  constructor(clock: ManualClock, receivers: Map<string, () => Receiver>) {
+  constructor(clock: ManualClock, receivers: Map<string, () => PeerReceiver>) {
     this.#clock = clock;
     this.#receivers = receivers;
   }

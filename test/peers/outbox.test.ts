@@ -35,7 +35,7 @@ describe("the outbox", () => {
     assert.deepEqual(record!.source_event, here.messages()[0]);
     // Direct has neither account nor devices, and makes none up.
     assert.ok(!/account|device/u.test(JSON.stringify(record!.work)), JSON.stringify(record!.work));
-    const [entry] = here.peers.outbox.entries();
+    const [entry] = here.outbox.entries();
     assert.deepEqual([entry?.source.device_id, entry?.target.device_id], ["", ""]);
     await rest();
     const { progress } = here.records()[0]!;
@@ -128,7 +128,7 @@ describe("the outbox", () => {
     }
     await here.open(here.home.root);
     here.start();
-    assert.equal(here.peers.outbox.unreadable.length, 6);
+    assert.equal(here.outbox.unreadable.length, 6);
     await pair.send();
     const folder = mkdtempSync(join(tmpdir(), "svc-project-"));
     writeFileSync(join(folder, "file"), Buffer.alloc(5 * MiB));
@@ -161,7 +161,7 @@ describe("the outbox", () => {
       }
     }
     await here.open(here.home.root);
-    assert.equal(here.peers.outbox.unreadable.length, 1);
+    assert.equal(here.outbox.unreadable.length, 1);
     here.transport.wire = UP;
     here.start();
     await pair.ended(here, 1);
@@ -183,10 +183,10 @@ describe("the outbox", () => {
     writeFileSync(pathOf(damaged.delivery_id), "{}");
     rmSync(pathOf(taken.delivery_id));
     here.transport.wire = UP;
-    await pair.eventually(() => here.peers.outbox.size === 0);
+    await pair.eventually(() => here.outbox.size === 0);
     for (const { source_event } of [damaged, taken])
       assert.equal((await here.delivery(source_event.id))?.state, "unconfirmed");
-    assert.deepEqual(here.peers.outbox.unreadable, [pathOf(damaged.delivery_id)]);
+    assert.deepEqual(here.outbox.unreadable, [pathOf(damaged.delivery_id)]);
     assert.equal(readFileSync(pathOf(damaged.delivery_id), "utf8"), "{}");
     assert.deepEqual(there.messages(), []);
   });
@@ -206,7 +206,7 @@ describe("the outbox", () => {
     here.start();
     here.transport.wire = UP;
     await pair.send();
-    await pair.eventually(() => here.receipts().length === 1 && here.peers.outbox.size === 0);
+    await pair.eventually(() => here.receipts().length === 1 && here.outbox.size === 0);
     await here.home.call("group_reset", { group_id: here.group_id, confirm: here.group_id });
     const directory = join(here.outboxPath, pair.there.instance_id);
     const unlinked = calls.lastIndexOf(`unlink in ${directory}`);
@@ -250,13 +250,13 @@ describe("the outbox", () => {
     writeFileSync(path, bytes, { mode: 0o600 });
     await here.open(here.home.root);
     here.start();
-    assert.equal(here.peers.outbox.size, 0);
+    assert.equal(here.outbox.size, 0);
     assert.deepEqual(here.outboxFiles(), []);
     pair.grant();
     here.transport.wire = UP;
     // The next message is the Group's first: nothing of before may be taken for its generation then.
     const next = await pair.send();
-    await pair.eventually(() => here.receipts().length === 1 && here.peers.outbox.size === 0);
+    await pair.eventually(() => here.receipts().length === 1 && here.outbox.size === 0);
     assert.equal(here.receipts()[0]?.data.source_event_id, next.source_event.id);
     assert.deepEqual(here.outboxFiles(), []);
     assert.equal(there.messages().length, 1);

@@ -6,11 +6,13 @@
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { create as createPeers } from "../../daemon/assembly/services/peers.ts";
+import type { Receiving } from "../../daemon/assembly/services/receiver.ts";
 import { InstanceIdentity } from "../../daemon/home/identity.ts";
 import type { Grant } from "../../daemon/peers/authority.ts";
-import { Peers } from "../../daemon/peers/peers.ts";
-import { Receiver } from "../../daemon/peers/receiving/receiver.ts";
-import { ReceiverQuota } from "../../daemon/peers/receiving/receiver-quota.ts";
+import type { Outbox } from "../../daemon/peers/outbox/outbox.ts";
+import type { Peers } from "../../daemon/peers/peers.ts";
+import type { PeerReceiver } from "../../daemon/peers/transport.ts";
 import type { Files } from "../../platform/files.ts";
 import type { ProjectFiles } from "../../platform/project-files.ts";
 import { RealRandom } from "../../platform/real-random.ts";
@@ -38,8 +40,6 @@ const IDS = {
 /** One daemon: its Home, what sends and what receives. */
 export class Side {
   home!: TestHome;
-  peers!: Peers;
-  receiver!: Receiver;
   group_id = "";
   /** How project directories look, for the next `open`. */
   projects: ProjectFiles | undefined;
@@ -49,6 +49,7 @@ export class Side {
   readonly transport: MemoryTransport;
   readonly files = new FaultyFiles();
   readonly #clock: ManualClock;
+  #start: (() => void | Promise<void>) | undefined;
 
   constructor(parts: {
     name: string;
@@ -70,35 +71,41 @@ export class Side {
       ...(root === undefined ? {} : { root }),
       files: files ?? this.files,
       ...(this.projects === undefined ? {} : { projects: this.projects }),
-      join: async (parts) => {
-        const { messaging, registry, log, clock } = parts;
-        const { identity } = this;
-        this.peers = await Peers.open({ ...parts, identity, chats: messaging });
-        messaging.useRemote(this.peers.remote);
-        this.peers.add(this.authority, this.transport);
-        const { authorities } = this.peers;
-        this.receiver = new Receiver({
-          clock,
-          log,
-          identity,
-          registry,
-          chats: messaging,
-          authorities,
-          quota: new ReceiverQuota(clock),
-        });
-        return this.peers.handlers();
+      identity: this.identity,
+      above: {
+        only: ["receiver", "peers"],
+        instead: {
+          peers: async (parts) => {
+            parts.outbound.authorities.add(this.authority, this.transport);
+            const made = await createPeers(parts);
+            this.#start = () => made.start?.();
+            return { ...made, start: () => {} };
+          },
+        },
       },
     });
     return this;
   }
 
+  /** Begins to send. */
   start(): void {
-    this.peers.start();
+    void this.#start?.();
+  }
+
+  get peers(): Peers {
+    return this.home.services.peers;
+  }
+
+  get outbox(): Outbox {
+    return this.home.services.outbound.outbox;
+  }
+
+  get receiver(): Receiving {
+    return this.home.services.receiver;
   }
 
   async close(): Promise<void> {
     await this.receiver.close();
-    await this.peers.close();
     await this.home.close();
   }
 
@@ -177,7 +184,7 @@ export class Pair {
 
   static async open(way: Way = "direct", { learnt = true }: { learnt?: boolean } = {}): Promise<Pair> {
     const clock = new ManualClock();
-    const receivers = new Map<string, () => Receiver>();
+    const receivers = new Map<string, () => PeerReceiver>();
     const sides: Side[] = [];
     for (const name of ["here", "there"]) {
       const identity = await InstanceIdentity.obtain(new SimulatedFiles(), new RealRandom(), "/identity");
@@ -242,7 +249,7 @@ export class Pair {
 
   /** Until so many fates are known and their records gone; a second passes whenever nothing else moves. */
   async ended(side: Side, count = 1): Promise<LedgerEvent[]> {
-    await this.eventually(() => side.receipts().length >= count && side.peers.outbox.size === 0);
+    await this.eventually(() => side.receipts().length >= count && side.outbox.size === 0);
     return side.receipts();
   }
 
@@ -267,7 +274,6 @@ export class Pair {
   async close(): Promise<void> {
     for (const side of [this.here, this.there]) {
       await side.receiver.close();
-      await side.peers.close();
       await side.home.remove();
     }
   }

@@ -105,7 +105,7 @@ describe("connect_send", () => {
     pair.here.files.slow = "/catalog/";
     await assert.rejects(pair.send(), refusal("connect_catalog_unavailable"));
     pair.here.files.recover();
-    assert.equal(pair.here.peers.outbox.size, 0);
+    assert.equal(pair.here.outbox.size, 0);
   });
 
   it("makes aliases and titles concrete Actors of the other Group", async () => {

@@ -72,6 +72,7 @@ class Runtime {
           return () => (this.#input = () => {});
         },
         onSession: () => () => {},
+        onPresence: () => () => {},
         typed: () => {},
         interrupted: () => {},
         doing: () => this.doing,

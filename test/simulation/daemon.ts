@@ -1,25 +1,22 @@
-/** A simulated machine with its disk and clock, and the runs of the daemon on it: the rooms as the daemon has them, over Direct. */
+/** A simulated machine with its disk and clock, and the runs of the daemon on it: the services as the daemon has them, over Direct. */
 
 import { homePaths } from "../../client/paths.ts";
-import { openDirect } from "../../daemon/assembly/direct.ts";
-import { GroupRegistry } from "../../daemon/groups/registry.ts";
+import { create as createReceiver } from "../../daemon/assembly/services/receiver.ts";
+import type { Supervisor } from "../../daemon/assembly/supervisor.ts";
 import { InstanceIdentity } from "../../daemon/home/identity.ts";
-import { Messaging } from "../../daemon/messaging/messaging.ts";
-import { Dispatcher } from "../../daemon/operations/dispatcher.ts";
-import type { Direct } from "../../daemon/peers/direct/direct.ts";
-import { directHandlers } from "../../daemon/peers/direct/handlers.ts";
-import { Peers } from "../../daemon/peers/peers.ts";
-import { Receiver } from "../../daemon/peers/receiving/receiver.ts";
-import { ReceiverQuota } from "../../daemon/peers/receiving/receiver-quota.ts";
 import type { PeerReceiver } from "../../daemon/peers/transport.ts";
 import type { Files } from "../../platform/files.ts";
 import type { Log } from "../../platform/log.ts";
+import type { Network } from "../../platform/network.ts";
 import type { ProjectFiles } from "../../platform/project-files.ts";
 import { Refusal } from "../../shared/errors.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
 import type { ArgumentsOf, OperationName, ResultOf } from "../../shared/operations/registry.ts";
-import { dispatcherOver, openMessagingRooms } from "../messaging/rooms.ts";
+import { openSettings } from "../groups/parts.ts";
+
 import { type Chance, SeededRandom } from "../support/chance.ts";
+import { NO_PROCESSES, type Parts, startServices } from "../support/services.ts";
+
 import type { Tree } from "./crash-states.ts";
 import { type Call, SimulatedFiles } from "./files.ts";
 import { type Host, machineAddress, type SimulatedNetwork } from "./network.ts";
@@ -28,7 +25,7 @@ import { SimulatedClock, type Wall, type World } from "./world.ts";
 const ROOT = "/home";
 export const USER: Caller = { kind: "user", by: "user", via: "socket", token_id: null };
 
-/** What stands between the rooms and the world, to put a fault in. */
+/** What stands between the services and the world, to put a fault in. */
 export interface Mutation {
   files?: (files: Files) => Files;
 }
@@ -39,14 +36,21 @@ export type Outcome<Name extends OperationName> =
   | { kind: "refused"; refusal: Refusal }
   | { kind: "lost" };
 
-interface Rooms {
-  registry: GroupRegistry;
-  messaging: Messaging;
-  peers: Peers;
-  receiver: Receiver;
-  direct: Direct;
-  dispatcher: Dispatcher;
-}
+const SIMULATED = [
+  "groups",
+  "access",
+  "launches",
+  "credentials",
+  "activity",
+  "outbound",
+  "messaging",
+  "runtimes",
+  "administration",
+  "receiver",
+  "direct",
+  "peers",
+  "operations",
+] as const;
 
 /** One run of a daemon, from its start to its end. */
 export class Run implements Host {
@@ -57,7 +61,12 @@ export class Run implements Host {
   isOver = false;
   isReachable = true;
   /** Null until it has started. */
-  rooms: Rooms | null = null;
+  supervisor: Supervisor<Parts> | null = null;
+
+  /** Null until it has started. */
+  get services(): Parts | null {
+    return this.supervisor?.parts ?? null;
+  }
 
   constructor(machine: string, public_key: string, clock: SimulatedClock, files: SimulatedFiles) {
     this.machine = machine;
@@ -114,9 +123,9 @@ export class SimulatedDaemon {
     return this.identity.instance_id;
   }
 
-  /** The rooms of a run that has started. */
-  get rooms(): Rooms | null {
-    return this.run?.rooms ?? null;
+  /** The services of a run that has started. */
+  get services(): Parts | null {
+    return this.run?.services ?? null;
   }
 
   async begin(): Promise<void> {
@@ -144,12 +153,9 @@ export class SimulatedDaemon {
       else world.turns.put(done);
     };
     try {
-      const rooms = await this.#open(run);
+      const supervisor = await this.#start(run);
       if (run.isOver) return;
-      run.rooms = rooms;
-      await rooms.direct.start();
-      if (run.isOver) return;
-      rooms.peers.start();
+      run.supervisor = supervisor;
     } catch (error) {
       if (run.isOver) return;
       this.end("power");
@@ -205,14 +211,9 @@ export class SimulatedDaemon {
   /** An orderly stop; a disk that fails at its end changes nothing. */
   async stop(): Promise<void> {
     const { run } = this;
-    if (run === null || run.rooms === null) return this.end("killed");
-    const { receiver, direct, peers, messaging, registry } = run.rooms;
+    if (run === null || run.supervisor === null) return this.end("killed");
     try {
-      await receiver.close();
-      await direct.close();
-      await peers.close();
-      messaging.close();
-      await registry.close();
+      await run.supervisor.stop();
     } catch (error) {
       this.log.push(`stopped with errors: ${String(error)}`);
     }
@@ -225,9 +226,10 @@ export class SimulatedDaemon {
     as: Caller = USER,
   ): Promise<Outcome<Name>> {
     const { run } = this;
-    if (run === null || run.rooms === null) return { kind: "lost" };
+    const services = run?.services ?? null;
+    if (run === null || services === null) return { kind: "lost" };
     const call = { caller: as, signal: new AbortController().signal, requestId: "r" };
-    const outcome = await run.rooms.dispatcher.call(name, input, call);
+    const outcome = await services.operations.call(name, input, call);
     if (run.isOver) return { kind: "lost" };
     if (outcome.ok) return { kind: "done", result: outcome.result as ResultOf<Name> };
     if (outcome.error.code === "internal_error") throw new Error(`internal error: ${this.log.at(-1)}`);
@@ -243,7 +245,7 @@ export class SimulatedDaemon {
         if (this.#chance.happens(this.copies)) {
           const again = async (): Promise<void> => {
             await later();
-            await this.rooms?.receiver.receive(request, arrival).catch(() => undefined);
+            await this.services?.receiver.receive(request, arrival).catch(() => undefined);
           };
           if (this.#chance.happens(0.7)) void again();
           if (this.#chance.happens(0.7)) await later();
@@ -257,7 +259,8 @@ export class SimulatedDaemon {
     };
   }
 
-  async #open(run: Run): Promise<Rooms> {
+  /** The daemon's own services over this machine, but for those that run processes or serve people. */
+  async #start(run: Run): Promise<Supervisor<Parts>> {
     const { clock } = run;
     const files = this.#mutation.files?.(run.files) ?? run.files;
     const random = new SeededRandom(this.#chance.stream(`run ${this.runs}`));
@@ -266,41 +269,35 @@ export class SimulatedDaemon {
     };
     const log: Log = { debug: () => {}, info: () => {}, warn: note, error: note };
     const paths = homePaths(ROOT);
-    const { identity } = this;
-    const base = { files, clock, random, projects: NO_PROJECTS, log, paths };
-    const rooms = await openMessagingRooms(base, { extendBytes: 8 * 1024 });
-    const { registry, messaging, launchTokens } = rooms;
-    const peers = await Peers.open({ ...base, identity, registry, chats: messaging });
-    messaging.useRemote(peers.remote);
-    await messaging.start(registry, launchTokens);
-    const quota = new ReceiverQuota(clock);
-    const receiver = new Receiver({
-      clock,
-      log,
-      identity,
-      registry,
-      chats: messaging,
-      authorities: peers.authorities,
-      quota,
-    });
-    const direct = await openDirect({
-      files,
-      clock,
-      random,
-      log,
-      links: this.network.linksOf(run),
-      paths,
-      identity,
-      hostname: `machine-${this.name}`,
-      interfaces: () => [{ name: "eth0", address: machineAddress(this.name), internal: false }],
-      receiver: this.#late(receiver),
-      allowance: (id) => quota.left(id),
-      registry,
-      peers,
-    });
-    const above = { ...peers.handlers(), ...directHandlers(direct) };
-    const dispatcher = await dispatcherOver(rooms, above);
-    return { registry, messaging, peers, receiver, direct, dispatcher };
+    if (files.stat(paths.groups) === null) files.mkdir(paths.groups);
+    const settings = await openSettings(files, paths.settings);
+    return startServices(
+      {
+        files,
+        clock,
+        random,
+        projects: NO_PROJECTS,
+        log,
+        home: { paths, settings, identity: this.identity },
+        program: ["svc"],
+        links: this.network.linksOf(run),
+        network: {
+          interfaces: () => [{ name: "eth0", address: machineAddress(this.name), internal: false }],
+        } as unknown as Network,
+        hostname: `machine-${this.name}`,
+        ledgerLimits: { extendBytes: 8 * 1024 },
+      },
+      {
+        only: SIMULATED,
+        instead: {
+          ...NO_PROCESSES,
+          receiver: (parts) => {
+            const { part, ...made } = createReceiver(parts);
+            return { ...made, part: { ...part, ...this.#late(part) } };
+          },
+        },
+      },
+    );
   }
 }
 

@@ -224,13 +224,13 @@ export class FaultInjector {
       this.#world.after(5 * SECOND, () => void this.#start(daemon));
       return;
     }
-    if (daemon.rooms === null) return;
+    if (daemon.services === null) return;
     this.#ill.get(daemon)?.();
     this.#ill.delete(daemon);
   }
 
   async #stop(daemon: SimulatedDaemon): Promise<void> {
-    if (daemon.rooms === null) return;
+    if (daemon.services === null) return;
     this.#world.tell(`${daemon.name} stops`);
     this.#isIll(daemon);
     await daemon.stop();

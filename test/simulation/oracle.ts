@@ -102,8 +102,8 @@ export class Oracle {
   look(): void {
     for (const daemon of this.#daemons) {
       const { run } = daemon;
-      if (run === null || run.rooms === null) continue;
-      for (const { group_id, record, ledger } of run.rooms.registry.list()) {
+      if (run === null || run.services === null) continue;
+      for (const { group_id, record, ledger } of run.services.groups.registry.list()) {
         this.#follow(daemon, group_id, record.generation);
         const watched = this.#watch(daemon, group_id, record.generation);
         if (watched.run === run && ledger.count === watched.ids.length) continue;
@@ -148,7 +148,7 @@ export class Oracle {
       const well = this.#health.since(one.name, other.name, wayOf(one.name, other.name));
       if (well === null || this.#world.time - well < STARVED_MS) continue;
       if (!this.#isConnected(one, connection_id) || !this.#isConnected(other, connection_id)) continue;
-      const progress = one.rooms?.peers.outbox.byDelivery(id)?.progress;
+      const progress = one.services?.outbound.outbox.byDelivery(id)?.progress;
       this.violate(
         "no healthy peer starves",
         `${short(id)} from ${one.name} to ${other.name}: ${JSON.stringify(progress ?? null)}`,
@@ -156,8 +156,8 @@ export class Oracle {
     }
   }
 
-  #isConnected({ rooms }: SimulatedDaemon, connection_id: string): boolean {
-    const { relations = [] } = rooms?.direct.status(undefined) ?? {};
+  #isConnected({ services }: SimulatedDaemon, connection_id: string): boolean {
+    const { relations = [] } = services?.direct.status(undefined) ?? {};
     return relations.some(({ id, state, current }) => id === connection_id && state === "active" && current);
   }
 
@@ -227,7 +227,7 @@ export class Oracle {
 
   /** Somebody was told that their message is queued, perhaps again. */
   acknowledged(daemon: SimulatedDaemon, group_id: string, client: string, event: LedgerEvent): void {
-    const generation = daemon.rooms?.registry.find(group_id)?.record.generation ?? "";
+    const generation = daemon.services?.groups.registry.find(group_id)?.record.generation ?? "";
     const { connect_message } = event.data;
     if (!isObject(connect_message)) return;
     const delivery = this.#source({ generation }, event, connect_message);
@@ -257,7 +257,7 @@ export class Oracle {
     );
     if (end?.group_id !== group_id || end.generation !== generation)
       this.violate("never to another generation", `${what}, of generation ${generation}`);
-    const actors = daemon.rooms?.registry.find(group_id)?.record.actors ?? [];
+    const actors = daemon.services?.groups.registry.find(group_id)?.record.actors ?? [];
     for (const one of delivery.recipients) {
       if (one.id === "user") continue;
       if (!actors.some((actor) => actor.id === one.id && actor.generation === one.generation))
@@ -272,7 +272,7 @@ export class Oracle {
   #fromNowhere(work: Data, what: string): void {
     const { instance_id, group_id } = work.source as GroupEnd;
     const source = this.#daemons.find((one) => one.instance_id === instance_id);
-    const group = source?.rooms?.registry.find(group_id);
+    const group = source?.services?.groups.registry.find(group_id);
     if (group === undefined) return;
     const first = group.ledger.count > 0 ? group.ledger.read(0) : undefined;
     if (first?.kind === "group.reset" && first.ts >= String(work.created_at)) return;
@@ -336,7 +336,7 @@ export class Oracle {
     let ends = this.#connections.get(id);
     if (ends !== undefined) return ends;
     const relation = this.#daemons
-      .flatMap(({ rooms }) => rooms?.direct.status(undefined).relations ?? [])
+      .flatMap(({ services }) => services?.direct.status(undefined).relations ?? [])
       .find((one) => one.id === id && one.remote !== null);
     ends = relation === undefined ? [] : [relation.local, relation.remote!];
     if (ends.length > 0) this.#connections.set(id, ends);
@@ -345,7 +345,7 @@ export class Oracle {
 
   /** LIM-035 to LIM-038. */
   #checkBounds(daemon: SimulatedDaemon): void {
-    const outbox = daemon.rooms?.peers.outbox;
+    const outbox = daemon.services?.outbound.outbox;
     if (outbox === undefined || outbox.size <= LIMITS.outbox.recordsPerPeer) return;
     const perPeer = new Map<string, number>();
     for (const { peer } of outbox.entries()) perPeer.set(peer, (perPeer.get(peer) ?? 0) + 1);
@@ -368,16 +368,18 @@ export class Oracle {
       );
     }
     for (const daemon of this.#daemons) {
-      const { rooms } = daemon;
-      if (rooms === null) {
+      const { services } = daemon;
+      if (services === null) {
         this.violate("a daemon starts again", `${daemon.name}: ${daemon.log.at(-1)}`);
         continue;
       }
       const now = this.#world.now + daemon.wall.offset;
-      const late = [...rooms.peers.outbox.entries()].filter(({ deliver_before }) => deliver_before < now);
+      const late = [...services.outbound.outbox.entries()].filter(
+        ({ deliver_before }) => deliver_before < now,
+      );
       if (late.length > 0)
         this.violate("everything accepted comes to an end", `${daemon.name} keeps ${late.length} records`);
-      for (const { group_id, ledger, record } of rooms.registry.list()) {
+      for (const { group_id, ledger, record } of services.groups.registry.list()) {
         const { problems } = await ledger.verify();
         for (const problem of problems)
           this.violate("the projections are the ledger's", `${daemon.name} ${problem}`);
@@ -412,8 +414,8 @@ export class Oracle {
   }
 }
 
-function hasGeneration({ rooms }: SimulatedDaemon, { group_id, generation }: GroupEnd): boolean {
-  return rooms?.registry.find(group_id)?.record.generation === generation;
+function hasGeneration({ services }: SimulatedDaemon, { group_id, generation }: GroupEnd): boolean {
+  return services?.groups.registry.find(group_id)?.record.generation === generation;
 }
 
 export function short(id: string): string {

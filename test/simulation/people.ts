@@ -173,11 +173,11 @@ export class People {
   }
 
   async #upload(daemon: SimulatedDaemon, group_id: string): Promise<string | null> {
-    const { rooms } = daemon;
-    if (rooms === null) return null;
+    const { services } = daemon;
+    if (services === null) return null;
     const bytes = this.#chance.bytes(this.#chance.duration(1, 20_000));
     try {
-      return (await rooms.messaging.upload(group_id, pieces(bytes), FILE)).sha256;
+      return (await services.messaging.upload(group_id, pieces(bytes), FILE)).sha256;
     } catch {
       return null;
     }
@@ -213,7 +213,7 @@ export class People {
   /** Messages between instances that the daemon's Group has, with their events there. */
   #messagesOf(daemon: SimulatedDaemon): { id: string; event_id: string }[] {
     const group_id = this.#groupOf(daemon);
-    const ledger = daemon.rooms?.registry.find(group_id)?.ledger;
+    const ledger = daemon.services?.groups.registry.find(group_id)?.ledger;
     if (ledger === undefined) return [];
     const eventOf = ({ kind, source, target, source_event_id, admitted }: Delivery): string | null => {
       if (kind !== "message") return null;

@@ -2,8 +2,9 @@
 import assert from "node:assert/strict";
 import { randomBytes, randomUUID } from "node:crypto";
 import { homePaths } from "../../../client/paths.ts";
-import { openDirect } from "../../../daemon/assembly/direct.ts";
+import { create as createDirect } from "../../../daemon/assembly/services/direct.ts";
 import { GroupRegistry } from "../../../daemon/groups/registry.ts";
+import type { Home } from "../../../daemon/home/home.ts";
 import { Relations } from "../../../daemon/peers/direct/relations.ts";
 import type { Files } from "../../../platform/files.ts";
 import { RealRandom } from "../../../platform/real-random.ts";
@@ -183,20 +184,22 @@ async function openHome(files: Files, identity: { instance_id: string; public_ke
     ledgerLimits: { extendBytes: 1024 },
   });
   const clock = new ManualClock();
-  const direct = await openDirect({
+  const { part: direct } = await createDirect({
     files,
     clock,
-    allowance: () => ({ records: 0, bytes: 0 }),
     random,
     log: new MemoryLog(),
     links: new MemoryNetwork().linksOf(identity.public_key),
-    paths,
-    identity,
+    home: { paths, identity } as Home,
     hostname: "host",
-    interfaces: () => [],
-    receiver: { receive: () => Promise.reject(new Error("nobody asks")) },
-    registry,
-    peers: { add: () => {} },
+    network: { interfaces: () => [] },
+    groups: { registry },
+    outbound: { authorities: { add: () => {} } },
+    receiver: {
+      receive: () => Promise.reject(new Error("nobody asks")),
+      allowance: () => ({ records: 0, bytes: 0 }),
+      close: async () => {},
+    },
   });
   await direct.start();
   return { registry, direct, clock };

@@ -1,51 +1,12 @@
-/**
- * The HTTP API and MCP over HTTP. They are large, and many Homes never need them, so each is loaded
- * with its first request.
- */
+/** MCP over HTTP: heavy, and many Homes never need it. It comes with the first request for it. */
 import type { McpHttp } from "../../mcp-server/http.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { readJson } from "../../platform/http/body.ts";
 import type { RequestIds } from "../../platform/http/request-id.ts";
 import { tellReplaced } from "../../platform/replaced.ts";
 import type { LaunchIdentity } from "../groups/launch-tokens.ts";
-import type { Api, ApiDependencies } from "../http/api/api.ts";
 import type { ActorCaller, Dispatcher } from "../operations/dispatcher.ts";
-import type { HealthRegistry } from "../operations/health.ts";
-import { workbenchDirectory } from "./installation.ts";
 import { Lazy } from "./lazy.ts";
-import type { Rooms } from "./rooms.ts";
-
-interface ApiParts
-  extends Pick<
-    ApiDependencies,
-    "clock" | "log" | "requestIds" | "callers" | "links" | "dispatcher" | "isReady" | "mcp"
-  > {
-  rooms: Rooms;
-  health: HealthRegistry;
-}
-
-export function lazyApi({ rooms, health, ...own }: ApiParts): Lazy<Api> {
-  const { registry, accessTokens, sessions, hub, messaging, runtimes, activity } = rooms;
-  return new Lazy(async () => {
-    const { createApi } = await import("../http/api/api.ts").catch(tellReplaced);
-    return createApi({
-      ...own,
-      tokens: accessTokens,
-      sessions,
-      hub,
-      files: messaging,
-      terminals: runtimes,
-      activity,
-      metrics: {
-        operations: () => own.dispatcher.counts,
-        streams: () => hub.size,
-        groups: () => registry.list().length,
-        checks: () => health.run(),
-      },
-      workbench: workbenchDirectory(),
-    });
-  });
-}
 
 /**
  * Holds an Actor's session open until the result is called, `isLost` when nobody read what it was

@@ -1,0 +1,53 @@
+/** The owner-only local socket. */
+import { chmodSync } from "node:fs";
+import type { Api } from "../../http/api/api.ts";
+import { LocalSocket } from "../../http/local/local-socket.ts";
+import type { WebService } from "../../http/web/web-service.ts";
+import type { Dispatcher } from "../../operations/dispatcher.ts";
+import type { Given } from "../given.ts";
+import type { Lazy } from "../lazy.ts";
+import type { Service } from "../service.ts";
+import { type Closing, GRACE_MS } from "./closing.ts";
+import type { Ports } from "./ports.ts";
+
+type Parts = Pick<Given, "clock" | "log" | "network" | "home" | "hasModes"> & {
+  closing: Closing;
+  operations: Dispatcher;
+  ports: Ports;
+  api: Lazy<Api>;
+  web: Pick<WebService, "origin">;
+};
+
+export function create(parts: Parts): Service<LocalSocket> {
+  const { clock, log, network, home, hasModes, closing, operations, ports, api, web } = parts;
+  const { callers, requestIds, lease } = ports;
+  const local = new LocalSocket({
+    dispatcher: operations,
+    callers,
+    requestIds,
+    clock,
+    log,
+    app: async () => (await api.get()).local,
+    upgrade(request, socket, head, caller) {
+      api.get().then(
+        (loaded) => loaded.upgradeLocal(request, socket, head, caller),
+        () => socket.destroy(),
+      );
+    },
+    lease,
+  });
+  return {
+    part: local,
+    async start() {
+      const { lock } = home;
+      await network.listen(local.server, { path: lock.socket });
+      if (hasModes) chmodSync(lock.socket, 0o600);
+      await lock.announce(web.origin);
+    },
+    stop() {
+      const timer = clock.after(GRACE_MS, () => local.destroy());
+      closing.wait(network.close(local.server).then(() => timer.cancel()));
+      local.finish();
+    },
+  };
+}

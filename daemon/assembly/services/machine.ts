@@ -1,0 +1,26 @@
+/** The machine and the Home's files, which only have their health. */
+import { freeBytes, writeTrouble } from "../../../platform/disk-space.ts";
+import { homeChecks } from "../../operations/health.ts";
+import type { Given } from "../given.ts";
+import type { Service } from "../service.ts";
+
+type Parts = Pick<Given, "files" | "clock" | "home" | "hasModes">;
+
+export function create({ files, clock, home, hasModes }: Parts): Service<null> {
+  const { paths, lock, settings, tightened } = home;
+  return {
+    part: null,
+    health: homeChecks({
+      files,
+      clock,
+      paths,
+      nodeVersion: process.versions.node,
+      hasModes,
+      socket: lock.socket,
+      tightened,
+      createdAt: () => settings.value.created_at,
+      writeTrouble,
+      freeBytes: () => freeBytes(paths.root),
+    }),
+  };
+}

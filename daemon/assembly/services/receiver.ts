@@ -1,0 +1,45 @@
+/**
+ * Answers what other instances ask. It is closed by the way that their requests come, before that
+ * way closes.
+ */
+import type { Chats } from "../../messaging/group-chat.ts";
+import type { Outbound } from "../../peers/outbound.ts";
+import { Receiver } from "../../peers/receiving/receiver.ts";
+import { ReceiverQuota } from "../../peers/receiving/receiver-quota.ts";
+import type { PeerReceiver } from "../../peers/transport.ts";
+import type { Given } from "../given.ts";
+import type { Service } from "../service.ts";
+import type { Groups } from "./groups.ts";
+
+export interface Receiving extends PeerReceiver {
+  /** What the other end of a connection may still write here. */
+  allowance(connectionId: string): { records: number; bytes: number };
+  /** Later requests are refused; resolves when those under way have their answers. */
+  close(): Promise<void>;
+}
+
+type Parts = Pick<Given, "clock" | "log" | "home"> & {
+  groups: Groups;
+  messaging: Chats;
+  outbound: Outbound;
+};
+
+export function create({ clock, log, home, groups, messaging, outbound }: Parts): Service<Receiving> {
+  const quota = new ReceiverQuota(clock);
+  const receiver = new Receiver({
+    clock,
+    log,
+    identity: home.identity,
+    registry: groups.registry,
+    chats: messaging,
+    authorities: outbound.authorities,
+    quota,
+  });
+  return {
+    part: {
+      receive: (request, arrival) => receiver.receive(request, arrival),
+      allowance: (connectionId) => quota.left(connectionId),
+      close: () => receiver.close(),
+    },
+  };
+}

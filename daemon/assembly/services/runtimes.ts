@@ -1,0 +1,38 @@
+/** Runs the processes of Actors in terminals. */
+
+import { OWN_TOOLS } from "../../../mcp-server/tools.ts";
+import type { runtimeOperations } from "../../../shared/operations/actors.ts";
+import type { LaunchReports } from "../../activity/launches.ts";
+import type { Chats } from "../../messaging/group-chat.ts";
+import type { LiveLaunches } from "../../runtimes/launch/live-launches.ts";
+import { Runtimes } from "../../runtimes/runtimes.ts";
+import type { Given } from "../given.ts";
+import type { ServiceFor } from "../service.ts";
+import type { Groups } from "./groups.ts";
+
+type Platform = "files" | "clock" | "random" | "log" | "projects" | "processes";
+type Parts = Pick<Given, Platform | "home" | "program" | "node" | "environment" | "hookClient"> & {
+  groups: Groups;
+  launches: LiveLaunches;
+  activity: LaunchReports;
+  messaging: Chats;
+};
+
+export function create(parts: Parts): ServiceFor<Runtimes, typeof runtimeOperations> {
+  const { home, groups, activity, ...rest } = parts;
+  const runtimes = new Runtimes({
+    ...rest,
+    ownTools: OWN_TOOLS,
+    home: home.paths.root,
+    socket: home.lock.socket,
+    socketKey: home.lock.key,
+    registry: groups.registry,
+    reports: activity,
+  });
+  return {
+    part: runtimes,
+    handlers: runtimes.handlers(),
+    start: () => runtimes.open(),
+    stop: () => runtimes.close(),
+  };
+}

@@ -1,0 +1,118 @@
+/**
+ * Makes and starts the services of a list in order, stops them in the opposite one, and knows how
+ * they are.
+ */
+import type { HealthCheck } from "../../shared/health.ts";
+import type { HandlersOf } from "../../shared/operations/handlers.ts";
+import type { OperationName } from "../../shared/operations/registry.ts";
+import { runChecks } from "../operations/health.ts";
+import type { AnyService, Service, ServiceList, Whole } from "./service.ts";
+
+/** A service that may have less than the one it stands for. */
+export interface StandIn<Part> extends Omit<Service<Partial<Part>>, "handlers"> {
+  readonly handlers?: Partial<HandlersOf<OperationName>>;
+}
+
+/** How a run differs from the whole list; for tests and the simulation. */
+export interface Subset<Given, Parts> {
+  /** Only these, in the list's order. */
+  only: readonly (keyof Parts & string)[];
+  /** Services in place of the list's own, which may have less. */
+  instead?: {
+    [Name in keyof Parts]?: (
+      parts: Given & Parts & Whole,
+    ) => StandIn<Parts[Name]> | Promise<StandIn<Parts[Name]>>;
+  };
+}
+
+export class Supervisor<Parts extends object> {
+  readonly #services: { name: string; service: AnyService }[] = [];
+  readonly #parts: Record<string, unknown> = {};
+  #isRunning = false;
+  #stopping: Promise<void> | undefined;
+  /** Of all services, as far as they are made. */
+  readonly handlers: Partial<HandlersOf<OperationName>> = {};
+
+  private constructor() {}
+
+  /**
+   * Makes and starts every service. When one fails, those before it and itself are stopped, and its
+   * error is thrown.
+   */
+  static async start<Given extends object, Parts extends object, Names extends OperationName>(
+    list: ServiceList<Given, Parts, Names>,
+    given: Given,
+    subset?: Subset<Given, Parts>,
+  ): Promise<Supervisor<Parts>> {
+    const supervisor = new Supervisor<Parts>();
+    try {
+      for (const { name, create } of list.entries) {
+        if (subset !== undefined && !subset.only.includes(name as keyof Parts & string)) continue;
+        const made = (subset?.instead?.[name as keyof Parts] ?? create) as (
+          parts: object,
+        ) => Promise<AnyService>;
+        await supervisor.#start(name, await made(supervisor.#everything(given)));
+      }
+    } catch (error) {
+      // What else goes wrong now follows from this.
+      await supervisor.stop().catch(() => undefined);
+      throw error;
+    }
+    supervisor.#isRunning = true;
+    return supervisor;
+  }
+
+  /** What the services give, by their names. */
+  get parts(): Parts {
+    return this.#parts as Parts;
+  }
+
+  /**
+   * The health of all services, in their order. A check that fails by itself is an error, never a
+   * missing one.
+   */
+  checks(): HealthCheck[] {
+    return runChecks(this.#services.flatMap(({ service }) => service.health ?? []));
+  }
+
+  /**
+   * Stops the services, the last one first; idempotent. One that fails keeps none from stopping;
+   * rejects with its error then.
+   */
+  stop(): Promise<void> {
+    this.#isRunning = false;
+    return (this.#stopping ??= this.#stop());
+  }
+
+  async #start(name: string, service: AnyService): Promise<void> {
+    this.#services.push({ name, service });
+    this.#parts[name] = service.part;
+    for (const operation of Object.keys(service.handlers ?? {})) {
+      if (operation in this.handlers) throw new Error(`two services answer ${operation}`);
+    }
+    Object.assign(this.handlers, service.handlers);
+    await service.start?.();
+  }
+
+  async #stop(): Promise<void> {
+    const errors: unknown[] = [];
+    for (const { service } of this.#services.toReversed()) {
+      try {
+        await service.stop?.();
+      } catch (error) {
+        errors.push(error);
+      }
+    }
+    if (errors.length > 0) throw errors[0];
+  }
+
+  #everything(given: object): object {
+    return {
+      ...given,
+      ...this.#parts,
+      handlers: this.handlers,
+      checks: () => this.checks(),
+      isRunning: () => this.#isRunning,
+    };
+  }
+}

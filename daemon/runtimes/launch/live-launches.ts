@@ -1,0 +1,241 @@
+/**
+ * The processes of Actors that this daemon runs now, as the rest of it sees them. `Runtimes` starts
+ * and ends them; this is what others may know meanwhile, so that activity and messaging needn't
+ * know the runtimes.
+ */
+
+import type { Clock } from "../../../platform/clock.ts";
+import type { Files } from "../../../platform/files.ts";
+import type { Log } from "../../../platform/log.ts";
+import type { Processes, TerminalProcess } from "../../../platform/processes.ts";
+import type { Random } from "../../../platform/random.ts";
+import { Signal } from "../../../platform/signal.ts";
+import type { StoredActor } from "../../../shared/model.ts";
+import { isInboxOnly } from "../../../shared/typed-actors.ts";
+import type { Launch, LaunchEnd, Launches } from "../../activity/launches.ts";
+import type { OpenGroup } from "../../groups/group.ts";
+import type { LaunchIdentity, LaunchTokens } from "../../groups/launch-tokens.ts";
+import type { GroupRegistry } from "../../groups/registry.ts";
+import { entryOf } from "../catalogue.ts";
+import type { Prompter } from "../input/prompter.ts";
+import { HOLD_IN_INBOX, screenOf } from "../input/readiness.ts";
+import { ActorTerminal } from "../terminal/terminal.ts";
+import type { Choice } from "./conversation.ts";
+import { LastRuns } from "./last-run.ts";
+import { LaunchIdentities, launchOf, type StoredLaunch } from "./launch-identity.ts";
+
+export interface LiveLaunchesDependencies {
+  files: Files;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  processes: Processes;
+  registry: GroupRegistry;
+  launchTokens: LaunchTokens;
+}
+
+/** One start of a process, until it has ended and that is noted. */
+export interface Run {
+  stored: StoredLaunch;
+  launch: Launch;
+  process: TerminalProcess | null;
+  prompter: Prompter | null;
+  /** The runtime has listed our tools. */
+  hasTools: boolean;
+  /** Where it runs. */
+  directory: string;
+  conversation: Choice;
+  /** A hook of it was accepted: the runtime is in its session. */
+  hasTold: boolean;
+  /** Why it is being stopped; null when it ends by itself. */
+  requested: string | null;
+  /** What its screen asked a person when it last stood still, in words. */
+  asks: string;
+  hasExited: boolean;
+  exited: Promise<void>;
+  /** Its end is noted. */
+  over: Promise<void>;
+}
+
+/** One Actor in one generation. */
+export interface Slot {
+  group: OpenGroup;
+  actor_id: string;
+  generation: string;
+  terminal: ActorTerminal;
+  run: Run | null;
+  starting: Promise<void> | null;
+  /** Starts and stops follow each other. */
+  last: Promise<unknown>;
+}
+
+/** A screen that hasn't changed for so long is whole. */
+const STILL_MS = 200;
+
+export class LiveLaunches implements Launches {
+  readonly identities: LaunchIdentities;
+  readonly lastRuns: LastRuns;
+  readonly #deps: LiveLaunchesDependencies;
+  readonly #slots = new Map<string, Slot>();
+  readonly #started = new Signal<[launch: Launch]>();
+  readonly #ended = new Signal<[launch: Launch, end: LaunchEnd]>();
+  readonly #waiting = new Signal<[group_id: string, actor_id: string]>();
+
+  constructor(deps: LiveLaunchesDependencies) {
+    this.#deps = deps;
+    this.identities = new LaunchIdentities(deps);
+    this.lastRuns = new LastRuns({
+      ...deps,
+      isOpen: (group) => deps.registry.find(group.group_id) === group,
+    });
+  }
+
+  slots(): Slot[] {
+    return [...this.#slots.values()];
+  }
+
+  find(group_id: string, actor_id: string): Slot | undefined {
+    return this.#slots.get(key(group_id, actor_id));
+  }
+
+  /** The Actor's, made where it has none in its generation. */
+  slot(group: OpenGroup, { id, generation }: StoredActor): Slot {
+    const name = key(group.group_id, id);
+    const known = this.#slots.get(name);
+    if (known?.generation === generation && known.group === group) return known;
+    const { clock } = this.#deps;
+    const slot: Slot = {
+      group,
+      actor_id: id,
+      generation,
+      terminal: new ActorTerminal(clock),
+      run: null,
+      starting: null,
+      last: Promise.resolve(),
+    };
+    this.#slots.set(name, slot);
+    return slot;
+  }
+
+  /** Nothing of this Actor runs or will. */
+  drop({ group, actor_id }: Slot): void {
+    this.#slots.delete(key(group.group_id, actor_id));
+  }
+
+  /**
+   * Whether a token's owner may speak: of an Actor whose process the daemon runs, only while that
+   * very process lives.
+   */
+  mayUse({ group_id, actor_id, digest }: LaunchIdentity): boolean {
+    const actor = this.#deps.registry.find(group_id)?.record.actors.find(({ id }) => id === actor_id);
+    if (actor === undefined) return false;
+    if (actor.runner !== "pty") return true;
+    const slot = this.#slots.get(key(group_id, actor_id));
+    const stored = slot?.run?.stored;
+    if (stored?.token_digest !== digest) return false;
+    return stored.pid === null ? slot?.starting !== null : this.identities.isAlive(stored);
+  }
+
+  /** Why messages wait for the Actor, in words; empty when none has to. */
+  whyWaiting(group_id: string, actor_id: string): string {
+    const actor = this.#deps.registry.find(group_id)?.record.actors.find(({ id }) => id === actor_id);
+    // A start wouldn't change that.
+    if (actor !== undefined && isInboxOnly(actor)) return HOLD_IN_INBOX;
+    const slot = this.#slots.get(key(group_id, actor_id));
+    const prompter = slot?.run?.prompter;
+    if (prompter !== null && prompter !== undefined) return prompter.waits;
+    return slot?.run === null || slot === undefined ? "not running" : "starting";
+  }
+
+  isRunning(group_id: string, actor_id: string): boolean {
+    const run = this.#slots.get(key(group_id, actor_id))?.run ?? null;
+    return run !== null && !run.hasExited;
+  }
+
+  current(group_id: string, actor_id: string): Launch | null {
+    return this.#slots.get(key(group_id, actor_id))?.run?.launch ?? null;
+  }
+
+  committed(group_id: string, actor_id: string): Launch | "corrupt" | null {
+    const group = this.#deps.registry.find(group_id);
+    const stored = group === undefined ? null : this.identities.committed(group, actor_id);
+    return stored === null || stored === "corrupt" ? stored : launchOf(stored);
+  }
+
+  lastEnd(group_id: string, actor_id: string): { at: string; reason: string } | null {
+    const group = this.#deps.registry.find(group_id);
+    const actor = group?.record.actors.find(({ id }) => id === actor_id);
+    return group === undefined || actor === undefined ? null : this.lastRuns.endOf(group, actor);
+  }
+
+  async settled(group_id: string, actor_id: string): Promise<void> {
+    await this.#slots.get(key(group_id, actor_id))?.starting?.catch(() => undefined);
+  }
+
+  isAlive({ group_id, actor_id, token_digest }: Launch): boolean {
+    const run = this.#slots.get(key(group_id, actor_id))?.run;
+    return run?.stored.token_digest === token_digest && !run.hasExited;
+  }
+
+  running(): readonly Launch[] {
+    return [...this.#slots.values()].flatMap(({ run }) => (run === null ? [] : [run.launch]));
+  }
+
+  quietSeconds({ group_id, actor_id }: Launch): number | null {
+    const slot = this.#slots.get(key(group_id, actor_id));
+    if (slot === undefined || slot.run === null) return null;
+    return (this.#deps.clock.monotonic() - slot.terminal.lastOutput) / 1000;
+  }
+
+  asks({ group_id, actor_id, runtime }: Launch): boolean {
+    const slot = this.#slots.get(key(group_id, actor_id));
+    const { asks } = entryOf(runtime);
+    return asks !== null && slot !== undefined && slot.run !== null && slot.terminal.shows(asks);
+  }
+
+  needs({ group_id, actor_id, runtime }: Launch): string {
+    const slot = this.#slots.get(key(group_id, actor_id));
+    const run = slot?.run ?? null;
+    if (slot === undefined || run === null) return "";
+    // While it is drawn anew, what it said stands.
+    if (this.#deps.clock.monotonic() - slot.terminal.lastOutput > STILL_MS) {
+      const seen = screenOf(entryOf(runtime), slot.terminal);
+      run.asks = seen?.kind === "question" ? seen.reason : "";
+    }
+    return run.asks || (run.prompter?.needs ?? "");
+  }
+
+  screen({ group_id, actor_id }: Launch): readonly string[] {
+    const slot = this.#slots.get(key(group_id, actor_id));
+    return slot === undefined || slot.run === null ? [] : slot.terminal.lines();
+  }
+
+  onStarted(listener: (launch: Launch) => void): () => void {
+    return this.#started.on(listener);
+  }
+
+  onEnded(listener: (launch: Launch, end: LaunchEnd) => void): () => void {
+    return this.#ended.on(listener);
+  }
+
+  /** Why messages wait for an Actor has changed. */
+  onWaiting(listener: (group_id: string, actor_id: string) => void): () => void {
+    return this.#waiting.on(listener);
+  }
+
+  tellStarted(launch: Launch): void {
+    this.#started.tell(launch);
+  }
+
+  tellEnded(launch: Launch, end: LaunchEnd): void {
+    this.#ended.tell(launch, end);
+  }
+
+  tellWaiting({ group, actor_id }: Slot): void {
+    this.#waiting.tell(group.group_id, actor_id);
+  }
+}
+
+function key(group_id: string, actor_id: string): string {
+  return `${group_id}/${actor_id}`;
+}
