@@ -4,6 +4,7 @@
  * from how it was written. Elements of the interface also isolate direction (`<bdi>`).
  */
 import { INVISIBLE, JOINED_EMOJI } from "./invisible.ts";
+import { LIMITS } from "./limits.ts";
 
 /**
  * More characters that show nothing: fillers, annotation marks, and the tags that spell text which
@@ -42,6 +43,13 @@ function picture(character: string): string {
 /** A name, title, address or file name, on one line. */
 export function shownName(name: string): string {
   return name.replaceAll(/\s+/gu, " ").replace(ALL_INVISIBLE, picture);
+}
+
+/** The same for a name that a sentence quotes, shortened to what people read. */
+export function quotedName(name: string): string {
+  const shown = Array.from(shownName(name));
+  const most = LIMITS.quotedCharacters;
+  return shown.length <= most ? shown.join("") : `${shown.slice(0, most - 1).join("")}…`;
 }
 
 /** Someone's text; lines stay. */

@@ -6,6 +6,8 @@ const KiB = 1024;
 const MiB = 1024 * KiB;
 
 export const LIMITS = {
+  /** What a refusal quotes of a name that the caller gave. */
+  quotedCharacters: 80,
   message: {
     textBytes: 64 * KiB,
     recipients: 128,

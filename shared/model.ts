@@ -118,12 +118,21 @@ const EnvironmentValue = text(LIMITS.actor.environmentValueBytes).refine(
   (value) => !value.includes("\u0000"),
   "contains a NUL",
 );
-export const Environment = z
-  .record(EnvironmentName, EnvironmentValue)
-  .refine(
-    (value) => Object.keys(value).length <= LIMITS.actor.environmentEntries,
-    `has more than ${LIMITS.actor.environmentEntries} entries`,
-  );
+const Variables = z.record(EnvironmentName, EnvironmentValue);
+/** Counted before any of them is looked at, as in `list`. */
+export const Environment = z.preprocess<unknown, typeof Variables, z.infer<typeof Variables>>(
+  (value, context) => {
+    const { environmentEntries } = LIMITS.actor;
+    if (Object.keys(value ?? {}).length <= environmentEntries) return value;
+    context.addIssue({
+      code: "custom",
+      message: `has more than ${environmentEntries} entries`,
+      input: value,
+    });
+    return z.NEVER;
+  },
+  Variables,
+);
 
 const actorFields = {
   id: ActorId,

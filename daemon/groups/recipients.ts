@@ -12,6 +12,7 @@
  */
 import { didYouMean } from "../../shared/closest.ts";
 import { Refusal } from "../../shared/errors.ts";
+import { quotedName } from "../../shared/foreign-text.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { GroupSettings, MessageMode, StoredActor } from "../../shared/model.ts";
 import { isOnlyNamed } from "../../shared/typed-actors.ts";
@@ -64,8 +65,8 @@ function named(actors: readonly Addressable[], recipient: string): Addressable {
   throw new Refusal("invalid_recipient", {
     specifics:
       titled.length > 1
-        ? `The title '${recipient}' belongs to ${titled.length} Actors.`
-        : `No Actor '${recipient}' in this Group.${didYouMean(recipient, names(actors))}`,
+        ? `The title '${quotedName(recipient)}' belongs to ${titled.length} Actors.`
+        : `No Actor '${quotedName(recipient)}' in this Group.${didYouMean(recipient, names(actors))}`,
     details: { recipient, matches: titled.map((actor) => actor.id) },
   });
 }

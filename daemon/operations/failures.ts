@@ -3,6 +3,7 @@
  * (docs/protocol.md#envelopes-and-errors).
  */
 import * as z from "zod";
+import { shownName } from "../../shared/foreign-text.ts";
 import { isStorageError, storageRefusal } from "../../platform/durable.ts";
 import { errorFields, type Log } from "../../platform/log.ts";
 import { type ErrorCode, fieldSentence, Refusal } from "../../shared/errors.ts";
@@ -57,12 +58,13 @@ export function invalidArguments(error: z.ZodError): Refusal {
   });
 }
 
-/** `to[0].name` for `["to", 0, "name"]`. */
+/** `to[0].name` for `["to", 0, "name"]`. Names of members come from the caller: nothing in them stays hidden. */
 function fieldName(path: readonly PropertyKey[]): string {
   let name = "";
   for (const part of path) {
     if (typeof part === "number") name += `[${part}]`;
     else name += name === "" ? String(part) : `.${String(part)}`;
   }
-  return name.length > NAME_SHOWN ? `${name.slice(0, NAME_SHOWN)}…`.toWellFormed() : name;
+  const shown = name.length > NAME_SHOWN ? `${name.slice(0, NAME_SHOWN)}…`.toWellFormed() : name;
+  return shownName(shown);
 }

@@ -6,6 +6,7 @@
 import type { IncomingMessage } from "node:http";
 import type * as z from "zod";
 import { fieldSentence, Refusal } from "../../shared/errors.ts";
+import { shownName } from "../../shared/foreign-text.ts";
 
 export type FieldKind = "text" | "number" | "boolean" | "list";
 
@@ -13,7 +14,7 @@ export type FieldKind = "text" | "number" | "boolean" | "list";
  * `invalid_args` for one field, worded like the schemas' refusals: the problem is a verb phrase.
  */
 export function wrongField(field: string, problem: string): Refusal {
-  const name = field.slice(0, 64).toWellFormed();
+  const name = shownName(field.slice(0, 64).toWellFormed());
   return new Refusal("invalid_args", { specifics: fieldSentence(name, problem), details: { field: name } });
 }
 

@@ -224,8 +224,16 @@ describe("the daemon as a whole", () => {
     const list = await ask(origin, "GET", `${API_PREFIX}/groups`, { token });
     assert.ok(list.text.includes(shown.group_id) && !list.text.includes(hidden.group_id));
     assert.equal((await ask(daemon.webOrigin!, "GET", `${API_PREFIX}/groups`, { token })).status, 401);
-    const restarted = await client.result("exhibit_show", {});
-    assert.equal(restarted.exhibit?.origin, origin);
+    // What can't be shown leaves what is on show alone.
+    const elsewhere = { ...exhibit, host: "203.0.113.1" };
+    assert.equal((await client.call("exhibit_set", { exhibit: elsewhere })).ok, false);
+    assert.equal((await ask(origin, "GET", `${API_PREFIX}/groups`, { token })).status, 200);
+    const { exhibit: now } = await client.result("exhibit_show", {});
+    assert.equal(now?.origin, origin);
+    const again = await client.result("exhibit_set", { exhibit: { ...exhibit, port: now.port } });
+    assert.equal(again.origin, origin);
+    assert.equal((await ask(origin, "GET", `${API_PREFIX}/groups`, { token })).status, 401);
+    assert.equal((await ask(origin, "GET", `${API_PREFIX}/groups`, { token: again.token! })).status, 200);
     await client.result("exhibit_set", { exhibit: null });
     await assert.rejects(ask(origin, "GET", "/health"));
     const { tokens } = await client.result("access_token_list", {});

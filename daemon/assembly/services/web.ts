@@ -48,6 +48,7 @@ export function create(parts: Parts): ServiceFor<WebService, typeof webAccessOpe
   return {
     part: web,
     handlers: accessHandlers({
+      log,
       links: ports.links,
       settings,
       tokens: access.accessTokens,

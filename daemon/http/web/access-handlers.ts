@@ -2,11 +2,13 @@
 
 import type { JsonDocument } from "../../../platform/documents.ts";
 import { canonicalHttpsOrigin } from "../../../platform/http/site.ts";
+import type { Log } from "../../../platform/log.ts";
 import { Refusal } from "../../../shared/errors.ts";
 import type { webAccessOperations } from "../../../shared/operations/access.ts";
 import type { HandlersFor } from "../../../shared/operations/handlers.ts";
 import type { Settings } from "../../home/settings.ts";
 import { requireSocketOwner } from "../../operations/system-handlers.ts";
+import { type ExhibitControl, restoreExhibit } from "./exhibit.ts";
 import type { LoginLinks } from "./login-links.ts";
 
 export interface ExhibitTokens {
@@ -15,18 +17,8 @@ export interface ExhibitTokens {
   revoke(tokenId: string): Promise<void>;
 }
 
-/** The listener that `exhibit_set` controls. */
-export interface ExhibitControl {
-  readonly origin: string | null;
-  /**
-   * Listens there for these Groups instead of at the earlier address. Rejects with a Refusal, and
-   * stays off, if it can't.
-   */
-  open(host: string, port: number, groups: readonly string[]): Promise<{ origin: string; port: number }>;
-  close(): Promise<void>;
-}
-
 export interface AccessDependencies {
+  log: Log;
   links: LoginLinks;
   settings: JsonDocument<Settings>;
   tokens: ExhibitTokens;
@@ -47,6 +39,18 @@ export function accessHandlers(deps: AccessDependencies): HandlersFor<typeof web
     if (previous === null) return;
     await settings.update((value) => ({ ...value, exhibit: null }));
     if (tokens.find(previous.token_id) !== null) await tokens.revoke(previous.token_id);
+  }
+
+  /** A token for what is on show there from now on. */
+  async function newToken(groups: string[], place: { host: string; port: number }): Promise<string> {
+    const { id, token } = await tokens.create({ name: "exhibit", kind: "exhibit", groups });
+    try {
+      await settings.update((value) => ({ ...value, exhibit: { ...place, groups, token_id: id } }));
+    } catch (error) {
+      await tokens.revoke(id);
+      throw error;
+    }
+    return token;
   }
 
   return {
@@ -90,17 +94,20 @@ export function accessHandlers(deps: AccessDependencies): HandlersFor<typeof web
     },
     async exhibit_set({ exhibit: wanted }) {
       for (const groupId of wanted?.groups ?? []) deps.requireGroup(groupId);
-      await closeExhibit();
-      if (wanted === null) return { origin: null, token: null };
+      if (wanted === null) {
+        await closeExhibit();
+        return { origin: null, token: null };
+      }
       const groups = [...new Set(wanted.groups)];
+      const previous = settings.value.exhibit;
       const { origin, port } = await exhibit.open(wanted.host, wanted.port, groups);
       try {
-        const { id, token } = await tokens.create({ name: "exhibit", kind: "exhibit", groups });
-        const stored = { host: wanted.host, port, groups, token_id: id };
-        await settings.update((value) => ({ ...value, exhibit: stored }));
+        const token = await newToken(groups, { host: wanted.host, port });
+        if (previous !== null && tokens.find(previous.token_id) !== null)
+          await tokens.revoke(previous.token_id);
         return { origin, token };
       } catch (error) {
-        await exhibit.close();
+        if (settings.value.exhibit === previous) await restoreExhibit(exhibit, previous, deps.log);
         throw error;
       }
     },
