@@ -17,6 +17,8 @@ export class Agent {
   readonly #waiting = new Map<number, (answer: Answer) => void>();
   #lastId = 0;
   #rest = "";
+  /** Its input is closed, or the process has ended: nothing is answered any more. */
+  #isOver = false;
 
   private constructor(name: string, process: ChildProcessByStdio<Writable, Readable, null>) {
     this.name = name;
@@ -27,9 +29,11 @@ export class Agent {
       for (const line of lines) this.#receive(JSON.parse(line) as Answer);
     });
     process.once("exit", () => {
-      for (const answer of this.#waiting.values())
-        answer({ error: { message: `${name}'s MCP server ended` } });
+      this.#isOver = true;
+      for (const answer of this.#waiting.values()) answer(this.#overAnswer());
     });
+    // What is written to a process that has just ended is answered by its end.
+    process.stdin.on("error", () => undefined);
   }
 
   /** Starts the server as this Actor and initialises it. */
@@ -40,11 +44,12 @@ export class Agent {
       stdio: ["pipe", "pipe", "inherit"],
     });
     const agent = new Agent(name, child);
-    await agent.#request("initialize", {
+    const { error } = await agent.#request("initialize", {
       protocolVersion: "2025-11-25",
       capabilities: {},
       clientInfo: { name: `demo-${name}`, version: "1" },
     });
+    if (error) throw new Error(error.message);
     agent.#write({ jsonrpc: "2.0", method: "notifications/initialized" });
     return agent;
   }
@@ -62,16 +67,23 @@ export class Agent {
   async stop(): Promise<void> {
     if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
     const ended = new Promise((resolve) => this.#process.once("exit", resolve));
+    this.#isOver = true;
     this.#process.stdin.end();
     await ended;
   }
 
   #request(method: string, params: object): Promise<Answer> {
+    // An agent may be about to speak when Ctrl-C stops it.
+    if (this.#isOver) return Promise.resolve(this.#overAnswer());
     const id = ++this.#lastId;
     return new Promise((resolve) => {
       this.#waiting.set(id, resolve);
       this.#write({ jsonrpc: "2.0", id, method, params });
     });
+  }
+
+  #overAnswer(): Answer {
+    return { error: { message: `${this.name}'s MCP server ended` } };
   }
 
   #write(message: object): void {

@@ -76,10 +76,7 @@ export class Home {
       stdio: ["ignore", "ignore", "inherit"],
     });
     this.#daemon = daemon;
-    for (
-      const deadline = Date.now() + START_SECONDS * 1000;
-      Date.now() < deadline && daemon.exitCode === null;
-    ) {
+    for (const deadline = Date.now() + START_SECONDS * 1000; Date.now() < deadline && isRunning(daemon); ) {
       try {
         await this.client.result("daemon_status", {});
         return;
@@ -93,7 +90,7 @@ export class Home {
 
   async #stop(): Promise<void> {
     const daemon = this.#daemon;
-    if (daemon === null || daemon.exitCode !== null) return;
+    if (daemon === null || !isRunning(daemon)) return;
     const exited = new Promise((resolve) => daemon.once("exit", resolve));
     try {
       await this.client.result("daemon_stop", {});
@@ -102,6 +99,10 @@ export class Home {
     }
     await exited;
   }
+}
+
+function isRunning({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode === null && signalCode === null;
 }
 
 export interface DemoSession {

@@ -10,6 +10,7 @@ import { join } from "node:path";
 import { mock } from "node:test";
 import { stop } from "../../cli/commands/daemon.ts";
 import type { CommandContext } from "../../cli/context.ts";
+import { DaemonClient } from "../../client/client.ts";
 import { isAlive } from "../../client/process-state.ts";
 import { until } from "../support/until.ts";
 
@@ -193,6 +194,21 @@ describe("the daemon from the command line", function () {
     child.kill("SIGINT");
     await once(child, "close");
     assert.equal(child.exitCode, 0, ran.err);
+    assert.deepEqual(readdirSync(folder), []);
+  });
+
+  it("ends the demo and says why when its daemon is killed", async () => {
+    const child = start(["demo"], { home, env: { TMPDIR: folder } });
+    const ran = collect(child);
+    await until("the talk", () => ran.out.includes("user → planner"));
+    const client = new DaemonClient(join(folder, readdirSync(folder)[0]!, "demo", "home"), null);
+    const { pid } = await client.result("daemon_status", {});
+    client.close();
+    const closed = once(child, "close");
+    process.kill(pid, "SIGKILL");
+    await closed;
+    assert.equal(child.exitCode, 1, ran.err);
+    assert.match(ran.err, /daemon/);
     assert.deepEqual(readdirSync(folder), []);
   });
 });
