@@ -3,10 +3,10 @@
  * (docs/protocol.md#envelopes-and-errors).
  */
 import * as z from "zod";
-import { shownName } from "../../shared/foreign-text.ts";
 import { isStorageError, storageRefusal } from "../../platform/durable.ts";
 import { errorFields, type Log } from "../../platform/log.ts";
 import { type ErrorCode, fieldSentence, Refusal } from "../../shared/errors.ts";
+import { shownName } from "../../shared/foreign-text.ts";
 import { problemOf } from "./problems.ts";
 
 // For the whole process: every port describes wrong values in the same words.
@@ -58,7 +58,10 @@ export function invalidArguments(error: z.ZodError): Refusal {
   });
 }
 
-/** `to[0].name` for `["to", 0, "name"]`. Names of members come from the caller: nothing in them stays hidden. */
+/**
+ * `to[0].name` for `["to", 0, "name"]`. The caller chooses the names of members: invisible characters
+ * in them are made visible.
+ */
 function fieldName(path: readonly PropertyKey[]): string {
   let name = "";
   for (const part of path) {

@@ -1,4 +1,7 @@
-/** Every member of every operation with every kind of wrong value, at a real daemon: each is refused in words, changes nothing, loses nothing. */
+/**
+ * Every member of every operation with every kind of wrong value, at a real daemon: each is refused
+ * in words, changes nothing and loses nothing.
+ */
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { Agent, request } from "node:http";
@@ -250,7 +253,10 @@ describe("malformed values of every member of every operation", function () {
     });
   }
 
-  /** The refusal, once it is one of the caller's mistakes, in the catalogue, telling what is wrong and what to do, and no secret. */
+  /**
+   * The refusal. It blames the caller, is in the catalogue, says what is wrong and what to do, and
+   * tells no secret.
+   */
   function told(what: string, { status, text }: Answer): Refused {
     const envelope = JSON.parse(text) as { ok: boolean; error: Refused };
     assert.equal(envelope.ok, false, `${what}: done`);
@@ -282,7 +288,10 @@ describe("malformed values of every member of every operation", function () {
     assert.ok(!text.includes(MARK), `${what}: quotes the value: ${text}`);
   }
 
-  /** Every file of the Home, with the time of its last change. What only says how the daemon fares isn't part of it. */
+  /**
+   * Every file of the Home, with the time of its last change. The log, the lock and the status of
+   * the daemon aren't part of it.
+   */
   function picture(): string[] {
     const paths = homePaths(daemon.home);
     const passing = new Set([paths.daemon.log, paths.daemon.lock, paths.directStatus]);
@@ -313,7 +322,7 @@ describe("malformed values of every member of every operation", function () {
     return { events, groups, actors: kept, tokens, relations, listener, remote_access, exhibit, draft };
   }
 
-  /** Runs `check` on all, some at once; then nothing may have changed and the daemon is still the same. */
+  /** Runs `check` on all, some at once. Afterwards nothing has changed, and the daemon is the same. */
   async function changesNothing<Case>(
     cases: readonly Case[],
     check: (one: Case) => Promise<void>,

@@ -1,6 +1,7 @@
 /**
- * Wrong arguments made from a contract: each has one wrong value in otherwise right ones, so that the refusal has to name that value.
- * What is wrong follows from the schema alone and is the same in every run.
+ * Wrong arguments made from a contract: each has one wrong value in otherwise right ones, so that
+ * the refusal has to name that value. What is wrong follows from the schema alone and is the same in
+ * every run.
  */
 import type * as z from "zod";
 
@@ -92,7 +93,7 @@ interface Check {
 type Collect = (path: Path, what: string, value: unknown, raw?: string) => void;
 type Add = (what: string, value: unknown, raw?: string) => void;
 
-/** Arguments with one wrong value each. `right` fits the schema and has every member that may be there. */
+/** Arguments with one wrong value each. `right` fits the schema and has every possible member. */
 export function malformed(schema: z.ZodType, right: Readonly<Record<string, unknown>>): Malformed[] {
   const found: Malformed[] = [];
   const collect: Collect = (path, what, value, raw) => {
@@ -108,7 +109,7 @@ export function malformed(schema: z.ZodType, right: Readonly<Record<string, unkn
   return found;
 }
 
-/** Arguments with one value each that the schema may let through, and that nobody in their right mind would send. */
+/** Arguments with one value each that the schema may let through and that no program would send. */
 export function odd(schema: z.ZodType, right: Readonly<Record<string, unknown>>): Malformed[] {
   const found: Malformed[] = [];
   oddValues(schema, right, [], (path, what, value) => {

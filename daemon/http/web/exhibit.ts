@@ -51,7 +51,8 @@ export class Exhibit implements ExhibitControl {
     groups: readonly string[],
   ): Promise<{ origin: string; port: number }> {
     const before = this.#open;
-    // Two listeners can't share an address, so the earlier one goes first there, and comes back after a failure.
+    // Two listeners can't share an address: there the earlier one closes first, and opens again
+    // after a failure.
     const isSame = before?.place.host === host && before.listener.names.port === port;
     if (isSame) await this.close();
     try {
