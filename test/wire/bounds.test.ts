@@ -64,7 +64,7 @@ describe("the schemas of the wire", () => {
     let schemas = 0;
     for (const file of readdirSync("shared/wire/v1")) {
       if (OWN.includes(file)) continue;
-      const exported = (await import(`../../shared/wire/${file}`)) as Record<string, unknown>;
+      const exported = (await import(`../../shared/wire/v1/${file}`)) as Record<string, unknown>;
       for (const [name, value] of Object.entries(exported)) {
         if (!(value instanceof z.ZodType)) continue;
         schemas += 1;
