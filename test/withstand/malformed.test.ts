@@ -195,6 +195,7 @@ describe("malformed values of every member of every operation", function () {
             sha256,
             name: "a",
             mime_type: "text/plain",
+            bytes: 6,
           },
         ],
       },
