@@ -104,8 +104,9 @@ describe("the packed tarball", function () {
       .split("\n");
     const logged = lines.map((line) => JSON.parse(line) as { msg: string; stack: string });
     const { stack } = logged.findLast(({ msg }) => msg === "web application")!;
-    const first =
-      /^ +at tellReplaced \(.*\/node_modules\/svc\/daemon\/platform\/replaced\.ts:(\d+):\d+\)$/m.exec(stack);
+    const first = /^ +at tellReplaced \(.*\/node_modules\/svc\/platform\/replaced\.ts:(\d+):\d+\)$/m.exec(
+      stack,
+    );
     assert.ok(first, stack);
     const source = readFileSync(join(ROOT, "platform/replaced.ts"), "utf8").split("\n");
     assert.match(source[Number(first[1]) - 1]!, /throw new Refusal/);
