@@ -23,7 +23,7 @@ interface Parts {
   ledger: Ledger;
   environments: PrivateEnvironments;
   clock: Clock;
-  /** Told after each change. */
+  /** Called after each change. */
   changed: (what: "changed" | "actors") => void;
 }
 

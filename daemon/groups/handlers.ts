@@ -27,7 +27,7 @@ export interface GroupHandlerDependencies {
   registry: GroupRegistry;
   launchTokens: LaunchTokens;
   runner: ActorRunner;
-  /** Why the caller's credential is worth nothing any more; null when it still is. */
+  /** Why the caller's credential is no longer valid; null if it is. */
   lapsed(caller: Caller): Refusal | null;
   /** Root of the Home and the command that starts svc, for MCP configurations. */
   home: string;

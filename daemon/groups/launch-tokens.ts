@@ -224,7 +224,7 @@ export class LaunchTokens {
   }
 
   /**
-   * The sessions of a Group that goes away end. Its tokens stay: after a reset they are valid
+   * Ends the sessions of a Group that is removed. Its tokens stay: after a reset they are valid
    * again.
    */
   #tellOf(groupId: string): void {

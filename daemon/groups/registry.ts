@@ -329,7 +329,7 @@ export class GroupRegistry {
     if (confirm !== groupId) throw new Refusal("confirmation_required");
     const group = this.#unavailable.has(groupId) ? undefined : this.get(groupId);
     await group?.permit.acquireWrite();
-    // Somebody else may have been faster.
+    // Another call may have been faster.
     if (group !== undefined && this.#open.get(groupId) !== group) throw new Refusal("group_busy");
     if (this.#busy.has(groupId)) throw new Refusal("group_busy");
     this.#busy.add(groupId);

@@ -52,7 +52,7 @@ function joinRemote(host: string, port: string, path: string): string | null {
 /**
  * `host/path` of a Git remote: the same for ssh, scp-like, http and https addresses, without
  * credentials, default port, `.git`, closing slash and the host's case. `file:/path` for a
- * repository on this machine. Null for what is none of these.
+ * repository on this machine. Null for anything else.
  */
 export function normaliseRemote(url: string): string | null {
   const trimmed = url.trim();
@@ -85,7 +85,7 @@ function isInside(root: string, path: string): boolean {
 
 const Label = label(LIMITS.group.titleBytes);
 
-/** The directory's name unless it would mislead the eye: it becomes a title. */
+/** The directory's name, unless it would look misleading as a title. */
 function labelOf(root: string): string | null {
   const name = (basename(root) || root).trim();
   return name !== "" && Label.safeParse(name).success ? name : null;
@@ -128,8 +128,7 @@ function openCanonical(
   mode: "read" | "create",
 ): ScopedFile {
   for (const scope of scopes) {
-    // A scope's directory that was replaced by a link since it was attached isn't that scope any
-    // more.
+    // If a link has replaced a scope's directory since it was attached, it is no longer that scope.
     if (projects.canonical(scope.path) !== scope.path || !isInside(scope.path, path)) continue;
     const components = relative(scope.path, path)
       .split(sep)

@@ -48,7 +48,7 @@ export interface MessagingDependencies {
    * Why messages wait for an Actor whose process the daemon runs, in words; empty when none has to.
    */
   whyWaiting(group_id: string, actor_id: string): string;
-  /** Replies and cancellations that leave this instance; none do without it. */
+  /** Replies and cancellations that leave this instance. Without it, none do. */
   remote?: RemoteMessages;
 }
 
@@ -75,7 +75,7 @@ export interface Located {
 
 /** A reply to a message that came from or went to another instance. */
 export interface RemoteReply {
-  /** The message that is answered, as it stands here. */
+  /** The message that is answered, as recorded here. */
   original: Located;
   mode: "send" | "mail" | undefined;
   /** As written; empty for all that the original allows (RPL-010). */
@@ -122,7 +122,7 @@ export interface RemoteMessages {
   recover(chat: GroupChat): Promise<void>;
 }
 
-/** What a Group's messaging is told by what is around it. */
+/** What a Group's messaging learns from its surroundings. */
 export interface ChatSurroundings {
   /** Null in a daemon that reaches no other instance. */
   remote: RemoteMessages | null;
@@ -198,7 +198,7 @@ export class GroupChat {
     return actor;
   }
 
-  /** Where a caller's paths lead that mustn't leave the attached projects. */
+  /** Where a caller's paths may lead if they mustn't leave the attached projects. */
   reach(caller: Caller): Reach {
     return reachOf(this.group.record, caller.kind === "actor" ? this.self(caller) : null);
   }

@@ -14,7 +14,7 @@ export const EVENTS = {
   actorRemoved: "actor.remove",
   actorActivity: "actor.activity",
   /**
-   * The Group began here. What stands before it in a ledger came with an import and is history
+   * The Group began here. Anything before it in a ledger came with an import and is history
    * (`MessageProjection.begin`).
    */
   groupCreated: "group.create",

@@ -199,7 +199,7 @@ export class Messaging implements Chats {
     return this.#deps.workingState(group_id, actor);
   }
 
-  /** An Actor's presence may have changed. Returns the way to stop listening. */
+  /** An Actor's presence may have changed. Returns a function that stops listening. */
   onPresence(listener: PresenceListener): () => void {
     return this.#presence.on(listener);
   }
@@ -236,8 +236,8 @@ export class Messaging implements Chats {
   }
 
   /**
-   * Streams a file into the Group, of `bytes` when that is known; a throw of the stream, or of a
-   * limit, leaves nothing behind.
+   * Streams a file into the Group, of `bytes` if known. If the stream throws or a limit is reached,
+   * nothing is left.
    */
   async upload(
     groupId: string,

@@ -36,14 +36,14 @@ interface Entry extends OperationCount {
 export type ActorCaller = Extract<Caller, { kind: "actor" }>;
 
 export interface DispatcherOptions {
-  /** Looked into at each call: services may join while the daemon starts. */
+  /** Read at each call, because services may join while the daemon starts. */
   handlers: Partial<HandlersOf<OperationName>>;
   log: Log;
   /** An open Group's permit; throws `group_not_found` or `group_unavailable`. */
   permitOf(groupId: string): Mutex;
   /**
-   * Called for every call of an Actor before anything else: its session lives on, and the call is
-   * evidence.
+   * Called for every call of an Actor before anything else: it keeps the Actor's session alive, and
+   * the call is evidence.
    */
   touch?(caller: ActorCaller): void;
   /**

@@ -195,8 +195,8 @@ function sessions(problem: string | null): Found {
 }
 
 /**
- * Messages that wait for other instances, paths of records of such that can't be read, and why it
- * isn't known which a reset ended.
+ * Messages that wait for other instances, paths of their records that can't be read, and why it is
+ * unknown which ones a reset ended.
  */
 export function outboxCheck(
   look: () => { waiting: number; unreadable: readonly string[]; problem: string | null },
@@ -218,7 +218,7 @@ function outbox({ waiting, unreadable, problem }: ReturnType<Parameters<typeof o
   return { severity: "error", text, remedy };
 }
 
-/** Why the relations can't be read, and how the listener stands. */
+/** Why the relations can't be read, and the listener's state. */
 export function directCheck(
   look: () => {
     problem: string | null;

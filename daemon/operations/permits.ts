@@ -32,7 +32,7 @@ export class Permits {
     return mutex.tryRead() ?? mutex.acquireRead();
   }
 
-  /** Whoever waits for the Home is refused; later calls that need a permit, too. */
+  /** Refuses calls that wait for the Home, and later ones that need a permit. */
   close(): void {
     this.#closed = true;
     this.#home.destroy(new Refusal("shutting_down"));

@@ -7,7 +7,7 @@ import type { AuthorityKind, ConnectAuthority, Grant, GrantState, PairQuery } fr
 
 const ORDER: readonly AuthorityKind[] = ["direct", "external", "account"];
 
-/** What outbox work and requests that come in say about their way. */
+/** What outbox work and incoming requests say about their route. */
 export interface Binding {
   connection_id: string | null;
   local_group_id: string;
@@ -29,7 +29,8 @@ export class Authorities {
   }
 
   /**
-   * One per kind; kinds join as their services open. `transports` tell when a way to a peer opens.
+   * One per kind; kinds join as their services open. `transports` report when a route to a peer
+   * opens.
    */
   add(authority: ConnectAuthority, transport: Grant["transport"]): void {
     this.#all.push(authority);
@@ -70,8 +71,8 @@ export class Authorities {
     const kind = kindOf(connectionId);
     const authority = this.of(kind);
     if (authority === undefined) return unavailable("This kind of connection isn't set up.");
-    // Of a pair nothing can be said without the generation; whether the Group is gone for good is
-    // the registry's to tell.
+    // Nothing is known about a pair without the generation. Only the registry knows whether the
+    // Group is gone for good.
     const isPair = kind !== "account";
     if (isPair && this.#registry.find(binding.local_group_id) === undefined) {
       return unavailable("The Group isn't open.");
@@ -118,7 +119,7 @@ export class Authorities {
     for (const stop of this.#stops.splice(0)) stop();
   }
 
-  /** A Group that isn't there now has no generation, so that no pair fits it. */
+  /** A Group that isn't present now has no generation, so no pair fits it. */
   #query(localGroupId: string, remoteInstanceId: string, remoteGroupId: string): PairQuery {
     const localGeneration = this.#registry.find(localGroupId)?.record.generation ?? "";
     return {

@@ -15,7 +15,7 @@ export type AuthorityKind = "account" | "external" | "direct";
 export interface GrantEnd {
   instance_id: string;
   device_id: string;
-  /** Base64 of the 32 bytes. Whoever received it has checked it with `checkPublicKey`. */
+  /** Base64 of the 32 bytes. The receiver has checked it with `checkPublicKey`. */
   public_key: string;
   client_version: string;
   /**
@@ -58,11 +58,11 @@ export interface Grant {
 
 /**
  * - `granted`: use it now.
- * - `unavailable`: can't be confirmed at present (expired directory, issuer out of reach, pending
- *   approval): queued work waits, new work may be accepted only when the authority says so by
+ * - `unavailable`: can't be confirmed at present (expired directory, unreachable issuer, pending
+ *   approval). Queued work waits. New work may be accepted only once the authority answers
  *   `granted`.
- * - `gone`: authoritatively revoked, deleted, expired or replaced, never to come back under this
- *   identity: queued work ends (OUT-026, OUT-027, OUT-031).
+ * - `gone`: authoritatively revoked, deleted, expired or replaced, and never coming back under this
+ *   identity. Queued work ends (OUT-026, OUT-027, OUT-031).
  */
 export type GrantState =
   | { state: "granted"; grant: Grant }
@@ -87,16 +87,15 @@ export interface PairQuery {
 export interface ConnectAuthority {
   readonly kind: AuthorityKind;
   /**
-   * For new work. Null when this authority holds nothing for the pair, so that the next may be
-   * asked; anything else pins the route to this authority, `gone` included (rule 17). Of several
-   * records for a pair the one in force counts.
+   * For new work. Null when this authority holds nothing for the pair, so the next one may be
+   * asked. Anything else, `gone` included, pins the route to this authority (rule 17). If a pair
+   * has several records, the one in force counts.
    */
   forPair(query: PairQuery): GrantState | null;
   /**
-   * For queued work and for requests that come in, which name their connection: `gone` when it is
-   * not, or no longer, a grant for exactly this pair and for these devices. `connection_id` is null
-   * for the same account; `devices` are the ids that the work or proof carries (empty strings for
-   * Direct).
+   * For queued work and incoming requests, which name their connection. `gone` when it isn't, or is
+   * no longer, a grant for exactly this pair and these devices. `connection_id` is null for the
+   * same account; `devices` are the ids that the work or proof carries (empty strings for Direct).
    */
   forConnection(
     connectionId: string | null,

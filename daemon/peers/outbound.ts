@@ -1,7 +1,7 @@
 /**
  * Messages for other instances, up to the point where they are accepted: the outbox, what writes
- * into it, and the authorities that say where a message may go. Messaging is made with it; `Peers`
- * then sends what waits.
+ * into it, and the authorities that say where a message may go. Messaging is created with it.
+ * `Peers` then sends what waits.
  */
 import { dirname } from "node:path";
 import type { HomePaths } from "../../client/paths.ts";
@@ -36,8 +36,8 @@ export interface OutboundDependencies {
 export class Outbound {
   readonly outbox: Outbox;
   /**
-   * Where peers are, and the ways to them: kinds join with `add`. Without any, nothing arms a timer
-   * or opens anything.
+   * Where peers are, and the routes to them. Kinds join with `add`. Without any, no timer is armed
+   * and nothing is opened.
    */
   readonly authorities: Authorities;
   readonly source = new SourceEvents();
@@ -83,7 +83,10 @@ export class Outbound {
     return new Outbound(deps, await Outbox.open({ files, log, directory: outbox, generations }, clientKeyOf));
   }
 
-  /** Something was accepted and waits to be sent. Returns the way to stop listening. */
+  /**
+   * Called when something was accepted and waits to be sent. Returns a function that stops
+   * listening.
+   */
   onAccepted(listener: () => void): () => void {
     return this.#accepted.on(listener);
   }

@@ -62,7 +62,10 @@ export class Peers {
     return new Peers(deps, await CatalogCache.open({ files, log, directory: paths.connect.catalog }));
   }
 
-  /** After messaging started and the authorities were added: works on what waits. */
+  /**
+   * Starts working on what waits. Call it after messaging has started and the authorities were
+   * added.
+   */
   start(): void {
     this.#stops.push(
       this.#registry.onChange(({ group_id, what }) => {
@@ -71,7 +74,8 @@ export class Peers {
       }),
       this.#outbound.onAccepted(() => this.#scheduler.wake()),
     );
-    // The receipts went with the Group: a record that came back after a crash would find none.
+    // The receipts were removed with the Group. A record that came back after a crash would find
+    // none.
     this.#registry.onGone(() => this.#outbound.outbox.settle());
     this.#scheduler.start();
     this.#refresh.start();
@@ -86,7 +90,7 @@ export class Peers {
     };
   }
 
-  /** Ends requests under way and waits for what they write. Before the ledgers close. */
+  /** Ends running requests and waits for what they write. Call it before the ledgers close. */
   async close(): Promise<void> {
     for (const stop of this.#stops.splice(0)) stop();
     await Promise.all([this.#scheduler.close(), this.#refresh.close()]);

@@ -1,6 +1,6 @@
 /**
- * How a request gets to a peer and how one comes in: what the Direct channel and the HTTPS peer
- * path implement (docs/protocol.md#authority). A transport carries bytes; it grants nothing, signs
+ * How a request gets to a peer and how one arrives: what the Direct channel and the HTTPS peer path
+ * implement (docs/protocol.md#authority). A transport carries bytes; it grants nothing, signs
  * nothing and verifies no signature of a request or response.
  */
 import type {
@@ -17,7 +17,7 @@ export interface PeerRequest {
   operation: ConnectPeerOperation;
 }
 
-/** Where a request goes: what an authority knows about the way to a peer. */
+/** Where a request goes: what an authority knows about the route to a peer. */
 export type PeerRoute =
   /** The channel of this Direct connection. */
   | { via: "direct"; connection_id: string; instance_id: string }
@@ -25,12 +25,12 @@ export type PeerRoute =
   | { via: "web"; origin: string; instance_id: string; device_id: string; public_key: string };
 
 /**
- * What became of a request. Only `refused` says that the peer can't have got it, so only then may
- * the sender resend a body without asking for a receipt (rule 7): when in doubt a transport says
- * `uncertain` or `timed_out`.
+ * What became of a request. Only `refused` says that the peer can't have received it, so only then
+ * may the sender resend a body without asking for a receipt (rule 7): when in doubt a transport
+ * says `uncertain` or `timed_out`.
  * - `answered`: an envelope came back that is well-formed; its signature is the sender's to verify.
- * - `denied`: the peer refused without a signature, in its own words. It may have the body, so that
- *   this is as uncertain as no answer.
+ * - `denied`: the peer refused without a signature, in its own words. It may have the body, so this
+ *   is as uncertain as no answer.
  * - `refused`: not one byte of the request left this process, or the peer refused it before reading
  *   the body. `reason` is for people.
  * - `uncertain`: bytes left and no valid answer came: the connection broke, or what came isn't an
@@ -48,7 +48,7 @@ export interface PeerTransport {
   /**
    * Sends one request and waits for its answer until `deadline`, in milliseconds of
    * `Clock.monotonic()`. Never rejects. When `signal` aborts (shutdown) it resolves at once, by the
-   * same rules. Several requests to one peer may be under way.
+   * same rules. Several requests to one peer may run at the same time.
    */
   request(
     route: PeerRoute,
@@ -57,9 +57,9 @@ export interface PeerTransport {
     signal: AbortSignal,
   ): Promise<PeerOutcome>;
   /**
-   * Calls `listener` with the instance ID whenever a way to a peer opens (a Direct channel came
-   * up), so that waiting work needn't wait for its backoff's end. Returns the way to stop
-   * listening. A transport that can't know never calls.
+   * Calls `listener` with the instance ID whenever a route to a peer opens (a Direct channel came
+   * up), so that waiting work needn't wait until its backoff ends. Returns a function that stops
+   * listening. A transport that can't know never calls it.
    */
   onReachable(listener: (instanceId: string) => void): () => void;
 }
@@ -71,11 +71,11 @@ export type PeerArrival =
   /** To the HTTP peer endpoint; a Direct proof is refused there (PEER-057). */
   | { via: "web" };
 
-/** The receiving half's face for transports: `daemon/peers/receiving/receiver.ts` implements it. */
+/** The receiving half as transports see it: `daemon/peers/receiving/receiver.ts` implements it. */
 export interface PeerReceiver {
   /**
    * Answers one request: authority, proof, lifetime and digest are checked here, whatever a
-   * transport checked before. Business errors come as signed responses. Rejects with a Refusal,
+   * transport has checked before. Business errors come as signed responses. Rejects with a Refusal,
    * which must not be signed and tells nothing of the Home, when the request isn't authentic or the
    * daemon is shutting down.
    */

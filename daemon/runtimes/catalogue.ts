@@ -67,7 +67,7 @@ export interface RuntimeEntry {
   readonly evidence: "user_prompt_submit" | "none";
   /** For its process; the Actor's own environment may say otherwise. */
   readonly environment: Readonly<Record<string, string>>;
-  /** A line that its screen has as long as it asks a person; null when that isn't known. */
+  /** A line that its screen shows while it asks a person; null if unknown. */
   readonly asks: RegExp | null;
   /** Keys that interrupt a turn. */
   readonly interrupt: string;
@@ -119,7 +119,7 @@ const entries: Readonly<Record<Runtime, RuntimeEntry>> = {
     // asking for permission.
     environment: {
       CLAUDE_CODE_DISABLE_FILE_MENTIONS: "1",
-      // A suggested prompt stands in the input line like text that somebody typed.
+      // A suggested prompt looks in the input line like text that someone typed.
       CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION: "false",
     },
     input: CLAUDE_INPUT,

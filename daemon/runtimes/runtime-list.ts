@@ -9,7 +9,7 @@ type Listed = ResultOf<"runtime_list">["runtimes"][number];
 const VERSION_MS = 5000;
 const VERSION = /\d+\.\d+(?:\.\d+)*(?:[-+][\w.-]+)?/;
 
-/** Looks each program up in `path`. Versions that can't be told in time are null. */
+/** Looks each program up in `path`. A version that doesn't come in time is null. */
 export async function listRuntimes(processes: Processes, path: string): Promise<Listed[]> {
   return Promise.all(CATALOGUE.map((entry) => describe(processes, path, entry)));
 }

@@ -307,7 +307,7 @@ export class Runtimes implements ActorRunner {
     await run.over;
   }
 
-  /** The process has ended, and its output was told. */
+  /** The process has ended, and its output was passed on. */
   async #over(slot: Slot, run: Run, exit: ProcessExit): Promise<void> {
     const { group, actor_id: actorId } = slot;
     const reason = run.requested ?? exitWords(exit);
@@ -357,7 +357,7 @@ export class Runtimes implements ActorRunner {
   }
 
   async #forget({ group, actor_id: actorId }: Slot): Promise<void> {
-    // With the Group its files are gone, or another's.
+    // The Group's files are gone with it, or belong to another.
     if (this.#deps.registry.find(group.group_id) !== group) return;
     await this.#launches.identities.end(group, actorId);
     await removeHookCommand(this.#deps.files, group.paths, actorId);
@@ -393,7 +393,7 @@ export class Runtimes implements ActorRunner {
   }
 }
 
-/** What a start went on with. */
+/** What a start continued with. */
 function begunOf(run: Run | null): BegunConversation | null {
   return run && { continued: run.conversation.resume !== null, lost: run.conversation.lost };
 }
@@ -416,7 +416,7 @@ function newRun(stored: StoredLaunch, directory: string, conversation: Choice): 
   };
 }
 
-/** What it started, and what that left behind. */
+/** What it started, and what that left running. */
 function kinOf({ stored }: Run, { pid }: TerminalProcess): Kin & { pid: number } {
   return { pid, birth: stored.birth, mark: stored.mark };
 }

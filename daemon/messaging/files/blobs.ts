@@ -118,14 +118,14 @@ export class BlobStore {
   }
 
   /**
-   * Streams a file in for a message that will stand at `sent_from` or behind. `sha256` is its
-   * digest if the caller has computed it.
+   * Streams a file in for a message that will be at the ordinal `sent_from` or later. `sha256` is
+   * its digest if the caller has computed it.
    */
   take(chunks: Chunks, sentFrom: number, sha256?: string): Promise<Written> {
     return this.#write(chunks, { sent_from: sentFrom }, sha256);
   }
 
-  /** Streams a file in that is referred to already, in a Group that is being built. */
+  /** Streams in a file that messages refer to already, in a Group that is being built. */
   add(chunks: Chunks): Promise<Written> {
     return this.#write(chunks, null);
   }
@@ -171,7 +171,7 @@ export class BlobStore {
     return { bytes, pieces: () => filePieces(this.#deps.files.open(path, "read"), bytes, size) };
   }
 
-  /** The file is opened by the first step: a reading that nobody follows leaves nothing open. */
+  /** The first step opens the file, so an iteration that never starts leaves nothing open. */
   async *#chunks(path: string, start: number, end: number): AsyncGenerator<Uint8Array> {
     yield* fileChunks(this.#deps.files.open(path, "read"), start, end);
   }
@@ -209,7 +209,7 @@ export class BlobStore {
     const referred = await referredFrom(ledger, from);
     await this.#inTurn(async () => {
       for (const [sha256, waiting] of unsettled) {
-        // A message may have taken it meanwhile.
+        // A message may have taken it in the meantime.
         if (this.#waiting.get(sha256) !== waiting || waiting.sending > 0) continue;
         if (referred.has(sha256)) this.#waiting.remove(sha256);
         else await this.#waiting.put(sha256, { ...waiting, sent_from: null });
@@ -244,7 +244,7 @@ export class BlobStore {
     if (this.#isClosed) throw new Refusal("group_busy");
   }
 
-  /** Once: nobody writes into a directory that isn't durable yet. */
+  /** Once: nothing is written into a directory that isn't durable yet. */
   #makeDirectories(): Promise<void> {
     this.#directories ??= ensureDirectory(this.#deps.files, this.#directory)
       .then(() => ensureDirectory(this.#deps.files, this.#uploads))
@@ -255,7 +255,7 @@ export class BlobStore {
     return this.#directories;
   }
 
-  /** Gives a file that was written its name; the record comes first. */
+  /** Gives a written file its name. Its record comes first. */
   async #place(
     partial: string,
     { bytes, sha256 }: Written,
@@ -266,7 +266,7 @@ export class BlobStore {
     const waiting = this.#waiting.get(sha256);
     const isThere = this.bytesOf(sha256) !== null;
     if (record !== null && (waiting !== undefined || !isThere)) {
-      // Over an older upload of the same bytes, whose time to live begins anew.
+      // Replaces an older upload of the same bytes, so its time to live starts again.
       const uploadedAt = new Date(clock.now()).toISOString();
       const sentFrom = waiting?.sent_from ?? record.sent_from;
       await this.#waiting.put(sha256, { bytes, uploaded_at: uploadedAt, sent_from: sentFrom });
@@ -347,7 +347,7 @@ async function referredFrom(ledger: Referring, from: number): Promise<Set<string
   return referred;
 }
 
-/** How an attachment stands in a message. */
+/** An attachment as stored in a message. */
 export function describeAttachment(
   blob: { sha256: string; bytes: number },
   file: { name: string; mime_type: string },

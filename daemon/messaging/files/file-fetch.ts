@@ -28,7 +28,7 @@ export async function fetchFile(
   const chat = chats.get(input.group_id);
   chat.author(caller);
   const { event } = chat.visible(caller, input.event_id);
-  // What an import brought may say anything of its files.
+  // An imported event may say anything about its files.
   const attachments = z.array(Attachment).safeParse(event.data.attachments).data ?? [];
   const attachment =
     input.sha256 === undefined ? attachments[0] : attachments.find(({ sha256 }) => sha256 === input.sha256);
@@ -66,7 +66,7 @@ async function save(
   try {
     await pour(created.file, reading.chunks, LIMITS.attachment.uploadBytes);
   } catch (error) {
-    // The name stays taken, but by nothing that could pass for the file.
+    // The name stays taken, but nothing under it could pass for the file.
     created.file.truncate(0);
     throw error;
   } finally {

@@ -70,8 +70,8 @@ export function* filePieces(file: OpenFile, bytes: number, size: number): Genera
 }
 
 /**
- * Writes a stream into a new file and makes it durable; nothing stays when it fails. `sha256` is
- * its digest if that is known.
+ * Writes a stream into a new file and makes it durable; if it fails, nothing stays. `sha256` is its
+ * digest if that is known.
  */
 export async function writeNew(
   files: Files,
@@ -94,7 +94,7 @@ export async function writeNew(
 
 /**
  * Writes a stream into an open, empty file and syncs it; hashes it unless its digest is known.
- * Throws too_large behind `limit` bytes.
+ * Throws too_large after `limit` bytes.
  */
 export async function pour(file: OpenFile, chunks: Chunks, limit: number, sha256?: string): Promise<Written> {
   const hash = createHash("sha256");

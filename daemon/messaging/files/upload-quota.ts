@@ -1,17 +1,17 @@
 /**
- * How many bytes of uploads may wait for a message, in a Group and in the whole Home, so that
- * nobody can fill the disk unnoticed.
+ * How many bytes of uploads may wait for a message, in a Group and in the whole Home, so that no
+ * caller can fill the disk unnoticed.
  */
 import { Refusal } from "../../../shared/errors.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 
 type Limits = Pick<typeof LIMITS.attachment, "waitingBytes" | "waitingBytesPerHome">;
 
-/** Bytes that an upload under way takes of the quota. */
+/** Bytes of the quota that a running upload takes. */
 export interface Reservation {
   /** It is this large by now. Throws limit_reached. */
   cover(bytes: number): void;
-  /** It is over; what waits on is counted by itself. Idempotent. */
+  /** The upload is over. If its file goes on waiting, that is counted separately. Idempotent. */
   release(): void;
 }
 

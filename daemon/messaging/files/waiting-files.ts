@@ -43,7 +43,7 @@ export class WaitingFiles {
     this.#quota = quota;
   }
 
-  /** Where an unfinished file lies. */
+  /** The path of an unfinished file. */
   partial(id: string): string {
     return join(this.#directory, `${PARTIAL}${id}`);
   }
@@ -108,7 +108,7 @@ export class WaitingFiles {
     unlinkIfThere(this.#files, this.#path(sha256));
   }
 
-  /** The Group is gone: its files take no room any more. */
+  /** The Group is gone, so its files take no room. */
   forget(): void {
     for (const { bytes } of this.#waiting.values()) this.#quota.waitsNoMore(bytes);
     this.#waiting.clear();

@@ -23,7 +23,7 @@ interface Page {
 const MESSAGES: ReadonlySet<string> = new Set([EVENTS.message]);
 /** Wall time may have been set back a little since an Actor was added. */
 const CLOCK_MARGIN_MS = 24 * 3_600_000;
-/** What an event takes besides its text, roughly. */
+/** Roughly what an event takes besides its text. */
 const EVENT_BYTES = 512;
 
 /**
@@ -63,7 +63,7 @@ export async function messageHistory(
   }
 }
 
-/** By default the next call goes on before the oldest of these. */
+/** By default the next call continues before the oldest of these. */
 function answer(
   newestFirst: LedgerEvent[],
   continueBefore: string | null = newestFirst.at(-1)?.id ?? null,

@@ -56,7 +56,7 @@ export class Reads {
     };
   }
 
-  /** Of an Actor, only what it may know. */
+  /** For an Actor, only what it may know. */
   find(input: InputOf<"ledger_find">, { caller }: CallContext): ResultOf<"ledger_find"> {
     const chat = this.#chats.get(input.group_id);
     if (caller.kind === "actor") chat.self(caller);
@@ -99,9 +99,7 @@ function kindsOf(kinds: readonly string[] | undefined): ReadonlySet<string> | un
   return kinds === undefined ? undefined : new Set(kinds);
 }
 
-/**
- * With `_obligation_status` and the Connect statuses beside each message's members when asked for.
- */
+/** With `_obligation_status` and the Connect statuses beside each message's members on request. */
 function annotated(chat: GroupChat, events: LedgerEvent[], wanted: boolean): LedgerEvent[] {
   if (!wanted) return events;
   return events.map((event) => {

@@ -9,7 +9,7 @@ import type { SavedQueue } from "../projection/saved-projection.ts";
 export interface Claim {
   ordinal: number;
   batch_id: string;
-  /** It had been handed out before. */
+  /** It was delivered before. */
   redelivered: boolean;
   /** It waits in the runtime's own input queue; nothing has read it yet. */
   queued: boolean;
@@ -86,7 +86,7 @@ export class ActorQueue {
     this.#pending.push(ordinal, id);
   }
 
-  /** A notice about unread Mail; nothing when that is read meanwhile. */
+  /** Adds a notice about unread Mail, unless the Mail has been read in the meantime. */
   addMailNotice(ordinal: number, id: string, about: string): void {
     const place = this.#mail.find(about);
     if (place < 0) return;
@@ -169,7 +169,7 @@ export class ActorQueue {
     this.#returned.set(id, { ordinal, redelivered: true });
   }
 
-  /** Takes a direct message from wherever it is, with whether it had been handed out before. */
+  /** Takes a direct message from wherever it is, and says whether it was delivered before. */
   #take(id: string): Returned | undefined {
     const returned = this.#returned.get(id);
     if (returned !== undefined) {

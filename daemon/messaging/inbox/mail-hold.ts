@@ -28,12 +28,12 @@ export class MailHold {
     return this.#taken !== null && this.#taken.holder !== null ? this.#taken.ordinal : -1;
   }
 
-  /** Whether Mail up to this ordinal left the daemon before. */
+  /** Whether Mail up to this ordinal has left the daemon before. */
   wasHandedOut(ordinal: number): boolean {
     return ordinal <= this.#handedOut;
   }
 
-  /** Takes over, once, what an earlier run handed out last. */
+  /** Takes over, once, what an earlier run delivered last. */
   recall(handedOut: () => number): void {
     if (this.#isRecalled) return;
     this.#isRecalled = true;

@@ -25,8 +25,8 @@ export interface Lease {
 }
 
 /**
- * Taken for an answer; that answer has left; acknowledged soon unless it turns out that nobody read
- * it.
+ * Taken for an answer; the answer has left; acknowledged soon unless it turns out that it was never
+ * read.
  */
 type BatchState = "taken" | "answered" | "settling";
 
@@ -65,7 +65,7 @@ interface Kept extends Session {
 
 export interface SessionsOptions {
   clock: Clock;
-  /** The session is over and holds nothing any more. */
+  /** The session is over and holds nothing. */
   ended: (session: Session) => void;
   /** `isQuiet` changed. */
   quiet: (session: Session) => void;
@@ -89,8 +89,7 @@ export class Sessions {
   }
 
   /**
-   * A connection holds the session; `ended` is called when it is ended from here. Throws
-   * limit_reached.
+   * A connection holds the session. `ended` is called if the daemon ends it. Throws limit_reached.
    */
   open(identity: ActorIdentity, name: string, ended: () => void): Lease {
     const session = this.#session(identity, name);
@@ -105,7 +104,7 @@ export class Sessions {
     };
   }
 
-  /** A call of the session, which is made when it is new. Throws limit_reached. */
+  /** A call of the session, which is created if it is new. Throws limit_reached. */
   touch(identity: ActorIdentity, name: string | null): Session {
     const session = this.#session(identity, name);
     session.lastCallAt = this.#clock.monotonic();
@@ -128,8 +127,8 @@ export class Sessions {
   }
 
   /**
-   * Runs `step` after the given milliseconds unless the session ends before. Without a lease it
-   * ends then.
+   * Runs `step` after the given milliseconds unless the session ends before. Without a lease the
+   * session ends then.
    */
   soon(session: Session, milliseconds: number, step: () => Promise<void>): void {
     const kept = session as Kept;
@@ -143,7 +142,7 @@ export class Sessions {
     this.#clock.after(milliseconds, () => void run(), { background: true });
   }
 
-  /** The session took a batch. False when it has ended meanwhile. */
+  /** The session took a batch. False when it has ended in the meantime. */
   hold(session: Session, batchId: string): boolean {
     const kept = session as Kept;
     if (kept.over !== null) return false;
@@ -261,7 +260,7 @@ export class Sessions {
 type BatchOwner = Pick<ActorIdentity, "group_id" | "actor_id">;
 
 /**
- * An imported Group has the batches of its original, and nobody drops another Actor's by naming it.
+ * An imported Group has the batches of its original, and no Actor may drop another's by naming it.
  */
 function batchKey({ group_id: groupId, actor_id: actorId }: BatchOwner, batchId: string): string {
   return `${groupId}/${actorId}/${batchId}`;

@@ -39,18 +39,19 @@ export function checkBody(said: Said): void {
   }
 }
 
-/** What a way of sending demands of its files. */
+/** What a way of sending requires of its files. */
 export interface FileRules {
-  /** All files together; no more than one byte beyond is ever read. */
+  /** All files together. At most one byte more is ever read. */
   totalBytes?: number;
-  /** Paths lie in the caller's own project alone, whoever calls (MSG-062). */
+  /** Paths must be in the caller's own project, whoever the caller is (MSG-062). */
   projectOnly?: boolean;
 }
 
 /**
  * Uploads that are here and files at paths, streamed in, for the message that `append` writes.
  * Throws invalid_attachments, invalid_path, scope_not_attached, too_large, storage_full or
- * storage_failed, or what `append` throws; the files wait then, and go with other orphans.
+ * storage_failed, or what `append` throws; and then the files wait and are removed with other
+ * orphans.
  */
 export async function withAttachments<Result>(
   chat: GroupChat,
@@ -113,7 +114,7 @@ async function gather(
     check(opened.reduce((sum, { file }) => sum + file.size(), 0));
     for (const { file, name } of opened) checkFileSize(shownName(name), file.size());
     for (const { file, name } of opened) {
-      // A file may grow meanwhile.
+      // A file may grow in the meantime.
       const end = Number.isFinite(left) ? left + 1 : undefined;
       const blob = await chat.blobs.take(fileChunks(file, 0, end, { shared: true }), sentFrom);
       check(blob.bytes);
@@ -165,7 +166,7 @@ function openPath(
   }
 }
 
-/** For the person, whose files may lie anywhere. */
+/** For the person, whose files may be anywhere. */
 function notThere(path: string): Refusal {
   return new Refusal("invalid_path", {
     specifics: `There is no file '${shownPath(path)}'.`,

@@ -1,8 +1,8 @@
-/** Who speaks in a ledger, also from another instance. */
+/** Authors in a ledger, also from another instance. */
 
 const REMOTE_PREFIX = "connect:";
 
-/** `by` of what came from another instance (MSG-029). */
+/** `by` of an event from another instance (MSG-029). */
 export function remoteBy(instanceId: string): string {
   return `${REMOTE_PREFIX}${instanceId}`;
 }
@@ -15,7 +15,7 @@ export function remoteAuthor(instanceId: string, actorId: string): string {
   return `${REMOTE_PREFIX}${instanceId}::${actorId}`;
 }
 
-/** Who speaks in a message, as obligations know them; `user_id` is its `source_user_id`. */
+/** The author of a message, as obligations know it; `user_id` is its `source_user_id`. */
 export function authorOf(by: string, userId: unknown): string {
   return isRemoteAuthor(by) ? `${by}::${String(userId)}` : by;
 }

@@ -1,11 +1,11 @@
 /**
  * What waits, in ledger order: ordinals with the first half of each event id, 12 bytes per entry,
- * so that an Inbox that nobody reads stays cheap. Ids are looked up only among what waits, where 64
- * bits are enough to distinguish them.
+ * so that an unread Inbox stays cheap. Ids are looked up only among what waits, where 64 bits are
+ * enough to distinguish them.
  */
 const SMALLEST = 16;
 const ENTRY_BYTES = 12;
-/** Fewer entries are looked through. */
+/** Fewer entries than this are searched one by one. */
 const INDEXED_FROM = 64;
 
 export class Backlog {
@@ -15,9 +15,9 @@ export class Backlog {
   #start = 0;
   #end = 0;
   /**
-   * Where entries stand, by the second half of what is kept of their ids: open addressing, 0 is
-   * free, else 1 more than the place. Made when a search needs it; entries that were dropped stay
-   * in it and are passed over.
+   * The places of entries, by the second half of the stored part of their ids: open addressing, 0
+   * is free, else the place plus 1. Built when a search needs it. Removed entries stay in it and
+   * are skipped.
    */
   #places: Uint32Array | null = null;
   #placed = 0;
@@ -52,7 +52,7 @@ export class Backlog {
     return -1;
   }
 
-  /** How many entries lie at or before this ordinal. */
+  /** How many entries are at or before this ordinal. */
   countThrough(ordinal: number): number {
     let low = this.#start;
     let high = this.#end;
@@ -69,14 +69,14 @@ export class Backlog {
     return through > 0 && this.at(through - 1) === ordinal;
   }
 
-  /** Takes the oldest `count` entries away. */
+  /** Removes the oldest `count` entries. */
   drop(count: number): void {
     this.#start += count;
     if (this.#start === this.#end) this.clear();
     else if (this.#start > 4096 && this.#start > this.#end - this.#start) this.#makeRoom();
   }
 
-  /** Takes one entry away. */
+  /** Removes one entry. */
   remove(place: number): void {
     if (place === 0) return this.drop(1);
     const at = this.#start + place;
@@ -104,7 +104,7 @@ export class Backlog {
     return bytes.toString("base64");
   }
 
-  /** Throws when the text isn't one that `encode` gives. */
+  /** Throws unless `encode` made the text. */
   static decode(text: string): Backlog {
     const bytes = Buffer.from(text, "base64");
     // The decoder skips what isn't base64.
@@ -142,7 +142,7 @@ export class Backlog {
     return places;
   }
 
-  /** A table that is half full is made anew by the next search. */
+  /** The next search rebuilds a table that is half full. */
   #place(places: Uint32Array, at: number): void {
     this.#placed += 1;
     if (this.#placed * 2 > places.length) {

@@ -77,7 +77,8 @@ async function cancel(
 
 /**
  * A request between two Groups ends on the other side first: when this side says cancelled, both
- * have recorded it. Who may not enter the other Group can't cancel what that one asked for.
+ * have recorded it. A caller that may not enter the other Group can't cancel what that one asked
+ * for.
  */
 async function cancelThere(chats: Chats, chat: GroupChat, event: LedgerEvent, caller: Caller): Promise<void> {
   const { dst_group_id: dstGroupId, src_group_id: srcGroupId, src_event_id: srcEventId } = event.data;

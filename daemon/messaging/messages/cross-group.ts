@@ -27,10 +27,7 @@ interface CrossAddress {
   dst_group_id: string;
   /** The message answered here. */
   reply_to?: string | undefined;
-  /**
-   * The message answered, as the destination knows it, and the generations of those that it was
-   * between.
-   */
+  /** The message answered, as the destination knows it, and the generations of its participants. */
   answered?: { event_id: string; generations: Readonly<Record<string, string>> } | undefined;
 }
 
@@ -154,7 +151,7 @@ export class CrossGroup {
         duplicate: true,
       };
     }
-    // It arrived once, in a Group that has been reset or deleted since.
+    // It arrived in a Group that has been reset or deleted since.
     if (this.#receiptOf(chat, source.id, ordinal) === "sent") {
       return { event: source, source_event: source, message_mode: messageMode, duplicate: true };
     }
@@ -187,8 +184,8 @@ export class CrossGroup {
   }
 
   /**
-   * The destination's event, made from the source event alone, so that a later start makes the
-   * same.
+   * The destination's event, made only from the source event, so that a later start makes the same
+   * one.
    */
   async #arrive(chat: GroupChat, source: LedgerEvent): Promise<LedgerEvent> {
     const { data, by } = source;
@@ -230,7 +227,7 @@ export class CrossGroup {
     return placed!.event;
   }
 
-  /** Notes how it ended; when even that fails, the next start or retry finds out. */
+  /** Notes how it ended. If even that fails, the next start or retry finds out. */
   async #receipt(chat: GroupChat, source: LedgerEvent, failure: Refusal | null): Promise<void> {
     const remoteEventId = remoteId(chat.group.group_id, source.id);
     const data = {

@@ -1,7 +1,7 @@
 /**
- * What an Actor does with a message proves that it has it: it answers it, or reads it in its
- * history. This counts for unsettled messages that were typed into a terminal, whatever the
- * runtime's hooks say. A late proof counts, too.
+ * An Actor that answers a message, or reads it in its history, proves that it has it. This counts
+ * for unsettled messages that were typed into a terminal, whatever the runtime's hooks say. A late
+ * proof counts, too.
  */
 
 import { errorFields, type Log } from "../../../platform/log.ts";

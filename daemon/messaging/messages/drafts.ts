@@ -38,7 +38,7 @@ export class Drafts {
     const stored: StoredDraft = { v: 1, draft: input.draft, updated_at: timestamp(this.#deps.clock) };
     const { based_on: basedOn } = input;
     let overtaken = false;
-    // One after the other: the first of them makes the document.
+    // One after the other: the first one creates the document.
     const next = this.#open(chat).then(async (document) => {
       overtaken = basedOn !== undefined && basedOn !== versionOf(document);
       if (overtaken) return document;
@@ -63,7 +63,7 @@ export class Drafts {
     return document;
   }
 
-  /** After a failure the document is read anew. */
+  /** After a failure the document is read again. */
   #keep(chat: GroupChat, document: Promise<JsonDocument<StoredDraft> | null>): void {
     this.#documents.set(chat, document);
     document.catch(() => {
@@ -82,7 +82,7 @@ export class Drafts {
   }
 }
 
-/** What tells one text from the next; null when there is none. */
+/** Distinguishes one text from the next; null when there is none. */
 function versionOf(document: JsonDocument<StoredDraft> | null): string | null {
   return document === null || document.value.draft === null ? null : document.value.updated_at;
 }

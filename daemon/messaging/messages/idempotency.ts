@@ -11,7 +11,7 @@ interface Answered {
 }
 
 /**
- * Runs `first` unless the key is recorded or under way. `found` turns the recorded event into an
+ * Runs `first` unless the key is recorded or in use. `found` turns the recorded event into an
  * answer; it has no ordinal while it waits in the outbox for a disk that failed. Throws
  * idempotency_conflict when the recorded or running content has another digest.
  */

@@ -6,7 +6,7 @@ import { CONNECT_PLATFORM } from "../../../shared/names.ts";
 import type { Caller } from "../../../shared/operations/caller.ts";
 import type { Audience } from "../../groups/recipients.ts";
 
-/** Who speaks, as the credential says. */
+/** The author, as the credential says. */
 export interface Author {
   by: string;
   /** Generation of an Actor; absent for the person. */
@@ -14,7 +14,7 @@ export interface Author {
   title: string;
 }
 
-/** What a caller says, whichever operation carries it. */
+/** What a caller sends, whichever operation carries it. */
 export interface Said {
   text: string;
   format: "plain" | "markdown";
@@ -34,7 +34,7 @@ export interface Message {
   said: Said;
   attachments: readonly Attachment[];
   reply_to?: string | undefined;
-  /** Digest of what the caller gave, when it gave a key. */
+  /** Digest of the caller's input, if it gave a key. */
   digest?: string | undefined;
   /** Of a record in the source Group: where the message goes. */
   destination?:
@@ -85,7 +85,7 @@ export interface Incoming {
 }
 
 /**
- * `chat.message` data in the order of shared/events.ts: what projections need stands before `text`.
+ * `chat.message` data in the order of shared/events.ts: what projections need comes before `text`.
  */
 export function messageData(message: Message): Record<string, unknown> {
   const { said, author, audience, destination, source, outgoing, incoming } = message;
@@ -169,9 +169,9 @@ export function defaultMode(caller: Caller, to: readonly string[]): MessageMode 
 }
 
 /**
- * Digest of what the caller gave: mode, recipients as written, reference and body. It doesn't
- * include what they resolved to, so that a retry finds its first event even if Actors have changed
- * or a file is gone.
+ * Digest of the caller's input: mode, recipients as written, reference and body. It doesn't include
+ * what they resolved to, so that a retry finds its first event even if Actors have changed or a
+ * file is gone.
  */
 export function contentDigest(
   said: Said,

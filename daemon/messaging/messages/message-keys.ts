@@ -52,7 +52,7 @@ export function keyOf(event: EventHead): string | undefined {
   if (event.kind === EVENTS.cancelled) return keyOfControl(event);
   if (event.kind !== EVENTS.notify) return undefined;
   const kind = event.string("kind");
-  // Each failure is told anew.
+  // Each failure is reported separately.
   if (kind === TROUBLE_NOTICE) return undefined;
   const about = event.string("related_event_id");
   const actorId = event.string("target_actor_id");

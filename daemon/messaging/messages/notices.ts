@@ -1,7 +1,7 @@
 /**
  * Notices about unread Mail and owed replies (docs/core-model.md#inbox-and-obligations): once per
- * message and Actor, without its text. Disabled Actors, and those in a paused or stopped Group,
- * aren't told; their notices wait for the change. A timer is set only while something is due
+ * message and Actor, without its text. Disabled Actors, and those in a paused or stopped Group, get
+ * none until that changes; their notices wait. A timer is set only while something is due
  * (docs/architecture.md#rules).
  */
 
@@ -22,7 +22,7 @@ interface Due {
   at: number;
 }
 
-/** Notices appended in one go. */
+/** Notices appended at once. */
 const BATCH = 200;
 const RETRY_MS = 30_000;
 const SENTENCES = {
@@ -48,8 +48,8 @@ export class Notices {
   }
 
   /**
-   * Mail or requests were appended just now: they are due a known time later, which needs no look
-   * at what is open.
+   * Mail or requests were appended just now. When they are due is known without looking at what is
+   * open.
    */
   added({ mail, requests }: { mail: boolean; requests: boolean }): void {
     if (this.#isSweeping || this.#closed || !this.#chat.handsOut) return;
@@ -135,8 +135,8 @@ export class Notices {
   }
 
   /**
-   * Mail is ordered by time, so the first that isn't due ends it. What a session holds needs no
-   * notice.
+   * Mail is ordered by time, so the first one that isn't due ends the loop. Mail that a session
+   * holds needs no notice.
    */
   #dueMail(actor: StoredActor, after: number, now: number, limit: number, due: Due[]): void {
     const queue = this.#chat.queueOf(actor);

@@ -32,7 +32,7 @@ import { messageKey } from "./message-keys.ts";
 
 type Sent = ResultOf<"send">;
 
-/** Where a message goes that is known to be allowed. */
+/** A destination that is known to be allowed. */
 interface Address {
   mode: MessageMode;
   /** As written. */
@@ -194,7 +194,7 @@ export class Sending {
   }
 
   /**
-   * Throws invalid_recipient when the other side isn't there any more, and what entering the other
+   * Throws invalid_recipient when the other side no longer exists, and what entering the other
    * Group throws.
    */
   #wayBack(chat: GroupChat, event: LedgerEvent, author: Author, caller: Caller): Way {
@@ -297,8 +297,8 @@ function texts(value: unknown): string[] {
 }
 
 /**
- * Those of the recipients that are the same Actors as then: a new one under an old id inherits
- * nothing, in this Group or another. Throws invalid_recipient.
+ * The recipients that are the same Actors as then: a new one under an old id inherits nothing, in
+ * this Group or another. Throws invalid_recipient.
  */
 function stillThere({ group }: GroupChat, recipients: unknown, then: unknown): string[] {
   const generations = (then ?? {}) as Record<string, unknown>;

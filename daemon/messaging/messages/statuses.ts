@@ -124,8 +124,8 @@ export class MessageStatuses {
   }
 
   /**
-   * Batch in which a direct message was handed to an Actor, when nothing has settled yet whether
-   * that took it; else null.
+   * The batch in which a direct message was delivered to an Actor, while it isn't known whether the
+   * Actor took it; else null.
    */
   unproved(recipient: string): string | null {
     const { state } = this.#event.data.message_mode === "mail" ? { state: "" } : this.#delivery(recipient);
@@ -144,7 +144,7 @@ export class MessageStatuses {
     );
   }
 
-  /** The latest word on a direct message. */
+  /** The latest event about a direct message. */
   #delivery(recipient: string): DeliveryStatus {
     const generation = this.#generation(recipient);
     const queue = this.#chat.projection.queue(recipient, generation);
@@ -164,7 +164,7 @@ export class MessageStatuses {
     const isUnread = state === "queued" || reason === ENDED_UNREAD;
     if (this.#isHistory && isUnread) return { state: "failed", reason: IMPORTED, ts };
     if (this.#isHistory && state === "claimed") return { state: "ambiguous", reason: IMPORTED, ts };
-    // Nothing has read it, and now nothing will.
+    // It was never read, and now it can't be.
     if (ended && isUnread) return { state: "failed", reason: "actor_removed", ts };
     if (ended && state === "claimed") return { state: "ambiguous", reason: "actor_removed", ts };
     const { transport, batch_id: batchId } = last.data;

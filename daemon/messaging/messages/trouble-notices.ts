@@ -11,7 +11,7 @@ import { EVENTS, TROUBLE_NOTICE } from "../kinds.ts";
 
 export class TroubleNotices {
   readonly #log: Log;
-  /** Requests that were told of the present failure, by Actor in its generation. */
+  /** Requests that already have a notice of the current failure, by Actor in its generation. */
   readonly #told = new Map<string, Set<string>>();
 
   constructor(log: Log) {
@@ -43,9 +43,7 @@ export class TroubleNotices {
     });
   }
 
-  /**
-   * The person, or an Actor of this Group that is still the one who asked; null for anybody else.
-   */
+  /** The person, or the Actor of this Group that asked, if it is still the same; otherwise null. */
   #asker(chat: GroupChat, author: string, generation: string): { id: string; generation: string } | null {
     if (author === "user") return { id: "", generation: "" };
     const actor = chat.group.record.actors.find(({ id }) => id === author);

@@ -102,7 +102,7 @@ export class Obligations {
     else questions.add(obligation);
   }
 
-  /** A reply; says who owes nothing for this message any more. */
+  /** Records a reply. Returns who no longer owes one for this message. */
   replied(id: string, by: string, generation: string): string[] {
     const obligation = this.#open.get(id);
     if (obligation === undefined) return [];

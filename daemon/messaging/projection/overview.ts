@@ -90,7 +90,7 @@ function doing(chat: GroupChat, actor: StoredActor, sessions: Session[]): Doing 
   return { state: "working", reason: `read ${messages(took)}`, since: newest.lastCall };
 }
 
-/** Something that it took isn't acknowledged, or somebody waits for its reply. */
+/** Something that it took isn't acknowledged, or someone waits for its reply. */
 function isOpen(chat: GroupChat, actor: StoredActor, sessions: readonly Session[]): boolean {
   return (
     sessions.some(({ batches }) => batches.size > 0) ||

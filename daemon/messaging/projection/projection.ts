@@ -65,7 +65,7 @@ export class MessageProjection implements Projection {
   #mailTouched = false;
   #requestsTouched = false;
 
-  /** Ordinal of the first event of the Group's own. What stands before it came with an import. */
+  /** Ordinal of the first event of the Group's own. Anything before it came with an import. */
   get begin(): number {
     return this.#begin;
   }
@@ -101,8 +101,8 @@ export class MessageProjection implements Projection {
   }
 
   /**
-   * Whom the events since the last call concern, and whether Mail or requests came that may need a
-   * notice.
+   * Who is affected by the events since the last call, and whether Mail or requests came that may
+   * need a notice.
    */
   takeTouched(): { actors: ReadonlySet<string>; counts: boolean; mail: boolean; requests: boolean } {
     const touched = {
@@ -171,8 +171,8 @@ export class MessageProjection implements Projection {
   }
 
   /**
-   * An import writes this event behind what it brought, before the Group exists; elsewhere it
-   * stands first.
+   * An import writes this event after the imported ones, before the Group exists. Otherwise it
+   * comes first.
    */
   #began(ordinal: number): void {
     if (ordinal === 0) return;
@@ -217,7 +217,7 @@ export class MessageProjection implements Projection {
     return new MessageProjection();
   }
 
-  /** Meets every message of a rebuild, so it reads no more of it than it must. */
+  /** Runs for every message of a rebuild, so it reads no more of it than it must. */
   #message(event: EventHead, ordinal: number): void {
     const { id, by } = event;
     const replyTo = event.string("reply_to") ?? "";
@@ -229,7 +229,7 @@ export class MessageProjection implements Projection {
     }
     const { mode, destination, instance, audience } = addressOf(event.data);
     if (destination !== "") {
-      // What goes to another instance is the outbox's.
+      // Messages to other instances belong to the outbox.
       if (instance === "") this.#halfDone.set(id, ordinal);
       if (mode !== "request_reply") return;
       const there = audienceOf(event.data.dst_to, event.data.dst_to_generations);
@@ -326,7 +326,7 @@ export class MessageProjection implements Projection {
     const actor = string(data.target_actor_id);
     const about = string(data.related_event_id);
     if (actor === "") {
-      // The person's, who hasn't seen it.
+      // It is for the person, who hasn't seen it.
       this.#unread.push(ordinal, event.id);
       return;
     }
@@ -350,7 +350,7 @@ export class MessageProjection implements Projection {
     this.#touched.add(actor);
   }
 
-  /** Something changes for whoever asked with this message. */
+  /** Something changes for the one who asked with this message. */
   #askedBy(source: string): void {
     const asker = this.obligations.get(source)?.asker;
     if (asker !== undefined && asker.generation !== "") this.#touched.add(asker.author);
@@ -365,9 +365,7 @@ export class MessageProjection implements Projection {
     }
   }
 
-  /**
-   * The queue, made when it is the first event for it; undefined when that generation has ended.
-   */
+  /** The queue, created with the first event for it. Undefined when that generation has ended. */
   #openQueue(actorId: string, generation: string, name = key(actorId, generation)): ActorQueue | undefined {
     let queue = this.#queues.get(name);
     if (queue === undefined && generation !== "" && !this.#ended.has(name)) {

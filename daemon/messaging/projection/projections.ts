@@ -19,7 +19,7 @@ export class MessageProjections {
     return [projection];
   }
 
-  /** The one of a Group that was just opened. */
+  /** The projection of a Group that was just opened. */
   take(group_id: string): MessageProjection {
     const projection = this.#opened.get(group_id);
     if (projection === undefined) throw new Error(`${group_id} was opened without its projection`);

@@ -1,6 +1,6 @@
 /**
- * What a checkpoint of the projection holds. Bytes of another shape, such as another build's, are
- * no checkpoint.
+ * What a checkpoint of the projection holds. Bytes of another shape, such as another build's, don't
+ * count as a checkpoint.
  */
 import * as z from "zod";
 

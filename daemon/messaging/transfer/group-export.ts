@@ -79,8 +79,8 @@ function occupied(path: string): Refusal {
 }
 
 /**
- * The file has its name once it is whole; what a crash left of an earlier try under the other name
- * goes.
+ * The file gets its name when it is complete. Removes what a crash left of an earlier attempt under
+ * the other name.
  */
 async function writeWhole(files: Files, path: string, chunks: Chunks): Promise<Written> {
   const unfinished = join(dirname(path), `.${basename(path)}.svc-export`);

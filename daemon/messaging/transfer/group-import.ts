@@ -44,7 +44,7 @@ function invalid(specifics: string, line: number): Refusal {
   return new Refusal("invalid_import", { specifics, details: { line } });
 }
 
-/** The parsed lines with their digests; one line is looked at, taken, and gone. */
+/** The parsed lines with their digests. Each line is looked at once and then released. */
 class Lines {
   readonly #lines: AsyncGenerator<Buffer>;
   readonly #hash = createHash("sha256");
@@ -75,10 +75,7 @@ class Lines {
     }
   }
 
-  /**
-   * The next line when it has this shape; null, and the line stays, when it hasn't the member
-   * `name`.
-   */
+  /** The next line if it has this shape. If it has no member `name`, null, and the line stays. */
   async take<Schema extends z.ZodType>(schema: Schema, name: string): Promise<z.infer<Schema> | null> {
     const value = await this.peek();
     if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return null;
@@ -118,7 +115,7 @@ export async function importGroup(
     if (header === null) throw invalid("It doesn't begin with a header.", 1);
     const { topic, created_at: createdAt } = header.group;
     const title = input.title ?? header.group.title;
-    // Programs that the file names start when somebody says so.
+    // Programs that the file names start only when a person starts them.
     const settings = { ...header.group.settings, start_actors: false };
     const now = timestamp(deps.clock);
     const actors = header.group.actors.map((actor) => ({
@@ -236,22 +233,19 @@ async function importEvents(lines: Lines, ledger: Ledger): Promise<void> {
   await flush();
 }
 
-/**
- * Idempotency keys that came before: the ledger's index is made for keys that hardly ever come
- * twice.
- */
+/** Idempotency keys seen so far. The ledger's index is made for keys that hardly ever repeat. */
 class ImportedKeys {
   readonly #ledger: Ledger;
   /** Not in the ledger yet. */
   readonly #batch = new Set<string>();
-  /** How often a key came that came more than once. */
+  /** The counts of keys that came more than once. */
   readonly #repeated = new Map<string, number>();
 
   constructor(ledger: Ledger) {
     this.#ledger = ledger;
   }
 
-  /** False when it came too often. */
+  /** False when the key came too often. */
   take(key: string): boolean {
     const times = this.#repeated.get(key) ?? (this.#isKnown(key) ? 1 : 0);
     if (times === 0) this.#batch.add(key);
@@ -259,7 +253,7 @@ class ImportedKeys {
     return times < LIMITS.ledger.importedPerKey;
   }
 
-  /** What was taken so far is in the ledger. */
+  /** Everything taken so far is in the ledger. */
   flushed(): void {
     this.#batch.clear();
   }
@@ -269,7 +263,7 @@ class ImportedKeys {
   }
 }
 
-/** What `keyOf` needs of an event in hand. */
+/** What `keyOf` needs of an event. */
 function headOf(event: {
   id: string;
   ts: string;

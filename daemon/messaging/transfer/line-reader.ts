@@ -1,12 +1,12 @@
-/** Lines of a large file, one after the other, with a bound on each. */
+/** Lines of a large file, one after the other, each of limited length. */
 import type { OpenFile } from "../../../platform/files.ts";
 
 const CHUNK_BYTES = 256 * 1024;
 const LINE_FEED = 10;
 
 /**
- * Each line without its line feed; throws what `broken` gives for one over `limitOf` bytes, which
- * is asked for line by line, and for a last line without line feed.
+ * Each line without its line feed. Throws what `broken` returns for a line over `limitOf` bytes,
+ * which is called for each line, and for a last line without a line feed.
  */
 export async function* fileLines(
   file: OpenFile,

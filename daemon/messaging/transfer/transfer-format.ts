@@ -101,8 +101,8 @@ const Attachments = z
 const refs = z.array(z.looseObject({})).max(LIMITS.message.refs);
 
 /**
- * Data of the kinds that messaging knows: what is known of it must be as the daemon writes it,
- * other members may be there.
+ * Data of the kinds that messaging knows: known members must be as the daemon writes them, and
+ * others may be there.
  */
 const EXPORTED: Readonly<Record<string, z.ZodType>> = {
   [EVENTS.message]: ChatMessage.extend({

@@ -50,8 +50,7 @@ export class CatalogCache {
   }
 
   /**
-   * Reads what is there. A file that can't be read is as good as none: the next refresh replaces
-   * it.
+   * Reads what is there. A file that can't be read counts as none. The next refresh replaces it.
    */
   static async open(deps: Dependencies): Promise<CatalogCache> {
     const cache = new CatalogCache(deps);

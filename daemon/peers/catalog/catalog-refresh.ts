@@ -64,7 +64,10 @@ export class CatalogRefresh {
     this.#scan();
   }
 
-  /** What a fresh authority doesn't know any more is over; one that can't tell says nothing. */
+  /**
+   * A grant that a fresh authority no longer knows has ended. An authority that can't tell proves
+   * nothing.
+   */
   #prune(): void {
     const { authorities, cache } = this.#deps;
     cache.prune((connectionId) => {
@@ -74,7 +77,7 @@ export class CatalogRefresh {
     });
   }
 
-  /** A way to the peer opened: what failed before is tried now. */
+  /** A route to the peer opened, so a refresh that failed before is tried now. */
   #reachable(instanceId: string): void {
     for (const grant of this.#deps.authorities.all()) {
       if (grant.remote.instance_id !== instanceId) continue;
@@ -128,7 +131,7 @@ export class CatalogRefresh {
       reason = typeof found === "string" ? found : null;
       if (typeof found !== "string" && this.#isStillGranted(grant)) {
         await cache.put(grant, timestamp(clock), found);
-        // It may have ended while that was written.
+        // The grant may have ended during the write.
         if (!this.#isStillGranted(grant)) this.#prune();
       }
     } catch (error) {
@@ -144,7 +147,7 @@ export class CatalogRefresh {
     plan.dueAt = clock.monotonic() + seconds * 1000;
   }
 
-  /** All pages, or in words why not (LIM-018, LIM-023 to LIM-026). */
+  /** All pages, or why not, in words (LIM-018, LIM-023 to LIM-026). */
   async #collect(grant: Grant): Promise<CatalogGroup[] | string> {
     const { clock, sender } = this.#deps;
     const end = clock.monotonic() + limits.refreshBudgetSeconds * 1000;
@@ -158,7 +161,7 @@ export class CatalogRefresh {
       });
       if (answer.kind !== "result") return answer.kind === "error" ? answer.message : answer.reason;
       if (clock.monotonic() >= end) return "The catalog took too long.";
-      // As it came, with what this version doesn't know.
+      // As it arrived, including members that this version doesn't know.
       const size = Buffer.byteLength(JSON.stringify(answer.result));
       bytes += size;
       if (size > LIMITS.connect.catalogPageBytes || bytes > limits.metadataBytes)
@@ -195,7 +198,7 @@ function keyOf({ authority, connection_id: connectionId, local, remote }: Grant)
   return [authority, connectionId ?? "", local.device_id, remote.instance_id, remote.device_id].join(" ");
 }
 
-/** Same-account discovery asks for all Groups, a pair for its own alone. */
+/** Same-account discovery asks for all Groups. A pair asks only for its own. */
 function operationOf(
   { connection_id: connectionId, pair }: Grant,
   after: string | null,

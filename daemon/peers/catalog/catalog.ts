@@ -1,6 +1,6 @@
 /**
- * Operation `connect_catalog`, and what sending needs of the directory. It answers from what is
- * already known and contacts no other instance.
+ * Operation `connect_catalog`, and what sending needs of the directory. It answers from memory and
+ * contacts no other instance.
  */
 
 import type { Clock } from "../../../platform/clock.ts";
@@ -31,9 +31,9 @@ type Details = Extract<ResultOf<"connect_catalog">, { instance: RemoteInstance }
 export interface Destination {
   grant: Grant;
   group_id: string;
-  /** Null before the other side was reached once, and for one that it doesn't list. */
+  /** Null until the other side has been reached once, and for a Group that it doesn't list. */
   group: CatalogGroup | null;
-  /** Whether the other side was reached once. */
+  /** Whether the other side has ever been reached. */
   isLearnt: boolean;
 }
 
@@ -74,9 +74,9 @@ export class CatalogReads {
   }
 
   /**
-   * Where a message is to go. Throws connect_instance_required, connect_target_group_required with
-   * the choices of this Group (ERR-001 to ERR-004), invalid_args for what can't be an address,
-   * connect_not_granted, connect_unavailable.
+   * The destination of a message. Throws connect_instance_required, connect_target_group_required
+   * with the choices of this Group (ERR-001 to ERR-004), invalid_args for something that can't be
+   * an address, connect_not_granted, connect_unavailable.
    */
   destination(localGroupId: string, instanceId: string, targetGroupId: string): Destination {
     if (instanceId === "") {
@@ -132,7 +132,7 @@ export class CatalogReads {
       }));
   }
 
-  /** Nothing is chosen silently, not even from a single choice (ERR-002). */
+  /** Nothing is chosen silently, even if there is only one choice (ERR-002). */
   #requireTarget(groupId: string, instanceId: string, always: boolean): void {
     const externalGroups = this.#externalGroups(groupId).filter(
       ({ instance }) => instance.instance_id === instanceId,
@@ -146,7 +146,7 @@ export class CatalogReads {
     return {
       instance: instanceOf(grant.remote),
       catalog: catalog === null ? null : { checked_at: catalog.checked_at, groups },
-      // A clock that was set back makes nothing fresh for ever.
+      // If a clock is set back, nothing stays fresh for ever.
       fresh: catalog !== null && Math.abs(age) <= limits.freshSeconds * 1000,
       next,
     };

@@ -1,6 +1,6 @@
 /**
- * A peer's words as shown to people here: marked as its own words, short, and without anything that
- * hides or steers.
+ * A peer's words as shown to people here: marked as its own words, short, without characters that
+ * hide text or change its direction.
  */
 import { shownName } from "../../../shared/foreign-text.ts";
 import { LIMITS } from "../../../shared/limits.ts";

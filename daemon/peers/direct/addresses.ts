@@ -4,16 +4,16 @@ import type { NetworkInterface } from "../../../platform/network.ts";
 import { DIRECT } from "../../../shared/names.ts";
 import type { BindAddress } from "./link.ts";
 
-/** Host and port of a checked `IP:PORT` or `HOST:PORT`; brackets of an IPv6 address go. */
+/** Host and port of a checked `IP:PORT` or `HOST:PORT`, without the brackets of an IPv6 address. */
 export function bindAddress(text: string): BindAddress {
   const colon = text.lastIndexOf(":");
   return { host: text.slice(0, colon).replace(/^\[(.*)\]$/u, "$1"), port: Number(text.slice(colon + 1)) };
 }
 
 /**
- * What a person may choose for the listener, with the usual port: addresses of this machine's
- * interfaces, those that others reach first. Link-local ones are left out: they need the other
- * machine's interface in them.
+ * What a person may choose for the listener, with the usual port: this machine's addresses, with
+ * those that others can reach first. Link-local ones are left out because they must name the other
+ * machine's interface.
  */
 export function suggestAddresses(
   interfaces: readonly NetworkInterface[],

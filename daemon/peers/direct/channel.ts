@@ -17,17 +17,17 @@ interface ChannelParts {
   link: FramedLink;
   clock: Clock;
   /**
-   * Answers a peer's request; the peer is told of a Refusal without a signature, anything else ends
+   * Answers a peer's request. A Refusal goes to the peer without a signature. Any other error ends
    * the channel.
    */
   receive: (request: PeerRequest) => Promise<ConnectPeerResponse>;
-  /** Called once, when the channel ends by itself or by the peer. */
+  /** Called once, when the channel ends by itself or the peer ends it. */
   ended: (reason: string | null) => void;
 }
 
 type Settle = (outcome: PeerOutcome) => void;
 
-/** A request of ours: who waits for its answer, and how many bytes a frame with that may have. */
+/** A request of ours: what waits for its answer, and how large the frame with the answer may be. */
 interface Asked {
   settle: Settle;
   answerBytes: number;
@@ -47,12 +47,14 @@ export class DirectChannel {
    * working on it.
    */
   readonly #asked = new Map<string, Asked>();
-  /** Requests of the peer that are being answered, and those beyond that are being refused. */
+  /**
+   * The peer's requests that are being answered, and those over the limit that are being refused.
+   */
   #answering = 0;
   #refusing = 0;
-  /** Answers to nothing that was asked. */
+  /** Answers that match no request. */
   #stray = 0;
-  /** Pings since then, by `Clock.monotonic()`. */
+  /** Pings since this time, by `Clock.monotonic()`. */
   #pings = { since: Number.NEGATIVE_INFINITY, count: 0 };
   #timer: Timer | null = null;
   #over = false;
@@ -64,7 +66,7 @@ export class DirectChannel {
     this.#ended = parts.ended;
   }
 
-  /** Begins to take frames. */
+  /** Starts reading frames. */
   start(): void {
     this.#watch();
     this.#link.open({
@@ -105,15 +107,14 @@ export class DirectChannel {
       });
       this.#link
         .send({ kind: "request", request }, () => {
-          // A request that nobody waits for any more, and that was reported as not sent, must not
-          // be sent.
+          // A request that was given up and reported as not sent must not be sent.
           if (settled) this.#asked.delete(id);
           else begun = true;
           return begun;
         })
         .catch((error: Error) => {
-          // The end of the link is reported to every request. What remains is a frame that is too
-          // large.
+          // Every request hears separately that the link ended. The only other cause is a frame
+          // that is too large.
           if (!begun) {
             this.#asked.delete(id);
             unanswered("uncertain", error.message);
@@ -122,7 +123,7 @@ export class DirectChannel {
     });
   }
 
-  /** Ends it from this side, for `reason`; `ended` isn't called. */
+  /** Ends the channel from this side, for `reason`. `ended` isn't called. */
   close(reason: string): void {
     this.#stop(reason);
     this.#link.close();
@@ -132,7 +133,7 @@ export class DirectChannel {
     const { kind, id } = arrived.outline;
     if (kind === "response" && !this.#isExpected(id, arrived.bytes)) return;
     const parsed = DirectFrame.safeParse(arrived.value());
-    // What was measured by its outline is what it is.
+    // The frame is what its outline said when it was measured.
     if (!parsed.success || parsed.data.kind !== kind) {
       this.#fail("The peer sent a frame that this version doesn't know.");
       return;
@@ -152,14 +153,14 @@ export class DirectChannel {
   }
 
   /**
-   * Whether this answer is worth building: somebody asked for it, and it isn't larger than what was
-   * asked for can be.
+   * Whether to build this answer: a request is waiting for it, and it isn't larger than an answer
+   * to that request can be.
    */
   #isExpected(id: string | null, bytes: number): boolean {
     const key = uuidKey(id ?? "");
     const asked = this.#asked.get(key);
     if (asked === undefined) {
-      // It says nothing (DRC-059); who goes on with it wants to keep us busy.
+      // It means nothing (DRC-059). A peer that keeps sending these wants to keep us busy.
       this.#stray += 1;
       if (this.#stray > LIMITS.direct.strayAnswers) this.#fail("The peer sent an answer without a request.");
       return false;
@@ -185,7 +186,7 @@ export class DirectChannel {
   async #answer(request: PeerRequest): Promise<void> {
     const { requests } = LIMITS.direct;
     if (this.#answering >= requests) {
-      // Of those that nobody takes off the line no more than a few may wait.
+      // Only a few may wait while the peer doesn't read them.
       if (this.#refusing >= requests) {
         this.#fail("The peer sent more simultaneous requests than allowed.");
         return;
@@ -214,7 +215,7 @@ export class DirectChannel {
     }
   }
 
-  /** Never rejects: an answer that can't be sent ends the channel. */
+  /** Never rejects. An answer that can't be sent ends the channel. */
   async #respond(request: PeerRequest, response: ConnectPeerAnswer): Promise<void> {
     try {
       await this.#link.send({ kind: "response", id: request.proof.request_id, response });
@@ -223,7 +224,10 @@ export class DirectChannel {
     }
   }
 
-  /** A ping when nothing was said for a while; the end when nothing was heard for longer. */
+  /**
+   * Sends a ping after a while without sending, and ends the channel after a longer silence of the
+   * peer.
+   */
   #watch(): void {
     const now = this.#clock.monotonic();
     const idle = now - this.#link.heard;
@@ -266,7 +270,7 @@ function outcomeOf(answer: ConnectPeerAnswer): PeerOutcome {
   return { kind: "denied", ...answer.error };
 }
 
-/** What a frame with the answer to this may have (docs/protocol.md#peer-operations). */
+/** The largest frame that may hold the answer to this (docs/protocol.md#peer-operations). */
 function answerBytes({ operation }: PeerRequest): number {
   const { answerBytes: plain, catalogAnswerBytes } = LIMITS.connect;
   return (operation.op === "catalog" ? catalogAnswerBytes : plain) + LIMITS.direct.frameShellBytes;

@@ -1,4 +1,4 @@
-/** The live channels by connection: at most one each, the newest. */
+/** The live channels: for each connection at most one, the newest. */
 
 import type { Clock } from "../../../platform/clock.ts";
 import type { ErrorCode } from "../../../shared/errors.ts";
@@ -9,7 +9,7 @@ import type { PeerClocks } from "./clocks.ts";
 import { CLOSED, type FramedLink } from "./framed-link.ts";
 
 const CLOCK_DIFFERS: ErrorCode = "connect_clock_differs";
-/** What follows from clocks that are too far apart, and helps. */
+/** What happens when clocks are too far apart, and what helps. */
 export const CLOCKS_WAIT = `Messages are refused until the two clocks agree to within ${LIMITS.connect.skewSeconds} seconds.`;
 
 interface Entry {
@@ -39,9 +39,7 @@ export class Channels implements PeerTransport {
     return [...this.#open.keys()];
   }
 
-  /**
-   * Called when a channel came up or ended; `reason` says why it ended, if that is worth telling.
-   */
+  /** Called when a channel came up or ended; `reason` says why it ended, if people should know. */
   onChange(listener: (id: string, reason: string | null) => void): void {
     this.#changes.add(listener);
   }
@@ -53,7 +51,7 @@ export class Channels implements PeerTransport {
 
   /**
    * Makes `link` the channel of an approved connection; an earlier one, perhaps half-open, ends.
-   * Null when it is, else why it isn't: there are too many, or it has ended already.
+   * Null on success. Otherwise why not: there are too many, or the link has ended already.
    */
   take(id: string, instanceId: string, link: FramedLink): string | null {
     const earlier = this.#open.get(id);

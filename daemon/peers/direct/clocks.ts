@@ -1,7 +1,7 @@
 /**
- * How far the peers' clocks are from ours, as far as requests and refusals show it. A request is
- * good for a minute and may be from a clock that is half a minute ahead; beyond that it is refused,
- * which nobody would understand who isn't told of the clocks.
+ * How far the peers' clocks are from ours, as far as requests and refusals show. A request is valid
+ * for a minute, and its sender's clock may be half a minute ahead. Otherwise it is refused, and
+ * people would not understand why unless they are told about the clocks.
  */
 
 import type { Clock } from "../../../platform/clock.ts";
@@ -9,13 +9,13 @@ import { LIMITS } from "../../../shared/limits.ts";
 import { milliseconds, Time } from "../../../shared/wire/v1/time.ts";
 
 /**
- * Milliseconds that the peer's clock is ahead; negative when it is behind, null when it is near
- * enough.
+ * Milliseconds by which the peer's clock is ahead. Negative when it is behind, null when it is
+ * close enough.
  */
 interface Difference {
-  /** By the peer's requests. */
+  /** As seen in the peer's requests. */
   heard: number | null;
-  /** By what the peer said when it refused one of ours. */
+  /** As the peer said when it refused one of ours. */
   told: number | null;
 }
 
@@ -33,15 +33,15 @@ export class PeerClocks {
   readonly #changed: () => void;
   readonly #differences = new Map<string, Difference>();
 
-  /** `changed` is called when what `problem` says may be another. */
+  /** `changed` is called when the answer of `problem` may have changed. */
   constructor(clock: Clock, changed: () => void) {
     this.#clock = clock;
     this.#changed = changed;
   }
 
   /**
-   * A request came over this connection, issued at that time of the peer's. The way takes a while,
-   * so that only a great age says something.
+   * A request came over this connection, issued at that time by the peer's clock. Transport takes
+   * time, so only a great age means something.
    */
   heard(id: string, issuedAt: string): void {
     const ahead = milliseconds(issuedAt) - this.#clock.now();
@@ -50,8 +50,8 @@ export class PeerClocks {
   }
 
   /**
-   * The peer refused a request of ours for its time, and said what its own clock shows. One that
-   * agrees with ours says that the request was long on its way, as when a machine slept meanwhile.
+   * The peer refused a request of ours for its time, and said what its own clock shows. If that
+   * agrees with ours, the request took long to arrive, for example because a machine was asleep.
    */
   told(id: string, now: unknown): void {
     const time = Time.safeParse(now);
@@ -60,19 +60,19 @@ export class PeerClocks {
     this.#note(id, { told: Math.abs(ahead) <= skewSeconds * 1000 ? null : ahead });
   }
 
-  /** The peer took a request of ours. */
+  /** The peer accepted a request of ours. */
   agreed(id: string): void {
     this.#note(id, { told: null });
   }
 
-  /** Nothing is known of connections that aren't `there` any more. */
+  /** Forgets connections that are no longer `there`. */
   keep(there: (id: string) => boolean): void {
     for (const id of this.#differences.keys()) if (!there(id)) this.#differences.delete(id);
   }
 
   /**
-   * Whose clock is ahead and by how much, as a sentence; null while the clocks agree as far as
-   * anybody knows.
+   * Whose clock is ahead and by how much, as a sentence; null while nothing shows that the clocks
+   * differ.
    */
   problem(id: string): string | null {
     const { heard = null, told = null } = this.#differences.get(id) ?? {};

@@ -1,6 +1,6 @@
 /**
  * Dials for the relations that this side joined: every 5 seconds while there is no channel, every
- * 60 once the time for approval is over and the other side hasn't said what became of it. Terminal
+ * 60 once the time for approval is over and the other side hasn't reported the outcome. Final
  * decisions stop it (DRC-039).
  */
 
@@ -22,13 +22,13 @@ interface Dependencies {
   channels: Channels;
   relations: Relations;
   isCurrent: (relation: Relation) => boolean;
-  /** Our end as it is called now. */
+  /** Our end with its current names. */
   endpointOf: (relation: Relation) => DirectEndpoint;
   /** What went wrong with the latest attempt; null when nothing did. */
   report: (id: string, error: string | null) => void;
 }
 
-/** What stands for a relation that is dialled: the attempt under way, or the wait for the next. */
+/** A relation that is being dialled: the current attempt, or the wait for the next one. */
 interface Line {
   abort: AbortController | null;
   timer: Timer | null;
@@ -42,13 +42,13 @@ const HANDSHAKE_MS = LIMITS.direct.handshakeSeconds * 1000;
 const WAITING_BYTES = 2 * LIMITS.direct.frameBytes;
 
 /**
- * A wrong secret, another's invitation, a Group that was replaced: the other side tells its own
- * person, and nobody else (section 9).
+ * A wrong secret, someone else's invitation, a replaced Group: the other side tells only its own
+ * person (section 9).
  */
 const UNANSWERED =
   "The other side ended the connection without answering. If it keeps doing that, ask for a new invitation.";
 
-/** An instance forgets an approval when its Home comes back from a backup that is older. */
+/** An instance forgets an approval when its Home is restored from an older backup. */
 const LOST_APPROVAL =
   "The other side has lost its approval, and it is too late to approve again. Remove this connection and ask for a new invitation.";
 
@@ -56,7 +56,8 @@ export class Dialer {
   readonly #deps: Dependencies;
   readonly #lines = new Map<string, Line>();
   /**
-   * `Clock.monotonic()` of the latest attempt: a channel that ends at once isn't dialled at once.
+   * `Clock.monotonic()` of the latest attempt: after a channel that ends at once, the next attempt
+   * waits.
    */
   readonly #dialled = new Map<string, number>();
   #closed = false;
@@ -65,7 +66,7 @@ export class Dialer {
     this.#deps = deps;
   }
 
-  /** Looks which relations need dialling now; to be called whenever that may have changed. */
+  /** Checks which relations need dialling now. Call it whenever that may have changed. */
   refresh(): void {
     const wanted = new Map(
       this.#deps.relations.list
@@ -104,7 +105,7 @@ export class Dialer {
     line.abort?.abort();
   }
 
-  /** Until the next attempt is due, which it may be now. */
+  /** Milliseconds until the next attempt is due; it may be due now. */
   #wait(relation: Relation): void {
     const { clock } = this.#deps;
     const { overdueRedialSeconds, redialSeconds } = LIMITS.direct;
@@ -134,7 +135,7 @@ export class Dialer {
     } catch (failure) {
       error = failure instanceof Error ? failure.message : "The connection failed.";
     }
-    // Nobody waits for this attempt any more, or it became a channel.
+    // This attempt was given up, or it became a channel.
     if (this.#lines.get(id) !== line) return;
     report(id, error);
     if (error !== null) log.debug("direct dial", { id, reason: error });
@@ -143,7 +144,7 @@ export class Dialer {
     if (now !== undefined && this.#wants(now)) this.#wait(now);
   }
 
-  /** Says hello and does what the answer says. Answers what is wrong, in words, or null. */
+  /** Says hello and acts on the answer. Returns what is wrong, in words, or null. */
   async #attempt(
     relation: Relation,
     invitation: DirectInvitation,
@@ -171,8 +172,7 @@ export class Dialer {
       switch (answer.data) {
         case "active":
           await relations.learn(id, "active");
-          // The attempt may have been given up, and the connection revoked here, while that was
-          // written.
+          // The attempt may have been given up, and the connection revoked here, during the write.
           if (relations.find(id)?.state !== "active") break;
           if (abort.signal.aborted) break;
           abort.signal.removeEventListener("abort", give);
@@ -181,7 +181,7 @@ export class Dialer {
         case "revoked": {
           const hadApproved = relations.find(id)?.state === "active";
           await relations.learn(id, answer.data);
-          // Nobody dials any more, so that this attempt's own report comes too late.
+          // Dialling has stopped, so this attempt's own report comes too late.
           report(id, answer.data === "expired" && hadApproved ? LOST_APPROVAL : null);
           break;
         }
@@ -207,7 +207,7 @@ export class Dialer {
     }
   }
 
-  /** Makes the link a channel; answers why it isn't one, or null. */
+  /** Makes the link a channel. Returns why it couldn't, or null. */
   #hand(id: string, instanceId: string, link: FramedLink): string | null {
     const problem = this.#deps.channels.take(id, instanceId, link);
     if (problem !== null) link.close();
@@ -215,12 +215,12 @@ export class Dialer {
   }
 }
 
-/** What the other side says to the hello. */
+/** The other side's answer to the hello. */
 async function answerOf(link: FramedLink): Promise<unknown> {
   try {
     return await link.first();
   } catch (cause) {
-    // What we refuse isn't blamed on the other side.
+    // Our own refusal isn't blamed on the other side.
     if (link.endedHere) throw cause;
     throw new Error(UNANSWERED, { cause });
   }

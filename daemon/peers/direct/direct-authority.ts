@@ -20,11 +20,11 @@ interface Dependencies {
   transport: PeerTransport;
   /** Whether this connection has a channel now. */
   isOnline: (id: string) => boolean;
-  /** Whether this instance is the one that the relation was made for. */
+  /** Whether the relation was made for this instance. */
   isOurs: (relation: Relation) => boolean;
 }
 
-/** The earlier ones count before the later ones where a pair has several records. */
+/** If a pair has several records, the earlier ones come first. */
 const PRECEDENCE: readonly Relation["state"][] = ["active", "pending", "invited", "revoked", "expired"];
 
 export class DirectAuthority implements ConnectAuthority {
@@ -38,7 +38,7 @@ export class DirectAuthority implements ConnectAuthority {
   /** A record pins the route for its pair, whatever its state (DRC-061, DRC-062). */
   forPair(query: PairQuery): GrantState | null {
     const { relations } = this.#deps;
-    // What is pinned can't be known, so nothing may take another way.
+    // It isn't known what is pinned, so nothing may take another route.
     if (relations.problem !== null) return { state: "unavailable", reason: relations.problem };
     const [relation] = relations.list
       .filter((one) =>

@@ -53,13 +53,13 @@ export interface DirectDependencies {
 export interface DirectHealth {
   /** Why the relations can't be read. */
   problem: string | null;
-  /** How the listener that is wanted stands. */
+  /** The state of the configured listener. */
   listener: { bind: string; trouble: string | null } | null;
   /** Peers whose clocks are too far from this one, and how far. */
   clocks: { peer: { title: string; name: string }; trouble: string }[];
 }
 
-/** Where the listener's own trouble leaves nothing to say but what follows from it. */
+/** States in which the listener's own problem explains everything else. */
 const LISTEN_FIRST = "No invitation was created, because nobody could use it until this instance listens.";
 
 export class Direct {
@@ -73,7 +73,10 @@ export class Direct {
   readonly #dialer: Dialer;
   readonly #status: StatusFile;
   readonly #errors = new Map<string, string>();
-  /** Groups that were deleted or reset for good, whose relations the disk hasn't let go yet. */
+  /**
+   * Groups that were deleted or reset for good, whose relations couldn't be removed from the disk
+   * yet.
+   */
   readonly #gone = new Set<string>();
   #expiry: Timer | null = null;
   #retiring: Timer | null = null;
@@ -133,7 +136,7 @@ export class Direct {
     relations.onChange(() => this.#follow());
   }
 
-  /** Reads the relations; nothing is opened or created before `start`. */
+  /** Reads the relations. Nothing is opened or created before `start`. */
   static async open(deps: DirectDependencies): Promise<Direct> {
     const { files, clock, paths, hostname } = deps;
     return new Direct(deps, await Relations.open({ files, clock, path: paths.directConnections, hostname }));
@@ -153,7 +156,7 @@ export class Direct {
     };
   }
 
-  /** Listens and dials as the relations say. Resolves when the listener was tried once. */
+  /** Listens and dials as the relations require. Resolves after the listener's first attempt. */
   async start(): Promise<void> {
     await this.#retirePast();
     await this.#relations
@@ -175,8 +178,8 @@ export class Direct {
   }
 
   /**
-   * The Group was deleted or reset for good: its relations go, and their names and secrets with
-   * them. Never rejects: a full disk lets them go later.
+   * The Group was deleted or reset for good. Its relations are removed with their names and
+   * secrets. Never rejects: if the disk is full, they are removed later.
    */
   async retireGroup(groupId: string): Promise<void> {
     this.#gone.add(groupId);
@@ -184,8 +187,8 @@ export class Direct {
   }
 
   /**
-   * Also what a crash between a reset and this has left. Relations of a Group that is only missing
-   * stay: they may be looked at (DRC-072).
+   * Also removes what a crash between a reset and this call left. Relations of a Group that is only
+   * missing stay, so that a person can look at them (DRC-072).
    */
   async #retirePast(): Promise<void> {
     this.#retiring?.cancel();
@@ -201,7 +204,7 @@ export class Direct {
     } catch (error) {
       for (const groupId of gone) this.#gone.add(groupId);
       log.warn("direct retire", errorFields(error));
-      // What can't be read is mended by a restart alone.
+      // If the relations can't be read, only a restart helps.
       if (this.#closed || this.#relations.problem !== null) return;
       const again = LIMITS.group.reopenSeconds * 1000;
       this.#retiring = clock.after(again, () => void this.#retirePast(), { background: true });
@@ -220,7 +223,7 @@ export class Direct {
   }
 
   /**
-   * What `connect_direct_status` answers. Opens, creates and starts nothing. Throws storage_failed
+   * The result of `connect_direct_status`. Opens, creates and starts nothing. Throws storage_failed
    * when the relations can't be read.
    */
   status(groupId: string | undefined): ResultOf<"connect_direct_status"> {
@@ -237,7 +240,7 @@ export class Direct {
     };
   }
 
-  /** Throws conflict, storage_full, storage_failed. The listener's own trouble is in the status. */
+  /** Throws conflict, storage_full, storage_failed. The listener's own problem is in the status. */
   async configure(
     listener: DirectListener | null,
     displayName: string | undefined,
@@ -269,7 +272,7 @@ export class Direct {
   }
 
   /**
-   * Takes an invitation and begins to dial; answers the connection's id. Throws as
+   * Accepts an invitation and starts dialling. Returns the connection's id. Throws as
    * `Relations.join`, and direct_invitation_invalid.
    */
   async join(groupId: string, text: string): Promise<string> {
@@ -323,8 +326,8 @@ export class Direct {
   }
 
   /**
-   * Relations changed: channels of those that aren't approved any more end, what is to be dialled
-   * is.
+   * Relations changed. Ends the channels of those that are no longer approved, and dials those that
+   * need it.
    */
   #follow(): void {
     if (this.#closed) return;
@@ -335,7 +338,7 @@ export class Direct {
     }
     for (const id of this.#errors.keys()) {
       const relation = this.#relations.find(id);
-      // What was the last that the other side said of an invitation from there is still to be read.
+      // The other side's last word about its invitation must still be readable.
       const isTold = relation?.state === "expired" && isJoined(relation);
       if (relation === undefined || (isTerminal(relation) && !isTold)) this.#errors.delete(id);
     }
@@ -360,7 +363,7 @@ export class Direct {
     );
   }
 
-  /** What keeps the connection from being made, else what keeps messages from getting through. */
+  /** Why the connection can't be made, or else why messages don't get through. */
   #errorOf(id: string): string | null {
     const clocks = this.#clocks.problem(id);
     return this.#errors.get(id) ?? (clocks === null ? null : `${clocks} ${CLOCKS_WAIT}`);
@@ -394,7 +397,7 @@ export class Direct {
       id,
       local,
       remote,
-      // Nobody else decides about an invitation of ours, so its end needs no confirmation.
+      // Only this side decides about its own invitation, so its end needs no confirmation.
       state: expired && !isJoined(relation) && !isTerminal(relation) ? "expired" : state,
       initiated: isJoined(relation),
       current: this.#isCurrent(relation),

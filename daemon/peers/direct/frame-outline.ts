@@ -7,16 +7,16 @@ import { LIMITS } from "../../../shared/limits.ts";
 const [QUOTE, BACKSLASH, COLON, COMMA] = [0x22, 0x5c, 0x3a, 0x2c];
 const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 0x5d];
 
-/** A string of this many bytes and more is a file's base64, or a message's text. */
+/** A string of at least this many bytes is a file's base64, or a message's text. */
 export const LONG_BYTES = 64 * 1024;
-/** Files of a message, and its text. */
+/** The files of a message, and its text. */
 const LONG_MAX = LIMITS.message.attachments + 1;
-/** Member names and values that are looked at are shorter than this. */
+/** The member names and values that matter are shorter than this. */
 const WORD_BYTES = 64;
 
 /**
- * Members of the frame itself, as they are written; null when they aren't there, or aren't short
- * texts without escapes.
+ * Members of the frame itself, as written. Null when they are absent, or aren't short texts without
+ * escapes.
  */
 export interface Outline {
   kind: string | null;
@@ -24,8 +24,9 @@ export interface Outline {
 }
 
 /**
- * Reads the outline of JSON text; whether it is JSON isn't said. Throws RangeError over `jsonBytes`
- * of JSON apart from long strings, over `jsonValues` values, and for what is nested too deeply.
+ * Reads the outline of JSON text without checking that it is JSON. Throws RangeError for more than
+ * `jsonBytes` of JSON besides long strings, for more than `jsonValues` values, and for JSON that is
+ * nested too deeply.
  */
 export function outlineOf(bytes: Uint8Array): Outline {
   const scan = new Scan(bytes);
@@ -40,7 +41,7 @@ class Scan {
   #values = 1;
   #long = 0;
   #longBytes = 0;
-  /** The latest string of the frame's own members, and the name whose value comes next. */
+  /** The last string among the frame's own members, and the name whose value comes next. */
   #latest: string | null = null;
   #name: string | null = null;
 
@@ -91,7 +92,7 @@ class Scan {
       throw new RangeError(`a frame has more than ${LIMITS.direct.jsonValues} values`);
   }
 
-  /** From behind its opening quote to its closing one, or the end. */
+  /** From after the opening quote to the closing one, or the end. */
   #string(begin: number): number {
     const bytes = this.#bytes;
     let end = begin;

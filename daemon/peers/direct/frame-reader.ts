@@ -1,7 +1,7 @@
 /**
- * Frames of a Direct channel as they come in. The base64 of files is decoded and hashed while it
- * arrives and never becomes a text: at 14 MiB that and JSON.parse would hold everybody up for some
- * 50 ms.
+ * Incoming frames of a Direct channel. The base64 of files is decoded and hashed while it arrives
+ * and never becomes a string. At 14 MiB that and JSON.parse would block the event loop for about 50
+ * ms.
  */
 import { parseStrictJsonBytes } from "../../../shared/strict-json.ts";
 import type { BlobBytes } from "../../../shared/wire/v1/blob-bytes.ts";
@@ -11,31 +11,26 @@ import { LONG_BYTES, type Outline, outlineOf } from "./frame-outline.ts";
 const HEAD = 4;
 const FILE_MEMBER = Buffer.from('"base64":"');
 const QUOTE = 0x22;
-/** Stands for a file in the rest of a frame. No base64. */
+/** Replaces a file in the rest of a frame. It isn't base64. */
 const TOKEN_TEXT = "*";
 const TOKEN = Buffer.from(TOKEN_TEXT);
 
-/** A frame that has arrived whole, before anything is built from it. */
+/** A complete frame, before anything is built from it. */
 export interface ArrivedFrame {
   outline: Outline;
-  /** Of its JSON, files included. */
+  /** Of its JSON, including files. */
   bytes: number;
-  /**
-   * Throws StrictJsonError for what isn't JSON, RangeError for files that stand where no files may.
-   */
+  /** Throws StrictJsonError if it isn't JSON, RangeError for files where none are allowed. */
   value(): unknown;
 }
 
-/**
- * Puts frames together from whatever pieces they arrive in. Holds at most one frame and the piece
- * that arrived last.
- */
+/** Assembles frames from the pieces they arrive in. Holds at most one frame and the last piece. */
 export class FrameReader {
   #limit: number;
-  /** Bytes that no frame has taken up yet. */
+  /** Bytes that no frame has consumed yet. */
   #waiting: Buffer[] = [];
   #waitingBytes = 0;
-  /** The frame that is arriving; null before its head is whole. */
+  /** The frame that is arriving; null until its header is complete. */
   #body: FrameBody | null = null;
 
   constructor(limit: number) {
@@ -60,8 +55,8 @@ export class FrameReader {
   }
 
   /**
-   * The next whole frame, undefined while there is none. Throws RangeError for one that is larger,
-   * or holds more, than any may.
+   * The next complete frame, or undefined. Throws RangeError for a frame over the limits of size
+   * and contents.
    */
   next(): ArrivedFrame | undefined {
     if (this.#body === null) {
@@ -89,7 +84,7 @@ export class FrameReader {
   #feed(body: FrameBody): void {
     while (this.#waiting.length > 0 && body.left > 0) {
       const piece = this.#waiting[0]!;
-      // No larger than what a file is recognized by, so that none is missed.
+      // No larger than the marker that a file is recognized by, so that none is missed.
       const taken = piece.subarray(0, Math.min(body.left, PIECE_CHARACTERS));
       body.take(taken);
       this.#waitingBytes -= taken.length;
@@ -99,21 +94,21 @@ export class FrameReader {
   }
 }
 
-/** One frame's JSON: files, and the rest in which a token stands for each. */
+/** One frame's JSON: the files, and the rest with a token in place of each. */
 class FrameBody {
-  /** Bytes that haven't arrived. */
+  /** Bytes still to arrive. */
   left: number;
   /** Bytes that have. */
   taken = 0;
   #rest: Buffer;
   #size = 0;
-  /** Where the search in the rest goes on. */
+  /** Where the search in the rest continues. */
   #from = 0;
-  /** Where the text begins that may be a file's; null outside one. */
+  /** Where a string that may be a file begins; null outside one. */
   #begin: number | null = null;
   #decoder: Base64Decoder | null = null;
   readonly #files: BlobBytes[] = [];
-  /** Something wasn't plain base64: what is left is taken as any JSON. */
+  /** Something wasn't plain base64, so the rest is read as ordinary JSON. */
   #isPlain = false;
 
   constructor(length: number) {
@@ -129,12 +124,12 @@ class FrameBody {
     else this.#decode(this.#decoder, bytes);
   }
 
-  /** Throws RangeError for a frame that holds more than any may. */
+  /** Throws RangeError for a frame that holds too much. */
   outline(): Outline {
     return outlineOf(this.#rest.subarray(0, this.#size));
   }
 
-  /** Throws StrictJsonError, or RangeError for files that stand where no files may. */
+  /** Throws StrictJsonError, or RangeError for files where none are allowed. */
   value(): unknown {
     const value = parseStrictJsonBytes(this.#rest.subarray(0, this.#size));
     if (putBack(value, this.#files) !== this.#files.length) {
@@ -149,8 +144,8 @@ class FrameBody {
   }
 
   /**
-   * Looks for the beginning of a file. A quote inside a JSON string is escaped, so that the
-   * member's name is found only where a member is.
+   * Looks for the beginning of a file. A quote inside a JSON string is escaped, so the member's
+   * name is found only where a member is.
    */
   #search(): void {
     const rest = this.#rest.subarray(0, this.#size);
@@ -183,7 +178,7 @@ class FrameBody {
     }
   }
 
-  /** Part of a file's base64, or its end and what stands behind. */
+  /** Part of a file's base64, or its end and what comes after it. */
   #decode(decoder: Base64Decoder, bytes: Buffer): void {
     const quote = bytes.indexOf(QUOTE);
     const end = quote === -1 ? bytes.length : quote;
@@ -216,7 +211,7 @@ class FrameBody {
 }
 
 /**
- * Files stand in order where an operation has them, and nowhere else. Answers how many were put
+ * Files come in order where an operation has them, and nowhere else. Returns how many were put
  * back.
  */
 function putBack(value: unknown, files: readonly BlobBytes[]): number {

@@ -1,6 +1,6 @@
 /**
- * A link that carries frames: first one each way for the hello, then any. Each frame that is sent
- * has a budget of time (docs/protocol.md#direct).
+ * A link that carries frames: first one hello in each direction, then any frames. Each frame sent
+ * has a time budget (docs/protocol.md#direct).
  */
 
 import type { Clock, Timer } from "../../../platform/clock.ts";
@@ -10,16 +10,16 @@ import { encodeFrame, type Frame } from "./frames.ts";
 import type { Link } from "./link.ts";
 
 export interface FrameHandler {
-  /** What it throws when it reads the frame's value ends the link. */
+  /** If it throws while it reads the frame's value, the link ends. */
   frame(frame: ArrivedFrame): void;
-  /** The link is at its end; called once. `reason` is null after an orderly close by the peer. */
+  /** The link has ended. Called once. `reason` is null after an orderly close by the peer. */
   ended(reason: string | null): void;
 }
 
-/** How a link ended that its peer closed in order. */
+/** The end of a link that its peer closed in order. */
 export const CLOSED = "The peer closed the connection.";
 
-/** So much of a large frame goes before others have a turn. */
+/** This much of a large frame is sent before yielding to the event loop. */
 const TURN_BYTES = 256 * 1024;
 
 interface Outgoing {
@@ -48,7 +48,7 @@ export class FramedLink {
   heard: number;
   said: number;
 
-  /** `waiting` bytes at most may arrive before `open`. */
+  /** At most `waiting` bytes may arrive before `open`. */
   constructor(link: Link, clock: Clock, waiting: number) {
     this.peer_key = link.peer_key;
     this.#link = link;
@@ -66,7 +66,7 @@ export class FramedLink {
     return this.#end === undefined;
   }
 
-  /** Whether this side ended it. */
+  /** Whether this side ended the link. */
   get endedHere(): boolean {
     return this.#endedHere;
   }
@@ -78,7 +78,7 @@ export class FramedLink {
 
   /**
    * The first frame, of at most `helloBytes`. Rejects with an Error for people when the link ends
-   * or brings something else.
+   * or delivers something else.
    */
   first(): Promise<unknown> {
     return new Promise((resolve, reject) => {
@@ -88,7 +88,7 @@ export class FramedLink {
     });
   }
 
-  /** Every later frame goes to `handler`, those that wait already at once. */
+  /** Every later frame goes to `handler`. Frames that are already waiting go at once. */
   open(handler: FrameHandler): void {
     this.#handler = handler;
     this.#reader.limit = LIMITS.direct.frameBytes;
@@ -97,9 +97,9 @@ export class FramedLink {
   }
 
   /**
-   * Sends one frame behind those that wait. Resolves when the system has taken it; rejects with an
+   * Sends one frame after those that wait. Resolves when the system has taken it. Rejects with an
    * Error for people when it is too large or the link ends. `begin` is called before its first byte
-   * leaves, and may say that it isn't wanted any more.
+   * leaves, and may say that the frame is no longer wanted.
    */
   send(value: unknown, begin: () => boolean = () => true): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -112,7 +112,7 @@ export class FramedLink {
     });
   }
 
-  /** Ends it from this side; the handler isn't told. Idempotent. */
+  /** Ends the link from this side without calling the handler. Idempotent. */
   close(): void {
     this.#handler = null;
     this.#finish("This side closed the connection.");
@@ -155,7 +155,7 @@ export class FramedLink {
     if (this.#sending !== null) return;
     const next = this.#queue.shift();
     if (next === undefined) return;
-    // A frame that can't be made has not begun.
+    // A frame that couldn't be built hasn't begun.
     let frame: Frame;
     try {
       frame = encodeFrame(next.value, LIMITS.direct.frameBytes);
@@ -180,7 +180,9 @@ export class FramedLink {
     this.#sendPart(frame.parts);
   }
 
-  /** One part when the one before it was taken. `taken` bytes went since others had a turn. */
+  /**
+   * Sends one part when the one before it was taken. `taken` bytes were sent since the last yield.
+   */
   #sendPart(parts: Frame["parts"], taken = 0): void {
     if (this.#end !== undefined) return;
     let part: IteratorResult<Uint8Array, void>;
@@ -209,7 +211,7 @@ export class FramedLink {
     this.#sendNext();
   }
 
-  /** `here`: this side ended it. */
+  /** `here`: this side ended the link. */
   #finish(reason: string | null, here = true): void {
     if (this.#end !== undefined) return;
     this.#end = reason;

@@ -1,37 +1,37 @@
 /**
- * Frames of a Direct channel as they go out: a 4-byte big-endian length and so many bytes of JSON
- * (docs/protocol.md#validity). Files go around JSON.stringify, which would hold everybody up for
- * some 50 ms at 14 MiB.
+ * Outgoing frames of a Direct channel: a 4-byte big-endian length and that many bytes of JSON
+ * (docs/protocol.md#validity). Files bypass JSON.stringify, which would block the event loop for
+ * about 50 ms at 14 MiB.
  */
 import { BlobBytes } from "../../../shared/wire/v1/blob-bytes.ts";
 import type { ConnectBlob } from "../../../shared/wire/v1/peer.ts";
 import { encoded } from "../wire/base64-pieces.ts";
 
 const HEAD = 4;
-/** What a frame is handed out in. */
+/** The size of the pieces that a frame is sent in. */
 const PART_BYTES = 64 * 1024;
-/** How a request with files ends when it has none: they come last. */
+/** How a request ends when its list of files is empty: files come last. */
 const BEHIND_BLOBS = "[]}}}";
 
 type MaybeRequest = { request?: { operation?: { blobs?: readonly ConnectBlob[] } } } | null;
 
 export interface Frame {
-  /** Bytes of it all, the head included. */
+  /** Total bytes, including the header. */
   bytes: number;
   /**
-   * Each is good until the next one is asked for. May throw when a file can't be read; to be
-   * returned when not all are wanted.
+   * Each piece is valid until the next one is requested. May throw when a file can't be read. Call
+   * `return` if not all pieces are needed.
    */
   parts: Generator<Uint8Array, void>;
 }
 
-/** JSON with the base64 of each file cut out: a text more than files. */
+/** JSON with the base64 of each file cut out: one more string than there are files. */
 interface Cut {
   texts: Buffer[];
   files: BlobBytes[];
 }
 
-/** Throws RangeError over `limit` bytes of JSON. */
+/** Throws RangeError for more than `limit` bytes of JSON. */
 export function encodeFrame(value: unknown, limit: number): Frame {
   const { texts, files } = cut(value);
   const length =

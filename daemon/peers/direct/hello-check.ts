@@ -1,6 +1,6 @@
 /**
- * The inviting side's answer to a hello: what a relation's id, secret and the proven key are good
- * for (docs/protocol.md#direct).
+ * The inviting side's answer to a hello: what a relation's id, its secret and the proven key allow
+ * (docs/protocol.md#direct).
  */
 import { timingSafeEqual } from "node:crypto";
 import type { Clock } from "../../../platform/clock.ts";
@@ -9,7 +9,7 @@ import { isJoined, isSameEnd, isTerminal, type Relation } from "./relation.ts";
 import { digestSecret, hasExpired, type Relations } from "./relations.ts";
 
 /**
- * Null: close without an answer, since `revoked` would be final. `id` names the relation that
+ * Null: close without an answer, because `revoked` would be final. `id` names the relation that
  * `error` belongs to.
  */
 export type Verdict =
@@ -21,7 +21,7 @@ interface Dependencies {
   relations: Relations;
   /** Our own key, base64. */
   public_key: string;
-  /** Whether this instance and the relation's Group are those that it was made for. */
+  /** Whether the relation was made for this instance and this Group. */
   isCurrent: (relation: Relation) => boolean;
 }
 
@@ -33,7 +33,7 @@ export class HelloCheck {
   }
 
   /**
-   * Judges the first frame of a peer that has proven `peer_key`, and records what it changes.
+   * Checks the first frame of a peer that has proven `peer_key`, and records what it changes.
    * Throws Refusal when the disk fails.
    */
   async judge(frame: unknown, peerKey: string): Promise<Verdict> {
@@ -63,8 +63,8 @@ export class HelloCheck {
     } else if (!(await relations.bind(id, endpoint))) {
       return silent(id, "The Group that used this invitation is already connected to this one.");
     }
-    // Somebody may have decided while that was written, an approval in time may have been on its
-    // way to the disk, or a second peer may have been faster.
+    // During the write a person may have decided, an approval in time may have reached the disk, or
+    // a second peer may have been faster.
     const now = relations.find(id);
     if (now === undefined) return { answer: "revoked", relation: null };
     if (isTerminal(now)) return { answer: now.state, relation: now };

@@ -1,31 +1,30 @@
 /**
- * A connection whose other end has proven its key: what Direct runs over. TLS makes one from a
- * socket; a simulation makes a pair in memory.
+ * A connection whose other end has proven its key, which is what Direct runs over. TLS makes one
+ * from a socket. A simulation makes a pair in memory.
  */
 export interface Link {
   /** Base64 of the 32 bytes of the peer's Ed25519 key, proven by the handshake. */
   readonly peer_key: string;
   /**
-   * Takes over what arrives; to be called once, at once after getting the link. Bytes come in
-   * order; `ended` comes once, last, with the reason in words, or null after an orderly close by
-   * the peer.
+   * Receives what arrives. Call it once, as soon as the link exists. Bytes come in order. `ended`
+   * is called once, last, with the reason in words, or null after an orderly close by the peer.
    */
   receive(handler: LinkHandler): void;
   /**
-   * Sends bytes in order; `sent` is called when the system has taken them all, never after the link
-   * has ended.
+   * Sends bytes in order. `sent` is called when the system has taken them all, and never after the
+   * link has ended.
    */
   send(bytes: Uint8Array, sent: () => void): void;
   /**
-   * Ends it; what was sent still goes out if the peer takes it soon. Idempotent; `ended` isn't
-   * called any more.
+   * Ends the link. What was sent still goes out if the peer takes it soon. Idempotent. `ended` is
+   * no longer called.
    */
   close(): void;
 }
 
 export interface LinkHandler {
   data(bytes: Uint8Array): void;
-  /** `here` says that this side ended it, for what the peer did. */
+  /** `here` says that this side ended it because of what the peer did. */
   ended(reason: string | null, here?: boolean): void;
 }
 
@@ -35,24 +34,24 @@ export interface BindAddress {
   port: number;
 }
 
-/** A connection that was accepted and hasn't proven anything yet. */
+/** An accepted connection that hasn't proven anything yet. */
 export interface IncomingLink {
   /** The other end's network address, for limits and the log. */
   readonly address: string;
-  /** Does the handshake. Rejects with an Error whose message is for people. */
+  /** Performs the handshake. Rejects with an Error whose message is for people. */
   secure(): Promise<Link>;
   /** Ends it at once. Idempotent. */
   destroy(): void;
-  /** Calls `told` when the socket is closed and holds nothing any more. */
+  /** Calls `told` when the socket is closed and holds nothing. */
   whenClosed(told: () => void): void;
 }
 
 export interface BoundListener {
-  /** Stops accepting; connections that were handed out stay. */
+  /** Stops accepting. Connections that were handed out stay open. */
   close(): Promise<void>;
 }
 
-/** The way to peers. Handshakes are bounded in time by whoever asks for them: closing ends one. */
+/** Makes links to peers. The caller limits how long a handshake may take; closing ends one. */
 export interface Links {
   /** Rejects with Node's errors (EADDRINUSE, EADDRNOTAVAIL, EACCES). */
   listen(
@@ -61,8 +60,8 @@ export interface Links {
     failed: (error: Error) => void,
   ): Promise<BoundListener>;
   /**
-   * Connects and does the handshake with exactly this key at the other end. Rejects with an Error
-   * whose message is for people, also when `signal` aborts.
+   * Connects and performs the handshake, accepting exactly this key at the other end. Rejects with
+   * an Error whose message is for people, also when `signal` aborts.
    */
   connect(at: BindAddress, peerKey: string, signal: AbortSignal): Promise<Link>;
 }

@@ -1,7 +1,7 @@
 /**
- * The listener of all Direct connections: bound as configured, tried again while it can't be, and
- * guarded until a peer has said an approved hello. What a network can't do to it: hold more than a
- * few connections that haven't proven anything, or any of them for long.
+ * The listener of all Direct connections. It is bound as configured, retried while that fails, and
+ * guarded until a peer has sent an approved hello. Strangers can't hold more than a few connections
+ * that haven't proven anything, and none of them for long.
  */
 
 import type { Clock, Timer } from "../../../platform/clock.ts";
@@ -25,13 +25,13 @@ interface Dependencies {
   hellos: HelloCheck;
   /** What went wrong with a relation's peer; null when nothing did. */
   report: (id: string, error: string | null) => void;
-  /** The listener is bound, isn't any more, or couldn't be. */
+  /** The listener is bound, is no longer bound, or couldn't be. */
   changed: () => void;
 }
 
 const RETRY_MS = LIMITS.direct.redialSeconds * 1000;
 const HANDSHAKE_MS = LIMITS.direct.handshakeSeconds * 1000;
-/** After its hello a peer has nothing to say until it was answered. */
+/** After its hello a peer sends nothing until it gets an answer. */
 const WAITING_BYTES = LIMITS.direct.helloBytes + 4;
 
 export class Listener {
@@ -61,8 +61,8 @@ export class Listener {
   }
 
   /**
-   * Why it doesn't listen where it should, once the try that is under way has ended; null when it
-   * does or isn't wanted.
+   * Why it doesn't listen where it should, once the current attempt has ended. Null when it listens
+   * or is turned off.
    */
   async problem(): Promise<string | null> {
     for (let awaited: Promise<void> | null = null; awaited !== this.#last; ) {
@@ -73,8 +73,8 @@ export class Listener {
   }
 
   /**
-   * Listens there from now on, or nowhere; resolves after the first try. Turning it off ends the
-   * channels that it received (DRC-050).
+   * Listens there from now on, or nowhere. Resolves after the first attempt. Turning it off ends
+   * the channels that it received (DRC-050).
    */
   configure(wanted: DirectListener | null): Promise<void> {
     this.#wanted = wanted;
@@ -151,7 +151,7 @@ export class Listener {
     }
   }
 
-  /** Says what was decided, which begins a channel or ends in order. False: to be ended at once. */
+  /** Sends the decision, which begins a channel or ends in order. False: end it at once. */
   async #answer(verdict: Verdict, link: FramedLink, pending: PendingConnection): Promise<boolean> {
     const { channels, hellos, report, log } = this.#deps;
     if (verdict.answer === null) {
@@ -167,7 +167,7 @@ export class Listener {
       return true;
     }
     const { id, remote } = relation;
-    // Turned off meanwhile, or revoked: its change of state found no channel to end.
+    // Turned off in the meantime, or revoked: that change found no channel to end.
     if (!link.isOpen || !hellos.isApproved(id)) return false;
     report(id, null);
     this.#received.add(id);

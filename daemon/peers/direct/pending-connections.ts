@@ -1,9 +1,9 @@
 /**
  * Places at the listener for connections that haven't become channels (docs/protocol.md#direct): a
  * few for strangers, a few for networks that a channel came from before, a few for each key of a
- * relation. A place is taken until the socket is closed, whatever was said over it; who comes when
- * all are taken gets another's. Which one is left to chance: whoever renews connections as fast as
- * they end would push out exactly those that are at work if it were the oldest.
+ * relation. A place is taken until the socket is closed, whatever was sent over it. A newcomer that
+ * finds all places taken gets a random one. If it got the oldest, a stranger who renews connections
+ * as fast as they end would push out exactly those that are making progress.
  */
 import { isIPv6 } from "node:net";
 import type { Random } from "../../../platform/random.ts";
@@ -16,7 +16,7 @@ export interface PendingConnection {
   readonly end: () => void;
   /** The proven key, once it is known to belong to a relation. */
   key: string | null;
-  /** It has its answer, and only its socket isn't closed yet. */
+  /** It was answered, and only its socket isn't closed yet. */
   isAnswered: boolean;
 }
 
@@ -30,7 +30,7 @@ export class PendingConnections {
     this.#random = random;
   }
 
-  /** A place for a connection that has just come in; somebody else's may end for it. */
+  /** A place for a new connection. Another connection may end to make room. */
   admit(incoming: IncomingLink, end: () => void): PendingConnection {
     const pending: PendingConnection = {
       network: networkOf(incoming.address),
@@ -52,7 +52,7 @@ export class PendingConnections {
     pending.key = key;
   }
 
-  /** It is a channel now. */
+  /** It has become a channel. */
   leave(pending: PendingConnection): void {
     this.#pending.delete(pending);
     this.#familiar.delete(pending.network);
@@ -70,7 +70,7 @@ export class PendingConnections {
     return key === null && !this.#familiar.has(network);
   }
 
-  /** One of `places` among those that `shares` names. Those that have their answer go first. */
+  /** One of the `places` that `shares` names. Those that were answered go first. */
   #makeRoom(places: number, shares: (pending: PendingConnection) => boolean): void {
     const sharing = [...this.#pending].filter(shares);
     if (sharing.length < places) return;
@@ -87,7 +87,7 @@ export class PendingConnections {
 
 const GROUPS = 8;
 /**
- * A household or a rented machine has as many IPv6 addresses as these bits leave: it counts as one.
+ * A household or a rented machine has all IPv6 addresses under this prefix, so they count as one.
  */
 const NETWORK_GROUPS = 4;
 

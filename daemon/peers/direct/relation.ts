@@ -13,7 +13,7 @@ import { milliseconds } from "../../../shared/wire/v1/time.ts";
 export const Relation = z.strictObject({
   id: DirectId,
   local: DirectEndpoint,
-  /** Null on the inviting side until somebody comes with the invitation. */
+  /** Null on the inviting side until a peer shows the invitation. */
   remote: DirectEndpoint.nullable(),
   state: DirectState,
   created_at: z.string(),
@@ -33,7 +33,7 @@ export const DirectDocument = z.strictObject({
 });
 export type DirectDocument = z.infer<typeof DirectDocument>;
 
-/** Whether this side made it from somebody's invitation: it dials, the other side decides. */
+/** Whether this side accepted the other's invitation: it dials, and the other side decides. */
 export function isJoined(relation: Relation): boolean {
   return relation.invitation !== null;
 }
@@ -42,7 +42,7 @@ export function isTerminal({ state }: Relation): boolean {
   return state === "expired" || state === "revoked";
 }
 
-/** The time for approval is over. Says nothing about an approved one (DRC-040). */
+/** The time for approval is over. It means nothing for an approved one (DRC-040). */
 export function isOverdue(relation: Relation, now: number): boolean {
   return now >= milliseconds(relation.expires_at);
 }

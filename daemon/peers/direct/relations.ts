@@ -1,6 +1,6 @@
 /**
- * The Direct relations of this instance on disk, and every change of them. A change is durable
- * before anybody acts on it.
+ * The Direct relations of this instance on disk, and every change to them. A change is durable
+ * before anything acts on it.
  */
 import { createHash } from "node:crypto";
 import { type Clock, timestamp } from "../../../platform/clock.ts";
@@ -43,7 +43,7 @@ export class Relations {
   #document: JsonDocument<DirectDocument> | null;
   readonly #initial: DirectDocument;
   #last: Promise<unknown> = Promise.resolve();
-  /** Why the document can't be read, in words; then nothing is granted and nothing changed. */
+  /** Why the document can't be read, in words. Then nothing is granted and nothing can change. */
   readonly problem: string | null;
 
   private constructor(
@@ -58,8 +58,8 @@ export class Relations {
   }
 
   /**
-   * Reads what is there and creates nothing. A document that can't be read stays as it is and is
-   * `problem`.
+   * Reads the document and creates nothing. One that can't be read stays as it is, and `problem`
+   * says why.
    */
   static async open(deps: Dependencies): Promise<Relations> {
     try {
@@ -87,8 +87,8 @@ export class Relations {
   }
 
   /**
-   * Throws storage_failed when the document can't be read: nobody is told that there are no
-   * connections then.
+   * Throws storage_failed when the document can't be read, so that it never looks as if there were
+   * no connections.
    */
   checkReadable(): void {
     if (this.problem === null) return;
@@ -109,13 +109,16 @@ export class Relations {
     return relation;
   }
 
-  /** Called after each durable change. Returns the way to stop listening. */
+  /** Called after each durable change. Returns a function that stops listening. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** `expected` undefined: whatever is there now. Throws conflict when it isn't what is there. */
+  /**
+   * If `expected` is undefined, anything may be there now. Throws conflict if something else is
+   * there.
+   */
   async configure(
     listener: DirectListener | null,
     displayName: string | undefined,
@@ -158,9 +161,10 @@ export class Relations {
   }
 
   /**
-   * Takes an invitation for the Group that `local` names; the same again changes nothing (DRC-028).
-   * Throws direct_invitation_expired, direct_invitation_used, direct_invitation_invalid for our
-   * own, already_exists for a second connection of the pair, limit_reached.
+   * Accepts an invitation for the Group that `local` names. Accepting the same one again changes
+   * nothing (DRC-028). Throws direct_invitation_expired, direct_invitation_used,
+   * direct_invitation_invalid for our own, already_exists for a second connection of the pair,
+   * limit_reached.
    */
   async join(invitation: DirectInvitation, local: DirectEndpoint): Promise<void> {
     const { id, host } = invitation;
@@ -225,8 +229,8 @@ export class Relations {
   }
 
   /**
-   * For good (DRC-035). Throws direct_not_found, and direct_state for one that expired without
-   * approval.
+   * Revokes it for good (DRC-035). Throws direct_not_found, and direct_state for one that expired
+   * without approval.
    */
   async revoke(groupId: string, id: string): Promise<void> {
     await this.#change(groupId, id, (relation) => {
@@ -236,8 +240,8 @@ export class Relations {
   }
 
   /**
-   * Only after revocation or confirmed expiry; the id is remembered (DRC-018, DRC-041). Throws
-   * direct_not_found, direct_state.
+   * Removes it, only after revocation or confirmed expiry. The id is remembered (DRC-018, DRC-041).
+   * Throws direct_not_found, direct_state.
    */
   async remove(groupId: string, id: string): Promise<void> {
     this.get(groupId, id);
@@ -253,16 +257,16 @@ export class Relations {
   }
 
   /**
-   * Those whose Group was deleted or reset go and free their room (DRC-074, DRC-075); `isPast` is
-   * asked when it is their turn.
+   * Removes those whose Group was deleted or reset, which frees their room (DRC-074, DRC-075).
+   * `isPast` is called just before the change.
    */
   async retire(isPast: (relation: Relation) => boolean): Promise<void> {
     if (this.list.some(isPast)) await this.#update((value) => retire(value, isPast));
   }
 
   /**
-   * The inviting side: somebody proved to have the invitation. False when the pair has another
-   * connection; an invitation that was taken or ended meanwhile stays as it is.
+   * The inviting side: a peer proved that it has the invitation. False when the pair has another
+   * connection. An invitation that was taken or ended in the meantime stays as it is.
    */
   async bind(id: string, remote: DirectEndpoint): Promise<boolean> {
     let hasRival = false;
@@ -276,7 +280,7 @@ export class Relations {
     return !hasRival;
   }
 
-  /** What the peer calls itself and its Group now; the end itself is the same. */
+  /** The peer's current names for itself and its Group. Its identity is unchanged. */
   async rename(id: string, remote: DirectEndpoint): Promise<void> {
     await this.#set(id, (relation) =>
       relation.remote !== null &&
@@ -288,9 +292,9 @@ export class Relations {
   }
 
   /**
-   * What the inviting side, authenticated, says of a joined relation. Terminal states stay.
-   * Approved ones don't expire there (DRC-040): one that is said to have expired was approved in a
-   * time that the other side has lost, and no approval can follow.
+   * What the inviting side, authenticated, says about a joined relation. Final states stay.
+   * Approved relations don't expire there (DRC-040). If the other side says that one has expired,
+   * it has lost its record of the approval, and none can follow.
    */
   async learn(id: string, state: "active" | "expired" | "revoked"): Promise<void> {
     await this.#set(id, (relation) => {
@@ -299,7 +303,7 @@ export class Relations {
     });
   }
 
-  /** Invitations of ours whose time is over without approval are expired (DRC-030). */
+  /** Our invitations whose time ran out without approval become expired (DRC-030). */
   async expire(): Promise<void> {
     const now = this.#deps.clock.now();
     if (!this.list.some((relation) => !isJoined(relation) && hasExpired(relation, now))) return;
@@ -312,8 +316,8 @@ export class Relations {
   }
 
   /**
-   * Secrets of ended connections that an earlier version left on the disk go. Throws as every
-   * change.
+   * Removes secrets of ended connections that an earlier version left on the disk. Throws like
+   * every change.
    */
   async forgetSecrets(): Promise<void> {
     if (this.list.some(hasSpentSecret)) await this.#update((value) => ({ ...value }));
@@ -345,7 +349,9 @@ export class Relations {
     });
   }
 
-  /** One after the other. Throws storage_full, storage_failed, or what `change` throws. */
+  /**
+   * Changes run one after the other. Throws storage_full, storage_failed, or what `change` throws.
+   */
   #update(change: (value: Readonly<DirectDocument>) => DirectDocument): Promise<void> {
     const turn = this.#last.then(() => this.#apply(change));
     this.#last = turn.catch(() => undefined);
@@ -372,12 +378,12 @@ function wrongState(specifics: string): Refusal {
   return new Refusal("direct_state", { specifics });
 }
 
-/** Unapproved past its deadline, on the inviting side. */
+/** Not approved before its deadline, on the inviting side. */
 export function hasExpired(relation: Relation, now: number): boolean {
   return (relation.state === "invited" || relation.state === "pending") && isOverdue(relation, now);
 }
 
-/** Stands for a secret that isn't needed any more. */
+/** Replaces a secret that is no longer needed. */
 const SPENT = "0".repeat(64);
 
 /** The joining side needs the invitation's secret as long as it dials. */

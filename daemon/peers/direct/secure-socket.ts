@@ -1,7 +1,7 @@
 /**
- * A socket whose both ends have proven an Ed25519 key: the TLS core (`tls/`) over a platform
- * socket. It keeps the core's bytes flowing and time bounded; everything about the protocol itself
- * is in the core.
+ * A socket where both ends have proven an Ed25519 key: the TLS core (`tls/`) over a platform
+ * socket. It moves the core's bytes and limits how long each step may take. The protocol itself is
+ * in the core.
  */
 import type { Duplex } from "node:stream";
 import type { Clock, Timer } from "../../../platform/clock.ts";
@@ -29,17 +29,17 @@ export interface SecureSocketOptions {
   /** Budget of the whole handshake. */
   handshakeSeconds: number;
   /**
-   * Budget of each `send`, from when it is its turn until the operating system has taken all of it;
-   * over it, the socket ends with WriteBudgetError.
+   * Budget of each `send`, from its turn until the operating system has taken all of it. A `send`
+   * that takes longer ends the socket with WriteBudgetError.
    */
   writeSeconds: number;
-  /** Ends the handshake when it aborts; without effect afterwards. */
+  /** Ends the handshake when it aborts. No effect afterwards. */
   signal?: AbortSignal;
   /** Suites, the preferred first; all by default. For measurements and interoperability tests. */
   suites?: readonly Suite[];
   /**
-   * Whether the client sends a key share at once; true by default. Without, the server has to ask
-   * for it by HelloRetryRequest.
+   * Whether the client sends a key share at once; true by default. Without one, the server has to
+   * ask for it by HelloRetryRequest.
    */
   keyShare?: boolean;
   /** Records after which we change our key; LIMITS.tls.recordsPerKey by default. */
@@ -50,10 +50,10 @@ export interface SecureSocketHandler {
   /** Bytes in order, never empty. They may be kept. */
   data(bytes: Uint8Array): void;
   /**
-   * Once, last, never after `destroy`. Null after the peer's close_notify: whatever it sent has
-   * arrived, and it takes no offence when we go on sending. Otherwise the reason, as an error whose
-   * message is for people: a reset, a truncation, a protocol error, a budget. After an error both
-   * directions are over and the socket is destroyed.
+   * Called once, last, never after `destroy`. Null after the peer's close_notify: everything it
+   * sent has arrived, and we may go on sending. Otherwise the reason, as an error whose message is
+   * for people: a reset, a truncation, a protocol error, a budget. After an error both directions
+   * are over and the socket is destroyed.
    */
   ended(error: Error | null): void;
 }
@@ -62,14 +62,11 @@ export interface SecureSocket {
   /** The peer's Ed25519 key, 32 bytes, proven by the handshake and accepted by the pin. */
   readonly peerPublicKey: Uint8Array;
   /**
-   * Bytes given to `send` that aren't encrypted yet, because the peer hasn't taken what came
-   * before.
+   * Bytes given to `send` that aren't encrypted yet, because the peer hasn't taken the earlier
+   * ones.
    */
   readonly waitingBytes: number;
-  /**
-   * Takes over what arrives; to be called once. Until then nothing more is read than fits a
-   * socket's buffer.
-   */
+  /** Receives what arrives. Call it once. Until then at most a socket's buffer is read. */
   receive(handler: SecureSocketHandler): void;
   /**
    * Pauses and resumes `data` and `ended`. Data that has already been decrypted (at most one read
@@ -78,9 +75,9 @@ export interface SecureSocket {
   pause(): void;
   resume(): void;
   /**
-   * Sends bytes in order. They must not change until `sent` is called: the operating system has
-   * taken them all. It is never called after the socket has ended. Small sends of one turn of the
-   * event loop share a record. Never empty. Throws after `close` or the end.
+   * Sends bytes in order. They must not change until `sent` is called, when the operating system
+   * has taken them all. It is never called after the socket has ended. Small sends of one turn of
+   * the event loop share a record. Never empty. Throws after `close` or the end.
    */
   send(bytes: Uint8Array, sent?: () => void): void;
   /**
@@ -88,7 +85,7 @@ export interface SecureSocket {
    * peer does the same. Idempotent.
    */
   close(): void;
-  /** Both directions end at once; nothing is called any more. Idempotent. */
+  /** Ends both directions at once. Nothing is called afterwards. Idempotent. */
   destroy(): void;
 }
 
@@ -100,7 +97,7 @@ export class WriteBudgetError extends Error {
   }
 }
 
-/** So much is encrypted in one go; other work of the process comes in between. */
+/** This much is encrypted before yielding to other work of the process. */
 const SLICE_BYTES = 64 * 1024;
 
 interface Outgoing {
@@ -119,8 +116,8 @@ interface Slice {
  * whose message is for people (`TlsError` of `tls/alert.ts` names the alert).
  *
  * The client is connected before the server has judged the client's key (RFC 8446, section 4.4.4
- * and appendix E.1.2): it knows itself accepted only with the server's first data. On the server
- * both have happened.
+ * and appendix E.1.2): it knows that it is accepted only when the server's first data arrives. On
+ * the server both have happened.
  */
 export function secureConnect(options: SecureSocketOptions): Promise<SecureSocket> {
   return new Promise((resolve, reject) => {
@@ -136,26 +133,26 @@ class TlsSocket implements SecureSocket {
   readonly #core: TlsConnection;
   readonly #signal: AbortSignal | undefined;
   readonly #abort = () => this.#finish(new Error("The TLS handshake was abandoned."));
-  /** Settles the handshake; null once that has happened. */
+  /** Settles the handshake; null once it has settled. */
   #settle: { resolve: (socket: SecureSocket) => void; reject: (error: Error) => void } | null;
   #peerPublicKey: Uint8Array = new Uint8Array();
   #handler: SecureSocketHandler | null = null;
   #paused = false;
-  /** Decrypted and not handed out: of one read at most. */
+  /** Decrypted and not handed out yet: at most one read. */
   #arrived: Uint8Array[] = [];
   /** The end, once it is known and until it is reported. */
   #ending: { error: Error | null } | null = null;
   #handing = false;
-  /** A part of what was read is still to be opened. */
+  /** Part of what was read is still to be decrypted. */
   #isReading = false;
-  /** Given to `send` and not encrypted whole; `#offset` bytes of the first are. */
+  /** Given to `send` and not completely encrypted. `#offset` bytes of the first one are. */
   #queue: Outgoing[] = [];
   #offset = 0;
   #waitingBytes = 0;
-  /** Sends that the operating system hasn't taken whole: the first of them has the budget. */
+  /** Sends that the operating system hasn't completely taken. The budget runs for the first. */
   #unsent = 0;
   #pumpDue = false;
-  /** Being encrypted: its pieces come back through `#write`. */
+  /** Being encrypted. Its pieces come back through `#write`. */
   #slice: Slice | null = null;
   #closing = false;
   #closed = false;
@@ -298,7 +295,7 @@ class TlsSocket implements SecureSocket {
     this.#arrived.push(bytes);
   }
 
-  /** Hands out what arrived, in order; the socket is read while somebody takes it. */
+  /** Hands out what arrived, in order. The socket is read while a reader takes it. */
   #hand(): void {
     if (this.#handing) return;
     this.#handing = true;
@@ -331,7 +328,7 @@ class TlsSocket implements SecureSocket {
     });
   }
 
-  /** Encrypts what waits, as far ahead of the peer as is allowed. */
+  /** Encrypts what waits, as far ahead of the peer as allowed. */
   #pump(): void {
     while (!this.#over && this.#socket.writableLength < LIMITS.tls.sendAheadBytes) {
       const slice = this.#nextSlice();
@@ -372,7 +369,7 @@ class TlsSocket implements SecureSocket {
     return { bytes: parts.length === 1 ? parts[0]! : Buffer.concat(parts), sent };
   }
 
-  /** The last piece of a slice carries the news that the system has taken it. */
+  /** The callback of a slice's last piece says that the system has taken the slice. */
   #write(pieces: readonly Buffer[]): void {
     const slice = this.#slice;
     this.#slice = null;
@@ -410,12 +407,12 @@ class TlsSocket implements SecureSocket {
     this.#timer = null;
   }
 
-  /** The end by an error. What had arrived before is still handed out. */
+  /** Ends with an error. What arrived before is still handed out. */
   #finish(error: Error): void {
     if (this.#over) return;
     this.#stop();
-    // So that the peer gets the alert, its bytes are taken for a while: closing a socket with
-    // unread bytes resets it.
+    // The peer's bytes are read for a while so that it gets the alert: closing a socket with unread
+    // bytes resets it.
     this.#socket.end();
     this.#socket.resume();
     this.#timer = this.#clock.after(LIMITS.tls.lingerSeconds * 1000, () => this.#socket.destroy());
@@ -436,7 +433,7 @@ class TlsSocket implements SecureSocket {
   }
 }
 
-/** What the system says of a socket, in words. */
+/** What the system says about a socket, in words. */
 function broken(cause: Error): Error {
   const code = "code" in cause ? String(cause.code) : "";
   switch (code) {

@@ -15,7 +15,7 @@ interface Dependencies {
   clock: Clock;
   log: Log;
   path: string;
-  /** What is to be told now; null when there is nothing to watch. */
+  /** The current status; null when there is nothing to watch. */
   look: () => Omit<DirectRuntime, "checked_at"> | null;
 }
 
@@ -35,7 +35,7 @@ export class StatusFile {
     this.#deps = deps;
   }
 
-  /** The latest status; null when it is too old to say anything. */
+  /** The latest status; null when it is too old to mean anything. */
   get value(): DirectRuntime | null {
     return this.#deps.clock.monotonic() - this.#checked <= FRESH_MS ? this.#status : null;
   }

@@ -9,7 +9,7 @@ import type { BindAddress, BoundListener, IncomingLink, Link, LinkHandler, Links
 import { type SecureSocket, secureConnect, type TlsIdentity, WriteBudgetError } from "./secure-socket.ts";
 import { TlsError } from "./tls/alert.ts";
 
-/** The other end has so long to answer our close. */
+/** How long the other end has to answer our close. */
 const CLOSE_MS = 2000;
 const ADDRESS_IN_V6 = /^::ffff:/iu;
 
@@ -44,7 +44,7 @@ export class TlsLinks implements Links {
     server.on("error", failed);
     return {
       async close() {
-        // Connections end by themselves; waiting for them would wait for peers.
+        // Connections end by themselves. Waiting for them would mean waiting for peers.
         void network.close(server);
       },
     };

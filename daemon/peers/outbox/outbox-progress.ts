@@ -1,9 +1,9 @@
 /**
- * How a record's progress lies on disk. Before every request its record says that it may have
- * escaped, so that two of its members, which are yes or no, are changed where they stand: that
- * takes a sync of one file's data, while replacing a file takes two of the journal. Both answers
- * are as long, and whatever a crash leaves of two of them is taken as yes: what may have happened
- * is assumed to.
+ * How a record's progress is stored on disk. Before every request its record must say that the
+ * request may have escaped. Two flags of the record are therefore changed in place: that takes one
+ * sync of the file's data, while replacing a file takes two of the journal. Both values of a flag
+ * are equally long. If a crash leaves a mix of the two, it counts as yes: what may have happened is
+ * assumed to have happened.
  */
 
 import { errorCode, syncFile } from "../../../platform/durable.ts";
@@ -16,8 +16,8 @@ const PROGRESS = ',"progress":{"source_projected":';
 const FLAGS = /(?<="(?:source_projected|needs_receipt)":)[a-z ]{5}(?=,)/gu;
 
 /**
- * A record as it is written, with the JSON of its message or cancellation. Its end depends on
- * nothing but its progress.
+ * A record as it is written, with the JSON of its message or cancellation. Its end depends only on
+ * its progress.
  */
 export function recordText(
   { work, source_event: sourceEvent, progress }: OutboxRecord,
@@ -26,7 +26,7 @@ export function recordText(
   return `{"work":{"kind":"${work.kind}","data":${json}},"source_event":${JSON.stringify(sourceEvent)}${ending(progress)}`;
 }
 
-/** A record's text with what a crash left of a flag taken as yes. */
+/** A record's text, with any half-written flag read as yes. */
 export function whole(text: string): string {
   const at = text.lastIndexOf(PROGRESS);
   if (at === -1) return text;
@@ -34,9 +34,9 @@ export function whole(text: string): string {
 }
 
 /**
- * Changes the flags of a record where they stand; durable when resolved with true. False when
- * anything else changes, or when the file isn't as expected: it has to be replaced then. Throws
- * Node's errors; either answer may be there then.
+ * Changes the flags of a record in place. Durable when resolved with true. False when anything else
+ * changes, or when the file isn't as expected: then it must be replaced. Throws Node's errors, and
+ * then the flags may have either value.
  */
 export async function noteInPlace(
   files: Files,

@@ -1,4 +1,7 @@
-/** What queued work takes of the outbox's limits, in all and for each peer (LIM-035 to LIM-038). */
+/**
+ * How much of the outbox's limits queued work uses, in total and for each peer (LIM-035 to
+ * LIM-038).
+ */
 import { Refusal } from "../../../shared/errors.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import { sizeWords } from "../../../shared/size-words.ts";
@@ -14,7 +17,7 @@ export class OutboxUsage {
   readonly #byPeer = new Map<string, Usage>();
   #total = NOTHING;
 
-  /** Exhaustion refuses new work with `outbox_full` and says which limit it was. */
+  /** When a limit is reached, new work is refused with `outbox_full`, which names the limit. */
   check(peer: string, blobBytes: number): void {
     const { outbox } = LIMITS;
     const total = this.#total;

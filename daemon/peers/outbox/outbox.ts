@@ -34,19 +34,19 @@ export interface OutboxDependencies {
   log: Log;
   /** `state/connect/outbox` in the Home; its parents exist. */
   directory: string;
-  /** Without it, all work is of the Groups as they are. */
+  /** Without it, all work belongs to the Groups as they are. */
   generations?: WorkGenerations;
 }
 
 /**
- * Active work as it stands in memory. Identity never changes; progress does, by `Outbox.update`
- * alone.
+ * Active work as kept in memory. Identity never changes. Progress does, only through
+ * `Outbox.update`.
  */
 export interface OutboxEntry {
   readonly kind: OutboxWork["kind"];
-  /** Order of acceptance in this run; what an earlier run left comes first, by creation time. */
+  /** Order of acceptance in this run. Work of an earlier run comes first, by creation time. */
   readonly sequence: number;
-  /** The target instance; names the record's directory. */
+  /** The target instance. Names the record's directory. */
   readonly peer: string;
   readonly delivery_id: string;
   /** Null for the same account. */
@@ -57,12 +57,12 @@ export interface OutboxEntry {
   readonly source_event_ts: string;
   /** Milliseconds since 1970. */
   readonly deliver_before: number;
-  /** Of a cancellation: when the original can't be admitted any more. */
+  /** Of a cancellation: when the original can no longer be admitted. */
   readonly original_deliver_before: number | null;
   /** Bytes of the source Group's blobs that it refers to. */
   readonly blobBytes: number;
   /**
-   * The sender's key in the source Group and the digest of what it gave; null without a
+   * The sender's key in the source Group and the digest of what it sent; null without a
    * `client_id`.
    */
   readonly client: { readonly key: string; readonly sha256: string } | null;
@@ -77,7 +77,7 @@ export interface QueuedWork extends OutboxRecord {
   readonly sha256: string;
 }
 
-/** What names a sender's retry; from the source event. */
+/** Identifies a sender's retry; from the source event. */
 export type ClientKeyOf = (event: LedgerEvent) => string | null;
 
 export class Outbox {
@@ -92,12 +92,12 @@ export class Outbox {
   readonly #loose = new Set<string>();
   /**
    * Records whose file was being replaced when the disk failed: a crash may bring back the one
-   * before, so that nothing counts but a new one.
+   * before, so only a new one counts.
    */
   readonly #doubtful = new WeakSet<OutboxEntry>();
   /**
-   * Records of a generation of their Group that is over, as an earlier run left them: they count
-   * for nothing and are still to be removed.
+   * Records that an earlier run left, of a past generation of their Group. They no longer count and
+   * are still to be removed.
    */
   readonly #past = new Set<{ peer: string; delivery_id: string }>();
   /** Peers' directories that are durable, or being made so. */
@@ -139,13 +139,13 @@ export class Outbox {
       } else outbox.#enter(record);
     }
     await outbox.#noteGenerations();
-    // What can't be removed yet counts for nothing all the same, and goes before the next work of
-    // its Group is queued.
+    // What can't be removed yet no longer counts either, and is removed before the next work of its
+    // Group is queued.
     await outbox.settle().catch((error) => deps.log.warn("outbox", errorFields(error)));
     return outbox;
   }
 
-  /** Whether the entry is work of a generation of its Group that is over. */
+  /** Whether the entry is work of a past generation of its Group. */
   isPast({ source }: OutboxEntry): boolean {
     return this.#deps.generations?.isPast(source.group_id) === true;
   }
@@ -159,7 +159,7 @@ export class Outbox {
     return this.#unreadable;
   }
 
-  /** Why it isn't known which work a reset has ended, in words. */
+  /** Why it is unknown which work a reset has ended, in words. */
   get problem(): string | null {
     return this.#deps.generations?.problem ?? null;
   }
@@ -172,7 +172,7 @@ export class Outbox {
     return this.#bySource.get(sourceEventId);
   }
 
-  /** Work that the same sender gave the same key. */
+  /** Work with the same key from the same sender. */
   byClient(groupId: string, key: string): OutboxEntry | undefined {
     return this.#byClient.get(`${groupId} ${key}`);
   }
@@ -186,8 +186,8 @@ export class Outbox {
   }
 
   /**
-   * Takes work in; durable when resolved. Throws limit_reached (details name the limit), too_large
-   * for a record over its size, storage_full or storage_failed; nothing is queued then.
+   * Queues work. Durable when resolved. Throws limit_reached (details name the limit), too_large
+   * for a record over its size, storage_full or storage_failed, and then nothing is queued.
    */
   async accept(
     work: OutboxWork,
@@ -223,8 +223,8 @@ export class Outbox {
   }
 
   /**
-   * The whole record. Throws Node's errors. One that was damaged or taken away meanwhile is no work
-   * any more, as after a restart; it throws, too.
+   * The whole record. Throws Node's errors. A record that was damaged or removed in the meantime is
+   * no longer work, as after a restart. It throws too.
    */
   read(entry: OutboxEntry): QueuedWork {
     const path = this.#path(entry.peer, entry.delivery_id);
@@ -243,8 +243,8 @@ export class Outbox {
   }
 
   /**
-   * Notes progress, durable when resolved; `record` is what `read` gave. Throws storage_full or
-   * storage_failed; the old progress counts then.
+   * Notes progress. Durable when resolved. `record` is what `read` returned. Throws storage_full or
+   * storage_failed, and then the old progress counts.
    */
   async update(entry: OutboxEntry, record: QueuedWork, change: Partial<OutboxProgress>): Promise<void> {
     if (!this.has(entry)) throw new Error("the outbox record is gone");
@@ -258,7 +258,7 @@ export class Outbox {
     } catch (error) {
       throw storageRefusal(error);
     }
-    // It was retired meanwhile, and must not come back.
+    // It was retired in the meantime, and must not come back.
     if (!this.has(entry)) this.#withdraw(entry.peer, entry.delivery_id);
     entry.progress = progress;
   }
@@ -280,8 +280,8 @@ export class Outbox {
 
   /**
    * Ends work whose end is recorded elsewhere. Not synced: a record that a crash brings back finds
-   * its receipt, or no Group. Throws storage_failed when the file can't be removed; the work stays
-   * then.
+   * its receipt, or no Group. Throws storage_failed when the file can't be removed, and then the
+   * work stays.
    */
   remove(entry: OutboxEntry): void {
     if (!this.has(entry)) return;
@@ -301,7 +301,7 @@ export class Outbox {
     this.#usage.charge(entry.peer, -1, -entry.blobBytes);
   }
 
-  /** Makes all removals durable, for when their receipts go. Throws Node's errors. */
+  /** Makes all removals durable, before their receipts are removed. Throws Node's errors. */
   async settle(): Promise<void> {
     for (const record of this.#past) {
       unlinkIfThere(this.#deps.files, this.#path(record.peer, record.delivery_id));
@@ -318,7 +318,7 @@ export class Outbox {
     return join(this.#deps.directory, peer, `${deliveryId}${SUFFIX}`);
   }
 
-  /** Work that an older program queued is of the Groups as they are. */
+  /** Work that an older program queued belongs to the Groups as they are. */
   async #noteGenerations(): Promise<void> {
     const { generations, log } = this.#deps;
     for (const { source } of this.#entries.values()) {
@@ -328,14 +328,14 @@ export class Outbox {
     }
   }
 
-  /** Nothing of the Group's past is there any more, nor comes back. */
+  /** Nothing of the Group's past is left, and nothing of it can come back. */
   async #forget(groupId: string): Promise<void> {
     for (const entry of this.#entries.values())
       if (entry.source.group_id === groupId && this.isPast(entry)) this.remove(entry);
     await this.settle();
   }
 
-  /** What was refused or retired must not go out after a restart. */
+  /** Work that was refused or retired must not go out after a restart. */
   #withdraw(peer: string, deliveryId: string): void {
     try {
       unlinkIfThere(this.#deps.files, this.#path(peer, deliveryId));
@@ -351,7 +351,7 @@ export class Outbox {
       this.#writing += 1;
       await replaceFile(files, this.#path(peer, deliveryId), bytes, { alone: this.#writing === 1 });
     } catch (error) {
-      // Somebody may have removed the directory.
+      // The directory may have been removed from outside.
       this.#directories.delete(peer);
       throw error;
     } finally {
@@ -359,14 +359,16 @@ export class Outbox {
     }
   }
 
-  /** A change of flags alone; false when the record has to be replaced. */
+  /** Changes only flags. False when the record has to be replaced. */
   async #noteInPlace(entry: OutboxEntry, progress: OutboxProgress): Promise<boolean> {
     if (this.#doubtful.has(entry)) return false;
     const path = this.#path(entry.peer, entry.delivery_id);
     return noteInPlace(this.#deps.files, path, entry.progress, progress);
   }
 
-  /** The peer's directory, durable, made once; whoever writes meanwhile waits for that too. */
+  /**
+   * Creates the peer's directory once, durably. Writes that come in the meantime wait for that too.
+   */
   #directory(peer: string): Promise<void> {
     let made = this.#directories.get(peer);
     if (made === undefined) {
@@ -385,7 +387,7 @@ export class Outbox {
     throw new Refusal("too_large", { specifics, details: { limit, bytes: bytes.length } });
   }
 
-  /** The record, or null when it isn't one; it is charged then, and stays. */
+  /** The record, or null when it isn't one. Then it is charged and stays. */
   #load(peer: string, name: string): OutboxRecord | null {
     const { files, directory, log } = this.#deps;
     const path = join(directory, peer, name);
@@ -403,7 +405,7 @@ export class Outbox {
     return null;
   }
 
-  /** A file that is no record: it stays, and counts as a full message. */
+  /** A file that isn't a record. It stays, and counts as a full message. */
   #setAside(peer: string, path: string): void {
     this.#unreadable.push(path);
     this.#usage.charge(peer, 1, LIMITS.connect.blobBytes);
@@ -428,7 +430,7 @@ export class Outbox {
         work.kind === "cancel" ? milliseconds(work.data.original_deliver_before) : null,
       blobBytes: blobBytesOf(work),
       client: key === null ? null : { key, sha256: String(sourceEvent.data.client_sha256) },
-      // A cancellation doesn't note that it goes out, so any that an earlier run left may have.
+      // A cancellation doesn't note that it goes out, so any from an earlier run may have gone out.
       leftOver: progress.needs_receipt || (work.kind === "cancel" && !isCharged),
       progress,
     };
@@ -442,8 +444,8 @@ export class Outbox {
 }
 
 /**
- * What would go out has to be what the source Group's ledger says: a record that was damaged in
- * between is none.
+ * What goes out has to match the source Group's ledger. A record that was damaged since doesn't
+ * count.
  */
 function parse(bytes: Uint8Array): QueuedWork {
   const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);

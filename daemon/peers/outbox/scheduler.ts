@@ -1,8 +1,7 @@
 /**
  * Which record is worked on next (docs/protocol.md#scheduler): at most four at a time, one per
- * peer, slots rotating among the peers that have something to do. Woken by acceptance, completion
- * and changes of grants; the scan once per second is the safety net and runs only while there are
- * records.
+ * peer, with slots rotating among the peers that have work. Acceptance, completion and changes of
+ * grants wake it. The scan once per second is the safety net and runs only while there are records.
  */
 
 import type { Clock, Timer } from "../../../platform/clock.ts";
@@ -23,21 +22,21 @@ interface Dependencies {
   registry: Pick<GroupRegistry, "knows">;
 }
 
-/** How a record's waiting stands; monotonic milliseconds. */
+/** Why and how long a record waits, in monotonic milliseconds. */
 interface Wait {
   notBefore: number;
-  /** The wait is for the peer: it ends when a way to it opens. */
+  /** It waits for the peer: the wait ends when a route to it opens. */
   forPeer: boolean;
-  /** Attempts that failed although there was a way. */
+  /** Attempts that failed although there was a route. */
   strikes: number;
-  /** Its grant is gone: to be ended now. */
+  /** Its grant is gone, so it ends now. */
   isUrgent: boolean;
 }
 
 interface Peer {
   failures: number;
   until: number;
-  /** The last failure left this process with nothing, so that an open way needn't wait. */
+  /** The last failure happened before anything left this process, so an open route needn't wait. */
   isClean: boolean;
   failedAt: number;
   /** Turn in which it was last served. */
@@ -84,7 +83,7 @@ export class Scheduler {
     this.#arm();
   }
 
-  /** A Group is there again: its records needn't wait longer. */
+  /** A Group is available again, so its records needn't wait longer. */
   groupOpened(groupId: string): void {
     for (const entry of this.#deps.outbox.entries()) {
       if (entry.source.group_id === groupId) this.#waitOf(entry).notBefore = 0;
@@ -92,7 +91,7 @@ export class Scheduler {
     this.wake();
   }
 
-  /** Waits for what is under way; requests to peers end at once. */
+  /** Waits for running work. Requests to peers end at once. */
   async close(): Promise<void> {
     for (const stop of this.#stops.splice(0)) stop();
     this.#abort.abort();
@@ -131,11 +130,11 @@ export class Scheduler {
     const wait = this.#waitOf(entry);
     if (wait.isUrgent) return true;
     if (wait.notBefore > now) return false;
-    // Whose time is over is ended without the peer.
+    // Work whose time is over ends without asking the peer.
     return peer.until <= now || entry.deliver_before <= wall;
   }
 
-  /** In order of acceptance, but a job that keeps failing on the way lets others go first. */
+  /** In order of acceptance, but a job that keeps failing on its route lets others go first. */
   #comesBefore(one: OutboxEntry, other: OutboxEntry): boolean {
     const strikes = this.#waitOf(one).strikes - this.#waitOf(other).strikes;
     return strikes === 0 ? one.sequence < other.sequence : strikes < 0;
@@ -185,7 +184,7 @@ export class Scheduler {
       if (step.tried) wait.strikes += 1;
     } else seconds = step.seconds ?? backoff(entry.progress.attempts);
     wait.forPeer = step.kind === "peer";
-    // The end of its window comes in between.
+    // Its window may end before that.
     const left = entry.deliver_before - clock.now();
     const milliseconds = left > 0 ? Math.min(seconds * 1000, left) : seconds * 1000;
     wait.notBefore = now + milliseconds;
@@ -214,7 +213,7 @@ export class Scheduler {
     this.wake();
   }
 
-  /** Work whose grant is gone ends now; what was unavailable may go on. */
+  /** Work whose grant is gone ends now. Work that was unavailable may continue. */
   #grantsChanged(): void {
     for (const entry of this.#deps.outbox.entries()) {
       const { state } = this.#deps.authorities.forBinding(bindingOf(entry));
@@ -226,7 +225,7 @@ export class Scheduler {
     this.wake();
   }
 
-  /** Records whose Group was deleted or reset go without a trace (OUT-036, OUT-037). */
+  /** Removes records whose Group was deleted or reset, without a trace (OUT-036, OUT-037). */
   #retire(): void {
     const { outbox, registry } = this.#deps;
     for (const entry of outbox.entries()) {
@@ -242,9 +241,7 @@ export class Scheduler {
     }
   }
 
-  /**
-   * A record of an earlier run waits out what is left of its time, by this clock a minute at most.
-   */
+  /** A record of an earlier run waits for the rest of its time, at most a minute by this clock. */
   #takeUp(entry: OutboxEntry): void {
     const {
       next_attempt_at: nextAttemptAt,
@@ -285,7 +282,7 @@ export class Scheduler {
   }
 }
 
-/** Seconds after so many failures in a row (LIM-044). */
+/** Seconds to wait after this many failures in a row (LIM-044). */
 function backoff(failures: number): number {
   const { backoffSeconds } = LIMITS.connect;
   return backoffSeconds[Math.min(failures, backoffSeconds.length - 1)]!;

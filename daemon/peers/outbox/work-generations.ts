@@ -1,7 +1,7 @@
 /**
- * Which generation of each Group its queued work belongs to. A reset ends what its Group had
- * queued, and a power cut may bring records back whose removal wasn't durable yet, or that were
- * still to be removed: this tells them from the work of the Group as it is now (OUT-037).
+ * Which generation of each Group its queued work belongs to. A reset ends its Group's queued work.
+ * A power cut may bring back records whose removal wasn't durable yet, or that were still to be
+ * removed. This file distinguishes them from the work of the Group as it is now (OUT-037).
  */
 import * as z from "zod";
 import { type DocumentOptions, JsonDocument } from "../../../platform/documents.ts";
@@ -19,15 +19,15 @@ export class WorkGenerations {
   readonly #options: DocumentOptions<Stored>;
   readonly #now: GenerationOf;
   #document: JsonDocument<Stored> | null;
-  /** The first note makes the file, the others wait for it. */
+  /** The first note creates the file, and the others wait for it. */
   #making: Promise<JsonDocument<Stored>> | null = null;
-  /** By Group, while its generation is being noted. */
+  /** By Group, while its generation is being written. */
   readonly #noting = new Map<string, Promise<void>>();
-  /** What this run knows, where the file can't be read. */
+  /** What this run knows when the file can't be read. */
   readonly #known = new Map<string, string>();
   /**
-   * Why the file can't be read, in words. It stays as it is then, and generations are known for
-   * this run alone.
+   * Why the file can't be read, in words. Then it stays as it is, and generations are known only
+   * for this run.
    */
   readonly problem: string | null;
 
@@ -44,8 +44,8 @@ export class WorkGenerations {
 
   /**
    * Reads `state/connect/outbox_generations.json`. Without it, what an earlier run left counts as
-   * work of the Groups as they are; what a reset ended still shows in their ledgers, to
-   * `RemoteReplies.recover`.
+   * work of the Groups as they are. `RemoteReplies.recover` still sees in their ledgers what a
+   * reset ended.
    */
   static async open(files: Files, path: string, now: GenerationOf): Promise<WorkGenerations> {
     const options: DocumentOptions<Stored> = { files, path, version: 1, schema: Stored };
@@ -57,7 +57,7 @@ export class WorkGenerations {
     }
   }
 
-  /** Whether queued work of the Group is of a generation that is over. */
+  /** Whether queued work of the Group belongs to a past generation. */
   isPast(groupId: string): boolean {
     const now = this.#now(groupId);
     const then = this.#then(groupId);
@@ -65,9 +65,9 @@ export class WorkGenerations {
   }
 
   /**
-   * From now on queued work is of the Group's present generation; durable when resolved. At once
-   * when that is so already; otherwise `forget` first takes away what is of an earlier one. Throws
-   * storage_full or storage_failed, and what `forget` throws.
+   * From now on queued work belongs to the Group's current generation. Durable when resolved.
+   * Resolves at once when that is so already. Otherwise `forget` first removes work of an earlier
+   * generation. Throws storage_full or storage_failed, and what `forget` throws.
    */
   async begin(groupId: string, forget: () => Promise<void>): Promise<void> {
     const generation = this.#now(groupId);
@@ -95,7 +95,7 @@ export class WorkGenerations {
     const document = await this.#making.finally(() => {
       if (this.#document === null) this.#making = null;
     });
-    // Groups that aren't open keep theirs: they may come back, with their work.
+    // Groups that aren't open keep theirs, because they may come back with their work.
     await document.update(({ v, groups }) => ({ v, groups: { ...groups, [groupId]: generation } }));
   }
 

@@ -1,7 +1,8 @@
 /**
  * One step of one record: from accepted to sent, failed or unconfirmed
- * (docs/protocol.md#delivery-states, docs/protocol.md#cancellation). What a step learns is durable
- * before it acts on it: a POST goes out only after the record says that one may have escaped.
+ * (docs/protocol.md#delivery-states, docs/protocol.md#cancellation). A step makes what it learns
+ * durable before it acts on it: a POST goes out only after the record says that one may have
+ * escaped.
  */
 
 import type { Clock } from "../../../platform/clock.ts";
@@ -25,18 +26,18 @@ import { operationDigest } from "../wire/digests.ts";
 import type { Outbox, OutboxEntry, QueuedWork } from "./outbox.ts";
 
 /**
- * What the scheduler goes by:
+ * What a step tells the scheduler:
  * - `ended`: the record is gone.
- * - `peer`: the way to the peer failed; `tried` when there was one, `escaped` when something may
- *   have arrived.
- * - `job`: this record alone has to wait, its backoff unless `seconds` says how long.
+ * - `peer`: the route to the peer failed. `tried` if there was one, `escaped` if something may have
+ *   arrived.
+ * - `job`: only this record has to wait, for its backoff or for `seconds`.
  */
 type Progress =
   | { kind: "ended" }
   | { kind: "peer"; tried: boolean; escaped: boolean; error: StepError }
   | { kind: "job"; seconds?: number; error: StepError };
 
-/** `answered` says that the peer gave a signed answer meanwhile. */
+/** `answered` says that the peer gave a signed answer in the meantime. */
 export type Step = Progress & { answered: boolean };
 
 interface StepError {
@@ -44,7 +45,7 @@ interface StepError {
   message: string;
 }
 
-/** A work under way, as every part of a step needs it. */
+/** The work in progress, as every part of a step needs it. */
 interface Task {
   entry: OutboxEntry;
   record: QueuedWork;
@@ -65,7 +66,7 @@ interface Dependencies {
 
 export class OutboxWorker {
   readonly #deps: Dependencies;
-  /** Monotonic time of the last POST of a record that nobody answered. */
+  /** Monotonic time of the last unanswered POST of a record. */
   readonly #unanswered = new WeakMap<OutboxEntry, number>();
   readonly #startedAt: number;
 
@@ -83,7 +84,7 @@ export class OutboxWorker {
     try {
       task = { entry, record: outbox.read(entry), chat, signal, answered: false };
       const progress = await this.#step(task);
-      // It may have been retired while it was under way.
+      // It may have been retired while the step ran.
       return { ...(outbox.has(entry) ? progress : ENDED), answered: task.answered };
     } catch (error) {
       const answered = task?.answered ?? false;
@@ -132,11 +133,11 @@ export class OutboxWorker {
       const asked = await this.#askReceipt(task, grant);
       if (asked !== null) return isOver && asked.kind !== "ended" ? this.#expire(task) : asked;
     }
-    // The question may have taken a while.
+    // The receipt query may have taken a while.
     if (this.#isOver(entry)) return this.#expire(task);
     const blobs = outgoingBlobs(task.chat, message.attachments);
     const operation = { op: "deliver" as const, message, blobs };
-    // Files that can't be read are found before anything is said to have gone out.
+    // Files that can't be read are found before the record says that anything went out.
     const operationSha256 = await operationDigest(operation, record.json);
     if (!before) await this.#note(task, true);
     const answer = await this.#ask(task, grant, operation, operationSha256);
@@ -149,14 +150,14 @@ export class OutboxWorker {
       case "unknown":
         return this.#escape(task, answer.reason);
       case "error":
-        // A denial comes before anything is admitted: the POST is as if it hadn't been.
+        // A denial comes before anything is admitted, so it is as if the POST hadn't happened.
         if (answer.code === "connect_peer_denied" && !before) await this.#note(task, false);
         if (isPassing(answer.code)) return job(answer.code, answer.message);
         return this.#refuse(task, answer);
     }
   }
 
-  /** Null when the target, by its signed word, hasn't got it. */
+  /** Null when the target says, signed, that it doesn't have it. */
   async #askReceipt(task: Task, grant: Grant): Promise<Progress | null> {
     const { entry, record } = task;
     if (record.work.kind !== "message") throw new Error("not a message");
@@ -208,8 +209,8 @@ export class OutboxWorker {
   }
 
   /**
-   * CAN-015: 5 s; less only where the window of the withdrawal would close before the original's
-   * has been seen to be over.
+   * CAN-015: 5 s, or less if the withdrawal's window would otherwise close before the original's is
+   * seen to be over.
    */
   #pendingSeconds({
     deliver_before: deliverBefore,
@@ -239,7 +240,7 @@ export class OutboxWorker {
     return answer;
   }
 
-  /** The positive receipt for exactly this work ends it; null for anything else. */
+  /** The positive receipt for exactly this work ends it. Null for anything else. */
   async #takeReceipt(task: Task, result: unknown): Promise<Progress | null> {
     const parsed = ReceiptResult.safeParse(result);
     const receipt = parsed.success ? parsed.data.receipt : null;
@@ -256,12 +257,12 @@ export class OutboxWorker {
     return unreachable(reason, true);
   }
 
-  /** A signed, final refusal counts once no earlier POST can be under way any more. */
+  /** A signed, final refusal counts once no earlier POST can still be on its way. */
   #refuse(task: Task, answer: StepError): Progress | Promise<Progress> {
     const { entry } = task;
     const now = this.#deps.clock.monotonic();
     const known = this.#unanswered.get(entry);
-    // What an earlier run sent may be as young as this run.
+    // What an earlier run sent may be no older than this run.
     const last = known ?? (entry.leftOver ? this.#startedAt : Number.NEGATIVE_INFINITY);
     const wait = last + LIMITS.connect.postEscapesSeconds * 1000 - now;
     if (wait <= 0) {
@@ -284,8 +285,8 @@ export class OutboxWorker {
   }
 
   /**
-   * Nothing more can be done: never sent is `failed`, anything else `unconfirmed` (OUT-025 to
-   * OUT-031, CAN-019).
+   * Nothing more can be done: work that was never sent is `failed`, anything else `unconfirmed`
+   * (OUT-025 to OUT-031, CAN-019).
    */
   #lose(task: Task, error: StepError): Promise<Progress> {
     const { kind, progress } = task.entry;
@@ -300,7 +301,7 @@ export class OutboxWorker {
     return this.#close(task, notice === null ? [receipt] : [receipt, notice]);
   }
 
-  /** What is left to write, then the record goes (OUT-024, OUT-034). */
+  /** Writes what is left to write, then removes the record (OUT-024, OUT-034). */
   async #close({ chat, entry }: Task, events: NewEvent[]): Promise<Progress> {
     const { clock, outbox } = this.#deps;
     if (events.length > 0) await withPermit(chat.group, clock, () => chat.ledger.appendAll(events));
@@ -322,7 +323,7 @@ const NO_WAY: Progress = {
 };
 const NO_RECEIPT = "The answer has no receipt for the message.";
 
-/** What a record says about its way. */
+/** What a record says about its route. */
 export function bindingOf({ connection_id: connectionId, source, target, peer }: OutboxEntry): Binding {
   return {
     connection_id: connectionId,

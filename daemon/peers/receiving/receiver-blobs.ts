@@ -30,7 +30,7 @@ export async function checkBlobs(
   return files;
 }
 
-/** The pieces of a file one by one; others have their turn between them. */
+/** The pieces of a file one by one, yielding to the event loop between them. */
 export async function* inTurns(file: BlobBytes): AsyncGenerator<Uint8Array> {
   for (const piece of file.read()) {
     yield piece;
@@ -38,7 +38,7 @@ export async function* inTurns(file: BlobBytes): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** Null for what isn't canonical base64. */
+/** Null if it isn't canonical base64. */
 async function decode(base64: string): Promise<BlobBytes | null> {
   const decoder = new Base64Decoder();
   let turn = 0;

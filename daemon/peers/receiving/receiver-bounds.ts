@@ -1,7 +1,7 @@
 /**
  * What a peer may cost (docs/protocol.md#replay): every request id once within 90 s, two requests
- * at a time, a few more waiting. Every operation is idempotent, so this bounds cost and nothing
- * else: memory that is full forgets the oldest id.
+ * at a time, a few more waiting. Every operation is idempotent, so this only limits cost: when the
+ * memory is full, it forgets the oldest id.
  */
 
 import type { Clock } from "../../../platform/clock.ts";
@@ -17,7 +17,7 @@ interface Peer {
 }
 
 const { bodiesPerPeer, seenIds, seenSeconds } = LIMITS.connect;
-/** As many as a channel may have in flight beyond those that are worked on. */
+/** As many as a channel may have in flight beyond those being processed. */
 const WAITING_MAX = LIMITS.direct.requests;
 
 export class ReceiverBounds {
@@ -28,14 +28,15 @@ export class ReceiverBounds {
     this.#clock = clock;
   }
 
-  /** Peers that are remembered; they are forgotten with their last id. */
+  /** The peers remembered. Each is forgotten with its last id. */
   get peers(): number {
     return this.#peers.size;
   }
 
   /**
-   * Takes up a request of an authenticated peer, in its turn; resolves with what ends it, to be
-   * called once. Throws connect_replayed for an id that was seen, or overloaded.
+   * Admits a request of an authenticated peer when its turn comes. Resolves with a function that
+   * ends it, to be called once. Throws connect_replayed for an id that was seen before, or
+   * overloaded.
    */
   async enter(instanceId: string, requestId: string): Promise<() => void> {
     this.#forget();

@@ -1,5 +1,5 @@
 /**
- * Operation `cancel`: what another instance withdraws of a reply request between two Groups
+ * Operation `cancel`: another instance withdraws a reply request between two Groups
  * (docs/protocol.md#cancellation). Runs under the Group's exclusive lock, so no original can arrive
  * in between. A control is recorded here and never forwarded (CAN-028).
  */
@@ -19,8 +19,8 @@ import { receiptOf, receivedControl, receivedMessage } from "./receiver-receipt.
 import { isAmong, isEnd, originalOf } from "./receiver-reply.ts";
 
 /**
- * Id of the control that records that a message never came. It follows from the message, so a
- * delivery finds it and is refused (CAN-018).
+ * Id of the control that records that a message never came. It is derived from the message, so a
+ * later delivery finds it and is refused (CAN-018).
  */
 export function notDeliveredId(instanceId: string, deliveryId: string): string {
   return createHash("sha256")
@@ -30,7 +30,7 @@ export function notDeliveredId(instanceId: string, deliveryId: string): string {
 }
 
 /**
- * Throws PeerRefusal, or Refusal when the disk fails, or what `spend` throws; then nothing was
+ * Throws PeerRefusal, or Refusal when the disk fails, or what `spend` throws, and then nothing was
  * recorded.
  */
 export async function cancel(
@@ -67,7 +67,7 @@ export async function cancel(
 }
 
 /**
- * Of an original that isn't here: the id of the control that keeps it out. Throws
+ * For an original that isn't here: the id of the control that keeps it out. Throws
  * connect_original_pending while it may still arrive.
  */
 function absentOriginal(chat: GroupChat, cancellation: ConnectCancellation, now: number): string {
@@ -79,8 +79,8 @@ function absentOriginal(chat: GroupChat, cancellation: ConnectCancellation, now:
 }
 
 /**
- * The message that is meant, as it stands here: one that came from there, or one that went there
- * and whose answer the person there doesn't want any more. Null when there is none. Throws
+ * The message that is meant, as recorded here: one that came from there, or one that went there and
+ * whose answer the person there no longer wants. Null when there is none. Throws
  * connect_cancellation_denied when the control doesn't fit it.
  */
 function findOriginal(chat: GroupChat, cancellation: ConnectCancellation): { event_id: string } | null {

@@ -14,8 +14,8 @@ const { catalog, catalogPageBytes } = LIMITS.connect;
 const FRAME_BYTES = 256;
 
 /**
- * The page behind `after` of Groups that stand in the order of their ids. It ends early where it
- * would get too large.
+ * The page after `after` of Groups in the order of their ids. It ends early before it gets too
+ * large.
  */
 export function catalogPage(groups: readonly OpenGroup[], after: string | null): CatalogPage {
   const page: Entry[] = [];

@@ -1,7 +1,7 @@
 /**
  * Operation `deliver`: one message of another instance becomes one event here, or none
- * (docs/protocol.md#answers). It runs under the Group's exclusive lock. What was received before is
- * answered from the ledger, before anything is looked at that may have changed since.
+ * (docs/protocol.md#answers). It runs under the Group's exclusive lock. A message that was received
+ * before is answered from the ledger, before anything is checked that may have changed since.
  */
 
 import { safeName } from "../../../shared/file-name.ts";
@@ -34,7 +34,7 @@ export interface Delivery {
   blobs: readonly ConnectBlob[];
 }
 
-/** What decides about an admission, as it is at that moment. */
+/** What an admission depends on, as it is at that moment. */
 export interface Admission {
   grant: Grant;
   /** Milliseconds since 1970. */
@@ -42,10 +42,11 @@ export interface Admission {
 }
 
 /**
- * Throws PeerRefusal, or Refusal when the disk fails; then nothing was recorded. `admission` throws
- * when the grant is no longer in force. It is asked again when the files are there, which takes as
- * long as the disk does: the event is of the moment that was checked. `spend` throws when the peer
- * has written too much; what was received before costs nothing.
+ * Throws PeerRefusal, or Refusal when the disk fails, and then nothing was recorded. `admission`
+ * throws when the grant is no longer in force. It is called again when the files are written, which
+ * takes as long as the disk needs, so that the event belongs to the moment that was checked.
+ * `spend` throws when the peer has written too much. A message that was received before costs
+ * nothing.
  */
 export async function deliver(
   chat: GroupChat,
@@ -110,8 +111,8 @@ export async function deliver(
 }
 
 /**
- * The receipt of what was received before. Throws connect_content_conflict when that was something
- * else (PEER-035, PEER-036).
+ * The receipt of a message that was received before. Throws connect_content_conflict when its
+ * content was different (PEER-035, PEER-036).
  */
 function earlierReceipt(chat: GroupChat, message: ConnectMessage, sha256: string): ReceiptResult | null {
   const event = receivedMessage(chat, message.source.instance_id, message.delivery_id);
@@ -129,9 +130,9 @@ function checkTimes(chat: GroupChat, message: ConnectMessage, grant: Grant, now:
     const isOver = milliseconds(message.deliver_before) <= now;
     throw new PeerRefusal(isOver ? "connect_message_expired" : "connect_message_early");
   }
-  // What was meant for the Group before isn't for it now (MSG-023). The reset took the memory of
-  // what had arrived, so this says nothing final: who sent nothing yet is sure to have failed in
-  // the end, everybody else can't know.
+  // A message for the Group before its reset isn't for the Group now (MSG-023). The reset removed
+  // the memory of what had arrived, so this answer isn't final: a sender that hasn't sent yet will
+  // fail in the end, and any other can't know.
   const begun = resetAt(chat, grant);
   if (begun !== null && milliseconds(message.created_at) <= begun + LIMITS.connect.skewSeconds * 1000) {
     throw new PeerRefusal("connect_peer_denied", "The Group has been reset since the message was written.");
@@ -139,8 +140,8 @@ function checkTimes(chat: GroupChat, message: ConnectMessage, grant: Grant, now:
 }
 
 /**
- * When this generation of the Group began, if that was by a reset and something of before can still
- * come: a connection of two Groups is one of their generations and ends with it.
+ * When this generation of the Group began, if a reset began it and earlier messages can still come.
+ * A connection of two Groups is one of their generations and ends with them.
  */
 export function resetAt(chat: GroupChat, { pair }: Grant): number | null {
   const reset = pair === null ? chat.resetAt : null;
@@ -159,7 +160,7 @@ function audienceOf(chat: GroupChat, { recipients, message_mode: messageMode }: 
   const { actors } = chat.group.record;
   for (const recipient of recipients) {
     const found = actors.find(({ id }) => id === recipient.id);
-    // The catalog doesn't offer a command that isn't said to read prompts.
+    // The catalog doesn't offer a command that isn't marked as reading prompts.
     if (found?.generation !== recipient.generation || isOnlyNamed(found)) {
       throw new PeerRefusal("connect_recipient_replaced");
     }
@@ -176,7 +177,7 @@ function authorOf({ source, sender }: ConnectMessage): Author {
   return author;
 }
 
-/** As people see it (MSG-034). */
+/** In the form that people see (MSG-034). */
 function nameOf({ id, title }: ConnectActor): string {
   const name = withoutInvisible(title).trim();
   return name === "" ? id : name;

@@ -1,8 +1,8 @@
 /**
- * The permits of requests that come in (docs/protocol.md#peer-operations): Read takes no lock,
- * Write takes the Group's exclusive one, a Group that is being deleted or reset grants neither. A
- * Write is known from the moment it is admitted, before anything of it takes time, so that a
- * receipt query can wait for it.
+ * The permits of incoming requests (docs/protocol.md#peer-operations): Read takes no lock, Write
+ * takes the Group's exclusive one, and a Group that is being deleted or reset grants neither. A
+ * Write is known from the moment it is admitted, before any step that takes time, so that a receipt
+ * query can wait for it.
  */
 
 import type { Clock } from "../../../platform/clock.ts";
@@ -12,7 +12,7 @@ import type { GroupRegistry } from "../../groups/registry.ts";
 import type { Chats, GroupChat } from "../../messaging/group-chat.ts";
 import { PeerRefusal } from "../wire/peer-refusal.ts";
 
-/** As long as anybody waits for a permit on behalf of a peer (LIM-045). */
+/** The longest wait for a permit on behalf of a peer (LIM-045). */
 const PERMIT_MS = 5000;
 
 export class ReceiverGroups {
@@ -45,7 +45,7 @@ export class ReceiverGroups {
     if (admitted !== undefined) await Promise.allSettled(admitted);
   }
 
-  /** A Write into this Group has begun, and ends with `done`. */
+  /** Marks the start of a Write into this Group. `done` marks its end. */
   admit(groupId: string, done: Promise<unknown>): void {
     const admitted = this.#admitted.get(groupId) ?? new Set();
     this.#admitted.set(groupId, admitted.add(done));
@@ -64,8 +64,8 @@ export class ReceiverGroups {
     const group = this.#registry.get(groupId);
     const release = await this.#acquire(group);
     try {
-      // It may have been reset while we waited: what was meant for the old one isn't for the new
-      // one.
+      // The Group may have been reset while we waited. What was meant for the old one isn't for the
+      // new one.
       if (this.#registry.find(groupId) !== group) throw new PeerRefusal("io_error");
       return await step(this.#chats.get(groupId));
     } finally {

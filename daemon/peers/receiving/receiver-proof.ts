@@ -1,5 +1,5 @@
 /**
- * Whether a request is authentic: everything that is asked before a peer gets a signed answer
+ * Whether a request is authentic: everything that is checked before a peer gets a signed answer
  * (docs/protocol.md#answers, docs/protocol.md#authority).
  */
 
@@ -33,7 +33,7 @@ export class ReceiverProof {
 
   /**
    * The grant that the request's signer has now. `checkDigest` checks the operation's digest.
-   * Throws connect_peer_denied without giving the peer a reason: that is `why`, for the log.
+   * Throws connect_peer_denied, which gives the peer no reason. The reason is `why`, for the log.
    */
   check({ proof, operation }: PeerRequest, arrival: PeerArrival, now: number): Grant {
     if (proof.target_instance_id !== this.#instanceId) throw denied("is for another instance");
@@ -106,21 +106,20 @@ function isSigner(
 }
 
 /**
- * By this clock it isn't time for the request, or not any more; nothing else is wrong with its
- * times.
+ * By this clock it is too early or too late for the request. Nothing else is wrong with its times.
  */
 function isByClock(proof: ConnectPeerAuthorization): boolean {
   return untimelyRequest(proof, milliseconds(proof.issued_at)) === null;
 }
 
-/** What this clock shows is no secret, and without it nobody there would find out. */
+/** What this clock shows is no secret, and without it the people there couldn't find the cause. */
 function otherTime(why: string, now: number): Refusal {
   const details = { now: new Date(now).toISOString() };
   return new Refusal("connect_clock_differs", { cause: why, details });
 }
 
 /**
- * The peer, whoever it is, learns no more than the catalogue's sentence; the cause is for the log.
+ * The peer, which may be anyone, learns only the catalogue's sentence. The cause is for the log.
  */
 function denied(why: string): Refusal {
   return new Refusal("connect_peer_denied", { cause: why });

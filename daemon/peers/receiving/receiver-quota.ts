@@ -1,7 +1,7 @@
 /**
- * How much a peer may write here (docs/protocol.md#what-a-peer-may-write): a number of messages and
- * withdrawals, and of bytes of them and their files, at once. The allowance refills slowly. A peer
- * that exceeds it is told to try again, as for any temporary problem.
+ * How much a peer may write here at once (docs/protocol.md#what-a-peer-may-write): a number of
+ * messages and withdrawals, and a number of bytes for them and their files. The allowance refills
+ * slowly. A peer that exceeds it is told to try again, as for any temporary problem.
  */
 
 import type { Clock } from "../../../platform/clock.ts";
@@ -24,7 +24,9 @@ const BYTES_PER_SECOND = bytesPerDay / (24 * 3600);
 
 export class ReceiverQuota {
   readonly #clock: Clock;
-  /** By connection, or instance within an account; those that have spent nothing aren't there. */
+  /**
+   * By connection, or by instance within an account. Peers that have spent nothing aren't listed.
+   */
   readonly #spent = new Map<string, Spent>();
 
   constructor(clock: Clock) {

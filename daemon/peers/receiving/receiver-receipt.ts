@@ -1,6 +1,6 @@
 /**
- * What the ledger knows of a delivery or a withdrawal from another instance: the receipt, over the
- * whole history (OUT-010 to OUT-012).
+ * What the ledger knows about a delivery or a withdrawal from another instance: the receipt, found
+ * in the whole history (OUT-010 to OUT-012).
  */
 import type { LedgerEvent } from "../../../shared/events.ts";
 import type { Receipt } from "../../../shared/wire/v1/message.ts";
@@ -9,7 +9,7 @@ import type { GroupChat } from "../../messaging/group-chat.ts";
 import { remoteBy } from "../../messaging/messages/authors.ts";
 import { controlKey, deliveryKey } from "../../messaging/messages/message-keys.ts";
 
-/** What of a message or a withdrawal its receipt says again. */
+/** The parts of a message or a withdrawal that its receipt repeats. */
 interface Logical {
   delivery_id: string;
   sha256: string;

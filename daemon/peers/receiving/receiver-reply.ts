@@ -12,9 +12,9 @@ import { EVENTS } from "../../messaging/kinds.ts";
 import { PeerRefusal } from "../wire/peer-refusal.ts";
 
 /**
- * The id of the event here that the message answers; undefined for a message that is no reply. The
- * original sender may follow up to some of its recipients; one of them, in the same generation, may
- * answer the sender; the person of either Group may do both. Throws connect_reply_denied.
+ * The id of the event here that the message answers; undefined for a message that isn't a reply.
+ * The original sender may follow up to some of its recipients. One of them, in the same generation,
+ * may answer the sender. The person of either Group may do both. Throws connect_reply_denied.
  */
 export function replyAnchor(chat: GroupChat, reply: ConnectMessage): string | undefined {
   if (reply.reply_to === null) return undefined;
@@ -45,7 +45,7 @@ export function replyAnchor(chat: GroupChat, reply: ConnectMessage): string | un
   return eventId;
 }
 
-/** The message between instances that stands here as this event. */
+/** The message between instances that this event records. */
 export function originalOf(
   chat: GroupChat,
   eventId: string,

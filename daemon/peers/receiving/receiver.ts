@@ -73,7 +73,7 @@ export class Receiver implements PeerReceiver {
     return done;
   }
 
-  /** Later requests are refused; resolves when those under way have their answers. */
+  /** Refuses later requests. Resolves when running ones have their answers. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.allSettled(this.#working);
@@ -91,7 +91,7 @@ export class Receiver implements PeerReceiver {
       if (written !== null) this.#groups.admit(written, done);
       return this.#sign(proof, { ok: true, result: await done });
     } catch (error) {
-      // Only what happened behind the digest is a business error.
+      // Only what happens after the digest is checked is a business error.
       if (error instanceof Refusal && error.code === "connect_peer_denied") throw error;
       const refusal = this.#refusalOf(error, operation);
       return this.#sign(proof, { ok: false, error: { code: refusal.code, message: refusal.message } });
@@ -153,7 +153,7 @@ export class Receiver implements PeerReceiver {
   }
 
   /**
-   * Over a pair only its own Group; within the account the one that is named, or all (PEER-016,
+   * Over a pair only its own Group. Within the account the one that is named, or all (PEER-016,
    * PEER-017).
    */
   #catalog({ target_group_id: targetGroupId, after }: OperationOf<"catalog">, grant: Grant): unknown {
@@ -174,7 +174,8 @@ export class Receiver implements PeerReceiver {
     const chat = this.#groups.read(targetGroupId);
     const event = receivedMessage(chat, proof.source_instance_id, deliveryId);
     if (event === null) {
-      // A reset removed the memory of what had arrived, so nothing shows that it didn't (PEER-042).
+      // A reset removed the memory of what had arrived, so nothing proves that it didn't arrive
+      // (PEER-042).
       const begun = resetAt(chat, grant);
       const reach = (LIMITS.connect.deliverSeconds + LIMITS.connect.skewSeconds) * 1000;
       if (begun !== null && this.#deps.clock.now() <= begun + reach) {
@@ -193,7 +194,7 @@ export class Receiver implements PeerReceiver {
     return { receipt: receiptOf(event, { delivery_id: deliveryId, sha256: messageSha256 }) };
   }
 
-  /** Under the exclusive lock; `step` asks what is in force then. */
+  /** Runs under the exclusive lock. `step` checks what is in force then. */
   #write<Result>(
     proof: ConnectPeerAuthorization,
     operation: ConnectPeerOperation,
@@ -206,7 +207,7 @@ export class Receiver implements PeerReceiver {
   }
 
   /**
-   * A grant may have ended while the request waited: a live channel is no continuing authorization
+   * A grant may have ended while the request waited: a live channel doesn't keep it authorized
    * (DRC-060).
    */
   #stillGranted(proof: ConnectPeerAuthorization, operation: ConnectPeerOperation): Grant {
@@ -236,7 +237,7 @@ export class Receiver implements PeerReceiver {
   }
 }
 
-/** The Group that an operation writes into; null for one that only reads. */
+/** The Group that an operation writes into; null if it only reads. */
 function writtenGroup(operation: ConnectPeerOperation): string | null {
   if (operation.op === "deliver") return operation.message.target.group_id;
   return operation.op === "cancel" ? operation.cancellation.target.group_id : null;

@@ -8,8 +8,8 @@ import type { GroupChat } from "../../messaging/group-chat.ts";
 import type { Author } from "../../messaging/messages/message-event.ts";
 
 /**
- * Who speaks. Throws permission_denied for another name, invalid_launch_token for an Actor that was
- * replaced (MSG-042).
+ * Who is writing. Throws permission_denied for another name, invalid_launch_token for an Actor that
+ * was replaced (MSG-042).
  */
 export function checkBy(chat: GroupChat, caller: Caller, by: string | undefined): Author {
   const author = chat.author(caller);

@@ -5,7 +5,7 @@ import type { ConnectBlob } from "../../../shared/wire/v1/peer.ts";
 import type { GroupChat } from "../../messaging/group-chat.ts";
 import { ROOM_BYTES } from "../wire/base64-pieces.ts";
 
-/** Throws blob_not_found. The files are read when their bytes are asked for. */
+/** Throws blob_not_found. The files are read when their bytes are needed. */
 export function outgoingBlobs(chat: GroupChat, attachments: readonly ConnectAttachment[]): ConnectBlob[] {
   const digests = new Set(attachments.map(({ sha256 }) => sha256));
   return [...digests].map((sha256) => {

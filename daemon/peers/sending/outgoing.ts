@@ -34,7 +34,7 @@ interface Dependencies {
   wake(): void;
 }
 
-/** A message whose way and audience are known. */
+/** A message whose route and audience are known. */
 export interface OutgoingMessage {
   grant: Grant;
   target: { group_id: string; title: string };
@@ -43,11 +43,11 @@ export interface OutgoingMessage {
   said: Said;
   author: Author;
   caller: Caller;
-  /** What the target knows of the message that this one answers, and its event here. */
+  /** What the target knows about the message that this one answers, and its event here. */
   reply: { delivery_id: string; event_id: string; local_event_id: string } | null;
-  /** Paths lie in the caller's own project alone, whoever calls (MSG-062). */
+  /** Paths must be in the caller's own project, whoever the caller is (MSG-062). */
   projectOnly: boolean;
-  /** Of what the caller gave, when it gave a key. */
+  /** Digest of the caller's input, if it gave a key. */
   digest: string | undefined;
 }
 
@@ -59,9 +59,9 @@ export class Outgoing {
   }
 
   /**
-   * Accepted when resolved: the record is durable. A source event that couldn't be recorded now
-   * follows (OUT-021). Throws what attachments throw, invalid_args for what the wire doesn't take,
-   * outbox_full, too_large, storage_full or storage_failed.
+   * Accepted when resolved: the record is durable. A source event that couldn't be recorded now is
+   * recorded later (OUT-021). Throws what attachments throw, invalid_args for what the wire doesn't
+   * allow, outbox_full, too_large, storage_full or storage_failed.
    */
   async send(
     chat: GroupChat,
@@ -196,7 +196,7 @@ export class Outgoing {
   }
 }
 
-/** Who speaks, as the other side sees it. */
+/** The sender, as the other side sees it. */
 export function senderOf(chat: GroupChat, author: Author, caller: Caller): ConnectActor {
   if (caller.kind !== "actor") return personOf("user");
   const { id, title, generation, enabled } = chat.self(caller);

@@ -17,12 +17,12 @@ import { type Signer, signStatement, verifyStatement } from "../wire/statements.
 
 /**
  * What is known after a request:
- * - `result` and `error` are the target's own signed words; the message of an error quotes it, for
+ * - `result` and `error` are the target's own signed answer. The message of an error quotes it, for
  *   people.
- * - `not_sent`: the target can't have got it.
- * - `unknown`: it may have; `reason` is for people. An answer that isn't signed by the target, or
- *   is to another request, is as good as none (rule 7); so is a refusal without a signature, though
- *   its words may help.
+ * - `not_sent`: the target can't have received it.
+ * - `unknown`: it may have received it. `reason` is for people. An answer that isn't signed by the
+ *   target, or belongs to another request, counts as no answer (rule 7). So does a refusal without
+ *   a signature, though its words may help.
  */
 export type Answer =
   | { kind: "result"; result: unknown }
@@ -38,19 +38,16 @@ interface Dependencies {
 }
 
 interface Circumstances {
-  /** Of the files that go along. */
+  /** Of the files that go with it. */
   bytes?: number;
-  /** Asked before the request leaves and when its answer is there. */
+  /** Called before the request leaves and when its answer has arrived. */
   isStillGranted: () => boolean;
   operation_sha256?: string;
-  /**
-   * `Clock.monotonic()` at which nobody waits for the answer any more, if that is sooner than
-   * usual.
-   */
+  /** `Clock.monotonic()` at which the wait for the answer ends, if that is sooner than usual. */
   until?: number;
 }
 
-/** A slow line gets this much more time for each of these bytes of a Direct request. */
+/** Allows a slow line this much more time for each of these bytes of a Direct request. */
 const BYTES_PER_SECOND = 256 * 1024;
 
 export class PeerSender {
@@ -62,8 +59,8 @@ export class PeerSender {
   }
 
   /**
-   * Never rejects. `signal` ends the wait at shutdown; `operation_sha256` is the operation's digest
-   * if that is known.
+   * Never rejects. `signal` ends the wait at shutdown. `operation_sha256` is the operation's digest
+   * if known.
    */
   async ask(
     grant: Grant,
@@ -82,7 +79,7 @@ export class PeerSender {
     try {
       const proof = this.#prove(grant, operationSha256 ?? (await operationDigest(operation)));
       if (signal.aborted) return { kind: "not_sent", reason: "The daemon is shutting down." };
-      // What the request waited for may have taken a while: the digest of files, the disk.
+      // Waiting for the digest of files or for the disk may have taken a while.
       if (!isStillGranted()) {
         return { kind: "not_sent", reason: "The connection ended before the request left." };
       }

@@ -1,4 +1,4 @@
-/** A Group's permit for background work, with a bound (LIM-045). */
+/** A Group's permit for background work, with a limited wait (LIM-045). */
 
 import type { Clock } from "../../../platform/clock.ts";
 import type { Release } from "../../../platform/mutex.ts";

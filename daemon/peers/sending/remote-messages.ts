@@ -1,6 +1,6 @@
 /**
- * Replies and withdrawals that leave this instance. Everything follows from the message as recorded
- * here (docs/protocol.md#replies, docs/protocol.md#cancellation).
+ * Replies and withdrawals that leave this instance. Everything is derived from the message as
+ * recorded here (docs/protocol.md#replies, docs/protocol.md#cancellation).
  */
 import { createHash } from "node:crypto";
 import type { Clock } from "../../../platform/clock.ts";
@@ -39,13 +39,13 @@ interface Dependencies {
   wake(): void;
 }
 
-/** What a reply needs to know; the same for the check and the reply itself. */
+/** What a reply needs to know, both for the check and for the reply itself. */
 type Plan = Pick<OutgoingMessage, "grant" | "target" | "recipients" | "mode" | "reply">;
 
 interface Ends {
   own: ConnectMessage["source"];
   other: ConnectMessage["source"];
-  /** It went out from here. */
+  /** It was sent from here. */
   isFollowUp: boolean;
 }
 
@@ -131,7 +131,7 @@ export class RemoteReplies implements RemoteMessages {
     try {
       return await this.#project(chat, event);
     } catch (error) {
-      // The worker records it: it was accepted.
+      // It was accepted, so the worker records it.
       log.warn("connect_projection", { group_id: chat.group.group_id, ...errorFields(error) });
       return event;
     } finally {
@@ -140,9 +140,9 @@ export class RemoteReplies implements RemoteMessages {
   }
 
   /**
-   * At the start: what was accepted and not recorded is recorded now. Work of a Group that was
-   * reset since has lost its event and ends without a trace; what it wrote before the reset shows
-   * in its record, or in the reset being later.
+   * At the start: records what was accepted and not recorded. Work of a Group that was reset since
+   * has lost its event and ends without a trace. It is recognized by its record, or because the
+   * reset is later.
    */
   async recover(chat: GroupChat): Promise<void> {
     const { outbox, log } = this.#deps;
@@ -188,7 +188,7 @@ export class RemoteReplies implements RemoteMessages {
   }
 
   /**
-   * The two ends of a message that stands in this Group, which must be one of them. Throws
+   * The two ends of a message that is recorded in this Group, which must be one of them. Throws
    * event_not_found.
    */
   #ends({ group }: GroupChat, { id, data }: LedgerEvent, { source, target }: ConnectMessage): Ends {
@@ -203,7 +203,7 @@ export class RemoteReplies implements RemoteMessages {
     });
   }
 
-  /** RPL-004: nothing can follow what hasn't arrived for sure. */
+  /** RPL-004: no follow-up to a message before its arrival is certain. */
   #remoteEvent(chat: GroupChat, { ordinal, event }: Located): string {
     const delivery = new MessageStatuses(chat, ordinal, event).connectDelivery();
     if (delivery?.state === "sent" && delivery.remote_event_id !== undefined) return delivery.remote_event_id;
@@ -241,8 +241,7 @@ function isAmong(one: { id: string; generation: string }, actors: readonly Conne
 }
 
 /**
- * Those of the original's participants that are meant; all of them when nobody is named (RPL-005,
- * RPL-010).
+ * The original's participants that are meant; all of them when none is named (RPL-005, RPL-010).
  */
 function select(allowed: readonly ConnectActor[], to: readonly string[]): readonly ConnectActor[] {
   if (to.length === 0) return allowed;
@@ -298,7 +297,9 @@ function controlId(own: { instance_id: string; group_id: string }, originalDeliv
   return parts.join("-");
 }
 
-/** Nothing was accepted before a Group's first event, but by the one that it was before a reset. */
+/**
+ * Before a Group's first event, only the Group as it was before a reset can have accepted anything.
+ */
 function isBeforeReset({ resetAt }: GroupChat, entry: OutboxEntry): boolean {
   return resetAt !== null && resetAt > entry.source_event_ts;
 }

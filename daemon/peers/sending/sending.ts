@@ -99,13 +99,13 @@ export class RemoteSending {
 
   #stateOf(chat: GroupChat, event: LedgerEvent): Queued["delivery_state"] {
     const ordinal = chat.ledger.ordinalOf(event.id);
-    // Accepted, and not in the ledger yet.
+    // It is accepted, but not in the ledger yet.
     if (ordinal === undefined) return "queued";
     return new MessageStatuses(chat, ordinal, event).connectDelivery()?.state ?? "unconfirmed";
   }
 }
 
-/** Of a message without recipients. */
+/** For a message without recipients. */
 const DEFAULT_AUDIENCE = { default_send_to: "foreman" } as const;
 
 function titleOf({ grant, group }: Destination): string {
@@ -113,7 +113,7 @@ function titleOf({ grant, group }: Destination): string {
 }
 
 /**
- * Concrete Actors of the other Group, as it was last known (MSG-053, MSG-055). Throws
+ * Concrete Actors of the other Group as last known (MSG-053, MSG-055). Throws
  * connect_catalog_unavailable, connect_not_granted for a Group that isn't listed, or what
  * `resolveRecipients` throws.
  */
@@ -124,8 +124,8 @@ function recipientsOf(
 ): ConnectActor[] {
   const sender: Sender = caller.kind === "actor" ? { kind: "remote" } : { kind: "user" };
   if (to.includes("user")) {
-    // The person is there whoever else is: the same rules as within this Home, without the other
-    // Group's Actors.
+    // The person is always there: the same rules as within this Home, without the other Group's
+    // Actors.
     resolveRecipients({ actors: [], settings: DEFAULT_AUDIENCE }, { to, mode: messageMode, sender });
     return [personOf("user")];
   }
@@ -148,7 +148,7 @@ function recipientsOf(
   });
 }
 
-/** Aliases go by place: what the other side calls its foreman stands first. */
+/** Aliases depend on the order: the other side's foreman comes first. */
 function foremanFirst({ actors }: CatalogGroup): CatalogGroup["actors"] {
   return [
     ...actors.filter(({ role }) => role === "foreman"),

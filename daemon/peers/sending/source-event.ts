@@ -1,6 +1,6 @@
 /**
  * The source event of outbox work: complete before it is recorded, so that a later start records
- * the same (OUT-005, OUT-021).
+ * the same event (OUT-005, OUT-021).
  */
 
 import type { Random } from "../../../platform/random.ts";

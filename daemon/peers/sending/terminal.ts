@@ -1,6 +1,6 @@
 /**
- * How outbox work ends in the source Group's ledger: its receipt, and a notice where it didn't
- * arrive for sure.
+ * How outbox work ends in the source Group's ledger: its receipt, and a notice if its arrival isn't
+ * certain.
  */
 import type { LedgerEvent } from "../../../shared/events.ts";
 import type { OutboxRecord } from "../../../shared/wire/v1/outbox.ts";
@@ -56,7 +56,7 @@ export function receiptEvent(
 
 /**
  * For the original sender, or the person when that Actor is gone (OUT-028, OUT-029); null for work
- * that arrived and for withdrawals, whose state stands at the message.
+ * that arrived and for withdrawals, whose state is shown at the message.
  */
 export function noticeEvent(
   chat: GroupChat,

@@ -1,22 +1,23 @@
 /**
- * Base64 of files in small pieces, both ways: a text of more than 64 KiB costs several times as
+ * Base64 of files in small pieces, both ways: a string of more than 64 KiB costs several times as
  * much per character as one that fits V8's young generation.
  */
 import { createHash, type Hash } from "node:crypto";
 import { BlobBytes } from "../../../shared/wire/v1/blob-bytes.ts";
 
 /**
- * Of a file; a multiple of three, so that texts of so many bytes join without padding between them.
+ * Bytes of a file; a multiple of three, so that the base64 of pieces joins without padding in
+ * between.
  */
 const PIECE_BYTES = 12 * 1024;
-/** Of the base64 of that. */
+/** Characters of its base64. */
 export const PIECE_CHARACTERS = (PIECE_BYTES / 3) * 4;
-/** What files are read in and decoded into: whole pieces. */
+/** The size in which files are read and decoded: whole pieces. */
 export const ROOM_BYTES = 16 * PIECE_BYTES;
 
 /**
- * The base64 of a file: texts of `PIECE_CHARACTERS`, the last and what stands at seams of what is
- * read shorter.
+ * The base64 of a file: strings of `PIECE_CHARACTERS`. The last one, and those where two reads
+ * meet, are shorter.
  */
 export function* encoded(file: BlobBytes): Generator<string, void> {
   let rest: Buffer = Buffer.alloc(0);
@@ -38,20 +39,20 @@ export function* encoded(file: BlobBytes): Generator<string, void> {
   if (rest.length > 0) yield rest.toString("base64");
 }
 
-/** Decodes canonical base64 as it comes, and hashes what it is. */
+/** Decodes canonical base64 as it arrives, and hashes the bytes. */
 export class Base64Decoder {
   readonly #hash: Hash = createHash("sha256");
   readonly #pieces: Buffer[] = [];
   #room: Buffer = Buffer.alloc(0);
   #filled = 0;
   #bytes = 0;
-  /** Up to three characters that wait for their fourth. */
+  /** Up to three characters that wait for a fourth. */
   #rest = "";
   #isPadded = false;
 
   /**
-   * A text of `PIECE_CHARACTERS` at most. False when it isn't canonical base64; then it wasn't
-   * taken, and nothing may follow.
+   * Takes a string of at most `PIECE_CHARACTERS`. False when it isn't canonical base64: then it
+   * wasn't taken, and nothing may follow.
    */
   push(text: string): boolean {
     const all = this.#rest === "" ? text : this.#rest + text;
@@ -67,7 +68,7 @@ export class Base64Decoder {
     return this.#taken(this.#hash.digest("hex"));
   }
 
-  /** The text that was taken so far. */
+  /** The base64 taken so far. */
   *texts(): Generator<string> {
     yield* encoded(this.#taken(""));
     yield this.#rest;
@@ -85,8 +86,8 @@ export class Base64Decoder {
     const most = (text.length / 4) * 3;
     if (this.#room.length - this.#filled < most) this.#nextRoom();
     const end = this.#filled + this.#room.write(text, this.#filled, most, "base64");
-    // Decoding forgives other alphabets, white space, missing padding and bits behind the last
-    // byte: what doesn't come back wasn't canonical.
+    // Decoding accepts other alphabets, white space, missing padding and bits after the last byte.
+    // If encoding again gives another text, it wasn't canonical.
     if (this.#room.toString("base64", this.#filled, end) !== text) return false;
     this.#hash.update(this.#room.subarray(this.#filled, end));
     this.#isPadded = end - this.#filled < most;

@@ -17,26 +17,28 @@ export function sha256Hex(content: Uint8Array | string): string {
   return createHash("sha256").update(content).digest("hex");
 }
 
-/** A message or cancellation as its schema gave it, with its JSON and the digest in its receipt. */
+/**
+ * A message or cancellation as its schema returned it, with its JSON and the digest in its receipt.
+ */
 export interface Content<Value extends ConnectMessage | ConnectCancellation> {
   value: Value;
   json: string;
   sha256: string;
 }
 
-/** Its members must be in declared order, as they are behind the schema. */
+/** Its members must be in declared order, as the schema returns them. */
 export function contentOf<Value extends ConnectMessage | ConnectCancellation>(value: Value): Content<Value> {
   const json = JSON.stringify(value);
   return { value, json, sha256: sha256Hex(json) };
 }
 
-/** So many characters of a file's base64 are hashed before others have a turn. */
+/** This many characters of a file's base64 are hashed before yielding to the event loop. */
 const SLICE_CHARACTERS = 256 * 1024;
 const NOT_BASE64 = /[^A-Za-z0-9+/=]/u;
 
 /**
- * `operation_sha256` of an operation as its schema gave it; `json` is that of its message or
- * cancellation, if that is known. Files are hashed in pieces, so that 14 MiB block nothing.
+ * `operation_sha256` of an operation as its schema returned it. `json` is that of its message or
+ * cancellation, if known. Files are hashed in pieces, so that 14 MiB block nothing.
  */
 export async function operationDigest(operation: ConnectPeerOperation, json?: string): Promise<string> {
   if (operation.op === "cancel")
@@ -59,7 +61,7 @@ export async function operationDigest(operation: ConnectPeerOperation, json?: st
   return hash.update("]}").digest("hex");
 }
 
-/** A file's base64 as it stands in JSON, in pieces of Latin-1. */
+/** A file's base64 as written in JSON, in pieces of Latin-1. */
 function* textsOf(base64: ConnectBlob["base64"]): Generator<string> {
   if (base64 instanceof BlobBytes) {
     yield* encoded(base64);
@@ -67,7 +69,7 @@ function* textsOf(base64: ConnectBlob["base64"]): Generator<string> {
   }
   for (let from = 0; from < base64.length; from += PIECE_CHARACTERS) {
     const text = base64.slice(from, from + PIECE_CHARACTERS);
-    // Base64 stands in JSON as it is; anything else is escaped as in the whole.
+    // JSON doesn't change base64. Anything else is escaped as in the whole.
     yield NOT_BASE64.test(text) ? Buffer.from(JSON.stringify(text).slice(1, -1)).toString("latin1") : text;
   }
 }

@@ -6,7 +6,7 @@ export class PeerRefusal extends Error {
   override readonly name = "PeerRefusal";
   readonly code: PeerRefusalCode;
 
-  /** `specifics` replaces the sentence when it can say more; it tells nothing of the Home. */
+  /** `specifics` replaces the sentence when it can say more. It reveals nothing about the Home. */
   constructor(code: PeerRefusalCode, specifics: string = PEER_REFUSALS[code].sentence) {
     super(specifics);
     this.code = code;
@@ -15,7 +15,7 @@ export class PeerRefusal extends Error {
 
 /**
  * What a peer is told about an error. This machine's problems are temporary, so they are reported
- * as such. Null means a fault of the program.
+ * as such. Null means a bug.
  */
 export function peerRefusalOf(error: unknown): PeerRefusal | null {
   if (error instanceof PeerRefusal) return error;

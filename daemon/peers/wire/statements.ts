@@ -1,17 +1,17 @@
-/** Signs and verifies the statements of `shared/wire/v1/v1/signing.ts`, one way for all kinds. */
+/** Signs and verifies the statements of `shared/wire/v1/signing.ts`, one way for all kinds. */
 
 import type { VerifyingKey } from "../../../platform/keys.ts";
 import type { Statement, Unsigned } from "../../../shared/wire/v1/signing.ts";
 
-/** Whoever holds a key: an InstanceIdentity. */
+/** The holder of a key: an InstanceIdentity. */
 export interface Signer {
   /** Ed25519 signature, 64 bytes. */
   sign(bytes: Uint8Array): Uint8Array;
 }
 
 /**
- * The fields with their signature, in declared order. Throws when they aren't what the receiver's
- * schema takes.
+ * The fields with their signature, in declared order. Throws when the receiver's schema wouldn't
+ * accept them.
  */
 export function signStatement<Proof extends { signature: string }>(
   statement: Statement<Proof>,
@@ -23,8 +23,8 @@ export function signStatement<Proof extends { signature: string }>(
 }
 
 /**
- * Whether `key` made the signature. Says nothing of the statement's time, nor of what the key's
- * owner may do.
+ * Whether `key` made the signature. Says nothing about the statement's time, nor about what the
+ * key's owner may do.
  */
 export function verifyStatement<Proof extends { signature: string }>(
   statement: Statement<Proof>,

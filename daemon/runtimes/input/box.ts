@@ -25,8 +25,8 @@ export interface BoxedText {
 }
 
 /**
- * The text in the box that the cursor stands in: between an empty row above, and an empty row and
- * one that names the mode below.
+ * The text in the box that holds the cursor: between an empty row above, and an empty row and one
+ * that names the mode below.
  */
 export function findBox(view: ScreenView, { edge, floor, indent, shell }: Box): BoxedText | null {
   const { row, column } = view.cursor;

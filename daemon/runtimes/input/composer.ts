@@ -14,7 +14,7 @@ export type Sign = readonly [pattern: RegExp, reason: string];
 
 /** What a runtime's input line looks like, measured (docs/runtimes.md). */
 export interface Composer {
-  /** It stands in such a box, and `mark` to `below` don't count; null when it has a mark. */
+  /** It is in such a box, and `mark` to `below` don't count; null when it has a mark. */
   readonly box: Box | null;
   /** Its first character, in this column; its text begins at `text`. */
   readonly mark: string;
@@ -28,12 +28,11 @@ export interface Composer {
   readonly above: RegExp;
   readonly below: RegExp;
   /**
-   * Stands above it when its first lines, and its mark with them, are out of sight: in a low
-   * window.
+   * Shown above it when its first lines, and its mark with them, are out of sight: in a low window.
    */
   readonly cut: RegExp;
   /**
-   * It shows the terminal's cursor; else it hides that and keeps it at the place where it types.
+   * It shows the terminal's cursor. Otherwise it hides the cursor and keeps it where typing goes.
    */
   readonly showsCursor: boolean;
   /** Texts that it shows when it is empty; without a blank one, it is never blank. */
@@ -42,7 +41,7 @@ export interface Composer {
   readonly hasDimPlaceholder: boolean;
   /** A paste that it shows as one piece. */
   readonly piece: RegExp;
-  /** Its placeholder or a line below it tells of another view that has the same input line. */
+  /** Its placeholder or a line below it shows another view that has the same input line. */
   readonly elsewhere: readonly Sign[];
   /** A line close above it says that it can't be used. */
   readonly useless: readonly Sign[];
@@ -115,14 +114,13 @@ export function look(view: ScreenView, { composer, questions, views }: InputFact
 }
 
 /**
- * Whether the input line holds the paste whose text ends with `ending`, and the cursor stands in
- * it.
+ * Whether the input line holds the paste whose text ends with `ending`, and the cursor is in it.
  */
 export function holdsPaste(view: ScreenView, facts: InputFacts, ending: string): boolean {
   return linesBehindPaste(view, facts, ending) !== null;
 }
 
-/** How many empty lines the input line has behind that paste; null when it doesn't hold it. */
+/** How many empty lines the input line has after that paste; null when it doesn't hold it. */
 export function linesBehindPaste(view: ScreenView, { composer }: InputFacts, ending: string): number | null {
   if (view.isDrawing) return null;
   const found = findComposer(view, composer);
@@ -160,7 +158,7 @@ interface Found {
   text: string;
 }
 
-/** The input line that the cursor stands in. */
+/** The input line that holds the cursor. */
 function findComposer(view: ScreenView, composer: Composer): Found | null {
   const { row, column, isShown } = view.cursor;
   if (composer.showsCursor && !isShown) return null;

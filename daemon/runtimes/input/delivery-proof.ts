@@ -191,7 +191,7 @@ export class DeliveryProof {
     );
   }
 
-  /** Whether a message is still handed out and not settled. */
+  /** Whether a message is still delivered and not settled. */
   #claimed(): (id: string) => boolean {
     const { chat, launch } = this.#options;
     const queue = chat.projection.queue(launch.actor_id, launch.generation);

@@ -25,8 +25,7 @@ export class Flood {
   #timer: Timer | null = null;
 
   /**
-   * `lines` tells how many must not be left out, see thinning.ts; `pass` gets the output in its
-   * order.
+   * `lines` says how many must not be left out (see thinning.ts). `pass` gets the output in order.
    */
   constructor(clock: Pick<Clock, "monotonic" | "after">, lines: () => number, pass: (bytes: Buffer) => void) {
     this.#clock = clock;
@@ -61,7 +60,7 @@ export class Flood {
     this.#pass(output.length > FLOOD_BYTES ? this.#thinning.thinned(output, this.#lines()) : output);
   }
 
-  /** Nothing goes on any more. */
+  /** Nothing is passed on from now on. */
   stop(): void {
     this.#timer?.cancel();
     this.#pieces = [];

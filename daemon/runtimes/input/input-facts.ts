@@ -136,7 +136,7 @@ const copilotQuestions: readonly Sign[] = [
   [/enter to select \u00b7 esc to cancel/, "asks a question"],
 ];
 
-/** On its start screen the box stands in the middle, in a conversation on the left. */
+/** On its start screen the box is in the middle, in a conversation on the left. */
 const opencode: Composer = {
   ...common,
   box: { edge: "┃", floor: /^╹▀{8,}/, indent: 3, shell: /^Shell\b/ },

@@ -160,8 +160,8 @@ export class Prompter {
   }
 
   /**
-   * Claims the oldest that waits and writes it. Runs in the Actor's turn. Returns the text that
-   * Enter was pressed behind, or null.
+   * Claims the oldest that waits and writes it. Runs in the Actor's turn. Returns the text after
+   * which Enter was pressed, or null.
    */
   async #handOver(): Promise<string | null> {
     const { chat, launch, entry, terminal, clock, random, reports } = this.#options;

@@ -96,8 +96,8 @@ export class Readiness {
   }
 
   /**
-   * Whether Enter may be pressed after a paste: once the input line shows it, and nobody has typed
-   * since. `text`: of the paste. False if it doesn't show in time, or `isOver` says that nothing
+   * Whether Enter may be pressed after a paste: once the input line shows it, and no one has typed
+   * since. `text` is the paste's. False if it doesn't show in time, or `isOver` says that nothing
    * more can come.
    */
   async takes(text: string, isOver: () => boolean): Promise<boolean> {
@@ -124,8 +124,8 @@ export class Readiness {
 
   /**
    * Presses Enter again if the input line shows that each Enter so far has become an empty line
-   * behind the paste, and nobody has typed since. A busy runtime takes Enter for a part of the
-   * paste long after it has drawn that. Call it after Enter was pressed once.
+   * after the paste, and no one has typed since. A busy runtime takes Enter for a part of the paste
+   * long after it has drawn that. Call it after Enter was pressed once.
    */
   async insist(text: string, isOver: () => boolean): Promise<void> {
     const { entry, terminal, clock } = this.#options;

@@ -37,7 +37,7 @@ export function chooseConversation(
   try {
     if (files.stat(last.file)?.kind === "file") return { resume: last, lost: "" };
   } catch {
-    // As good as gone.
+    // It counts as gone.
   }
   return { resume: null, lost: "its file is gone" };
 }

@@ -22,7 +22,7 @@ export interface Wiring {
 }
 
 export interface Handover {
-  /** Behind the command's own arguments. */
+  /** After the command's own arguments. */
   args: string[];
   environment: Record<string, string>;
 }

@@ -54,7 +54,7 @@ export interface LastRunsDependencies {
 export class LastRuns {
   readonly #deps: LastRunsDependencies;
   readonly #known = new WeakMap<OpenGroup, Map<string, StoredRun>>();
-  /** Writes follow each other. */
+  /** Writes run one after the other. */
   #writing: Promise<void> = Promise.resolve();
 
   constructor(deps: LastRunsDependencies) {
@@ -117,7 +117,7 @@ export class LastRuns {
     return all;
   }
 
-  /** A file that can't be read is as good as none: the next run writes it again. */
+  /** A file that can't be read counts as none. The next run writes it again. */
   #read(group: OpenGroup, actorId: string): StoredRun | null {
     try {
       const bytes = readWhole(this.#deps.files, group.paths.runFile(actorId));
@@ -146,7 +146,7 @@ export class LastRuns {
     };
     this.#all(group).set(id, run);
     this.#inTurn(group, id, async () => {
-      // A later change is written by its own turn; of what is gone by now nothing is kept.
+      // A later change is written in its own turn. Nothing is kept of what is gone by now.
       if (this.#all(group).get(id) !== run || !this.#deps.isOpen(group)) return;
       if (!group.record.actors.some((one) => one.generation === generation)) return;
       await ensureDirectory(this.#deps.files, group.paths.runs);

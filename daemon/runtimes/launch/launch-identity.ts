@@ -31,7 +31,7 @@ const StoredLaunch = z.strictObject({
   runtime: Runtime,
   token_digest: z.string(),
   pid: z.int().positive().nullable(),
-  /** Start time of the process as the system tells it; null without a pid. */
+  /** Start time of the process as the system reports it; null without a pid. */
   birth: z.string().nullable(),
   started_at: z.string(),
   has_hooks: z.boolean(),
@@ -97,7 +97,7 @@ export class LaunchIdentities {
     return bound;
   }
 
-  /** As it stands in the Home; null when there is none. */
+  /** As stored in the Home; null when there is none. */
   committed(group: OpenGroup, actorId: string): StoredLaunch | "corrupt" | null {
     try {
       const path = group.paths.launchFile(actorId);

@@ -167,7 +167,7 @@ export class Launcher {
     const scope = scopes.find(({ scope_key: scopeKey }) => scopeKey === key);
     if (scope === undefined) throw new Refusal("scope_not_attached", { details: { scope_key: key } });
     const { projects } = this.#deps;
-    // A directory that was replaced by a link since it was attached isn't that scope any more.
+    // If a link has replaced the directory since it was attached, it is no longer that scope.
     if (projects.canonical(scope.path) !== scope.path || !projects.isDirectory(scope.path)) {
       throw new Refusal("invalid_project_root", { details: { path: scope.path } });
     }

@@ -82,7 +82,7 @@ async function endProcesses(
     const data = { actor_id: actor.id, reason: "daemon_ended" };
     await group.note({ kind: "actor.stop", by: "system", data });
   }
-  // Of Actors that were removed meanwhile.
+  // Of Actors that were removed in the meantime.
   const rest = files.list(launches);
   for (const name of rest) unlinkIfThere(files, join(launches, name));
   if (rest.length > 0) await syncDirectory(files, launches);

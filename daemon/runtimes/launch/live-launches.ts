@@ -1,6 +1,6 @@
 /**
  * The processes of Actors that this daemon runs now, as the rest of it sees them. `Runtimes` starts
- * and ends them; this is what others may know meanwhile, so that activity and messaging needn't
+ * and ends them; this is what others may know in between, so that activity and messaging needn't
  * know the runtimes.
  */
 
@@ -49,7 +49,7 @@ export interface Run {
   hasTold: boolean;
   /** Why it is being stopped; null when it ends by itself. */
   requested: string | null;
-  /** What its screen asked a person when it last stood still, in words. */
+  /** What its screen asked a person when it last was still, in words. */
   asks: string;
   hasExited: boolean;
   exited: Promise<void>;
@@ -69,7 +69,7 @@ export interface Slot {
   last: Promise<unknown>;
 }
 
-/** A screen that hasn't changed for so long is whole. */
+/** A screen that hasn't changed for this long is complete. */
 const STILL_MS = 200;
 
 export class LiveLaunches implements Launches {
@@ -98,7 +98,7 @@ export class LiveLaunches implements Launches {
     return this.#slots.get(key(group_id, actor_id));
   }
 
-  /** The Actor's, made where it has none in its generation. */
+  /** The Actor's launches, created if it has none in its generation. */
   slot(group: OpenGroup, { id, generation }: StoredActor): Slot {
     const name = key(group.group_id, id);
     const known = this.#slots.get(name);
@@ -197,7 +197,7 @@ export class LiveLaunches implements Launches {
     const slot = this.#slots.get(key(group_id, actor_id));
     const run = slot?.run ?? null;
     if (slot === undefined || run === null) return "";
-    // While it is drawn anew, what it said stands.
+    // While it is being redrawn, what it said before still counts.
     if (this.#deps.clock.monotonic() - slot.terminal.lastOutput > STILL_MS) {
       const seen = screenOf(entryOf(runtime), slot.terminal);
       run.asks = seen?.kind === "question" ? seen.reason : "";

@@ -5,10 +5,10 @@ import type { Processes } from "../../../platform/processes.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import { ENVIRONMENT } from "../../../shared/names.ts";
 
-/** Processes told from later ones with their pids. */
+/** Processes, distinguished from later ones with the same pids. */
 type Family = ReadonlyMap<number, string>;
 
-/** What tells the processes of one launch from all others. */
+/** What distinguishes the processes of one launch from all others. */
 export interface Kin {
   /** Leader of their session; null when it may be another process's by now. */
   pid: number | null;
@@ -34,7 +34,7 @@ export class ProcessEnds {
 
   /**
    * Sends `signal` to the process. If it hasn't `ended` after the time, kills everything. Survivors
-   * are also told to end and then killed. Resolves when nothing visible is left.
+   * are also asked to end and then killed. Resolves when nothing visible is left.
    */
   async end(
     kin: Kin & { pid: number },
@@ -48,7 +48,7 @@ export class ProcessEnds {
     await this.#sweep(kin, family);
   }
 
-  /** Ends what is left of a launch: told to, then killed. */
+  /** Ends what is left of a launch: asks it to end, then kills it. */
   async sweep(kin: Kin): Promise<void> {
     await this.#sweep(kin, new Map());
   }
@@ -74,8 +74,8 @@ export class ProcessEnds {
   #family({ pid, birth, mark }: Kin): Family {
     const family = new Map<number, string>();
     const leader = pid === null ? null : this.#processes.birthOf(pid);
-    // Another process with its pid means that nothing of its session is left: the system gives no
-    // pid anew that names one.
+    // Another process with its pid means that nothing of its session is left: the system doesn't
+    // reuse a pid that names a session.
     if (pid !== null && (leader === null || birth === null || leader === birth)) {
       for (const member of this.#processes.familyOf(pid)) {
         const born = this.#processes.birthOf(member);

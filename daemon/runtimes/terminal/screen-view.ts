@@ -5,7 +5,7 @@ export interface ScreenView {
   readonly cursor: { readonly row: number; readonly column: number; readonly isShown: boolean };
   /** The program has begun to draw a frame and hasn't ended it. */
   readonly isDrawing: boolean;
-  /** Text of a row, without blanks behind it. */
+  /** Text of a row, without trailing blanks. */
   line(row: number): string;
   style(row: number, column: number): { readonly isDim: boolean; readonly isBold: boolean };
 }

@@ -22,7 +22,7 @@ export interface ScreenEvents {
   reads(reads: boolean): void;
 }
 
-/** DECTCEM; the emulator tells every mode but this one. */
+/** DECTCEM; the emulator reports every mode but this one. */
 const CURSOR_MODE = 25;
 
 export class Screen implements ScreenView {

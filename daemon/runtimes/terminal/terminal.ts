@@ -32,17 +32,17 @@ interface Viewer {
   /** Unacknowledged bytes of the last screen and of output after it. */
   screenBytes: number;
   outputBytes: number;
-  /** Output that follows a screen under way; null when none is. */
+  /** Output that follows a screen being sent; null if none is. */
   queue: Uint8Array[] | null;
   queuedBytes: number;
-  /** What fits its window; null before it said so. */
+  /** The size that fits its window; null until it says so. */
   size: { columns: number; rows: number } | null;
   /** It fell behind: nothing is sent until it has caught up and got a fresh screen. */
   behind: boolean;
 }
 
 export interface TerminalEvents {
-  /** The program reads pastes now, or doesn't any more. */
+  /** The program reads pastes now, or no longer does. */
   reads(): void;
   /** Output is on the screen. */
   drawn(): void;

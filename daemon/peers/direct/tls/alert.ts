@@ -51,8 +51,8 @@ export class TlsError extends Error {
 }
 
 /**
- * What a step throws when the peer broke a rule or offers what isn't acceptable: the alert goes
- * out, the connection is over.
+ * What a step throws when the peer broke a rule or offers something unacceptable. The alert is sent
+ * and the connection ends.
  */
 export function refusal(alert: AlertName, message: string): TlsError {
   return new TlsError("us", ALERTS[alert], message);

@@ -90,7 +90,7 @@ export class ClientHandshake implements Handshake {
   #clientHello: Buffer = Buffer.alloc(0);
   /** Types of the extensions in our last ClientHello: what the server may answer. */
   #offered: ReadonlySet<number> = new Set();
-  /** What HelloRetryRequest settled; null before one. */
+  /** What HelloRetryRequest settled; null until there is one. */
   #retrySuite: Suite | null = null;
   // What later steps need of earlier ones.
   #suite!: Suite;
@@ -182,7 +182,7 @@ export class ClientHandshake implements Handshake {
     const cookie = cookieData === undefined ? null : decode(cookieData, (reader) => reader.vector(2, 1));
     if (!groupAsked && cookie === null)
       throw refusal("illegal_parameter", "The peer asked for the same ClientHello again.");
-    // It isn't our turn while more of the server's is there.
+    // It isn't our turn while more of the server's flight is there.
     this.#wire.requireBoundary();
     this.#transcript = Transcript.afterRetry(suite, this.#clientHello, message.whole);
     this.#retrySuite = suite;

@@ -4,7 +4,7 @@
  */
 import { refusal } from "./alert.ts";
 
-/** Reads a structure from its first to its last byte. Whatever doesn't fit is decode_error. */
+/** Reads a structure from its first to its last byte. Anything that doesn't fit is decode_error. */
 export class Reader {
   readonly #bytes: Buffer;
   #at = 0;
@@ -25,7 +25,7 @@ export class Reader {
     return this.#bytes.readUInt16BE(this.#advance(2));
   }
 
-  /** So many bytes; they share memory with what is read. */
+  /** This many bytes. They share memory with what is read. */
   bytes(count: number): Buffer {
     const at = this.#advance(count);
     return this.#bytes.subarray(at, at + count);
@@ -63,7 +63,7 @@ export class Reader {
   }
 }
 
-/** Reads `bytes` whole: `read` takes what it knows, and nothing may be left then. */
+/** Reads all of `bytes`: `read` takes what it knows, and then nothing may be left. */
 export function decode<T>(bytes: Buffer, read: (reader: Reader) => T): T {
   const reader = new Reader(bytes);
   const value = read(reader);

@@ -19,9 +19,7 @@ import { CONTENT_TYPES, MAX_PLAINTEXT, RecordReader, type TlsRecord } from "./re
 import { ServerHandshake } from "./server.ts";
 import type { Suite } from "./suites.ts";
 
-/**
- * What a connection tells its owner, in the order it happens, from within the call that caused it.
- */
+/** What a connection reports to its owner, in order, from within the call that caused it. */
 export interface TlsSink {
   /** Bytes for the peer, in pieces. */
   send(pieces: Buffer[]): void;
@@ -77,12 +75,12 @@ export class TlsConnection {
   #connected = false;
   #readClosed = false;
   #writeClosed = false;
-  /** Nothing goes in or out any more. */
+  /** Nothing goes in or out now. */
   #over = false;
   #changeCipherSpecs = 0;
-  /** Anything that has arrived (the client's hello must be first). */
+  /** Something has arrived (the client's hello must be first). */
   #heard = false;
-  /** What came without being application data, less what that allows. */
+  /** What arrived other than application data, less what application data allows for. */
   #idleMessages = 0;
   #answerDue = false;
 
@@ -117,8 +115,8 @@ export class TlsConnection {
   }
 
   /**
-   * Bytes from the peer, of which at most so many records are taken. They aren't copied: the caller
-   * must not reuse them. Answers what is left for the next call, null when nothing is.
+   * Bytes from the peer, of which at most this many records are taken. They aren't copied, so the
+   * caller must not reuse them. Returns what is left for the next call, or null.
    */
   receive(bytes: Buffer, records = Number.POSITIVE_INFINITY): Buffer | null {
     if (this.#over || this.#readClosed) return null;
@@ -182,7 +180,7 @@ export class TlsConnection {
     this.#flush();
   }
 
-  /** The owner has no more use for it: no call has an effect and nothing is reported any more. */
+  /** The owner no longer needs it. Calls have no effect and nothing is reported. */
   abandon(): void {
     this.#over = true;
     this.#waiting = [];
@@ -213,8 +211,8 @@ export class TlsConnection {
   }
 
   /**
-   * A client that can't make keys of our ServerHello says why in plaintext. Everything fails either
-   * way, so whoever forges this gains nothing over cutting the connection.
+   * A client that can't make keys of our ServerHello says why in plaintext. The handshake fails
+   * either way, so forging this gains nothing over cutting the connection.
    */
   #mayLackKeys(): boolean {
     return this.#role === "server" && !this.#connected && this.#read!.key.records === 0;
@@ -261,7 +259,7 @@ export class TlsConnection {
       this.#countIdle();
       return;
     }
-    // A byte now and then doesn't buy another lot of them.
+    // A byte now and then doesn't buy another allowance.
     this.#idleMessages = Math.max(0, this.#idleMessages - content.length / LIMITS.tls.bytesPerIdleMessage);
     this.#flush();
     this.#sink.data(content);
@@ -348,7 +346,7 @@ export class TlsConnection {
     this.#write = updated(this.#write!);
   }
 
-  /** At most MAX_PLAINTEXT bytes: our flights are small, and data comes cut. */
+  /** At most MAX_PLAINTEXT bytes: our flights are small, and data arrives already split. */
   #sendContent(type: number, content: Uint8Array): void {
     if (this.#write !== null) this.#waiting.push(...this.#write.key.seal(type, content));
     else
@@ -366,8 +364,8 @@ export class TlsConnection {
   }
 
   /**
-   * The one end of every failure: an alert unless the peer or the transport ended it, then nothing
-   * more.
+   * Every failure ends here: an alert unless the peer or the transport ended the connection, then
+   * nothing more.
    */
   #fail(cause: unknown): void {
     if (this.#over) return;

@@ -1,6 +1,4 @@
-/**
- * Extensions (RFC 8446, section 4.2): which there are, where they may stand, and blocks of them.
- */
+/** Extensions (RFC 8446, section 4.2): which exist, where they may appear, and blocks of them. */
 import { refusal } from "./alert.ts";
 import { Reader, u16, vector } from "./codec.ts";
 
@@ -48,7 +46,7 @@ const NAMES = new Map<number, ExtensionName>(
 /** A block of extensions: what each type holds. */
 export type Extensions = Map<number, Buffer>;
 
-/** Reads a block, at most one of each type. Whether they may be there is another question. */
+/** Reads a block, at most one of each type. Whether they may be there is checked elsewhere. */
 export function readBlock(reader: Reader): Extensions {
   const block: Extensions = new Map();
   const content = new Reader(reader.vector(2));
@@ -61,17 +59,14 @@ export function readBlock(reader: Reader): Extensions {
   return block;
 }
 
-/**
- * One that we know stands in a message that it isn't specified for: illegal_parameter (section
- * 4.2).
- */
+/** A known extension in a message that it isn't specified for: illegal_parameter (section 4.2). */
 function checkPlace(type: number, message: ExtendedMessage): void {
   const name = NAMES.get(type);
   if (name !== undefined && !PLACES[name].includes(message))
     throw refusal("illegal_parameter", "A TLS extension is in a message where it isn't allowed.");
 }
 
-/** A message that asks (ClientHello, CertificateRequest): what we don't know is ignored. */
+/** A message that asks (ClientHello, CertificateRequest): unknown extensions are ignored. */
 export function checkRequest(block: Extensions, message: "CH" | "CR"): void {
   for (const type of block.keys()) checkPlace(type, message);
 }

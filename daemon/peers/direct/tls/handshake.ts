@@ -1,7 +1,4 @@
-/**
- * What the two handshakes have in common: their surroundings, and how a state machine is written
- * down.
- */
+/** What the two handshakes share: their surroundings, and how a state machine is written. */
 import { timingSafeEqual } from "node:crypto";
 import type { Random } from "../../../../platform/random.ts";
 import { refusal } from "./alert.ts";
@@ -48,8 +45,8 @@ export interface HandshakeWire {
   send(...messages: Buffer[]): void;
   sendChangeCipherSpec(): void;
   /**
-   * Throws unexpected_message when bytes of a further message are there (section 5.1): for the end
-   * of the peer's flight.
+   * Throws unexpected_message when bytes of a further message are there (section 5.1): called at
+   * the end of the peer's flight.
    */
   requireBoundary(): void;
   /** The peer's records are protected by `secret` from now on. */
@@ -68,7 +65,7 @@ export type Row<State> = { type: number; step: (message: HandshakeMessage) => St
 export type Table<State extends string> = Record<State, Row<State>>;
 
 export interface Handshake {
-  /** Begins: the client's hello, nothing for the server. */
+  /** Begins: sends the client's hello, does nothing for the server. */
   start(): void;
   /** Takes a message of the peer. Throws TlsError. */
   take(message: HandshakeMessage): void;
@@ -93,7 +90,7 @@ export function checkPin(pin: PeerPin, publicKey: Buffer): void {
   let accepted = false;
   if (typeof pin === "function") {
     try {
-      // A copy: whoever is asked may keep it.
+      // A copy, because the function may keep it.
       accepted = pin(Uint8Array.from(publicKey));
     } catch {
       accepted = false;
@@ -106,7 +103,7 @@ export function writeFinished(suite: Suite, secret: Buffer, transcriptHash: Buff
   return handshakeMessage(HANDSHAKE_TYPES.finished, finishedData(suite, secret, transcriptHash));
 }
 
-/** Section 4.4.4: decrypt_error when the peer's view of the handshake is another one than ours. */
+/** Section 4.4.4: decrypt_error when the peer's view of the handshake differs from ours. */
 export function checkFinished(suite: Suite, secret: Buffer, transcriptHash: Buffer, body: Buffer): void {
   if (body.length !== suite.hashBytes)
     throw refusal("decode_error", "The peer's Finished message has the wrong length.");

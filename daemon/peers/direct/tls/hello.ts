@@ -59,7 +59,7 @@ export function writeClientHello(hello: {
     HANDSHAKE_TYPES.client_hello,
     u16(TLS12),
     hello.random,
-    // No legacy_session_id: nothing between Direct peers needs to believe that this is TLS 1.2
+    // No legacy_session_id: no middlebox between Direct peers needs to believe that this is TLS 1.2
     // (appendix D.4).
     vector(1),
     vector(2, ...hello.suites.map(u16)),
@@ -73,7 +73,7 @@ export interface ServerHello {
   version: number;
   /** It is a HelloRetryRequest. */
   retry: boolean;
-  /** The random says that its sender would rather do a later version than the one it negotiates. */
+  /** The random says that its sender supports a later version than the one it negotiates. */
   downgraded: boolean;
   sessionId: Buffer;
   suite: number;

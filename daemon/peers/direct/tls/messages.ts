@@ -1,6 +1,6 @@
 /**
- * Handshake messages as such: types, heads, and putting them together from records (RFC 8446,
- * sections 4 and 5.1).
+ * Handshake messages as such: types, headers, and assembling them from records (RFC 8446, sections
+ * 4 and 5.1).
  */
 import { refusal } from "./alert.ts";
 import { u8, vector } from "./codec.ts";
@@ -22,7 +22,7 @@ export const HANDSHAKE_TYPES = {
 export interface HandshakeMessage {
   type: number;
   body: Buffer;
-  /** Head and body, as the transcript takes them. */
+  /** Header and body, as the transcript takes them. */
   whole: Buffer;
 }
 
@@ -34,8 +34,8 @@ export function handshakeMessage(type: number, ...body: Uint8Array[]): Buffer {
 }
 
 /**
- * Assembles messages from the content of handshake records, however they were cut or joined. Holds
- * one message of at most `limit` bytes and what came after it in the same record.
+ * Assembles messages from the content of handshake records, however they were split or joined.
+ * Holds one message of at most `limit` bytes and what came after it in the same record.
  */
 export class HandshakeReader {
   readonly #limit: number;
@@ -54,7 +54,7 @@ export class HandshakeReader {
 
   /** The content of one record. */
   push(content: Buffer): void {
-    // Somebody who sends byte by byte costs a copy now and then, not a list of thousands.
+    // A peer that sends byte by byte costs a copy now and then, not a list of thousands.
     if (this.#parts.length === PARTS) this.#parts = [Buffer.concat(this.#parts)];
     this.#parts.push(content);
     this.#held += content.length;
@@ -76,7 +76,7 @@ export class HandshakeReader {
     return { type: whole.readUInt8(0), body: whole.subarray(HEAD), whole };
   }
 
-  /** A first part of at least `count` bytes, joining no more often than that takes. */
+  /** A first part of at least `count` bytes, joined no more often than necessary. */
   #join(count: number): Buffer {
     const first = this.#parts[0];
     if (first !== undefined && first.length >= count) return first;

@@ -12,7 +12,7 @@ import { CONTENT_TYPES, MAX_PLAINTEXT } from "./records.ts";
 import type { Suite } from "./suites.ts";
 
 const TAG = 16;
-/** Both directions: without it node:crypto would take tags of four bytes for good when opening. */
+/** Both directions: without it node:crypto would accept tags of four bytes when decrypting. */
 const AEAD = { authTagLength: TAG };
 
 export class TrafficKey {
@@ -35,8 +35,8 @@ export class TrafficKey {
   }
 
   /**
-   * Records that went through this key: the next sequence number (section 5.3). Callers end long
-   * before it stops being exact.
+   * Records protected by this key: the next sequence number (section 5.3). Callers stop long before
+   * it becomes inexact.
    */
   get records(): number {
     return this.#sequence;
@@ -56,8 +56,8 @@ export class TrafficKey {
   }
 
   /**
-   * Content type and content of a protected record. Nothing of it is used before the tag was found
-   * right.
+   * Content type and content of a protected record. Nothing of it is used before the tag is
+   * verified.
    */
   open(head: Buffer, encrypted: Buffer): { type: number; content: Buffer } {
     const end = encrypted.length - TAG;

@@ -31,8 +31,8 @@ export function writeCertificate(publicKey: Uint8Array): Buffer {
 
 /**
  * The 32 bytes of the one key in the peer's Certificate message. `from` is the sender: a client
- * that has no key says so by an empty list, a server mustn't (section 4.4.2.4). `offered`:
- * extensions that the entry may answer.
+ * that has no key says so with an empty list, which a server mustn't do (section 4.4.2.4).
+ * `offered`: extensions that the entry may answer.
  */
 export function readCertificate(body: Buffer, from: Role, offered: ReadonlySet<number>): Buffer {
   const { context, list } = decode(body, (reader) => ({

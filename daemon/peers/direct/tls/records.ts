@@ -12,7 +12,7 @@ export const CONTENT_TYPES = {
 const HEAD = 5;
 /** Section 5.1: of a fragment, and of an inner plaintext without its type. */
 export const MAX_PLAINTEXT = 2 ** 14;
-/** Section 5.2: of what stands behind the head of a protected record. */
+/** Section 5.2: of what follows the header of a protected record. */
 const MAX_CIPHERTEXT = MAX_PLAINTEXT + 256;
 
 export interface TlsRecord {
@@ -24,20 +24,22 @@ export interface TlsRecord {
 }
 
 /**
- * Takes bytes in whatever pieces they arrive and hands out whole records. Holds less than one
- * record. Records share memory with the bytes given, which the caller must not reuse.
+ * Takes bytes in any pieces and hands out whole records. Holds less than one record. Records share
+ * memory with the bytes given, which the caller must not reuse.
  */
 export class RecordReader {
-  /** The record that is incomplete, of which `#filled` bytes are there. */
+  /** The incomplete record, of which `#filled` bytes are there. */
   #partial: Buffer | null = null;
   #filled = 0;
 
-  /** Whether a record has begun and isn't whole. */
+  /** Whether a record has begun and isn't complete. */
   get partial(): boolean {
     return this.#filled > 0;
   }
 
-  /** Calls `take` for each record until it says false; answers how many of the bytes were used. */
+  /**
+   * Calls `take` for each record until it returns false. Returns how many of the bytes were used.
+   */
   feed(bytes: Buffer, take: (record: TlsRecord) => boolean): number {
     let at = 0;
     while (at < bytes.length) {
@@ -76,8 +78,8 @@ export class RecordReader {
 }
 
 /**
- * Checks the head at `at` and gives its length. legacy_record_version is ignored, as section 5.1
- * demands.
+ * Checks the header at `at` and returns its length. legacy_record_version is ignored, as section
+ * 5.1 demands.
  */
 function recordLength(bytes: Buffer, at: number): number {
   const type = bytes[at]!;

@@ -106,7 +106,10 @@ export class ServerHandshake implements Handshake {
     return this.#answer(hello, suite, share, message);
   }
 
-  /** Everything that has to be there and to fit, before anything is answered; gives the suite. */
+  /**
+   * Checks everything that has to be there and to fit before anything is answered. Returns the
+   * suite.
+   */
   #negotiate({ extensions, suites, compressionMethods }: ClientHello): Suite {
     // Section 4.2.1: only this extension counts, and without it the client does TLS 1.2 at best.
     const versions = extensions.get(EXTENSIONS.supported_versions);
@@ -115,7 +118,7 @@ export class ServerHandshake implements Handshake {
     if (!offered.includes(TLS13)) throw refusal("protocol_version", "The peer doesn't support TLS 1.3.");
     if (compressionMethods.length !== 1 || compressionMethods[0] !== 0)
       throw refusal("illegal_parameter", "The peer offers compression.");
-    // We give no tickets and have no shared keys, so nobody can mean us by these.
+    // We issue no tickets and have no shared keys, so these can't be meant for us.
     if (extensions.has(EXTENSIONS.pre_shared_key) || extensions.has(EXTENSIONS.early_data))
       throw refusal("handshake_failure", "The peer wants to resume a session, which Direct doesn't support.");
     // Section 4.2.2: we send none, not even in HelloRetryRequest.
@@ -145,7 +148,7 @@ export class ServerHandshake implements Handshake {
       throw refusal("no_application_protocol", `The peer doesn't speak ${this.#options.alpn}.`);
   }
 
-  /** HelloRetryRequest (section 4.1.4): the client does X25519 and sent no share for it. */
+  /** HelloRetryRequest (section 4.1.4): the client supports X25519 and sent no share for it. */
   #askAgain(hello: ClientHello, suite: Suite, message: HandshakeMessage): ServerState {
     const helloRetryRequest = writeServerHello({
       random: null,
@@ -222,15 +225,15 @@ export class ServerHandshake implements Handshake {
     const finished = writeFinished(suite, this.#secrets.server, this.#transcript.digest());
     this.#transcript.add(finished);
     this.#wire.send(encryptedExtensions, certificateRequest, certificate, proof, finished);
-    // Section 7.1: both application secrets end with the server's Finished. We write under ours
-    // from now on, the client not yet.
+    // Section 7.1: both application secrets end with the server's Finished. We send under ours from
+    // now on. The client doesn't yet.
     const application = schedule.application(this.#transcript.digest());
     this.#wire.writeWith(suite, application.server);
     this.#applicationSecret = application.client;
     return "WAIT_CERT";
   }
 
-  /** Appendix D.4: for a client that shows a session id, once, behind our first message. */
+  /** Appendix D.4: for a client that shows a session id, once, after our first message. */
   #sendCompatibility(hello: ClientHello): void {
     if (hello.sessionId.length > 0) this.#wire.sendChangeCipherSpec();
   }
@@ -242,7 +245,7 @@ export class ServerHandshake implements Handshake {
     return "WAIT_CV";
   }
 
-  /** Section 4.4.3: the client holds the key; then whether it is a right one. */
+  /** Section 4.4.3: the client holds the key; then whether it is an accepted one. */
   #certificateVerify(message: HandshakeMessage): ServerState {
     checkCertificateVerify(message.body, this.#clientKey, "client", this.#transcript.digest());
     checkPin(this.#options.pin, this.#clientKey);

@@ -1,6 +1,6 @@
 /**
- * The three cipher suites of TLS 1.3 that everybody has (RFC 8446, appendix B.4), the fastest
- * first.
+ * The three cipher suites of TLS 1.3 that every implementation has (RFC 8446, appendix B.4), the
+ * fastest first.
  */
 export interface Suite {
   id: number;
@@ -8,7 +8,7 @@ export interface Suite {
   hash: "sha256" | "sha384";
   hashBytes: number;
   keyBytes: number;
-  /** node:crypto's name of the AEAD. All have 12-byte nonces and 16-byte tags. */
+  /** node:crypto's name for the AEAD. All have 12-byte nonces and 16-byte tags. */
   cipher: "aes-128-gcm" | "aes-256-gcm" | "chacha20-poly1305";
 }
 

@@ -1,4 +1,6 @@
-/** The transcript hash (RFC 8446, section 4.4.1): running, so that no message is kept. */
+/**
+ * The transcript hash (RFC 8446, section 4.4.1): computed as messages come, so that none is kept.
+ */
 import { createHash, type Hash } from "node:crypto";
 import { HANDSHAKE_TYPES, handshakeMessage } from "./messages.ts";
 import type { Suite } from "./suites.ts";
@@ -12,8 +14,8 @@ export class Transcript {
   }
 
   /**
-   * The other beginning, after HelloRetryRequest: a message of type message_hash stands for the
-   * first ClientHello.
+   * The other beginning, after HelloRetryRequest: a message of type message_hash replaces the first
+   * ClientHello.
    */
   static afterRetry(suite: Suite, firstClientHello: Uint8Array, helloRetryRequest: Uint8Array): Transcript {
     const hash = createHash(suite.hash).update(firstClientHello).digest();
@@ -22,7 +24,7 @@ export class Transcript {
     return transcript;
   }
 
-  /** A whole handshake message, its four-byte head included. */
+  /** A whole handshake message, including its four-byte header. */
   add(message: Uint8Array): void {
     this.#hash.update(message);
   }
