@@ -59,8 +59,8 @@ export function invalidArguments(error: z.ZodError): Refusal {
 }
 
 /**
- * `to[0].name` for `["to", 0, "name"]`. The caller chooses the names of members: invisible characters
- * in them are made visible.
+ * `to[0].name` for `["to", 0, "name"]`. The caller chooses the names of members: invisible
+ * characters in them are made visible.
  */
 function fieldName(path: readonly PropertyKey[]): string {
   let name = "";

@@ -1,4 +1,4 @@
-/** `<svc-sign-in>`: for whoever comes without a session. */
+/** `<svc-sign-in>`: for a visitor without a session. */
 import { html } from "lit";
 import { failure } from "../controls/controls.ts";
 import { icon } from "../controls/icons.ts";

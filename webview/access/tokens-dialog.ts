@@ -1,4 +1,7 @@
-/** `<svc-tokens-dialog>`: who may come in from a browser. A token is shown once, when it is made. */
+/**
+ * `<svc-tokens-dialog>`: who may sign in from a browser. A token is shown only once, when it is
+ * created.
+ */
 import { html, nothing } from "lit";
 import type { AccessToken } from "../../shared/operations/access.ts";
 import { iconButton, skeleton } from "../controls/controls.ts";

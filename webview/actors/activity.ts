@@ -1,4 +1,7 @@
-/** What each Actor of the open Group does with its tools right now. The rules are the ticker's (shared/activity/projection.ts); this has the timer. */
+/**
+ * What each Actor of the open Group is doing with its tools. The rules are in
+ * shared/activity/projection.ts. This file has the timer.
+ */
 import { Ticker, type TickerItem } from "../../shared/activity/projection.ts";
 import { Store } from "../controls/store.ts";
 import type { Host, Release } from "../hosts/host.ts";

@@ -1,6 +1,6 @@
 /**
- * `<svc-add-actor-dialog>` and `<svc-edit-actor-dialog>`: an Actor's fields. Adding ends with the Actor's terminal, or with how an agent
- * becomes this Actor.
+ * `<svc-add-actor-dialog>` and `<svc-edit-actor-dialog>`: an Actor's fields. Adding ends with the
+ * Actor's terminal, or with instructions for the agent that is to become this Actor.
  */
 import { html, nothing } from "lit";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
@@ -77,7 +77,7 @@ abstract class ActorDialog extends DialogView {
       this.found = (await this.host.call("runtime_list", {})).runtimes;
       this.looked();
     } catch {
-      // The list of names is enough; adding says what is wrong.
+      // The list of names is enough. Adding the Actor says what is wrong.
     }
   }
 
@@ -93,7 +93,7 @@ abstract class ActorDialog extends DialogView {
     return hasConversations({ runner: this.runner, runtime: this.runtime });
   }
 
-  /** What stands behind a runtime's name. */
+  /** What a runtime's name means. */
   protected runtimeNote(runtime: Runtime): string {
     if (this.runner === "external" || runtime === "custom") return "";
     const found = this.find(runtime);
@@ -102,14 +102,14 @@ abstract class ActorDialog extends DialogView {
     return found.version === null ? "" : ` ${found.version}`;
   }
 
-  /** The runtime's own program would run, and isn't there. */
+  /** The runtime's own program would run, but it isn't installed. */
   protected get missing(): Found | null {
     if (this.runner === "external" || this.runtime === "custom" || this.command.trim() !== "") return null;
     const found = this.find(this.runtime);
     return found?.installed === false ? found : null;
   }
 
-  /** A program is known for what runs in the terminal. */
+  /** The program that will run in the terminal is known. */
   protected get hasProgram(): boolean {
     return this.runner === "external" || this.runtime !== "custom" || splitCommand(this.command).length > 0;
   }
@@ -132,7 +132,7 @@ abstract class ActorDialog extends DialogView {
     ${this.#missingNote()}`;
   }
 
-  /** Told before anything is started, with the exact remedy. */
+  /** Shown before anything is started, with the exact remedy. */
   #missingNote() {
     const { missing } = this;
     if (missing === null) return nothing;
@@ -205,7 +205,7 @@ abstract class ActorDialog extends DialogView {
     </p>`;
   }
 
-  /** As the daemon takes it: nobody says so of a program that svc knows. */
+  /** As the daemon expects it: left out for programs that svc knows. */
   protected get marked(): { prompts?: boolean } {
     return needsMark(this) ? { prompts: this.prompts } : {};
   }
@@ -225,7 +225,7 @@ class AddActorDialog extends ActorDialog {
 
   protected override looked(): void {
     const installed = (runtime: Runtime) => this.find(runtime)?.installed === true;
-    // Nothing is found: most likely an agent that runs elsewhere is to be connected.
+    // Nothing was found, so the person probably wants to connect an agent that runs elsewhere.
     const first = RUNTIMES.find(({ value }) => value !== "custom" && installed(value));
     if (first === undefined) this.runner = "external";
     else if (!installed(this.runtime)) this.runtime = first.value;
@@ -304,7 +304,7 @@ class AddActorDialog extends ActorDialog {
       try {
         await this.host.call("actor_start", { group_id: this.conversation.groupId, actor_id: actor.id });
       } catch (error) {
-        // The Actor is there now: what is wrong with it is changed where its fields are.
+        // The Actor exists now, so problems are corrected in its settings.
         const added = this.conversation.group.actors.find(({ id }) => id === actor.id);
         this.tell("open-dialog", { name: "edit-actor", actor: added, problem: startProblem(error) });
         return;

@@ -1,4 +1,7 @@
-/** An Actor's state as its row says it. The daemon decides the state; this only finds the words. */
+/**
+ * An Actor's state in the words of its row. The daemon decides the state; this only chooses the
+ * words.
+ */
 
 import { shownName } from "../../shared/foreign-text.ts";
 import { NOT_CONNECTED, RUNS_UNTOLD } from "../../shared/names.ts";
@@ -30,11 +33,11 @@ interface Presence {
 export function actorWords({ state, reason }: Presence): { icon: IconName; word: string; tone: Tone } {
   const isAbsent = state === "unavailable" && reason.startsWith(NOT_CONNECTED);
   if (isAbsent) return { ...WORDS.unavailable, word: NOT_CONNECTED };
-  // All that is known of it is what matters: its process is there.
+  // All that is known is that its process runs, and that is what matters.
   return state === "unavailable" && reason === RUNS_UNTOLD ? RUNNING : WORDS[state];
 }
 
-/** Reasons that the word itself says already. */
+/** Reasons that the word already gives. */
 const SAID = new Set([
   RUNS_UNTOLD,
   "",
@@ -61,7 +64,10 @@ export function hasTerminal(actor: { runner: ActorWithPresence["runner"] }): boo
   return actor.runner === "pty";
 }
 
-/** Its agent has hooks: it continues its last conversation at a start unless told otherwise, and asks before it uses tools. */
+/**
+ * Its agent has hooks. It continues its last conversation at a start unless configured otherwise,
+ * and asks before it uses tools.
+ */
 export function hasConversations(actor: Pick<ActorWithPresence, "runner" | "runtime">): boolean {
   return hasTerminal(actor) && (actor.runtime === "claude" || actor.runtime === "codex");
 }
@@ -71,7 +77,7 @@ export function actorName(actor: { id: string; title: string }): string {
   return shownName(actor.title === "" ? actor.id : actor.title);
 }
 
-/** The program that the Actor would run isn't there. */
+/** The program that the Actor would run isn't installed. */
 export function isMissing(error: unknown): error is HostError {
   return error instanceof HostError && error.code === "runtime_not_installed" && "program" in error.details;
 }

@@ -1,4 +1,7 @@
-/** `<svc-actors>`: who takes part, in what state and since when, and what waits for them. Row = answer. */
+/**
+ * `<svc-actors>`: who takes part, in what state and since when, and what waits for them. One row
+ * per Actor.
+ */
 import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
@@ -26,7 +29,7 @@ const TICKER_ICONS = {
 /** States of an Actor whose process doesn't run. */
 const ENDED: ReadonlySet<ActorWithPresence["presence"]["state"]> = new Set(["stopped", "failed"]);
 
-/** In a narrow column a long name is cut, never what happens to it. */
+/** In a narrow column a long name is cut, never its state. */
 function tickerWords(name: string, text: string) {
   if (name === "" || !text.startsWith(name)) return html`<span>${text}</span>`;
   return html`<span class="ticker-text"><span class="ticker-tool">${name}</span>${text.slice(name.length)}</span>`;
@@ -35,7 +38,7 @@ function tickerWords(name: string, text: string) {
 export interface ActorOperation {
   actor: ActorWithPresence;
   operation: "actor_start" | "actor_stop" | "actor_restart" | "actor_interrupt";
-  /** Of a start or restart: the last conversation isn't continued. */
+  /** For a start or restart: don't continue the last conversation. */
   newConversation?: boolean;
 }
 
@@ -46,7 +49,7 @@ class ActorsElement extends View {
   };
   declare conversation: Conversation;
   declare administrator: boolean;
-  /** Who waits for the person, of which Group; null while that isn't known. */
+  /** Who waits for the person, and in which Group; null while unknown. */
   #waiting: { groupId: string; actors: ReadonlySet<string> } | null = null;
 
   constructor() {
@@ -82,7 +85,10 @@ class ActorsElement extends View {
       </div>`;
   }
 
-  /** Who enters "waiting for you" is told to those who can't see the mark. */
+  /**
+   * When an Actor enters "waiting for you", screen readers are told, because they can't see the
+   * mark.
+   */
   protected override updated(): void {
     const { group } = this.conversation;
     if (!group.loaded) return;
@@ -138,7 +144,10 @@ class ActorsElement extends View {
     </li>`;
   }
 
-  /** Tools only, the newest last; pictures of a moment, which a screen reader finds here and isn't told. */
+  /**
+   * Only tools, the newest last. They change too quickly to announce, so a screen reader finds them
+   * here.
+   */
   #ticker(actor: ActorWithPresence) {
     const items = this.conversation.activity.of(actor.id);
     if (items.length === 0) return nothing;

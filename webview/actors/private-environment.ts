@@ -1,4 +1,7 @@
-/** `<svc-private-environment>`: an Actor's private environment by name. Values go to the daemon and are never shown again. */
+/**
+ * `<svc-private-environment>`: an Actor's private environment by name. Values go to the daemon and
+ * are never shown again.
+ */
 import { html, nothing } from "lit";
 import { iconButton } from "../controls/controls.ts";
 import { icon } from "../controls/icons.ts";
@@ -31,7 +34,10 @@ class PrivateEnvironmentElement extends View {
     this.entryValue = "";
   }
 
-  /** What is to be changed; null when nothing is. An entry that was typed but not added counts as added. */
+  /**
+   * What to change; null when nothing changed. An entry that was typed but not added counts as
+   * added.
+   */
   get changes(): { set: Record<string, string>; unset: string[] } | null {
     if (NAME.test(this.entryName)) this.#add();
     if (this.set.size === 0 && this.unset.size === 0) return null;

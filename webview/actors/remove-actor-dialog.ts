@@ -1,4 +1,4 @@
-/** `<svc-remove-actor-dialog>`: says what goes with an Actor before it goes. */
+/** `<svc-remove-actor-dialog>`: says what is removed with an Actor, before it happens. */
 import { html } from "lit";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import { DialogView } from "../controls/dialog.ts";

@@ -1,4 +1,7 @@
-/** A command line as a person types it into a field: words apart by spaces, quotes keep them together. No shell ever sees it. */
+/**
+ * A command line as a person types it into a field: spaces separate words, and quotes keep them
+ * together. No shell ever sees it.
+ */
 
 const WORD = /(?:[^\s"']|"[^"]*"|'[^']*')+/g;
 

@@ -1,4 +1,6 @@
-/** Completion in the composer: `@` finds Actors and the aliases for several, `#` finds Groups. Pure. */
+/**
+ * Completion in the composer: `@` finds Actors and the aliases for several, `#` finds Groups. Pure.
+ */
 
 import { shownName } from "../../shared/foreign-text.ts";
 import { placeOf, remoteName } from "../../shared/message-parties.ts";
@@ -14,12 +16,12 @@ export interface Trigger {
   sign: "@" | "#";
   /** What was typed after the sign. */
   query: string;
-  /** Where the sign stands in the text. */
+  /** The sign's place in the text. */
   start: number;
 }
 
 export interface Candidate {
-  /** `remote-group` is spoken of in a message, `remote` gets it. */
+  /** `remote-group` is mentioned in a message, `remote` receives it. */
   kind: "actor" | "alias" | "group" | "remote" | "remote-group";
   /** What goes to the daemon: an Actor id, an alias with its @, or a Group id. */
   value: string;
@@ -38,7 +40,7 @@ export const ALIASES = [
 
 const SHOWN = 8;
 
-/** The word with a sign that the caret stands in or right behind; null when there is none. */
+/** The word with a sign that the caret is in or right after; null when there is none. */
 export function triggerAt(text: string, caret: number): Trigger | null {
   const before = text.slice(0, caret);
   const match = /(?:^|[\s(])([@#])([\p{L}\p{N}_-]*)$/u.exec(before);
@@ -47,7 +49,10 @@ export function triggerAt(text: string, caret: number): Trigger | null {
   return { sign: match[1] === "@" ? "@" : "#", query, start: caret - query.length - 1 };
 }
 
-/** Lower is better; null is no match: the start of a name, the start of a word in it, anywhere in it. */
+/**
+ * Lower is better; null is no match: the start of a name, the start of a word in it, anywhere in
+ * it.
+ */
 function rank(query: string, ...names: string[]): number | null {
   const wanted = query.toLowerCase();
   let best: number | null = null;
@@ -65,7 +70,7 @@ function placeFor({ instanceId, instanceName, groupId, title }: RemoteGroup): Re
   return { instance_id: instanceId, instance_name: instanceName, group_id: groupId, title };
 }
 
-/** Who may get a message there: its Actors as far as they are known, and its person. */
+/** Who may get a message there: its Actors as far as known, and its person. */
 function recipientsIn(remote: RemoteGroup): Candidate[] {
   const at = placeOf(remote.title, remote.instanceName);
   const place = placeFor(remote);
@@ -161,7 +166,10 @@ export function candidates(
     .map(({ candidate }) => candidate);
 }
 
-/** The text without the typed word, and where the caret belongs then. In a sentence the chosen name stays, and with `keep` everywhere. */
+/**
+ * The text without the typed word, and the caret's new place. The chosen name stays in a sentence,
+ * and with `keep` everywhere.
+ */
 export function complete(
   text: string,
   trigger: Trigger,
@@ -177,11 +185,14 @@ export function complete(
   return { text: before + inserted + rest, caret: before.length + inserted.length };
 }
 
-/** What a choice from the list changes in the draft. A message goes to one Group only; one that is mentioned changes nothing of that. */
+/**
+ * What a choice from the list changes in the draft. A message goes to one Group only. Mentioning
+ * another Group doesn't change that.
+ */
 export function choice(draft: Readonly<Draft>, { kind, value, place }: Candidate): Partial<Draft> {
   if (kind === "group") return { elsewhere: value, remote: null, to: [], replyTo: null, quote: null };
   if (kind === "remote-group" && place !== undefined) {
-    // What goes to another instance carries no references.
+    // A message to another instance carries no references.
     if (draft.remote !== null) return {};
     const rest = draft.refs.filter(
       (one) => one.group_id !== place.group_id || one.instance_id !== place.instance_id,
@@ -194,7 +205,7 @@ export function choice(draft: Readonly<Draft>, { kind, value, place }: Candidate
     draft.remote?.group_id === remote?.group_id &&
     draft.remote?.instance_id === remote?.instance_id;
   const kept = same ? draft.to.filter((id) => id !== value) : [];
-  // Someone's person gets a message alone.
+  // Another Group's person can't share a message with Actors.
   const to = remote !== null && (value === "user" || kept.includes("user")) ? [value] : [...kept, value];
   const reply = remote === null ? {} : { replyTo: null, quote: null, refs: [] };
   return { to, remote, elsewhere: null, ...reply };

@@ -1,4 +1,4 @@
-/** What stands around the composer's text: whom it goes to, and the files that go with it. */
+/** What surrounds the composer's text: the recipients, and the files that go with it. */
 import { html, nothing, type TemplateResult } from "lit";
 import { shownName } from "../../shared/foreign-text.ts";
 import { placeOf, remoteName } from "../../shared/message-parties.ts";
@@ -23,7 +23,7 @@ function chip(name: IconName, text: string, remove: () => void): TemplateResult 
   >`;
 }
 
-/** Who gets a message that names nobody. */
+/** Who gets a message that names no one. */
 function byDefault({ group }: Conversation): string {
   const foreman = group.actors[0];
   if (group.group?.settings.default_send_to === "broadcast") return "everyone";
@@ -38,7 +38,7 @@ export function recipientThere({ draft: { draft }, remotes }: Conversation, id: 
   return remoteName(id, actor === undefined ? undefined : { [id]: actor.title });
 }
 
-/** Groups of other instances that the message speaks of. */
+/** Groups of other instances that the message mentions. */
 export function referenceChips({ draft: keeper }: Conversation): TemplateResult | typeof nothing {
   const { refs } = keeper.draft;
   if (refs.length === 0) return nothing;
@@ -52,7 +52,10 @@ export function referenceChips({ draft: keeper }: Conversation): TemplateResult 
   </div>`;
 }
 
-/** The recipients, each removable but for one that the text itself names, or who gets it without one. */
+/**
+ * The recipients. Each can be removed unless the text itself names it. Without any, who gets the
+ * message.
+ */
 export function recipientChips(conversation: Conversation, groups: GroupsStore): TemplateResult {
   const { draft: keeper, group } = conversation;
   const { to, replyTo, ...draft } = keeper.draft;
@@ -130,7 +133,7 @@ function underway(upload: Upload, remove: () => void): TemplateResult {
   </li>`;
 }
 
-/** The daemon didn't answer: what was sent waits, and what becomes of it is said. */
+/** The daemon didn't answer: the message waits, and this says what will happen to it. */
 export function unsent(sending: Sending): TemplateResult | typeof nothing {
   if (!sending.waiting) return nothing;
   return html`<div class="unsent" role="status">
@@ -139,7 +142,7 @@ export function unsent(sending: Sending): TemplateResult | typeof nothing {
   </div>`;
 }
 
-/** Another window kept a different text meanwhile: neither is lost before the person has chosen. */
+/** Another window has saved a different text. Neither is lost before the person has chosen. */
 export function otherDraft(keeper: DraftKeeper): TemplateResult | typeof nothing {
   const { other } = keeper;
   if (other === null) return nothing;

@@ -1,6 +1,6 @@
 /**
- * `<svc-composer>`: writing to the Group. Recipients and mode are visible, what will happen is said before sending, and nothing typed is
- * lost: a refusal leaves the draft and says why.
+ * `<svc-composer>`: writing to the Group. Recipients and mode are visible. It says before sending
+ * what will happen. Nothing typed is lost: a refusal leaves the draft and says why.
  */
 import { html, nothing } from "lit";
 import { createRef, ref } from "lit/directives/ref.js";
@@ -30,7 +30,7 @@ import { mentionIn, recipientsOf } from "./mention.ts";
 import { type Plan, plan } from "./send-plan.ts";
 
 const encoder = new TextEncoder();
-/** How near the limit the remaining room is told. */
+/** How close to the limit the remaining room is shown. */
 const ROOM_TOLD = 4096;
 
 class ComposerElement extends View {
@@ -94,7 +94,10 @@ class ComposerElement extends View {
     this.focus();
   }
 
-  /** Of the person's own message: who got it and is still here, as a reply to it goes to the same people. */
+  /**
+   * For the person's own message: who got it and is still here, because a reply to it goes to the
+   * same people.
+   */
   #sentTo({ by, data }: LedgerEvent): string[] {
     if (by !== "user") return [];
     const { actors } = this.conversation.group;
@@ -114,7 +117,7 @@ class ComposerElement extends View {
     return false;
   }
 
-  /** Asked again on each update: the Group's Actors may come after the sign was typed. */
+  /** Computed on each update, because the Group's Actors may arrive after the sign was typed. */
   protected override willUpdate(): void {
     const { trigger } = this;
     this.#offered =
@@ -235,7 +238,7 @@ class ComposerElement extends View {
     </ul>`;
   }
 
-  /** What is left of the text's room, told only when it becomes scarce. */
+  /** The remaining room for text, shown only when it becomes scarce. */
   #room(text: string) {
     if (text.length * 3 < LIMITS.message.textBytes - ROOM_TOLD) return nothing;
     const left = LIMITS.message.textBytes - encoder.encode(text).length;
@@ -244,7 +247,7 @@ class ComposerElement extends View {
   }
 
   #plan(): Plan {
-    // What becomes of it is said above.
+    // What happens to it is said above.
     if (this.conversation.sending.waiting) return { sentence: "", possible: true, tone: "quiet" };
     if (this.conversation.uploads.busy)
       return { sentence: "Files are still uploading.", possible: false, tone: "quiet" };
@@ -272,7 +275,7 @@ class ComposerElement extends View {
     return recipientsOf(this.conversation.draft.draft, this.conversation.group.actors);
   }
 
-  /** A name at the start that nobody has, unless it is still being typed. */
+  /** A name at the start that no one has, unless it is still being typed. */
   #unknownName(): string | null {
     const { draft } = this.conversation.draft;
     if (draft.to.length > 0 || draft.elsewhere !== null || draft.remote !== null) return null;
@@ -280,7 +283,10 @@ class ComposerElement extends View {
     return mention?.kind === "unknown" && this.#offered.length === 0 ? mention.name : null;
   }
 
-  /** Where a reply to a message between instances goes: back to its sender, or after it to its recipients. */
+  /**
+   * Where a reply to a message between instances goes: back to its sender, or after it to its
+   * recipients.
+   */
   #across(original: LedgerEvent): { place: string; to: string[] } | null {
     const { sender, recipients, from, to } = partiesOf(original, (id) => this.conversation.group.name(id));
     if (isFromElsewhere(original)) return { place: from ?? "the other instance", to: [sender] };

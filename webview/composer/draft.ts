@@ -1,6 +1,7 @@
 /**
- * Unsent text per Group. The daemon keeps it for the same person everywhere; until it has acknowledged, a copy stays here, so that
- * neither a reload nor an outage loses a letter. A text that another window kept meanwhile is never replaced unasked.
+ * Unsent text per Group. The daemon keeps it for the same person everywhere; until it has
+ * acknowledged, a copy stays here, so that neither a reload nor an outage loses a character. A text
+ * that another window has saved in the meantime is never replaced without asking.
  */
 import type { MessageMode } from "../../shared/model.ts";
 import { Store } from "../controls/store.ts";
@@ -14,7 +15,10 @@ export type RemotePlace = {
   title: string;
 };
 
-/** What a message says of a Group of another instance, without going there (docs/protocol.md#ledger-events). */
+/**
+ * What a message says about a Group of another instance, without going there
+ * (docs/protocol.md#ledger-events).
+ */
 export type GroupReference = RemotePlace & { kind: typeof GROUP_REFERENCE };
 export const GROUP_REFERENCE = "connect_group_ref";
 
@@ -23,13 +27,13 @@ export interface Draft {
   to: string[];
   mode: MessageMode;
   replyTo: string | null;
-  /** What of the answered message is quoted. */
+  /** The quoted part of the answered message. */
   quote: string | null;
   /** Another Group the message goes to. */
   elsewhere: string | null;
   /** A Group of another instance that the message goes to; `to` names recipients there. */
   remote: RemotePlace | null;
-  /** Groups of other instances that the message speaks of. */
+  /** Groups of other instances that the message mentions. */
   refs: GroupReference[];
   attachments: Uploaded[];
 }
@@ -60,7 +64,7 @@ export function isEmpty(draft: Draft): boolean {
   );
 }
 
-/** Everything of a draft that the daemon would be sent, for comparing. */
+/** Everything in a draft that would be sent to the daemon, for comparing. */
 function contentOf({ text, to, mode, replyTo, quote, elsewhere, remote, refs, attachments }: Draft): string {
   const files = attachments.map(({ sha256, name, mime_type: mimeType }) => [sha256, name, mimeType]);
   return JSON.stringify([text, to, mode, replyTo, quote, elsewhere, remote, refs, files]);
@@ -87,16 +91,16 @@ export class DraftKeeper extends Store {
   #beforeReply: Pick<Draft, "to" | "elsewhere" | "remote" | "mode"> | null = null;
   /** The recipients that the reply began with. */
   #replyTo: readonly string[] = [];
-  /** Which of the daemon's texts this one was made from; null when there was none. */
+  /** The version at the daemon that this text is based on; null when there was none. */
   #base: string | null = null;
   #other: { draft: Draft; base: string | null } | null = null;
   #timer: ReturnType<typeof setTimeout> | null = null;
   #saving: Promise<void> | null = null;
   #dirty = false;
-  /** What was kept has been read. */
+  /** The stored draft has been read. */
   #known = false;
   #again: ReturnType<typeof setTimeout> | null = null;
-  /** Counts changes, so that an answer that was overtaken is recognised. */
+  /** Counts changes, so that an outdated answer is recognised. */
   #revision = 0;
   #closed = false;
 
@@ -110,12 +114,15 @@ export class DraftKeeper extends Store {
     return this.#draft;
   }
 
-  /** What another window kept while this one was being written; the person chooses. */
+  /** What another window saved while this one was being written. The person chooses. */
   get other(): Readonly<Draft> | null {
     return this.#other?.draft ?? null;
   }
 
-  /** Reads what was kept; a copy left here is newer than the daemon's and wins. What was typed meanwhile stays. */
+  /**
+   * Reads the stored draft. A copy left here is newer than the daemon's and wins. Text typed in the
+   * meantime stays.
+   */
   async load(): Promise<void> {
     const kept = this.#host.recall(this.#key);
     const draft = readDraft(kept);
@@ -139,7 +146,7 @@ export class DraftKeeper extends Store {
       if (revision !== this.#revision || this.#dirty || this.#closed || updatedAt === this.#base) return;
       this.#adopt(readDraft(draft) ?? emptyDraft(), updatedAt);
     } catch {
-      // Offline: what stands here stays, and what is typed is kept here.
+      // Offline: the text here stays, and what is typed is kept here.
       if (!this.#known && !this.#closed) this.#again = setTimeout(() => void this.refresh(), RETRY_AFTER_MS);
     }
   }
@@ -156,8 +163,8 @@ export class DraftKeeper extends Store {
   }
 
   /**
-   * Starts a reply; without recipients it goes to the sender. Where the draft went before comes back when the reply is
-   * given up.
+   * Starts a reply. Without recipients it goes to the sender. The draft's earlier destination comes
+   * back when the reply is given up.
    */
   beginReply(replyTo: string, quote: string | null, recipients: readonly string[] = []): void {
     const { to, elsewhere, remote, mode } = this.#draft;
@@ -181,7 +188,7 @@ export class DraftKeeper extends Store {
     this.update({ replyTo: null, quote: null, ...before });
   }
 
-  /** After the message was taken: nothing is left to keep but what another window wrote. */
+  /** After the message was accepted: only what another window wrote is left to keep. */
   clear(): void {
     this.#beforeReply = null;
     this.update(emptyDraft());
@@ -207,8 +214,8 @@ export class DraftKeeper extends Store {
   }
 
   /**
-   * The idempotency key of the draft as it is: the same until it was taken or changed, over reloads too, so that an answer lost on the
-   * way never makes two messages.
+   * The idempotency key of the draft as it is: the same until it is accepted or changed, even over
+   * reloads, so that a lost answer never makes two messages.
    */
   keyOf(draft: Readonly<Draft>): string {
     const content = contentOf(draft);
@@ -219,12 +226,14 @@ export class DraftKeeper extends Store {
     return id;
   }
 
-  /** The key of a message whose answer is still to come; null until what was kept has been read. */
+  /**
+   * The key of a message whose answer is still to come; null until the stored draft has been read.
+   */
   get attempted(): string | null {
     return this.#known ? (this.#attempt?.id ?? null) : null;
   }
 
-  /** Whether the draft, as it is, is to be sent again by itself; remembered with its key. */
+  /** Whether the draft, as it is, should be sent again automatically. Remembered with its key. */
   wait(waiting: boolean): void {
     const attempt = this.#attempt;
     if (attempt === null || attempt.content !== contentOf(this.#draft)) return;
@@ -237,7 +246,7 @@ export class DraftKeeper extends Store {
     return attempt?.waiting === true && attempt.content === contentOf(this.#draft);
   }
 
-  /** The attempted message was taken, as its event says: it isn't a draft any more. */
+  /** The attempted message was accepted, as its event shows, so it is no longer a draft. */
   taken(): void {
     if (this.#attempt?.content === contentOf(this.#draft)) this.clear();
     this.#host.remember(this.#attemptKey, null);
@@ -269,7 +278,7 @@ export class DraftKeeper extends Store {
     this.#host.remember(this.#key, { ...this.#draft, base: this.#base });
   }
 
-  /** Acknowledged: the copy goes, unless it is another window's of the same browser. */
+  /** Acknowledged: the copy is removed, unless it belongs to another window of the same browser. */
   #forgetHere(): void {
     const kept = readDraft(this.#host.recall(this.#key));
     if (kept === null || contentOf(kept) === contentOf(this.#draft)) this.#host.remember(this.#key, null);
@@ -318,7 +327,10 @@ export class DraftKeeper extends Store {
     }
   }
 
-  /** Another window was first. Nothing of it is lost: it is part of this text, or takes its empty place, or the person chooses. */
+  /**
+   * Another window was first. Nothing of it is lost: it is part of this text, or takes its empty
+   * place, or the person chooses.
+   */
   async #meet(): Promise<boolean> {
     try {
       const { draft, updated_at: updatedAt } = await this.#host.call("draft_get", { group_id: this.groupId });
@@ -365,7 +377,7 @@ export class DraftKeeper extends Store {
   }
 }
 
-/** A draft from either keeper; null when there is none or it isn't one. */
+/** A draft from the browser or the daemon; null when there is none or it isn't valid. */
 function readDraft(value: unknown): Draft | null {
   if (typeof value !== "object" || value === null) return null;
   const kept = value as Record<string, unknown>;

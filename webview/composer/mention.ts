@@ -1,4 +1,7 @@
-/** A name typed at the start of a message, as `@reviewer please look`: it addresses the Actor as if it had been picked from the list. Pure. */
+/**
+ * A name typed at the start of a message, as `@reviewer please look`: it addresses the Actor as if
+ * it had been picked from the list. Pure.
+ */
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import { actorName } from "../actors/actor-words.ts";
 import { ALIASES } from "./completion.ts";
@@ -10,7 +13,7 @@ export type Mention =
   /** A name that no Actor has, or several. */
   | { kind: "unknown"; name: string };
 
-/** What goes on after a name isn't part of it. */
+/** Characters that continue a name, so that it isn't the whole name. */
 const WORD = /^[\p{L}\p{N}_-]/u;
 
 interface Named {
@@ -25,7 +28,10 @@ function namesOf(actors: readonly ActorWithPresence[]): Named[] {
   return actors.length > 1 ? [...own, ...ALIASES.map(({ value }) => ({ value, name: value.slice(1) }))] : own;
 }
 
-/** Whom the start of the text names; null when it doesn't begin with `@` and a name. The longest name wins, then an id. */
+/**
+ * Who is named at the start of the text; null when it doesn't begin with `@` and a name. The
+ * longest name wins, then an id.
+ */
 export function mentionIn(text: string, actors: readonly ActorWithPresence[]): Mention | null {
   const word = /^\s*@([\p{L}\p{N}_-]+)/u.exec(text);
   if (word === null) return null;
@@ -43,7 +49,10 @@ export function mentionIn(text: string, actors: readonly ActorWithPresence[]): M
   return { kind: "recipient", value };
 }
 
-/** Who gets the draft: those who were picked, and whom its text names at the start. Names there mean nothing in another Group. */
+/**
+ * Who gets the draft: those who were picked, and whom its text names at the start. Names there mean
+ * nothing in another Group.
+ */
 export function recipientsOf(draft: Readonly<Draft>, actors: readonly ActorWithPresence[]): string[] {
   if (draft.elsewhere !== null || draft.remote !== null) return draft.to;
   const mention = mentionIn(draft.text, actors);

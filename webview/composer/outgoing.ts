@@ -1,4 +1,7 @@
-/** Sending what the composer holds, again while no answer comes; the draft keeps the key that makes this harmless. */
+/**
+ * Sending what the composer holds, again while no answer comes; the draft keeps the key that makes
+ * this harmless.
+ */
 import type { LedgerEvent } from "../../shared/events.ts";
 import { type Host, HostError } from "../hosts/host.ts";
 import type { Draft, DraftKeeper } from "./draft.ts";
@@ -21,7 +24,10 @@ export class Outgoing {
     this.#pause = pause;
   }
 
-  /** Sends the draft and returns its event in this Group. Throws `HostError`; the same draft may then be sent again without harm. */
+  /**
+   * Sends the draft and returns its event in this Group. Throws `HostError`; the same draft may
+   * then be sent again without harm.
+   */
   async send(draft: Readonly<Draft>): Promise<LedgerEvent> {
     const key = this.#keeper.keyOf(draft);
     for (let attempt = 1; ; attempt += 1) {

@@ -1,4 +1,7 @@
-/** What will happen when the person presses Send, said before they do (docs/interface.md#the-composer-never-loses-a-letter). Pure. */
+/**
+ * What will happen when the person presses Send, said before they do
+ * (docs/interface.md#the-composer-never-loses-a-letter). Pure.
+ */
 import type { Group, MessageMode } from "../../shared/model.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import { isInboxOnly, isOnlyNamed } from "../../shared/typed-actors.ts";
@@ -43,7 +46,10 @@ function addressed(input: PlanInput): ActorWithPresence[] {
   );
 }
 
-/** Nobody is there to take a message now. What runs in a terminal may be unavailable only in that it doesn't tell what it does. */
+/**
+ * Whether the Actor can't take a message now. An Actor in a terminal may be `unavailable` only
+ * because it doesn't report what it does.
+ */
 function isAbsent(actor: ActorWithPresence): boolean {
   const { state } = actor.presence;
   return state === "stopped" || state === "failed" || (state === "unavailable" && !hasTerminal(actor));

@@ -1,6 +1,7 @@
 /**
- * What the person has sent but the daemon hasn't taken yet. Where no answer comes, the draft waits and is sent again by itself as soon as
- * the daemon answers, over reloads too, with the key that makes a second message impossible. A change of the draft ends the waiting.
+ * What the person has sent but the daemon hasn't taken yet. If no answer comes, the draft waits and
+ * is sent again automatically as soon as the daemon answers, even after a reload, with the key that
+ * prevents a second message. A change of the draft ends the waiting.
  */
 import type { LedgerEvent } from "../../shared/events.ts";
 import { Store } from "../controls/store.ts";
@@ -8,7 +9,7 @@ import { type Host, HostError, type Release } from "../hosts/host.ts";
 import type { DraftKeeper } from "./draft.ts";
 import type { Outgoing } from "./outgoing.ts";
 
-/** Where the stream doesn't say that the daemon is back. */
+/** For when the stream doesn't say that the daemon is back. */
 const AGAIN_AFTER_MS = 5000;
 
 export class Sending extends Store {
@@ -19,12 +20,12 @@ export class Sending extends Store {
   #release: Release | null = null;
   #timer: ReturnType<typeof setTimeout> | null = null;
   #closed = false;
-  /** A request is under way. */
+  /** A request is running. */
   busy = false;
   /** Why the daemon refused it; null while it hasn't. */
   problem: string | null = null;
 
-  /** `taken` is told each message's event in this Group. */
+  /** `taken` gets each message's event in this Group. */
   constructor(
     host: Pick<Host, "watchConnection">,
     keeper: DraftKeeper,
@@ -38,7 +39,7 @@ export class Sending extends Store {
     this.#taken = taken;
   }
 
-  /** The draft was sent, got no answer, and is sent again by itself. */
+  /** The draft was sent, got no answer, and is sent again automatically. */
   get waiting(): boolean {
     return this.#keeper.waiting;
   }
@@ -51,13 +52,13 @@ export class Sending extends Store {
     });
   }
 
-  /** Nobody looks at it any more; what waits is still sent. */
+  /** It is no longer shown. A waiting message is still sent. */
   close(): void {
     this.#closed = true;
     this.#settle();
   }
 
-  /** Sends the draft as it is; true when it was taken. */
+  /** Sends the draft as it is. True when it was accepted. */
   async send(): Promise<boolean> {
     if (this.busy) return false;
     this.#clearTimer();
@@ -79,14 +80,17 @@ export class Sending extends Store {
     }
   }
 
-  /** The person doesn't want it sent any more; the draft stays. */
+  /** The person no longer wants it sent. The draft stays. */
   stop(): void {
     this.#clearTimer();
     this.#keeper.wait(false);
     this.changed();
   }
 
-  /** What was changed meanwhile is sent when the person says so; an empty draft was taken all the same, as the feed showed. */
+  /**
+   * A draft that has changed since is sent only when the person says so. An empty draft was
+   * accepted after all, as the feed showed.
+   */
   #failed(error: unknown, isSame: boolean): void {
     const offline = error instanceof HostError && error.offline;
     if (isSame) this.#keeper.wait(offline);

@@ -1,4 +1,4 @@
-/** Files on their way to the daemon, with progress and a way out. */
+/** Files being uploaded to the daemon, with progress and cancellation. */
 import { LIMITS } from "../../shared/limits.ts";
 import { fileName } from "../controls/file-name.ts";
 import { size } from "../controls/size-words.ts";
@@ -10,7 +10,7 @@ export interface Upload {
   name: string;
   bytes: number;
   sent: number;
-  /** Why it isn't going on; null while it is. */
+  /** Why the upload has stopped; null while it runs. */
   failure: string | null;
 }
 
@@ -39,12 +39,12 @@ export class Uploads extends Store {
     return [...this.#running.values()].map(({ upload }) => upload);
   }
 
-  /** True while a file is still going. */
+  /** True while a file is being uploaded. */
   get busy(): boolean {
     return this.list.some((upload) => upload.failure === null);
   }
 
-  /** Starts as many files as a message may have; `room` is how many that is. Says why one is left out. */
+  /** Starts as many files as a message may have, which is `room`. Says why any are left out. */
   add(files: readonly File[], room: number): void {
     const going: Going[] = [];
     for (const [index, file] of files.entries()) {
@@ -78,7 +78,7 @@ export class Uploads extends Store {
     this.#running.clear();
   }
 
-  /** The daemon is asked before the first byte goes whether it would take these files. */
+  /** Asks the daemon, before the first byte is sent, whether it would accept these files. */
   async #begin(going: readonly Going[]): Promise<void> {
     try {
       await this.#host.call("message_upload_preflight", {

@@ -1,4 +1,7 @@
-/** `<svc-connect-actor-dialog>`: how an agent becomes this Actor. The token stays in its file; only the file's path is shown. */
+/**
+ * `<svc-connect-actor-dialog>`: how an agent becomes this Actor. The token stays in its file; only
+ * the file's path is shown.
+ */
 import { html, nothing } from "lit";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import { actorName } from "../actors/actor-words.ts";

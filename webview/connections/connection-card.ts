@@ -1,4 +1,7 @@
-/** One Direct connection: with whom, in what state, what to compare, what to do, and what ending it would mean. */
+/**
+ * One Direct connection: with whom, in what state, what to compare, what to do, and what ending it
+ * would mean.
+ */
 import { html, nothing, type TemplateResult } from "lit";
 import { shownName } from "../../shared/foreign-text.ts";
 import type { DirectRelation } from "../../shared/operations/direct.ts";

@@ -1,4 +1,7 @@
-/** What a Direct connection's row says: its state, what that means, what can be done, and what that does. Pure. */
+/**
+ * What a Direct connection's row says: its state, what that means, what can be done, and what that
+ * does. Pure.
+ */
 import { directStateWords } from "../../shared/direct-words.ts";
 import { shownName } from "../../shared/foreign-text.ts";
 import type { DirectRelation } from "../../shared/operations/direct.ts";
@@ -29,7 +32,7 @@ export function peerName({ remote }: Pick<DirectRelation, "remote">): string {
   return remote === null ? "no one yet" : `${shownName(remote.title)} at ${shownName(remote.name)}`;
 }
 
-/** The time for approval runs, and somebody here has to compare words. */
+/** The time for approval is running, and a person here has to compare words. */
 export function awaitsApproval({ state, remote, initiated, expired, current }: DirectRelation): boolean {
   return state === "pending" && remote !== null && !initiated && !expired && current;
 }
@@ -81,7 +84,7 @@ function sentenceOf(relation: DirectRelation, word: string): string {
   }
 }
 
-/** What can go wrong on the way, and what helps; the error itself is the daemon's sentence. */
+/** What can go wrong, and what helps. The error itself is the daemon's sentence. */
 export function remedyFor({
   initiated,
   error,
@@ -94,14 +97,14 @@ export function remedyFor({
     : "The other side keeps trying to connect. If this doesn’t change, ask the person there what they see.";
 }
 
-/** Where the daemon's own remedy names commands, what helps in the dialog. */
+/** For errors whose remedy names commands: what helps in the dialog. */
 const REMEDIES: Readonly<Record<string, string>> = {
   direct_state: "It has changed since you looked. You now see its current state.",
   direct_not_found: "It’s gone: someone removed it, or the Group was cleared.",
   conflict: "Someone else has changed the listener. Check it again before you change it.",
 };
 
-/** By the first word of the field that a wrong value stands in. */
+/** By the first word of the field with the wrong value. */
 const FIELDS: Readonly<Record<string, string>> = {
   listener:
     "Enter IP:PORT for this machine, and NAME:PORT or IP:PORT for the other side. The highest port is 65535.",
@@ -110,14 +113,14 @@ const FIELDS: Readonly<Record<string, string>> = {
     "This isn’t a complete invitation. Copy all of it, from svc-direct: to the end, or ask for a new one.",
 };
 
-/** What helps when a change was refused; null where the daemon's own sentence says it. */
+/** What helps when a change was refused; null if the daemon's own sentence says it. */
 export function remedyForChange({ code, details }: Pick<HostError, "code" | "details">): string | null {
   if (code !== "invalid_args") return REMEDIES[code] ?? null;
   const field = typeof details["field"] === "string" ? details["field"].split(".")[0]! : "";
   return FIELDS[field] ?? null;
 }
 
-/** What ends the connection where it stands. */
+/** What ends the connection in its current state. */
 export function endingOf(relation: DirectRelation): Ending {
   const { state, initiated, remote } = relation;
   const who = peerName(relation);
@@ -158,7 +161,7 @@ export function endingOf(relation: DirectRelation): Ending {
   };
 }
 
-/** A Group's connections in a word for its header; null when there is none that lives or is to come. */
+/** A Group's connections in a word for its header; null when none is live or pending. */
 export function connectionsInBrief(relations: readonly DirectRelation[]): ConnectionWords | null {
   const living = relations.filter((relation) => !isPast(relation));
   if (living.length === 0) return null;

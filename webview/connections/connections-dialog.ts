@@ -1,6 +1,6 @@
 /**
- * `<svc-connections-dialog>`: Direct connections of the open Group. What the daemon says is asked for again and again; what the person is
- * typing lives apart from it and is never touched by an answer.
+ * `<svc-connections-dialog>`: Direct connections of the open Group. The daemon's state is polled.
+ * What the person is typing is kept apart from it, so that no answer changes it.
  */
 import { html, nothing, type PropertyValues } from "lit";
 import { type InvitationClaims, invitationClaims } from "../../shared/direct-invitation.ts";
@@ -30,7 +30,7 @@ import {
 /** No connection's id. */
 const LISTENER = "listener";
 
-/** How often is looked while the dialog is open. */
+/** How often the state is polled while the dialog is open. */
 const EVERY_MS = 1500;
 
 type Page = "list" | "invitation" | "join" | "listener";
@@ -55,7 +55,7 @@ class ConnectionsDialog extends DialogView {
   /** The invitation's text, which is a secret and is kept nowhere else. */
   declare made: string | null;
   declare pasted: string;
-  /** The connection whose end is asked about, or the listener. */
+  /** The connection or listener whose end is being confirmed. */
   declare ending: string | null;
   #connections!: DirectConnections;
 
@@ -88,7 +88,7 @@ class ConnectionsDialog extends DialogView {
     void this.conversation.connections.refresh();
   }
 
-  /** Where the focus belongs when another part of the dialog takes the place of the one that had it. */
+  /** Where the focus goes when another part of the dialog replaces the one that had it. */
   protected override updated(changed: PropertyValues): void {
     // The Group's header says the same.
     this.conversation.connections.take(this.#connections);
@@ -238,7 +238,7 @@ class ConnectionsDialog extends DialogView {
     return invitationClaims(this.pasted);
   }
 
-  /** Why it can't be taken, as far as it shows before the daemon is asked. */
+  /** Why it can't be accepted, as far as that shows before asking the daemon. */
   #problemOf(claims: InvitationClaims | null): string | null {
     if (this.pasted.trim() === "") return null;
     if (claims === null)
@@ -318,9 +318,9 @@ class ConnectionsDialog extends DialogView {
         expected_listener: draft.before,
       }),
     );
-    // Whoever went on to something else meanwhile stays there.
+    // If the person has gone on to something else, they stay there.
     if (!done || this.page !== "listener") return;
-    // What is shown may be old: the daemon may not have answered since.
+    // What is shown may be old, because the daemon may not have answered since.
     this.listener = { ...draft, before: listener };
     if (this.inviting) await this.#invite(listener);
     else this.#go("list");
@@ -345,7 +345,7 @@ class ConnectionsDialog extends DialogView {
     );
     if (!done) return;
     announce("Requested. The other side must approve.");
-    // Whoever went on to something else meanwhile stays there, with what was typed.
+    // If the person has gone on to something else, they stay there with what they typed.
     if (this.pasted !== pasted) return;
     this.pasted = "";
     if (this.page === "join") this.#go("list");
@@ -363,7 +363,7 @@ class ConnectionsDialog extends DialogView {
     if (this.page === "invitation") this.#go("list");
   }
 
-  /** Runs a change, then looks at what is so now. */
+  /** Runs a change, then reads the new state. */
   #do(action: () => Promise<unknown>): Promise<boolean> {
     return this.act(async () => {
       try {
@@ -379,7 +379,7 @@ class ConnectionsDialog extends DialogView {
   }
 }
 
-/** What waits for this person first, then what lives, then what is over. */
+/** First what waits for this person, then live connections, then ended ones. */
 function rank(relation: DirectRelation): number {
   if (awaitsApproval(relation)) return 0;
   if (isPast(relation)) return 3;

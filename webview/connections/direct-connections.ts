@@ -1,4 +1,4 @@
-/** Direct connections of one Group as the daemon has them, asked for again and again while somebody looks. */
+/** Direct connections of one Group as the daemon has them, polled while someone is looking. */
 import type { ResultOf } from "../../shared/operations/registry.ts";
 import { Store } from "../controls/store.ts";
 import { type Host, HostError } from "../hosts/host.ts";
@@ -16,12 +16,12 @@ export class DirectConnections extends Store {
   /** Why what is shown may be old. */
   failure: string | null = null;
   #timer: ReturnType<typeof setTimeout> | null = null;
-  /** How often was asked, and which of these questions the latest answer belongs to. */
+  /** The number of requests so far, and the one that the latest answer belongs to. */
   #asked = 0;
   #answered = 0;
   #closed = false;
 
-  /** Asks every `everyMs` while somebody is `looking`. */
+  /** Polls every `everyMs` while someone is `looking`. */
   constructor(host: Pick<Host, "call">, groupId: string, everyMs: number, looking: () => boolean) {
     super();
     this.#host = host;
@@ -36,13 +36,13 @@ export class DirectConnections extends Store {
     void this.#poll();
   }
 
-  /** Learns which instance this is. */
+  /** Finds out which instance this is. */
   async identify(): Promise<void> {
     try {
       this.instanceId = (await this.#host.call("daemon_status", {})).instance_id;
       this.changed();
     } catch {
-      // Offline, which the next look at the connections tells; then it is asked again.
+      // Offline. The next look at the connections shows that, and then this is requested again.
     }
   }
 
@@ -62,7 +62,7 @@ export class DirectConnections extends Store {
     } catch (error) {
       failure = error instanceof HostError ? error.message : String(error);
     }
-    // An answer that was slower than one to a later question tells what was before.
+    // An answer that arrives after that of a later request is outdated.
     if (turn < this.#answered) return;
     this.#answered = turn;
     const before = this.#shown();
@@ -71,7 +71,7 @@ export class DirectConnections extends Store {
     if (!this.#closed && before !== this.#shown()) this.changed();
   }
 
-  /** What another one has learnt meanwhile. */
+  /** What another one has learnt in the meantime. */
   take({ status }: DirectConnections): void {
     if (status === this.status) return;
     this.status = status;
@@ -84,7 +84,7 @@ export class DirectConnections extends Store {
     this.#timer = setTimeout(() => void this.#poll(), this.#everyMs);
   }
 
-  /** Everything but the time of the daemon's last look, so that nothing is drawn anew for nothing. */
+  /** Everything but the time of the daemon's last look, so that nothing is redrawn needlessly. */
   #shown(): string {
     const runtime = this.status?.runtime ?? null;
     return JSON.stringify([

@@ -10,13 +10,13 @@ function list(words: readonly string[]): TemplateResult {
   </ol>`;
 }
 
-/** Null before somebody has come to the connection. */
+/** Null until the other side has joined the connection. */
 export function relationFingerprint(relation: DirectRelation): TemplateResult | null {
   const words = relationWords(sha256, relation);
   return words === null ? null : list(words);
 }
 
-/** The words that both sides will see when the instance `joiner` takes the invitation. */
+/** The words that both sides will see when the instance `joiner` accepts the invitation. */
 export function invitationFingerprint(claims: InvitationClaims, joiner: string): TemplateResult {
   return list(invitationWords(sha256, claims, joiner));
 }

@@ -1,4 +1,4 @@
-/** An invitation: as it is handed over, and as it is looked at before it is taken. */
+/** An invitation: how it is shared, and how it is checked before it is accepted. */
 import { html, nothing, type TemplateResult } from "lit";
 import type { InvitationClaims } from "../../shared/direct-invitation.ts";
 import { shownName } from "../../shared/foreign-text.ts";
@@ -13,7 +13,7 @@ import { qrCode } from "./qr-code.ts";
 /** The machine that dials, whichever it is. */
 const LOOPBACK = /^(127\.|0\.0\.0\.0:|localhost:|\[[0:]+1?\]:)/i;
 
-/** The secret text, shown this once. */
+/** The secret text, shown only once. */
 export function invitationShown(
   text: string,
   { expires_at: expiresAt, address }: InvitationClaims,
@@ -35,9 +35,9 @@ export interface TakeOptions {
   pasted: string;
   /** Null while what was pasted isn't one. */
   claims: InvitationClaims | null;
-  /** Why it can't be taken. */
+  /** Why it can't be accepted. */
   problem: string | null;
-  /** This instance; null while it isn't known. */
+  /** This instance; null while unknown. */
   instanceId: string | null;
   group: string;
   known: readonly DirectRelation[];

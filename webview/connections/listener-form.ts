@@ -1,4 +1,6 @@
-/** Where this instance listens for Direct connections: what is set, and the form that changes it. */
+/**
+ * Where this instance listens for Direct connections: what is set, and the form that changes it.
+ */
 import { html, nothing, type TemplateResult } from "lit";
 import { listenerStateWords } from "../../shared/direct-words.ts";
 import { shownName } from "../../shared/foreign-text.ts";
@@ -12,7 +14,7 @@ export interface ListenerDraft {
   bind: string;
   address: string;
   name: string;
-  /** The listener that the form began with, so that somebody else's change isn't overwritten. */
+  /** The listener that the form began with, so that another person's change isn't overwritten. */
   before: DirectStatus["listener"];
 }
 
@@ -83,7 +85,7 @@ export function listenerForm(
   </div>`;
 }
 
-/** What is set, in words; with an error and what helps. */
+/** What is set, in words, with any error and what helps. */
 export function listenerFacts(status: DirectStatus): TemplateResult {
   const { listener, runtime, display_name: displayName } = status;
   if (listener === null) {
@@ -103,7 +105,7 @@ export function listenerFacts(status: DirectStatus): TemplateResult {
     ${listenerProblem(status)}`;
 }
 
-/** Why nobody can dial this instance, with what helps. */
+/** Why no one can dial this instance, and what helps. */
 export function listenerProblem(
   { runtime }: DirectStatus,
   consequence = "",

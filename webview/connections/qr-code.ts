@@ -1,11 +1,14 @@
-/** A text as a QR code, drawn as one path: the page's policy allows neither inline styles nor pictures from elsewhere. */
+/**
+ * A text as a QR code, drawn as one path: the page's policy allows neither inline styles nor
+ * pictures from elsewhere.
+ */
 import { html, type TemplateResult } from "lit";
 import { create } from "qrcode";
 
 /** Light modules around the code that readers need. */
 const QUIET = 4;
 
-/** `label` says what it is to who can't see it. */
+/** `label` describes it for those who can't see it. */
 export function qrCode(text: string, label: string): TemplateResult {
   const { modules } = create(text, { errorCorrectionLevel: "L" });
   const side = modules.size + 2 * QUIET;

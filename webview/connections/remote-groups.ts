@@ -1,4 +1,7 @@
-/** Groups of other instances that this one may write to, with their Actors: what the daemon has learned, asked for when somebody writes. */
+/**
+ * Groups of other instances that this one may write to, with their Actors: what the daemon has
+ * learned, requested when someone writes.
+ */
 import type { ResultOf } from "../../shared/operations/registry.ts";
 import { Store } from "../controls/store.ts";
 import type { Host } from "../hosts/host.ts";
@@ -14,11 +17,11 @@ export interface RemoteGroup {
   groupId: string;
   title: string;
   connectionId: string;
-  /** Empty before the other side was reached once. */
+  /** Empty until the other side has been reached once. */
   actors: readonly RemoteActor[];
 }
 
-/** How long an answer serves. */
+/** How long an answer is used. */
 const FRESH_MS = 5000;
 
 export class RemoteGroups extends Store {
@@ -38,12 +41,12 @@ export class RemoteGroups extends Store {
     return this.list.find((group) => group.instanceId === instanceId && group.groupId === groupId);
   }
 
-  /** Asks unless it was asked a moment ago. */
+  /** Requests them unless that happened a moment ago. */
   async refresh(): Promise<void> {
     if (this.#asking !== null) return this.#asking;
     if (performance.now() - this.#asked < FRESH_MS) return;
     this.#asking = this.#read().catch(() => {
-      // Offline: the banner says so, and what was known stays.
+      // Offline: the banner says so, and the known Groups stay.
     });
     await this.#asking;
     this.#asking = null;

@@ -12,7 +12,7 @@ export interface IconButtonOptions {
   keys?: string;
   className?: string;
   disabled?: boolean;
-  /** Left out of the order of Tab, where a key or the row leads to it. */
+  /** Left out of the Tab order, because a key or the row leads to it. */
   aside?: boolean;
 }
 
@@ -35,7 +35,7 @@ export function iconButton(options: IconButtonOptions): TemplateResult {
 /** How much a state asks for attention. */
 export type Tone = "quiet" | "good" | "attention" | "bad";
 
-/** A state: picture, word and colour, with the fact behind it on hover. */
+/** A state: icon, word and colour, with the reason on hover. */
 export function stateWord(options: {
   icon: IconName;
   word: string;
@@ -47,7 +47,7 @@ export function stateWord(options: {
   >`;
 }
 
-/** A count that needs somebody; nothing at zero. */
+/** A count of what needs someone; nothing at zero. */
 export function badge(count: number, what: string): TemplateResult | typeof nothing {
   if (count === 0) return nothing;
   return html`<span class="badge" title="${count} ${what}"
@@ -55,14 +55,14 @@ export function badge(count: number, what: string): TemplateResult | typeof noth
   >`;
 }
 
-/** Why something didn't work, beside what didn't. */
+/** Why something failed, shown beside it. */
 export function failure(text: string | null): TemplateResult | typeof nothing {
   return text === null
     ? nothing
     : html`<p class="failure" role="alert">${icon("error")}<span>${text}</span></p>`;
 }
 
-/** The shape of rows to come. */
+/** Placeholders for rows that are loading. */
 export function skeleton(rows: number, kind: "list" | "feed"): TemplateResult {
   return html`<div class="skeleton skeleton-${kind}" role="status" aria-label="Loading">
     ${Array.from({ length: rows }, () => html`<div class="bone"></div>`)}

@@ -1,4 +1,4 @@
-/** Copying to the clipboard, and saying that it happened. */
+/** Copying to the clipboard, and showing that it happened. */
 import { announce } from "./announce.ts";
 
 /** Copies; false where the browser doesn't allow it. */

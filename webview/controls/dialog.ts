@@ -1,4 +1,7 @@
-/** What all dialogs share: the platform's own modal dialog (focus stays inside and returns, Esc closes), a heading, a busy state. */
+/**
+ * What all dialogs share: the platform's own modal dialog (focus stays inside and returns, Esc
+ * closes), a heading, a busy state.
+ */
 import { html, nothing, type PropertyValues, type TemplateResult } from "lit";
 import { failure, iconButton } from "./controls.ts";
 import { View } from "./view.ts";
@@ -33,7 +36,10 @@ export abstract class DialogView extends View {
     return false;
   }
 
-  /** Nothing in it takes the focus, so that it does itself: else nobody could scroll it by keyboard. */
+  /**
+   * If nothing in it takes the focus, the dialog itself does. Otherwise it couldn't be scrolled by
+   * keyboard.
+   */
   protected get isText(): boolean {
     return false;
   }
@@ -71,12 +77,12 @@ export abstract class DialogView extends View {
     first?.focus();
   }
 
-  /** A failure may stand below what is in view. */
+  /** A failure may be below the visible part. */
   protected override willUpdate(changed: PropertyValues): void {
     super.willUpdate(changed);
     if (!changed.has("problem") || this.problem === null) return;
     void this.updateComplete.then(() =>
-      // Once the fields above it have their heights.
+      // After the fields above it have their heights.
       requestAnimationFrame(() =>
         this.querySelector(".dialog-body > .failure")?.scrollIntoView({ block: "nearest" }),
       ),
@@ -112,7 +118,10 @@ export abstract class DialogView extends View {
     if (!this.busy) this.submit();
   };
 
-  /** The workbench's keys mean nothing behind a dialog. Enter in the toolkit's fields doesn't reach the form by itself. */
+  /**
+   * The workbench's keys do nothing while a dialog is open. Enter in the toolkit's fields doesn't
+   * reach the form by itself.
+   */
   readonly #onKey = (event: KeyboardEvent): void => {
     event.stopPropagation();
     if (

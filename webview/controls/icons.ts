@@ -1,4 +1,7 @@
-/** The codicons that the interface uses, by their code points in the font (a test holds them against the package's own table). */
+/**
+ * The codicons that the interface uses, by their code points in the font (a test holds them against
+ * the package's own table).
+ */
 import { html, type TemplateResult } from "lit";
 
 export const ICONS = {
@@ -84,7 +87,10 @@ export const ICONS = {
 } as const;
 export type IconName = keyof typeof ICONS;
 
-/** A picture beside a word. Screen readers pass over it; where it stands alone, the control around it carries the name. */
+/**
+ * An icon beside a word. Screen readers skip it. If it stands alone, the control around it has the
+ * name.
+ */
 export function icon(name: IconName, extra = ""): TemplateResult {
   return html`<span class="icon ${extra}" aria-hidden="true">${String.fromCodePoint(ICONS[name])}</span>`;
 }

@@ -1,4 +1,7 @@
-/** `<svc-menu>`: a button that opens a list of actions. In the top layer, so that no scrolling column cuts it. */
+/**
+ * `<svc-menu>`: a button that opens a list of actions. In the top layer, so that no scrolling
+ * column cuts it.
+ */
 import { html, nothing } from "lit";
 import { type IconName, icon } from "./icons.ts";
 import { View } from "./view.ts";
@@ -7,12 +10,12 @@ export interface MenuItem {
   label: string;
   icon?: IconName;
   onSelect: () => void;
-  /** Destroys something; set apart. */
+  /** Destroys something, so it is set apart. */
   destructive?: boolean;
   checked?: boolean;
   detail?: string;
   disabled?: boolean;
-  /** Said above it, where another kind of item begins. */
+  /** A heading above it, where another kind of item begins. */
   heading?: string;
 }
 
@@ -28,7 +31,7 @@ class MenuElement extends View {
   };
   declare label: string;
   declare icon: IconName;
-  /** Asked when the menu opens. */
+  /** Called when the menu opens. */
   declare items: () => readonly MenuItem[];
   declare aside: boolean;
   declare opened: boolean;

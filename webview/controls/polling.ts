@@ -1,11 +1,15 @@
 /**
- * What stands in for the global stream while it is broken, as behind a proxy that lets no WebSocket through: Groups and Actors are asked for
- * every few seconds, but only while the page is visible (WRK-013). The streams' own attempts to come back go on meanwhile.
+ * Replaces the global stream while it is broken, for example behind a proxy that blocks WebSockets.
+ * Groups and Actors are polled every few seconds, but only while the page is visible (WRK-013). The
+ * streams keep trying to reconnect in the meantime.
  */
 import type { Connection } from "../hosts/host.ts";
 
 export const POLL_EVERY_MS = 5000;
-/** A connection that is made for so long may never be. Until then its beginning reads everything, once. */
+/**
+ * A connection that takes this long may never be made. Before that, its start reads everything,
+ * once.
+ */
 const CONNECTS_WITHIN_MS = 1000;
 
 export class Polling {
@@ -33,7 +37,10 @@ export class Polling {
     this.look();
   }
 
-  /** The connection's state changed, or whether the page is visible. A page that comes into view without a stream reads at once. */
+  /**
+   * The connection's state changed, or whether the page is visible. A page that becomes visible
+   * without a stream reads at once.
+   */
   look(): void {
     const isNeeded = this.#isBroken && this.#isVisible();
     if (isNeeded === (this.#timer !== null)) return;

@@ -1,4 +1,7 @@
-/** Arrow keys, Home and End in a list of which one entry at a time can be reached by Tab (roving tabindex). */
+/**
+ * Arrow keys, Home and End in a list of which one entry at a time can be reached by Tab (roving
+ * tabindex).
+ */
 import type { LitElement, ReactiveController } from "lit";
 
 interface RovingOptions {
@@ -8,7 +11,7 @@ interface RovingOptions {
   start?: "first" | "last";
   /** A selector of the entry that Tab reaches first when there is one, such as the chosen one. */
   prefer?: string;
-  /** Goes to an end by itself, where the list doesn't hold all of its entries. */
+  /** Goes to an end itself, if the list doesn't hold all of its entries. */
   toEnd?: (end: "first" | "last") => void;
 }
 

@@ -1,6 +1,7 @@
 /**
- * Whether terminals serve a screen reader: what the editor says of it, or the person's own choice. No browser tells whether one is used,
- * and what a terminal does for one costs input that isn't typed key by key, such as emoji and dictated text.
+ * Whether terminals serve a screen reader: what the editor reports, or the person's own choice. No
+ * browser reveals whether one is used, and in this mode a terminal loses input that isn't typed key
+ * by key, such as emoji and dictated text.
  */
 import type { Host } from "../hosts/host.ts";
 

@@ -1,4 +1,7 @@
-/** Something that changes and says so. Stores hold what is shown, know nothing of the document, and are tested without one. */
+/**
+ * Something that changes and tells its listeners. Stores hold what is shown, know nothing of the
+ * document, and are tested without one.
+ */
 export class Store {
   readonly #listeners = new Set<() => void>();
 

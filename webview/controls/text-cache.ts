@@ -1,4 +1,7 @@
-/** Keeps what was made of texts, the last used ones, as far as so many of them and so many characters go: a message may be large, and what is made of it larger. */
+/**
+ * Keeps the results for the most recently used texts, up to a number of texts and of characters: a
+ * message may be large, and its result larger.
+ */
 export class TextCache {
   readonly #entries = new Map<string, string>();
   readonly #most: { entries: number; characters: number };
@@ -8,12 +11,12 @@ export class TextCache {
     this.#most = most;
   }
 
-  /** Characters kept: texts and what was made of them. */
+  /** Characters kept: texts and their results. */
   get characters(): number {
     return this.#characters;
   }
 
-  /** What `make` makes of the text, now or before. */
+  /** The result of `make` for the text, computed now or earlier. */
   of(text: string, make: (text: string) => string): string {
     const known = this.#entries.get(text);
     this.#forget(text);

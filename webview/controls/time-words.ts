@@ -1,4 +1,7 @@
-/** Times as people say them. All take epoch milliseconds or an ISO string, and the present as a number so that tests can choose it. */
+/**
+ * Times as people say them. All take epoch milliseconds or an ISO string, and the present as a
+ * number so that tests can choose it.
+ */
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
@@ -43,12 +46,12 @@ export function clock(time: string | number): string {
   return CLOCK.format(instant(time));
 }
 
-/** Everything there is to know of the time, for tooltips. */
+/** The complete time, for tooltips. */
 export function exact(time: string | number): string {
   return EXACT.format(instant(time));
 }
 
-/** "Today", "Yesterday", else the weekday and date; the year where it isn't this one. */
+/** "Today", "Yesterday", else the weekday and date; the year if it isn't this one. */
 export function day(time: string | number, now: number): string {
   const then = new Date(instant(time));
   const days = Math.round((startOfDay(now) - startOfDay(then.getTime())) / DAY);
@@ -62,12 +65,12 @@ export function day(time: string | number, now: number): string {
 const UNIT_SECONDS = { seconds: 1, minutes: 60 } as const;
 type Unit = keyof typeof UNIT_SECONDS;
 
-/** A time as a person sets it: "30", or "1.5" where it is between two. */
+/** A time as a person sets it: "30", or "1.5" if it isn't a whole number. */
 export function timeIn(unit: Unit, seconds: number): string {
   return String(Number((seconds / UNIT_SECONDS[unit]).toFixed(4)));
 }
 
-/** What a person typed, in whole seconds; null where it is no time. */
+/** What a person typed, in whole seconds; null if it isn't a time. */
 export function secondsFrom(unit: Unit, text: string): number | null {
   const trimmed = text.trim().replace(",", ".");
   return /^\d{1,9}(\.\d+)?$/.test(trimmed) ? Math.round(Number(trimmed) * UNIT_SECONDS[unit]) : null;

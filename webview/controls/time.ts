@@ -1,4 +1,7 @@
-/** `<svc-time>`: a time in words that stays true, with the exact one on hover. One timer serves all of them and rests while hidden. */
+/**
+ * `<svc-time>`: a time in words that stays true, with the exact one on hover. One timer serves all
+ * of them and rests while hidden.
+ */
 import { age, ago, clock, exact, lasting } from "./time-words.ts";
 
 const shown = new Set<TimeElement>();

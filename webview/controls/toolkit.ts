@@ -1,6 +1,7 @@
 /**
- * The one file that knows the component toolkit. Its elements follow the editor's theme by themselves; everything else uses these
- * wrappers, so that another toolkit means another version of this file.
+ * The one file that knows the component toolkit. Its elements follow the editor's theme
+ * automatically. Everything else uses these wrappers, so that another toolkit only needs another
+ * version of this file.
  */
 import {
   provideVSCodeDesignSystem,
@@ -94,12 +95,12 @@ export interface SelectOptions<Value extends string> {
   value: Value;
   choices: readonly { value: Value; label: string; disabled?: boolean }[];
   onChange: (value: Value) => void;
-  /** Only for screen readers, where what stands around says it to everybody else. */
+  /** Only for screen readers, if the surroundings already say it to everyone else. */
   hideLabel?: boolean;
   disabled?: boolean;
 }
 
-/** The platform's own list: the toolkit's dropdown can't be read by every screen reader. */
+/** The platform's own list, because not every screen reader can read the toolkit's dropdown. */
 export function select<Value extends string>(options: SelectOptions<Value>): TemplateResult {
   const list = html`<select
     class="select"

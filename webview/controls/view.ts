@@ -1,6 +1,6 @@
 /**
- * What all elements share: they render into the document itself, so that one style sheet, labels and ids reach everywhere, and they
- * follow stores.
+ * What all elements share: they render into the document itself, so that one style sheet, labels
+ * and ids reach everywhere, and they follow stores.
  */
 import { LitElement, type ReactiveController } from "lit";
 import type { Store } from "./store.ts";
@@ -10,13 +10,16 @@ export abstract class View extends LitElement {
     return this;
   }
 
-  /** Tells the elements above; `detail` travels along. */
+  /** Sends an event to the elements above, with `detail`. */
   protected tell(name: string, detail?: unknown): void {
     this.dispatchEvent(new CustomEvent(name, { detail, bubbles: true, composed: true }));
   }
 }
 
-/** Renders the element again when one of the stores changes. `stores` is asked anew on each update. */
+/**
+ * Renders the element again when one of the stores changes. `stores` is called again on each
+ * update.
+ */
 export function follow(host: LitElement, stores: () => readonly (Store | null | undefined)[]): void {
   host.addController(new Follow(host, stores));
 }

@@ -1,4 +1,7 @@
-/** `<svc-attachment>`: a file of a message. Small pictures are shown; everything is fetched with the session and saved from there. */
+/**
+ * `<svc-attachment>`: a file of a message. Small pictures are shown; everything is fetched with the
+ * session and saved from there.
+ */
 import { html, nothing } from "lit";
 import { shownName } from "../../shared/foreign-text.ts";
 import type { Attachment } from "../../shared/model.ts";
@@ -83,7 +86,7 @@ class AttachmentElement extends View {
       if (this.isConnected) this.preview = address;
       else address.release();
     } catch {
-      // The file can still be saved, and that says what is wrong.
+      // The file can still be saved, and saving says what is wrong.
     }
   }
 
@@ -109,7 +112,7 @@ class AttachmentElement extends View {
       const { url, release } = await this.host.blob(this.groupId, this.file.sha256);
       const link = document.createElement("a");
       link.href = url;
-      // What is saved under it looks like what was pressed.
+      // The saved file has the name that was shown on the button.
       link.download = shownName(this.file.name);
       link.click();
       setTimeout(release, 60_000);

@@ -1,4 +1,4 @@
-/** Everything that belongs to the Group that is open; opened and closed as one. */
+/** Everything that belongs to the open Group, opened and closed together. */
 
 import { Activity } from "../actors/activity.ts";
 import { hasTerminal } from "../actors/actor-words.ts";
@@ -14,7 +14,7 @@ import { Terminals } from "../terminals/open-terminals.ts";
 import { Feed, type Place } from "./feed-store.ts";
 import { ReadMarks } from "./read-marks.ts";
 
-/** Nobody waits before the screen for what this shows; the dialog looks more often. */
+/** No one watches the screen for this, so it is polled slowly. The dialog polls more often. */
 const CONNECTIONS_EVERY_MS = 10_000;
 
 export class Conversation {
@@ -28,7 +28,7 @@ export class Conversation {
   readonly activity = new Activity();
   readonly terminals: Terminals;
   readonly remotes: RemoteGroups;
-  /** Followed by who shows them, where the person may know of them. */
+  /** Followed by the elements that show them, if the person may see them. */
   readonly connections: DirectConnections;
   readonly #host: Host;
 
@@ -58,7 +58,7 @@ export class Conversation {
     });
   }
 
-  /** Where the person was here; null is the end. */
+  /** The person's place here; null is the end. */
   get place(): Place | null {
     const kept = this.#host.recall(`place/${this.groupId}`);
     if (typeof kept !== "object" || kept === null) return null;
@@ -70,7 +70,7 @@ export class Conversation {
     this.#host.remember(`place/${this.groupId}`, place);
   }
 
-  /** An answer may have got lost: the feed shows that the message was taken all the same. */
+  /** An answer may have been lost. The feed shows whether the message was accepted after all. */
   #settleAttempt(): void {
     const key = this.draft.attempted;
     if (key === null) return;
@@ -84,7 +84,7 @@ export class Conversation {
   }
 
   open(): void {
-    // A connection that is being made reads the Group when it begins, or polling does.
+    // A new connection reads the Group when it starts, or polling does.
     let isComing = false;
     this.#host.watchConnection(({ state }) => (isComing = state === "connecting"))();
     if (!isComing) void this.group.refresh();

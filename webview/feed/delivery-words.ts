@@ -1,4 +1,7 @@
-/** What became of a message, in words: per recipient an icon, a word, and the fact behind it (docs/interface.md#delivery-in-words). */
+/**
+ * What happened to a message, in words: for each recipient an icon, a word, and the reason
+ * (docs/interface.md#delivery-in-words).
+ */
 
 import { shownText } from "../../shared/foreign-text.ts";
 import { placeOf, remoteName } from "../../shared/message-parties.ts";
@@ -13,7 +16,7 @@ export interface DeliveryWord {
   tone: Tone;
   /** One sentence for the tooltip. */
   fact: string;
-  /** When it became so; null when nobody recorded it. */
+  /** Since when; null when it wasn't recorded. */
   ts: string | null;
 }
 
@@ -22,7 +25,7 @@ export interface RecipientDelivery {
   /** The name that is shown. */
   who: string;
   words: DeliveryWord[];
-  /** May be handed out again on purpose; `ambiguous`: it may have arrived already. */
+  /** May be delivered again on purpose. `ambiguous`: it may have arrived already. */
   again: "no" | "failed" | "ambiguous";
 }
 
@@ -155,7 +158,7 @@ function connectWord(who: string, { state, error }: Propagation): DeliveryWord {
   }
 }
 
-/** The same of a withdrawn request, which the other side has to learn of. */
+/** The same for a withdrawn request, which the other side has to learn about. */
 function withdrawalWord(who: string, { state, error }: Propagation): DeliveryWord | null {
   const why = error === undefined ? "" : ` ${shownText(error.message)}`;
   switch (state) {
@@ -187,7 +190,7 @@ function withdrawalWord(who: string, { state, error }: Propagation): DeliveryWor
   }
 }
 
-/** The first sentence, where there is room for one. */
+/** The first sentence, for places with room for only one. */
 function briefly(why: string): string {
   return why === "" ? "" : `: ${why.split(/(?<=\.)\s/u, 1)[0]!.replace(/\.$/, "")}`;
 }
@@ -199,7 +202,7 @@ export interface DeliveredMessage {
   dst_group_id?: unknown;
   dst_group_title?: unknown;
   dst_to?: unknown;
-  /** Of a message to or from another instance, with the names of then. */
+  /** For a message to or from another instance, with the names of that time. */
   dst_instance_id?: unknown;
   dst_instance_name?: unknown;
   dst_actor_titles?: unknown;
@@ -208,7 +211,7 @@ export interface DeliveredMessage {
   src_group_title?: unknown;
 }
 
-/** Whom the states speak of: recipients here, or the other Group and the recipients there. */
+/** Whose states these are: recipients here, or the other Group and the recipients there. */
 function addressees(message: DeliveredMessage, name: (recipient: string) => string): Map<string, string> {
   const named = new Map<string, string>();
   if (typeof message.dst_instance_id === "string") {
@@ -225,8 +228,8 @@ function addressees(message: DeliveredMessage, name: (recipient: string) => stri
 }
 
 /**
- * The words for each recipient of a message, in the order of `to`. `name` gives a recipient's name as it is shown.
- * Messages to the person say only what they still owe.
+ * The words for each recipient of a message, in the order of `to`. `name` gives a recipient's name
+ * as it is shown. Messages to the person only say what they still owe.
  */
 export function deliveries(
   status: MessageStatus,
@@ -237,14 +240,14 @@ export function deliveries(
   return [...propagation(status, message), ...recipientsOf(status, message, name, mail)];
 }
 
-/** The way between the instances, which is one for all recipients. */
+/** The delivery between the instances, which is the same for all recipients. */
 function propagation(status: MessageStatus, message: DeliveredMessage): RecipientDelivery[] {
   const { connect_delivery: connectDelivery, connect_cancellation: connectCancellation } = status;
   const there =
     typeof message.dst_instance_id === "string"
       ? placeOf(message.dst_group_title, message.dst_instance_name)
       : placeOf(message.src_group_title, message.src_instance_name);
-  // Theirs was withdrawn there first, as its request says already.
+  // Their request was withdrawn there first, as its own status already says.
   const isKnown = typeof message.src_instance_id === "string" && connectCancellation?.state === "sent";
   const words = [
     connectDelivery === null ? null : connectWord(there, connectDelivery),
@@ -269,7 +272,7 @@ function recipientsOf(
       else if (read !== undefined)
         words.push(deliveryWord(who, { state: read ? "read" : "pending", reason: "", ts: null }, mail));
     }
-    // What never reached anybody there is owed by nobody.
+    // No one owes a reply to a message that never arrived there.
     const isVain = obligation?.state === "open" && status.connect_delivery?.state === "failed";
     if (obligation !== undefined && !isVain)
       words.push(obligationWord(who, obligation, recipient === "user"));
@@ -277,15 +280,18 @@ function recipientsOf(
   });
 }
 
-/** Nobody is there any more to whom an Actor's message could be handed after its removal, and an import hands out nothing. */
+/** After an Actor's removal its messages can't be delivered, and an import delivers nothing. */
 function againOf(delivery: Delivery | undefined): RecipientDelivery["again"] {
   if (delivery === undefined || ["actor_removed", "imported"].includes(delivery.reason)) return "no";
   if (delivery.state === "failed") return "failed";
-  // What is queued comes again by itself when it has to.
+  // A queued message is delivered again automatically if necessary.
   return delivery.state === "ambiguous" || delivery.state === "claimed" ? "ambiguous" : "no";
 }
 
-/** A message that needs nothing more: its words where they are the same for all, with every fact; null while something is open. */
+/**
+ * For a message that needs nothing more: its words if they are the same for all, with every reason;
+ * null while something is open.
+ */
 export function settled(list: readonly RecipientDelivery[]): DeliveryWord[] | null {
   const told = list.filter(({ words }) => words.length > 0);
   if (told.length === 0 || !alike(told)) return null;

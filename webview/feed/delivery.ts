@@ -1,4 +1,4 @@
-/** The line under a message: what became of it, for all recipients at once or for each. */
+/** The line under a message: what happened to it, for all recipients at once or for each. */
 import { html, nothing, type TemplateResult } from "lit";
 import { stateWord } from "../controls/controls.ts";
 import { exact } from "../controls/time-words.ts";
@@ -6,7 +6,7 @@ import { alike, type DeliveryWord, type RecipientDelivery } from "./delivery-wor
 
 const SHOWN = 6;
 
-/** Beside the time: what is over takes no line of its own. */
+/** Beside the time: a settled message takes no line of its own. */
 export function settledWords(list: readonly DeliveryWord[]): TemplateResult {
   return html`<span class="settled">${words(list)}</span>`;
 }

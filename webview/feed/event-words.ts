@@ -21,7 +21,7 @@ function list(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((entry) => typeof entry === "string") : [];
 }
 
-/** Who withdrew it at another instance, by the names of then; null for somebody here. */
+/** Who withdrew it at another instance, by the names of that time; null for someone here. */
 function withdrawnBy({ by, data }: LedgerEvent): string | null {
   if (!by.startsWith("connect:")) return null;
   const control = data["connect_cancel"] as { sender?: ConnectEnd; source?: ConnectEnd } | undefined;
@@ -39,7 +39,7 @@ interface ConnectEnd {
 export function eventWords(event: LedgerEvent, name: (id: string) => string): EventWords {
   const actor = name(field(event, "actor_id", "id") || event.by);
   const by = name(event.by);
-  // It begins the sentence; an Actor's name is written as it is.
+  // It begins the sentence. An Actor's name is written as it is.
   const who = event.by === "user" ? by.charAt(0).toUpperCase() + by.slice(1) : by;
   switch (event.kind) {
     case "group.create":
@@ -97,7 +97,7 @@ export function eventWords(event: LedgerEvent, name: (id: string) => string): Ev
     case "system.notify": {
       const told = field(event, "target_actor_id");
       const title = field(event, "title");
-      // Its text speaks to the Actor that it was written to.
+      // Its text addresses the Actor that it was written to.
       if (told !== "" && told !== "user")
         return { icon: "info", text: `${name(told)} was reminded: ${shownText(title)}` };
       const words = [title, field(event, "message")].filter((part) => part !== "").join(": ");

@@ -1,4 +1,7 @@
-/** Texts where there is room for a line only: without Markdown, and around what was searched. Pure. */
+/**
+ * Texts where there is room for only one line: without Markdown, and around the searched words.
+ * Pure.
+ */
 const BEFORE = 60;
 const LENGTH = 240;
 

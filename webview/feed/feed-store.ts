@@ -1,8 +1,9 @@
 /**
- * One Group's feed: a window on the ledger, fed by pages and by the stream, with the states of the messages in it.
+ * One Group's feed: a window on the ledger, fed by pages and by the stream, with the states of the
+ * messages in it.
  *
- * Gapless: the newest event is noted first, then a page is read, then the stream follows from the noted event; what both bring counts
- * once. When the daemon can't resume, the same begins anew.
+ * Gapless: the newest event is noted first, then a page is read, then the stream follows from the
+ * noted event; what both bring counts once. When the daemon can't resume, the same starts over.
  */
 import type { LedgerEvent } from "../../shared/events.ts";
 import type { MessageStatus } from "../../shared/operations/messages.ts";
@@ -10,7 +11,9 @@ import { Store } from "../controls/store.ts";
 import { type Host, HostError, type Release } from "../hosts/host.ts";
 import { FeedWindow } from "./feed-window.ts";
 
-/** What is shown. Deliveries and read marks aren't rows; they change the words under the messages. */
+/**
+ * What is shown. Deliveries and read marks aren't rows: they change the words under the messages.
+ */
 export const FEED_KINDS = [
   "chat.message",
   "chat.reply_request.cancelled",
@@ -35,12 +38,14 @@ const WITHOUT_STATUS = new Set(["system.notify", "actor.activity"]);
 const PAGE = 60;
 const STATUS_AFTER_MS = 120;
 const ORIGINALS = 200;
-/** Refusals that waiting doesn't change. */
+/** Refusals that waiting won't change. */
 const FINAL = new Set(["group_not_found", "permission_denied", "unauthenticated"]);
 /** After a page that failed. */
 const PAUSE_MS = 1500;
 
-/** Where the person was in a Group: the first row they saw and how far it was scrolled, or the end. */
+/**
+ * Where the person was in a Group: the first row they saw and how far it was scrolled, or the end.
+ */
 export interface Place {
   eventId: string;
   offset: number;
@@ -55,9 +60,12 @@ export class Feed extends Store {
   readonly #onChange: (event: LedgerEvent) => void;
   readonly #statuses = new Map<string, MessageStatus>();
   #readingStatuses = false;
-  /** Something changed while a request for states was under way. */
+  /** Something changed while a request for states was running. */
   #statusesMoved = false;
-  /** Messages outside of the window that rows refer to; undefined while asked for, null when gone. */
+  /**
+   * Messages outside of the window that rows refer to; undefined while being fetched, null when
+   * gone.
+   */
   readonly #originals = new Map<string, LedgerEvent | null | undefined>();
   #release: Release | null = null;
   #statusTimer: ReturnType<typeof setTimeout> | null = null;
@@ -107,7 +115,7 @@ export class Feed extends Store {
     } catch (error) {
       if (opening !== this.#opening || this.#closed) return;
       if (!this.loaded) this.failure = error instanceof Error ? error.message : String(error);
-      // Offline, or the Group is being reset: it opens by itself when that has passed.
+      // Offline, or the Group is being reset: it opens automatically when that has passed.
       if (!(error instanceof HostError) || !FINAL.has(error.code))
         this.#again = setTimeout(() => void this.open(place), PAUSE_MS);
     }
@@ -198,12 +206,15 @@ export class Feed extends Store {
     this.changed();
   }
 
-  /** Takes an event that an operation answered, before the stream brings it. */
+  /** Takes an event that an operation returned, before the stream brings it. */
   accept(event: LedgerEvent): void {
     if (this.loaded) this.#take(event);
   }
 
-  /** A message that another refers to: from the window, or fetched once. Undefined while unknown, null when gone. */
+  /**
+   * A message that another refers to: from the window, or fetched once. Undefined while unknown,
+   * null when gone.
+   */
   original(eventId: string): LedgerEvent | null | undefined {
     const inside = this.window.find(eventId);
     if (inside !== undefined) return inside;
@@ -247,7 +258,8 @@ export class Feed extends Store {
     this.busy = side;
     this.#paging = read()
       .catch(() => {
-        // Offline: the banner says so. Who looks at the edge asks again, but not at once.
+        // Offline: the banner says so. A person at the edge causes another request, but not at
+        // once.
         this.#notBefore = performance.now() + PAUSE_MS;
         this.#retry = setTimeout(() => this.changed(), PAUSE_MS + 1);
       })
@@ -311,7 +323,7 @@ export class Feed extends Store {
     }, after);
   }
 
-  /** One request at a time: an answer that was overtaken would put back what is known to be further. */
+  /** One request at a time, because an outdated answer would undo what is already known. */
   async #refreshStatuses(): Promise<void> {
     if (this.#readingStatuses) {
       this.#statusesMoved = true;
@@ -341,12 +353,12 @@ export class Feed extends Store {
       for (const [id, status] of Object.entries(statuses)) this.#statuses.set(id, status);
       this.changed();
     } catch {
-      // The next event or page asks again.
+      // The next event or page requests it again.
     }
   }
 }
 
-/** Nothing further can happen to it, so that it needn't be asked for again. */
+/** Nothing more can happen to it, so it needn't be requested again. */
 function settled(status: MessageStatus | undefined): boolean {
   if (status === undefined) return false;
   const deliveries = Object.values(status.delivery_status);

@@ -1,6 +1,7 @@
 /**
- * The part of a Group's ledger that is in the document: a contiguous run of events, bounded, that grows at the end that is looked at
- * and is trimmed at the other (docs/interface.md#the-feed-is-a-window). Pure: no time, no network, no document.
+ * The part of a Group's ledger that is in the document: a contiguous run of events, bounded, that
+ * grows at the visible end and is trimmed at the other (docs/interface.md#the-feed-is-a-window).
+ * Pure: no time, no network, no document.
  */
 import type { LedgerEvent } from "../../shared/events.ts";
 
@@ -16,7 +17,7 @@ export class FeedWindow {
   hasOlder = false;
   /** Newer events exist than the last row. */
   hasNewer = false;
-  /** Events that came while the person looked elsewhere. */
+  /** Events that came while the person was looking elsewhere. */
   unseen = 0;
 
   get rows(): readonly LedgerEvent[] {
@@ -49,7 +50,7 @@ export class FeedWindow {
     for (const event of events) this.#push(event);
   }
 
-  /** Puts older events before the first row; rows that are then too many leave at the new end. */
+  /** Adds older events before the first row. Rows over the limit leave at the new end. */
   prepend(events: readonly LedgerEvent[], hasOlder: boolean): void {
     const fresh = events.filter((event) => !this.#ids.has(event.id));
     for (const event of fresh) this.#ids.add(event.id);
@@ -61,7 +62,7 @@ export class FeedWindow {
     }
   }
 
-  /** Puts newer events after the last row; rows that are then too many leave at the old end. */
+  /** Adds newer events after the last row. Rows over the limit leave at the old end. */
   append(events: readonly LedgerEvent[], hasNewer: boolean): void {
     for (const event of events) this.#push(event);
     this.hasNewer = hasNewer;
@@ -70,8 +71,9 @@ export class FeedWindow {
   }
 
   /**
-   * Takes an event that has just happened. `following` says that the person looks at the newest row; otherwise a full window
-   * doesn't move under their eyes and the event is counted instead. Returns whether it was new.
+   * Takes an event that has just happened. `following` says that the person is looking at the
+   * newest row. Otherwise a full window doesn't move under their eyes, and the event is counted
+   * instead. Returns whether it was new.
    */
   accept(event: LedgerEvent, following: boolean): boolean {
     if (this.#ids.has(event.id) || this.#recent.has(event.id)) return false;

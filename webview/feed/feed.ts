@@ -1,6 +1,7 @@
 /**
- * `<svc-feed>`: the window on a Group's ledger. Pages both ways as it is scrolled, holds what is looked at in its place, keeps the
- * position per Group, and marks as read what is really seen.
+ * `<svc-feed>`: the window on a Group's ledger. Loads pages in both directions as it is scrolled,
+ * keeps what the person sees in place, remembers the position per Group, and marks as read only
+ * what was really seen.
  */
 import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
@@ -19,10 +20,12 @@ import { eventWords } from "./event-words.ts";
 import { flatten } from "./excerpt.ts";
 import type { MessageElement } from "./message.ts";
 
-/** Pixels from an end at which the next page is asked for, and within which the end counts as seen. */
+/**
+ * Pixels from an end at which the next page is requested, and within which the end counts as seen.
+ */
 const PAGE_AT = 900;
 const END_AT = 24;
-/** Messages of one sender to the same people within this time share a head. */
+/** Messages of one sender to the same people within this time share a header. */
 const CONTINUED_MS = 3 * 60_000;
 const KEEP_AFTER_MS = 200;
 
@@ -168,7 +171,8 @@ class FeedElement extends View {
     const scroller = this.#scroller;
     const { feed } = this.conversation;
     if (scroller === null || !feed.loaded) return;
-    // The rows render after this element: what they measure is known only then, still before anything is painted.
+    // The rows render after this element: only then can they be measured, still before anything is
+    // painted.
     void this.#rendered().then(() => {
       if (!scroller.isConnected) return;
       if (this.#restored !== this.conversation) this.#restore(scroller);
@@ -182,7 +186,10 @@ class FeedElement extends View {
     );
   }
 
-  /** A Group was opened: go where the person was in it. Rows may still grow; `#settle` holds the place then. */
+  /**
+   * A Group was opened: go to the person's place in it. Rows may still grow; then `#settle` keeps
+   * the place.
+   */
   #restore(scroller: HTMLElement): void {
     this.#restored = this.conversation;
     this.#resizes ??= new ResizeObserver(() => this.#settle());
@@ -207,7 +214,10 @@ class FeedElement extends View {
     this.#restored = null;
   }
 
-  /** After rows or their sizes changed: stay at the end when following, else keep the top row where it was. */
+  /**
+   * After rows or their sizes changed: stay at the end when following, else keep the top row where
+   * it was.
+   */
   #settle(): void {
     const scroller = this.#scroller;
     const { feed } = this.conversation;
@@ -225,15 +235,16 @@ class FeedElement extends View {
     this.#look();
   }
 
-  /** Where it stands now is where it shall stand. */
+  /** Keeps the current place from now on. */
   #accept(scroller: HTMLElement): void {
     this.#top = scroller.scrollTop;
     this.#height = scroller.scrollHeight;
   }
 
   /**
-   * What was scrolled since the place was last settled, whether its event has come or not: it must not be undone because rows or states
-   * arrived in between. Rows alone never scroll (`overflow-anchor: none`), unless there are fewer of them.
+   * What was scrolled since the place was last settled, whether its event has come or not: it must
+   * not be undone because rows or states arrived in between. Rows alone never scroll
+   * (`overflow-anchor: none`), unless there are fewer of them.
    */
   #catchUp(scroller: HTMLElement): void {
     const by = scroller.scrollTop - this.#top;
@@ -269,7 +280,7 @@ class FeedElement extends View {
     if (this.#keepTimer === null) this.#keepTimer = setTimeout(() => this.#keep(), KEEP_AFTER_MS);
   };
 
-  /** Asks for the page that is about to be seen, and marks as read. */
+  /** Requests the page that is about to be seen, and marks as read. */
   #look(): void {
     const scroller = this.#scroller;
     const { feed, marks } = this.conversation;
@@ -281,7 +292,7 @@ class FeedElement extends View {
     }
     if (below > END_AT || feed.window.hasNewer) return;
     feed.seen();
-    // Whatever may count as unread.
+    // Everything that may count as unread.
     const newest = feed.rows.findLast((row) => row.kind === "chat.message" || row.kind === "system.notify");
     if (newest !== undefined) marks.seen(newest.id);
   }
@@ -307,7 +318,7 @@ class FeedElement extends View {
     this.#settle();
   }
 
-  /** Shows a message, wherever in the history it is, and gives it the focus. */
+  /** Shows a message from anywhere in the history, and gives it the focus. */
   async jump(eventId: string): Promise<boolean> {
     this.#target = eventId;
     this.conversation.feed.following = false;
@@ -324,7 +335,7 @@ class FeedElement extends View {
     return row !== null;
   }
 
-  /** A jump has ended: the place is where it led. */
+  /** A jump has ended: its target is the new place. */
   #arrive(): void {
     this.#target = null;
     const scroller = this.#scroller;

@@ -1,6 +1,7 @@
 /**
- * Markdown of messages as safe HTML. Raw HTML in a message is text; what comes out passes DOMPurify as well. Pictures become links, so
- * that looking at a message fetches nothing from anywhere.
+ * Markdown of messages as safe HTML. Raw HTML in a message is text; the result passes through
+ * DOMPurify as well. Pictures become links, so that looking at a message fetches nothing from
+ * anywhere.
  */
 import DOMPurify from "dompurify";
 import MarkdownIt from "markdown-it";
@@ -10,11 +11,13 @@ import { TextCache } from "../controls/text-cache.ts";
 const markdown = new MarkdownIt({ html: false, linkify: true, breaks: true, typographer: false });
 markdown.linkify.set({ fuzzyLink: false, fuzzyEmail: false });
 
-/** Each outer block has the direction of its own text; what is in it goes along. */
+/** Each outer block has the direction of its own text, and so does everything in it. */
 markdown.core.ruler.push("direction", ({ tokens }) => {
   for (const token of tokens) if (token.level === 0 && token.nesting === 1) token.attrSet("dir", "auto");
 });
-/** Inside a message nothing is reached by Tab before the message has been entered (elements/message.ts). */
+/**
+ * Tab reaches nothing inside a message before the message has been entered (elements/message.ts).
+ */
 markdown.renderer.rules.link_open = (tokens, at, options, _env, self) => {
   tokens[at]!.attrSet("tabindex", "-1");
   return self.renderToken(tokens, at, options);
@@ -70,7 +73,7 @@ const ALLOWED = {
 
 const cache = new TextCache({ entries: 600, characters: 8_000_000 });
 
-/** Safe HTML of a message's text; the last ones are kept. Text of at most 64 KiB. */
+/** Safe HTML of a message's text. Recent results are kept. Text of at most 64 KiB. */
 export function renderMarkdown(text: string): string {
   return cache.of(text, () => DOMPurify.sanitize(markdown.render(shownText(text)), ALLOWED));
 }

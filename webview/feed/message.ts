@@ -1,4 +1,4 @@
-/** `<svc-message>`: one message of the feed with what became of it and what can be done with it. */
+/** `<svc-message>`: one message of the feed, with its status and its actions. */
 import { html, nothing } from "lit";
 import { unsafeHTML } from "lit/directives/unsafe-html.js";
 import type { ChatMessage, LedgerEvent } from "../../shared/events.ts";
@@ -23,7 +23,7 @@ const EXCERPT = 160;
 export interface MessageAction {
   kind: "reply" | "jump" | "cancel" | "again";
   event: LedgerEvent;
-  /** What is jumped to, or who gets it again. */
+  /** The target of a jump, or who gets it again. */
   target?: string;
   force?: boolean;
   /** Text of this message that the person had selected. */
@@ -43,13 +43,16 @@ export class MessageElement extends View {
   };
   declare event: LedgerEvent;
   declare status: MessageStatus | undefined;
-  /** The message this one answers; null when it is gone, undefined when there is none or it isn't known yet. */
+  /**
+   * The message this one answers; null when it is gone, undefined when there is none or it isn't
+   * known yet.
+   */
   declare original: LedgerEvent | null | undefined;
   declare host: Host;
   declare name: (id: string) => string;
   /** Changes when names do, so that the row follows. */
   declare names: unknown;
-  /** The row above has the same sender and recipients: the head isn't repeated. */
+  /** The row above has the same sender and recipients, so the header isn't repeated. */
   declare continued: boolean;
   declare mayWrite: boolean;
 
@@ -73,7 +76,10 @@ export class MessageElement extends View {
     });
   }
 
-  /** What the keyboard reaches inside: nothing, until Enter on the message; so Tab goes past it in one step. */
+  /**
+   * What the keyboard reaches inside: nothing until Enter on the message, so that Tab passes it in
+   * one step.
+   */
   get #inside(): HTMLElement[] {
     const all = this.querySelectorAll<HTMLElement>("a, button, pre, .table-scroll");
     return [...all].filter((element) => element.checkVisibility());
@@ -99,7 +105,7 @@ export class MessageElement extends View {
   };
 
   protected override updated(): void {
-    // What came meanwhile is as reachable as the rest.
+    // Parts that came in the meantime are as reachable as the rest.
     this.#reach(this.#entered);
   }
 
@@ -182,7 +188,7 @@ export class MessageElement extends View {
     return html`<div class="markdown" @click=${this.#onTextClick}>${unsafeHTML(renderMarkdown(message.text))}</div>`;
   }
 
-  /** Groups of other instances that it speaks of. */
+  /** Groups of other instances that it mentions. */
   #mentions(message: ChatMessage) {
     const places = message.refs
       .filter((reference) => reference["kind"] === GROUP_REFERENCE)

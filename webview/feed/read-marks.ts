@@ -1,4 +1,7 @@
-/** Says to the daemon what the person has seen: only while the window is visible and focused, and each event once. */
+/**
+ * Tells the daemon what the person has seen: only while the window is visible and focused, and each
+ * event once.
+ */
 import type { Host } from "../hosts/host.ts";
 
 const AFTER_MS = 250;
@@ -11,7 +14,7 @@ export class ReadMarks {
   #told: string | null = null;
   #timer: ReturnType<typeof setTimeout> | null = null;
 
-  /** `looking` tells whether the person can see the window. */
+  /** `looking` returns whether the person can see the window. */
   constructor(host: Pick<Host, "call">, groupId: string, looking: () => boolean) {
     this.#host = host;
     this.#groupId = groupId;

@@ -1,4 +1,6 @@
-/** `<svc-create-group-dialog>`: a new Group, for a folder on the daemon's machine or without one. */
+/**
+ * `<svc-create-group-dialog>`: a new Group, for a folder on the daemon's machine or without one.
+ */
 import { html } from "lit";
 import { DialogView } from "../controls/dialog.ts";
 import { button, textField } from "../controls/toolkit.ts";
@@ -89,7 +91,7 @@ class CreateGroupDialog extends DialogView {
       try {
         await this.host.call("attach", { group_id: group.group_id, path });
       } catch (error) {
-        // The Group was made for this folder alone: without it, nothing is left behind.
+        // The Group was created only for this folder, so without it nothing is left behind.
         await this.host.call("group_delete", { group_id: group.group_id, confirm: group.group_id });
         throw error;
       }

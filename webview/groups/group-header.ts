@@ -1,4 +1,6 @@
-/** `<svc-group-header>`: which Group this is, where it lives, in what state; search and everything else one can do with it. */
+/**
+ * `<svc-group-header>`: which Group this is, its folder and state, search, and its other actions.
+ */
 import { html, nothing, type PropertyValues } from "lit";
 import { connectionsInBrief } from "../connections/connection-words.ts";
 import { iconButton } from "../controls/controls.ts";
@@ -31,7 +33,7 @@ class GroupHeaderElement extends View {
     this.conversation?.connections.close();
   }
 
-  /** Connections are the administrator's. */
+  /** Only an administrator sees connections. */
   protected override updated(changed: PropertyValues<this>): void {
     if (!changed.has("conversation") && !changed.has("administrator")) return;
     changed.get("conversation")?.connections.close();

@@ -1,18 +1,24 @@
-/** The Groups that the viewer may see, with the counts that the daemon keeps; and what the global stream says of their Actors. */
+/**
+ * The Groups that the viewer may see, with the counts that the daemon keeps; and what the global
+ * stream says about their Actors.
+ */
 import type { GroupSummary } from "../../shared/operations/groups.ts";
 import { Store } from "../controls/store.ts";
 import type { Host, Release } from "../hosts/host.ts";
 
-/** Changes that come within this time are shown together: each Group is told for itself when a connection begins. */
+/**
+ * Changes within this time are shown together, because each Group is reported separately when a
+ * connection begins.
+ */
 const TOGETHER_MS = 50;
-/** Made once: making one costs more than sorting with it. */
+/** Created once: creating one costs more than sorting with it. */
 const COLLATOR = new Intl.Collator(undefined, { numeric: true });
 
 function byTitle(a: GroupSummary, b: GroupSummary): number {
   return COLLATOR.compare(a.title, b.title) || (a.group_id < b.group_id ? -1 : 1);
 }
 
-/** A Group that is being reset goes and comes again; nobody is to be led away from it meanwhile. */
+/** A Group that is being reset disappears and comes back. Until then the person stays in it. */
 const GONE_AFTER_MS = 600;
 
 export class GroupsStore extends Store {
@@ -22,7 +28,7 @@ export class GroupsStore extends Store {
   #sorted: GroupSummary[] = [];
   #telling: ReturnType<typeof setTimeout> | null = null;
   #release: Release | null = null;
-  /** Said to be gone, but perhaps only for the moment. */
+  /** Reported as gone, but perhaps only for the moment. */
   readonly #leaving = new Set<string>();
   #reading = 0;
   /** What the stream said while the list was being read: it is newer than the list. */
@@ -30,7 +36,10 @@ export class GroupsStore extends Store {
   readonly #onActors: (groupId: string | null) => void;
   loaded = false;
 
-  /** `onActors` is told whose Actors changed; null after a break, when any may have (WRK-012). */
+  /**
+   * `onActors` gets the Group whose Actors changed; null after a break, when any may have
+   * (WRK-012).
+   */
   constructor(
     host: Pick<Host, "call" | "watchGroups">,
     onActors: (groupId: string | null) => void = () => {},
@@ -81,7 +90,9 @@ export class GroupsStore extends Store {
     if (this.#telling !== null) clearTimeout(this.#telling);
   }
 
-  /** In its place: only a new Group, or one with a new title, is looked for a place. */
+  /**
+   * Puts the Group in its place. Only a new one, or one with a new title, needs a search for it.
+   */
   #put(summary: GroupSummary): void {
     const before = this.#groups.get(summary.group_id);
     this.#groups.set(summary.group_id, summary);
@@ -121,7 +132,7 @@ export class GroupsStore extends Store {
     this.changed();
   }
 
-  /** The whole list again: a new connection may have missed a Group that went. */
+  /** Reads the whole list again, because a new connection may have missed a Group's removal. */
   async refresh(): Promise<void> {
     const reading = ++this.#reading;
     const heard = (this.#heard = new Map<string, GroupSummary>());
@@ -135,7 +146,7 @@ export class GroupsStore extends Store {
       this.loaded = true;
       this.changed();
     } catch {
-      // The connection says so; the next one reads again.
+      // The connection shows that. The next one reads again.
     }
   }
 }

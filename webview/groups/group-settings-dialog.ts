@@ -1,4 +1,7 @@
-/** `<svc-group-settings-dialog>`: a Group's title, topic, folders and settings, and the two ways to lose its history. */
+/**
+ * `<svc-group-settings-dialog>`: a Group's title, topic, folders and settings, and the two ways to
+ * lose its history.
+ */
 import { html, nothing } from "lit";
 import type { Group, GroupSettings } from "../../shared/model.ts";
 import { iconButton } from "../controls/controls.ts";
@@ -10,7 +13,7 @@ import { button, checkbox, select, textField } from "../controls/toolkit.ts";
 import type { Conversation } from "../feed/conversation.ts";
 import type { Host } from "../hosts/host.ts";
 
-/** Settings that are a time, each in the unit in which people think of it. */
+/** Settings that are times, each in the unit that people use for it. */
 const UNITS = {
   min_interval_seconds: "seconds",
   mail_notice_after_seconds: "minutes",
@@ -175,7 +178,7 @@ class GroupSettingsDialog extends DialogView {
     });
   }
 
-  /** Null where no time was typed. What wasn't touched stays to the second. */
+  /** Null if no time was typed. An unchanged value stays exact to the second. */
   #seconds(name: TimeSetting): number | null {
     return secondsFrom(UNITS[name], this.times[name]);
   }
@@ -236,7 +239,7 @@ class GroupSettingsDialog extends DialogView {
       this.querySelector<HTMLElement>(
         destroying === null ? ".danger .danger-button" : ".destroy .text-field",
       )?.focus();
-      // Once its field has its height: before, the buttons below it would stay half out of sight.
+      // After its field has its height. Earlier, the buttons below it would stay half out of sight.
       requestAnimationFrame(() => this.querySelector(".destroy")?.scrollIntoView({ block: "nearest" }));
     });
   }

@@ -1,6 +1,7 @@
 /**
- * The Group that is open: its settings and Actors, read again when the daemon says that they changed. What its ledger says of an Actor's work
- * is shown at once, without a request (WRK-011).
+ * The Group that is open: its settings and Actors, read again when the daemon says that they
+ * changed. What its ledger says about an Actor's work is shown at once, without a request
+ * (WRK-011).
  */
 import type { ActorActivity, LedgerEvent } from "../../shared/events.ts";
 import { shownName } from "../../shared/foreign-text.ts";
@@ -28,7 +29,7 @@ export class OpenGroup extends Store {
     this.groupId = groupId;
   }
 
-  /** Reads Group and Actors; calls that come meanwhile share one further read. */
+  /** Reads Group and Actors. Calls that come in the meantime share one further read. */
   async refresh(): Promise<void> {
     if (this.#reading !== null) {
       this.#again = true;
@@ -43,7 +44,10 @@ export class OpenGroup extends Store {
     }
   }
 
-  /** Takes an `actor.activity` event. One that is older than what was read, as after a break, changes nothing. */
+  /**
+   * Takes an `actor.activity` event. One that is older than what was read, as after a break,
+   * changes nothing.
+   */
   applyActivity({ data }: LedgerEvent): void {
     const told = new Map((data as ActorActivity).actors.map((row) => [row.id, row]));
     let isNew = false;

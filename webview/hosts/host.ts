@@ -1,6 +1,7 @@
 /**
- * What the interface needs from where it runs. The same elements work in a browser (`http/http-host.ts`) and in a VS Code webview, which
- * has its own version. Nothing above this file knows about HTTP, cookies or `postMessage`.
+ * What the interface needs from its host. The same elements work in a browser (`http/http-host.ts`)
+ * and in a VS Code webview, which has its own version. Nothing above this file knows about HTTP,
+ * cookies or `postMessage`.
  */
 import type { RuntimeActivityEvent } from "../../shared/activity/event.ts";
 import type { LedgerEvent } from "../../shared/events.ts";
@@ -11,7 +12,10 @@ import type { TerminalMessage, TerminalRequest } from "../../shared/terminal.ts"
 
 export type Release = () => void;
 
-/** A refusal or failure as people see it. `offline` means that no answer came: the same call may be repeated. */
+/**
+ * A refusal or failure as people see it. `offline` means that no answer came: the same call may be
+ * repeated.
+ */
 export class HostError extends Error {
   readonly code: string;
   readonly details: Record<string, unknown>;
@@ -30,12 +34,12 @@ export class HostError extends Error {
 
 export interface Connection {
   state: "connecting" | "online" | "offline";
-  /** When the daemon was last heard, in epoch milliseconds; null before the first time. */
+  /** When the daemon last answered, in epoch milliseconds; null before the first time. */
   heard: number | null;
 }
 
 export interface GroupsListener {
-  /** The connection is new: what was known may be old. */
+  /** The connection is new, so what was known may be old. */
   restart(): void;
   group(summary: GroupSummary): void;
   gone(groupId: string): void;
@@ -50,7 +54,7 @@ export interface LedgerListener {
 }
 
 export interface ActivityListener {
-  /** The present view, at the beginning and after each break. */
+  /** The current view, at the beginning and after each break. */
   restored(events: readonly RuntimeActivityEvent[]): void;
   /** Accepted just now. */
   event(event: RuntimeActivityEvent): void;
@@ -59,7 +63,7 @@ export interface ActivityListener {
 export interface TerminalListener {
   output(bytes: Uint8Array): void;
   message(message: TerminalMessage): void;
-  /** The connection broke; it is made again, beginning with the whole screen. */
+  /** The connection broke. It is made again and starts with the whole screen. */
   lost(): void;
 }
 
@@ -98,16 +102,19 @@ export interface Host {
     options?: { signal?: AbortSignal },
   ): Promise<ResultOf<Name>>;
   watchGroups(listener: GroupsListener): Release;
-  /** Events after `after` (null: those to come) without gap or duplicate, over reconnects too, until released. */
+  /**
+   * Events after `after` (null: those to come) without gap or duplicate, even over reconnects,
+   * until released.
+   */
   watchLedger(groupId: string, after: string | null, listener: LedgerListener): Release;
   /** What the Group's Actors do with their tools, until released. */
   watchActivity(groupId: string, listener: ActivityListener): Release;
-  /** Looks at an Actor's terminal until closed. */
+  /** Views an Actor's terminal until closed. */
   terminal(groupId: string, actorId: string, listener: TerminalListener): TerminalLink;
   upload(groupId: string, file: File, options: UploadOptions): Promise<Uploaded>;
-  /** A local address of an attachment's bytes; release it when it isn't shown any more. */
+  /** A local address of an attachment's bytes; release it when it is no longer shown. */
   blob(groupId: string, sha256: string): Promise<BlobAddress>;
-  /** The present connection, then each change. */
+  /** The current connection, then each change. */
   watchConnection(listener: (connection: Connection) => void): Release;
   /** Tries to reach the daemon now. */
   retry(): void;
@@ -117,12 +124,12 @@ export interface Host {
   openLink(url: string): void;
 }
 
-/** How a person comes and goes where the home doesn't vouch for them. */
+/** How a person signs in and out, if the host doesn't vouch for them. */
 export interface Session {
   /** Who is signed in, or null. Redeems a login link in the address first, if there is one. */
   restore(): Promise<Viewer | null>;
   signIn(accessToken: string): Promise<Viewer>;
   signOut(): Promise<void>;
-  /** Called when the daemon doesn't know the session any more. */
+  /** Called when the daemon no longer knows the session. */
   onEnd(listener: () => void): void;
 }

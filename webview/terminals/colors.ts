@@ -1,4 +1,7 @@
-/** The terminal's colours from the editor's variables, with our own where neither the editor nor the theme has one. */
+/**
+ * The terminal's colours from the editor's variables, with our own if neither the editor nor the
+ * theme has one.
+ */
 import type { ITheme } from "@xterm/xterm";
 
 const DARK: ITheme = {
@@ -39,7 +42,7 @@ const LIGHT: ITheme = {
   brightWhite: "#3b3b3b",
 };
 
-/** As they are now; asked again when the theme changes. */
+/** The current colours, read again when the theme changes. */
 export function terminalColors(): ITheme {
   const style = getComputedStyle(document.body);
   const value = (name: string) => style.getPropertyValue(`--vscode-${name}`).trim();

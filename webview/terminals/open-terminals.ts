@@ -1,4 +1,7 @@
-/** Which terminals of a Group are open, in which order, how high the drawer is, and whether it fills the page. Remembered per Group and browser. */
+/**
+ * Which terminals of a Group are open, in which order, how high the drawer is, and whether it fills
+ * the page. Remembered per Group and browser.
+ */
 
 import { Store } from "../controls/store.ts";
 import type { Host } from "../hosts/host.ts";
@@ -14,7 +17,7 @@ export class Terminals extends Store {
   #height: number;
   /** Where the person writes, or did when the terminal was last in view. */
   readonly #writing = new Set<string>();
-  /** The one whose tab is chosen; with room, others stand beside it. */
+  /** The one whose tab is chosen. If there is room, others are beside it. */
   current: string | null;
   /** The terminals fill the page. */
   full = false;
@@ -38,7 +41,10 @@ export class Terminals extends Store {
     return this.#height;
   }
 
-  /** The terminals to show in `width` pixels: the current one, and as many neighbours as there is room for. */
+  /**
+   * The terminals to show in `width` pixels: the current one, and as many neighbours as there is
+   * room for.
+   */
   shown(width: number): readonly string[] {
     const room = Math.max(1, Math.floor(width / PANE_WIDTH));
     const at = this.current === null ? -1 : this.#open.indexOf(this.current);
@@ -63,7 +69,7 @@ export class Terminals extends Store {
     this.changed();
   }
 
-  /** Only Actors that still are there, and have a terminal, keep their place. */
+  /** Only Actors that still exist and have a terminal keep their place. */
   retain(actorIds: ReadonlySet<string>): void {
     for (const id of this.#open) if (!actorIds.has(id)) this.close(id);
   }
@@ -78,7 +84,7 @@ export class Terminals extends Store {
     return this.#writing.has(actorId);
   }
 
-  /** The feed is wanted back. */
+  /** The person wants to see the feed again. */
   restore(): void {
     if (this.full) this.toggleFull();
   }

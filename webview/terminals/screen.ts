@@ -1,6 +1,7 @@
 /**
- * The screen of one terminal: draws what the daemon sends, acknowledges what is drawn, and tells keys and the size that fits. Only this
- * folder knows xterm.js; it is a chunk of its own that is loaded with the first terminal.
+ * The screen of one terminal: draws what the daemon sends, acknowledges what is drawn, and reports
+ * keys and the size that fits. Only this folder knows xterm.js; it is a chunk of its own that is
+ * loaded with the first terminal.
  */
 import { FitAddon } from "@xterm/addon-fit";
 import { SearchAddon } from "@xterm/addon-search";
@@ -11,10 +12,12 @@ import { SCREEN_READER_ATTRIBUTES, servesScreenReader } from "../controls/screen
 import { terminalColors } from "./colors.ts";
 import { strictDocument } from "./strict-document.ts";
 
-/** Input is sent in pieces that the daemon takes (UTF-16 code units), never cut within a character. */
+/**
+ * Input is sent in pieces that the daemon takes (UTF-16 code units), never cut within a character.
+ */
 const PIECE = LIMITS.terminal.inputBytes / 4;
 
-/** Keys besides characters that somebody presses who believes to be writing. */
+/** Keys besides characters that someone presses who thinks that they are typing. */
 const TYPED: ReadonlySet<string> = new Set(["Enter", "Backspace", "Delete"]);
 
 export interface ScreenEvents {
@@ -27,7 +30,7 @@ export interface ScreenEvents {
   /** The person typed or pasted where keys don't go to the program. */
   ignored(): void;
   openLink(url: string): void;
-  /** The person asks for the search field. */
+  /** The person wants the search field. */
   search(): void;
 }
 
@@ -45,7 +48,7 @@ export class TerminalScreen {
   readonly #themes: MutationObserver;
   readonly #element: HTMLElement;
   #mayType = false;
-  /** The cursor is kept in view: whoever only looks may have less room than the writer. */
+  /** The cursor is kept in view: a viewer may have less room than the writer. */
   #follows = true;
 
   constructor(element: HTMLElement, label: string, events: ScreenEvents) {
@@ -57,7 +60,8 @@ export class TerminalScreen {
       cursorBlink: false,
       disableStdin: true,
       documentOverride: strictDocument,
-      // What such a link shows may be another address than the one it leads to: that one is told on hover.
+      // Such a link may show another address than the one it leads to. The real one is shown on
+      // hover.
       linkHandler: {
         activate: (_event, url) => events.openLink(url),
         hover: (_event, url) => (element.title = url),
@@ -106,7 +110,7 @@ export class TerminalScreen {
     this.#serve();
   }
 
-  /** Replaces everything by a screen of the daemon's. */
+  /** Replaces everything with a screen from the daemon. */
   restore(data: string, size: TerminalSize): void {
     this.#terminal.reset();
     this.#follows = true;
@@ -139,7 +143,7 @@ export class TerminalScreen {
     return direction === "next" ? this.#search.findNext(text) : this.#search.findPrevious(text);
   }
 
-  /** What is selected, else the screen as it stands. */
+  /** The selection, else the current screen. */
   text(): string {
     const selected = this.#terminal.getSelection();
     if (selected !== "") return selected;
@@ -211,7 +215,7 @@ export class TerminalScreen {
       void navigator.clipboard?.writeText(this.#terminal.getSelection());
       return false;
     }
-    // A terminal that only shows leaves the page's keys to the page; the way out by keyboard is always there.
+    // A terminal in view mode leaves the page's keys to the page. The key to leave it always works.
     if (event.key === "Tab" && (!this.#mayType || (event.ctrlKey && event.shiftKey))) return false;
     if (!command && !event.altKey && (event.key.length === 1 || TYPED.has(event.key))) this.#ignore();
     return this.#mayType;

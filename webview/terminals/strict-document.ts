@@ -1,6 +1,7 @@
 /**
- * The document as the terminal sees it. The terminal writes style sheets as text and colours as style attributes; the page's policy allows
- * neither. Here its sheets become constructed ones and its attributes go through the object model, which the policy allows.
+ * The document as the terminal sees it. The terminal writes style sheets as text and colours as
+ * style attributes; the page's policy allows neither. Here its sheets become constructed ones and
+ * its attributes go through the object model, which the policy allows.
  */
 
 function sheetElement(): HTMLStyleElement {

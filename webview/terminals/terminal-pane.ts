@@ -1,4 +1,7 @@
-/** `<svc-terminal>`: one Actor's terminal: who writes, taking over, search, copy. What draws it is loaded with the first one. */
+/**
+ * `<svc-terminal>`: one Actor's terminal: who writes, taking over, search, copy. The code that
+ * draws it is loaded with the first one.
+ */
 import { html, nothing, type PropertyValues } from "lit";
 import { createRef, ref } from "lit/directives/ref.js";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
@@ -130,7 +133,10 @@ class TerminalPaneElement extends View {
     }
   }
 
-  /** Who wrote here before a break, or before the terminal was out of view, goes on writing if nobody else does. */
+  /**
+   * A person who wrote here before a break, or before the terminal was hidden, continues writing
+   * unless someone else does.
+   */
   #connected(writer: WriterState): void {
     if (this.#fits !== null) this.#link?.send({ type: "resize", ...this.#fits });
     if (writer === "another") this.terminals.writes(this.actor.id, false);
@@ -173,7 +179,7 @@ class TerminalPaneElement extends View {
     </section>`;
   }
 
-  /** Below the last row, too. */
+  /** Also below the last row. */
   readonly #onClick = (event: Event): void => {
     if (event.target === event.currentTarget) this.#screen?.focus();
   };
@@ -185,7 +191,7 @@ class TerminalPaneElement extends View {
     return this.writer === "another" ? "writing in another window" : "view only";
   }
 
-  /** Keys that reach nobody are never lost in silence. */
+  /** If keys reach no program, the person is told. */
   #notWritten() {
     const why = !this.running
       ? "What you type goes nowhere: the program isn’t running."

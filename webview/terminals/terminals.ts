@@ -1,4 +1,7 @@
-/** `<svc-terminals>`: the drawer below the feed, or a page of its own: a tab for each open terminal, several side by side where there is room. */
+/**
+ * `<svc-terminals>`: the drawer below the feed, or a page of its own: a tab for each open terminal,
+ * several side by side where there is room.
+ */
 import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 import { actorName } from "../actors/actor-words.ts";

@@ -84,7 +84,7 @@ export class FrameReader {
   #feed(body: FrameBody): void {
     while (this.#waiting.length > 0 && body.left > 0) {
       const piece = this.#waiting[0]!;
-      // No larger than the marker that a file is recognized by, so that none is missed.
+      // No larger than the length that identifies a file, so that none is missed.
       const taken = piece.subarray(0, Math.min(body.left, PIECE_CHARACTERS));
       body.take(taken);
       this.#waitingBytes -= taken.length;

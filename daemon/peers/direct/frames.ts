@@ -10,7 +10,7 @@ import { encoded } from "../wire/base64-pieces.ts";
 const HEAD = 4;
 /** The size of the pieces that a frame is sent in. */
 const PART_BYTES = 64 * 1024;
-/** How a request ends when its list of files is empty: files come last. */
+/** The end of a request without files, whose list comes last. */
 const BEHIND_BLOBS = "[]}}}";
 
 type MaybeRequest = { request?: { operation?: { blobs?: readonly ConnectBlob[] } } } | null;

@@ -258,7 +258,7 @@ export class Relations {
 
   /**
    * Removes those whose Group was deleted or reset, which frees their room (DRC-074, DRC-075).
-   * `isPast` is called just before the change.
+   * `isPast` is called again when the change's turn comes.
    */
   async retire(isPast: (relation: Relation) => boolean): Promise<void> {
     if (this.list.some(isPast)) await this.#update((value) => retire(value, isPast));

@@ -1,4 +1,4 @@
-/** What the Workbench asks the daemon for in the open Group. Each throws `HostError`. */
+/** The Workbench's requests to the daemon for the open Group. Each throws `HostError`. */
 import type { ActorOperation } from "../../actors/actors-panel.ts";
 import { announce } from "../../controls/announce.ts";
 import type { Conversation } from "../../feed/conversation.ts";
@@ -28,7 +28,10 @@ export const operateActor: Action<ActorOperation> = async (host, { groupId, grou
   }
 };
 
-/** Withdraws what is still owed, or hands a message out again; with `force` where it may have arrived already. */
+/**
+ * Withdraws the replies still owed, or delivers a message again; with `force` if it may have
+ * arrived already.
+ */
 export const actOnMessage: Action<MessageAction> = async (host, conversation, action) => {
   const { groupId, group, feed } = conversation;
   const { event, kind, target, force } = action;

@@ -1,4 +1,4 @@
-/** The dialogs by name; each is loaded when it is first asked for. */
+/** The dialogs by name. Each is loaded when it is first opened. */
 import { HostError } from "../../hosts/host.ts";
 
 const DIALOGS: Readonly<Record<string, () => Promise<unknown>>> = {
@@ -14,7 +14,10 @@ const DIALOGS: Readonly<Record<string, () => Promise<unknown>>> = {
   keyboard: () => import("./keyboard-dialog.ts"),
 };
 
-/** Opens a dialog below `parent`, whose events it shares. `fields` are the element's properties. Throws when it can't be loaded. */
+/**
+ * Opens a dialog below `parent`, whose events it shares. `fields` are the element's properties.
+ * Throws when it can't be loaded.
+ */
 export async function openDialog(
   parent: HTMLElement,
   name: string,

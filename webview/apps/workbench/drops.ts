@@ -1,6 +1,12 @@
-/** Files dropped anywhere on the page. Without this the browser would leave the page and show the file. */
+/**
+ * Files dropped anywhere on the page. Without this the browser would leave the page and show the
+ * file.
+ */
 
-/** Follows drags until `signal` ends: tells whether files are held over the page, and which were dropped. */
+/**
+ * Follows drags until `signal` aborts: reports whether files are held over the page, and which were
+ * dropped.
+ */
 export function takeDrops(
   signal: AbortSignal,
   hold: (dragging: boolean) => void,
@@ -18,7 +24,7 @@ export function takeDrops(
   );
   document.addEventListener(
     "dragleave",
-    // Into nothing: out of the window.
+    // Into nothing, which means out of the window.
     (event) => {
       if (event.relatedTarget === null) hold(false);
     },

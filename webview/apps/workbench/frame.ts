@@ -1,4 +1,7 @@
-/** What frames the columns: tabs, the bar below, what is left of a collapsed column, and the first page without a Group. */
+/**
+ * What frames the columns: tabs, the bar at the bottom, the strip of a collapsed column, and the
+ * first page without a Group.
+ */
 import { html, nothing, type TemplateResult } from "lit";
 import { badge, iconButton } from "../../controls/controls.ts";
 import { type IconName, icon } from "../../controls/icons.ts";
@@ -12,7 +15,7 @@ const PAGES: readonly { page: Page; icon: IconName; label: string }[] = [
   { page: "terminals", icon: "terminal", label: "Terminals" },
 ];
 
-/** What the one side of a medium window shows. */
+/** What the single side column of a medium window shows. */
 export function sideTabs(layout: Layout): TemplateResult {
   return html`<div class="tabs" role="group" aria-label="Side">
     ${PAGES.filter((entry) => entry.page === "groups" || entry.page === "actors").map(
@@ -29,7 +32,7 @@ export function sideTabs(layout: Layout): TemplateResult {
   </div>`;
 }
 
-/** A collapsed column; `attention` is what needs the person in it. */
+/** A collapsed column. `attention` counts what in it needs the person. */
 export function rail(layout: Layout, side: Side, attention: number): TemplateResult {
   const groups = side === "groups";
   return html`<aside class="rail ${side}" aria-label=${groups ? "Groups" : "Actors"}>
@@ -42,7 +45,7 @@ export function rail(layout: Layout, side: Side, attention: number): TemplateRes
   </aside>`;
 }
 
-/** The pages of a narrow window; the terminals' one while any is open. */
+/** The pages of a narrow window. The terminals have one while any is open. */
 export function bottomBar(layout: Layout, attention: number, terminals: boolean): TemplateResult {
   return html`<nav class="bottom-bar" aria-label="Pages">
     ${PAGES.filter((entry) => terminals || entry.page !== "terminals").map(

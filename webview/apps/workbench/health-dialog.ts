@@ -1,4 +1,6 @@
-/** `<svc-health-dialog>`: what the daemon checks of itself, and what to do where something is wrong. */
+/**
+ * `<svc-health-dialog>`: what the daemon checks about itself, and what to do if something is wrong.
+ */
 import { html, nothing } from "lit";
 import type { HealthCheck } from "../../../shared/health.ts";
 import type { ResultOf } from "../../../shared/operations/registry.ts";

@@ -1,4 +1,4 @@
-/** `<svc-keyboard-dialog>`: the map of keys. */
+/** `<svc-keyboard-dialog>`: the keyboard shortcuts. */
 import { html } from "lit";
 import { DialogView } from "../../controls/dialog.ts";
 import { button } from "../../controls/toolkit.ts";

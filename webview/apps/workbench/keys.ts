@@ -1,4 +1,7 @@
-/** The keyboard map (docs/interface.md#keyboard). Ctrl/Cmd+Enter is the composer's own; arrows in lists are roving.ts. */
+/**
+ * The keyboard map (docs/interface.md#keyboard). Ctrl/Cmd+Enter is the composer's own; arrows in
+ * lists are roving.ts.
+ */
 interface KeyActions {
   /** To the previous (-1) or next (1) Group. */
   step: (by: -1 | 1) => void;
@@ -12,7 +15,7 @@ interface KeyActions {
   newest: () => void;
 }
 
-/** Does what the key is for, unless a dialog is open or it belongs to what has the focus. */
+/** Runs the key's command, unless a dialog is open or the focused control uses the key itself. */
 export function handleKey(event: KeyboardEvent, actions: KeyActions): void {
   if (event.defaultPrevented || document.querySelector("dialog[open]") !== null) return;
   const plain = !event.ctrlKey && !event.metaKey;

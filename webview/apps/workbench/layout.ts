@@ -1,9 +1,15 @@
-/** How the columns are arranged: widths, what is collapsed, which page a narrow window shows. Pure but for what it remembers. */
+/**
+ * How the columns are arranged: widths, what is collapsed, which page a narrow window shows. Pure
+ * except for what it remembers.
+ */
 
 import { Store } from "../../controls/store.ts";
 import type { Host } from "../../hosts/host.ts";
 
-/** `wide` has three columns from 1,100 px, `medium` two from 700, `narrow` one with a bar below. */
+/**
+ * `wide` has three columns from 1,100 px, `medium` two from 700, `narrow` one with a bar at the
+ * bottom.
+ */
 export type Breadth = "wide" | "medium" | "narrow";
 export type Page = "groups" | "feed" | "actors" | "terminals";
 export type Side = "groups" | "actors";
@@ -30,7 +36,7 @@ export class Layout extends Store {
   #arrangement: Arrangement;
   breadth: Breadth;
   page: Page = "feed";
-  /** What the one side of a medium window shows. */
+  /** What the single side column of a medium window shows. */
   side: Side = "groups";
 
   constructor(host: Pick<Host, "remember" | "recall">, width: number) {

@@ -11,7 +11,7 @@ import { Requests } from "../../hosts/http/requests.ts";
 import type { ThemeChoice } from "./appearance.ts";
 import { followTheme } from "./theme.ts";
 
-/** Everything behind the sign-in comes as one further part, while the session is looked up. */
+/** Everything after the sign-in is one more bundle, loaded while the session is checked. */
 const workbench = import("./workbench.ts");
 const requests = new Requests();
 const session = new HttpSession(requests);

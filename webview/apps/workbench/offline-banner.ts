@@ -1,10 +1,13 @@
-/** `<svc-offline>`: a thin line while the daemon isn't reached: how old what is shown is, and a retry. */
+/**
+ * `<svc-offline>`: a thin line while the daemon can't be reached: the age of what is shown, and a
+ * retry.
+ */
 import { html, nothing } from "lit";
 import { icon } from "../../controls/icons.ts";
 import { View } from "../../controls/view.ts";
 import type { Connection, Host, Release } from "../../hosts/host.ts";
 
-/** A connection that comes back at once isn't worth a word. */
+/** A connection that comes back at once isn't worth mentioning. */
 const SAY_AFTER_MS = 600;
 
 class OfflineElement extends View {

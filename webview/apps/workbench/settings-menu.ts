@@ -1,4 +1,7 @@
-/** `<svc-settings-menu>`: what concerns the whole window: appearance, access, health, keys, leaving. */
+/**
+ * `<svc-settings-menu>`: settings of the whole window: appearance, access, health, keys, signing
+ * out.
+ */
 import { html } from "lit";
 import type { MenuItem } from "../../controls/menu.ts";
 import { servesScreenReader } from "../../controls/screen-reader.ts";

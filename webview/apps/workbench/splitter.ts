@@ -1,4 +1,7 @@
-/** `<svc-splitter>`: the edge between two columns; moved by pointer and by arrow keys, twice pressed it goes back. */
+/**
+ * `<svc-splitter>`: the edge between two columns. Pointer and arrow keys move it, a double click
+ * resets it.
+ */
 import { COLUMN, type Layout, type Side } from "./layout.ts";
 
 const STEP = 16;

@@ -1,6 +1,6 @@
 /**
- * The theme outside of VS Code: our own values for the editor's variables, chosen by the system or the person. Inside VS Code the editor
- * sets all of this by itself.
+ * The theme outside of VS Code: our own values for the editor's variables, chosen by the system or
+ * the person. Inside VS Code the editor sets all of this itself.
  */
 import { readThemeChoice, type ThemeChoice, type ThemeKind, themeFor } from "./appearance.ts";
 
@@ -13,7 +13,10 @@ const EDITOR_KIND: Record<ThemeKind, string> = {
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const contrast = matchMedia("(prefers-contrast: more)");
 
-/** Variables first, then the body's class and kind: the toolkit reads the variables when the class changes. */
+/**
+ * Variables first, then the body's class and kind, because the toolkit reads the variables when the
+ * class changes.
+ */
 function apply(choice: ThemeChoice): void {
   const kind = themeFor(choice, { dark: dark.matches, contrast: contrast.matches });
   document.documentElement.dataset["theme"] = kind;

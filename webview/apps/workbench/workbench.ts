@@ -37,10 +37,10 @@ import { bottomBar, rail, sideTabs, welcome } from "./frame.ts";
 import { handleKey } from "./keys.ts";
 import { Layout, type Side } from "./layout.ts";
 
-/** How often a window in view that lacks the focus looks for what another one wrote. */
+/** How often a visible window without the focus checks for text that another one wrote. */
 const LOOK_EVERY_MS = 3000;
 
-/** Events of the elements and dialogs below, each with what it tells. */
+/** Events of the elements and dialogs below, each with its data. */
 interface Heard {
   "open-group": string;
   "group-deleted": string;
@@ -84,7 +84,7 @@ class WorkbenchElement extends View {
   declare problem: string | null;
   #groups!: GroupsStore;
   #layout!: Layout;
-  /** A Group that was just made: the list may not have it yet. */
+  /** A Group that was just created. The list may not have it yet. */
   #expected: string | null = null;
   #searchFrom: HTMLElement | null = null;
   #life: AbortController | null = null;
@@ -199,7 +199,7 @@ class WorkbenchElement extends View {
     on("actor-operation", (asked) =>
       this.#act(operateActor, asked, (error) => {
         if (!isMissing(error)) return false;
-        // Another command is the remedy, and it is given there.
+        // The remedy is another command, and it is offered there.
         void this.#dialog("edit-actor", { actor: asked.actor, problem: startProblem(error) });
         return true;
       }),
@@ -267,7 +267,7 @@ class WorkbenchElement extends View {
     return html`${this.#side("groups", "Groups and Actors", html`${sideTabs(this.#layout)}${content}`)}${this.#center()}`;
   }
 
-  /** A column with its movable edge, or what is left of it when it is collapsed. */
+  /** A column with its movable edge, or its strip when it is collapsed. */
   #side(side: Side, label: string, content: unknown) {
     if (this.#layout.collapsed(side))
       return rail(this.#layout, side, side === "groups" ? this.#groups.attention : 0);
@@ -315,7 +315,8 @@ class WorkbenchElement extends View {
     const { conversation } = this;
     if (conversation === null) return html`<main class="column center">${this.#welcome()}</main>`;
     const drawer = this.#hasTerminals && this.#layout.breadth !== "narrow";
-    // The terminals keep their place in the document, so that filling the page doesn't end what is written there.
+    // The terminals keep their place in the document, so that filling the page doesn't interrupt
+    // typing.
     return html`<main class="column center">
       ${drawer && conversation.terminals.full ? nothing : this.#conversation(conversation)}
       ${drawer ? this.#terminals(false) : nothing}
@@ -392,7 +393,7 @@ class WorkbenchElement extends View {
     }
   }
 
-  /** What had the focus before a dialog may be gone with what the dialog did. */
+  /** The dialog's action may have removed what had the focus before. */
   async #keepFocus(): Promise<void> {
     await this.updateComplete;
     await new Promise((resolve) => requestAnimationFrame(resolve));
@@ -424,7 +425,7 @@ class WorkbenchElement extends View {
     this.#composer.value?.focus();
   }
 
-  /** `remedy` answers whether it deals with a failure. */
+  /** `remedy` returns whether it handles a failure. */
   #act<Asked>(run: Action<Asked>, asked: Asked, remedy: (error: unknown) => boolean = () => false): void {
     const { host, conversation } = this;
     if (conversation === null) return;
@@ -464,7 +465,7 @@ class WorkbenchElement extends View {
     announce(next.title);
   }
 
-  /** Replies to the message in focus, else to the newest one that somebody else wrote. */
+  /** Replies to the message in focus, else to the newest one from someone else. */
   #reply(): void {
     const focused = document.activeElement?.closest<MessageElement>("svc-message") ?? null;
     if (focused !== null) {
@@ -489,7 +490,10 @@ class WorkbenchElement extends View {
       newest: () => void this.#feed.value?.toEnd(),
     });
 
-  /** Closes the topmost thing; from the text the focus goes to the feed. False when nothing was to be done. */
+  /**
+   * Closes the topmost thing; from the text, the focus goes to the feed. False when there was
+   * nothing to do.
+   */
   #escape(): boolean {
     if (this.searching) this.#endSearch();
     else if (this.#composer.value?.escape() === true) this.#composer.value.focus();

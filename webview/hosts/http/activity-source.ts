@@ -1,6 +1,6 @@
 /**
- * A Group's runtime activity over server-sent events. At each beginning the stream replays the present view; what the snapshot had is known
- * by its id, so what is told as live is new.
+ * A Group's runtime activity over server-sent events. At each start the stream replays the current
+ * view. Events that the snapshot had are recognized by id, so only new ones are reported as live.
  */
 import type { RuntimeActivityEvent } from "../../../shared/activity/event.ts";
 import type { ActivityListener } from "../host.ts";
@@ -51,7 +51,7 @@ export class ActivitySource {
       else this.#early.push(event);
     });
     source.onopen = () => void this.#restore(source);
-    // The browser would come back by itself, but not after a refusal, and without the snapshot.
+    // The browser would reconnect by itself, but not after a refusal, and without the snapshot.
     source.onerror = () => this.#again();
   }
 
@@ -65,7 +65,8 @@ export class ActivitySource {
     try {
       events = await this.#snapshot();
     } catch {
-      // A damaged store, or a connection that broke again: what is shown stays until a view can be read.
+      // A damaged store, or a connection that broke again: what is shown stays until a view can be
+      // read.
       if (this.#source === source) this.#again();
       return;
     }

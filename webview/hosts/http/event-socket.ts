@@ -1,13 +1,13 @@
 /**
- * One WebSocket for all subscriptions. It reconnects by itself; a ledger subscription resumes after the last event it saw, so that
- * nothing is missing and nothing comes twice.
+ * One WebSocket for all subscriptions. It reconnects by itself; a ledger subscription resumes after
+ * the last event it saw, so that nothing is missing and nothing comes twice.
  */
 import type { StreamMessage, StreamRequest } from "../../../shared/streams.ts";
 import type { Connection, GroupsListener, LedgerListener, Release } from "../host.ts";
 
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 5000;
-/** A connection that says nothing for so long is asked; without an answer it counts as gone. */
+/** A connection that is silent for this long gets a ping. Without an answer it counts as gone. */
 const ASK_AFTER_MS = 15_000;
 const ANSWER_WITHIN_MS = 5000;
 
@@ -28,7 +28,10 @@ export class EventSocket {
   #running = false;
   #connection: Connection = { state: "connecting", heard: null };
 
-  /** `refused` is called when a connection couldn't be made or was ended by the daemon: perhaps the session has. */
+  /**
+   * `refused` is called when a connection couldn't be made or was ended by the daemon: perhaps the
+   * session has ended.
+   */
   constructor(url: string, refused: () => void) {
     this.#url = url;
     this.#refused = refused;
@@ -69,14 +72,14 @@ export class EventSocket {
     if (this.#socket === null) this.#connect();
   }
 
-  /** A request got no answer: find out whether the connection still stands. */
+  /** A request got no answer, so check whether the connection still works. */
   doubt(): void {
     if (this.#connection.state === "online") this.#ask();
   }
 
   heard(): void {
     this.#connection = { ...this.#connection, heard: Date.now() };
-    // Without the stream, an answer still makes what is shown younger.
+    // Without the stream, an answer still makes what is shown more recent.
     if (this.#connection.state === "offline") this.#tell();
   }
 
@@ -98,7 +101,7 @@ export class EventSocket {
     socket.onopen = () => this.#opened();
     socket.onmessage = ({ data }) => this.#receive(String(data));
     socket.onclose = () => this.#closed(socket);
-    // A connection that never comes about may take minutes to say so.
+    // A connection attempt that fails may take minutes to say so.
     this.#watchdog = setTimeout(() => this.#drop(socket), ANSWER_WITHIN_MS);
   }
 
@@ -177,7 +180,7 @@ export class EventSocket {
     if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(request));
   }
 
-  /** Something is to be heard within the usual time, else it is asked for. */
+  /** Something should arrive within the usual time, or a ping is sent. */
   #expect(): void {
     if (this.#watchdog !== null) clearTimeout(this.#watchdog);
     this.#watchdog = setTimeout(() => this.#ask(), ASK_AFTER_MS);

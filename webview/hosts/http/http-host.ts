@@ -1,4 +1,7 @@
-/** The interface's host in a browser: the daemon's Web API under the page's own origin, in a cookie session. */
+/**
+ * The interface's host in a browser: the daemon's Web API under the page's own origin, in a cookie
+ * session.
+ */
 import { API_PREFIX } from "../../../shared/names.ts";
 import type { ArgumentsOf, OperationName, ResultOf } from "../../../shared/operations/registry.ts";
 import { fileName } from "../../controls/file-name.ts";
@@ -31,7 +34,7 @@ export class HttpHost implements Host {
   readonly #socket: EventSocket;
   readonly #stopped = new AbortController();
   readonly #terminals = new Set<TerminalSocket>();
-  /** What the browser's storage wouldn't take. */
+  /** What the browser's storage didn't accept. */
   readonly #memory = new Map<string, unknown>();
 
   constructor(requests: Requests) {
@@ -60,7 +63,7 @@ export class HttpHost implements Host {
     try {
       await this.#requests.json("GET", `${API_PREFIX}/web-access/session`);
     } catch {
-      // Unauthenticated: the session's end is told. Offline: the connection says so already.
+      // Unauthenticated: the session's end is reported. Offline: the connection already says so.
     }
   }
 
@@ -130,7 +133,7 @@ export class HttpHost implements Host {
       if (value === null) localStorage.removeItem(MEMORY_PREFIX + key);
       else localStorage.setItem(MEMORY_PREFIX + key, JSON.stringify(value));
     } catch {
-      // A browser without storage, or a full one: the view remembers until it is closed.
+      // A browser without storage, or a full one: the page remembers it until it is closed.
       this.#memory.set(key, value);
     }
   }

@@ -1,9 +1,12 @@
-/** Coming and going in a browser: a one-time login link or an access token becomes a cookie session. */
+/**
+ * Signing in and out in a browser: a one-time login link or an access token becomes a cookie
+ * session.
+ */
 import { API_PREFIX } from "../../../shared/names.ts";
 import { HostError, type Session, type Viewer } from "../host.ts";
 import type { Requests } from "./requests.ts";
 
-/** What the session's address answers (daemon/http/web/session-routes.ts). */
+/** What the session's address returns (daemon/http/web/session-routes.ts). */
 interface SessionAnswer {
   kind: "user" | "member";
   csrf_token: string;
@@ -57,7 +60,10 @@ export class HttpSession implements Session {
   }
 }
 
-/** The one-time code in the address, which leaves the address bar and the history before anything else happens. */
+/**
+ * The one-time code in the address. It is removed from the address bar and the history before
+ * anything else happens.
+ */
 function takeLoginCode(): string | null {
   const match = /^#login=([A-Za-z0-9_-]+)$/.exec(location.hash);
   if (location.hash.startsWith("#login="))

@@ -1,4 +1,7 @@
-/** Requests to the daemon's Web API in a cookie session: envelope, CSRF token, and what failing means. */
+/**
+ * Requests to the daemon's Web API in a cookie session: envelope, CSRF token, and what failures
+ * mean.
+ */
 import type { ErrorBody } from "../../../shared/errors.ts";
 import { HEADERS } from "../../../shared/names.ts";
 import { HostError } from "../host.ts";
@@ -10,7 +13,7 @@ export class Requests {
   /** Called when an answer came, and when none did. */
   heard: () => void = () => {};
   silent: () => void = () => {};
-  /** Called when the session isn't known any more. */
+  /** Called when the session is no longer known. */
   ended: () => void = () => {};
 
   headers(method: string): Record<string, string> {

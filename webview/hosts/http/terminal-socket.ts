@@ -1,4 +1,7 @@
-/** One Actor's terminal over a WebSocket. It comes back by itself after a break; the daemon then begins with the whole screen. */
+/**
+ * One Actor's terminal over a WebSocket. It reconnects after a break, and the daemon then begins
+ * with the whole screen.
+ */
 import type { TerminalMessage, TerminalRequest } from "../../../shared/terminal.ts";
 import type { TerminalLink, TerminalListener } from "../host.ts";
 
@@ -14,7 +17,10 @@ export class TerminalSocket implements TerminalLink {
   #pause = FIRST_PAUSE_MS;
   #closed = false;
 
-  /** `refused` is called when the connection couldn't be made or ended: perhaps the session has. */
+  /**
+   * `refused` is called when the connection couldn't be made or ended: perhaps the session has
+   * ended.
+   */
   constructor(url: string, listener: TerminalListener, refused: () => void) {
     this.#url = url;
     this.#listener = listener;

@@ -2,7 +2,7 @@
 import { HostError, type Uploaded, type UploadOptions } from "../host.ts";
 import type { Requests } from "./requests.ts";
 
-/** Sends the file's bytes as they are; the name travels in the query. */
+/** Sends the file's bytes as they are, and its name in the query. */
 export function upload(
   requests: Requests,
   url: string,

@@ -59,8 +59,8 @@ export function writeClientHello(hello: {
     HANDSHAKE_TYPES.client_hello,
     u16(TLS12),
     hello.random,
-    // No legacy_session_id: no middlebox between Direct peers needs to believe that this is TLS 1.2
-    // (appendix D.4).
+    // No legacy_session_id: nothing between Direct peers has to take this for TLS 1.2 (appendix
+    // D.4).
     vector(1),
     vector(2, ...hello.suites.map(u16)),
     // legacy_compression_methods: null.
