@@ -15,9 +15,7 @@ markdown.linkify.set({ fuzzyLink: false, fuzzyEmail: false });
 markdown.core.ruler.push("direction", ({ tokens }) => {
   for (const token of tokens) if (token.level === 0 && token.nesting === 1) token.attrSet("dir", "auto");
 });
-/**
- * Tab reaches nothing inside a message before the message has been entered (elements/message.ts).
- */
+/** Tab reaches nothing inside a message before the message has been entered (message.ts). */
 markdown.renderer.rules.link_open = (tokens, at, options, _env, self) => {
   tokens[at]!.attrSet("tabindex", "-1");
   return self.renderToken(tokens, at, options);
