@@ -196,7 +196,8 @@ const SCENARIOS: readonly Scenario[] = [
   claude("a permission", MANUAL, {
     cases: [
       permission(/Do you want to/, /(?:waiting for a person's answer|waits for permission)/, [
-        ["3", CLAUDE_EMPTY],
+        // Its "No" has a number that depends on what else the dialog offers.
+        [ESCAPE, CLAUDE_EMPTY],
       ]),
     ],
   }),
