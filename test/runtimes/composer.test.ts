@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
 import { CATALOGUE, entryOf } from "../../daemon/runtimes/catalogue.ts";
-import { hasStarted, holdsPaste, look } from "../../daemon/runtimes/input/composer.ts";
+import { hasStarted, linesBehindPaste, look } from "../../daemon/runtimes/input/composer.ts";
 import { Screen } from "../../daemon/runtimes/terminal/screen.ts";
 import { Runtime } from "../../shared/model.ts";
 import { needsMark } from "../../shared/typed-actors.ts";
@@ -58,7 +58,11 @@ describe("an input line on a screen", () => {
       const shown = screen(columns, rows);
       for (const { shows, output } of screens) {
         await draw(shown, output);
-        assert.equal(holdsPaste(shown, inputOf(file), "[svc] To answer: y"), shows === "paste", shows);
+        assert.equal(
+          linesBehindPaste(shown, inputOf(file), "[svc] To answer: y") !== null,
+          shows === "paste",
+          shows,
+        );
       }
       shown.dispose();
     }
@@ -88,7 +92,11 @@ describe("an input line on a screen", () => {
     const ending = `[svc] To answer: svc_message_reply with event_id ${"fedcba9876543210".repeat(2)}`;
     for (const { shows, output } of screens) {
       await draw(shown, output);
-      assert.equal(holdsPaste(shown, inputOf("claude-low"), ending), shows === "pasted behind", shows);
+      assert.equal(
+        linesBehindPaste(shown, inputOf("claude-low"), ending) !== null,
+        shows === "pasted behind",
+        shows,
+      );
     }
     shown.dispose();
   });

@@ -394,6 +394,21 @@ describe("a prompter", () => {
     await reaches(second, "accepted hook");
   });
 
+  it("doesn't take an empty line that stood behind the paste before for one of its Enter", async () => {
+    runtime.shown = () => runtime.screen.composer("[Pasted text #1 +4 lines]\n");
+    // It draws late what became of Enter.
+    runtime.newLines = Number.POSITIVE_INFINITY;
+    const id = await send("as wide as the line");
+    await until(() => runtime.enters === 1);
+    for (let spent = 0; spent <= pasteSeconds + 1; spent += 1) {
+      await new Promise((resolve) => setImmediate(resolve));
+      wait(1);
+    }
+    assert.equal(runtime.enters, 1);
+    runtime.takes(runtime.pasted!);
+    await reaches(id, "accepted hook");
+  });
+
   it("writes nothing into a question for a person", async () => {
     runtime.doing = "waiting";
     await send("wait");

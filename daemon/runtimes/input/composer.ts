@@ -114,13 +114,9 @@ export function look(view: ScreenView, { composer, questions, views }: InputFact
 }
 
 /**
- * Whether the input line holds the paste whose text ends with `ending`, and the cursor is in it.
+ * How many empty lines the input line has after the paste whose text ends with `ending`; null when
+ * it doesn't hold that paste, or the cursor isn't in it.
  */
-export function holdsPaste(view: ScreenView, facts: InputFacts, ending: string): boolean {
-  return linesBehindPaste(view, facts, ending) !== null;
-}
-
-/** How many empty lines the input line has after that paste; null when it doesn't hold it. */
 export function linesBehindPaste(view: ScreenView, { composer }: InputFacts, ending: string): number | null {
   if (view.isDrawing) return null;
   const found = findComposer(view, composer);

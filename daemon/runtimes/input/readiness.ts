@@ -11,7 +11,7 @@ import { WAITS_IN_INBOX } from "../../../shared/names.ts";
 import type { Launch, LaunchReports } from "../../activity/launches.ts";
 import type { RuntimeEntry } from "../catalogue.ts";
 import type { ActorTerminal } from "../terminal/terminal.ts";
-import { hasStarted, holdsPaste, type Look, linesBehindPaste, look } from "./composer.ts";
+import { hasStarted, type Look, linesBehindPaste, look } from "./composer.ts";
 
 /** Why nothing is delivered now. */
 export interface Hold {
@@ -53,6 +53,8 @@ export class Readiness {
   #emptyAt = Number.NEGATIVE_INFINITY;
   /** When it last took a prompt of ours; monotonic. */
   #takenAt = Number.NEGATIVE_INFINITY;
+  /** Empty lines that it showed after that prompt before Enter. */
+  #linesBefore = 0;
   /** Since when its input line has been seen empty; "long" once that was long enough. */
   #emptySince: number | "long" | null = null;
 
@@ -111,9 +113,11 @@ export class Readiness {
       await terminal.settled();
       const { view, typedAt } = terminal;
       if (view === null || isOver() || typedAt >= began) return false;
-      const holds = entry.input === null || holdsPaste(view, entry.input, ending);
+      const lines = entry.input === null ? 0 : linesBehindPaste(view, entry.input, ending);
+      const holds = lines !== null;
       if (holds && (isShown || entry.pasteMs === 0 || entry.input === null)) {
         this.#takenAt = clock.monotonic();
+        this.#linesBefore = lines;
         return true;
       }
       if (clock.monotonic() - began > pasteSeconds * 1000) return false;
@@ -123,9 +127,10 @@ export class Readiness {
   }
 
   /**
-   * Presses Enter again if the input line shows that each Enter so far has become an empty line
-   * after the paste, and no one has typed since. A busy runtime takes Enter for a part of the paste
-   * long after it has drawn that. Call it after Enter was pressed once.
+   * Presses Enter again if the input line shows that each Enter so far has become another empty
+   * line after the paste, and no one has typed since. An empty line that was there before, where
+   * the text just fits the width, doesn't count. A busy runtime takes Enter for a part of the
+   * paste long after it has drawn that. Call it after Enter was pressed once.
    */
   async insist(text: string, isOver: () => boolean): Promise<void> {
     const { entry, terminal, clock } = this.#options;
@@ -139,7 +144,7 @@ export class Readiness {
       if (!view.isDrawing) {
         const lines = linesBehindPaste(view, entry.input, ending);
         if (lines === null) return;
-        if (lines === pressed) {
+        if (lines === this.#linesBefore + pressed) {
           if (!terminal.write(entry.submit)) return;
           pressed += 1;
         }
