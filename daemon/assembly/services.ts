@@ -13,6 +13,7 @@ import * as api from "./services/api.ts";
 import * as closing from "./services/closing.ts";
 import * as credentials from "./services/credentials.ts";
 import * as direct from "./services/direct.ts";
+import * as directListener from "./services/direct-listener.ts";
 import * as groups from "./services/groups.ts";
 import * as launches from "./services/launches.ts";
 import * as local from "./services/local.ts";
@@ -28,7 +29,8 @@ import * as streams from "./services/streams.ts";
 import * as system from "./services/system.ts";
 import * as web from "./services/web.ts";
 
-export const SERVICES = ServiceList.of<Given>()
+/** Those that answer operations: before anyone can ask for one, as the last of them opens a port. */
+const ANSWERING = ServiceList.of<Given>()
   .with("closing", closing.create)
   .with("machine", machine.create)
   .with("groups", groups.create)
@@ -47,11 +49,12 @@ export const SERVICES = ServiceList.of<Given>()
   .with("streams", streams.create)
   .with("ports", ports.create)
   .with("api", api.create)
-  .with("web", web.create)
   .with("system", system.create)
-  .with("local", local.create);
+  .with("web", web.create);
+
+export const SERVICES = ANSWERING.with("directListener", directListener.create).with("local", local.create);
 
 /** Every operation has its handler: an error of types here names those that have none. */
-type Unanswered = Exclude<OperationName, OperationsOf<typeof SERVICES>>;
+type Unanswered = Exclude<OperationName, OperationsOf<typeof ANSWERING>>;
 const everyOperationIsAnswered: [Unanswered] extends [never] ? true : Unanswered = true;
 void everyOperationIsAnswered;

@@ -396,6 +396,18 @@ describe("the daemon as a whole", () => {
     rmSync(second, { recursive: true });
   });
 
+  it("keeps its Web listener's port when Direct was told to use the same one", async () => {
+    const { group_id } = await client.result("group_create", { title: "One port" });
+    const { host, port } = new URL(daemon.webOrigin!);
+    const listener = { bind: host, address: host };
+    await client.result("connect_direct_configure", { group_id, listener });
+    await daemon.stop();
+    daemon = await runDaemon({ home, host: "127.0.0.1", port: Number(port) });
+    assert.equal(daemon.webOrigin, `http://${host}`);
+    const { checks } = await client.result("health", {});
+    assert.equal(checks.find(({ code }) => code === "direct")!.severity, "warning");
+  });
+
   it("writes an owner-only log without credentials and texts", async () => {
     const { token } = await client.result("access_token_create", {});
     const group = await client.result("group_create", { title: "secret-title" });

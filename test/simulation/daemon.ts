@@ -50,6 +50,7 @@ const SIMULATED = [
   "direct",
   "peers",
   "operations",
+  "directListener",
 ] as const;
 
 /** One run of a daemon, from its start to its end. */

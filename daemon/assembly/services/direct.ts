@@ -38,7 +38,6 @@ export async function create(parts: Parts): Promise<ServiceFor<Direct, typeof di
     part: direct,
     handlers: directHandlers(direct),
     health: [directCheck(() => direct.health)],
-    start: () => direct.start(),
     async stop() {
       await receiver.close();
       await direct.close();

@@ -1,17 +1,15 @@
 /** Operations on the daemon itself. */
 import type { systemOperations } from "../../../shared/operations/system.ts";
 import { PRODUCT_VERSION } from "../../../shared/version.ts";
-import type { WebService } from "../../http/web/web-service.ts";
 import { systemHandlers } from "../../operations/system-handlers.ts";
 import type { Given } from "../given.ts";
 import type { ServiceFor, Whole } from "../service.ts";
 
-type Parts = Pick<Given, "home" | "stop"> & Pick<Whole, "checks"> & { web: Pick<WebService, "origin"> };
+type Parts = Pick<Given, "home" | "stop"> & Pick<Whole, "checks">;
 
 export function create(parts: Parts): ServiceFor<null, typeof systemOperations> {
-  const { home, stop, checks, web } = parts;
+  const { home, stop, checks } = parts;
   const { paths, lock, identity } = home;
-  const { started_at } = lock.address;
   return {
     part: null,
     handlers: systemHandlers({
@@ -22,9 +20,9 @@ export function create(parts: Parts): ServiceFor<null, typeof systemOperations> 
         version: PRODUCT_VERSION,
         instance_id: identity.instance_id,
         socket: lock.socket,
-        web_origin: web.origin,
+        web_origin: lock.address.web_origin,
         home: paths.root,
-        started_at,
+        started_at: lock.address.started_at,
       }),
       stop,
     }),
