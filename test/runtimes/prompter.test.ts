@@ -367,7 +367,7 @@ describe("a prompter", () => {
     assert.deepEqual(runtime.written, []);
   });
 
-  it("presses Enter again when the input line shows that it became a line of the paste, unless somebody typed", async () => {
+  it("presses Enter again when the input line shows that it became a line of the paste, unless somebody typed or its hooks tell of a question", async () => {
     runtime.newLines = 2;
     const first = await send("one");
     await until(() => runtime.enters === 2);
@@ -392,6 +392,21 @@ describe("a prompter", () => {
     assert.equal(runtime.enters, 1);
     runtime.takes(runtime.pasted!);
     await reaches(second, "accepted hook");
+
+    runtime.enters = 0;
+    runtime.newLines = 1;
+    runtime.screen.composer();
+    wait(typingSeconds);
+    runtime.entered = () => (runtime.doing = "waiting");
+    const third = await send("three");
+    await until(() => runtime.enters === 1);
+    for (let spent = 0; spent < pasteSeconds; spent += 1) {
+      await new Promise((resolve) => setImmediate(resolve));
+      wait(1);
+    }
+    assert.equal(runtime.enters, 1);
+    runtime.takes(runtime.pasted!);
+    await reaches(third, "accepted hook");
   });
 
   it("doesn't take an empty line that stood behind the paste before for one of its Enter", async () => {

@@ -133,7 +133,7 @@ export class Readiness {
    * paste long after it has drawn that. Call it after Enter was pressed once.
    */
   async insist(text: string, isOver: () => boolean): Promise<void> {
-    const { entry, terminal, clock } = this.#options;
+    const { launch, entry, terminal, clock, reports } = this.#options;
     if (entry.input === null) return;
     const ending = lastLine(text);
     for (let pressed = 1; ; ) {
@@ -141,6 +141,8 @@ export class Readiness {
       const { view, typedAt } = terminal;
       const isLate = clock.monotonic() - this.#takenAt > pasteSeconds * 1000;
       if (view === null || isOver() || isLate || typedAt >= this.#takenAt) return;
+      // Its hooks tell of a question before the screen shows it.
+      if (reports.doing(launch) === "waiting") return;
       if (!view.isDrawing) {
         const lines = linesBehindPaste(view, entry.input, ending);
         if (lines === null) return;
