@@ -49,7 +49,7 @@ export function scratchFolder(): string {
 
 let counter = 0;
 
-/** A path in it that nobody uses yet. Short, because sockets' paths are bounded. */
+/** A path in it that isn't used yet. Short, because sockets' paths are bounded. */
 export function scratchPath(name: string): string {
   counter += 1;
   return join(scratchFolder(), `${counter}-${name}`);

@@ -42,7 +42,7 @@ function floodFile(bytes: number): string {
   return path;
 }
 
-/** Somebody who looks at a terminal and draws as fast as it comes. */
+/** A viewer that draws as fast as output comes. */
 class Viewer {
   readonly #socket: WebSocket;
   #screen = "";

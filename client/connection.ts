@@ -1,6 +1,6 @@
 /**
  * Where the daemon of a Home listens. Checked before every use: the socket's directory must belong
- * to this user alone.
+ * only to this user.
  */
 
 import { RealFiles } from "../platform/real-files.ts";

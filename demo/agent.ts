@@ -17,7 +17,7 @@ export class Agent {
   readonly #waiting = new Map<number, (answer: Answer) => void>();
   #lastId = 0;
   #rest = "";
-  /** Its input is closed, or the process has ended: nothing is answered any more. */
+  /** Its input is closed, or the process has ended: nothing is answered from now on. */
   #isOver = false;
 
   private constructor(name: string, process: ChildProcessByStdio<Writable, Readable, null>) {

@@ -24,7 +24,7 @@ export class ActorSession implements ActorPort {
   }
 
   /**
-   * Throws Refusal without a launch identity: nobody can act as an Actor without its token. The
+   * Throws Refusal without a launch identity: no one can act as an Actor without its token. The
    * client is loaded when a tool needs it, because the start would wait for node:http.
    */
   async #daemon(): Promise<DaemonClient> {
@@ -65,7 +65,7 @@ export class ActorSession implements ActorPort {
   ): Promise<Envelope<unknown>> {
     const client = await this.#daemon();
     if (operation !== "inbox_read") return client.callByName(operation, input, { signal });
-    // Cancelled just when a batch came, perhaps on its way to the client, so nobody will see it.
+    // Cancelled just when a batch came, perhaps on its way to the client, so it will never be seen.
     // This happens at once, because the next call may already be here.
     const renew = (): void => this.renew();
     signal.addEventListener("abort", renew, { once: true });

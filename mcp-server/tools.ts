@@ -57,7 +57,7 @@ const REMOTE_ARGUMENTS = {
   dst_group_id: "The Group of that instance.",
 };
 
-/** Mail goes only to agents. A message to the person alone uses send. */
+/** Mail goes only to agents. A message only to the person uses send. */
 function sentToPerson({ to }: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> | null {
   return Array.isArray(to) && isForPersonAlone(to) ? { message_mode: "send" } : null;
 }

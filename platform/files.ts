@@ -54,7 +54,7 @@ export interface Files {
   rename(from: string, to: string): void;
   /**
    * The name is gone when it returns. With `later`, the file's disk space is freed a little later,
-   * which blocks nobody.
+   * which blocks nothing else.
    */
   unlink(path: string, later?: boolean): void;
   /** Names in a directory, in no order. */

@@ -23,8 +23,8 @@ export function isInboxOnly(actor: Asked): boolean {
 }
 
 /**
- * Its command may be anything, even a shell, and nobody said that it reads prompts. Only messages
- * that name it in its own Group reach its Inbox.
+ * Its command may be anything, even a shell, and no one has said that it reads prompts. Only
+ * messages that name it in its own Group reach its Inbox.
  */
 export function isOnlyNamed(actor: Asked): boolean {
   return actor.runtime === "custom" && isInboxOnly(actor);

@@ -6,7 +6,7 @@ import { drained, queued, sendEach } from "./outage.ts";
 
 const NAME = "1,024 queued records drained";
 const { records, recordsPerPeer } = LIMITS.outbox;
-/** One peer may have no more than its share. */
+/** One peer may use only its share. */
 const PEERS = records / recordsPerPeer;
 
 export const backlog: Measurement = {

@@ -147,7 +147,7 @@ export class Receipts {
     );
   }
 
-  /** Resolves when so many more have come. */
+  /** Resolves when this many more have come. */
   more(count: number): Promise<void> {
     return new Promise((resolve) => {
       this.#wanted.push({ count: this.#count + count, resolve });

@@ -2,14 +2,14 @@
 import type { DirectListener } from "../../shared/operations/direct.ts";
 import { type Instance, online, type Receipts, send } from "./direct.ts";
 
-/** Nobody is reachable any more; then so many messages for each are taken in. */
+/** No peer is reachable any longer. Then this many messages for each are accepted. */
 export async function queued(center: Instance, around: readonly Instance[], each: number): Promise<void> {
   await center.daemon.client.result("connect_direct_configure", { listener: null });
   await online(center, 0);
   await sendEach(center, around, each);
 }
 
-/** So many messages to each, one after the other for each. */
+/** This many messages to each, one after the other for each. */
 export async function sendEach(center: Instance, around: readonly Instance[], each: number): Promise<void> {
   await Promise.all(
     around.map(async (peer) => {

@@ -1,5 +1,5 @@
 /**
- * The minimum work of a delivery, each part measured alone: signatures, verifications, durable
+ * The minimum work of a delivery, each part measured by itself: signatures, verifications, durable
  * writes, one round trip.
  */
 import { generateKeyPairSync, randomBytes, sign } from "node:crypto";
@@ -93,7 +93,7 @@ export class Parts {
     return times.reduce((sum, each) => sum + median(each), 0);
   }
 
-  /** All parts of so many deliveries, one after the other. */
+  /** All parts of this many deliveries, one after the other. */
   async run(count: number): Promise<void> {
     for (let made = 0; made < count; made += 1) for (const step of this.#steps) await step();
   }

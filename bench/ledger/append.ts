@@ -7,7 +7,7 @@ import { output } from "../processes.ts";
 import { LINE_BYTES, message, openLedger } from "./setting.ts";
 
 /**
- * Events per second with so many writers, each of which appends again when its event is durable.
+ * Events per second with this many writers, each of which appends again when its event is durable.
  */
 function appendRate(ledger: Ledger, writers: number, total: number): Promise<number> {
   const first = ledger.count;

@@ -75,7 +75,7 @@ class Conversation {
     }
   }
 
-  /** Somebody reads everything, if there is anything. */
+  /** Someone reads everything, if there is anything. */
   #read(): NewEvent | null {
     const actorId = PEOPLE[this.#roll(PEOPLE.length)]!;
     const eventId = this.#unread.get(actorId)!.splice(0).at(-1);
@@ -146,7 +146,7 @@ export function openGroup(directory: string): Promise<Ledger> {
   });
 }
 
-/** A closed ledger of so many events in `directory`. */
+/** A closed ledger of this many events in `directory`. */
 export async function fillGroup(directory: string, events: number): Promise<void> {
   const ledger = await openGroup(directory);
   const conversation = new Conversation();

@@ -116,7 +116,7 @@ async function openFigures(
   return figures;
 }
 
-/** Ids as a request would bring them: strings nobody has looked up before. */
+/** Ids as a request would bring them: strings that weren't looked up before. */
 function freshIds(ledger: Ledger, count: number): string[] {
   const step = Math.max(1, Math.floor(ledger.count / count));
   const ids = ledger.readMany(Array.from({ length: count }, (_, at) => at * step)).map((event) => event.id);
@@ -179,7 +179,7 @@ async function indexFigures(ledger: Ledger, rounds: number): Promise<Figure[]> {
   ];
 }
 
-/** Median milliseconds of one call, which gives so many events. */
+/** Median milliseconds of one call that returns this many events. */
 async function callMs(calls: number, expected: number, call: () => Reading): Promise<number> {
   const times: number[] = [];
   for (let at = 0; at < calls; at += 1) {

@@ -19,9 +19,9 @@ function keyOf(event: EventHead): string | undefined {
   return clientId === undefined ? undefined : `${event.by}\n${clientId}`;
 }
 
-/** One event of so many says this. */
+/** One event in this many contains this. */
 export const RARE = { word: "kalimora", every: 100_000, first: 500 };
-/** Nobody says this, but its parts are in many words. */
+/** No event contains this, but its parts are in many words. */
 export const ABSENT = "morakali";
 
 /**
@@ -83,7 +83,7 @@ export function openLedger(directory: string): Promise<Ledger> {
   return Ledger.open(deps, directory, { group_id: "g_0123456789ab", projections: [], keyOf });
 }
 
-/** A closed ledger of so many events in `directory`. */
+/** A closed ledger of this many events in `directory`. */
 export async function fill(directory: string, events: number): Promise<void> {
   const ledger = await openLedger(directory);
   for (let from = 0; from < events; from += BATCH_EVENTS) {

@@ -201,7 +201,7 @@ function compare(context: CommandContext, { web_origin: webOrigin }: Status): vo
   if (options !== "") context.out.note(`svc: the daemon is already running ${where}. ${remedy}`);
 }
 
-/** Addresses that stand for the whole machine. The origin doesn't show them. */
+/** Addresses that mean the whole machine. The origin doesn't show them. */
 function isWildcard(host: string): boolean {
   return host === "0.0.0.0" || host === "::";
 }

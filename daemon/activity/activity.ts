@@ -283,8 +283,8 @@ export class Activity implements LaunchReports {
 
   /**
    * State and records change together or not at all. The answer comes when the event is judged, not
-   * when it is on disk, because the runtime waits for its hook and nobody reads the answer. If the
-   * disk refuses, the change is undone and the working state becomes unavailable.
+   * when it is on disk, because the runtime waits for its hook and ignores the answer. If the disk
+   * refuses, the change is undone and the working state becomes unavailable.
    */
   #accept(
     activity: GroupActivity,

@@ -111,7 +111,7 @@ export class ActorStore {
     return null;
   }
 
-  /** Resolves when nothing waits for the disk any more. */
+  /** Resolves when nothing is waiting for the disk. */
   async settled(): Promise<void> {
     await this.#writing;
   }

@@ -148,7 +148,7 @@ export class RecordSlots {
     });
     const added = records.size - kept - changed;
     if (changed + added > 1) return null;
-    // The latest revision stands at the end.
+    // The latest revision is at the end.
     const newest = changed + added === 0 ? undefined : [...records.values()].at(-1);
     if (added === 1) at = gone.pop() ?? this.#lines.indexOf(null);
     if (newest !== undefined && at < 0) return null;

@@ -15,7 +15,7 @@ export interface DaemonOptions {
   checkOutputs?: boolean;
 }
 
-/** Options of a daemon that is started by its environment alone. */
+/** Options of a daemon that is started only by its environment. */
 export function optionsFromEnvironment(
   environment: Readonly<Record<string, string | undefined>>,
 ): DaemonOptions {

@@ -1,7 +1,7 @@
 /**
  * What the daemon is put together from. A service is made by `create`, which gets what the daemon
  * was given and the services before it; it may then begin to work (`start`), and ends what it began
- * (`stop`). Services tell each other by typed events alone.
+ * (`stop`). Services notify each other only by typed events.
  */
 import type { HealthCheck } from "../../shared/health.ts";
 import type { OperationContract } from "../../shared/operations/contract.ts";

@@ -8,7 +8,7 @@ import type { OperationName } from "../../shared/operations/registry.ts";
 import { runChecks } from "../operations/health.ts";
 import type { AnyService, Service, ServiceList, Whole } from "./service.ts";
 
-/** A service that may have less than the one it stands for. */
+/** A service that may have less than the one it replaces. */
 export interface StandIn<Part> extends Omit<Service<Partial<Part>>, "handlers"> {
   readonly handlers?: Partial<HandlersOf<OperationName>>;
 }

@@ -20,7 +20,7 @@ export interface ActorRunner {
   check(group: OpenGroup, actorId: string): void;
   /** With `isNew`, in a new conversation. Null for a process that others start. */
   start(group: OpenGroup, actorId: string, isNew: boolean): Promise<BegunConversation | null>;
-  /** Resolves when nothing of it runs any more. `reason` in words. */
+  /** Resolves when none of it runs. `reason` in words. */
   stop(groupId: string, actorId: string, reason: string): Promise<void>;
   restart(group: OpenGroup, actorId: string, isNew: boolean): Promise<BegunConversation | null>;
   /** Throws not_running. */

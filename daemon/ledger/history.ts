@@ -18,9 +18,7 @@ import type { Segment } from "./store/segments.ts";
 import { corrupt, pathOf, type Storage } from "./store/storage.ts";
 import type { EventHead, LedgerOptions, Ordinal } from "./types.ts";
 
-/**
- * Kinds have a code of one byte each; this one stands for all that came too late to get their own.
- */
+/** Kinds have a code of one byte each; this one is for all that came too late to get their own. */
 const OTHER_KIND = 255;
 const OPEN_FILES = 8;
 /** Events that are processed in one step. */
@@ -96,7 +94,7 @@ export class History {
     }
   }
 
-  /** Enters an event into the index alone. */
+  /** Enters an event only into the index. */
   enter(head: EventHead, key: string | undefined, position: number): Ordinal {
     wordsOfId(head.id, this.#id);
     const member = REFERENCE_MEMBERS[head.kind];

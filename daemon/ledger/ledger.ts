@@ -54,7 +54,7 @@ export class Ledger {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #limits: LedgerLimits;
-  /** The last instant asked for and its text: a batch shares them. */
+  /** The last instant requested and its text, which a batch shares. */
   #instant = -1;
   #timestamp = "";
   /** Random bytes for ids, and how many of them are used. */

@@ -1,13 +1,13 @@
 /**
  * The HTTP routes of operations, below `/api/v1`. The daemon, the Workbench and docs/operations.md
- * go by this table. It stands beside the contracts because the Workbench loads no schemas.
+ * use this table. It is beside the contracts because the Workbench loads no schemas.
  */
 import type { OperationName } from "./registry.ts";
 
 export type HttpMethod = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 interface RouteOptions {
-  /** Operations that share an address are told apart by the member `action` of the body. */
+  /** The member `action` of the body distinguishes operations that share an address. */
   action?: string;
   /**
    * Fields that the path and the credential decide: what a query says of them counts for nothing.

@@ -55,7 +55,7 @@ export function questionOf(state: HookState | null): string {
 }
 
 /**
- * Nobody is asked any more. No hook says whether work continues. A silent terminal shows that the
+ * No question is open now. No hook says whether work continues. A silent terminal shows that the
  * answer ended the turn.
  */
 export function answered(before: HookState, at: string): { state: HookState; revisions: Revision[] } {

@@ -1,10 +1,10 @@
 /**
- * Listeners and connections that end by themselves once what is under way on them was answered.
- * Being the first service it stops last: calls get their answers while the others stop.
+ * Listeners and connections that end by themselves once their running requests are answered. Being
+ * the first service it stops last: calls get their answers while the others stop.
  */
 import type { Service } from "../service.ts";
 
-/** What is under way may take this long to end. */
+/** Running requests may take this long to end. */
 export const GRACE_MS = 5000;
 
 export interface Closing {

@@ -9,7 +9,7 @@ import type { Access } from "./access.ts";
 export interface Credentials {
   /** The Actor of a token that counts; null for any other. */
   verifyLaunchToken(token: string): LaunchIdentity | null;
-  /** Why the caller's credential is worth nothing any more; null when it still is. */
+  /** Why the caller's credential is no longer valid; null if it is. */
   lapsed(caller: Caller): Refusal | null;
 }
 

@@ -14,7 +14,7 @@ import type { Groups } from "./groups.ts";
 export interface Receiving extends PeerReceiver {
   /** What the other end of a connection may still write here. */
   allowance(connectionId: string): { records: number; bytes: number };
-  /** Later requests are refused; resolves when those under way have their answers. */
+  /** Refuses later requests. Resolves when running ones have their answers. */
   close(): Promise<void>;
 }
 

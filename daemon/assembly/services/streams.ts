@@ -30,7 +30,7 @@ export function create(parts: Parts): Service<StreamHub> {
       return group === undefined ? null : summaryOf(group, messaging.counts(groupId));
     },
   });
-  /** Of each Group, as its summary last told it. */
+  /** For each Group, as its summary last said. */
   const attention = new Map<string, number>();
   registry.onChange(({ group_id, what }) => {
     if (what === "removed") {

@@ -143,7 +143,7 @@ export function createApi(deps: ApiDependencies): Api {
     },
     upgradeLocal(request, socket, head, caller) {
       const lapsed = localLapsed(request);
-      // What serves upgrades may have been loaded meanwhile.
+      // The code that serves upgrades may have been loaded in the meantime.
       const refusal = lapsed();
       if (refusal !== null) refuseUpgrade(socket, refusal);
       else upgrade(request, socket, head, caller, () => lapsed() === null);

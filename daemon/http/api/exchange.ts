@@ -13,7 +13,7 @@ export interface Exchange {
   id: string;
   /** Null over the local socket. */
   site: Site | null;
-  /** Null while nobody has authenticated. */
+  /** Null until the caller is authenticated. */
   caller: Caller | null;
   /** Why the caller's credential is no longer valid; null if it is. */
   lapsed: () => Refusal | null;

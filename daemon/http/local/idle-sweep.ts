@@ -61,8 +61,8 @@ export class IdleSweep {
         watched.last = waiting;
         watched.since = now;
       } else if (waiting.for !== null && now - watched.since >= MOST_MS[waiting.for]) {
-        // An idle connection must not be read any more. Its client sends again what crossed with
-        // the end.
+        // An idle connection must no longer be read. Its client sends again what crossed with the
+        // end.
         if (waiting.for === "next") socket.destroy();
         else socket.end(TOO_LATE, () => socket.destroy());
       }

@@ -26,7 +26,7 @@ export interface ConnectionDependencies {
   handOver(socket: Socket): void;
 }
 
-/** Requests of one connection that may be under way. */
+/** Requests of one connection that may run at once. */
 const OVERLAPPING = 64;
 const HEAD = "Content-Type: application/json; charset=utf-8\r\nCache-Control: no-store\r\nContent-Length: ";
 const REASONS: Readonly<Record<number, string>> = { 200: "OK" };
@@ -54,7 +54,7 @@ export class SocketConnection {
   #restBytes = 0;
   /** Bytes that must be there before reading on makes sense. */
   #needed = 0;
-  /** Answers in the order of the requests; null while one is under way. */
+  /** Answers in the order of the requests; null while one is running. */
   readonly #answers: (string | null)[] = [];
   #firstAnswer = 0;
   /**

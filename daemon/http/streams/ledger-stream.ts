@@ -31,7 +31,7 @@ export function resumeAfter(exchange: Exchange): string | null {
   return parsed.data;
 }
 
-/** A stream is for GET alone (Express would serve HEAD alike), and for whoever takes events. */
+/** A stream is only for GET (Express would serve HEAD too), and for clients that accept events. */
 export function checkAccepts(exchange: Exchange): void {
   if (exchange.request.method !== "GET")
     throw new Refusal("method_not_allowed", { details: { allow: ["GET"] } });
@@ -42,8 +42,8 @@ export function checkAccepts(exchange: Exchange): void {
 }
 
 /**
- * Who reads a stream of which Group. Throws for whoever may not, and for a client that doesn't take
- * event streams.
+ * Who reads a stream of which Group. Throws for a caller that may not, and for a client that
+ * doesn't take event streams.
  */
 export function groupReader(exchange: Exchange): { caller: Caller; groupId: string } {
   const caller = readerOfExchange(exchange);

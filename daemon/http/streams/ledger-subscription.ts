@@ -32,7 +32,7 @@ export interface LedgerSink {
   /** Never refused: `isFull` is checked before. */
   past(event: LedgerEvent): void;
   live(batch: Batch): void;
-  /** The event to resume after isn't known, or lies too far back. */
+  /** The event to resume after isn't known, or is too far back. */
   reload(): void;
 }
 
@@ -78,7 +78,7 @@ export class LedgerSubscription {
       this.#sink.live(batch);
       return;
     }
-    // Only a part is new, or something lies between: the past has it all.
+    // Only a part is new, or something is missing in between. The past has everything.
     this.#live = false;
     this.pump();
   }

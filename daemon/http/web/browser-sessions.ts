@@ -1,8 +1,8 @@
 /**
  * Browser sessions. A cookie names a session, and the session an access token that must be valid at
  * every request. Only digests are on disk, so that sessions survive a restart and a stolen file
- * opens nothing. A login link's session has its own administrator token, which nobody holds. It is
- * listed, can be revoked, and ends with the session.
+ * opens nothing. A login link's session has its own administrator token, which is given to no one.
+ * It is listed, can be revoked, and ends with the session.
  */
 import { createHash } from "node:crypto";
 import * as z from "zod";

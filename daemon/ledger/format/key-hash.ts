@@ -12,7 +12,7 @@ export function hashKey(key: string, words: Uint32Array): void {
   let high = HIGH_START;
   let low = LOW_START;
   for (let at = 0; at < key.length; at += 2) {
-    // A last character stands alone.
+    // A last character is by itself.
     const second = at + 1 < key.length ? key.charCodeAt(at + 1) : 0;
     const pair = key.charCodeAt(at) | (second << 16);
     high = Math.imul(high ^ pair, HIGH_FACTOR);

@@ -124,7 +124,7 @@ export function skipPlain(view: DataView, from: number, limit: number): number {
   return at;
 }
 
-/** Whether exactly a string without escapes stands there, its quotes included. */
+/** Whether exactly a string without escapes is there, including its quotes. */
 export function isPlainString(view: DataView, start: number, end: number): boolean {
   if (view.getUint8(start) !== QUOTE || view.getUint8(end - 1) !== QUOTE) return false;
   for (let at = skipPlain(view, start + 1, end - 1); at < end - 1; at += 1) {

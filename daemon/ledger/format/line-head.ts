@@ -19,13 +19,13 @@ const CLOSE_BRACE = 125;
 
 const OPENINGS_MAX = 32;
 /**
- * A message's shapes lie in so many groups by the first bytes of data, where mode and recipients
+ * A message's shapes are in this many groups by the first bytes of data, where mode and recipients
  * stand.
  */
 const SHAPE_GROUPS = 64;
 const GROUPED_BYTES = 48;
 const SHAPES_MAX = 16;
-/** An opening with so many misses more than hits isn't worth more shapes. */
+/** An opening with this many more misses than hits isn't worth more shapes. */
 const MISSES_MAX = 1000;
 const GAP_MEMBERS = new Set([
   "reply_to",
@@ -298,7 +298,7 @@ export class LineHead implements EventHead {
       const shape = shapes[index]!;
       if (!this.#fits(shape)) continue;
       if (opening.misses > 0) opening.misses -= 1;
-      // The frequent ones come to stand first.
+      // Frequent ones move to the front.
       if (index > 0) {
         shapes[index] = shapes[index - 1]!;
         shapes[index - 1] = shape;
@@ -325,7 +325,7 @@ export class LineHead implements EventHead {
     const view = this.#view;
     const end = this.#end;
     let at = this.#dataAt;
-    /** A bit for each gap that nobody has looked into. */
+    /** A bit for each gap that hasn't been examined. */
     let unseen = 0;
     for (let part = 0; part < parts.length; part += 1) {
       const pattern = parts[part]!;
@@ -336,7 +336,7 @@ export class LineHead implements EventHead {
         if (at + pattern.length <= end && pattern.stands(view, at)) unseen |= 1 << part;
         else {
           if (isFixed || view.getUint8(from) !== QUOTE) return false;
-          // One before what was skipped stands for the opening quote.
+          // The byte before the first one not skipped takes the place of the opening quote.
           at = stringEnd(this.#bytes, skipPlain(view, from + 1, end) - 1, end);
           if (at + pattern.length > end || !pattern.stands(view, at)) return false;
         }

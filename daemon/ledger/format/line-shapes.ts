@@ -5,7 +5,7 @@
 import type { Pattern } from "./line-bytes.ts";
 
 /**
- * What stands between a line's time and its data, and where data may begin the same way as before.
+ * What comes between a line's time and its data, and where data may begin the same way as before.
  */
 export interface Opening {
   pattern: Pattern;
@@ -47,7 +47,7 @@ export interface Gap {
 }
 
 /**
- * A member's value: what stands in a gap, or (-1) bytes relative to a part, with their meaning when
+ * A member's value: what is in a gap, or (-1) bytes relative to a part, with their meaning when
  * that is a string.
  */
 export interface Place {

@@ -4,7 +4,7 @@
  */
 
 const SMALLEST = 64;
-/** So many bytes a line are guessed. */
+/** The guessed bytes per line. */
 const LINE_BYTES = 400;
 
 export class EventColumns {
@@ -26,7 +26,7 @@ export class EventColumns {
   referrers: Uint32Array;
   references: Uint32Array;
 
-  /** Room for the lines of so many bytes; it grows. */
+  /** Room for the lines of this many bytes. It grows. */
   constructor(bytes: number) {
     const capacity = Math.max(SMALLEST, Math.ceil(bytes / LINE_BYTES));
     this.#capacity = capacity;

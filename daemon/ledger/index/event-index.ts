@@ -324,7 +324,7 @@ export class EventIndex {
 
   /**
    * An event that was once not found among the recent ones never is again, so that these come in
-   * their order behind the others.
+   * their order after the others.
    */
   #relateLater(): void {
     const later = Uint32Array.from(this.#later);

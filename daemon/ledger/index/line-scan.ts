@@ -23,8 +23,8 @@ export function atOnce<Result>(steps: Steps<Result>): Result {
 }
 
 /**
- * Visits the lines in `[from, to)`, a piece of the file in each step. Gives the position behind the
- * last line that was taken; an unterminated rest is not visited.
+ * Visits the lines in `[from, to)`, a piece of the file in each step. Returns the position after
+ * the last line that was taken; an unterminated rest is not visited.
  */
 export function* scanLines(file: OpenFile, from: number, to: number, visit: LineVisitor): Steps<number> {
   let buffer = Buffer.allocUnsafe(Math.max(1, Math.min(PIECE_BYTES, to - from)));

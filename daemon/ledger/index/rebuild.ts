@@ -129,7 +129,7 @@ export class Rebuild {
     return this.#columns;
   }
 
-  /** Where reading begins when the index knows what lies before `from`. */
+  /** Where reading begins when the index knows everything before `from`. */
   #start(segment: Segment, from: number): number {
     return this.isNeeded(segment.first + segment.count) ? 0 : from;
   }

@@ -17,7 +17,7 @@ const WORD_BYTES = 4;
 const CHECKSUM_AT = 12;
 /** Events belong to the block that their line begins in. */
 export const BLOCK_BYTES = 32 * 1024;
-/** What lies behind so many blocks has no filter: only a foreign segment is that long. */
+/** Anything after this many blocks has no filter: only a foreign segment is that long. */
 const BLOCKS_MAX = 4096;
 
 interface Header {

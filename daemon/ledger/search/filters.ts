@@ -97,10 +97,7 @@ export class Filters {
     await this.#running;
   }
 
-  /**
-   * Finds the segment's filter when that wasn't tried yet. One that can't be read is as good as
-   * none.
-   */
+  /** Finds the segment's filter if that wasn't tried yet. One that can't be read counts as none. */
   #look(segment: Segment): void {
     if (this.#found.has(segment)) return;
     let filter: Filter | null = null;
@@ -192,7 +189,7 @@ function addBlock(history: History, segment: Segment, block: number, grams: Bloc
   return end;
 }
 
-/** The events whose lines begin in the block; none when `first` is behind `last`. */
+/** The events whose lines begin in the block; none when `first` is after `last`. */
 export function linesOf(history: History, segment: Segment, block: number): { first: number; last: number } {
   const start = block * BLOCK_BYTES;
   const last = history.ordinalAt(segment, start + BLOCK_BYTES - 1);

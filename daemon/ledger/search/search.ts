@@ -61,7 +61,7 @@ class Scan {
   bytesRead = 0;
   readonly #history: History;
   readonly #request: SearchRequest;
-  /** The query as it stands in raw JSON. */
+  /** The query as written in raw JSON. */
   readonly #escaped: string;
   readonly #finder: AsciiFinder | null;
   /** Newest first; one more than the limit says that there are more. */

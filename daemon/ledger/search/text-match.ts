@@ -41,7 +41,7 @@ const SMALL = Uint8Array.from({ length: 256 }, (_, byte) => (byte >= 65 && byte 
  */
 export class AsciiFinder {
   readonly #wanted: Uint8Array;
-  /** How far to go back when this byte stands where the text would begin (Horspool, mirrored). */
+  /** How far to go back when this byte is where the text would begin (Horspool, mirrored). */
   readonly #steps: Uint32Array;
 
   private constructor(wanted: Uint8Array) {

@@ -69,7 +69,7 @@ function readCheckpoint(history: History): Checkpoint | null {
   }
 }
 
-/** What a restored projection claims: so many events, the last of them this one. */
+/** What a restored projection claims: this many events, the last of them this one. */
 export interface Anchor {
   count: number;
   last_id: string;

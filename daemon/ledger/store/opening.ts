@@ -201,7 +201,7 @@ async function openActive(
   }
 }
 
-/** Where the file's allocated space begins: behind its last line that isn't blank. */
+/** Where the file's allocated space begins: after its last line that isn't blank. */
 function usedBytes(file: OpenFile, size: number): number {
   const piece = Buffer.allocUnsafe(64 * 1024);
   let end = size;

@@ -52,7 +52,7 @@ function segmentNumber(name: string): number | null {
   return match === null ? null : Number(match[1]);
 }
 
-/** What lies in a ledger's directory. */
+/** What is in a ledger's directory. */
 export interface Inventory {
   sealed: Entry[];
   hasActive: boolean;

@@ -29,12 +29,12 @@ export interface Submission {
   done(refusal: Refusal | null, placed: Placed[]): void;
 }
 
-/** Loop turns that a batch may wait at most, should the clock stand still. */
+/** Loop turns that a batch may wait at most, if the clock stands still. */
 const GATHER_TURNS = 64;
 
 /**
- * A round of more lines than this needs no company: reading and answering so many takes longer than
- * a sync, which had better run beside it.
+ * A round of more lines than this needn't wait for more: reading and answering that many takes
+ * longer than a sync, which had better run beside it.
  */
 const SMALL_BATCH_LINES = 16;
 

@@ -116,7 +116,7 @@ export class ActorQueue {
     }
   }
 
-  /** The Actor owes no reply to this message any more. */
+  /** The Actor no longer owes a reply to this message. */
   obligationEnded(source: string): void {
     for (const [notice, { about, mail }] of this.#notices) {
       if (mail === null && about === source) this.#forget(notice);

@@ -73,7 +73,7 @@ export class MessageStatuses {
     for (const recipient of recipients) {
       const state: ObligationState =
         open?.has(recipient) === true ? { state: "open" } : this.#closing(recipient);
-      // Nobody owes an answer to an imported message.
+      // No one owes an answer to an imported message.
       if (state.state !== "open" || !this.#isHistory) states[recipient] = state;
     }
     return states;

@@ -1,5 +1,5 @@
 /**
- * Output on its way to a screen and its viewers. A little of it goes on at once. A flood is
+ * Output on its way to a screen and its viewers. A little of it is passed on at once. A flood is
  * collected for a moment too short to notice, and what could never be seen of it is left out
  * (thinning.ts). The more comes together, the less must be drawn.
  */
@@ -9,7 +9,7 @@ import { Thinning } from "../terminal/thinning.ts";
 const MOMENT_MS = 100;
 /** More within a moment is a flood. */
 const FLOOD_BYTES = 128 * 1024;
-/** A flood goes on when this much of it has come. */
+/** A flood is passed on when this much of it has come. */
 const GATHERED_BYTES = 8 * 1024 * 1024;
 
 export class Flood {
@@ -51,7 +51,7 @@ export class Flood {
     if (this.#passed > FLOOD_BYTES) this.#gather();
   }
 
-  /** What was gathered goes on now. */
+  /** Passes on what was gathered. */
   flush(): void {
     if (this.#gathered === 0) return;
     const output = Buffer.concat(this.#pieces, this.#gathered);

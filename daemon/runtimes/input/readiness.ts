@@ -17,7 +17,7 @@ import { hasStarted, type Look, linesBehindPaste, look } from "./composer.ts";
 export interface Hold {
   /** In words. */
   reason: string;
-  /** Time alone will change it. */
+  /** It changes with time. */
   retryMs?: number;
   /** What the screen shows next may change it. */
   isOfScreen?: boolean;

@@ -73,7 +73,7 @@ async function endProcesses(
     const stored = identities.committed(group, actor.id);
     if (stored === null) continue;
     if (stored !== "corrupt") {
-      // A pid alone says nothing here: the machine may have been started since.
+      // A pid by itself means nothing here: the machine may have been started since.
       const pid = identities.isAlive(stored) ? stored.pid : null;
       await ends.sweep({ ...stored, pid });
     }

@@ -177,7 +177,7 @@ export class ActorTerminal {
 
   /** Resolves when all output that came so far is on the screen. */
   async settled(): Promise<void> {
-    // What lies in the pipe comes first.
+    // What is still in the pipe comes first.
     await new Promise((resolve) => setImmediate(resolve));
     const screen = this.#screen;
     if (screen === null || this.#process === null) return;
@@ -271,7 +271,7 @@ export class ActorTerminal {
     }
   }
 
-  /** The screen as it is when all output up to now is drawn, then what came meanwhile. */
+  /** The screen as it is when all output up to now is drawn, then what came in the meantime. */
   #sendScreen(viewer: Viewer): void {
     const screen = this.#screen;
     viewer.behind = false;

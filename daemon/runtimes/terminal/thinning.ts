@@ -28,10 +28,10 @@ const DELETES = 0x7f7f7f7f;
 const ONES = 0x01010101;
 const HIGHEST = 0x80808080;
 
-/** Where a control sequence stands that may set the margins. */
+/** Where there is a control sequence that may set the margins. */
 type Within = "text" | "escape" | "sequence";
 
-/** One terminal's output: sees all of it, and thins out what it is told to. */
+/** One terminal's output: sees all of it, and thins out what the caller asks for. */
 export class Thinning {
   #within: Within = "text";
   #hasMargins = false;
@@ -90,7 +90,7 @@ export class Thinning {
   }
 }
 
-/** Of a byte from `from` on; behind the end without one. */
+/** The position of a byte from `from` on; the end without one. */
 function place(output: Uint8Array, byte: number, from: number): number {
   const at = output.indexOf(byte, from);
   return at < 0 ? output.length : at;

@@ -69,7 +69,7 @@ export const DirectInvitation = z.strictObject({
 
 export const DirectState = z.enum(["invited", "pending", "active", "expired", "revoked"]);
 
-/** The joiner's first frame; the answer is a DirectState alone. */
+/** The joiner's first frame; the answer is only a DirectState. */
 export const DirectHello = z.strictObject({
   id: DirectId,
   secret: Secret,

@@ -17,7 +17,7 @@ const UUID = "(?:[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}|[0-9A-Fa-f
 /** A UUID with or without dashes, as written. */
 export const Uuid = form().regex(new RegExp(`^${UUID}$`, "u"), "isn't a UUID");
 /**
- * A Direct connection's id. It alone marks an object as Direct's, without account and device
+ * A Direct connection's id. Only this marks an object as Direct's, without account and device
  * fields.
  */
 export const DirectId = form().regex(new RegExp(`^direct-${UUID}$`, "u"), "isn't a Direct connection id");

@@ -46,7 +46,7 @@ export const ConnectIdentityProof = z.strictObject({
   signature: Signature,
 });
 
-/** Lets one page embed the target's Workbench. It signs nobody in. */
+/** Lets one page embed the target's Workbench. It signs no one in. */
 export const ConnectFrameProof = z.strictObject({
   account_origin: ServiceOrigin,
   source_instance_id: InstanceId,
