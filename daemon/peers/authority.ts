@@ -39,7 +39,7 @@ export interface GrantPair {
 /** A grant that is in force now. */
 export interface Grant {
   authority: AuthorityKind;
-  /** Chooses the signing domain together with `authority`; null for the same account alone. */
+  /** Chooses the signing domain together with `authority`; null only for the same account. */
   connection_id: string | null;
   /**
    * Empty strings for Direct. For an external connection the account that initiated it, in either

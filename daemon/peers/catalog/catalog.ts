@@ -27,7 +27,7 @@ interface Dependencies {
 type Discovery = Extract<ResultOf<"connect_catalog">, { self_instance_id: string }>;
 type Details = Extract<ResultOf<"connect_catalog">, { instance: RemoteInstance }>;
 
-/** A Group of another instance that this Group may write to, with what is known of it. */
+/** A Group of another instance that this Group may write to, with what is known about it. */
 export interface Destination {
   grant: Grant;
   group_id: string;

@@ -119,7 +119,7 @@ export class ClientHandshake implements Handshake {
     this.#state = advance(this.#table, this.#state, message);
   }
 
-  /** Section 4.1.2. The second one differs from the first in key_share and cookie alone. */
+  /** Section 4.1.2. The second one differs from the first only in key_share and cookie. */
   #sendClientHello(cookie: Buffer | null): void {
     const { alpn, serverName, suites } = this.#options;
     const shares = this.#keyShare === null ? [] : [u16(X25519), vector(2, this.#keyShare.publicKey)];

@@ -271,7 +271,7 @@ function numbersOf(list: Buffer): number[] {
   });
 }
 
-/** RFC 7250, section 4.2: a list of types; X.509 alone is offered by leaving it out. */
+/** RFC 7250, section 4.2: a list of types; leaving it out offers only X.509. */
 function requireRawPublicKey(data: Buffer | undefined): void {
   const types = data === undefined ? null : decode(data, (reader) => reader.vector(1, 1));
   if (!types?.includes(RAW_PUBLIC_KEY))
