@@ -17,8 +17,9 @@ export class Lazy<Part> {
     return this.#making;
   }
 
-  /** Waits for a creation in progress; null if nothing was requested. */
+  /** Waits for a creation in progress; null if nothing was requested, or it failed. */
   async settled(): Promise<Part | null> {
-    return (await this.#making) ?? null;
+    await this.#making?.catch(() => undefined);
+    return this.made;
   }
 }

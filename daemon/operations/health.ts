@@ -50,7 +50,7 @@ export function runChecks(checks: readonly Check[]): HealthCheck[] {
     try {
       return { code, title, ...check.run() };
     } catch {
-      const remedy = "Look into the daemon's log, then run 'svc doctor' again.";
+      const remedy = "Look at the daemon's log, then run 'svc doctor' again.";
       return { code, title, severity: "error", text: "The check itself failed.", remedy };
     }
   });

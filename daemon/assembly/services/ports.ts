@@ -41,10 +41,7 @@ export function create(parts: Parts): Service<Ports> {
   const requestIds = new RequestIds(random);
   const mcp = lazyMcp({ clock, requestIds, dispatcher: operations, verifyLaunchToken, lease });
   access.launchTokens.onRevoked((launched) => {
-    mcp.settled().then(
-      (server) => server?.revoke(launched),
-      () => undefined,
-    );
+    void mcp.settled().then((server) => server?.revoke(launched));
   });
   return {
     part: {
