@@ -82,8 +82,8 @@ export class Activity implements LaunchReports {
       find: (groupId) => registry.find(groupId),
       evidenceOf: (group, actor, launch) => this.#evidenceOf(group, actor, launch),
       check: (launch) => this.#check(launch),
-      changed: (group_id, actor_id) => {
-        this.#presence.tell(group_id, actor_id);
+      changed: (groupId, actorId) => {
+        this.#presence.tell(groupId, actorId);
       },
     });
     this.#stops.push(

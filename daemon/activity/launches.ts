@@ -105,7 +105,7 @@ export interface LaunchReports {
   onInput(listener: InputListener): () => void;
   onSession(listener: SessionListener): () => void;
   /** What an Actor does, or why, has changed. */
-  onPresence(listener: (group_id: string, actor_id: string) => void): () => void;
+  onPresence(listener: (groupId: string, actorId: string) => void): () => void;
   /**
    * A person is about to type in the terminal: a question that is on its screen now may be gone at
    * once.

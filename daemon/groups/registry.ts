@@ -95,7 +95,7 @@ export class GroupRegistry {
   /** Deleted, but the disk may not know yet. Their files stay until it does. */
   readonly #unsure = new Set<string>();
   readonly #listeners = new Set<(change: GroupChange) => void>();
-  readonly #goneListeners = new Set<(group_id: string) => Promise<void>>();
+  readonly #goneListeners = new Set<(groupId: string) => Promise<void>>();
 
   private constructor(deps: RegistryDependencies) {
     this.#deps = deps;
@@ -300,7 +300,7 @@ export class GroupRegistry {
    * Called and awaited when a Group was finally deleted or reset, never if that was rolled back. A
    * crash may come in between. Its errors are ignored, because the Group is gone either way.
    */
-  onGone(listener: (group_id: string) => Promise<void>): void {
+  onGone(listener: (groupId: string) => Promise<void>): void {
     this.#goneListeners.add(listener);
   }
 
@@ -434,8 +434,8 @@ export class GroupRegistry {
     return group;
   }
 
-  async #tellGone(group_id: string): Promise<void> {
-    await Promise.allSettled([...this.#goneListeners].map((listener) => listener(group_id)));
+  async #tellGone(groupId: string): Promise<void> {
+    await Promise.allSettled([...this.#goneListeners].map((listener) => listener(groupId)));
   }
 
   #tell(change: GroupChange): void {

@@ -43,11 +43,11 @@ export interface MessagingDependencies {
   /** What follows the Groups' ledgers, which are open already. */
   projections: MessageProjections;
   /** Working states of Actors that run in terminals. */
-  workingState(group_id: string, actor: StoredActor): WorkingState;
+  workingState(groupId: string, actor: StoredActor): WorkingState;
   /**
    * Why messages wait for an Actor whose process the daemon runs, in words; empty when none has to.
    */
-  whyWaiting(group_id: string, actor_id: string): string;
+  whyWaiting(groupId: string, actorId: string): string;
   /** Replies and cancellations that leave this instance. Without it, none do. */
   remote?: RemoteMessages;
 }
@@ -127,9 +127,9 @@ export interface ChatSurroundings {
   /** Null in a daemon that reaches no other instance. */
   remote: RemoteMessages | null;
   /** Why messages wait for an Actor whose process the daemon runs, in words. */
-  whyWaiting(actor_id: string): string;
+  whyWaiting(actorId: string): string;
   /** Whether a living session of the Actor holds the batch. */
-  isHeld(actor_id: string, batch_id: string): boolean;
+  isHeld(actorId: string, batchId: string): boolean;
 }
 
 export type ActorCaller = Extract<Caller, { kind: "actor" }>;
@@ -157,13 +157,13 @@ export class GroupChat {
   }
 
   /** Why messages wait for an Actor whose process the daemon runs, in words. */
-  whyWaiting(actor_id: string): string {
-    return this.#around.whyWaiting(actor_id);
+  whyWaiting(actorId: string): string {
+    return this.#around.whyWaiting(actorId);
   }
 
   /** Whether a living session of the Actor holds the batch. */
-  isHeld(actor_id: string, batch_id: string): boolean {
-    return this.#around.isHeld(actor_id, batch_id);
+  isHeld(actorId: string, batchId: string): boolean {
+    return this.#around.isHeld(actorId, batchId);
   }
 
   get ledger(): Ledger {

@@ -55,8 +55,8 @@ interface Attached {
 export class Messaging implements Chats {
   readonly #deps: MessagingDependencies;
   readonly #attached = new Map<string, Attached>();
-  readonly #presence = new Signal<[group_id: string, actor_id: string]>();
-  readonly #counts = new Signal<[group_id: string]>();
+  readonly #presence = new Signal<[groupId: string, actorId: string]>();
+  readonly #counts = new Signal<[groupId: string]>();
   readonly #quota: UploadQuota;
   readonly #sessions: Sessions;
   readonly #cross: CrossGroup;
@@ -195,8 +195,8 @@ export class Messaging implements Chats {
     return presenceOf(this, chat, this.#sessions, chat.group.actor(actorId));
   }
 
-  workingState(group_id: string, actor: StoredActor): WorkingState {
-    return this.#deps.workingState(group_id, actor);
+  workingState(groupId: string, actor: StoredActor): WorkingState {
+    return this.#deps.workingState(groupId, actor);
   }
 
   /** An Actor's presence may have changed. Returns a function that stops listening. */
@@ -259,7 +259,7 @@ export class Messaging implements Chats {
     this.#closed = true;
     for (const stop of this.#stops.splice(0)) stop();
     this.#sessions.endWhere(() => true, new Refusal("shutting_down"));
-    for (const group_id of this.#attached.keys()) this.#detach(group_id);
+    for (const groupId of this.#attached.keys()) this.#detach(groupId);
   }
 
   #attach(group: OpenGroup): void {

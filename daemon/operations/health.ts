@@ -162,7 +162,7 @@ export function groupsCheck(
 
 function groups({ open, unavailable: broken }: ReturnType<Parameters<typeof groupsCheck>[0]>): Found {
   if (broken.length === 0) return OK(`${open} open.`);
-  const text = broken.map(({ group_id, reason }) => `${group_id}: ${reason}`).join(" ");
+  const text = broken.map(({ group_id: groupId, reason }) => `${groupId}: ${reason}`).join(" ");
   const remedy =
     "Restore the Group's directory from a backup, or delete the Group. Nothing in it was changed.";
   return { severity: "error", text, remedy };

@@ -55,9 +55,9 @@ export class Outbound {
     const wake = () => this.#accepted.tell();
     const outgoing = new Outgoing({ clock, random, log, projects, outbox, source, wake });
     this.outgoing = outgoing;
-    const { instance_id } = identity;
+    const { instance_id: instanceId } = identity;
     this.remote = new RemoteReplies({
-      instance_id,
+      instance_id: instanceId,
       clock,
       random,
       log,
@@ -78,7 +78,7 @@ export class Outbound {
     const generations = await WorkGenerations.open(
       files,
       path,
-      (group_id) => registry.find(group_id)?.record.generation,
+      (groupId) => registry.find(groupId)?.record.generation,
     );
     return new Outbound(deps, await Outbox.open({ files, log, directory: outbox, generations }, clientKeyOf));
   }

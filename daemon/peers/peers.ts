@@ -51,8 +51,8 @@ export class Peers {
     const worker = new OutboxWorker({ clock, log, outbox, chats, authorities, sender, source });
     this.#scheduler = new Scheduler({ clock, log, outbox, worker, authorities, registry });
     this.#refresh = new CatalogRefresh({ clock, log, authorities, cache, sender });
-    const { instance_id } = identity;
-    this.#catalog = new CatalogReads({ clock, chats, authorities, cache, instance_id });
+    const { instance_id: instanceId } = identity;
+    this.#catalog = new CatalogReads({ clock, chats, authorities, cache, instance_id: instanceId });
     this.#sending = new RemoteSending({ chats, catalog: this.#catalog, outgoing, outbox });
   }
 
@@ -68,9 +68,9 @@ export class Peers {
    */
   start(): void {
     this.#stops.push(
-      this.#registry.onChange(({ group_id, what }) => {
+      this.#registry.onChange(({ group_id: groupId, what }) => {
         // After a reset it is another Group, and its work has ended.
-        if (what === "created") this.#scheduler.groupOpened(group_id);
+        if (what === "created") this.#scheduler.groupOpened(groupId);
       }),
       this.#outbound.onAccepted(() => this.#scheduler.wake()),
     );

@@ -58,8 +58,8 @@ export function create(parts: Parts): Service<Lazy<Api>> {
       mcp: async (...asked) => (await mcp.get()).handle(...asked),
     });
   });
-  registry.onChange(({ group_id, what }) => {
-    if (what === "created") api.made?.groupCreated(group_id);
+  registry.onChange(({ group_id: groupId, what }) => {
+    if (what === "created") api.made?.groupCreated(groupId);
   });
   return { part: api };
 }

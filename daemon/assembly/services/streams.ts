@@ -32,13 +32,13 @@ export function create(parts: Parts): Service<StreamHub> {
   });
   /** For each Group, as its summary last said. */
   const attention = new Map<string, number>();
-  registry.onChange(({ group_id, what }) => {
+  registry.onChange(({ group_id: groupId, what }) => {
     if (what === "removed") {
-      hub.ledgerGone(group_id);
-      attention.delete(group_id);
+      hub.ledgerGone(groupId);
+      attention.delete(groupId);
     }
-    if (what === "actors") hub.actorsChanged(group_id);
-    hub.groupChanged(group_id);
+    if (what === "actors") hub.actorsChanged(groupId);
+    hub.groupChanged(groupId);
   });
   messaging.onCounts((groupId) => hub.groupChanged(groupId));
   messaging.onPresence((groupId) => hub.actorsChanged(groupId));

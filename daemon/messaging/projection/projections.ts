@@ -13,17 +13,17 @@ export class MessageProjections {
   readonly #opened = new Map<string, MessageProjection>();
 
   /** For `RegistryDependencies`: what follows a Group's ledger. Called once per opening. */
-  projectionsFor(group_id: string): Projection[] {
+  projectionsFor(groupId: string): Projection[] {
     const projection = new MessageProjection();
-    this.#opened.set(group_id, projection);
+    this.#opened.set(groupId, projection);
     return [projection];
   }
 
   /** The projection of a Group that was just opened. */
-  take(group_id: string): MessageProjection {
-    const projection = this.#opened.get(group_id);
-    if (projection === undefined) throw new Error(`${group_id} was opened without its projection`);
-    this.#opened.delete(group_id);
+  take(groupId: string): MessageProjection {
+    const projection = this.#opened.get(groupId);
+    if (projection === undefined) throw new Error(`${groupId} was opened without its projection`);
+    this.#opened.delete(groupId);
     return projection;
   }
 }

@@ -79,7 +79,7 @@ export class LiveLaunches implements Launches {
   readonly #slots = new Map<string, Slot>();
   readonly #started = new Signal<[launch: Launch]>();
   readonly #ended = new Signal<[launch: Launch, end: LaunchEnd]>();
-  readonly #waiting = new Signal<[group_id: string, actor_id: string]>();
+  readonly #waiting = new Signal<[groupId: string, actorId: string]>();
 
   constructor(deps: LiveLaunchesDependencies) {
     this.#deps = deps;
@@ -94,8 +94,8 @@ export class LiveLaunches implements Launches {
     return [...this.#slots.values()];
   }
 
-  find(group_id: string, actor_id: string): Slot | undefined {
-    return this.#slots.get(key(group_id, actor_id));
+  find(groupId: string, actorId: string): Slot | undefined {
+    return this.#slots.get(key(groupId, actorId));
   }
 
   /** The Actor's launches, created if it has none in its generation. */
@@ -118,83 +118,83 @@ export class LiveLaunches implements Launches {
   }
 
   /** Nothing of this Actor runs or will. */
-  drop({ group, actor_id }: Slot): void {
-    this.#slots.delete(key(group.group_id, actor_id));
+  drop({ group, actor_id: actorId }: Slot): void {
+    this.#slots.delete(key(group.group_id, actorId));
   }
 
   /**
    * Whether a token's owner may speak: of an Actor whose process the daemon runs, only while that
    * very process lives.
    */
-  mayUse({ group_id, actor_id, digest }: LaunchIdentity): boolean {
-    const actor = this.#deps.registry.find(group_id)?.record.actors.find(({ id }) => id === actor_id);
+  mayUse({ group_id: groupId, actor_id: actorId, digest }: LaunchIdentity): boolean {
+    const actor = this.#deps.registry.find(groupId)?.record.actors.find(({ id }) => id === actorId);
     if (actor === undefined) return false;
     if (actor.runner !== "pty") return true;
-    const slot = this.#slots.get(key(group_id, actor_id));
+    const slot = this.#slots.get(key(groupId, actorId));
     const stored = slot?.run?.stored;
     if (stored?.token_digest !== digest) return false;
     return stored.pid === null ? slot?.starting !== null : this.identities.isAlive(stored);
   }
 
   /** Why messages wait for the Actor, in words; empty when none has to. */
-  whyWaiting(group_id: string, actor_id: string): string {
-    const actor = this.#deps.registry.find(group_id)?.record.actors.find(({ id }) => id === actor_id);
+  whyWaiting(groupId: string, actorId: string): string {
+    const actor = this.#deps.registry.find(groupId)?.record.actors.find(({ id }) => id === actorId);
     // A start wouldn't change that.
     if (actor !== undefined && isInboxOnly(actor)) return HOLD_IN_INBOX;
-    const slot = this.#slots.get(key(group_id, actor_id));
+    const slot = this.#slots.get(key(groupId, actorId));
     const prompter = slot?.run?.prompter;
     if (prompter !== null && prompter !== undefined) return prompter.waits;
     return slot?.run === null || slot === undefined ? "not running" : "starting";
   }
 
-  isRunning(group_id: string, actor_id: string): boolean {
-    const run = this.#slots.get(key(group_id, actor_id))?.run ?? null;
+  isRunning(groupId: string, actorId: string): boolean {
+    const run = this.#slots.get(key(groupId, actorId))?.run ?? null;
     return run !== null && !run.hasExited;
   }
 
-  current(group_id: string, actor_id: string): Launch | null {
-    return this.#slots.get(key(group_id, actor_id))?.run?.launch ?? null;
+  current(groupId: string, actorId: string): Launch | null {
+    return this.#slots.get(key(groupId, actorId))?.run?.launch ?? null;
   }
 
-  committed(group_id: string, actor_id: string): Launch | "corrupt" | null {
-    const group = this.#deps.registry.find(group_id);
-    const stored = group === undefined ? null : this.identities.committed(group, actor_id);
+  committed(groupId: string, actorId: string): Launch | "corrupt" | null {
+    const group = this.#deps.registry.find(groupId);
+    const stored = group === undefined ? null : this.identities.committed(group, actorId);
     return stored === null || stored === "corrupt" ? stored : launchOf(stored);
   }
 
-  lastEnd(group_id: string, actor_id: string): { at: string; reason: string } | null {
-    const group = this.#deps.registry.find(group_id);
-    const actor = group?.record.actors.find(({ id }) => id === actor_id);
+  lastEnd(groupId: string, actorId: string): { at: string; reason: string } | null {
+    const group = this.#deps.registry.find(groupId);
+    const actor = group?.record.actors.find(({ id }) => id === actorId);
     return group === undefined || actor === undefined ? null : this.lastRuns.endOf(group, actor);
   }
 
-  async settled(group_id: string, actor_id: string): Promise<void> {
-    await this.#slots.get(key(group_id, actor_id))?.starting?.catch(() => undefined);
+  async settled(groupId: string, actorId: string): Promise<void> {
+    await this.#slots.get(key(groupId, actorId))?.starting?.catch(() => undefined);
   }
 
-  isAlive({ group_id, actor_id, token_digest }: Launch): boolean {
-    const run = this.#slots.get(key(group_id, actor_id))?.run;
-    return run?.stored.token_digest === token_digest && !run.hasExited;
+  isAlive({ group_id: groupId, actor_id: actorId, token_digest: tokenDigest }: Launch): boolean {
+    const run = this.#slots.get(key(groupId, actorId))?.run;
+    return run?.stored.token_digest === tokenDigest && !run.hasExited;
   }
 
   running(): readonly Launch[] {
     return [...this.#slots.values()].flatMap(({ run }) => (run === null ? [] : [run.launch]));
   }
 
-  quietSeconds({ group_id, actor_id }: Launch): number | null {
-    const slot = this.#slots.get(key(group_id, actor_id));
+  quietSeconds({ group_id: groupId, actor_id: actorId }: Launch): number | null {
+    const slot = this.#slots.get(key(groupId, actorId));
     if (slot === undefined || slot.run === null) return null;
     return (this.#deps.clock.monotonic() - slot.terminal.lastOutput) / 1000;
   }
 
-  asks({ group_id, actor_id, runtime }: Launch): boolean {
-    const slot = this.#slots.get(key(group_id, actor_id));
+  asks({ group_id: groupId, actor_id: actorId, runtime }: Launch): boolean {
+    const slot = this.#slots.get(key(groupId, actorId));
     const { asks } = entryOf(runtime);
     return asks !== null && slot !== undefined && slot.run !== null && slot.terminal.shows(asks);
   }
 
-  needs({ group_id, actor_id, runtime }: Launch): string {
-    const slot = this.#slots.get(key(group_id, actor_id));
+  needs({ group_id: groupId, actor_id: actorId, runtime }: Launch): string {
+    const slot = this.#slots.get(key(groupId, actorId));
     const run = slot?.run ?? null;
     if (slot === undefined || run === null) return "";
     // While it is being redrawn, what it said before still counts.
@@ -205,8 +205,8 @@ export class LiveLaunches implements Launches {
     return run.asks || (run.prompter?.needs ?? "");
   }
 
-  screen({ group_id, actor_id }: Launch): readonly string[] {
-    const slot = this.#slots.get(key(group_id, actor_id));
+  screen({ group_id: groupId, actor_id: actorId }: Launch): readonly string[] {
+    const slot = this.#slots.get(key(groupId, actorId));
     return slot === undefined || slot.run === null ? [] : slot.terminal.lines();
   }
 
@@ -219,7 +219,7 @@ export class LiveLaunches implements Launches {
   }
 
   /** Why messages wait for an Actor has changed. */
-  onWaiting(listener: (group_id: string, actor_id: string) => void): () => void {
+  onWaiting(listener: (groupId: string, actorId: string) => void): () => void {
     return this.#waiting.on(listener);
   }
 
@@ -231,11 +231,11 @@ export class LiveLaunches implements Launches {
     this.#ended.tell(launch, end);
   }
 
-  tellWaiting({ group, actor_id }: Slot): void {
-    this.#waiting.tell(group.group_id, actor_id);
+  tellWaiting({ group, actor_id: actorId }: Slot): void {
+    this.#waiting.tell(group.group_id, actorId);
   }
 }
 
-function key(group_id: string, actor_id: string): string {
-  return `${group_id}/${actor_id}`;
+function key(groupId: string, actorId: string): string {
+  return `${groupId}/${actorId}`;
 }
