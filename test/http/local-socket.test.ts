@@ -371,6 +371,26 @@ describe("the local socket", () => {
     assert.equal(statusOf(nameless), 400);
   });
 
+  it("ends connections that node:http serves once nothing runs on them", async () => {
+    const served: Socket[] = [];
+    fixture.local.server.on("connection", (socket: Socket) => served.push(socket));
+    const idle = connect(fixture.path).on("data", () => {});
+    idle.write(`GET /other HTTP/1.1\r\nHost: localhost\r\nSvc-Socket-Key: ${KEY}\r\n\r\n`);
+    await once(idle, "data");
+    const running = connect(fixture.path);
+    let text = "";
+    running.on("data", (bytes) => (text += bytes));
+    const sent = frame("group_create", '{"title":"one"}', "X-Other: 1\r\n");
+    running.write(sent.slice(0, -1));
+    await until(() => served[1]?.bytesRead === sent.length - 1);
+    const closed = Promise.all([once(idle, "close"), once(running, "close")]);
+    const stopped = new RealNetwork().close(fixture.local.server);
+    fixture.local.finish();
+    running.write(sent.slice(-1));
+    await Promise.all([closed, stopped]);
+    assert.match(text, /^HTTP\/1\.1 200 .*"title":"one"/s);
+  });
+
   it("is unharmed by clients that ask for an upgrade and are gone before the answer", async () => {
     for (let client = 0; client < 50; client++) {
       const socket = connect(fixture.path);

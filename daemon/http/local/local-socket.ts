@@ -3,12 +3,7 @@
  * (streams, uploads, the rest of the HTTP API, an Actor's lease) with the same authority. Every
  * request carries the key from the owner-only key file.
  */
-import {
-  createServer as createHttpServer,
-  type Server as HttpServer,
-  type IncomingMessage,
-  type ServerResponse,
-} from "node:http";
+import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer, type Server, type Socket } from "node:net";
 import type { Clock } from "../../../platform/clock.ts";
 import { answer, refuse } from "../../../platform/http/answer.ts";
@@ -56,6 +51,7 @@ class HandedOver {
   #requests = 0;
   #open = 0;
   #upgraded = false;
+  #ended = false;
   /** Bytes that had come when the last request was answered. */
   #answeredAt = -1;
 
@@ -76,7 +72,15 @@ class HandedOver {
     response.once("close", () => {
       this.#open -= 1;
       this.#answeredAt = this.#socket.bytesRead;
+      if (this.#ended) this.finish();
     });
+  }
+
+  /** Ends the connection once its running requests have been answered. */
+  finish(): void {
+    this.#ended = true;
+    const isBusy = this.#upgraded || this.#open > 0 || this.#socket.bytesRead > this.#answeredAt;
+    if (!isBusy) this.#socket.end();
   }
 
   upgrade(): void {
@@ -87,7 +91,6 @@ class HandedOver {
 export class LocalSocket {
   readonly server: Server;
   readonly #deps: LocalSocketDependencies;
-  readonly #http: HttpServer;
   readonly #sockets = new Map<Socket, SocketConnection | HandedOver>();
   readonly #sweep: IdleSweep;
   #closing = false;
@@ -102,7 +105,6 @@ export class LocalSocket {
       keepAliveTimeout: 0,
       requireHostHeader: true,
     });
-    this.#http = http;
     http.on("request", (request, response) => {
       const handed = this.#sockets.get(request.socket);
       if (handed instanceof HandedOver) handed.request(response);
@@ -140,9 +142,7 @@ export class LocalSocket {
    */
   finish(): void {
     this.#closing = true;
-    for (const connection of this.#sockets.values())
-      if (connection instanceof SocketConnection) connection.finish();
-    this.#http.closeIdleConnections();
+    for (const connection of this.#sockets.values()) connection.finish();
   }
 
   /** Ends every connection now. */
