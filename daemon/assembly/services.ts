@@ -29,7 +29,7 @@ import * as streams from "./services/streams.ts";
 import * as system from "./services/system.ts";
 import * as web from "./services/web.ts";
 
-/** Those that answer operations: before anyone can ask for one, as the last of them opens a port. */
+/** Those that answer operations: all of them are there before the last one opens a port. */
 const ANSWERING = ServiceList.of<Given>()
   .with("closing", closing.create)
   .with("machine", machine.create)
