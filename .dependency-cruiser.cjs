@@ -1,4 +1,7 @@
-/** Who may import what (docs/architecture.md, build/layers.cjs): arrows run downward only, no circles. */
+/**
+ * Who may import what (docs/architecture.md, build/layers.cjs): arrows run downward only, no
+ * circles.
+ */
 const { fronts, layers } = require("./build/layers.cjs");
 
 const folders = layers.map(({ folder }) => folder);

@@ -1,7 +1,7 @@
 /**
- * Builds dist/: the daemon, the command line, the MCP server and the demo for Node, the Workbench for browsers.
- * `node esbuild.mjs [node|web]`; with a word it builds that half and leaves the other alone.
- * What may be large and how large is in build/bundles.mjs.
+ * Builds dist/: the daemon, the command line, the MCP server and the demo for Node, the Workbench
+ * for browsers. `node esbuild.mjs [node|web]`; with a word it builds that half and leaves the other
+ * alone. What may be large and how large is in build/bundles.mjs.
  */
 import "./build/node-version.cjs";
 import {
@@ -45,7 +45,10 @@ async function load(entry) {
   }
 }
 
-/** Another bundle's entry stays a bundle of its own: `import("../daemon/main.ts")` becomes `import("./daemon.mjs")`. */
+/**
+ * Another bundle's entry stays a bundle of its own: `import("../daemon/main.ts")` becomes
+ * `import("./daemon.mjs")`.
+ */
 const separateBundles = {
   name: "separate-bundles",
   setup({ onResolve }) {
@@ -68,15 +71,18 @@ const withoutAjv = {
 };
 
 /**
- * Two builds at once, or a build beside running tests, must not mix: everything is made apart and then moved into its place. Beside `dist`, so
- * that the paths in source maps stay right.
+ * Two builds at once, or a build beside running tests, must not mix: everything is made apart and
+ * then moved into its place. Beside `dist`, so that the paths in source maps stay right.
  */
 function workshop() {
   mkdirSync(OUT, { recursive: true });
   return mkdtempSync(".svc-build-");
 }
 
-/** Names stay as they are written, so that a stack can be read even where Node doesn't follow source maps. */
+/**
+ * Names stay as they are written, so that a stack can be read even where Node doesn't follow source
+ * maps.
+ */
 function nodeOptions({ deriveTools, operationTexts }) {
   return {
     bundle: true,
@@ -198,7 +204,10 @@ async function buildForBrowsers() {
   }
 }
 
-/** Puts a compressed version beside each file, as daemon/http/web/workbench-files.ts serves it; answers the bytes of each with Brotli. */
+/**
+ * Puts a compressed version beside each file, as daemon/http/web/workbench-files.ts serves it;
+ * answers the bytes of each with Brotli.
+ */
 function compressForBrowsers(folder) {
   const sizes = new Map();
   for (const file of readdirSync(folder)) {
@@ -211,7 +220,10 @@ function compressForBrowsers(folder) {
   return sizes;
 }
 
-/** What every visit loads: the entry, what it imports, and what it begins to load at once; with fonts and styles. */
+/**
+ * What every visit loads: the entry, what it imports, and what it begins to load at once; with
+ * fonts and styles.
+ */
 function firstLoad({ outputs }, folder, name) {
   const inFolder = (path) => path.slice(path.lastIndexOf("/") + 1);
   const found = new Set();

@@ -1,7 +1,10 @@
 /** mocha's spec reporter with one plain closing line behind its own. */
 const Mocha = require("mocha");
 
-/** What a test leaves open keeps the process alive; after this time it is named and the run has failed. */
+/**
+ * What a test leaves open keeps the process alive; after this time it is named and the run has
+ * failed.
+ */
 const LEFT_OPEN_MS = 60_000;
 
 module.exports = class PlainClosing extends Mocha.reporters.Spec {

@@ -1,4 +1,7 @@
-/** The channel over both ways into a running daemon, the Web listener and the local socket: the same requests get the same answers. */
+/**
+ * The channel over both ways into a running daemon, the Web listener and the local socket: the same
+ * requests get the same answers.
+ */
 
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";

@@ -161,7 +161,8 @@ describe("runtime activity over HTTP", () => {
       if (accepted) expected.push(`${of.actor_id} ${String(payload["hook_event_name"])}`);
     }
     await setting.submit(launch, start("resume"));
-    // What a hook closed besides, and a turn that begins unannounced when the one before it ends with a prompt queued.
+    // What a hook closed besides, and a turn that begins unannounced when the one before it ends
+    // with a prompt queued.
     const own = () =>
       client
         .events()

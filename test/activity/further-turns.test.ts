@@ -1,4 +1,7 @@
-/** Turns that hooks don't announce: whatever the order in which hook processes arrive, an Actor that works is never called idle. */
+/**
+ * Turns that hooks don't announce: whatever the order in which hook processes arrive, an Actor that
+ * works is never called idle.
+ */
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
 import type { Launch } from "../../daemon/activity/launches.ts";
@@ -205,14 +208,19 @@ describe("turns that no hook announces", () => {
   });
 });
 
-/** What Claude Code does with its queue of prompts, and the hooks that tell of it (observed on the real one). */
+/**
+ * What Claude Code does with its queue of prompts, and the hooks that tell of it (observed on the
+ * real one).
+ */
 class ClaudeSession {
   readonly hooks = claude(`session-${(sessions += 1)}`);
   works = false;
   #turn = 0;
   #tool = 0;
   #queued = 0;
-  /** Hooks of queued prompts that are on their way: a prompt waits for its hook before it is queued. */
+  /**
+   * Hooks of queued prompts that are on their way: a prompt waits for its hook before it is queued.
+   */
   #slow: Payload[] = [];
 
   does(action: "prompt" | "slow prompt" | "arrives" | "tool" | "end" | "interrupt"): Payload[] {

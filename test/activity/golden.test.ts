@@ -1,4 +1,7 @@
-/** Every captured payload of the real runtimes, in the order in which they came, and in every disorder that may come. */
+/**
+ * Every captured payload of the real runtimes, in the order in which they came, and in every
+ * disorder that may come.
+ */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +14,10 @@ import { fixtures, openSetting, type Payload, type Setting } from "./setting.ts"
 
 type HookRuntime = "claude" | "codex";
 
-/** The captured payloads as events of one session and its turns: fixtures come from several recordings. */
+/**
+ * The captured payloads as events of one session and its turns: fixtures come from several
+ * recordings.
+ */
 function session(runtime: HookRuntime, names: readonly string[]): Payload[] {
   const all = fixtures(runtime);
   return names.map((name) => {
@@ -159,7 +165,8 @@ describe("captured payloads", () => {
       const events = await replay(runtime, payloads, (reasons) => {
         const discarded = ORDERS[runtime].filter((_, index) => reasons[index] !== null);
         const expected = ORDERS[runtime].filter((name) => IGNORED.has(name));
-        // The open session is compacted, the idle turn has ended, a subagent's first prompt belongs to its start.
+        // The open session is compacted, the idle turn has ended, a subagent's first prompt belongs
+        // to its start.
         if (runtime === "claude") expected.push("SessionStart.compact", "Notification.idle_prompt");
         else expected.push("UserPromptSubmit.subagent");
         assert.deepEqual(discarded.toSorted(), expected.toSorted());

@@ -47,7 +47,10 @@ function record(operation_id: string, status: "started" | "completed"): Activity
   };
 }
 
-/** What the file goes through: new ones and next revisions in place, several at once, one in another's place, removals, more than there is room for. */
+/**
+ * What the file goes through: new ones and next revisions in place, several at once, one in
+ * another's place, removals, more than there is room for.
+ */
 function contents(): Records[] {
   const list: Records[] = [];
   let now = new Map<string, ActivityRecord>();
@@ -190,7 +193,8 @@ describe("activity records and crashes", () => {
         const kept = open(new SimulatedFiles(files.tree()), NEVER);
         const when = `${length} from call ${index} on`;
         if (length === 1) assert.deepEqual(contentOf(kept.read()), witness.promised, when);
-        // When the disk failed to the very end, neither can what it tore be healed, nor what it holds be known.
+        // When the disk failed to the very end, neither can what it tore be healed, nor what it
+        // holds be known.
         else if (index + length < rehearsal.calls - LAST_WRITE)
           assert.deepEqual(contentOf(kept.read()), witness.promised, when);
         refusals += witness.refused;

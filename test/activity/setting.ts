@@ -132,7 +132,10 @@ export interface Setting {
   stored(actor_id: string): { event: RuntimeActivityEvent; started_at: string }[];
   states(): ActorActivity["actors"];
   ledger(): LedgerEvent[];
-  /** Everything anew on the same Home, as after a restart of the daemon, or of the machine at that wall time. */
+  /**
+   * Everything anew on the same Home, as after a restart of the daemon, or of the machine at that
+   * wall time.
+   */
   reopen(machineStartedAt?: number): Promise<Setting>;
   close(): Promise<void>;
 }

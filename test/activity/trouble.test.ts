@@ -1,4 +1,6 @@
-/** What a hook or a screen says of a runtime that can't work: the lines are those of the real ones. */
+/**
+ * What a hook or a screen says of a runtime that can't work: the lines are those of the real ones.
+ */
 import assert from "node:assert/strict";
 import { troubleOf, troubleOnScreen } from "../../daemon/activity/hooks/trouble.ts";
 import type { Launch } from "../../daemon/activity/launches.ts";

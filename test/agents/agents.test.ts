@@ -1,4 +1,6 @@
-/** Real agents, really run: a person in a browser, Claude Code as the foreman, Codex as its helper. */
+/**
+ * Real agents, really run: a person in a browser, Claude Code as the foreman, Codex as its helper.
+ */
 
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -11,7 +13,10 @@ import { until } from "../support/until.ts";
 import { AgentsSetting, PATIENCE } from "./setting.ts";
 import { AllStreams } from "./stream.ts";
 
-/** Marked so that they are found wherever they got to. The output isn't in the input: the shell puts it together. */
+/**
+ * Marked so that they are found wherever they got to. The output isn't in the input: the shell puts
+ * it together.
+ */
 const SECRET = {
   prompt: "s3cret-prompt-417",
   input: "s3cret-input-528",
@@ -21,7 +26,9 @@ const SECRET = {
 /** Keys that choose in the questions of both. */
 const [YES, NO] = ["1", "3"];
 
-/** A question that has just appeared, or is drawn anew for another size, takes no key for a moment. */
+/**
+ * A question that has just appeared, or is drawn anew for another size, takes no key for a moment.
+ */
 const PRESS_AGAIN_MS = 4000;
 
 async function pressedUntil(

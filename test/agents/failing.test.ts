@@ -1,4 +1,7 @@
-/** Agents whose model refuses them: seen at once, told to whoever waits for a reply, and well again afterwards. */
+/**
+ * Agents whose model refuses them: seen at once, told to whoever waits for a reply, and well again
+ * afterwards.
+ */
 
 import assert from "node:assert/strict";
 import { DaemonProcess } from "../support/daemon-process.ts";

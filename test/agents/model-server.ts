@@ -1,6 +1,7 @@
 /**
- * The model behind both agents, scripted: the Anthropic Messages API for Claude and the OpenAI Responses API for Codex, on loopback. A word in a
- * prompt chooses the script; how far a script is follows from the tool results behind that prompt, so a repeated request gets the same answer.
+ * The model behind both agents, scripted: the Anthropic Messages API for Claude and the OpenAI
+ * Responses API for Codex, on loopback. A word in a prompt chooses the script; how far a script is
+ * follows from the tool results behind that prompt, so a repeated request gets the same answer.
  */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";

@@ -1,4 +1,7 @@
-/** Runtimes without hooks, really run offline: a message goes into their empty input line and into nothing else. */
+/**
+ * Runtimes without hooks, really run offline: a message goes into their empty input line and into
+ * nothing else.
+ */
 
 import assert from "node:assert/strict";
 import { once } from "node:events";

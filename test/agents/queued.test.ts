@@ -1,4 +1,7 @@
-/** What a busy Claude Code has only queued isn't lost: its process ends in every way there is, and the next one reads and answers it. */
+/**
+ * What a busy Claude Code has only queued isn't lost: its process ends in every way there is, and
+ * the next one reads and answers it.
+ */
 
 import assert from "node:assert/strict";
 import { DaemonProcess } from "../support/daemon-process.ts";

@@ -1,6 +1,7 @@
 /**
- * A message waits while something else than an empty input line is on a real agent's screen, says why, and goes in once a person has dealt with it.
- * Each scenario has an Actor in a Group of its own; three of them run at a time, each test waits for its own.
+ * A message waits while something else than an empty input line is on a real agent's screen, says
+ * why, and goes in once a person has dealt with it. Each scenario has an Actor in a Group of its
+ * own; three of them run at a time, each test waits for its own.
  */
 
 import assert from "node:assert/strict";
@@ -358,7 +359,10 @@ describe("real agents whose input line isn't empty and focused", function () {
     }
   }
 
-  /** The message waits and says why; a person is called; nothing of it was written. Then the person deals with it. */
+  /**
+   * The message waits and says why; a person is called; nothing of it was written. Then the person
+   * deals with it.
+   */
   async function holds(
     agents: AgentsSetting,
     person: Person,

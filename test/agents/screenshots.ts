@@ -1,6 +1,7 @@
 /**
- * `npm run screenshots`, second part: the pictures of terminals and the ticker, with the real Claude Code and the real Codex in them. What
- * their models say is scripted; everything else took place. Needs a built dist/, and npm for the first time.
+ * `npm run screenshots`, second part: the pictures of terminals and the ticker, with the real
+ * Claude Code and the real Codex in them. What their models say is scripted; everything else took
+ * place. Needs a built dist/, and npm for the first time.
  */
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
@@ -10,7 +11,10 @@ import { launchBrowser, openGroup, Setting, type WindowOptions } from "../browse
 import { AgentsSetting } from "./setting.ts";
 
 const IMAGES = join(import.meta.dirname, "../../docs/images");
-/** The agents show the folder they are in: it is of a person in general, where this machine has none of that name. */
+/**
+ * The agents show the folder they are in: it is of a person in general, where this machine has none
+ * of that name.
+ */
 const PERSON = "/home/me";
 const person = existsSync(PERSON) ? mkdtempSync(join(homedir(), "pictures-")) : PERSON;
 const TITLE = "api-server";

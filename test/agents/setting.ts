@@ -1,4 +1,7 @@
-/** The real Claude Code and the real Codex as Actors of a real daemon, offline: their model is a script on loopback. */
+/**
+ * The real Claude Code and the real Codex as Actors of a real daemon, offline: their model is a
+ * script on loopback.
+ */
 
 import {
   existsSync,
@@ -80,7 +83,10 @@ export class AgentsSetting {
     rmSync(this.root, { recursive: true, force: true });
   }
 
-  /** Environment of a Claude with a home of its own, as if its person had used it before: onboarded, project trusted, some tools allowed. */
+  /**
+   * Environment of a Claude with a home of its own, as if its person had used it before: onboarded,
+   * project trusted, some tools allowed.
+   */
   claudeEnvironment(name: string): Record<string, string> {
     const home = join(this.root, name);
     mkdirSync(home);
@@ -201,8 +207,8 @@ trust_level = "trusted"
   }
 
   /**
-   * Waits for a working state; its reason. It is derived once per second: an idle one may be older than the turn that has just begun, so it
-   * counts once it has lasted.
+   * Waits for a working state; its reason. It is derived once per second: an idle one may be older
+   * than the turn that has just begun, so it counts once it has lasted.
    */
   async becomes(actor_id: string, state: string): Promise<string> {
     let last = "";
@@ -288,7 +294,10 @@ trust_level = "trusted"
     return (JSON.parse(readFileSync(file, "utf8")) as { pid: number }).pid;
   }
 
-  /** A command for an agent's shell tool that ends when it is told to, and then prints `words` together as one. */
+  /**
+   * A command for an agent's shell tool that ends when it is told to, and then prints `words`
+   * together as one.
+   */
   tool(name: string, words: readonly string[] = []): { command: string; end: () => void } {
     const flag = join(this.root, `${name}.flag`);
     const print = `printf '%s' ${words.join(" ")}`;

@@ -1,4 +1,7 @@
-/** Subagents that work on after the turn that started them has ended: seen as work until their own end, in Claude Code and Codex alike. */
+/**
+ * Subagents that work on after the turn that started them has ended: seen as work until their own
+ * end, in Claude Code and Codex alike.
+ */
 
 import assert from "node:assert/strict";
 import { DaemonProcess } from "../support/daemon-process.ts";

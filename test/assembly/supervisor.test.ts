@@ -1,4 +1,6 @@
-/** The supervisor: order, a start that fails halfway, what a list gives, a subset with stand-ins. */
+/**
+ * The supervisor: order, a start that fails halfway, what a list gives, a subset with stand-ins.
+ */
 import assert from "node:assert/strict";
 import { type Service, ServiceList } from "../../daemon/assembly/service.ts";
 import { Supervisor } from "../../daemon/assembly/supervisor.ts";

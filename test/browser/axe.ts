@@ -17,7 +17,8 @@ export async function violations(page: Page): Promise<string[]> {
   const found = await page.evaluate(async () => {
     const { axe } = globalThis as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } };
     const { violations } = await axe.run();
-    // What scrolls inside a message is reached after Enter on the message, which can't be seen here (reading.test.ts).
+    // What scrolls inside a message is reached after Enter on the message, which can't be seen here
+    // (reading.test.ts).
     for (const violation of violations)
       if (violation.id === "scrollable-region-focusable")
         violation.nodes = violation.nodes.filter(

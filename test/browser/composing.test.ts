@@ -1,4 +1,7 @@
-/** The composer does what the person sees before sending: names at the start, replies given up, modes, files from anywhere. */
+/**
+ * The composer does what the person sees before sending: names at the start, replies given up,
+ * modes, files from anywhere.
+ */
 
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";

@@ -1,4 +1,7 @@
-/** The pictures of two instances that connect and write to each other: their own Homes and conversation, in the same browser. */
+/**
+ * The pictures of two instances that connect and write to each other: their own Homes and
+ * conversation, in the same browser.
+ */
 
 import type { Browser, Page } from "playwright-core";
 import { freePort } from "../peers/direct/two-homes.ts";

@@ -1,4 +1,7 @@
-/** Group connections between two real daemons, each with its Workbench in a window of its own, as two people use them. */
+/**
+ * Group connections between two real daemons, each with its Workbench in a window of its own, as
+ * two people use them.
+ */
 
 import assert from "node:assert/strict";
 import type { Browser, Page } from "playwright-core";
@@ -111,7 +114,10 @@ describe("Workbench: connections between instances", function () {
   const message = (page: Page, text: string) => page.locator("svc-message", { hasText: text });
   const chosen = (page: Page) => page.locator(".compose-box .chips").first();
 
-  /** Types a sign with the beginning of a name until the list has it, and takes it with the keyboard. */
+  /**
+   * Types a sign with the beginning of a name until the list has it, and takes it with the
+   * keyboard.
+   */
   async function complete(page: Page, typed: string, label: string, detail: string): Promise<void> {
     const area = page.locator(".compose-text");
     const item = page.locator(".completion-item", { hasText: label }).filter({ hasText: detail });

@@ -28,7 +28,10 @@ const QUESTIONS = `Looks good, two questions before I approve:
 | clock.ts | 18 | low |
 | session.ts | 7 | **public** |`;
 
-/** Three Groups; in the first, people and agents are in the middle of something. It is about the folder `project`. Answers its id. */
+/**
+ * Three Groups; in the first, people and agents are in the middle of something. It is about the
+ * folder `project`. Answers its id.
+ */
 export async function converse(setting: Setting, project: string): Promise<string> {
   const { owner } = setting;
   const { groupId, actors } = await setting.group("api-server", ["lead", "reviewer", "docs", "nightly"]);

@@ -1,4 +1,7 @@
-/** An Actor in a terminal that behaves as Claude does towards the daemon: reads prompts, runs its hooks (test/runtimes/fake-agent.mjs). */
+/**
+ * An Actor in a terminal that behaves as Claude does towards the daemon: reads prompts, runs its
+ * hooks (test/runtimes/fake-agent.mjs).
+ */
 import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,7 @@
-/** Script in texts, names, titles and file names stays text: nothing runs, nothing is fetched, nothing violates the policy. */
+/**
+ * Script in texts, names, titles and file names stays text: nothing runs, nothing is fetched,
+ * nothing violates the policy.
+ */
 import assert from "node:assert/strict";
 
 import { openGroup, type Setting, useSetting } from "./setting.ts";

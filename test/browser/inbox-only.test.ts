@@ -1,4 +1,7 @@
-/** A program that nobody said reads prompts, in the Workbench: a real login shell, into which no message is typed. */
+/**
+ * A program that nobody said reads prompts, in the Workbench: a real login shell, into which no
+ * message is typed.
+ */
 
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync } from "node:fs";

@@ -1,4 +1,7 @@
-/** A Group of 100,000 messages: few rows in the document, bounded memory, and the place kept while older ones come. */
+/**
+ * A Group of 100,000 messages: few rows in the document, bounded memory, and the place kept while
+ * older ones come.
+ */
 
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
@@ -176,7 +179,8 @@ describe("Workbench: 100,000 messages", () => {
       failed += 1;
       return failed === 1 ? route.abort() : route.continue();
     });
-    // The feed may still be coming to rest at its end; once a page was asked for, nobody scrolls any more.
+    // The feed may still be coming to rest at its end; once a page was asked for, nobody scrolls
+    // any more.
     await until("the first request", async () => {
       await page.locator(".feed-scroll").evaluate((scroller) => {
         scroller.scrollTop = 0;

@@ -1,4 +1,6 @@
-/** Where others dial, set in the Workbench: also where that fails, or its state isn't known at once. */
+/**
+ * Where others dial, set in the Workbench: also where that fails, or its state isn't known at once.
+ */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";

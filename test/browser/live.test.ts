@@ -1,4 +1,7 @@
-/** What Actors do, as it reaches the Workbench: over the Group's stream, over the global one, and without either. And over nothing else. */
+/**
+ * What Actors do, as it reaches the Workbench: over the Group's stream, over the global one, and
+ * without either. And over nothing else.
+ */
 
 import assert from "node:assert/strict";
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -1,4 +1,7 @@
-/** Everything that is done to Groups, Actors and messages besides writing, with what the daemon says of it afterwards. */
+/**
+ * Everything that is done to Groups, Actors and messages besides writing, with what the daemon says
+ * of it afterwards.
+ */
 
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";

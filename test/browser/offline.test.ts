@@ -1,4 +1,7 @@
-/** The daemon dies and comes back: the page says so, stays readable, loses nothing, and goes on without a gap. */
+/**
+ * The daemon dies and comes back: the page says so, stays readable, loses nothing, and goes on
+ * without a gap.
+ */
 
 import assert from "node:assert/strict";
 import { randomInt } from "node:crypto";
@@ -7,7 +10,10 @@ import { verifies } from "../requirements.ts";
 import { until } from "../support/until.ts";
 import { openGroup, type Setting, useSetting } from "./setting.ts";
 
-/** A free port for a daemon that must come back under the same address: below those that the kernel gives to others meanwhile. */
+/**
+ * A free port for a daemon that must come back under the same address: below those that the kernel
+ * gives to others meanwhile.
+ */
 async function freePort(): Promise<number> {
   for (let tries = 0; tries < 100; tries += 1) {
     const port = randomInt(10_000, 32_000);

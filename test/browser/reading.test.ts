@@ -1,4 +1,6 @@
-/** Messages as people read them: by keyboard, in other scripts, with wide tables and tiny pictures. */
+/**
+ * Messages as people read them: by keyboard, in other scripts, with wide tables and tiny pictures.
+ */
 
 import assert from "node:assert/strict";
 import type { Locator, Page } from "playwright-core";

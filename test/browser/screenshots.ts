@@ -1,6 +1,6 @@
 /**
- * `npm run screenshots`: the pictures in docs/images, of the real daemon and a conversation that really took place in it. Needs a built
- * dist/.
+ * `npm run screenshots`: the pictures in docs/images, of the real daemon and a conversation that
+ * really took place in it. Needs a built dist/.
  */
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { homedir } from "node:os";
@@ -9,7 +9,10 @@ import type { Page } from "playwright-core";
 import { converse } from "./conversation.ts";
 import type { Setting, WindowOptions } from "./setting.ts";
 
-/** The pictures show paths: they are of a person in general, where this machine has none of that name. */
+/**
+ * The pictures show paths: they are of a person in general, where this machine has none of that
+ * name.
+ */
 const PERSON = "/home/me";
 const person = existsSync(PERSON) ? mkdtempSync(join(homedir(), "pictures-")) : PERSON;
 const program = join(person, ".local/lib/svc");

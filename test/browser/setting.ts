@@ -1,4 +1,7 @@
-/** A real browser on the real daemon: one Chromium per file of tests, a fresh profile per window, and nothing wrong in any of them. */
+/**
+ * A real browser on the real daemon: one Chromium per file of tests, a fresh profile per window,
+ * and nothing wrong in any of them.
+ */
 import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
@@ -34,7 +37,10 @@ export interface WindowOptions {
   expected?: RegExp;
 }
 
-/** A window and what went wrong in it: script errors, console errors, violations of the Content-Security-Policy. */
+/**
+ * A window and what went wrong in it: script errors, console errors, violations of the
+ * Content-Security-Policy.
+ */
 export interface Window {
   page: Page;
   context: BrowserContext;
@@ -51,7 +57,10 @@ export class Setting {
     this.browser = browser;
   }
 
-  /** A daemon in a Home of its own; `port` where it must come back under the same address, `home` where its name is seen. */
+  /**
+   * A daemon in a Home of its own; `port` where it must come back under the same address, `home`
+   * where its name is seen.
+   */
   static async open(
     browser: Browser,
     options: { port?: number; home?: string; environment?: Readonly<Record<string, string>> } = {},
@@ -144,7 +153,10 @@ export async function openGroup(page: Page, title: string): Promise<void> {
   await page.locator(".group-title", { hasText: title }).waitFor();
 }
 
-/** A browser and a daemon for the tests of a describe. Nothing may have gone wrong in any window at the end of each. */
+/**
+ * A browser and a daemon for the tests of a describe. Nothing may have gone wrong in any window at
+ * the end of each.
+ */
 export function useSetting(take: (setting: Setting) => void, port?: () => Promise<number>): void {
   let browser: Browser | undefined;
   let setting: Setting | undefined;

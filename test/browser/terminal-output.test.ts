@@ -1,4 +1,7 @@
-/** What programs may write into a terminal, seen from the browser that shows it: nothing gets out of it. */
+/**
+ * What programs may write into a terminal, seen from the browser that shows it: nothing gets out of
+ * it.
+ */
 
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -10,7 +13,10 @@ import { openGroup, type Setting, useSetting } from "./setting.ts";
 
 const PATIENCE = { timeout: 60_000 };
 
-/** Questions to a terminal, each with its only answer (null: none), in which ␛ stands for the escape character. */
+/**
+ * Questions to a terminal, each with its only answer (null: none), in which ␛ stands for the escape
+ * character.
+ */
 const QUESTIONS: readonly (readonly [question: string, answer: RegExp | null])[] = [
   ["\u001b[c", /^␛\[\?[\d;]+c$/],
   ["\u001b[>c", /^␛\[>[\d;]+c$/],
@@ -63,7 +69,10 @@ describe("Workbench: what a program writes into its terminal", function () {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** A program that writes the next of `texts` when it reads an N, and notes everything else that it reads. In a window that writes to it. */
+  /**
+   * A program that writes the next of `texts` when it reads an N, and notes everything else that it
+   * reads. In a window that writes to it.
+   */
   async function program(name: string, texts: readonly string[]) {
     const project = join(folder, name);
     mkdirSync(project);

@@ -109,7 +109,8 @@ describe("Workbench: terminals", () => {
     await pane(page, "ann").locator('[aria-label^="Search"]').first().click();
     await page.locator('[aria-label="Search in the terminal of ann"]').fill("line-4");
     let copied = "";
-    // What is found stops being selected when the shell draws its line anew after the drawer's last step.
+    // What is found stops being selected when the shell draws its line anew after the drawer's last
+    // step.
     await until("the copy", async () => {
       await page.locator('[aria-label="Search in the terminal of ann"]').press("Enter");
       await pane(page, "ann").locator('[aria-label^="Copy"]').click();
@@ -208,7 +209,8 @@ describe("Workbench: terminals", () => {
     await pane(page, "ann").locator(".terminal-state", { hasText: "writing here" }).waitFor();
     await page.keyboard.type("echo now-$((4+4))\n");
     await shows(page, "ann", "now-8");
-    // After the process has ended nothing looks as if it could be written in, and every line is whole.
+    // After the process has ended nothing looks as if it could be written in, and every line is
+    // whole.
     await page.keyboard.type(
       "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do echo line-$i; done\nexit 5\n",
     );

@@ -1,4 +1,7 @@
-/** Messages to another instance that don't arrive, as the person sees them: two real daemons, one of which stops and then dies. */
+/**
+ * Messages to another instance that don't arrive, as the person sees them: two real daemons, one of
+ * which stops and then dies.
+ */
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

@@ -12,7 +12,9 @@ import { run } from "./svc.ts";
 
 const pty = createRequire(import.meta.url)("@lydell/node-pty") as typeof import("@lydell/node-pty");
 
-/** A shell that runs the command, then says how that ended and whether the terminal is as it was. */
+/**
+ * A shell that runs the command, then says how that ended and whether the terminal is as it was.
+ */
 class Terminal {
   text = "";
   readonly #pty: import("@lydell/node-pty").IPty;

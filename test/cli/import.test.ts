@@ -1,4 +1,7 @@
-/** A file that somebody forged, from the command line: nobody else's Group hears of it, however often the daemon starts. */
+/**
+ * A file that somebody forged, from the command line: nobody else's Group hears of it, however
+ * often the daemon starts.
+ */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";

@@ -82,7 +82,8 @@ describe("mistakes on the command line", () => {
       ["group", "delete", "--group", "Attic", "--confirm", other],
     ]) {
       const ran = await svc(args);
-      // A message from one Group to the user of another is refused for what it is, not for its title.
+      // A message from one Group to the user of another is refused for what it is, not for its
+      // title.
       if (!args.includes("--local-group")) assert.equal(ran.code, 0, `svc ${args.join(" ")}: ${ran.err}`);
       assert.doesNotMatch(ran.err, /no Group|Group id/);
     }

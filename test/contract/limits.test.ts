@@ -1,4 +1,7 @@
-/** Every limit of the table is one that the product keeps: read by name, through whatever names a file gives to parts of the table. */
+/**
+ * Every limit of the table is one that the product keeps: read by name, through whatever names a
+ * file gives to parts of the table.
+ */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -34,7 +37,10 @@ function leaves(value: object, path: readonly string[] = []): string[] {
   );
 }
 
-/** A file with names of its own for parts of the table written out, and the declarations of those names left out. */
+/**
+ * A file with names of its own for parts of the table written out, and the declarations of those
+ * names left out.
+ */
 function writtenOut(source: string): string {
   let text = source;
   for (let round = 0; round < 8; round += 1) {

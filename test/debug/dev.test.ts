@@ -1,4 +1,7 @@
-/** `npm run dev` on a copy of the tree: the link, a restart on a change of the daemon, a new Workbench on one of its own, the end. */
+/**
+ * `npm run dev` on a copy of the tree: the link, a restart on a change of the daemon, a new
+ * Workbench on one of its own, the end.
+ */
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";

@@ -1,4 +1,7 @@
-/** A debugger as editors have it: the Chrome DevTools Protocol over a WebSocket, with breakpoints set through source maps. */
+/**
+ * A debugger as editors have it: the Chrome DevTools Protocol over a WebSocket, with breakpoints
+ * set through source maps.
+ */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -32,8 +35,9 @@ interface Paused {
 }
 
 /**
- * Runs `node --inspect-brk=0 ARGS` until the program stops at `place`, ends it then, and answers whether it got there. `outputs` are the built files whose maps are read beforehand, as an editor does with `outFiles`; scripts with
- * a map in themselves get theirs when they are loaded.
+ * Runs `node --inspect-brk=0 ARGS` until the program stops at `place`, ends it then, and answers
+ * whether it got there. `outputs` are the built files whose maps are read beforehand, as an editor
+ * does with `outFiles`; scripts with a map in themselves get theirs when they are loaded.
  */
 export async function stopsAt(
   place: Place,
@@ -106,7 +110,8 @@ class Debugged {
     await this.#call("Debugger.enable");
     await this.#call("Runtime.enable");
     for (const file of this.#outputs) await this.#predict(file);
-    // A script of the source's own name stops where it begins, until its map is read and its breakpoint set.
+    // A script of the source's own name stops where it begins, until its map is read and its
+    // breakpoint set.
     await this.#call("Debugger.setBreakpointByUrl", {
       url: pathToFileURL(this.#place.file).href,
       lineNumber: 0,

@@ -1,4 +1,7 @@
-/** Each configuration of .vscode/launch.json, run as an editor runs it: a breakpoint in a source is hit. */
+/**
+ * Each configuration of .vscode/launch.json, run as an editor runs it: a breakpoint in a source is
+ * hit.
+ */
 import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

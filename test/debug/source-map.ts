@@ -26,7 +26,10 @@ function numbersOf(segment: string): number[] {
   return numbers;
 }
 
-/** Where the code of a line of a source begins in the script at `url`: line and column, both counted from 0. Empty when it has none. */
+/**
+ * Where the code of a line of a source begins in the script at `url`: line and column, both counted
+ * from 0. Empty when it has none.
+ */
 export function generatedPositions(
   { sources, sourceRoot = "", mappings }: SourceMap,
   url: string,

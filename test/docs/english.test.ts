@@ -4,9 +4,8 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 
 const WIDTH = 100;
-const COMMENTED =
-  /^(?:shared|platform|client|daemon|cli|mcp-server|demo|build|bench)\/.*\.(?:ts|mts|cts|mjs|cjs)$/u;
-const SPOKEN = /^(?:shared|client|platform|daemon|cli|mcp-server|demo|build)\/.*\.ts$/u;
+const COMMENTED = /\.(?:ts|mts|cts|mjs|cjs)$/u;
+const SPOKEN = /^(?:shared|client|platform|daemon|cli|mcp-server|webview|demo|build)\/.*\.ts$/u;
 const PAGES = /^(?:(?:README|CHANGELOG|CONTRIBUTING|docs\/[a-z-]+)\.md|mcp-server\/help\.ts)$/u;
 
 /** Words of texts that people see, each with a better one in the message of the failure. */

@@ -1,4 +1,7 @@
-/** Every reference leads somewhere: from comments into docs/ and to requirements, and between documents. */
+/**
+ * Every reference leads somewhere: from comments into docs/ and to requirements, and between
+ * documents.
+ */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";

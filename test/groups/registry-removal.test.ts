@@ -233,7 +233,8 @@ describe("GroupRegistry: what goes", () => {
     const again = await openRegistry(root);
     assert.deepEqual(readdirSync(groups), [kept.group_id]);
     assert.equal(again.get(kept.group_id).record.generation, "the new one");
-    // What an earlier generation left behind is known by this event, so it comes first and only once.
+    // What an earlier generation left behind is known by this event, so it comes first and only
+    // once.
     const { ledger } = again.get(kept.group_id);
     assert.deepEqual([ledger.count, ledger.read(0).kind], [1, "group.reset"]);
     await again.close();

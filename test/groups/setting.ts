@@ -91,7 +91,10 @@ export async function openGroups(root: string) {
       }),
     }),
   };
-  /** As the dispatcher does it, but for the locks: input and output go through the contract's schemas. */
+  /**
+   * As the dispatcher does it, but for the locks: input and output go through the contract's
+   * schemas.
+   */
   const call = async <Name extends OperationName & keyof typeof handlers>(
     name: Name,
     input: unknown,

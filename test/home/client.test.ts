@@ -57,7 +57,8 @@ describe("the client of the local socket", () => {
     });
     const { root } = await served(server, 1);
     const clients = Array.from({ length: 40 }, () => new DaemonClient(root, null));
-    // All in one turn of the event loop: the server, in the same process, accepts none before the last has tried.
+    // All in one turn of the event loop: the server, in the same process, accepts none before the
+    // last has tried.
     const answers = await Promise.all(clients.map((client) => client.callByName("anything", {})));
     for (const client of clients) client.close();
     assert.deepEqual(new Set(answers.map(({ ok }) => ok)), new Set([true]));

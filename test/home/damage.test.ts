@@ -1,4 +1,7 @@
-/** Every document of a Home, damaged: the daemon starts, says what is wrong and what to do, and leaves the bytes as they are. */
+/**
+ * Every document of a Home, damaged: the daemon starts, says what is wrong and what to do, and
+ * leaves the bytes as they are.
+ */
 import assert from "node:assert/strict";
 import {
   cpSync,
@@ -23,9 +26,14 @@ const REBUILT = [
   /direct_status\.json$/,
   /\/cursors\//,
 ];
-/** Without these nobody knows whose Home it is, or whether it is in use: the start ends with them. */
+/**
+ * Without these nobody knows whose Home it is, or whether it is in use: the start ends with them.
+ */
 const ESSENTIAL = new Set(["settings.json", "group_bridge_identity_key.yaml", "daemon/lock"]);
-/** What these keep is missed by nobody before they look for it, so that the daemon says it by itself. */
+/**
+ * What these keep is missed by nobody before they look for it, so that the daemon says it by
+ * itself.
+ */
 const TOLD = [
   /^direct_connections\.json$/,
   /outbox_generations\.json$/,
@@ -144,7 +152,8 @@ describe("A Home with a damaged document", () => {
       if (REBUILT.some((pattern) => pattern.test(name))) return;
       const folder = join(home, name, "..");
       const place = name.split("/").at(-1)!;
-      // The end of an active ledger that isn't one is put aside; line feeds behind it are only room.
+      // The end of an active ledger that isn't one is put aside; line feeds behind it are only
+      // room.
       const kept = place === "active.jsonl" ? [place, ...readdirSync(folder)] : [place];
       const bytes = damaged.toString("latin1").replace(/\n+$/, "");
       const isKept = kept.some((other) => readFileSync(join(folder, other), "latin1").includes(bytes));

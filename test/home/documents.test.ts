@@ -152,7 +152,10 @@ const story: Story<Witness> = {
     }
   },
 
-  /** What is there is the last acknowledged value, or a later one that was tried, and it can be changed. */
+  /**
+   * What is there is the last acknowledged value, or a later one that was tried, and it can be
+   * changed.
+   */
   async check(files, witness) {
     const document = await JsonDocument.read(options(files, "/note.json"));
     const possible = [witness.acknowledged, ...witness.tried];

@@ -92,7 +92,8 @@ describe("the socket's place", () => {
     const own = new ForeignFiles("");
     const host = hostWith({ runtimeDirectory: undefined, uid });
     try {
-      // To the uid that the host claims, the directory belongs to another: the one that runs the test.
+      // To the uid that the host claims, the directory belongs to another: the one that runs the
+      // test.
       assert.throws(() => prepareSocket(own, random, host, longHome()), insecure);
       assert.equal(lstatSync(directory).mode & 0o777, 0o700);
     } finally {

@@ -91,7 +91,8 @@ describe("HomeLock", () => {
     const paths = emptyHome();
     const lock = await HomeLock.acquire(realDependencies(), paths);
     await assert.rejects(HomeLock.acquire(realDependencies(), paths), HomeLocked);
-    // Closing any descriptor of the lock's file would drop a POSIX lock: another process must still be refused.
+    // Closing any descriptor of the lock's file would drop a POSIX lock: another process must still
+    // be refused.
     const { outcome } = start(paths);
     assert.equal((await outcome).won, false);
     lock.release();

@@ -1,6 +1,7 @@
 /**
- * Makes the frozen Home of a format: `node --import tsx test/home/make-fixture.ts`. Run once per format, through the real daemon; what is in
- * `test/fixtures/homes/<format>/` is never made anew after that version was released.
+ * Makes the frozen Home of a format: `node --import tsx test/home/make-fixture.ts`. Run once per
+ * format, through the real daemon; what is in `test/fixtures/homes/<format>/` is never made anew
+ * after that version was released.
  */
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,7 @@
-/** A process that wants the Home: says what came of it in one line of JSON, and stays until it is killed when it has it. */
+/**
+ * A process that wants the Home: says what came of it in one line of JSON, and stays until it is
+ * killed when it has it.
+ */
 
 import { homePaths } from "../../client/paths.ts";
 import { HomeLock, HomeLocked } from "../../daemon/home/lock.ts";

@@ -65,7 +65,8 @@ describe("the daemon as a whole", () => {
   let client: DaemonClient;
   let runDaemon: typeof import("../../daemon/assembly/daemon.ts").runDaemon;
 
-  // Imported, not required: the daemon imports parts of itself later, and they must find the same modules.
+  // Imported, not required: the daemon imports parts of itself later, and they must find the same
+  // modules.
   before(async () => {
     ({ runDaemon } = await import("../../daemon/assembly/daemon.ts"));
   });

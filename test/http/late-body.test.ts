@@ -1,4 +1,7 @@
-/** A credential that ends while a request's body is on its way: the request does nothing, whichever way it came. */
+/**
+ * A credential that ends while a request's body is on its way: the request does nothing, whichever
+ * way it came.
+ */
 import assert from "node:assert/strict";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { type RequestOptions, request } from "node:http";

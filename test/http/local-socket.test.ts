@@ -418,7 +418,10 @@ describe("the local socket", () => {
       for (const socket of open.splice(0)) socket.destroy();
     });
 
-    /** A connection after these bytes, when the daemon has them; what came back, and whether it has ended. */
+    /**
+     * A connection after these bytes, when the daemon has them; what came back, and whether it has
+     * ended.
+     */
     async function client(
       bytes: string,
       answers: number,

@@ -1,4 +1,7 @@
-/** The Web listener over real sockets with services of a test's own: tokens, ledgers and files in memory, time in the test's hand. */
+/**
+ * The Web listener over real sockets with services of a test's own: tokens, ledgers and files in
+ * memory, time in the test's hand.
+ */
 
 import { createHash } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";

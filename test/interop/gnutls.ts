@@ -1,4 +1,7 @@
-/** GnuTLS on the other side of our TLS: its own programs, and one of ours over its library for what those can't be told. */
+/**
+ * GnuTLS on the other side of our TLS: its own programs, and one of ours over its library for what
+ * those can't be told.
+ */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { createPrivateKey, createPublicKey, sign } from "node:crypto";
 import { once } from "node:events";
@@ -141,7 +144,10 @@ export class GnuTls {
     };
   }
 
-  /** Our server on a free port, for one connection: `secured` settles with its handshake, `sent` grows by what we sent. */
+  /**
+   * Our server on a free port, for one connection: `secured` settles with its handshake, `sent`
+   * grows by what we sent.
+   */
   async serve(
     overrides: Overrides = {},
   ): Promise<{ port: number; secured: Promise<SecureSocket>; sent: Buffer[] }> {
@@ -198,7 +204,10 @@ export class GnuTls {
     ]);
   }
 
-  /** `gnutls-serv` as an echo server, on a port that was free a moment ago; another when somebody took it. */
+  /**
+   * `gnutls-serv` as an echo server, on a port that was free a moment ago; another when somebody
+   * took it.
+   */
   async server(
     options: { priority?: string; alpn?: string; more?: string[] } = {},
   ): Promise<{ port: number; run: Run }> {
@@ -274,7 +283,10 @@ export function pattern(length: number, from = 0): Buffer {
   return Buffer.from(Array.from({ length }, (_, index) => (from + index) % 251));
 }
 
-/** Collects what arrives: `until` resolves when so many bytes are there, `end` with the reason at the end. */
+/**
+ * Collects what arrives: `until` resolves when so many bytes are there, `end` with the reason at
+ * the end.
+ */
 export class Inbox {
   bytes: Buffer = Buffer.alloc(0);
   readonly end: Promise<Error | null>;

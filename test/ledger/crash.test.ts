@@ -5,7 +5,10 @@ import { Refusal } from "../../shared/errors.ts";
 import { enumerateCrashes, enumerateFaults, type Story } from "../simulation/crash.ts";
 import { message, setting, texts } from "./setting.ts";
 
-/** What callers know: texts in the order of their acknowledgement. `all:` marks those of one atomic batch. */
+/**
+ * What callers know: texts in the order of their acknowledgement. `all:` marks those of one atomic
+ * batch.
+ */
 interface Witness {
   submitted: string[];
   acknowledged: string[];
@@ -64,7 +67,8 @@ const story: Story<Witness> = {
     await append(ledger, witness, "after sealing");
     for (let at = 0; at < 4; at += 1) await append(ledger, witness, long(`growing ${at}`));
     await ledger.close();
-    // The directory entry of a sealed segment survives while the manifest doesn't: the next open adopts it.
+    // The directory entry of a sealed segment survives while the manifest doesn't: the next open
+    // adopts it.
     ledger = await openTwice(open);
     await appendAll(ledger, witness, ["all:2 a", "all:2 b"]);
     await append(ledger, witness, "last");

@@ -10,7 +10,9 @@ import { RealRandom } from "../../platform/real-random.ts";
 import type { Refusal } from "../../shared/errors.ts";
 import { GROUP, keyOf, Tally } from "./setting.ts";
 
-/** For the describe around it. What was opened is closed after each test, and the folder removed. */
+/**
+ * For the describe around it. What was opened is closed after each test, and the folder removed.
+ */
 export function useLedger() {
   const root = fs.mkdtempSync(join(tmpdir(), "svc-ledger-"));
   const directory = join(root, "ledger");

@@ -87,7 +87,10 @@ describe("a history that lost its index files, when it is opened", () => {
 
   it("knows what the one that wrote it knew", () => opensAlike());
 
-  /** As a crash leaves it: a projection's state of an earlier moment, which lies in the middle of a part. */
+  /**
+   * As a crash leaves it: a projection's state of an earlier moment, which lies in the middle of a
+   * part.
+   */
   async function earlyCheckpoint(): Promise<{ count: number; checkpoint: Buffer }> {
     const earlier = fs.mkdtempSync(join(tmpdir(), "svc-scan-"));
     const deps = { files, clock: new RealClock(), random: new RealRandom() };

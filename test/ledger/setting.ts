@@ -1,4 +1,7 @@
-/** What ledger tests share: a clock and randomness that repeat themselves, a projection that counts, ready options. */
+/**
+ * What ledger tests share: a clock and randomness that repeat themselves, a projection that counts,
+ * ready options.
+ */
 
 import { Ledger } from "../../daemon/ledger/ledger.ts";
 import type {
@@ -41,7 +44,10 @@ export async function turnsDuring(work: () => Promise<unknown>): Promise<number>
   return turns;
 }
 
-/** Texts by sender, and replies per event: order and content of everything it saw show in its checkpoint. */
+/**
+ * Texts by sender, and replies per event: order and content of everything it saw show in its
+ * checkpoint.
+ */
 export class Tally implements Projection {
   readonly name: string = "tally";
   readonly version: number = 1;

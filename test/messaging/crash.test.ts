@@ -1,4 +1,7 @@
-/** Files, drafts and imports on a disk that loses power or fails: everything that could be left of them is looked at. */
+/**
+ * Files, drafts and imports on a disk that loses power or fails: everything that could be left of
+ * them is looked at.
+ */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { readWhole } from "../../platform/durable.ts";

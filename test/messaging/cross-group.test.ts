@@ -1,4 +1,7 @@
-/** Crashes between the two appends of a cross-group message, with a disk that fails where the test says. */
+/**
+ * Crashes between the two appends of a cross-group message, with a disk that fails where the test
+ * says.
+ */
 
 import assert from "node:assert/strict";
 import { Readable } from "node:stream";
@@ -31,7 +34,10 @@ describe("A message between two Groups", () => {
       .get(to)
       .ledger.page({ limit: 200 })
       .events.filter(({ data }) => data.text === "across").length;
-  /** Appends of one Group of these kinds stop answering, as in a daemon that dies there, or are refused. */
+  /**
+   * Appends of one Group of these kinds stop answering, as in a daemon that dies there, or are
+   * refused.
+   */
   const breakAt = (group_id: string, kind: string, how: "hangs" | "fails"): Promise<void> => {
     const { ledger } = home.registry.get(group_id);
     const append = ledger.appendAll.bind(ledger);

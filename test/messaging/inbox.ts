@@ -4,7 +4,10 @@ import type { ResultOf } from "../../shared/operations/registry.ts";
 import { until } from "../support/until.ts";
 import { type TestHome, textsOf } from "./setting.ts";
 
-/** `current` gives the Home of the moment and its Group with the Actors lead and dev; the Inbox is dev's. */
+/**
+ * `current` gives the Home of the moment and its Group with the Actors lead and dev; the Inbox is
+ * dev's.
+ */
 export function inboxOfDev(current: () => { home: TestHome; group: string }) {
   const send = (text: string, to: string, message_mode: "mail" | "send") => {
     const { home, group } = current();

@@ -6,7 +6,10 @@ type Who = string;
 interface Recipient {
   id: Who;
   generation: number;
-  /** Mail: unread (also while a session holds it, in `batch`), read. To the person: pending, read. To an Actor: pending, claimed, accepted, failed, ambiguous. */
+  /**
+   * Mail: unread (also while a session holds it, in `batch`), read. To the person: pending, read.
+   * To an Actor: pending, claimed, accepted, failed, ambiguous.
+   */
   state: "unread" | "pending" | "claimed" | "accepted" | "read" | "failed" | "ambiguous";
   batch: string | null;
   handedOut: boolean;

@@ -1,4 +1,7 @@
-/** What tests of messaging share: a real Home on disk with Groups, messaging and the dispatcher as the daemon has them. */
+/**
+ * What tests of messaging share: a real Home on disk with Groups, messaging and the dispatcher as
+ * the daemon has them.
+ */
 import assert from "node:assert/strict";
 import * as fs from "node:fs";
 import { tmpdir } from "node:os";
@@ -54,7 +57,10 @@ const SERVICES_BELOW = [
   "operations",
 ] as const;
 
-/** A daemon's services over one Home. `kill` forgets it as a crash would; `TestHome.open` on the same root starts again. */
+/**
+ * A daemon's services over one Home. `kill` forgets it as a crash would; `TestHome.open` on the
+ * same root starts again.
+ */
 export class TestHome {
   readonly root: string;
   readonly clock: ManualClock;

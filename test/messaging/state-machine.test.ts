@@ -224,7 +224,8 @@ const replace = actor.map(
     "replace",
     (id): Step =>
       async (run) => {
-        // The foreman is whoever comes first, so the order changes with it; recipients here are named by id.
+        // The foreman is whoever comes first, so the order changes with it; recipients here are
+        // named by id.
         await run.home.call("actor_remove", { group_id: run.group, actor_id: id });
         await run.home.call("actor_add", { group_id: run.group, actor_id: id });
         run.model.replaced(id);

@@ -26,7 +26,10 @@ function by(caller: Caller): Call {
   return { caller, signal: new AbortController().signal, requestId: "r-1" };
 }
 
-/** Input that fits every schema needs a Group and little else; what is missing is refused as arguments. */
+/**
+ * Input that fits every schema needs a Group and little else; what is missing is refused as
+ * arguments.
+ */
 const INPUTS: Readonly<Record<string, unknown>> = { group_id: GROUP };
 
 describe("the dispatcher", () => {

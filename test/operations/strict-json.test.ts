@@ -45,7 +45,9 @@ function hasTwice(text: string): boolean {
   return found;
 }
 
-/** Values in a JSON value, itself included, and one more for each array and object that is empty. */
+/**
+ * Values in a JSON value, itself included, and one more for each array and object that is empty.
+ */
 function valuesIn(value: unknown): number {
   if (typeof value !== "object" || value === null) return 1;
   const inside = Object.values(value);

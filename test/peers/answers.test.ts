@@ -1,4 +1,7 @@
-/** Who may answer and withdraw what, and how a withdrawal travels; the ways that succeed are in end-to-end.test.ts. */
+/**
+ * Who may answer and withdraw what, and how a withdrawal travels; the ways that succeed are in
+ * end-to-end.test.ts.
+ */
 import assert from "node:assert/strict";
 import type { LedgerEvent } from "../../shared/events.ts";
 import type { Caller } from "../../shared/operations/caller.ts";

@@ -1,4 +1,7 @@
-/** Copies of a Group made by export and import: they act for the original neither here nor over a connection. */
+/**
+ * Copies of a Group made by export and import: they act for the original neither here nor over a
+ * connection.
+ */
 import assert from "node:assert/strict";
 import * as fs from "node:fs";
 import { tmpdir } from "node:os";

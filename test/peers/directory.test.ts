@@ -79,7 +79,8 @@ describe("connect_catalog", () => {
     });
     const other = await here.home.group("zoe");
     assert.deepEqual(((await ask({ group_id: other })) as Discovery).external_groups, []);
-    // Membership in the account and in the Group are two things: without the first the directory is empty, without the second there is none.
+    // Membership in the account and in the Group are two things: without the first the directory is
+    // empty, without the second there is none.
     const zoe = here.home.actor(other, "zoe");
     await assert.rejects(
       here.home.call("connect_catalog", { group_id: here.group_id }, { as: zoe }),

@@ -1,4 +1,6 @@
-/** From one Group into another and back: sender, wire and receiver together, whatever the wire does. */
+/**
+ * From one Group into another and back: sender, wire and receiver together, whatever the wire does.
+ */
 import assert from "node:assert/strict";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -307,7 +309,8 @@ for (const way of ["account", "external", "direct"] as const satisfies Way[]) {
       here.transport.wire = UP;
       await ended(here, received.id);
       await ended(here, waiting.id);
-      // What may have arrived before can't be known any more; over a pair nobody is told anything about the new Group.
+      // What may have arrived before can't be known any more; over a pair nobody is told anything
+      // about the new Group.
       assert.equal((await here.delivery(received.id))?.state, "unconfirmed");
       assert.equal((await here.delivery(waiting.id))?.state, way === "account" ? "failed" : "unconfirmed");
       assert.equal(there.messages().length, 0);

@@ -1,4 +1,7 @@
-/** The outbox on a disk that loses power or fails: what was taken in stays, what was noted stays noted, nothing is torn. */
+/**
+ * The outbox on a disk that loses power or fails: what was taken in stays, what was noted stays
+ * noted, nothing is torn.
+ */
 import assert from "node:assert/strict";
 import { Outbox, type OutboxEntry } from "../../daemon/peers/outbox/outbox.ts";
 import { clientKeyOf } from "../../daemon/peers/sending/source-event.ts";
@@ -17,7 +20,10 @@ const DIRECTORY = "/home/outbox";
 /** What the story was told of one record. */
 interface Known {
   accepted: boolean;
-  /** Every value of `needs_receipt` that may stand there: one when a change is durable, two while it is under way. */
+  /**
+   * Every value of `needs_receipt` that may stand there: one when a change is durable, two while it
+   * is under way.
+   */
   needs: boolean[];
   /** Its removal was begun: it may be there, or not. */
   removed: boolean;

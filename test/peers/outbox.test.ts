@@ -254,7 +254,8 @@ describe("the outbox", () => {
     assert.deepEqual(here.outboxFiles(), []);
     pair.grant();
     here.transport.wire = UP;
-    // The next message is the Group's first: nothing of before may be taken for its generation then.
+    // The next message is the Group's first: nothing of before may be taken for its generation
+    // then.
     const next = await pair.send();
     await pair.eventually(() => here.receipts().length === 1 && here.outbox.size === 0);
     assert.equal(here.receipts()[0]?.data.source_event_id, next.source_event.id);

@@ -1,4 +1,7 @@
-/** Agents and the command line reach another instance: two real daemons, the MCP server and `svc` as they ship. */
+/**
+ * Agents and the command line reach another instance: two real daemons, the MCP server and `svc` as
+ * they ship.
+ */
 import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,7 @@
-/** Deliveries and withdrawals on a disk that loses power or fails: what was signed is durable, and nothing happens twice. */
+/**
+ * Deliveries and withdrawals on a disk that loses power or fails: what was signed is durable, and
+ * nothing happens twice.
+ */
 import assert from "node:assert/strict";
 import type { InstanceIdentity } from "../../daemon/home/identity.ts";
 import type { Files } from "../../platform/files.ts";
@@ -67,7 +70,10 @@ async function prepared(): Promise<Setting> {
 function storyOf({ identity, peer, group_id, ...work }: Setting): Story<Witness> {
   const targetOf = (home: TestHome) => new Target({ home, identity, peer, way: "account", group_id });
 
-  /** The signed receipt, or null for a signed refusal; an unsigned one only while the Group can't be opened. */
+  /**
+   * The signed receipt, or null for a signed refusal; an unsigned one only while the Group can't be
+   * opened.
+   */
   async function asked(target: Target, what: "message" | "withdrawn" | "kept_out"): Promise<Receipt | null> {
     const operation =
       what === "message"

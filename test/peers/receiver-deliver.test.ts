@@ -304,7 +304,8 @@ describe("Receiver: deliver", () => {
       }
       const size = target.message({ attachments: [{ ...attachment("one"), bytes: 4 }] });
       assert.equal(refused(await target.ask(deliverOperation(size, ["one"]))), "connect_files_invalid");
-      // Two files' base64 in a row decode to both files, and aren't the base64 of both together. The first is as long as a piece that is read.
+      // Two files' base64 in a row decode to both files, and aren't the base64 of both together.
+      // The first is as long as a piece that is read.
       const [first, second] = [Buffer.alloc(196_606, 7), Buffer.from("and more")];
       const joined = Buffer.concat([first, second]);
       const padded = target.message({ attachments: [attachment(joined)] });

@@ -1,4 +1,7 @@
-/** What tests of the receiver share: a Home with real Groups and ledgers that receives, and a peer that signs what it likes. */
+/**
+ * What tests of the receiver share: a Home with real Groups and ledgers that receives, and a peer
+ * that signs what it likes.
+ */
 import assert from "node:assert/strict";
 import { createHash, randomUUID } from "node:crypto";
 import { InstanceIdentity } from "../../daemon/home/identity.ts";
@@ -302,7 +305,10 @@ export class Target {
     return { proof: this.proof(operation, changes), operation: ConnectPeerOperation.parse(operation) };
   }
 
-  /** The answer, after its signature and its binding to the request were checked as a sender does (PEER-019, PEER-020). */
+  /**
+   * The answer, after its signature and its binding to the request were checked as a sender does
+   * (PEER-019, PEER-020).
+   */
   async ask(
     operation: ConnectPeerOperation,
     changes: ProofChanges = {},

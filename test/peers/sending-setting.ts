@@ -1,6 +1,7 @@
 /**
- * What tests of the sending half share: two Homes with real ledgers and files, the real receiver at the other end, and between them a wire
- * that does what the test says. Bindings are injected; time is in the test's hand.
+ * What tests of the sending half share: two Homes with real ledgers and files, the real receiver at
+ * the other end, and between them a wire that does what the test says. Bindings are injected; time
+ * is in the test's hand.
  */
 
 import assert from "node:assert/strict";
@@ -167,7 +168,10 @@ export class Side {
   }
 }
 
-/** A Group "here" and one "there", connected in one way, with the Actors ann, ben here and bob, cat there. */
+/**
+ * A Group "here" and one "there", connected in one way, with the Actors ann, ben here and bob, cat
+ * there.
+ */
 export class Pair {
   readonly clock: ManualClock;
   readonly here: Side;
@@ -247,7 +251,10 @@ export class Pair {
     );
   }
 
-  /** Until so many fates are known and their records gone; a second passes whenever nothing else moves. */
+  /**
+   * Until so many fates are known and their records gone; a second passes whenever nothing else
+   * moves.
+   */
   async ended(side: Side, count = 1): Promise<LedgerEvent[]> {
     await this.eventually(() => side.receipts().length >= count && side.outbox.size === 0);
     return side.receipts();
@@ -279,7 +286,10 @@ export class Pair {
   }
 }
 
-/** Everything that is ready has run, and nobody waits for the disk: only time and the wire's answers are left. */
+/**
+ * Everything that is ready has run, and nobody waits for the disk: only time and the wire's answers
+ * are left.
+ */
 export async function rest(): Promise<void> {
   for (let quiet = 0; quiet < 10; quiet += 1) {
     await new Promise((resolve) => setImmediate(resolve));

@@ -22,7 +22,10 @@ import { verifies } from "../requirements.ts";
 import { DOWN, UP } from "./memory-transport.ts";
 import { MINUTE, Pair, rest, SECOND } from "./sending-setting.ts";
 
-/** Projects whose files are longer than they said when they were opened; counts what is read of them. */
+/**
+ * Projects whose files are longer than they said when they were opened; counts what is read of
+ * them.
+ */
 class GrowingFiles extends RealProjectFiles {
   /** Size that every file claims; null for the truth. */
   told: number | null = null;

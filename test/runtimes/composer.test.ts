@@ -1,4 +1,7 @@
-/** What the daemon makes of real screens: the output of real programs, recorded, drawn again step by step (docs/runtimes.md). */
+/**
+ * What the daemon makes of real screens: the output of real programs, recorded, drawn again step by
+ * step (docs/runtimes.md).
+ */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,5 @@
-// A small agent for tests: reads prompts from its terminal as the real ones do and runs the hooks it was given. FAKE_AGENT is a JSON object.
+// A small agent for tests: reads prompts from its terminal as the real ones do and runs the hooks
+// it was given. FAKE_AGENT is a JSON object.
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { appendFileSync, existsSync } from "node:fs";
@@ -16,7 +17,10 @@ const {
   /** Before which it asks for permission, if the prompt has this word, too. */
   waitWord = "WAIT",
   ignoreTerm = false,
-  /** Starts a process of a session of its own, whose parent ends at once: a tool that nothing but its environment tells from others. */
+  /**
+   * Starts a process of a session of its own, whose parent ends at once: a tool that nothing but
+   * its environment tells from others.
+   */
   leaves = false,
   /** File whose existence lets it list the tools of its MCP server; at once without one. */
   listsWhen = null,
@@ -60,7 +64,10 @@ async function hook(hook_event_name, more = {}) {
   }
 }
 
-/** As Claude does: a queued prompt was told when it was queued, as one of the turn before, and all that wait run together. */
+/**
+ * As Claude does: a queued prompt was told when it was queued, as one of the turn before, and all
+ * that wait run together.
+ */
 async function turn(prompt, isQueued = false) {
   busy = true;
   const prompt_id = `prompt-${++turns}`;

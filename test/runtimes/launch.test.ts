@@ -82,7 +82,8 @@ describe("launches", () => {
       hooks: Record<string, [{ hooks: [object] }]>;
     };
     assert.ok("UserPromptSubmit" in settings.hooks && "PermissionRequest" in settings.hooks);
-    // An older Claude overlooks arguments: a shell without them would run the event, and the prompt in it.
+    // An older Claude overlooks arguments: a shell without them would run the event, and the prompt
+    // in it.
     for (const [{ hooks }] of Object.values(settings.hooks)) {
       assert.deepEqual(Object.keys(hooks[0]), ["type", "command", "timeout"]);
     }

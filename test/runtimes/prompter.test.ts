@@ -1,4 +1,7 @@
-/** When a message goes into a terminal and what is believed of it: the real ledger and queue, time that the test owns, a terminal that notes. */
+/**
+ * When a message goes into a terminal and what is believed of it: the real ledger and queue, time
+ * that the test owns, a terminal that notes.
+ */
 
 import assert from "node:assert/strict";
 import type {

@@ -1,7 +1,12 @@
-/** Files and directories with what isn't surely on disk of each, and the trees that a crash could leave of them. */
+/**
+ * Files and directories with what isn't surely on disk of each, and the trees that a crash could
+ * leave of them.
+ */
 const SECTOR_BYTES = 512;
 
-/** A directory tree as a plain value: what a crash leaves, and what a new simulation starts from. */
+/**
+ * A directory tree as a plain value: what a crash leaves, and what a new simulation starts from.
+ */
 export interface Tree {
   directories: string[];
   files: Map<string, Uint8Array>;
@@ -47,8 +52,9 @@ export interface DirectoryNode {
 export type Node = FileNode | DirectoryNode;
 
 /**
- * What a crash now could leave: nothing that is in doubt, all of it, each beginning of it, each change alone or missing, names without
- * data and data without names, and writes torn at sectors, in both orders, or kept in length alone.
+ * What a crash now could leave: nothing that is in doubt, all of it, each beginning of it, each
+ * change alone or missing, names without data and data without names, and writes torn at sectors,
+ * in both orders, or kept in length alone.
  */
 export function crashStates(root: DirectoryNode): Tree[] {
   const pending = pendingOf(root);
@@ -71,7 +77,10 @@ export function crashStates(root: DirectoryNode): Tree[] {
   return states;
 }
 
-/** What a crash now leaves when `keeps` is asked once for each change that is in doubt, in the order they were made. */
+/**
+ * What a crash now leaves when `keeps` is asked once for each change that is in doubt, in the order
+ * they were made.
+ */
 export function crashState(root: DirectoryNode, keeps: (kind: "name" | "data") => boolean): Tree {
   const pending = pendingOf(root);
   const kept = new Set(pending.filter((change) => keeps(isName(change) ? "name" : "data")));
@@ -102,7 +111,9 @@ function* changesOf(node: Node, seen = new Set<Node>()): Generator<Change> {
   for (const child of below) yield* changesOf(child, seen);
 }
 
-/** What is left when of the changes in doubt those are on disk that `keeps` names, one of them torn. */
+/**
+ * What is left when of the changes in doubt those are on disk that `keeps` names, one of them torn.
+ */
 export function treeOf(
   root: DirectoryNode,
   keeps: (change: Change) => boolean,

@@ -1,4 +1,7 @@
-/** Runs a story on simulated files and looks at everything that a crash or a failing disk could make of it. */
+/**
+ * Runs a story on simulated files and looks at everything that a crash or a failing disk could make
+ * of it.
+ */
 import { createHash } from "node:crypto";
 import type { Files } from "../../platform/files.ts";
 import type { Tree } from "./crash-states.ts";
@@ -6,9 +9,15 @@ import { type Call, SimulatedFiles } from "./files.ts";
 
 /** What happens, what it promised, and how a promise is checked after the crash. */
 export interface Story<Witness> {
-  /** What the outside world knows before anything happened. A plain value: it is cloned at every crash point. */
+  /**
+   * What the outside world knows before anything happened. A plain value: it is cloned at every
+   * crash point.
+   */
   begin(): Witness;
-  /** Keeps `witness` up to date: each promise is noted as soon as it was made. With a failing disk it must end all the same. */
+  /**
+   * Keeps `witness` up to date: each promise is noted as soon as it was made. With a failing disk
+   * it must end all the same.
+   */
   run(files: Files, witness: Witness): Promise<void>;
   /** Starts on what is left and throws when a promise is broken. */
   check(files: Files, witness: Witness): Promise<void>;
@@ -42,7 +51,10 @@ interface Suspect<Witness> {
   when: string;
 }
 
-/** A crash before every change and after the last one, with every state of the disk that is possible then. */
+/**
+ * A crash before every change and after the last one, with every state of the disk that is possible
+ * then.
+ */
 export async function enumerateCrashes<Witness>(
   story: Story<Witness>,
   options: CrashOptions = {},
@@ -61,7 +73,8 @@ export async function enumerateCrashes<Witness>(
 const GROWING: readonly Call["name"][] = ["create", "mkdir", "rename", "write", "sync", "syncDir"];
 
 /**
- * Every call fails once with EIO, and those that want room with ENOSPC; afterwards the disk is well again, and a crash may follow soon.
+ * Every call fails once with EIO, and those that want room with ENOSPC; afterwards the disk is well
+ * again, and a crash may follow soon.
  */
 export async function enumerateFaults<Witness>(
   story: Story<Witness>,

@@ -1,4 +1,7 @@
-/** A simulated machine with its disk and clock, and the runs of the daemon on it: the services as the daemon has them, over Direct. */
+/**
+ * A simulated machine with its disk and clock, and the runs of the daemon on it: the services as
+ * the daemon has them, over Direct.
+ */
 
 import { homePaths } from "../../client/paths.ts";
 import { create as createReceiver } from "../../daemon/assembly/services/receiver.ts";
@@ -77,7 +80,10 @@ export class Run implements Host {
   }
 }
 
-/** With what a connection may hold it up before it ends, less than the 90 s after which nothing is under way any more. */
+/**
+ * With what a connection may hold it up before it ends, less than the 90 s after which nothing is
+ * under way any more.
+ */
 const LATE_MS = 30_000;
 /** Calls that may want room on the disk. */
 const GROWING: ReadonlySet<Call["name"]> = new Set(["create", "mkdir", "write", "sync"]);
@@ -172,8 +178,8 @@ export class SimulatedDaemon {
   }
 
   /**
-   * The run ends at once: its process is killed and the disk keeps what was written, or its machine loses its power and what wasn't
-   * synced may be lost.
+   * The run ends at once: its process is killed and the disk keeps what was written, or its machine
+   * loses its power and what wasn't synced may be lost.
    */
   end(how: "killed" | "power"): void {
     const { run } = this;
@@ -237,7 +243,10 @@ export class SimulatedDaemon {
     return { kind: "refused", refusal: outcome.refusal };
   }
 
-  /** Requests overtake each other on their way, and some come twice, the second time perhaps to a later run. */
+  /**
+   * Requests overtake each other on their way, and some come twice, the second time perhaps to a
+   * later run.
+   */
   #late(receiver: PeerReceiver): PeerReceiver {
     const later = (): Promise<void> =>
       new Promise((resolve) => void this.world.after(this.#chance.duration(1, LATE_MS), resolve));
@@ -260,7 +269,9 @@ export class SimulatedDaemon {
     };
   }
 
-  /** The daemon's own services over this machine, but for those that run processes or serve people. */
+  /**
+   * The daemon's own services over this machine, but for those that run processes or serve people.
+   */
   async #start(run: Run): Promise<Supervisor<Parts>> {
     const { clock } = run;
     const files = this.#mutation.files?.(run.files) ?? run.files;

@@ -1,6 +1,7 @@
 /**
- * A file system in memory that knows what of it would outlive a power cut. Every change is an operation that stays in doubt until the
- * file's `sync` or the directory's `syncDir`; `crashStates` lists what a crash at this moment could leave.
+ * A file system in memory that knows what of it would outlive a power cut. Every change is an
+ * operation that stays in doubt until the file's `sync` or the directory's `syncDir`; `crashStates`
+ * lists what a crash at this moment could leave.
  */
 import type { FileStatus, Files, OpenFile, OpenMode, SyncDone } from "../../platform/files.ts";
 import {
@@ -80,7 +81,9 @@ export class SimulatedFiles implements Files {
   calls = 0;
   /** Called before every call that changes anything: the moment to look at `crashStates`. */
   beforeChange: ((call: Call) => void) | null = null;
-  /** The error code that this call fails with, null for none. A failing write leaves its first half. */
+  /**
+   * The error code that this call fails with, null for none. A failing write leaves its first half.
+   */
   fault: ((call: Call, index: number) => string | null) | null = null;
   /** When a sync is done: a turn later unless somebody else says when. */
   later: (task: () => void) => void = (task) => void setImmediate(task);
@@ -244,7 +247,8 @@ export class SimulatedFiles implements Files {
 
   #settleFile(node: FileNode, covered: number): void {
     const isSettled = (change: DataChange): boolean => change.sequence <= covered && !change.doubtful;
-    // A doubtful change below keeps everything after it in the list; a settled one among them is marked as such.
+    // A doubtful change below keeps everything after it in the list; a settled one among them is
+    // marked as such.
     while (node.changes[0] !== undefined && isSettled(node.changes[0]))
       node.base = changed(node.base, node.changes.shift()!);
     for (const change of node.changes) if (isSettled(change)) change.sequence = 0;
@@ -343,7 +347,10 @@ export class SimulatedFiles implements Files {
     return crashStates(this.#root);
   }
 
-  /** What a crash now leaves when `keeps` is asked once for each change that is in doubt, in the order they were made. */
+  /**
+   * What a crash now leaves when `keeps` is asked once for each change that is in doubt, in the
+   * order they were made.
+   */
   crashState(keeps: (kind: "name" | "data") => boolean): Tree {
     return crashState(this.#root, keeps);
   }

@@ -1,4 +1,7 @@
-/** Mutants, to see whether the simulation finds them: one wrong step in the real modules, or a disk that lies. */
+/**
+ * Mutants, to see whether the simulation finds them: one wrong step in the real modules, or a disk
+ * that lies.
+ */
 
 import { Ledger } from "../../daemon/ledger/ledger.ts";
 import { Outbox } from "../../daemon/peers/outbox/outbox.ts";

@@ -1,6 +1,7 @@
 /**
- * A network between simulated machines: bytes in order on each connection, in pieces and late; ways that are cut and healed, connections
- * that swallow what they are given, ends that vanish without a word.
+ * A network between simulated machines: bytes in order on each connection, in pieces and late; ways
+ * that are cut and healed, connections that swallow what they are given, ends that vanish without a
+ * word.
  */
 import type {
   BindAddress,

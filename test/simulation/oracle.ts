@@ -1,4 +1,7 @@
-/** What has to hold after every step, watched from outside: in the ledgers as they stand, and by what people were told. */
+/**
+ * What has to hold after every step, watched from outside: in the ledgers as they stand, and by
+ * what people were told.
+ */
 import type { LedgerEvent } from "../../shared/events.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { uuidKey } from "../../shared/wire/v1/uuid.ts";
@@ -331,7 +334,10 @@ export class Oracle {
       this.violate("failed implies that it never arrived", what);
   }
 
-  /** Both ends of a connection, as the side that joined has them; it has known both from the beginning. */
+  /**
+   * Both ends of a connection, as the side that joined has them; it has known both from the
+   * beginning.
+   */
   #connection(id: string): GroupEnd[] {
     let ends = this.#connections.get(id);
     if (ends !== undefined) return ends;

@@ -1,4 +1,7 @@
-/** People and agents of a simulation: they connect Groups, write, answer, withdraw, replace Actors, and try again what wasn't answered. */
+/**
+ * People and agents of a simulation: they connect Groups, write, answer, withdraw, replace Actors,
+ * and try again what wasn't answered.
+ */
 import type { Caller } from "../../shared/operations/caller.ts";
 import type { ArgumentsOf, OperationName, ResultOf } from "../../shared/operations/registry.ts";
 import type { Chance } from "../support/chance.ts";

@@ -1,6 +1,7 @@
 /**
- * `npm run sim -- --seeds N --from S [--json] [--minutes M]`: many seeds, shared among the processors. Exits with 1 when one of them
- * breaks an invariant, whose story is printed; `--minutes` stops in time and says how many were done.
+ * `npm run sim -- --seeds N --from S [--json] [--minutes M]`: many seeds, shared among the
+ * processors. Exits with 1 when one of them breaks an invariant, whose story is printed;
+ * `--minutes` stops in time and says how many were done.
  */
 import { fork } from "node:child_process";
 import { availableParallelism } from "node:os";
@@ -37,7 +38,10 @@ async function resultOf(seed: number): Promise<Result> {
   }
 }
 
-/** Hands out seeds to as many processes as there are processors; `take` gets what they found and says whether to go on. */
+/**
+ * Hands out seeds to as many processes as there are processors; `take` gets what they found and
+ * says whether to go on.
+ */
 async function share(from: number, to: number, take: (results: Result[]) => boolean): Promise<void> {
   let next = from;
   let goesOn = true;

@@ -4,7 +4,9 @@ import { MUTANTS } from "./mutants.ts";
 import { type Options, type Report, simulate } from "./simulation.ts";
 
 const SEEDS = 10;
-/** Seeds that are searched for a mutant, should the one that showed it have become another story. */
+/**
+ * Seeds that are searched for a mutant, should the one that showed it have become another story.
+ */
 const SEARCHED = 80;
 /** A slow machine with much else to do. */
 const PATIENCE_MS = 300_000;

@@ -1,6 +1,7 @@
 /**
- * The event loop's turns, counted: while somebody holds them, what the daemon puts off with `setImmediate` waits in a line of our own, so
- * that everything that is ready can be run to its end, one turn after the other, and always in the same order.
+ * The event loop's turns, counted: while somebody holds them, what the daemon puts off with
+ * `setImmediate` waits in a line of our own, so that everything that is ready can be run to its
+ * end, one turn after the other, and always in the same order.
  */
 
 type Task = () => void;

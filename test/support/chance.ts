@@ -1,6 +1,7 @@
 /**
- * Everything that is left to chance, from one seed: streams with names, so that one more draw here changes nothing
- * there. A failed run of the long suites is repeated by `WITHSTAND_SEED=<seed> npm run test:withstand`.
+ * Everything that is left to chance, from one seed: streams with names, so that one more draw here
+ * changes nothing there. A failed run of the long suites is repeated by `WITHSTAND_SEED=<seed> npm
+ * run test:withstand`.
  */
 import { createHash, randomInt } from "node:crypto";
 import type { Random } from "../../platform/random.ts";

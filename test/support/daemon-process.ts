@@ -1,4 +1,7 @@
-/** The real daemon as a process of its own in a temporary Home: started, found ready by asking it, killed, started again. */
+/**
+ * The real daemon as a process of its own in a temporary Home: started, found ready by asking it,
+ * killed, started again.
+ */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";

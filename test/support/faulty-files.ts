@@ -3,9 +3,9 @@ import type { OpenFile, OpenMode, SyncDone } from "../../platform/files.ts";
 import { RealFiles } from "../../platform/real-files.ts";
 
 /**
- * Calls that can be made to fail; each names the path that it is about. `open` is for writing. A write can fail at its
- * beginning, with a part of its bytes there and when all of its bytes are there. `renamed`, `unlinked` and `syncDir` come
- * when the change is there all the same.
+ * Calls that can be made to fail; each names the path that it is about. `open` is for writing. A
+ * write can fail at its beginning, with a part of its bytes there and when all of its bytes are
+ * there. `renamed`, `unlinked` and `syncDir` come when the change is there all the same.
  */
 type Step = "open" | "write" | "part" | "written" | "rename" | "renamed" | "unlinked" | "syncDir";
 

@@ -7,8 +7,8 @@ const PAUSE_MS = 5;
 type Condition<Value> = () => Value | Promise<Value>;
 
 /**
- * Waits until `condition` gives something but null, undefined and false, and says what was awaited when
- * time is up.
+ * Waits until `condition` gives something but null, undefined and false, and says what was awaited
+ * when time is up.
  */
 export async function until<Value>(condition: Condition<Value>): Promise<NonNullable<Value>>;
 export async function until<Value>(

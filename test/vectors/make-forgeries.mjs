@@ -1,6 +1,7 @@
 /**
- * Makes forgeries.json: keys that must never be taken in, and signatures that a lax verifier takes (RFC 8032, section 5.1.7;
- * Chalkias, Garillot, Nikolaenko, "Taming the many EdDSAs", 2020). Made with @noble/curves' arithmetic and no code of ours.
+ * Makes forgeries.json: keys that must never be taken in, and signatures that a lax verifier takes
+ * (RFC 8032, section 5.1.7; Chalkias, Garillot, Nikolaenko, "Taming the many EdDSAs", 2020). Made
+ * with @noble/curves' arithmetic and no code of ours.
  */
 import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
@@ -20,7 +21,8 @@ const challenge = (R, A, message) => {
   return number([...digest]) % ORDER;
 };
 
-// A generator of the eight points of small order: times the large order, whatever a point had beside it remains.
+// A generator of the eight points of small order: times the large order, whatever a point had
+// beside it remains.
 let torsion;
 for (let y = 2n; ; y++) {
   try {
@@ -61,7 +63,10 @@ const message = Buffer.from("A message that is signed.");
 const honest = ed25519.sign(message, seed);
 const [R, S] = [honest.subarray(0, 32), number([...honest.subarray(32)])];
 const nonce = number([...createHash("sha512").update("nonce").digest()]) % ORDER;
-/** Signature with a commitment of our choice: valid with the cofactor when R and nonce differ by a point of small order. */
+/**
+ * Signature with a commitment of our choice: valid with the cofactor when R and nonce differ by a
+ * point of small order.
+ */
 const signature = (commitment) => {
   const first = commitment instanceof Uint8Array ? commitment : commitment.toBytes();
   return hex([...first, ...little((nonce + challenge(first, publicKey, message) * scalar) % ORDER)]);
@@ -86,7 +91,8 @@ const signatures = [
     signature: signature(commitment.add(small[factor])),
   })),
 ];
-// R = [h](A) + [S]B with R the neutral point, written above p: only a verifier that decodes R takes it.
+// R = [h](A) + [S]B with R the neutral point, written above p: only a verifier that decodes R takes
+// it.
 const loose = little(PRIME + 1n);
 signatures.push({
   name: "R the neutral point, written above p",
@@ -98,7 +104,10 @@ const vectors = {
   public_key: hex(publicKey),
   message: hex(message),
   honest: hex(honest),
-  /** Signed with a commitment that is the plain multiple: shows that the construction of the others is sound. */
+  /**
+   * Signed with a commitment that is the plain multiple: shows that the construction of the others
+   * is sound.
+   */
   constructed: signature(commitment),
   signatures,
 };

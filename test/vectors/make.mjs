@@ -1,9 +1,11 @@
 /**
- * Makes the vectors of this folder from docs/protocol.md alone: plain Node, no code of ours, JSON put together member by member in the order
- * that the contract lists. `node test/vectors/make.mjs [folder]`; a test holds the files and this script together.
+ * Makes the vectors of this folder from docs/protocol.md alone: plain Node, no code of ours, JSON
+ * put together member by member in the order that the contract lists. `node test/vectors/make.mjs
+ * [folder]`; a test holds the files and this script together.
  *
- * Another implementation checks itself against them: `material` is the text whose UTF-8 bytes are signed, `json` the exact bytes of an
- * object in declared order, keys are seeds of Ed25519 in hex. The fields of a case stand in a different order than declared, on purpose.
+ * Another implementation checks itself against them: `material` is the text whose UTF-8 bytes are
+ * signed, `json` the exact bytes of an object in declared order, keys are seeds of Ed25519 in hex.
+ * The fields of a case stand in a different order than declared, on purpose.
  */
 import { createHash, createPrivateKey, createPublicKey, sign } from "node:crypto";
 import { writeFileSync } from "node:fs";
@@ -14,7 +16,10 @@ const folder = process.argv[2] ?? import.meta.dirname;
 const sha256 = (content) => createHash("sha256").update(content).digest();
 const hex = (content) => sha256(content).toString("hex");
 const text = JSON.stringify;
-/** JSON of the named members of `value` that are there, in the order of `names`; `nested` gives the JSON of some of them. */
+/**
+ * JSON of the named members of `value` that are there, in the order of `names`; `nested` gives the
+ * JSON of some of them.
+ */
 const object = (names, value, nested = {}) =>
   `{${names
     .split(" ")
@@ -73,7 +78,10 @@ const pair = { source_instance_id: ada.instance_id, target_instance_id: bob.inst
 const direct_id = `direct-${uuid("relation")}`;
 const external_id = uuid("external connection");
 const times = { issued_at: "2026-03-01T10:00:00.000Z", expires_at: "2026-03-01T11:00:59.999999999+01:00" };
-/** Quotes, escapes, a pair of surrogates and a sign behind all pairs in UTF-16 order but not in UTF-8. */
+/**
+ * Quotes, escapes, a pair of surrogates and a sign behind all pairs in UTF-16 order but not in
+ * UTF-8.
+ */
 const awkward = 'Ünï "\\" \u0001\u2028 \u{1f600} \uff21';
 
 // Section 4: fields of the proofs and of what is signed.
@@ -530,7 +538,8 @@ const fingerprints = [
   };
 });
 
-// Section 9: every kind of frame. Ada asks over the connection that Bob joined; on the line stand the bytes of `head` and the UTF-8 of `json`.
+// Section 9: every kind of frame. Ada asks over the connection that Bob joined; on the line stand
+// the bytes of `head` and the UTF-8 of `json`.
 const frames = [];
 function frame(name, kind, json, more = {}) {
   const head = Buffer.alloc(4);
@@ -590,7 +599,10 @@ for (const { name, kind, value: operation, json: operationJson } of digests) {
 }
 
 const responseFrame = (id, answer) => `{"kind":"response","id":${text(id)},"response":${answer}}`;
-/** `result` is the inner one, its members in the order of `sorted`, in which it may as well be written. */
+/**
+ * `result` is the inner one, its members in the order of `sorted`, in which it may as well be
+ * written.
+ */
 function signedResponse(name, op, result) {
   const { request_id, request_sha256 } = asked[op];
   const material = `[${text("svc.connect.peer.response.v1")},${text(request_id)},${text(request_sha256)},${sorted(result)}]`;

@@ -1,4 +1,6 @@
-/** The feed store: gapless over pages and stream, statuses only where something can still happen. */
+/**
+ * The feed store: gapless over pages and stream, statuses only where something can still happen.
+ */
 
 import assert from "node:assert/strict";
 import type { LedgerEvent } from "../../shared/events.ts";

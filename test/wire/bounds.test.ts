@@ -1,4 +1,7 @@
-/** Nothing that a peer can send is without an end: every text, list and record of every schema of the wire has a bound. */
+/**
+ * Nothing that a peer can send is without an end: every text, list and record of every schema of
+ * the wire has a bound.
+ */
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import * as z from "zod";
@@ -8,7 +11,10 @@ import { message } from "./sample.ts";
 
 /** Records of the outbox are our own, on our own disk, and bounded as a whole (LIM-032). */
 const OWN = ["outbox.ts"];
-/** Parts of answers that stay as they came; what those have is counted before they are parsed (test/peers/direct/hostile-frames.test.ts). */
+/**
+ * Parts of answers that stay as they came; what those have is counted before they are parsed
+ * (test/peers/direct/hostile-frames.test.ts).
+ */
 const AS_THEY_CAME =
   /^(?:ConnectPeerAnswer|ConnectPeerResponse|DirectFrame)\.(?:.*\.result \(unknown\)|.*error\.details \(record\))$/u;
 

@@ -9,7 +9,9 @@ import { ada, cancellation, DIRECT_ID, EXTERNAL_ID, type Kind, message } from ".
 
 const KINDS: Kind[] = ["account", "external", "direct"];
 
-/** The first problem of a message with some members changed, as its field; null when it is taken. */
+/**
+ * The first problem of a message with some members changed, as its field; null when it is taken.
+ */
 function problem(changes: Record<string, unknown>, kind?: Kind): string | null {
   const { error } = ConnectMessage.safeParse({ ...message(kind), ...changes });
   return error === undefined ? null : error.issues[0]!.path.join(".");

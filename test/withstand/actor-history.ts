@@ -24,8 +24,8 @@ export class ActorHistory {
   }
 
   /**
-   * A batch that arrived. `acked` are the messages that the request acknowledged; `place` gives an event's ordinal or -1. Answers
-   * what is wrong.
+   * A batch that arrived. `acked` are the messages that the request acknowledged; `place` gives an
+   * event's ordinal or -1. Answers what is wrong.
    */
   batch(
     messages: readonly Handed[],

@@ -1,4 +1,6 @@
-/** A browser as far as the daemon can tell: a login link's session, its cookie and its CSRF token. */
+/**
+ * A browser as far as the daemon can tell: a login link's session, its cookie and its CSRF token.
+ */
 import assert from "node:assert/strict";
 import type { DaemonClient } from "../../client/client.ts";
 import { API_PREFIX } from "../../shared/names.ts";

@@ -1,4 +1,6 @@
-/** What reads text from outside, against any text: strict JSON, the names of a listener, an origin. */
+/**
+ * What reads text from outside, against any text: strict JSON, the names of a listener, an origin.
+ */
 import assert from "node:assert/strict";
 import type { IncomingMessage } from "node:http";
 import * as fc from "fast-check";

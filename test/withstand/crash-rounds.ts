@@ -18,7 +18,10 @@ export interface Tally {
   slowestStart: number;
 }
 
-/** Names that every file of a Home has, and the temporary ones that the next change of a document takes over; anything else would be left over. */
+/**
+ * Names that every file of a Home has, and the temporary ones that the next change of a document
+ * takes over; anything else would be left over.
+ */
 const KNOWN_FILE =
   /^(\.[A-Za-z0-9_.-]+\.tmp|group_bridge_identity_key\.yaml|settings\.json|lock(-journal|-wal|-shm)?|socket|key|address\.json|log(\.1)?|group\.json|[0-9a-f]{64}|[A-Za-z0-9_-]+\.json|active\.jsonl|(segment|index)-\d{6}\.(jsonl|bin)|[a-z]+\.bin|torn-[0-9TZ-]+)$/;
 const LOAD_MS = 350;
@@ -66,7 +69,10 @@ export async function crashRounds(rounds: number, chance: Chance, options: Daemo
   }
 }
 
-/** Everybody at work for a random time, then `kill -9`. A worker may end in no other way than by the daemon's. */
+/**
+ * Everybody at work for a random time, then `kill -9`. A worker may end in no other way than by the
+ * daemon's.
+ */
 async function workAndKill(
   daemon: DaemonProcess,
   chance: Chance,

@@ -55,7 +55,10 @@ async function keysOf(client: DaemonClient, group_id: string): Promise<string[]>
   }
 }
 
-/** What was acknowledged stands there once, what was refused isn't there, and index and projections agree with it. */
+/**
+ * What was acknowledged stands there once, what was refused isn't there, and index and projections
+ * agree with it.
+ */
 async function agree(client: DaemonClient, group_id: string, outcomes: readonly Outcome[]): Promise<void> {
   const keys = await keysOf(client, group_id);
   const acknowledged = outcomes.filter(({ code }) => code === null).map(({ key }) => key);

@@ -1,4 +1,7 @@
-/** A Home that somebody changed while no daemon ran: damaged, newer, foreign, or led elsewhere by links. */
+/**
+ * A Home that somebody changed while no daemon ran: damaged, newer, foreign, or led elsewhere by
+ * links.
+ */
 import assert from "node:assert/strict";
 import {
   appendFileSync,
@@ -65,7 +68,10 @@ describe("a Home changed behind the daemon's back", function () {
     cpSync(original, home, { recursive: true, verbatimSymlinks: true });
   });
 
-  /** Runs `check` with a daemon on the changed Home; null instead of the daemon when it refused to start. */
+  /**
+   * Runs `check` with a daemon on the changed Home; null instead of the daemon when it refused to
+   * start.
+   */
   async function opened(
     check: (daemon: DaemonProcess | null, output: string) => Promise<void>,
   ): Promise<void> {

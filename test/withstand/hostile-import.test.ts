@@ -1,4 +1,7 @@
-/** Exports that somebody wrote by hand: whatever they say, the Group works or isn't taken, and nobody else's suffers. */
+/**
+ * Exports that somebody wrote by hand: whatever they say, the Group works or isn't taken, and
+ * nobody else's suffers.
+ */
 import assert from "node:assert/strict";
 import { createHash, randomUUID } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -1,4 +1,7 @@
-/** Every operation with arguments that no form would let through, by every kind of caller at the local socket. */
+/**
+ * Every operation with arguments that no form would let through, by every kind of caller at the
+ * local socket.
+ */
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
 import type { DaemonClient } from "../../client/client.ts";

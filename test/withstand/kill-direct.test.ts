@@ -1,4 +1,7 @@
-/** `kill -9` of either end of a Direct connection at random moments, while both ends write to each other. */
+/**
+ * `kill -9` of either end of a Direct connection at random moments, while both ends write to each
+ * other.
+ */
 import assert from "node:assert/strict";
 import { DaemonUnreachable } from "../../client/failures.ts";
 import { connect, Side } from "../peers/direct/two-homes.ts";
@@ -31,7 +34,10 @@ describe("kill -9 of either end of a Direct connection", function () {
     await Promise.all([host?.dispose(), joiner?.dispose()]);
   });
 
-  /** As whoever sends does: the same key until it is acknowledged. Leaves it open when the daemon is killed meanwhile. */
+  /**
+   * As whoever sends does: the same key until it is acknowledged. Leaves it open when the daemon is
+   * killed meanwhile.
+   */
   async function send(sending: Sending): Promise<void> {
     try {
       const { source_event } = await sending.from.send(sending.to, sending.text, sending.text);

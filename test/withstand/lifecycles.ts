@@ -1,4 +1,7 @@
-/** Groups that come and go while the daemon is killed: made, filled, sealed, reset, exported, imported, deleted. */
+/**
+ * Groups that come and go while the daemon is killed: made, filled, sealed, reset, exported,
+ * imported, deleted.
+ */
 import { join } from "node:path";
 import type { DaemonClient } from "../../client/client.ts";
 import type { Chance } from "../support/chance.ts";
@@ -109,7 +112,10 @@ export class Lifecycles {
     group.pending = null;
   }
 
-  /** Problems of all short Groups as they are after a restart; what was in flight is settled by what is found. `others` belong to somebody else. */
+  /**
+   * Problems of all short Groups as they are after a restart; what was in flight is settled by what
+   * is found. `others` belong to somebody else.
+   */
   async check(client: DaemonClient, others: ReadonlySet<string>): Promise<string[]> {
     const problems: string[] = [];
     const { groups } = await client.result("group_list", {});

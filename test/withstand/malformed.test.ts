@@ -323,7 +323,9 @@ describe("malformed values of every member of every operation", function () {
     return { events, groups, actors: kept, tokens, relations, listener, remote_access, exhibit, draft };
   }
 
-  /** Runs `check` on all, some at once. Afterwards nothing has changed, and the daemon is the same. */
+  /**
+   * Runs `check` on all, some at once. Afterwards nothing has changed, and the daemon is the same.
+   */
   async function changesNothing<Case>(
     cases: readonly Case[],
     check: (one: Case) => Promise<void>,

@@ -1,7 +1,7 @@
 /**
  * Wrong arguments made from a contract: each has one wrong value in otherwise right ones, so that
- * the refusal has to name that value. What is wrong follows from the schema alone and is the same in
- * every run.
+ * the refusal has to name that value. What is wrong follows from the schema alone and is the same
+ * in every run.
  */
 import type * as z from "zod";
 

@@ -1,6 +1,6 @@
 /**
- * What producers were told about one Group, and whether the Group's ledger keeps to it. Pure: the same checks serve the real runs and
- * the tests that plant faults.
+ * What producers were told about one Group, and whether the Group's ledger keeps to it. Pure: the
+ * same checks serve the real runs and the tests that plant faults.
  */
 import { createHash } from "node:crypto";
 import type { LedgerEvent } from "../../shared/events.ts";
@@ -31,7 +31,10 @@ export class MessageHistory {
   readonly #digests: string[] = [];
   #happenings = 0;
 
-  /** Before a request with this key leaves. The same key again is a retry and must carry the same content. */
+  /**
+   * Before a request with this key leaves. The same key again is a retry and must carry the same
+   * content.
+   */
   begin(key: string, content: Content): void {
     const known = this.#attempts.get(key);
     if (known !== undefined) {
@@ -68,7 +71,10 @@ export class MessageHistory {
     return [...this.#attempts].filter(([, attempt]) => attempt.event_id === null).map(([key]) => key);
   }
 
-  /** Problems of the Group's whole history as it is read now, nobody sending. `restarted`: the daemon was killed since the last check. */
+  /**
+   * Problems of the Group's whole history as it is read now, nobody sending. `restarted`: the
+   * daemon was killed since the last check.
+   */
   check(events: readonly LedgerEvent[], restarted: boolean): string[] {
     const problems: string[] = [];
     this.#checkPrefix(events, problems);

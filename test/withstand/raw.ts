@@ -20,7 +20,10 @@ export interface ExchangeOptions {
   milliseconds?: number;
 }
 
-/** Writes `parts` one after the other and reads until the other side closes, enough answers came, or the time is up. */
+/**
+ * Writes `parts` one after the other and reads until the other side closes, enough answers came, or
+ * the time is up.
+ */
 export function exchange(
   target: NetConnectOpts,
   parts: readonly (Buffer | string)[],

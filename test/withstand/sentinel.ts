@@ -28,7 +28,10 @@ export class Sentinel {
     return new Sentinel(daemon, group_id, token_file, await picture(daemon, group_id));
   }
 
-  /** The same process still answers, the ledger is as it was, and the daemon met nothing that it didn't expect. */
+  /**
+   * The same process still answers, the ledger is as it was, and the daemon met nothing that it
+   * didn't expect.
+   */
   async check(): Promise<void> {
     const client = this.#daemon.client();
     const { pid } = await client.result("daemon_status", {});

@@ -1,4 +1,7 @@
-/** One Group that lives through all crash rounds, with the people and Actors that use it at the same time. */
+/**
+ * One Group that lives through all crash rounds, with the people and Actors that use it at the same
+ * time.
+ */
 import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -71,7 +74,10 @@ export class StableGroup {
     return this.#events;
   }
 
-  /** Everybody at work until `stopped` or until the daemon is gone. Rejects on an answer that is wrong in itself. */
+  /**
+   * Everybody at work until `stopped` or until the daemon is gone. Rejects on an answer that is
+   * wrong in itself.
+   */
   load(daemon: DaemonProcess, stopped: () => boolean): Promise<void>[] {
     const user = daemon.client();
     this.#retries = this.messages
@@ -211,7 +217,10 @@ export class StableGroup {
     await this.#send(client, { by, key, content, path: null });
   }
 
-  /** Problems of everything that was recorded, nobody at work. `restarted`: the daemon was killed since the last check. */
+  /**
+   * Problems of everything that was recorded, nobody at work. `restarted`: the daemon was killed
+   * since the last check.
+   */
   async check(client: DaemonClient, restarted: boolean, whole: boolean): Promise<string[]> {
     this.#events = whole
       ? await readAll(client, this.group_id, [])

@@ -1,4 +1,7 @@
-/** Readers of a Group's event stream over the local socket or the Web listener, as small as can be, so that a thousand fit. */
+/**
+ * Readers of a Group's event stream over the local socket or the Web listener, as small as can be,
+ * so that a thousand fit.
+ */
 import { connect, type NetConnectOpts, type Socket } from "node:net";
 
 export class StreamClient {
@@ -11,7 +14,10 @@ export class StreamClient {
   #failure: string | null = null;
   #resume: string | null = null;
 
-  /** Opens the stream; `headers` carry the credential. With `reads` false nothing is taken from the socket before `read` is called. */
+  /**
+   * Opens the stream; `headers` carry the credential. With `reads` false nothing is taken from the
+   * socket before `read` is called.
+   */
   constructor(target: NetConnectOpts, path: string, headers: Record<string, string>, reads: boolean) {
     const fields = Object.entries({ host: "localhost", accept: "text/event-stream", ...headers });
     this.#socket = connect(target);
@@ -47,7 +53,10 @@ export class StreamClient {
     return this.#failure;
   }
 
-  /** What the stream said before it closed a client that was too slow: the event to resume after; null while it said nothing. */
+  /**
+   * What the stream said before it closed a client that was too slow: the event to resume after;
+   * null while it said nothing.
+   */
   get resumeAfter(): string | null {
     return this.#resume;
   }

@@ -1,4 +1,7 @@
-/** Streams of a running daemon: large pasts, credentials that don't reach them, files that stay closed. */
+/**
+ * Streams of a running daemon: large pasts, credentials that don't reach them, files that stay
+ * closed.
+ */
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";

@@ -19,7 +19,10 @@ import { DaemonProcess } from "../support/daemon-process.ts";
 const ATTEMPTS = 400;
 const SECRET = "the secret outside";
 
-/** Swaps `inside/door` between a directory and a link to `outside` as fast as it can, until it is told to stop. */
+/**
+ * Swaps `inside/door` between a directory and a link to `outside` as fast as it can, until it is
+ * told to stop.
+ */
 const SWAPPER = `
   const { parentPort, workerData } = require("node:worker_threads");
   const { renameSync } = require("node:fs");

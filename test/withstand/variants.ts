@@ -14,7 +14,9 @@ export interface Variant {
   dispose: () => void;
 }
 
-/** The bundle with two numbers changed, so that segments are sealed and files extended all the time. */
+/**
+ * The bundle with two numbers changed, so that segments are sealed and files extended all the time.
+ */
 export function smallSegments(): Variant {
   mkdirSync(CACHE, { recursive: true });
   const folder = mkdtempSync(join(CACHE, "svc-withstand-"));

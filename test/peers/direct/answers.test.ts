@@ -1,4 +1,7 @@
-/** What a daemon answers over a Direct connection, read by somebody who has nothing but the contract and the keys. */
+/**
+ * What a daemon answers over a Direct connection, read by somebody who has nothing but the contract
+ * and the keys.
+ */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { operationDigest, requestDigest, sha256Hex } from "../../../daemon/peers/wire/digests.ts";

@@ -1,6 +1,7 @@
 /**
- * Two real daemons over a bad line. Loss and reordering of packets are TCP's to repair, so what a Direct connection sees of them is delay,
- * silence and breaks; a relay in this process makes those on any machine.
+ * Two real daemons over a bad line. Loss and reordering of packets are TCP's to repair, so what a
+ * Direct connection sees of them is delay, silence and breaks; a relay in this process makes those
+ * on any machine.
  */
 
 import assert from "node:assert/strict";

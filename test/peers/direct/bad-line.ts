@@ -1,4 +1,7 @@
-/** A line between two daemons that is slow, comes in pieces, breaks off and goes silent: a TCP relay in this process. */
+/**
+ * A line between two daemons that is slow, comes in pieces, breaks off and goes silent: a TCP relay
+ * in this process.
+ */
 import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
 

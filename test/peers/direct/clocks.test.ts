@@ -12,7 +12,9 @@ import { until } from "../../support/until.ts";
 import { connect, Side } from "./two-homes.ts";
 
 const MINUTE = 60_000;
-/** Loaded into a daemon before anything else: its wall clock is off by the milliseconds in a file. */
+/**
+ * Loaded into a daemon before anything else: its wall clock is off by the milliseconds in a file.
+ */
 const SHIFTS = `
 const { readFileSync } = require("node:fs");
 const right = Date.now;

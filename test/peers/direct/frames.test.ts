@@ -88,7 +88,8 @@ describe("frames with files", () => {
     assert.ok(read?.base64 instanceof BlobBytes);
     assert.ok(Buffer.concat([...read.base64.read()]).equals(file));
     assert.equal(read.base64.sha256, createHash("sha256").update(file).digest("hex"));
-    // What isn't canonical: another alphabet, something missing, padding inside, bits behind the last byte.
+    // What isn't canonical: another alphabet, something missing, padding inside, bits behind the
+    // last byte.
     for (const other of [
       `${base64.slice(0, 70_000)}-${base64.slice(70_001)}`,
       base64.slice(0, -1),

@@ -1,4 +1,7 @@
-/** An approved peer that means ill, over a real socket to a real daemon: frames that would fill the memory or hold everybody up. */
+/**
+ * An approved peer that means ill, over a real socket to a real daemon: frames that would fill the
+ * memory or hold everybody up.
+ */
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";

@@ -1,4 +1,7 @@
-/** A peer with an approved connection that sends what it likes: it has the product's TLS and nothing of its manners. */
+/**
+ * A peer with an approved connection that sends what it likes: it has the product's TLS and nothing
+ * of its manners.
+ */
 
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";

@@ -1,4 +1,7 @@
-/** An instance that speaks Direct over the real network and does with requests what a test wants: the product's Direct, without a daemon. */
+/**
+ * An instance that speaks Direct over the real network and does with requests what a test wants:
+ * the product's Direct, without a daemon.
+ */
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,7 @@
-/** A network in one process: listeners by address, links as pairs whose keys are what each side says, bytes that arrive in a later turn. */
+/**
+ * A network in one process: listeners by address, links as pairs whose keys are what each side
+ * says, bytes that arrive in a later turn.
+ */
 import { Buffer } from "node:buffer";
 import type {
   BindAddress,

@@ -1,4 +1,7 @@
-/** What another instance asks or withdraws starts and stops no process here: real daemons, real terminals. */
+/**
+ * What another instance asks or withdraws starts and stops no process here: real daemons, real
+ * terminals.
+ */
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";

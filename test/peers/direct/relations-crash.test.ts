@@ -1,4 +1,7 @@
-/** The Direct relations on a disk that loses power or fails: a decision that was answered stays, half of one is never seen. */
+/**
+ * The Direct relations on a disk that loses power or fails: a decision that was answered stays,
+ * half of one is never seen.
+ */
 import assert from "node:assert/strict";
 import { randomBytes, randomUUID } from "node:crypto";
 import { homePaths } from "../../../client/paths.ts";
@@ -24,7 +27,10 @@ const PATH = "/home/direct_connections.json";
 const GROUP = "g_0123456789ab";
 const LISTENER = { bind: "192.0.2.10:8847", address: "192.0.2.10:8847" };
 
-/** States of the document that may be found: one when a change is durable, two while it is under way. */
+/**
+ * States of the document that may be found: one when a change is durable, two while it is under
+ * way.
+ */
 interface Witness {
   may: string[];
 }

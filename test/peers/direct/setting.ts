@@ -1,4 +1,7 @@
-/** Direct of several instances over a network in memory, with real files and time in the test's hand. */
+/**
+ * Direct of several instances over a network in memory, with real files and time in the test's
+ * hand.
+ */
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

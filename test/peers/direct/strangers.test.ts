@@ -1,4 +1,7 @@
-/** Strangers on the network before a real daemon: connections that prove nothing, held open or renewed, and hellos that mean nothing. */
+/**
+ * Strangers on the network before a real daemon: connections that prove nothing, held open or
+ * renewed, and hellos that mean nothing.
+ */
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";

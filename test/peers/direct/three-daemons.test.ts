@@ -192,7 +192,10 @@ describe("three daemons in a row, connected two by two", function () {
 });
 
 const LISTENS = "0A";
-/** Addresses of /proc/net/tcp: nowhere and 127.0.0.1, as little-endian hex, and IPv6's nowhere and ::1. */
+/**
+ * Addresses of /proc/net/tcp: nowhere and 127.0.0.1, as little-endian hex, and IPv6's nowhere and
+ * ::1.
+ */
 const LOOPBACK = new Set([
   "00000000",
   "0100007F",

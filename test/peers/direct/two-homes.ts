@@ -1,4 +1,7 @@
-/** Two real daemons on loopback, each with a Group and its Actor "lead", connected through the command line that ships. */
+/**
+ * Two real daemons on loopback, each with a Group and its Actor "lead", connected through the
+ * command line that ships.
+ */
 
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";

@@ -3,7 +3,10 @@ import { ALERTS, type AlertName } from "../../../../daemon/peers/direct/tls/aler
 import type { Puppet } from "./puppet.ts";
 import { type Target } from "./target.ts";
 
-/** The target ended the connection by `alert`, once, the puppet could read it, and nothing goes any more. */
+/**
+ * The target ended the connection by `alert`, once, the puppet could read it, and nothing goes any
+ * more.
+ */
 export function refusedWith(puppet: Puppet, alert: AlertName): void {
   const { target } = puppet;
   puppet.listen();

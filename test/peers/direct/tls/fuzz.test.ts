@@ -1,6 +1,7 @@
 /**
- * What arrives is noise, or a valid exchange with something changed: no crash, no hang, no growth, and in the end an alert or a close.
- * One seed gives one run: SVC_TLS_FUZZ_SEED and SVC_TLS_FUZZ_ROUNDS make another and a longer one.
+ * What arrives is noise, or a valid exchange with something changed: no crash, no hang, no growth,
+ * and in the end an alert or a close. One seed gives one run: SVC_TLS_FUZZ_SEED and
+ * SVC_TLS_FUZZ_ROUNDS make another and a longer one.
  */
 import assert from "node:assert/strict";
 import { setFlagsFromString } from "node:v8";

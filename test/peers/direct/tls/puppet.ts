@@ -1,6 +1,7 @@
 /**
- * The other end of a connection under test: it keeps to the protocol by itself and does wrong whatever a test asks for. The transcript
- * holds what really went over, so that a changed message is refused for what it says and not for a wrong Finished.
+ * The other end of a connection under test: it keeps to the protocol by itself and does wrong
+ * whatever a test asks for. The transcript holds what really went over, so that a changed message
+ * is refused for what it says and not for a wrong Finished.
  */
 import { createHash } from "node:crypto";
 import { u8, u16, vector } from "../../../../daemon/peers/direct/tls/codec.ts";

@@ -73,7 +73,10 @@ export class Target {
   }
 }
 
-/** Carries bytes both ways until nobody has any, in pieces of at most `piece` bytes. Gives what went over, by sender. */
+/**
+ * Carries bytes both ways until nobody has any, in pieces of at most `piece` bytes. Gives what went
+ * over, by sender.
+ */
 export function exchange(client: Target, server: Target, piece = Number.POSITIVE_INFINITY) {
   const carried = { client: [] as Buffer[], server: [] as Buffer[] };
   const feed = (to: Target, bytes: Buffer): void => {

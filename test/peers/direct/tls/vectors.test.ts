@@ -1,4 +1,7 @@
-/** The key schedule and the record layer against the trace of RFC 8448, section 3 ("Simple 1-RTT Handshake"). */
+/**
+ * The key schedule and the record layer against the trace of RFC 8448, section 3 ("Simple 1-RTT
+ * Handshake").
+ */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import {

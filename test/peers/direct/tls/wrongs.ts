@@ -6,7 +6,10 @@ import { EXTENSIONS } from "../../../../daemon/peers/direct/tls/extensions.ts";
 import { type CertificateParts, rawExtension, spki, type VerifyParts } from "./puppet.ts";
 import { SERVER_KEY, STRANGER_KEY } from "./target.ts";
 
-/** Points of small order: 0 and 1 and their kin, some in encodings that aren't canonical (RFC 7748, section 6.1). */
+/**
+ * Points of small order: 0 and 1 and their kin, some in encodings that aren't canonical (RFC 7748,
+ * section 6.1).
+ */
 export const LOW_ORDER_SHARES = [
   "0000000000000000000000000000000000000000000000000000000000000000",
   "0100000000000000000000000000000000000000000000000000000000000000",
@@ -28,7 +31,10 @@ export const BAD_KEYS = [
   "0200000000000000000000000000000000000000000000000000000000000000",
 ].map((hex) => Buffer.from(hex, "hex"));
 
-/** A signature that every key of order 1 takes for whatever content: R is the neutral element, S is 0. */
+/**
+ * A signature that every key of order 1 takes for whatever content: R is the neutral element, S is
+ * 0.
+ */
 export const FORGED = Buffer.concat([u8(1), Buffer.alloc(63)]);
 
 export const certificates: readonly [string, AlertName, CertificateParts][] = [
