@@ -3,8 +3,17 @@
  * (docs/architecture.md#rules).
  */
 
+import type { Clock } from "./clock.ts";
+
 /** Releases the permit; idempotent. */
 export type Release = () => void;
+
+/** How long to wait for a permit, and the error for when it takes longer. */
+export interface Patience {
+  clock: Pick<Clock, "after">;
+  milliseconds: number;
+  late: () => Error;
+}
 
 interface Waiter {
   writes: boolean;
@@ -22,12 +31,14 @@ export class Mutex {
   #destroyed: Error | null = null;
   #waiting: Waiter[] = [];
 
-  acquireRead(): Promise<Release> {
-    return this.#acquire(false);
+  /** Rejects with the error of `destroy`, or of `patience`. Without that it waits as long as it takes. */
+  acquireRead(patience?: Patience): Promise<Release> {
+    return this.#acquire(false, patience);
   }
 
-  acquireWrite(): Promise<Release> {
-    return this.#acquire(true);
+  /** As `acquireRead`. */
+  acquireWrite(patience?: Patience): Promise<Release> {
+    return this.#acquire(true, patience);
   }
 
   /** A read permit at once, or null if one would have to wait. */
@@ -46,15 +57,35 @@ export class Mutex {
     for (const waiter of this.#waiting.splice(0)) waiter.refuse(this.#destroyed);
   }
 
-  #acquire(writes: boolean): Promise<Release> {
+  #acquire(writes: boolean, patience?: Patience): Promise<Release> {
     return new Promise((grant, refuse) => {
       if (this.#destroyed !== null) {
         refuse(this.#destroyed);
         return;
       }
-      this.#waiting.push({ writes, grant, refuse });
+      const waiter: Waiter = { writes, grant, refuse };
+      this.#waiting.push(waiter);
+      this.#serve();
+      if (patience !== undefined && this.#waiting.includes(waiter)) this.#limit(waiter, patience);
+    });
+  }
+
+  /** A waiter that gives up leaves the line, so that those behind a writer may go on. */
+  #limit(waiter: Waiter, { clock, milliseconds, late }: Patience): void {
+    const { grant, refuse } = waiter;
+    const timer = clock.after(milliseconds, () => {
+      this.#waiting.splice(this.#waiting.indexOf(waiter), 1);
+      refuse(late());
       this.#serve();
     });
+    waiter.grant = (release) => {
+      timer.cancel();
+      grant(release);
+    };
+    waiter.refuse = (error) => {
+      timer.cancel();
+      refuse(error);
+    };
   }
 
   #serve(): void {

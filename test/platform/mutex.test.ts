@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { Mutex } from "../../platform/mutex.ts";
+import { ManualClock } from "../support/manual-clock.ts";
 
 /** Lets every promise that can settle settle. */
 function settle(): Promise<void> {
@@ -60,6 +61,29 @@ describe("Mutex", () => {
     assert.deepEqual(order, [], "the second reader still holds its permit");
     second();
     (await writer)();
+  });
+
+  it("lets those behind a writer go on when it gives up, and takes no permit afterwards", async () => {
+    const mutex = new Mutex();
+    const clock = new ManualClock();
+    const order: string[] = [];
+    const held = await mutex.acquireRead();
+    const patience = { clock, milliseconds: 5000, late: () => new Error("busy") };
+    const writer = mutex.acquireWrite(patience);
+    const behind = ask(mutex, "r", false, order);
+    clock.advance(4999);
+    await settle();
+    assert.deepEqual(order, []);
+    clock.advance(1);
+    await assert.rejects(writer, /busy/);
+    (await behind)();
+    held();
+    (await mutex.acquireWrite(patience))();
+    const again = await mutex.acquireRead();
+    const patient = mutex.acquireWrite(patience);
+    again();
+    (await patient)();
+    assert.equal(clock.timers, 0, "who has its permit waits for nothing");
   });
 
   it("refuses who waits and who comes later when it is destroyed, and leaves held permits alone", async () => {

@@ -6,14 +6,11 @@
  */
 
 import type { Clock } from "../../../platform/clock.ts";
-import type { Release } from "../../../platform/mutex.ts";
+import { LIMITS } from "../../../shared/limits.ts";
 import type { OpenGroup } from "../../groups/group.ts";
 import type { GroupRegistry } from "../../groups/registry.ts";
 import type { Chats, GroupChat } from "../../messaging/group-chat.ts";
 import { PeerRefusal } from "../wire/peer-refusal.ts";
-
-/** The longest wait for a permit on behalf of a peer (LIM-045). */
-const PERMIT_MS = 5000;
 
 export class ReceiverGroups {
   readonly #registry: Pick<GroupRegistry, "find" | "get" | "list">;
@@ -57,12 +54,16 @@ export class ReceiverGroups {
   }
 
   /**
-   * Runs `step` under the Group's exclusive lock. Throws PeerRefusal, Refusal, or what `step`
-   * throws.
+   * Runs `step` under the Group's exclusive lock. Throws PeerRefusal, also when the wait takes too
+   * long (LIM-045), Refusal, or what `step` throws.
    */
   async write<Result>(groupId: string, step: (chat: GroupChat) => Promise<Result>): Promise<Result> {
     const group = this.#registry.get(groupId);
-    const release = await this.#acquire(group);
+    const release = await group.permit.acquireWrite({
+      clock: this.#clock,
+      milliseconds: LIMITS.outbox.permitSeconds * 1000,
+      late: () => new PeerRefusal("io_error", "The Group is busy. Try again."),
+    });
     try {
       // The Group may have been reset while we waited. What was meant for the old one isn't for the
       // new one.
@@ -71,26 +72,5 @@ export class ReceiverGroups {
     } finally {
       release();
     }
-  }
-
-  #acquire(group: OpenGroup): Promise<Release> {
-    return new Promise((resolve, reject) => {
-      let isLate = false;
-      const timer = this.#clock.after(PERMIT_MS, () => {
-        isLate = true;
-        reject(new PeerRefusal("io_error", "The Group is busy. Try again."));
-      });
-      group.permit.acquireWrite().then(
-        (release) => {
-          timer.cancel();
-          if (isLate) release();
-          else resolve(release);
-        },
-        (error: unknown) => {
-          timer.cancel();
-          reject(error);
-        },
-      );
-    });
   }
 }

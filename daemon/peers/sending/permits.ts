@@ -1,7 +1,6 @@
 /** A Group's permit for background work, with a limited wait (LIM-045). */
 
 import type { Clock } from "../../../platform/clock.ts";
-import type { Release } from "../../../platform/mutex.ts";
 import { Refusal } from "../../../shared/errors.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import type { OpenGroup } from "../../groups/group.ts";
@@ -15,31 +14,16 @@ export async function withPermit<Result>(
   clock: Clock,
   step: () => Promise<Result>,
 ): Promise<Result> {
-  const release = group.permit.tryRead() ?? (await acquire(group, clock));
+  const release =
+    group.permit.tryRead() ??
+    (await group.permit.acquireRead({
+      clock,
+      milliseconds: LIMITS.outbox.permitSeconds * 1000,
+      late: () => new Refusal("group_busy"),
+    }));
   try {
     return await step();
   } finally {
     release();
   }
-}
-
-function acquire(group: OpenGroup, clock: Clock): Promise<Release> {
-  return new Promise((resolve, reject) => {
-    let isLate = false;
-    const timer = clock.after(LIMITS.outbox.permitSeconds * 1000, () => {
-      isLate = true;
-      reject(new Refusal("group_busy"));
-    });
-    group.permit.acquireRead().then(
-      (release) => {
-        timer.cancel();
-        if (isLate) release();
-        else resolve(release);
-      },
-      (error: unknown) => {
-        timer.cancel();
-        reject(error);
-      },
-    );
-  });
 }
