@@ -208,6 +208,23 @@ describe("what is known of a message", () => {
     assert.equal(here.notices()[0]?.data.target_actor_id, null);
   });
 
+  it("is told to the person when that Actor goes while the notice waits for the Group", async () => {
+    verifies("OUT-029");
+    const { here } = pair;
+    here.transport.wire = DOWN;
+    await pair.send({}, here.actor("ben"));
+    await pair.pass(15 * MINUTE - 10 * SECOND, 5 * SECOND);
+    here.files.slow = "group";
+    const removed = here.home.call("actor_remove", { group_id: here.group_id, actor_id: "ben" });
+    await until(() => here.files.held.length > 0);
+    await pair.pass(11 * SECOND);
+    assert.deepEqual(here.receipts(), [], "the Actor's removal holds the Group");
+    here.files.recover();
+    await removed;
+    await pair.ended(here);
+    assert.equal(here.notices()[0]?.data.target_actor_id, null);
+  });
+
   it("is unconfirmed when it may have left and nobody answered in its time", async () => {
     verifies("OUT-030", "OUT-032", "OUT-040");
     const { here } = pair;

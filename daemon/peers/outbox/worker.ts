@@ -101,8 +101,8 @@ export class OutboxWorker {
     const { receipt, notified } = endingOf(chat, entry.source_event_id);
     if (receipt !== null) {
       const { status, error } = receipt.data as unknown as Ending;
-      const notice = notified ? null : noticeEvent(chat, task.record, { status, error });
-      return this.#close(task, notice === null ? [] : [notice]);
+      if (notified) return this.#close(task, null);
+      return this.#close(task, () => listed(noticeEvent(chat, task.record, { status, error })));
     }
     if (chat.ledger.ordinalOf(entry.source_event_id) === undefined) {
       await withPermit(chat.group, this.#deps.clock, () =>
@@ -296,15 +296,25 @@ export class OutboxWorker {
 
   #end(task: Task, ending: Ending): Promise<Progress> {
     const { chat, record } = task;
-    const notice = noticeEvent(chat, record, ending);
-    const receipt = receiptEvent(chat, record, ending);
-    return this.#close(task, notice === null ? [receipt] : [receipt, notice]);
+    return this.#close(task, () => [
+      receiptEvent(chat, record, ending),
+      ...listed(noticeEvent(chat, record, ending)),
+    ]);
   }
 
-  /** Writes what is left to write, then removes the record (OUT-024, OUT-034). */
-  async #close({ chat, entry }: Task, events: NewEvent[]): Promise<Progress> {
+  /**
+   * Writes what is left to write, then removes the record (OUT-024, OUT-034). `events` is called
+   * under the permit: while it was waited for, the Actor that the notice is for may have been
+   * removed.
+   */
+  async #close({ chat, entry }: Task, events: (() => NewEvent[]) | null): Promise<Progress> {
     const { clock, outbox } = this.#deps;
-    if (events.length > 0) await withPermit(chat.group, clock, () => chat.ledger.appendAll(events));
+    if (events !== null) {
+      await withPermit(chat.group, clock, async () => {
+        const last = events();
+        if (last.length > 0) await chat.ledger.appendAll(last);
+      });
+    }
     outbox.remove(entry);
     return ENDED;
   }
@@ -333,6 +343,10 @@ export function bindingOf({ connection_id: connectionId, source, target, peer }:
     local_device_id: source.device_id,
     remote_device_id: target.device_id,
   };
+}
+
+function listed(event: NewEvent | null): NewEvent[] {
+  return event === null ? [] : [event];
 }
 
 function errorOf({ code, message }: StepError): StepError {
