@@ -2,10 +2,12 @@ import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
+import { WorkGenerations } from "../../daemon/peers/outbox/work-generations.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { OutboxRecord } from "../../shared/wire/v1/outbox.ts";
 import { refusal } from "../messaging/setting.ts";
 import { verifies } from "../requirements.ts";
+import { SimulatedFiles } from "../simulation/files.ts";
 import { FaultyFiles } from "../support/faulty-files.ts";
 import { until } from "../support/until.ts";
 import { DOWN, UP } from "./memory-transport.ts";
@@ -261,6 +263,48 @@ describe("the outbox", () => {
     assert.equal(here.receipts()[0]?.data.source_event_id, next.source_event.id);
     assert.deepEqual(here.outboxFiles(), []);
     assert.equal(there.messages().length, 1);
+  });
+
+  it("is synced again when a record goes while its directory is being synced", async () => {
+    verifies("OUT-037");
+    const { here, there } = pair;
+    await pair.send();
+    await pair.send();
+    await rest();
+    const directory = join(here.outboxPath, there.instance_id);
+    const [first, second] = [...here.outbox.entries()];
+    const syncs: ((error: Error | null) => void)[] = [];
+    const syncDir = here.files.syncDir.bind(here.files);
+    here.files.syncDir = (path, done) => {
+      if (path === directory) syncs.push((error) => done(error));
+      else syncDir(path, done);
+    };
+    here.outbox.remove(first!);
+    const settled = here.outbox.settle();
+    assert.equal(syncs.length, 1);
+    here.outbox.remove(second!);
+    syncs.shift()!(null);
+    await settled;
+    const again = here.outbox.settle();
+    assert.equal(syncs.length, 1, "the first sync says nothing about the second record");
+    syncs.shift()!(null);
+    await again;
+    await here.outbox.settle();
+    assert.equal(syncs.length, 0);
+  });
+
+  it("belongs to the Group as it is when it was reset while its generation was being noted", async () => {
+    verifies("OUT-037");
+    let generation = "first";
+    const generations = await WorkGenerations.open(new SimulatedFiles(), "/generations", () => generation);
+    await generations.begin("g_0123456789ab", async () => {});
+    generation = "second";
+    const begun = generations.begin("g_0123456789ab", async () => {
+      await new Promise((resolve) => setImmediate(resolve));
+    });
+    generation = "third";
+    await begun;
+    assert.equal(generations.isPast("g_0123456789ab"), false);
   });
 
   it("doesn't leave when its Group is reset while the disk takes the note that it goes out", async () => {

@@ -88,8 +88,8 @@ export class Outbox {
   readonly #byClient = new Map<string, OutboxEntry>();
   readonly #usage = new OutboxUsage();
   readonly #unreadable: string[] = [];
-  /** Peers with removed records that a crash might bring back. */
-  readonly #loose = new Set<string>();
+  /** Peers with removed records that a crash might bring back, with the number of removals. */
+  readonly #loose = new Map<string, number>();
   /**
    * Records whose file was being replaced when the disk failed: a crash may bring back the one
    * before, so only a new one counts.
@@ -290,7 +290,7 @@ export class Outbox {
     } catch (error) {
       throw storageRefusal(error);
     }
-    this.#loose.add(entry.peer);
+    this.#loosen(entry.peer);
     this.#drop(entry);
   }
 
@@ -306,12 +306,17 @@ export class Outbox {
     for (const record of this.#past) {
       unlinkIfThere(this.#deps.files, this.#path(record.peer, record.delivery_id));
       this.#past.delete(record);
-      this.#loose.add(record.peer);
+      this.#loosen(record.peer);
     }
-    for (const peer of this.#loose) {
+    for (const [peer, removals] of [...this.#loose]) {
       await syncDirectory(this.#deps.files, join(this.#deps.directory, peer));
-      this.#loose.delete(peer);
+      // The sync says nothing about what was removed while it ran.
+      if (this.#loose.get(peer) === removals) this.#loose.delete(peer);
     }
+  }
+
+  #loosen(peer: string): void {
+    this.#loose.set(peer, (this.#loose.get(peer) ?? 0) + 1);
   }
 
   #path(peer: string, deliveryId: string): string {
@@ -339,6 +344,7 @@ export class Outbox {
   #withdraw(peer: string, deliveryId: string): void {
     try {
       unlinkIfThere(this.#deps.files, this.#path(peer, deliveryId));
+      this.#loosen(peer);
     } catch (error) {
       this.#deps.log.error("outbox_withdraw", { delivery_id: deliveryId, ...errorFields(error) });
     }

@@ -70,16 +70,19 @@ export class WorkGenerations {
    * generation. Throws storage_full or storage_failed, and what `forget` throws.
    */
   async begin(groupId: string, forget: () => Promise<void>): Promise<void> {
-    const generation = this.#now(groupId);
-    if (generation === undefined || this.#then(groupId) === generation) return;
-    let noting = this.#noting.get(groupId);
-    if (noting === undefined) {
-      noting = forget()
-        .then(() => this.#note(groupId, generation))
-        .finally(() => this.#noting.delete(groupId));
-      this.#noting.set(groupId, noting);
+    // The Group may be reset while an earlier generation is being noted.
+    for (;;) {
+      const generation = this.#now(groupId);
+      if (generation === undefined || this.#then(groupId) === generation) return;
+      let noting = this.#noting.get(groupId);
+      if (noting === undefined) {
+        noting = forget()
+          .then(() => this.#note(groupId, generation))
+          .finally(() => this.#noting.delete(groupId));
+        this.#noting.set(groupId, noting);
+      }
+      await noting;
     }
-    await noting;
   }
 
   #then(groupId: string): string | undefined {
