@@ -4,6 +4,7 @@ import * as fs from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { verifies } from "../requirements.ts";
+import { FaultyFiles } from "../support/faulty-files.ts";
 import { BROWSER, refusal, TestHome, textsOf } from "./setting.ts";
 
 type Line = Record<string, unknown>;
@@ -288,6 +289,47 @@ describe("Group export and import", () => {
       );
       await assert.rejects(home.call("group_import", { path }, { as }), refusal("permission_denied"));
     }
+  });
+
+  it("leaves a file alone that another program makes at the last moment", async () => {
+    const files = new FaultyFiles();
+    files.fail = (step, at) => {
+      const isLast = at === path && (step === "open" || step === "rename");
+      if (isLast && !fs.existsSync(path)) fs.writeFileSync(path, "someone else's");
+      return null;
+    };
+    await home.close();
+    home = await TestHome.open({ root: home.root, files });
+    await assert.rejects(exported(), refusal("already_exists"));
+    assert.equal(fs.readFileSync(path, "utf8"), "someone else's");
+    assert.deepEqual(fs.readdirSync(directory), ["export.jsonl"]);
+  });
+
+  it("reads no more of a file than it had when it was opened", async () => {
+    await exported();
+    const all = fs.readFileSync(path);
+    const { length } = all;
+    const lineFeed = all.lastIndexOf(10, length - 2) + 1;
+    fs.writeFileSync(path, all.subarray(0, lineFeed));
+    const files = new FaultyFiles();
+    let last = 0;
+    const open = files.open.bind(files);
+    files.open = (at, mode) => {
+      const file = open(at, mode);
+      if (at !== path) return file;
+      const read = file.read.bind(file);
+      file.read = (buffer, position) => {
+        // What was missing arrives as soon as the rest is read.
+        if (last === 0) fs.appendFileSync(path, all.subarray(lineFeed));
+        last = Math.max(last, position + buffer.length);
+        return read(buffer, position);
+      };
+      return file;
+    };
+    await home.close();
+    home = await TestHome.open({ root: home.root, files });
+    await assert.rejects(home.call("group_import", { path }), refusal("invalid_import"));
+    assert.equal(last, lineFeed);
   });
 
   const change = (all: Line[], name: string, edit: (value: Line) => void): Line[] => {

@@ -86,11 +86,17 @@ async function writeWhole(files: Files, path: string, chunks: Chunks): Promise<W
   const unfinished = join(dirname(path), `.${basename(path)}.svc-export`);
   unlinkIfThere(files, unfinished);
   const written = await writeNew(files, unfinished, chunks, LIMITS.body.importBytes);
-  if (files.stat(path) !== null) {
-    files.unlink(unfinished);
-    throw occupied(path);
+  let isOurs = false;
+  try {
+    // Another program may have used the name in the meantime. Only creating it shows that.
+    files.open(path, "create").close();
+    isOurs = true;
+    files.rename(unfinished, path);
+  } catch (error) {
+    unlinkIfThere(files, unfinished);
+    if (isOurs) unlinkIfThere(files, path);
+    throw errorCode(error) === "EEXIST" ? occupied(path) : error;
   }
-  files.rename(unfinished, path);
   await syncDirectory(files, dirname(path));
   return written;
 }

@@ -52,9 +52,11 @@ class Lines {
   /** Number of the line that `peek` gives, from 1. */
   number = 0;
 
-  constructor(file: OpenFile) {
+  /** Of the file's first `bytes`: it may grow while it is read. */
+  constructor(file: OpenFile, bytes: number) {
     this.#lines = fileLines(
       file,
+      bytes,
       () => (this.number === 0 ? EXPORT_HEADER_BYTES : EXPORT_LINE_BYTES),
       () => invalid("A line is too long or incomplete.", this.number + 1),
     );
@@ -106,11 +108,11 @@ export async function importGroup(
   const file = openExport(deps, input.path);
   try {
     const limit = LIMITS.body.importBytes;
-    if (file.size() > limit) {
-      const specifics = overSize("The file", file.size(), limit);
-      throw new Refusal("too_large", { specifics, details: { limit } });
+    const size = file.size();
+    if (size > limit) {
+      throw new Refusal("too_large", { specifics: overSize("The file", size, limit), details: { limit } });
     }
-    const lines = new Lines(file);
+    const lines = new Lines(file, size);
     const header = await lines.take(ExportHeader, "format");
     if (header === null) throw invalid("It doesn't begin with a header.", 1);
     const { topic, created_at: createdAt } = header.group;

@@ -5,19 +5,20 @@ const CHUNK_BYTES = 256 * 1024;
 const LINE_FEED = 10;
 
 /**
- * Each line without its line feed. Throws what `broken` returns for a line over `limitOf` bytes,
- * which is called for each line, and for a last line without a line feed.
+ * Each line of the file's first `bytes` without its line feed. Throws what `broken` returns for a
+ * line over `limitOf` bytes, which is called for each line, and for a last line without a line feed.
  */
 export async function* fileLines(
   file: OpenFile,
+  bytes: number,
   limitOf: () => number,
   broken: () => Error,
 ): AsyncGenerator<Buffer> {
   let kept: Buffer[] = [];
   let keptBytes = 0;
   let position = 0;
-  for (;;) {
-    const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
+  while (position < bytes) {
+    const buffer = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, bytes - position));
     const got = file.read(buffer, position);
     if (got === 0) break;
     position += got;
