@@ -17,8 +17,8 @@ export interface Patience {
 
 interface Waiter {
   writes: boolean;
-  grant(release: Release): void;
-  refuse(error: Error): void;
+  grant: (release: Release) => void;
+  refuse: (error: Error) => void;
 }
 
 /**

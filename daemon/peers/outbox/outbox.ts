@@ -308,7 +308,7 @@ export class Outbox {
       this.#past.delete(record);
       this.#loosen(record.peer);
     }
-    for (const [peer, removals] of [...this.#loose]) {
+    for (const [peer, removals] of this.#loose) {
       await syncDirectory(this.#deps.files, join(this.#deps.directory, peer));
       // The sync says nothing about what was removed while it ran.
       if (this.#loose.get(peer) === removals) this.#loose.delete(peer);
