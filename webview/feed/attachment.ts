@@ -109,13 +109,8 @@ class AttachmentElement extends View {
     this.loading = true;
     this.problem = null;
     try {
-      const { url, release } = await this.host.blob(this.groupId, this.file.sha256);
-      const link = document.createElement("a");
-      link.href = url;
       // The saved file has the name that was shown on the button.
-      link.download = shownName(this.file.name);
-      link.click();
-      setTimeout(release, 60_000);
+      await this.host.save(this.groupId, this.file.sha256, shownName(this.file.name));
     } catch (error) {
       this.problem = error instanceof Error ? error.message : String(error);
     } finally {

@@ -3,14 +3,27 @@
  * and in a VS Code webview, which has its own version. Nothing above this file knows about HTTP,
  * cookies or `postMessage`.
  */
-import type { RuntimeActivityEvent } from "../../shared/activity/event.ts";
-import type { LedgerEvent } from "../../shared/events.ts";
 import type { Attachment } from "../../shared/model.ts";
-import type { GroupSummary } from "../../shared/operations/groups.ts";
 import type { ArgumentsOf, OperationName, ResultOf } from "../../shared/operations/registry.ts";
-import type { TerminalMessage, TerminalRequest } from "../../shared/terminal.ts";
+import type {
+  ActivityListener,
+  Connection,
+  GroupsListener,
+  LedgerListener,
+  Release,
+  TerminalLink,
+  TerminalListener,
+} from "../../shared/stream-client/listeners.ts";
 
-export type Release = () => void;
+export type {
+  ActivityListener,
+  Connection,
+  GroupsListener,
+  LedgerListener,
+  Release,
+  TerminalLink,
+  TerminalListener,
+};
 
 /**
  * A refusal or failure as people see it. `offline` means that no answer came: the same call may be
@@ -30,48 +43,6 @@ export class HostError extends Error {
   get offline(): boolean {
     return this.code === "offline";
   }
-}
-
-export interface Connection {
-  state: "connecting" | "online" | "offline";
-  /** When the daemon last answered, in epoch milliseconds; null before the first time. */
-  heard: number | null;
-}
-
-export interface GroupsListener {
-  /** The connection is new, so what was known may be old. */
-  restart(): void;
-  group(summary: GroupSummary): void;
-  gone(groupId: string): void;
-  /** Actors of a Group changed. */
-  actors(groupId: string): void;
-}
-
-export interface LedgerListener {
-  event(event: LedgerEvent): void;
-  /** Events can't be resumed without a gap: read a fresh page. */
-  reload(): void;
-}
-
-export interface ActivityListener {
-  /** The current view, at the beginning and after each break. */
-  restored(events: readonly RuntimeActivityEvent[]): void;
-  /** Accepted just now. */
-  event(event: RuntimeActivityEvent): void;
-}
-
-export interface TerminalListener {
-  output(bytes: Uint8Array): void;
-  message(message: TerminalMessage): void;
-  /** The connection broke. It is made again and starts with the whole screen. */
-  lost(): void;
-}
-
-/** An attached terminal (shared/terminal.ts). */
-export interface TerminalLink {
-  /** Nothing is sent while the connection is broken. */
-  send(request: TerminalRequest): void;
-  close(): void;
 }
 
 export interface UploadOptions {
@@ -114,6 +85,12 @@ export interface Host {
   upload(groupId: string, file: File, options: UploadOptions): Promise<Uploaded>;
   /** A local address of an attachment's bytes; release it when it is no longer shown. */
   blob(groupId: string, sha256: string): Promise<BlobAddress>;
+  /** Saves an attachment's bytes where the person wants them. */
+  save(groupId: string, sha256: string, name: string): Promise<void>;
+  /** Whether something that is dragged, with data of these types, can be dropped as files. */
+  holdsFiles(types: readonly string[]): boolean;
+  /** The files that were dropped. Call it during the event. */
+  droppedFiles(dropped: DataTransfer): Promise<readonly File[]>;
   /** The current connection, then each change. */
   watchConnection(listener: (connection: Connection) => void): Release;
   /** Tries to reach the daemon now. */
@@ -122,6 +99,8 @@ export interface Host {
   remember(key: string, value: unknown): void;
   recall(key: string): unknown;
   openLink(url: string): void;
+  /** Opens a file at a line, given as `path:line`; null where there is no editor. */
+  readonly openReference: ((reference: string) => void) | null;
 }
 
 /** How a person signs in and out, if the host doesn't vouch for them. */

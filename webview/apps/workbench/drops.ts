@@ -2,17 +2,20 @@
  * Files dropped anywhere on the page. Without this the browser would leave the page and show the
  * file.
  */
+import type { Host } from "../../hosts/host.ts";
 
 /**
  * Follows drags until `signal` aborts: reports whether files are held over the page, and which were
  * dropped.
  */
 export function takeDrops(
+  host: Pick<Host, "holdsFiles" | "droppedFiles">,
   signal: AbortSignal,
   hold: (dragging: boolean) => void,
-  drop: (files: readonly File[]) => void,
+  drop: (files: Promise<readonly File[]>) => void,
 ): void {
-  const withFiles = (event: DragEvent) => event.dataTransfer?.types.includes("Files") === true;
+  const withFiles = (event: DragEvent) =>
+    event.dataTransfer !== null && host.holdsFiles(event.dataTransfer.types);
   document.addEventListener(
     "dragover",
     (event) => {
@@ -34,9 +37,10 @@ export function takeDrops(
     "drop",
     (event) => {
       hold(false);
-      if (!withFiles(event)) return;
+      const { dataTransfer } = event;
+      if (dataTransfer === null || !withFiles(event)) return;
       event.preventDefault();
-      drop([...(event.dataTransfer?.files ?? [])]);
+      drop(host.droppedFiles(dataTransfer));
     },
     { signal },
   );

@@ -134,6 +134,7 @@ class WorkbenchElement extends View {
     document.addEventListener("visibilitychange", returned, { signal });
     document.addEventListener("keydown", this.#onKey, { signal });
     takeDrops(
+      this.host,
       signal,
       (dragging) => (this.dragging = dragging),
       (files) => void this.#drop(files),
@@ -412,11 +413,21 @@ class WorkbenchElement extends View {
   }
 
   /** Files go with the message that is being written, wherever on the page they were dropped. */
-  async #drop(files: readonly File[]): Promise<void> {
-    if (this.conversation === null || document.querySelector("dialog[open]") !== null) return;
-    this.conversation.terminals.restore();
-    await this.#write();
-    this.#composer.value?.take(files);
+  async #drop(dropped: Promise<readonly File[]>): Promise<void> {
+    const { conversation } = this;
+    if (conversation === null || document.querySelector("dialog[open]") !== null) {
+      dropped.catch(() => {});
+      return;
+    }
+    conversation.terminals.restore();
+    try {
+      const files = await dropped;
+      await this.#write();
+      // They belong to the Group that they were dropped on.
+      if (this.conversation === conversation) this.#composer.value?.take(files);
+    } catch (error) {
+      this.#fail(error);
+    }
   }
 
   async #write(): Promise<void> {

@@ -4,6 +4,9 @@
  */
 import { API_PREFIX } from "../../../shared/names.ts";
 import type { ArgumentsOf, OperationName, ResultOf } from "../../../shared/operations/registry.ts";
+import { ActivitySource } from "../../../shared/stream-client/activity-source.ts";
+import { EventSocket } from "../../../shared/stream-client/event-socket.ts";
+import { TerminalSocket } from "../../../shared/stream-client/terminal-socket.ts";
 import { fileName } from "../../controls/file-name.ts";
 import type {
   ActivityListener,
@@ -18,11 +21,9 @@ import type {
   Uploaded,
   UploadOptions,
 } from "../host.ts";
-import { ActivitySource } from "./activity-source.ts";
-import { EventSocket } from "./event-socket.ts";
+import { browserSocket, serverSentEvents } from "./browser-streams.ts";
 import type { Requests } from "./requests.ts";
 import { prepare } from "./routes.ts";
-import { TerminalSocket } from "./terminal-socket.ts";
 import { upload } from "./upload.ts";
 
 const MEMORY_PREFIX = "svc/";
@@ -30,6 +31,7 @@ const WS_ORIGIN = location.origin.replace(/^http/, "ws");
 
 export class HttpHost implements Host {
   readonly home = "browser";
+  readonly openReference = null;
   readonly #requests: Requests;
   readonly #socket: EventSocket;
   readonly #stopped = new AbortController();
@@ -39,7 +41,10 @@ export class HttpHost implements Host {
 
   constructor(requests: Requests) {
     this.#requests = requests;
-    this.#socket = new EventSocket(`${WS_ORIGIN}${API_PREFIX}/events/ws`, () => void this.#probe());
+    this.#socket = new EventSocket(
+      browserSocket(`${WS_ORIGIN}${API_PREFIX}/events/ws`),
+      () => void this.#probe(),
+    );
     requests.heard = () => this.#socket.heard();
     requests.silent = () => this.#socket.doubt();
   }
@@ -90,13 +95,13 @@ export class HttpHost implements Host {
       return events;
     };
     const url = `${API_PREFIX}/groups/${groupId}/runtime-activity/stream?replay=true`;
-    const source = new ActivitySource(url, snapshot, listener);
+    const source = new ActivitySource(serverSentEvents(url, "runtime-activity"), snapshot, listener);
     return () => source.close();
   }
 
   terminal(groupId: string, actorId: string, listener: TerminalListener): TerminalLink {
     const url = `${WS_ORIGIN}${API_PREFIX}/groups/${groupId}/actors/${actorId}/term`;
-    const socket = new TerminalSocket(url, listener, () => void this.#probe());
+    const socket = new TerminalSocket(browserSocket(url), listener, () => void this.#probe());
     this.#terminals.add(socket);
     return {
       send: (request) => socket.send(request),
@@ -116,6 +121,23 @@ export class HttpHost implements Host {
     const blob = await this.#requests.blob(`${API_PREFIX}/groups/${groupId}/blobs/${sha256}`);
     const url = URL.createObjectURL(blob);
     return { url, release: () => URL.revokeObjectURL(url) };
+  }
+
+  async save(groupId: string, sha256: string, name: string): Promise<void> {
+    const { url, release } = await this.blob(groupId, sha256);
+    const link = document.createElement("a");
+    link.href = url;
+    link.download = name;
+    link.click();
+    setTimeout(release, 60_000);
+  }
+
+  holdsFiles(types: readonly string[]): boolean {
+    return types.includes("Files");
+  }
+
+  async droppedFiles({ files }: DataTransfer): Promise<readonly File[]> {
+    return [...files];
   }
 
   watchConnection(listener: (connection: Connection) => void): Release {

@@ -2,8 +2,9 @@
  * One WebSocket for all subscriptions. It reconnects by itself; a ledger subscription resumes after
  * the last event it saw, so that nothing is missing and nothing comes twice.
  */
-import type { StreamMessage, StreamRequest } from "../../../shared/streams.ts";
-import type { Connection, GroupsListener, LedgerListener, Release } from "../host.ts";
+import type { StreamMessage, StreamRequest } from "../streams.ts";
+import type { OpenSocket, OpensSocket } from "./connect.ts";
+import type { Connection, GroupsListener, LedgerListener, Release } from "./listeners.ts";
 
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 5000;
@@ -16,11 +17,11 @@ type Subscription =
   | { channel: "ledger"; groupId: string; after: string | null; listener: LedgerListener };
 
 export class EventSocket {
-  readonly #url: string;
+  readonly #open: OpensSocket;
   readonly #refused: () => void;
   readonly #subscriptions = new Map<string, Subscription>();
   readonly #watchers = new Set<(connection: Connection) => void>();
-  #socket: WebSocket | null = null;
+  #socket: OpenSocket | null = null;
   #pause = FIRST_PAUSE_MS;
   #timer: ReturnType<typeof setTimeout> | null = null;
   #watchdog: ReturnType<typeof setTimeout> | null = null;
@@ -32,8 +33,8 @@ export class EventSocket {
    * `refused` is called when a connection couldn't be made or was ended by the daemon: perhaps the
    * session has ended.
    */
-  constructor(url: string, refused: () => void) {
-    this.#url = url;
+  constructor(open: OpensSocket, refused: () => void) {
+    this.#open = open;
     this.#refused = refused;
   }
 
@@ -96,16 +97,21 @@ export class EventSocket {
   #connect(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
-    const socket = new WebSocket(this.#url);
+    const socket = this.#open({
+      opened: () => {
+        if (this.#socket === socket) this.#opened();
+      },
+      received: (data) => {
+        if (this.#socket === socket) this.#receive(String(data));
+      },
+      closed: () => this.#closed(socket),
+    });
     this.#socket = socket;
-    socket.onopen = () => this.#opened();
-    socket.onmessage = ({ data }) => this.#receive(String(data));
-    socket.onclose = () => this.#closed(socket);
     // A connection attempt that fails may take minutes to say so.
     this.#watchdog = setTimeout(() => this.#drop(socket), ANSWER_WITHIN_MS);
   }
 
-  #drop(socket: WebSocket): void {
+  #drop(socket: OpenSocket): void {
     socket.close();
     this.#closed(socket);
   }
@@ -117,7 +123,7 @@ export class EventSocket {
     for (const [id, subscription] of this.#subscriptions) this.#subscribe(id, subscription);
   }
 
-  #closed(socket: WebSocket): void {
+  #closed(socket: OpenSocket): void {
     if (this.#socket !== socket) return;
     this.#socket = null;
     this.#clearTimers();
@@ -177,7 +183,7 @@ export class EventSocket {
   }
 
   #send(request: StreamRequest): void {
-    if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(request));
+    this.#socket?.send(JSON.stringify(request));
   }
 
   /** Something should arrive within the usual time, or a ping is sent. */

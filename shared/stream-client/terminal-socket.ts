@@ -2,17 +2,18 @@
  * One Actor's terminal over a WebSocket. It reconnects after a break, and the daemon then begins
  * with the whole screen.
  */
-import type { TerminalMessage, TerminalRequest } from "../../../shared/terminal.ts";
-import type { TerminalLink, TerminalListener } from "../host.ts";
+import type { TerminalMessage, TerminalRequest } from "../terminal.ts";
+import type { OpenSocket, OpensSocket } from "./connect.ts";
+import type { TerminalLink, TerminalListener } from "./listeners.ts";
 
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 5000;
 
 export class TerminalSocket implements TerminalLink {
-  readonly #url: string;
+  readonly #open: OpensSocket;
   readonly #listener: TerminalListener;
   readonly #refused: () => void;
-  #socket: WebSocket | null = null;
+  #socket: OpenSocket | null = null;
   #timer: ReturnType<typeof setTimeout> | null = null;
   #pause = FIRST_PAUSE_MS;
   #closed = false;
@@ -21,15 +22,15 @@ export class TerminalSocket implements TerminalLink {
    * `refused` is called when the connection couldn't be made or ended: perhaps the session has
    * ended.
    */
-  constructor(url: string, listener: TerminalListener, refused: () => void) {
-    this.#url = url;
+  constructor(open: OpensSocket, listener: TerminalListener, refused: () => void) {
+    this.#open = open;
     this.#listener = listener;
     this.#refused = refused;
     this.#connect();
   }
 
   send(request: TerminalRequest): void {
-    if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(request));
+    this.#socket?.send(JSON.stringify(request));
   }
 
   retry(): void {
@@ -48,19 +49,20 @@ export class TerminalSocket implements TerminalLink {
   #connect(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
-    const socket = new WebSocket(this.#url);
-    socket.binaryType = "arraybuffer";
+    const socket = this.#open({
+      opened: () => {},
+      received: (data) => {
+        if (this.#socket !== socket) return;
+        this.#pause = FIRST_PAUSE_MS;
+        if (typeof data === "string") this.#listener.message(JSON.parse(data) as TerminalMessage);
+        else this.#listener.output(data);
+      },
+      closed: () => this.#lost(socket),
+    });
     this.#socket = socket;
-    socket.onmessage = ({ data }: MessageEvent<ArrayBuffer | string>) => {
-      if (this.#socket !== socket) return;
-      this.#pause = FIRST_PAUSE_MS;
-      if (typeof data === "string") this.#listener.message(JSON.parse(data) as TerminalMessage);
-      else this.#listener.output(new Uint8Array(data));
-    };
-    socket.onclose = () => this.#lost(socket);
   }
 
-  #lost(socket: WebSocket): void {
+  #lost(socket: OpenSocket): void {
     if (this.#socket !== socket || this.#closed) return;
     this.#socket = null;
     this.#listener.lost();

@@ -1,28 +1,29 @@
 /**
- * A Group's runtime activity over server-sent events. At each start the stream replays the current
+ * A Group's runtime activity, whose events come as text. At each start the stream replays the current
  * view. Events that the snapshot had are recognized by id, so only new ones are reported as live.
  */
-import type { RuntimeActivityEvent } from "../../../shared/activity/event.ts";
-import type { ActivityListener } from "../host.ts";
+import type { RuntimeActivityEvent } from "../activity/event.ts";
+import type { OpenStream, OpensStream } from "./connect.ts";
+import type { ActivityListener } from "./listeners.ts";
 
 const AGAIN_AFTER_MS = 5000;
 
 export class ActivitySource {
-  readonly #url: string;
+  readonly #opens: OpensStream;
   readonly #snapshot: () => Promise<readonly RuntimeActivityEvent[]>;
   readonly #listener: ActivityListener;
-  #source: EventSource | null = null;
+  #source: OpenStream | null = null;
   #timer: ReturnType<typeof setTimeout> | null = null;
   /** What came before the snapshot; null once it is there. */
   #early: RuntimeActivityEvent[] | null = null;
   #closed = false;
 
   constructor(
-    url: string,
+    opens: OpensStream,
     snapshot: () => Promise<readonly RuntimeActivityEvent[]>,
     listener: ActivityListener,
   ) {
-    this.#url = url;
+    this.#opens = opens;
     this.#snapshot = snapshot;
     this.#listener = listener;
     this.#open();
@@ -42,17 +43,20 @@ export class ActivitySource {
 
   #open(): void {
     this.#end();
-    const source = new EventSource(this.#url);
+    const source = this.#opens({
+      opened: () => void this.#restore(source),
+      received: (data) => {
+        if (this.#source !== source) return;
+        const event = JSON.parse(String(data)) as RuntimeActivityEvent;
+        if (this.#early === null) this.#listener.event(event);
+        else this.#early.push(event);
+      },
+      closed: () => {
+        if (this.#source === source) this.#again();
+      },
+    });
     this.#source = source;
     this.#early = [];
-    source.addEventListener("runtime-activity", ({ data }: MessageEvent<string>) => {
-      const event = JSON.parse(data) as RuntimeActivityEvent;
-      if (this.#early === null) this.#listener.event(event);
-      else this.#early.push(event);
-    });
-    source.onopen = () => void this.#restore(source);
-    // The browser would reconnect by itself, but not after a refusal, and without the snapshot.
-    source.onerror = () => this.#again();
   }
 
   #again(): void {
@@ -60,7 +64,7 @@ export class ActivitySource {
     if (!this.#closed) this.#timer = setTimeout(() => this.#open(), AGAIN_AFTER_MS);
   }
 
-  async #restore(source: EventSource): Promise<void> {
+  async #restore(source: OpenStream): Promise<void> {
     let events: readonly RuntimeActivityEvent[];
     try {
       events = await this.#snapshot();
