@@ -14,7 +14,7 @@ const downward = layers.map(({ folder, imports }) => ({
   severity: "error",
   from: { path: `^${folder}/`, ...(within(folder).length > 0 && { pathNot: anyOf(within(folder)) }) },
   to: {
-    path: "^(shared|platform|client|daemon|cli|mcp-server|webview|test|bench|demo|build)/",
+    path: "^(shared|platform|client|daemon|cli|extension|mcp-server|webview|test|bench|demo|build)/",
     pathNot: anyOf([folder, ...imports]),
   },
 }));
@@ -45,7 +45,7 @@ const onlyByFronts = fronts.map(({ folder, files }) => ({
 module.exports = {
   forbidden: [
     { name: "no-circles", severity: "error", from: {}, to: { circular: true } },
-    { name: "no-unresolved", severity: "error", from: {}, to: { couldNotResolve: true, pathNot: "^(svc:|virtual:)" } },
+    { name: "no-unresolved", severity: "error", from: {}, to: { couldNotResolve: true, pathNot: "^(vscode$|svc:|virtual:)" } },
     ...downward,
     ...outward,
     ...onlyByFronts,

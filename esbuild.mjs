@@ -1,7 +1,7 @@
 /**
  * Builds dist/: the daemon, the command line, the MCP server and the demo for Node, the Workbench
- * for browsers. `node esbuild.mjs [node|web]`; with a word it builds that half and leaves the other
- * alone. What may be large and how large is in build/bundles.mjs.
+ * for browsers, and the extension for the editor. `node esbuild.mjs [node|web|extension]`; with a
+ * word it builds that part alone. What may be large and how large is in build/bundles.mjs.
  */
 import "./build/node-version.cjs";
 import {
@@ -21,7 +21,7 @@ import { basename, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { build } from "esbuild";
-import { NODE_BUNDLES, SOURCE_MAPS_BUDGET, WEB_BUNDLES } from "./build/bundles.mjs";
+import { EXTENSION_BUNDLES, NODE_BUNDLES, SOURCE_MAPS_BUDGET, WEB_BUNDLES } from "./build/bundles.mjs";
 import { WEB_OPTIONS } from "./build/web-options.mjs";
 
 const OUT = "dist";
@@ -49,17 +49,19 @@ async function load(entry) {
  * Another bundle's entry stays a bundle of its own: `import("../daemon/main.ts")` becomes
  * `import("./daemon.mjs")`.
  */
-const separateBundles = {
-  name: "separate-bundles",
-  setup({ onResolve }) {
-    onResolve({ filter: /^\..*\.ts$/ }, ({ path, kind, resolveDir }) => {
-      if (kind !== "dynamic-import") return undefined;
-      const file = join(resolveDir, path);
-      const other = NODE_BUNDLES.find(({ entry }) => join(import.meta.dirname, entry) === file);
-      return other ? { path: `./${other.name}.${other.split ? "mjs" : "cjs"}`, external: true } : undefined;
-    });
-  },
-};
+function separate(bundles) {
+  return {
+    name: "separate-bundles",
+    setup({ onResolve }) {
+      onResolve({ filter: /^\..*\.ts$/ }, ({ path, kind, resolveDir }) => {
+        if (kind !== "dynamic-import") return undefined;
+        const file = join(resolveDir, path);
+        const other = bundles.find(({ entry }) => join(import.meta.dirname, entry) === file);
+        return other ? { path: `./${other.name}.${other.split ? "mjs" : "cjs"}`, external: true } : undefined;
+      });
+    },
+  };
+}
 
 /** The SDK's JSON Schema validator: unused here, since the operations check their own arguments. */
 const withoutAjv = {
@@ -99,7 +101,7 @@ function nodeOptions({ deriveTools, operationTexts }) {
       SVC_MCP_TOOLS: JSON.stringify(deriveTools()),
     },
     external: ["libsql"],
-    plugins: [separateBundles, withoutAjv],
+    plugins: [separate(NODE_BUNDLES), withoutAjv],
     logLevel: "warning",
     metafile: true,
   };
@@ -178,6 +180,39 @@ function sizesOf(outputs) {
   ];
 }
 
+/** The part of the extension that runs in the editor's extension host. */
+async function buildExtension() {
+  const folder = workshop();
+  const place = join(OUT, "extension");
+  try {
+    const { metafile } = await build({
+      bundle: true,
+      platform: "node",
+      target: "node20.19",
+      format: "cjs",
+      minify: true,
+      keepNames: true,
+      legalComments: "none",
+      sourcemap: "linked",
+      sourcesContent: false,
+      external: ["vscode"],
+      plugins: [separate(EXTENSION_BUNDLES)],
+      logLevel: "warning",
+      metafile: true,
+      entryPoints: entryPoints(EXTENSION_BUNDLES),
+      outdir: folder,
+      outExtension: { ".js": ".cjs" },
+    });
+    mkdirSync(place, { recursive: true });
+    for (const file of readdirSync(folder)) renameSync(join(folder, file), join(place, file));
+    const bytesOf = (name) =>
+      Object.entries(metafile.outputs).find(([path]) => basename(path) === `${name}.cjs`)[1].bytes;
+    return EXTENSION_BUNDLES.map(({ name, budget }) => ({ name, bytes: bytesOf(name), budget }));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
 async function buildForBrowsers() {
   const folder = workshop();
   const place = join(OUT, "webview");
@@ -250,8 +285,11 @@ function reportSizes(rows) {
 }
 
 const only = process.argv[2];
-const sizes = await Promise.all([
-  only === "web" ? [] : buildForNode(),
-  only === "node" ? [] : buildForBrowsers(),
-]);
+const PARTS = { node: buildForNode, web: buildForBrowsers, extension: buildExtension };
+const wanted = only === undefined ? Object.values(PARTS) : [PARTS[only]];
+if (wanted.includes(undefined)) {
+  console.error(`There is no part ${only}: node, web or extension.`);
+  process.exit(2);
+}
+const sizes = await Promise.all(wanted.map((make) => make()));
 if (!reportSizes(sizes.flat())) process.exit(1);

@@ -23,10 +23,10 @@ export function cachedFolder(name) {
 
 /**
  * The folder of the set `name` with `packages` (name to exact version) installed, without running a
- * script. `finish(folder)` completes a new one. Throws if they are missing and npm can't install
- * them.
+ * script. `finish(folder)` completes a new one. `options` are npm's. Throws if they are missing and
+ * npm can't install them.
  */
-export function installCached(name, packages, finish = () => {}) {
+export function installCached(name, packages, finish = () => {}, options = []) {
   const folder = cachedFolder(name);
   if (existsSync(folder)) return folder;
   const cache = cacheFolder();
@@ -34,7 +34,7 @@ export function installCached(name, packages, finish = () => {}) {
   // Built separately and moved into place, so that a partial install never counts.
   const workshop = mkdtempSync(join(cache, ".new-"));
   try {
-    install(workshop, packages);
+    install(workshop, packages, options);
     finish(workshop);
     if (!existsSync(folder)) renameSync(workshop, folder);
   } finally {
@@ -43,12 +43,12 @@ export function installCached(name, packages, finish = () => {}) {
   return folder;
 }
 
-function install(folder, packages) {
+function install(folder, packages, more) {
   writeFileSync(join(folder, "package.json"), '{ "private": true }\n');
   const named = Object.entries(packages).map(([name, version]) => `${name}@${version}`);
   console.log(`Installing ${named.join(" and ")} ...`);
   const options = ["--ignore-scripts", "--no-audit", "--no-fund", "--save-exact", "--loglevel=error"];
-  const { status, error } = spawnSync("npm", ["install", ...options, ...named], {
+  const { status, error } = spawnSync("npm", ["install", ...options, ...more, ...named], {
     cwd: folder,
     stdio: ["ignore", "inherit", "inherit"],
     timeout: INSTALL_MS,

@@ -14,7 +14,18 @@ export const PAGE_FOLDER = join("dist", "webview");
  * compressed.
  */
 export const DEVELOPMENT_MARK = join(PAGE_FOLDER, ".development");
-const SOURCES = ["build", "cli", "client", "daemon", "demo", "mcp-server", "platform", "shared", "webview"];
+const SOURCES = [
+  "build",
+  "cli",
+  "client",
+  "daemon",
+  "demo",
+  "extension",
+  "mcp-server",
+  "platform",
+  "shared",
+  "webview",
+];
 const FILES = ["esbuild.mjs", "package-lock.json"];
 
 /** Newest change among files and below folders, in milliseconds. */

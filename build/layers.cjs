@@ -133,6 +133,7 @@ exports.layers = [
   })),
   { folder: "demo", imports: ["shared", "client"] },
   { folder: "cli", imports: ["shared", "client", "mcp-server", "demo", "daemon/main.ts"] },
+  { folder: "extension", imports: ["shared", "client"] },
   { folder: "webview", imports: ["shared"] },
 ];
 

@@ -7,6 +7,7 @@ import { WAITS_IN_INBOX } from "../../shared/names.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { DirectRelation } from "../../shared/operations/direct.ts";
 import type { MessageStatus } from "../../shared/operations/messages.ts";
+import { age, ago, lasting, secondsFrom, timeIn } from "../../shared/time-words.ts";
 import { actorReason, actorWords } from "../../webview/actors/actor-words.ts";
 import { named, plan } from "../../webview/composer/send-plan.ts";
 import {
@@ -19,7 +20,6 @@ import {
   remedyForChange,
 } from "../../webview/connections/connection-words.ts";
 import { size } from "../../webview/controls/size-words.ts";
-import { age, ago, lasting, secondsFrom, timeIn } from "../../webview/controls/time-words.ts";
 import { alike, deliveries, settled } from "../../webview/feed/delivery-words.ts";
 import { eventWords } from "../../webview/feed/event-words.ts";
 import { excerpt, flatten } from "../../webview/feed/excerpt.ts";

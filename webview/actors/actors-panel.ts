@@ -5,6 +5,7 @@
 import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
+import { exact } from "../../shared/time-words.ts";
 import { isInboxOnly } from "../../shared/typed-actors.ts";
 import { announce } from "../controls/announce.ts";
 import { iconButton, skeleton } from "../controls/controls.ts";
@@ -12,7 +13,6 @@ import { copy } from "../controls/copy.ts";
 import { icon } from "../controls/icons.ts";
 import type { MenuItem } from "../controls/menu.ts";
 import { roving } from "../controls/roving.ts";
-import { exact } from "../controls/time-words.ts";
 import { button } from "../controls/toolkit.ts";
 import { follow, View } from "../controls/view.ts";
 import type { Conversation } from "../feed/conversation.ts";

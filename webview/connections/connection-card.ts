@@ -5,9 +5,9 @@
 import { html, nothing, type TemplateResult } from "lit";
 import { shownName } from "../../shared/foreign-text.ts";
 import type { DirectRelation } from "../../shared/operations/direct.ts";
+import { exact } from "../../shared/time-words.ts";
 import { stateWord } from "../controls/controls.ts";
 import { icon } from "../controls/icons.ts";
-import { exact } from "../controls/time-words.ts";
 import { button } from "../controls/toolkit.ts";
 import {
   awaitsApproval,

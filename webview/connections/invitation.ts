@@ -3,10 +3,10 @@ import { html, nothing, type TemplateResult } from "lit";
 import type { InvitationClaims } from "../../shared/direct-invitation.ts";
 import { shownName } from "../../shared/foreign-text.ts";
 import type { DirectRelation } from "../../shared/operations/direct.ts";
+import { exact } from "../../shared/time-words.ts";
 import { iconButton } from "../controls/controls.ts";
 import { copyFrom } from "../controls/copy.ts";
 import { icon } from "../controls/icons.ts";
-import { exact } from "../controls/time-words.ts";
 import { invitationFingerprint } from "./fingerprint.ts";
 import { qrCode } from "./qr-code.ts";
 

@@ -1,5 +1,6 @@
 /** Small controls that the toolkit has no dense form of. */
 import { html, nothing, type TemplateResult } from "lit";
+import type { Tone } from "../../shared/actor-words.ts";
 import { type IconName, icon } from "./icons.ts";
 
 export interface IconButtonOptions {
@@ -32,8 +33,7 @@ export function iconButton(options: IconButtonOptions): TemplateResult {
   </button>`;
 }
 
-/** How much a state asks for attention. */
-export type Tone = "quiet" | "good" | "attention" | "bad";
+export type { Tone };
 
 /** A state: icon, word and colour, with the reason on hover. */
 export function stateWord(options: {

@@ -2,7 +2,7 @@
  * `<svc-time>`: a time in words that stays true, with the exact one on hover. One timer serves all
  * of them and rests while hidden.
  */
-import { age, ago, clock, exact, lasting } from "./time-words.ts";
+import { age, ago, clock, exact, lasting } from "../../shared/time-words.ts";
 
 const shown = new Set<TimeElement>();
 let timer: ReturnType<typeof setInterval> | null = null;

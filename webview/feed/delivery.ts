@@ -1,7 +1,7 @@
 /** The line under a message: what happened to it, for all recipients at once or for each. */
 import { html, nothing, type TemplateResult } from "lit";
+import { exact } from "../../shared/time-words.ts";
 import { stateWord } from "../controls/controls.ts";
-import { exact } from "../controls/time-words.ts";
 import { alike, type DeliveryWord, type RecipientDelivery } from "./delivery-words.ts";
 
 const SHOWN = 6;

@@ -4,11 +4,11 @@
  */
 import { html, nothing } from "lit";
 import type { Group, GroupSettings } from "../../shared/model.ts";
+import { secondsFrom, timeIn } from "../../shared/time-words.ts";
 import { iconButton } from "../controls/controls.ts";
 import { copyFrom } from "../controls/copy.ts";
 import { DialogView } from "../controls/dialog.ts";
 import { icon } from "../controls/icons.ts";
-import { secondsFrom, timeIn } from "../controls/time-words.ts";
 import { button, checkbox, select, textField } from "../controls/toolkit.ts";
 import type { Conversation } from "../feed/conversation.ts";
 import type { Host } from "../hosts/host.ts";

@@ -1,10 +1,10 @@
 /** The WebSocket to an Actor's terminal (shared/terminal.ts) over the local socket. */
 import { Agent, type IncomingMessage } from "node:http";
 import type { WebSocket } from "ws";
-import { findEndpoint } from "../client/connection.ts";
-import { DaemonUnreachable, RefusedByDaemon } from "../client/failures.ts";
 import type { ErrorBody } from "../shared/errors.ts";
 import { API_PREFIX, HEADERS } from "../shared/names.ts";
+import { findEndpoint } from "./connection.ts";
+import { DaemonUnreachable, RefusedByDaemon } from "./failures.ts";
 
 /**
  * Resolves when it is open. `message` is set before that, so that nothing is missed. Throws

@@ -1,0 +1,117 @@
+/**
+ * `npm run package:vsix`: the extension as files that an editor installs, in dist/vsix/: one for
+ * every platform without a daemon, and one for this platform with daemon, command line and native
+ * packages. `-- --target linux-arm64` (or another of vsce's targets, several times if wanted)
+ * builds those of other platforms from npm's packages for them, without running a script.
+ * `--only-universal` and `--only-this` build one file.
+ */
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createVSIX } from "@vscode/vsce";
+import { VSIX_BUDGETS } from "./bundles.mjs";
+import { installCached } from "./cache.mjs";
+
+const OUT = join("dist", "vsix");
+const THIS = `${process.platform}-${process.arch}`;
+/** What `svc` needs from npm at run time: its dependencies, as package.json names them. */
+const { version, dependencies } = JSON.parse(readFileSync("package.json", "utf8"));
+
+/** Folder whose node_modules has the dependencies as a platform needs them. */
+function dependenciesFor(target) {
+  if (target === THIS) return ".";
+  const [os, cpu] = target.split("-");
+  const libc = os === "linux" ? ["--libc=glibc"] : [];
+  const versions = Object.values(dependencies).join("-");
+  return installCached(`vsix-${target}-${versions}`, dependencies, undefined, [
+    `--os=${os}`,
+    `--cpu=${cpu}`,
+    ...libc,
+  ]);
+}
+
+/** The packages that `names` need, themselves included, as far as they are installed in `from`. */
+function needed(from, names, target, found = new Set()) {
+  for (const name of names) {
+    const manifest = join(from, "node_modules", name, "package.json");
+    if (found.has(name) || !existsSync(manifest)) continue;
+    const { os, cpu, ...rest } = JSON.parse(readFileSync(manifest, "utf8"));
+    const fits = (list, value) => list === undefined || list.includes(value);
+    const [platform, arch] = target.split("-");
+    if (!fits(os, platform) || !fits(cpu, arch)) continue;
+    // vsce has its own targets for systems with musl.
+    if (name.endsWith("-musl")) continue;
+    found.add(name);
+    needed(from, Object.keys({ ...rest.dependencies, ...rest.optionalDependencies }), target, found);
+  }
+  return found;
+}
+
+const copy = (from, to) => cpSync(from, to, { recursive: true, dereference: true });
+
+/** Puts together what goes into the file; `target` is null for the one without a daemon. */
+function stage(folder, target) {
+  for (const name of ["package.json", "package.nls.json", "README.md", "CHANGELOG.md", "media"])
+    copy(join("extension", name), join(folder, name));
+  // Everything in the folder is meant to be in the file.
+  writeFileSync(join(folder, ".vscodeignore"), "");
+  copy(join("dist", "extension"), join(folder, "dist"));
+  if (target === null) return;
+  const daemon = join(folder, "daemon");
+  mkdirSync(join(daemon, "dist"), { recursive: true });
+  for (const name of readdirSync("dist").filter((name) => /\.[cm]js$/.test(name)))
+    copy(join("dist", name), join(daemon, "dist", name));
+  copy(join("dist", "webview"), join(daemon, "dist", "webview"));
+  const from = dependenciesFor(target);
+  const packages = needed(from, Object.keys(dependencies), target);
+  for (const name of packages) copy(join(from, "node_modules", name), join(daemon, "node_modules", name));
+}
+
+/** Builds one file; says whether it is within its budget. */
+async function pack(target) {
+  const folder = mkdtempSync(join(tmpdir(), "svc-vsix-"));
+  try {
+    stage(folder, target);
+    const packagePath = join(OUT, `svc-${version}${target === null ? "" : `-${target}`}.vsix`);
+    await createVSIX({
+      cwd: folder,
+      packagePath: join(process.cwd(), packagePath),
+      dependencies: false,
+      skipLicense: true,
+      allowMissingRepository: true,
+      ...(target === null ? {} : { target }),
+    });
+    const { size } = statSync(packagePath);
+    const budget = target === null ? VSIX_BUDGETS.universal : VSIX_BUDGETS.withDaemon;
+    const kib = (bytes) => `${Math.round(bytes / 1024)} KiB`;
+    console.log(`${packagePath}: ${kib(size)} of ${kib(budget)}${size > budget ? "  OVER ITS BUDGET" : ""}`);
+    return size <= budget;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const options = process.argv.slice(2);
+const named = options.flatMap((option, index) => (option === "--target" ? [options[index + 1]] : []));
+const targets =
+  named.length > 0
+    ? named
+    : options.includes("--only-universal")
+      ? [null]
+      : options.includes("--only-this")
+        ? [THIS]
+        : [null, THIS];
+mkdirSync(OUT, { recursive: true });
+const fits = [];
+for (const target of targets) fits.push(await pack(target));
+if (fits.includes(false)) process.exit(1);

@@ -1,0 +1,39 @@
+/** Every command: its title, when it is enabled and where it appears. */
+import { ONLINE } from "./contribution.ts";
+
+export interface Command {
+  title: string;
+  icon?: string;
+  /** When it can run. Elsewhere it is shown disabled, or not at all in the palette. */
+  enablement?: string;
+  /** False for commands that need a row of a tree. */
+  palette?: false;
+}
+
+const commands = {
+  startDaemon: { title: "Start the Daemon", icon: "play" },
+  stopDaemon: { title: "Stop the Daemon", enablement: ONLINE },
+  restartDaemon: { title: "Restart the Daemon", icon: "debug-restart" },
+  showLog: { title: "Show the Daemon's Log" },
+  refresh: { title: "Refresh", icon: "refresh" },
+  attachFolder: { title: "Attach a Folder", icon: "add", enablement: ONLINE },
+  openWorkbench: { title: "Open the Workbench", icon: "comment-discussion" },
+  openInBrowser: { title: "Open the Workbench in the Browser", icon: "link-external", enablement: ONLINE },
+  showNeedsYou: { title: "Show What Needs You", icon: "bell-dot" },
+  addActor: { title: "Add an Actor", icon: "person-add", enablement: ONLINE },
+  startActor: { title: "Start the Actor", icon: "play", enablement: ONLINE },
+  stopActor: { title: "Stop the Actor", icon: "debug-stop", enablement: ONLINE },
+  restartActor: { title: "Restart the Actor", icon: "debug-restart", enablement: ONLINE },
+  interruptActor: { title: "Interrupt the Actor", icon: "debug-pause", enablement: ONLINE },
+  removeActor: { title: "Remove the Actor", icon: "trash", enablement: ONLINE },
+  openTerminal: { title: "Open the Actor's Terminal", icon: "terminal", enablement: ONLINE },
+  sendMessage: { title: "Send a Message", icon: "send", enablement: ONLINE },
+} as const satisfies Record<string, Command>;
+
+export type CommandName = keyof typeof commands;
+export const COMMANDS: Readonly<Record<CommandName, Command>> = commands;
+
+/** The id that the editor knows a command by. */
+export function commandId(name: CommandName): string {
+  return `svc.${name}`;
+}

@@ -1,0 +1,57 @@
+/** Where commands appear: titles of views, rows of trees, the palette. */
+import { COMMANDS, type CommandName, commandId } from "./commands.ts";
+import { VIEWS } from "./views.ts";
+
+interface Item {
+  command: string;
+  when: string;
+  group?: string;
+}
+
+/** `contextValue` of a row: its kind, then what it can do, as words. */
+const ROW = {
+  group: "viewItem =~ /^group\\b/",
+  actor: "viewItem =~ /^actor\\b/",
+  can: (word: string) => `viewItem =~ /^actor\\b.*\\b${word}\\b/`,
+} as const;
+
+const item = (name: CommandName, when: string, group: string): Item => ({
+  command: commandId(name),
+  when,
+  group,
+});
+const inView = (view: string, row: string) => `view == ${view} && ${row}`;
+const { groups, needsYou, connections } = VIEWS;
+
+export const MENUS: Readonly<Record<string, readonly Item[]>> = {
+  "view/title": [
+    item("openWorkbench", `view == ${groups.id}`, "navigation@1"),
+    item("attachFolder", `view == ${groups.id}`, "navigation@2"),
+    item("refresh", `view == ${groups.id}`, "navigation@3"),
+    item("openInBrowser", `view == ${groups.id}`, "1_open@1"),
+    item("restartDaemon", `view == ${groups.id}`, "2_daemon@1"),
+    item("stopDaemon", `view == ${groups.id}`, "2_daemon@2"),
+    item("showLog", `view == ${groups.id}`, "2_daemon@3"),
+    item("refresh", `view == ${needsYou.id}`, "navigation@1"),
+    item("refresh", `view == ${connections.id}`, "navigation@1"),
+  ],
+  "view/item/context": [
+    item("openWorkbench", inView(groups.id, ROW.group), "inline@1"),
+    item("addActor", inView(groups.id, ROW.group), "inline@2"),
+    item("sendMessage", inView(groups.id, ROW.group), "1_talk@1"),
+    item("sendMessage", inView(groups.id, ROW.actor), "inline@1"),
+    item("openTerminal", inView(groups.id, ROW.can("terminal")), "inline@2"),
+    item("startActor", inView(groups.id, ROW.can("startable")), "inline@3"),
+    item("stopActor", inView(groups.id, ROW.can("stoppable")), "inline@3"),
+    item("sendMessage", inView(groups.id, ROW.actor), "1_talk@1"),
+    item("openTerminal", inView(groups.id, ROW.can("terminal")), "1_talk@2"),
+    item("startActor", inView(groups.id, ROW.can("startable")), "2_run@1"),
+    item("stopActor", inView(groups.id, ROW.can("stoppable")), "2_run@2"),
+    item("restartActor", inView(groups.id, ROW.can("stoppable")), "2_run@3"),
+    item("interruptActor", inView(groups.id, ROW.can("interruptible")), "2_run@4"),
+    item("removeActor", inView(groups.id, ROW.actor), "9_remove@1"),
+  ],
+  commandPalette: Object.entries(COMMANDS)
+    .filter(([, { palette }]) => palette === false)
+    .map(([name]) => ({ command: commandId(name as CommandName), when: "false" })),
+};

@@ -1,0 +1,52 @@
+/** The side bar: its container, its views, and what each says while it has nothing to show. */
+import { commandId } from "./commands.ts";
+import { CONTEXT, ONLINE } from "./contribution.ts";
+
+/** Of the container in the activity bar. */
+export const CONTAINER = "svc";
+
+export const VIEWS = {
+  groups: { id: "svc.groups", name: "Groups", icon: "media/svc.svg" },
+  needsYou: { id: "svc.needsYou", name: "Needs You", icon: "media/svc.svg" },
+  connections: { id: "svc.connections", name: "Connections", icon: "media/svc.svg" },
+} as const;
+
+export interface Welcome {
+  view: string;
+  contents: string;
+  when: string;
+}
+
+const start = `[Start the daemon](command:${commandId("startDaemon")})`;
+const attach = `[Attach this folder](command:${commandId("attachFolder")})`;
+const absent = `${CONTEXT.connection} == absent`;
+const waiting = `${CONTEXT.connection} == connecting || ${CONTEXT.connection} == unknown`;
+
+export const WELCOME: readonly Welcome[] = [
+  {
+    view: VIEWS.groups.id,
+    when: absent,
+    contents: `svc's daemon isn't running. It keeps your agents' conversations and runs on after you close the editor.\n${start}`,
+  },
+  { view: VIEWS.groups.id, when: waiting, contents: "Looking for svc's daemon…" },
+  {
+    view: VIEWS.groups.id,
+    when: `${ONLINE} && workbenchState != empty`,
+    contents: `A Group is one conversation of agents and people about a project. Attach this folder to get one.\n${attach}`,
+  },
+  {
+    view: VIEWS.groups.id,
+    when: `${ONLINE} && workbenchState == empty`,
+    contents: "Open a folder to give its agents a Group.\n[Open a folder](command:vscode.openFolder)",
+  },
+  { view: VIEWS.needsYou.id, when: ONLINE, contents: "Nothing waits for you." },
+  { view: VIEWS.needsYou.id, when: absent, contents: `The daemon isn't running.\n${start}` },
+  { view: VIEWS.needsYou.id, when: waiting, contents: "Looking for svc's daemon…" },
+  {
+    view: VIEWS.connections.id,
+    when: ONLINE,
+    contents: "No Group is connected to another machine.",
+  },
+  { view: VIEWS.connections.id, when: absent, contents: `The daemon isn't running.\n${start}` },
+  { view: VIEWS.connections.id, when: waiting, contents: "Looking for svc's daemon…" },
+];

@@ -1,0 +1,212 @@
+/**
+ * What the daemon says about its Groups, Actors and connections, kept current from the window's one
+ * stream. The views draw from it. It knows nothing of the editor.
+ */
+import { EventEmitter } from "node:events";
+import type { InstanceEvent } from "../../client/events.ts";
+import type { Group } from "../../shared/model.ts";
+import type { ActorWithPresence } from "../../shared/operations/actors.ts";
+import type { DirectRelation } from "../../shared/operations/direct.ts";
+import type { GroupSummary } from "../../shared/operations/groups.ts";
+import type { ArgumentsOf, OperationName, ResultOf } from "../../shared/operations/registry.ts";
+
+/** The part of the link that the store uses. */
+export interface Source {
+  call<Name extends OperationName>(name: Name, input: ArgumentsOf<Name>): Promise<ResultOf<Name>>;
+}
+
+export interface KnownGroup {
+  summary: GroupSummary;
+  /** In order, the foreman first; null until they are read. */
+  actors: readonly ActorWithPresence[] | null;
+  /** Paths of the attached folders; null until they are read. */
+  scopes: readonly Group["scopes"][number][] | null;
+}
+
+interface Entry extends KnownGroup {
+  /** `actor_list` is being read; another change came since. */
+  reading: "no" | "yes" | "again";
+}
+
+/** Groups whose Actors are read at the same time. */
+const READERS = 4;
+/** Changes within this time are told together. */
+const TOGETHER_MS = 30;
+const COLLATOR = new Intl.Collator(undefined, { numeric: true });
+
+export class Instance extends EventEmitter<{ change: [] }> {
+  readonly #source: Source;
+  readonly #groups = new Map<string, Entry>();
+  #relations: readonly DirectRelation[] = [];
+  #loaded = false;
+  #round = 0;
+  #telling: ReturnType<typeof setTimeout> | null = null;
+  readonly #waiting: string[] = [];
+  #readers = 0;
+
+  constructor(source: Source) {
+    super();
+    this.#source = source;
+  }
+
+  /** The list of Groups and their Actors have been read since the connection began. */
+  get loaded(): boolean {
+    return this.#loaded;
+  }
+
+  /** Sorted by title. */
+  get groups(): KnownGroup[] {
+    return [...this.#groups.values()].sort(
+      (a, b) =>
+        COLLATOR.compare(a.summary.title, b.summary.title) ||
+        (a.summary.group_id < b.summary.group_id ? -1 : 1),
+    );
+  }
+
+  get relations(): readonly DirectRelation[] {
+    return this.#relations;
+  }
+
+  find(groupId: string): KnownGroup | undefined {
+    return this.#groups.get(groupId);
+  }
+
+  actor(groupId: string, actorId: string): ActorWithPresence | undefined {
+    return this.#groups.get(groupId)?.actors?.find(({ id }) => id === actorId);
+  }
+
+  /** What needs the person, over all Groups, as the daemon counts it. */
+  get attention(): number {
+    let sum = 0;
+    for (const { summary } of this.#groups.values()) sum += summary.attention;
+    return sum;
+  }
+
+  /** Actors in this state, over all Groups. */
+  count(state: ActorWithPresence["presence"]["state"]): number {
+    let sum = 0;
+    for (const { actors } of this.#groups.values())
+      for (const { presence } of actors ?? []) if (presence.state === state) sum += 1;
+    return sum;
+  }
+
+  /** Takes what the stream says. */
+  take(event: InstanceEvent): void {
+    switch (event.type) {
+      case "connected":
+        void this.refresh();
+        break;
+      case "group":
+        this.#put(event.group);
+        break;
+      case "group_gone":
+        this.#groups.delete(event.groupId);
+        this.#tell();
+        break;
+      case "actors":
+        this.#read(event.groupId);
+        break;
+      case "lost":
+      case "ledger":
+        break;
+    }
+  }
+
+  /** Forgets everything, as another daemon may answer next. */
+  clear(): void {
+    this.#round += 1;
+    this.#groups.clear();
+    this.#relations = [];
+    this.#loaded = false;
+    this.#tell();
+  }
+
+  /** Reads everything again. Failures are the connection's, which shows them. */
+  async refresh(): Promise<void> {
+    const round = ++this.#round;
+    try {
+      const { groups } = await this.#source.call("group_list", {});
+      if (round !== this.#round) return;
+      const there = new Set(groups.map(({ group_id: groupId }) => groupId));
+      for (const groupId of this.#groups.keys()) if (!there.has(groupId)) this.#groups.delete(groupId);
+      for (const summary of groups) {
+        this.#put(summary);
+        this.#read(summary.group_id);
+      }
+      await this.refreshConnections();
+      if (round !== this.#round) return;
+      this.#loaded = true;
+      this.#tell();
+    } catch {
+      // The next connection reads again.
+    }
+  }
+
+  /** Reads the Direct connections again: the stream says nothing about them. */
+  async refreshConnections(): Promise<void> {
+    const round = this.#round;
+    const { relations } = await this.#source.call("connect_direct_status", {});
+    if (round !== this.#round) return;
+    this.#relations = relations;
+    this.#tell();
+  }
+
+  #put(summary: GroupSummary): void {
+    const before = this.#groups.get(summary.group_id);
+    if (before === undefined) {
+      this.#groups.set(summary.group_id, { summary, actors: null, scopes: null, reading: "no" });
+      this.#read(summary.group_id);
+    } else {
+      const isOther = before.summary.updated_at !== summary.updated_at;
+      before.summary = summary;
+      if (isOther) this.#read(summary.group_id);
+    }
+    this.#tell();
+  }
+
+  /** Reads a Group's Actors and folders, once more if something changed while they were read. */
+  #read(groupId: string): void {
+    const entry = this.#groups.get(groupId);
+    if (entry === undefined) return;
+    if (entry.reading !== "no") {
+      entry.reading = "again";
+      return;
+    }
+    entry.reading = "yes";
+    this.#waiting.push(groupId);
+    if (this.#readers < READERS) void this.#work();
+  }
+
+  async #work(): Promise<void> {
+    this.#readers += 1;
+    for (let groupId = this.#waiting.shift(); groupId !== undefined; groupId = this.#waiting.shift()) {
+      const entry = this.#groups.get(groupId);
+      if (entry === undefined) continue;
+      entry.reading = "yes";
+      try {
+        const input = { group_id: groupId };
+        const [{ actors }, { scopes }] = await Promise.all([
+          this.#source.call("actor_list", input),
+          this.#source.call("group_show", input),
+        ]);
+        entry.actors = actors;
+        entry.scopes = scopes;
+        this.#tell();
+      } catch {
+        // The Group is gone or the connection is lost. Either is told by the stream.
+      }
+      const isAgain = (entry.reading as Entry["reading"]) === "again";
+      entry.reading = "no";
+      if (isAgain && this.#groups.get(groupId) === entry) this.#read(groupId);
+    }
+    this.#readers -= 1;
+  }
+
+  #tell(): void {
+    if (this.#telling !== null) return;
+    this.#telling = setTimeout(() => {
+      this.#telling = null;
+      this.emit("change");
+    }, TOGETHER_MS);
+  }
+}

@@ -1,0 +1,48 @@
+/** What the editor calls. `activate` only registers; everything else begins after it. */
+import * as vscode from "vscode";
+import { resolveHome } from "../client/paths.ts";
+import { registerCommands } from "./commands.ts";
+import { CONTEXT } from "./contributions/contribution.ts";
+import { VIEWS } from "./contributions/views.ts";
+import { Instance } from "./daemon/instance.ts";
+import { DaemonLink } from "./daemon/link.ts";
+import { openFolders } from "./folders.ts";
+import type { Parts } from "./parts.ts";
+import { GroupsTree } from "./views/groups-tree.ts";
+import { createStatusItem } from "./views/status-item.ts";
+import { registerWebviews } from "./webviews/webviews.ts";
+
+export function activate(context: vscode.ExtensionContext): void {
+  const named = vscode.workspace.getConfiguration("svc").get<string>("home", "");
+  const home = named === "" ? resolveHome(process.env) : resolveHome({ SVC_HOME: named });
+  const link = new DaemonLink(home);
+  const instance = new Instance({ call: (name, input) => link.client.result(name, input) });
+  const groupsTree = new GroupsTree(VIEWS.groups.id, instance, openFolders);
+  const parts: Parts = { context, link, instance, groupsTree };
+  link.on("event", (event) => instance.take(event));
+  link.on("state", () => {
+    if (link.state !== "online") instance.clear();
+    void setContext(parts);
+  });
+  instance.on("change", () => void setContext(parts));
+  context.subscriptions.push(
+    groupsTree,
+    createStatusItem(link, instance),
+    ...registerCommands(parts),
+    ...registerWebviews(parts),
+    vscode.workspace.onDidChangeWorkspaceFolders(() => groupsTree.refresh()),
+    { dispose: () => link.close() },
+  );
+  setImmediate(() => link.open());
+}
+
+async function setContext({ link, instance }: Parts): Promise<void> {
+  const set = (key: string, value: unknown) => vscode.commands.executeCommand("setContext", key, value);
+  // While the first answers are read, the views show that rather than that there is nothing.
+  const state = link.state === "online" && !instance.loaded ? "connecting" : link.state;
+  await set(CONTEXT.connection, state);
+  await set(CONTEXT.hasGroups, instance.groups.length > 0);
+}
+
+/** Everything is in `context.subscriptions`. */
+export function deactivate(): void {}

@@ -1,0 +1,12 @@
+import type { ExtensionContext } from "vscode";
+import type { Instance } from "./daemon/instance.ts";
+import type { DaemonLink } from "./daemon/link.ts";
+import type { GroupsTree } from "./views/groups-tree.ts";
+
+/** What commands, views and webviews of one window share. */
+export interface Parts {
+  context: ExtensionContext;
+  link: DaemonLink;
+  instance: Instance;
+  groupsTree: GroupsTree;
+}

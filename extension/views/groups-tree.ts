@@ -1,0 +1,160 @@
+/** The tree of Groups with their Actors. A row says what each does, since when, and why it waits. */
+import { basename } from "node:path";
+import * as vscode from "vscode";
+import { actorName, actorReason, actorWords, hasTerminal, type Tone } from "../../shared/actor-words.ts";
+import type { ActorWithPresence } from "../../shared/operations/actors.ts";
+import { exact, lasting } from "../../shared/time-words.ts";
+import type { Instance, KnownGroup } from "../daemon/instance.ts";
+import { plain } from "../plain.ts";
+
+/** A row of the tree; commands get it. */
+export type Row = GroupRow | ActorRow;
+export interface GroupRow {
+  kind: "group";
+  groupId: string;
+}
+export interface ActorRow {
+  kind: "actor";
+  groupId: string;
+  actorId: string;
+}
+
+const COLORS: Record<Tone, string> = {
+  good: "charts.green",
+  attention: "notificationsWarningIcon.foreground",
+  bad: "errorForeground",
+  quiet: "descriptionForeground",
+};
+/** How often "since when" is drawn again while the tree is seen. */
+const REDRAW_MS = 30_000;
+
+export class GroupsTree implements vscode.TreeDataProvider<Row>, vscode.Disposable {
+  readonly #changed = new vscode.EventEmitter<void>();
+  readonly onDidChangeTreeData = this.#changed.event;
+  readonly view: vscode.TreeView<Row>;
+  readonly #instance: Instance;
+  readonly #folders: () => readonly string[];
+  readonly #timer: NodeJS.Timeout;
+
+  /** `folders` are the paths of the open folders, whose Groups come first. */
+  constructor(id: string, instance: Instance, folders: () => readonly string[]) {
+    this.#instance = instance;
+    this.#folders = folders;
+    this.view = vscode.window.createTreeView(id, { treeDataProvider: this, showCollapseAll: true });
+    instance.on("change", () => this.refresh());
+    this.#timer = setInterval(() => {
+      if (this.view.visible) this.refresh();
+    }, REDRAW_MS);
+    this.#timer.unref();
+  }
+
+  /** Draws again what is known. */
+  refresh(): void {
+    this.#changed.fire();
+  }
+
+  getChildren(row?: Row): Row[] {
+    if (row === undefined) {
+      if (!this.#instance.loaded) return [];
+      return this.#sorted().map(({ summary }) => ({ kind: "group", groupId: summary.group_id }));
+    }
+    if (row.kind === "actor") return [];
+    const { actors } = this.#instance.find(row.groupId) ?? {};
+    return (actors ?? []).map(({ id }) => ({ kind: "actor", groupId: row.groupId, actorId: id }));
+  }
+
+  getParent(row: Row): Row | undefined {
+    return row.kind === "actor" ? { kind: "group", groupId: row.groupId } : undefined;
+  }
+
+  getTreeItem(row: Row): vscode.TreeItem {
+    const group = this.#instance.find(row.groupId);
+    if (group === undefined) return new vscode.TreeItem("");
+    if (row.kind === "group") return groupItem(group, this.#isOpen(group));
+    const actor = this.#instance.actor(row.groupId, row.actorId);
+    return actor === undefined ? new vscode.TreeItem("") : actorItem(row.groupId, actor);
+  }
+
+  dispose(): void {
+    clearInterval(this.#timer);
+    this.view.dispose();
+    this.#changed.dispose();
+  }
+
+  #sorted(): KnownGroup[] {
+    const { groups } = this.#instance;
+    return [
+      ...groups.filter((group) => this.#isOpen(group)),
+      ...groups.filter((group) => !this.#isOpen(group)),
+    ];
+  }
+
+  #isOpen({ scopes }: KnownGroup): boolean {
+    const folders = this.#folders();
+    return (scopes ?? []).some(({ path }) => folders.includes(path));
+  }
+}
+
+function groupItem({ summary, scopes, actors }: KnownGroup, isOpen: boolean): vscode.TreeItem {
+  const { group_id: groupId, title, state, attention, unread } = summary;
+  const collapsed = actors === null || isOpen || attention > 0;
+  const item = new vscode.TreeItem(
+    plain(title),
+    collapsed ? vscode.TreeItemCollapsibleState.Expanded : vscode.TreeItemCollapsibleState.Collapsed,
+  );
+  item.id = groupId;
+  item.contextValue = `group ${state}`;
+  item.iconPath = new vscode.ThemeIcon(isOpen ? "root-folder" : "comment-discussion");
+  const counts = [
+    attention > 0 ? `${attention} waiting for you` : "",
+    unread > 0 ? `${unread} unread` : "",
+    state === "active" || state === "idle" ? "" : state,
+  ].filter((part) => part !== "");
+  item.description = counts.join(" · ");
+  const folders = (scopes ?? []).map(({ path }) => plain(path));
+  item.tooltip = [plain(title), ...folders, ...counts].join("\n");
+  item.accessibilityInformation = {
+    label: [`Group ${plain(title)}`, ...counts, ...(scopes ?? []).map(({ path }) => basename(path))].join(
+      ", ",
+    ),
+  };
+  return item;
+}
+
+function actorItem(groupId: string, actor: ActorWithPresence): vscode.TreeItem {
+  const { presence } = actor;
+  const { icon, word, tone } = actorWords(presence);
+  const reason = plain(actorReason(presence));
+  const since = presence.since === null ? "" : lasting(presence.since, Date.now());
+  const name = plain(actorName(actor));
+  const item = new vscode.TreeItem(name, vscode.TreeItemCollapsibleState.None);
+  item.id = `${groupId} ${actor.id}`;
+  item.iconPath = new vscode.ThemeIcon(icon, new vscode.ThemeColor(COLORS[tone]));
+  item.contextValue = ["actor", ...abilities(actor)].join(" ");
+  const mail = presence.unread_mail > 0 ? `${presence.unread_mail} unread Mail` : "";
+  const said = [word, reason, since, mail].filter((part) => part !== "");
+  item.description = said.join(" · ");
+  item.tooltip = [
+    name === actor.id ? name : `${name} (${actor.id})`,
+    `${actor.role} · ${actor.runtime}${hasTerminal(actor) ? "" : ", started by others"}`,
+    [word, reason].filter((part) => part !== "").join(": "),
+    presence.since === null ? "" : `since ${exact(presence.since)}`,
+    presence.held === undefined ? "" : plain(presence.held),
+    mail,
+  ]
+    .filter((line) => line !== "")
+    .join("\n");
+  item.accessibilityInformation = { label: [`Actor ${name}`, ...said].join(", ") };
+  return item;
+}
+
+/** What can be done with the Actor, as words that the menus look for. */
+function abilities(actor: ActorWithPresence): string[] {
+  const { state } = actor.presence;
+  const isStopped = state === "stopped" || state === "failed" || !actor.enabled;
+  return [
+    ...(hasTerminal(actor) ? ["terminal"] : []),
+    isStopped ? "startable" : "stoppable",
+    ...(hasTerminal(actor) && state === "working" ? ["interruptible"] : []),
+  ];
+}

@@ -1,0 +1,52 @@
+/** The extension's manifest against the tables that it is generated from. */
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { COMMANDS, type CommandName, commandId } from "../../extension/contributions/commands.ts";
+import { manifestFiles } from "../../extension/contributions/manifest.ts";
+import { MENUS } from "../../extension/contributions/menus.ts";
+import { VIEWS, WELCOME } from "../../extension/contributions/views.ts";
+
+const EXTENSION = join(import.meta.dirname, "../../extension");
+
+describe("the extension's manifest", () => {
+  const files = manifestFiles();
+  const manifest = JSON.parse(files["package.json"]!) as {
+    activationEvents: string[];
+    enabledApiProposals?: unknown;
+    icon: string;
+    contributes: { viewsContainers: { activitybar: { icon: string }[] } };
+  };
+
+  it("is what the tables say (node --import=tsx build/extension-manifest.ts)", () => {
+    for (const [name, text] of Object.entries(files))
+      assert.equal(readFileSync(join(EXTENSION, name), "utf8"), text, name);
+  });
+
+  it("activates without `*` and proposes no API", () => {
+    assert.deepEqual(manifest.activationEvents, ["onStartupFinished"]);
+    assert.equal(manifest.enabledApiProposals, undefined);
+  });
+
+  it("has a text for every key, and no other", () => {
+    const texts = Object.keys(JSON.parse(files["package.nls.json"]!) as object);
+    const used = [...files["package.json"]!.matchAll(/"%([^%"]+)%"/g)].map(([, key]) => key!);
+    assert.deepEqual([...new Set(used)].sort(), texts.sort());
+  });
+
+  it("names only commands, views and pictures that are there", () => {
+    const commands = new Set(Object.keys(COMMANDS).map((name) => commandId(name as CommandName)));
+    for (const { command } of Object.values(MENUS).flat()) assert.ok(commands.has(command), command);
+    const views = new Set<string>(Object.values(VIEWS).map(({ id }) => id));
+    for (const { view, contents } of WELCOME) {
+      assert.ok(views.has(view), view);
+      for (const [, command] of contents.matchAll(/\(command:([\w.]+)\)/g))
+        assert.ok(commands.has(command!) || command!.startsWith("vscode."), command);
+    }
+    const pictures = [
+      manifest.icon,
+      ...manifest.contributes.viewsContainers.activitybar.map(({ icon }) => icon),
+    ];
+    for (const picture of pictures) assert.ok(existsSync(join(EXTENSION, picture)), picture);
+  });
+});
