@@ -4,6 +4,7 @@ import { createWriteStream, rmSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { DaemonClient } from "../client/client.ts";
+import { DaemonUnreachable } from "../client/failures.ts";
 import { Refusal } from "../shared/errors.ts";
 import { safeName } from "../shared/file-name.ts";
 import type { Attachment } from "../shared/model.ts";
@@ -11,8 +12,8 @@ import { API_PREFIX } from "../shared/names.ts";
 
 /**
  * Writes to `wanted`, or into it if it is a directory, and returns the absolute path. Throws the
- * Refusal `already_exists` or `invalid_path`. It never overwrites a file and leaves no partial
- * file.
+ * Refusal `already_exists` or `invalid_path`, and DaemonUnreachable. It never overwrites a file and
+ * leaves no partial file.
  */
 export async function saveFile(
   client: DaemonClient,
@@ -22,7 +23,12 @@ export async function saveFile(
 ): Promise<string> {
   const isDirectory = /[/\\]$/.test(wanted) || statSync(wanted, { throwIfNoEntry: false })?.isDirectory();
   const path = resolve(isDirectory ? join(wanted, safeName(name)) : wanted);
-  const response = await client.open(`${API_PREFIX}/groups/${groupId}/blobs/${sha256}`, {});
+  const source = `${API_PREFIX}/groups/${groupId}/blobs/${sha256}`;
+  const response = await client.open(
+    source,
+    {},
+    { told: (silence) => void response.destroy(silence ?? undefined) },
+  );
   const hash = createHash("sha256");
   const file = createWriteStream(path, { flags: "wx" });
   let opened = false;
@@ -31,9 +37,14 @@ export async function saveFile(
     await pipeline(
       response,
       async function* (chunks: AsyncIterable<Buffer>) {
-        for await (const chunk of chunks) {
-          hash.update(chunk);
-          yield chunk;
+        try {
+          for await (const chunk of chunks) {
+            hash.update(chunk);
+            yield chunk;
+          }
+        } catch (error) {
+          if (error instanceof DaemonUnreachable) throw error;
+          throw new DaemonUnreachable(client.home, "the file was cut off", error);
         }
       },
       file,

@@ -10,8 +10,8 @@ import { LIMITS } from "../shared/limits.ts";
 import { HEADERS, SOCKET_OPERATION_PREFIX } from "../shared/names.ts";
 import type { ArgumentsOf, OperationName, ResultOf } from "../shared/operations/registry.ts";
 import { findEndpoint } from "./connection.ts";
-import { DaemonUnreachable, RefusedByDaemon } from "./failures.ts";
-import { Patience } from "./patience.ts";
+import { type DaemonSilent, DaemonUnreachable, RefusedByDaemon } from "./failures.ts";
+import { Patience, watch } from "./patience.ts";
 
 export type Envelope<Result> = { ok: true; result: Result } | { ok: false; error: ErrorBody };
 
@@ -124,11 +124,26 @@ export class DaemonClient {
 
   /**
    * A GET whose answer stays open, such as a stream or a session's lease. Throws if the daemon
-   * refuses.
+   * refuses or doesn't answer. `told` hears when it falls silent later, and null when it speaks
+   * again.
    */
-  async open(path: string, headers: Record<string, string>, signal?: AbortSignal): Promise<IncomingMessage> {
-    const response = await this.#send("GET", path, headers, null, { signal }, false);
-    if (response.statusCode === 200) return response;
+  async open(
+    path: string,
+    headers: Record<string, string>,
+    { signal, told }: { signal?: AbortSignal; told?: (silence: DaemonSilent | null) => void } = {},
+  ): Promise<IncomingMessage> {
+    const patience = new Patience(this.home, undefined);
+    const either = signal ? AbortSignal.any([signal, patience.signal]) : patience.signal;
+    let response: IncomingMessage;
+    try {
+      response = await this.#send("GET", path, headers, null, { signal: either }, false);
+    } finally {
+      patience.end();
+    }
+    if (response.statusCode === 200) {
+      if (told !== undefined) watch(this.home, response.socket, told);
+      return response;
+    }
     const chunks: Buffer[] = [];
     for await (const chunk of response) chunks.push(chunk as Buffer);
     let envelope: Envelope<unknown> | undefined;

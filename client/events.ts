@@ -9,7 +9,7 @@ import { LIMITS } from "../shared/limits.ts";
 import { API_PREFIX } from "../shared/names.ts";
 import type { GroupSummary } from "../shared/operations/groups.ts";
 import type { DaemonClient } from "./client.ts";
-import { DaemonUnreachable, RefusedByDaemon } from "./failures.ts";
+import { type DaemonSilent, DaemonUnreachable, RefusedByDaemon } from "./failures.ts";
 
 const FIRST_PAUSE_MS = 50;
 
@@ -58,6 +58,8 @@ export interface Follow {
   signal: AbortSignal;
   /** Called when the daemon is lost and found again, for people who watch. */
   onConnection?: (connected: boolean) => void;
+  /** Called when the daemon is there and doesn't answer, and with null when it does again. */
+  onSilence?: (silence: DaemonSilent | null) => void;
   /** Called when the Group was reset, so that what follows is another history. */
   onReset?: () => void;
 }
@@ -110,7 +112,7 @@ export async function* followLedger(follow: Follow): AsyncGenerator<LedgerEvent>
       const response = await client.open(
         `${API_PREFIX}/groups/${groupId}/ledger/stream${query}`,
         { accept: "text/event-stream" },
-        signal,
+        { signal, told: (silence) => follow.onSilence?.(silence) },
       );
       if (away) follow.onConnection?.(true);
       away = false;

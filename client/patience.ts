@@ -3,12 +3,13 @@
  * busy with a long operation.
  */
 import { request } from "node:http";
+import type { Socket } from "node:net";
 import { LIMITS } from "../shared/limits.ts";
 import { HEADERS, SOCKET_OPERATION_PREFIX } from "../shared/names.ts";
 import { daemonProcess, findEndpoint } from "./connection.ts";
 import { DaemonSilent } from "./failures.ts";
 
-const { quietSeconds, aliveSeconds } = LIMITS.client;
+const { quietSeconds, aliveSeconds, retryMillisecondsMax } = LIMITS.client;
 
 /**
  * `signal` aborts with DaemonSilent after `answerSeconds`. Without them, the client asks after
@@ -46,8 +47,37 @@ export class Patience {
   }
 
   #giveUp(): void {
-    this.#controller.abort(new DaemonSilent(this.#home, daemonProcess(this.#home)));
+    this.#controller.abort(silent(this.#home));
   }
+}
+
+/**
+ * Watches a connection to the daemon that stays open, until it closes. After `quietSeconds` without
+ * a byte it asks whether the daemon is alive. `told` hears that it isn't, and null when it is again.
+ */
+export function watch(home: string, socket: Socket, told: (silence: DaemonSilent | null) => void): void {
+  let heard = socket.bytesRead;
+  let isSilent = false;
+  const look = async (): Promise<void> => {
+    const isAnswering = socket.bytesRead !== heard || (await isAlive(home)) || socket.bytesRead !== heard;
+    if (socket.destroyed) return;
+    heard = socket.bytesRead;
+    if (isAnswering === isSilent) {
+      isSilent = !isAnswering;
+      told(isSilent ? silent(home) : null);
+    }
+    if (!socket.destroyed) wait();
+  };
+  let timer: NodeJS.Timeout;
+  const wait = (): void => {
+    timer = setTimeout(() => void look(), isSilent ? retryMillisecondsMax : quietSeconds * 1000);
+  };
+  socket.once("close", () => clearTimeout(timer));
+  wait();
+}
+
+function silent(home: string): DaemonSilent {
+  return new DaemonSilent(home, daemonProcess(home));
 }
 
 /** Whether anything answers at the Home's socket, over a separate connection. */

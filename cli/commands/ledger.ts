@@ -48,6 +48,12 @@ export async function tail(context: CommandContext): Promise<number> {
     signal: new AbortController().signal,
     onConnection: (connected) =>
       out.note(connected ? "svc: connected again" : "svc: can't reach the daemon; waiting for it"),
+    onSilence: (silence) =>
+      out.note(
+        silence === null
+          ? "svc: the daemon answers again"
+          : `svc: ${silence.problem} Waiting for it; Ctrl-C ends this.`,
+      ),
     onReset: () => out.note("svc: the Group was reset; its new history follows"),
   });
   for await (const event of following) if (told(event)) print(event);
