@@ -4,12 +4,11 @@
  * end of the connection. Visible in two browser windows, done in under a minute.
  */
 import { createHash } from "node:crypto";
-import { once } from "node:events";
-import { createServer } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { invitationClaims, relationWords } from "../shared/direct-invitation.ts";
 import type { DirectRelation } from "../shared/operations/direct.ts";
 import type { Agent } from "./agent.ts";
+import { freePort } from "./free-port.ts";
 import { next } from "./script.ts";
 import type { DemoSession, Home, Screen } from "./session.ts";
 
@@ -38,15 +37,6 @@ async function until<Value>(
     await delay(LOOK_MS);
   }
   throw new Error(interrupted.aborted ? "The demo was ended." : `The demo waited in vain for ${what}.`);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  return typeof address === "object" && address !== null ? address.port : 0;
 }
 
 async function relationAt(

@@ -1,4 +1,7 @@
-/** A demo's session: a folder of their own, daemons in it, and an end in order on Ctrl-C. */
+/**
+ * A demo's session: a folder of its own, daemons in it, and an end in order on Ctrl-C. Whatever else
+ * ends the demo, its daemons end with it and the folder goes.
+ */
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,6 +14,9 @@ import { ENVIRONMENT } from "../shared/names.ts";
 import { Agent } from "./agent.ts";
 
 const START_SECONDS = 20;
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+/** The exit code after a second Ctrl-C (docs/cli.md). */
+const INTERRUPTED = 130;
 
 export interface Screen {
   line(text?: string): void;
@@ -94,10 +100,17 @@ export class Home {
     const exited = new Promise((resolve) => daemon.once("exit", resolve));
     try {
       await this.client.result("daemon_stop", {});
-    } catch {
-      daemon.kill("SIGTERM");
+    } catch (error) {
+      // It is frozen or about to end. Nothing in a demo's Home is worth waiting for.
+      daemon.kill(error instanceof DaemonUnreachable ? "SIGKILL" : "SIGTERM");
     }
     await exited;
+  }
+
+  /** Ends the daemon and what it started, at once. */
+  kill(): void {
+    const daemon = this.#daemon;
+    if (daemon?.pid !== undefined && isRunning(daemon)) process.kill(-daemon.pid, "SIGKILL");
   }
 }
 
@@ -118,8 +131,6 @@ export async function inSession<Result>(play: (session: DemoSession) => Promise<
   const program = realpathSync(process.argv[1] ?? "");
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "svc-demo-")));
   const controller = new AbortController();
-  const interrupt = () => controller.abort();
-  process.once("SIGINT", interrupt).once("SIGTERM", interrupt);
   const { signal: interrupted } = controller;
   const ended = new Promise<void>((resolve) => interrupted.addEventListener("abort", () => resolve()));
   const homes: Home[] = [];
@@ -128,11 +139,23 @@ export async function inSession<Result>(play: (session: DemoSession) => Promise<
     homes.push(made);
     return made;
   };
+  // Whoever presses Ctrl-C again doesn't want to wait.
+  const interrupt = () => (interrupted.aborted ? process.exit(INTERRUPTED) : controller.abort());
+  // Also when the reader of the output stops, as in `svc demo | head`.
+  const abandon = () => {
+    for (const one of homes) one.kill();
+    // What is being killed may still write for a moment.
+    rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+  };
+  process.once("exit", abandon);
+  for (const signal of SIGNALS) process.on(signal, interrupt);
   try {
     return await play({ home, interrupted, ended });
   } finally {
     await Promise.all(homes.map((one) => one.close()));
     rmSync(folder, { recursive: true, force: true });
+    process.off("exit", abandon);
+    for (const signal of SIGNALS) process.off(signal, interrupt);
   }
 }
 

@@ -127,7 +127,7 @@ export class Receipts {
     const receipts = new Receipts();
     const path = `${API_PREFIX}/groups/${groupId}/ledger/stream`;
     const accept = { accept: "text/event-stream" };
-    const stream = await daemon.client.open(path, accept, receipts.#abort.signal);
+    const stream = await daemon.client.open(path, accept, { signal: receipts.#abort.signal });
     stream.setEncoding("utf8");
     let rest = "";
     stream.on("data", (chunk: string) => {

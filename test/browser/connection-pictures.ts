@@ -4,7 +4,7 @@
  */
 
 import type { Browser, Page } from "playwright-core";
-import { freePort } from "../peers/direct/two-homes.ts";
+import { freePort } from "../../demo/free-port.ts";
 import { until } from "../support/until.ts";
 import { Setting, type WindowOptions } from "./setting.ts";
 

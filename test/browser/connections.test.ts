@@ -5,8 +5,8 @@
 
 import assert from "node:assert/strict";
 import type { Browser, Page } from "playwright-core";
+import { freePort } from "../../demo/free-port.ts";
 import { parseInvitationText } from "../../shared/wire/v1/direct.ts";
-import { freePort } from "../peers/direct/two-homes.ts";
 import { verifies } from "../requirements.ts";
 import { until } from "../support/until.ts";
 import { clean, close, dialog, openConnections, press } from "./connections-dialog.ts";

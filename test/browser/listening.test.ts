@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import type { Browser, Page } from "playwright-core";
-import { freePort } from "../peers/direct/two-homes.ts";
+import { freePort } from "../../demo/free-port.ts";
 import { clean, close, dialog, openConnections, press } from "./connections-dialog.ts";
 import { launchBrowser, openGroup, Setting } from "./setting.ts";
 

@@ -4,29 +4,10 @@
  */
 
 import assert from "node:assert/strict";
-import { randomInt } from "node:crypto";
-import { createServer } from "node:net";
+import { freePort } from "../../demo/free-port.ts";
 import { verifies } from "../requirements.ts";
 import { until } from "../support/until.ts";
 import { openGroup, type Setting, useSetting } from "./setting.ts";
-
-/**
- * A free port for a daemon that must come back under the same address: below those that the kernel
- * gives to others meanwhile.
- */
-async function freePort(): Promise<number> {
-  for (let tries = 0; tries < 100; tries += 1) {
-    const port = randomInt(10_000, 32_000);
-    const server = createServer().listen(port, "127.0.0.1");
-    const isFree = await new Promise<boolean>((resolve) => {
-      server.once("listening", () => resolve(true)).once("error", () => resolve(false));
-    });
-    if (!isFree) continue;
-    await new Promise((resolve) => server.close(resolve));
-    return port;
-  }
-  throw new Error("no port is free");
-}
 
 describe("Workbench: offline", () => {
   let setting: Setting;

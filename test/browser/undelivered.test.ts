@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
-import { freePort } from "../peers/direct/two-homes.ts";
+import { freePort } from "../../demo/free-port.ts";
 import { until } from "../support/until.ts";
 import { violations } from "./axe.ts";
 import { launchBrowser, openGroup, Setting } from "./setting.ts";

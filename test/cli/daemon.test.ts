@@ -197,18 +197,43 @@ describe("the daemon from the command line", function () {
     assert.deepEqual(readdirSync(folder), []);
   });
 
-  it("ends the demo and says why when its daemon is killed", async () => {
-    const child = start(["demo"], { home, env: { TMPDIR: folder } });
+  /** A demo in the middle of its talk, and its daemon. */
+  const talking = async () => {
+    const temporary = mkdtempSync(join(folder, "demo-"));
+    const child = start(["demo"], { home, env: { TMPDIR: temporary } });
     const ran = collect(child);
     await until("the talk", () => ran.out.includes("user → planner"));
-    const client = new DaemonClient(join(folder, readdirSync(folder)[0]!, "demo", "home"), null);
+    const client = new DaemonClient(join(temporary, readdirSync(temporary)[0]!, "demo", "home"), null);
     const { pid } = await client.result("daemon_status", {});
     client.close();
+    return { child, ran, pid, left: () => readdirSync(temporary) };
+  };
+
+  it("ends the demo at once on the second Ctrl-C, and when nobody reads what it says", async () => {
+    const [impatient, unread] = await Promise.all([talking(), talking()]);
+    const closed = [once(impatient.child, "close"), once(unread.child, "close")];
+    // It can't end in order.
+    process.kill(impatient.pid, "SIGSTOP");
+    impatient.child.kill("SIGINT");
+    unread.child.stdout?.destroy();
+    await closed[1];
+    assert.equal(impatient.child.exitCode, null);
+    impatient.child.kill("SIGINT");
+    await closed[0];
+    assert.equal(impatient.child.exitCode, 130, impatient.ran.err);
+    for (const { pid, left } of [impatient, unread]) {
+      await until("its end", () => !isAlive(pid));
+      assert.deepEqual(left(), []);
+    }
+  });
+
+  it("ends the demo and says why when its daemon is killed", async () => {
+    const { child, ran, pid, left } = await talking();
     const closed = once(child, "close");
     process.kill(pid, "SIGKILL");
     await closed;
     assert.equal(child.exitCode, 1, ran.err);
     assert.match(ran.err, /daemon/);
-    assert.deepEqual(readdirSync(folder), []);
+    assert.deepEqual(left(), []);
   });
 });

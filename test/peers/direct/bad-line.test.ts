@@ -8,11 +8,11 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { freePort } from "../../../demo/free-port.ts";
 import { verifies } from "../../requirements.ts";
 import { until } from "../../support/until.ts";
-
 import { BadLine } from "./bad-line.ts";
-import { connect, freePort, Side } from "./two-homes.ts";
+import { connect, Side } from "./two-homes.ts";
 
 const PATIENCE_MS = 240_000;
 const FILE_BYTES = 2 * 1024 * 1024;

@@ -15,6 +15,7 @@ import {
 import type { PeerRequest } from "../../../daemon/peers/transport.ts";
 import { requestDigest } from "../../../daemon/peers/wire/digests.ts";
 import { signStatement } from "../../../daemon/peers/wire/statements.ts";
+import { freePort } from "../../../demo/free-port.ts";
 import { RealClock } from "../../../platform/real-clock.ts";
 import { RealRandom } from "../../../platform/real-random.ts";
 import { LIMITS } from "../../../shared/limits.ts";
@@ -23,8 +24,7 @@ import { type DirectInvitation, parseInvitationText } from "../../../shared/wire
 import { responseStatement } from "../../../shared/wire/v1/signing.ts";
 import { SimulatedFiles } from "../../simulation/files.ts";
 import { until } from "../../support/until.ts";
-
-import { freePort, type Side } from "./two-homes.ts";
+import type { Side } from "./two-homes.ts";
 
 export const PEER_GROUP = "g_00000000000b";
 

@@ -4,14 +4,14 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { InstanceIdentity } from "../../../daemon/home/identity.ts";
+import { freePort } from "../../../demo/free-port.ts";
 import { RealRandom } from "../../../platform/real-random.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import { verifies } from "../../requirements.ts";
 import { SimulatedFiles } from "../../simulation/files.ts";
 import { until } from "../../support/until.ts";
-
 import { LightPeer } from "./light-peer.ts";
-import { freePort, Side } from "./two-homes.ts";
+import { Side } from "./two-homes.ts";
 
 const { records, recordsPerPeer } = LIMITS.outbox;
 const PEERS = records / recordsPerPeer;

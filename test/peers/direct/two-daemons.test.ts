@@ -3,6 +3,7 @@ import { createHash, randomBytes, randomUUID } from "node:crypto";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
+import { freePort } from "../../../demo/free-port.ts";
 import { INVISIBLE } from "../../../shared/invisible.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import { PRODUCT_VERSION } from "../../../shared/version.ts";
@@ -11,7 +12,7 @@ import { run } from "../../cli/svc.ts";
 import { verifies } from "../../requirements.ts";
 import { plainEnvironment, SVC } from "../../support/daemon-process.ts";
 import { until } from "../../support/until.ts";
-import { connect, freePort, online, Side } from "./two-homes.ts";
+import { connect, online, Side } from "./two-homes.ts";
 
 const pty = createRequire(import.meta.url)("@lydell/node-pty") as typeof import("@lydell/node-pty");
 

@@ -3,12 +3,11 @@
  * command line that ships.
  */
 
-import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DaemonClient } from "../../../client/client.ts";
+import { freePort } from "../../../demo/free-port.ts";
 import type { LedgerEvent } from "../../../shared/events.ts";
 import type { DirectRelation } from "../../../shared/operations/direct.ts";
 import type { ResultOf } from "../../../shared/operations/registry.ts";
@@ -18,17 +17,6 @@ import { until } from "../../support/until.ts";
 
 /** Redialling takes 5 s, noticing a silence 45, a slow machine its time. */
 const PATIENCE_MS = 120_000;
-
-/** A port of loopback that is free now. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return address.port;
-}
 
 export class Side {
   readonly daemon: DaemonProcess;
