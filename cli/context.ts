@@ -6,7 +6,7 @@ import { resolveHome } from "../client/paths.ts";
 import { ENVIRONMENT } from "../shared/names.ts";
 import type { ArgumentsOf, OperationName, ResultOf } from "../shared/operations/registry.ts";
 import type { Arguments, Options } from "./arguments.ts";
-import { eventNamed, groupNamed } from "./lookup.ts";
+import { actorNamed, eventNamed, groupNamed } from "./lookup.ts";
 import type { Output } from "./output.ts";
 import { type Naming, spoken } from "./spoken.ts";
 import { UsageError } from "./usage-error.ts";
@@ -96,7 +96,12 @@ export class CommandContext {
     return eventNamed(this.client, groupId, typed);
   }
 
-  /** The same for an optional option, as a member of an operation's input. */
+  /** The id of the Group's Actor that an argument or an option names by id or title. */
+  async actor(groupId: string, typed: string): Promise<string> {
+    return actorNamed(this.client, groupId, typed);
+  }
+
+  /** The same for an event of an optional option, as a member of an operation's input. */
   async givenEvent<Name extends string>(
     groupId: string,
     option: string,

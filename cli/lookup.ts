@@ -1,10 +1,13 @@
 /**
- * Resolves what people type to ids: a Group by its unique title, an event by the beginning of its
- * id.
+ * Resolves what people type to ids: a Group, an Actor or a Group of another instance by its unique
+ * title, an instance by its unique name, an event or a Direct connection by the beginning of its id.
  */
-import type { DaemonClient } from "../client/client.ts";
+import type { DaemonClient, Envelope } from "../client/client.ts";
 import { closest } from "../shared/closest.ts";
 import { Refusal } from "../shared/errors.ts";
+import { LIMITS } from "../shared/limits.ts";
+import type { DirectRelation } from "../shared/operations/direct.ts";
+import type { ResultOf } from "../shared/operations/registry.ts";
 import { oneLine } from "./output.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -77,4 +80,139 @@ export async function eventNamed(client: DaemonClient, groupId: string, typed: s
   throw new UsageError(
     `More than one event id begins with '${prefix}'. Type more of it:\n${shown.join("\n")}`,
   );
+}
+
+/**
+ * The id of the Actor that `typed` names by id, or by title if no other Actor of the Group has it.
+ * The daemon judges everything else. Throws a UsageError for an ambiguous title.
+ */
+export async function actorNamed(client: DaemonClient, groupId: string, typed: string): Promise<string> {
+  const listed = await client.call("actor_list", { group_id: groupId });
+  const actors = listed.ok ? listed.result.actors : [];
+  if (actors.some(({ id }) => id === typed)) return typed;
+  const lines = actors
+    .filter(({ title }) => fold(title) === fold(typed))
+    .map(({ id, title }): Choice => [id, title]);
+  return only("Actors", typed, lines) ?? typed;
+}
+
+/** An id and what is shown beside it. */
+type Choice = readonly [id: string, title: string];
+
+/** The only choice; undefined if there is none. Throws a UsageError if there are several. */
+function only(what: string, typed: string, choices: readonly Choice[]): string | undefined {
+  if (choices.length <= 1) return choices[0]?.[0];
+  const shown = choices.slice(0, SHOWN).map(([id, title]) => `  ${oneLine(id)}  ${oneLine(title)}`);
+  if (choices.length > SHOWN) shown.push("  and more");
+  throw new UsageError(
+    `${choices.length} ${what} are called '${oneLine(typed)}'. Use the id of one:\n${shown.join("\n")}`,
+  );
+}
+
+/** What to say when nothing is called `typed`, with the closest of what there is. */
+function notCalled(what: string, typed: string, choices: readonly Choice[]): Refusal {
+  const title = closest(
+    typed,
+    choices.map(([, one]) => one),
+  );
+  return new Refusal("connect_not_granted", {
+    specifics: `${what} '${oneLine(typed)}'.`,
+    remedy: title === null ? "'svc connect' lists what there is." : `Did you mean '${oneLine(title)}'?`,
+  });
+}
+
+const INSTANCE_ID = /^12D3KooW[1-9A-HJ-NP-Za-km-z]{44}$/;
+
+/**
+ * The id of the instance that `typed` names by id, or by the name it gives itself if no other
+ * instance that this Group may write to has it. Throws a UsageError for an ambiguous name, or the
+ * Refusal `connect_not_granted`.
+ */
+export async function instanceNamed(client: DaemonClient, groupId: string, typed: string): Promise<string> {
+  if (typed === "" || INSTANCE_ID.test(typed)) return typed;
+  const found = await client.result("connect_catalog", { group_id: groupId });
+  if (!("instances" in found)) return typed;
+  const names = new Map<string, string>();
+  for (const one of [...found.instances, ...found.external_groups.map(({ instance }) => instance)])
+    names.set(one.instance_id, one.display_name ?? "");
+  const choices = [...names];
+  const named = only(
+    "instances",
+    typed,
+    choices.filter(([, name]) => fold(name) === fold(typed)),
+  );
+  if (named === undefined) throw notCalled("This Group isn't connected to an instance", typed, choices);
+  return named;
+}
+
+/**
+ * The id of the Group of another instance that `typed` names by id, or by title if this Group may
+ * write to no other Group of that title there. Throws as `instanceNamed`.
+ */
+export async function remoteGroupNamed(
+  client: DaemonClient,
+  groupId: string,
+  instanceId: string,
+  typed: string,
+): Promise<string> {
+  if (typed === "" || GROUP_ID.test(typed)) return typed;
+  const choices = await remoteGroups(client, groupId, instanceId);
+  // Ids of other programs' Groups may look like anything.
+  if (choices.length === 0 || choices.some(([id]) => id === typed)) return typed;
+  const named = only(
+    "Groups of that instance",
+    typed,
+    choices.filter(([, title]) => fold(title) === fold(typed)),
+  );
+  if (named === undefined) throw notCalled("This Group isn't connected to a Group", typed, choices);
+  return named;
+}
+
+/** The Groups of an instance that this one may write to, as far as they are known. */
+async function remoteGroups(client: DaemonClient, groupId: string, instanceId: string): Promise<Choice[]> {
+  const found = await client.result("connect_catalog", { group_id: groupId });
+  if (!("external_groups" in found)) return [];
+  const external = found.external_groups.filter(({ instance }) => instance.instance_id === instanceId);
+  if (external.length > 0) return external.map(({ group_id: id, title }) => [id, title]);
+  const choices: Choice[] = [];
+  for (let after: string | null = ""; after !== null; ) {
+    const input = { group_id: groupId, instance_id: instanceId, limit: LIMITS.connect.catalog.groups };
+    const page: Envelope<ResultOf<"connect_catalog">> = await client.call("connect_catalog", {
+      ...input,
+      ...(after === "" ? {} : { after }),
+    });
+    if (!page.ok || !("catalog" in page.result)) break;
+    for (const { group_id: id, title } of page.result.catalog?.groups ?? []) choices.push([id, title]);
+    after = page.result.next;
+  }
+  return choices;
+}
+
+/** Fewer characters of a connection's id are treated as a mistake. */
+const RELATION_PREFIX = /^direct-[0-9a-f]{4}[0-9a-f-]*$/;
+
+/**
+ * The Group's Direct connection that `typed` names by the beginning of its id, or by the title or
+ * name of the other side. Throws a UsageError if it names several, or the Refusal
+ * `direct_not_found`.
+ */
+export async function relationNamed(
+  client: DaemonClient,
+  groupId: string,
+  typed: string,
+): Promise<DirectRelation> {
+  const { relations } = await client.result("connect_direct_status", { group_id: groupId });
+  const names = ({ id, remote }: DirectRelation): boolean =>
+    RELATION_PREFIX.test(typed)
+      ? id.startsWith(typed)
+      : remote !== null && [remote.title, remote.name].some((name) => fold(name) === fold(typed));
+  const found = relations.filter(names);
+  const named = only(
+    "connections",
+    typed,
+    found.map(({ id, remote, state }) => [id, `${state}, ${remote?.title ?? ""}`]),
+  );
+  const relation = relations.find(({ id }) => id === named);
+  if (relation === undefined) throw new Refusal("direct_not_found", { details: { id: typed } });
+  return relation;
 }

@@ -18,6 +18,7 @@ const OPTIONS: Readonly<Record<string, string>> = {
   before_event_id: "before",
   wait_seconds: "wait",
   access_token_id: "id",
+  id: "connection",
 };
 
 /** `'group_id' isn't ... Check 'group_id'.` becomes `--group isn't ... Check --group.` */

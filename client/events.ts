@@ -187,10 +187,11 @@ export async function* followInstance(follow: FollowInstance): AsyncGenerator<In
   while (!signal.aborted) {
     try {
       const query: string = last === null ? "" : `?after=${last}`;
-      const response = await client.open(
+      const response: IncomingMessage = await client.open(
         `${API_PREFIX}/events/stream${query}`,
         { accept: "text/event-stream" },
-        signal,
+        // A daemon that is there and doesn't answer is as good as lost.
+        { signal, told: (silence) => void response.destroy(silence ?? undefined) },
       );
       yield { type: "connected", gap: last === null };
       pause = 0;

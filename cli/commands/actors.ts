@@ -11,7 +11,8 @@ import { programFile } from "../program.ts";
 import { moment } from "../render.ts";
 
 async function target(context: CommandContext): Promise<{ group_id: string; actor_id: string }> {
-  return { group_id: await context.group(), actor_id: context.arg(0) };
+  const groupId = await context.group();
+  return { group_id: groupId, actor_id: await context.actor(groupId, context.arg(0)) };
 }
 
 /** `NAME=VALUE` parts as an object. Throws a UsageError that never quotes a value. */
@@ -57,7 +58,8 @@ export async function add(context: CommandContext): Promise<number> {
   const env = assignments(context, context.list("env"), "--env");
   const scopeKey = context.text("scope");
   const input = {
-    ...(await target(context)),
+    group_id: await context.group(),
+    actor_id: context.arg(0),
     ...context.given("title"),
     ...runtimeOf(context),
     ...runnerOf(context),
@@ -259,11 +261,11 @@ export async function runtimes(context: CommandContext): Promise<number> {
 
 export async function remove(context: CommandContext): Promise<number> {
   const found = await target(context);
-  if (!(await agreed(context, `Remove ${context.arg(0)} and its waiting messages from the Group?`))) {
+  if (!(await agreed(context, `Remove ${found.actor_id} and its waiting messages from the Group?`))) {
     context.out.note("Nothing was changed.");
     return 1;
   }
-  return context.print("actor_remove", found, () => context.out.line(`${context.arg(0)} has been removed.`));
+  return context.print("actor_remove", found, () => context.out.line(`${found.actor_id} has been removed.`));
 }
 
 /**

@@ -33,7 +33,8 @@ export async function attach(context: CommandContext): Promise<number> {
     throw context.usage(
       "'svc actor attach' shows the Actor's terminal in this one, so its input and output must be a terminal. It can't be used with --json.",
     );
-  const address = { group_id: await context.group(), actor_id: context.arg(0) };
+  const groupId = await context.group();
+  const address = { group_id: groupId, actor_id: await context.actor(groupId, context.arg(0)) };
   let view: AttachedTerminal | null = null;
   const early: [Buffer, boolean][] = [];
   const socket = await openTerminal(context.home, address, (data, isOutput) => {

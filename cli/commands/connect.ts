@@ -1,16 +1,22 @@
 /** Other instances and their Groups, as this daemon knows them. */
 import type { CommandContext } from "../context.ts";
+import { instanceNamed, remoteGroupNamed } from "../lookup.ts";
 import { oneLine } from "../output.ts";
 import { moment } from "../render.ts";
 
 export async function connect(context: CommandContext): Promise<number> {
   const limit = context.number("limit");
-  const instanceId = context.text("instance");
+  const groupId = await context.group();
+  const instance = context.text("instance");
+  const group = context.text("target-group");
+  const instanceId = instance && (await instanceNamed(context.client, groupId, instance));
+  const targetGroupId =
+    instanceId && group ? await remoteGroupNamed(context.client, groupId, instanceId, group) : group;
   const input = {
-    group_id: await context.group(),
+    group_id: groupId,
     ...(instanceId === undefined ? {} : { instance_id: instanceId }),
     ...context.given("after"),
-    ...renamed(context.given("target_group")),
+    ...(targetGroupId === undefined ? {} : { target_group_id: targetGroupId }),
     ...(limit === undefined ? {} : { limit }),
   };
   return context.print("connect_catalog", input, (found) => {
@@ -40,8 +46,4 @@ export async function connect(context: CommandContext): Promise<number> {
     }
     if (found.account_error !== null) out.note(oneLine(found.account_error));
   });
-}
-
-function renamed({ target_group: targetGroup }: { target_group?: string }): { target_group_id?: string } {
-  return targetGroup === undefined ? {} : { target_group_id: targetGroup };
 }

@@ -15,6 +15,7 @@ import type { ResultOf } from "../../shared/operations/registry.ts";
 import { agreed } from "../consent.ts";
 import type { CommandContext } from "../context.ts";
 import { readInput } from "../input.ts";
+import { relationNamed } from "../lookup.ts";
 import { oneLine } from "../output.ts";
 import { moment } from "../render.ts";
 
@@ -47,14 +48,6 @@ function printPeer(
   context.out.note(
     "The other side sees the same six words. If they differ, someone may be intercepting the connection: don't continue.",
   );
-}
-
-async function found(context: CommandContext, groupId: string): Promise<DirectRelation> {
-  const id = context.arg(0);
-  const { relations } = await context.client.result("connect_direct_status", { group_id: groupId });
-  const relation = relations.find((one) => one.id === id);
-  if (relation === undefined) throw new Refusal("direct_not_found", { details: { id } });
-  return relation;
 }
 
 export async function listen(context: CommandContext): Promise<number> {
@@ -188,7 +181,7 @@ function printRelation(context: CommandContext, relation: DirectRelation): void 
 
 export async function approve(context: CommandContext): Promise<number> {
   const groupId = await context.group();
-  const relation = await found(context, groupId);
+  const relation = await relationNamed(context.client, groupId, context.arg(0));
   const fingerprint = wordsOf(relation);
   if (relation.remote !== null && relation.state === "pending" && fingerprint !== null) {
     printPeer(context, relation.remote, relation.expires_at, fingerprint);
@@ -208,8 +201,9 @@ export async function approve(context: CommandContext): Promise<number> {
 }
 
 export async function revoke(context: CommandContext): Promise<number> {
-  const input = { group_id: await context.group(), id: context.arg(0) };
-  return context.print("connect_direct_revoke", input, () =>
+  const groupId = await context.group();
+  const { id } = await relationNamed(context.client, groupId, context.arg(0));
+  return context.print("connect_direct_revoke", { group_id: groupId, id }, () =>
     context.out.line(
       "Revoked for good. Messages that arrived stay. To connect again, create a new invitation.",
     ),
@@ -217,8 +211,11 @@ export async function revoke(context: CommandContext): Promise<number> {
 }
 
 export async function remove(context: CommandContext): Promise<number> {
-  const input = { group_id: await context.group(), id: context.arg(0) };
-  return context.print("connect_direct_remove", input, () => context.out.line("Removed."));
+  const groupId = await context.group();
+  const { id } = await relationNamed(context.client, groupId, context.arg(0));
+  return context.print("connect_direct_remove", { group_id: groupId, id }, () =>
+    context.out.line("Removed."),
+  );
 }
 
 /** What the other side may still write here; null before approval. */

@@ -2,12 +2,14 @@
 import type { CommandContext } from "../context.ts";
 import { printEvent } from "../render.ts";
 
-/** The Actor to look at. An Actor looks at itself; a person has to name one. */
-function actor(context: CommandContext): { actor_id?: string } {
-  const actorId = context.text("actor");
-  if (actorId !== undefined) return { actor_id: actorId };
-  if (!context.client.actsAsActor) throw context.usage("Which Actor? Use --actor NAME.");
-  return {};
+/** The Actor to look at, and its Group. An Actor looks at itself; a person has to name one. */
+async function address(context: CommandContext): Promise<{ group_id: string; actor_id?: string }> {
+  const named = context.text("actor");
+  if (named === undefined && !context.client.actsAsActor)
+    throw context.usage("Which Actor? Use --actor NAME.");
+  const groupId = await context.group();
+  if (named === undefined) return { group_id: groupId };
+  return { group_id: groupId, actor_id: await context.actor(groupId, named) };
 }
 
 function limit(context: CommandContext): { limit?: number } {
@@ -21,8 +23,7 @@ export async function inbox(context: CommandContext): Promise<number> {
   const ack = context.text("ack");
   if (!context.has("read") && (waitSeconds !== undefined || ack !== undefined))
     throw context.usage("--wait and --ack need --read.");
-  const whose = actor(context);
-  const input = { group_id: await context.group(), ...whose, ...limit(context) };
+  const input = { ...(await address(context)), ...limit(context) };
   if (!context.has("read"))
     return context.print("inbox_peek", input, ({ messages, unread }) => {
       for (const message of messages) printEvent(out, message);
@@ -48,15 +49,13 @@ export async function inbox(context: CommandContext): Promise<number> {
 export async function history(context: CommandContext): Promise<number> {
   const { out } = context;
   const mode = context.text("mode") as "all" | "sent" | "received" | undefined;
-  const whose = actor(context);
-  const groupId = await context.group();
+  const whose = await address(context);
   const input = {
-    group_id: groupId,
     ...whose,
     ...limit(context),
     ...context.given("query"),
     ...(mode === undefined ? {} : { mode }),
-    ...(await context.givenEvent(groupId, "before", "before_event_id")),
+    ...(await context.givenEvent(whose.group_id, "before", "before_event_id")),
   };
   return context.print("message_history", input, ({ events, continue_before: continueBefore }) => {
     if (continueBefore !== null) out.line(out.style("dim", `for older ones: --before ${continueBefore}`));

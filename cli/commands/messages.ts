@@ -9,7 +9,7 @@ import type { InputOf, ResultOf } from "../../shared/operations/registry.ts";
 import { sizeWords } from "../../shared/size-words.ts";
 import type { CommandContext } from "../context.ts";
 import { readInput } from "../input.ts";
-import { groupNamed } from "../lookup.ts";
+import { groupNamed, instanceNamed, remoteGroupNamed } from "../lookup.ts";
 import { oneLine, plain } from "../output.ts";
 import { DELIVERY_WORDS } from "../render.ts";
 
@@ -45,11 +45,17 @@ function printSent(
 }
 
 /** The daemon refuses an incomplete address. It never becomes a local message. */
-function remoteAddress(context: CommandContext): { instance_id: string; target_group_id: string } | null {
-  const instanceId = context.text("dst-instance");
-  const targetGroupId = context.text("dst-group");
-  if (instanceId === undefined && targetGroupId === undefined) return null;
-  return { instance_id: instanceId ?? "", target_group_id: targetGroupId ?? "" };
+async function remoteAddress(
+  context: CommandContext,
+  groupId: string,
+): Promise<{ instance_id: string; target_group_id: string } | null> {
+  const instance = context.text("dst-instance");
+  const group = context.text("dst-group");
+  if (instance === undefined && group === undefined) return null;
+  if (instance === undefined || instance === "") return { instance_id: "", target_group_id: group ?? "" };
+  const instanceId = await instanceNamed(context.client, groupId, instance);
+  const targetGroupId = await remoteGroupNamed(context.client, groupId, instanceId, group ?? "");
+  return { instance_id: instanceId, target_group_id: targetGroupId };
 }
 
 export async function send(context: CommandContext): Promise<number> {
@@ -64,7 +70,7 @@ export async function send(context: CommandContext): Promise<number> {
   const local = context.text("local-group");
   const dstGroupId = local === undefined ? undefined : await groupNamed(context.client, local);
   const { reply_to: replyTo } = await context.givenEvent(groupId, "reply-to", "reply_to");
-  const remote = remoteAddress(context);
+  const remote = await remoteAddress(context, groupId);
   if (remote !== null) {
     if (dstGroupId !== undefined || replyTo !== undefined)
       throw context.usage(

@@ -64,14 +64,14 @@ export const actorCommands: readonly Command[] = [
   },
   {
     words: "actor show",
-    args: "<id>",
+    args: "<actor>",
     operations: ["actor_show"],
     options: [GROUP],
     run: async (context) => (await actors()).show(context),
   },
   {
     words: "actor update",
-    args: "<id>",
+    args: "<actor>",
     rest: "COMMAND...",
     operations: ["actor_update"],
     options: [
@@ -92,35 +92,35 @@ export const actorCommands: readonly Command[] = [
   },
   {
     words: "actor start",
-    args: "<id>",
+    args: "<actor>",
     operations: ["actor_start"],
     options: [GROUP, NEW_CONVERSATION],
     run: async (context) => (await actors()).start(context),
   },
   {
     words: "actor stop",
-    args: "<id>",
+    args: "<actor>",
     operations: ["actor_stop"],
     options: [GROUP],
     run: async (context) => (await actors()).stop(context),
   },
   {
     words: "actor restart",
-    args: "<id>",
+    args: "<actor>",
     operations: ["actor_restart"],
     options: [GROUP, NEW_CONVERSATION],
     run: async (context) => (await actors()).restart(context),
   },
   {
     words: "actor interrupt",
-    args: "<id>",
+    args: "<actor>",
     operations: ["actor_interrupt"],
     options: [GROUP],
     run: async (context) => (await actors()).interrupt(context),
   },
   {
     words: "actor attach",
-    args: "<id>",
+    args: "<actor>",
     summary:
       "Show an Actor's terminal in this one, with its scrollback. The daemon must run the Actor. You only view it until Ctrl-T takes it over. Ctrl-] detaches, and the Actor keeps running.",
     options: [GROUP, { name: "take", text: "Take it over at once, even if someone else is writing" }],
@@ -136,14 +136,14 @@ export const actorCommands: readonly Command[] = [
   },
   {
     words: "actor remove",
-    args: "<id>",
+    args: "<actor>",
     operations: ["actor_remove"],
     options: [GROUP, YES],
     run: async (context) => (await actors()).remove(context),
   },
   {
     words: "actor secrets",
-    args: "<id>",
+    args: "<actor>",
     operations: ["actor_secrets"],
     summary:
       "Set or remove private environment values. Values come from standard input or from this command's own environment, never from its arguments.",
@@ -158,7 +158,7 @@ export const actorCommands: readonly Command[] = [
   },
   {
     words: "actor mcp-config",
-    args: "<id>",
+    args: "<actor>",
     operations: ["actor_mcp_config"],
     options: [GROUP],
     run: async (context) => (await actors()).mcpConfig(context),

@@ -51,7 +51,7 @@ export const directCommands: readonly Command[] = [
   },
   {
     words: "direct approve",
-    args: "<id>",
+    args: "<connection>",
     operations: ["connect_direct_approve"],
     options: [GROUP, YES],
     personOnly: true,
@@ -59,7 +59,7 @@ export const directCommands: readonly Command[] = [
   },
   {
     words: "direct revoke",
-    args: "<id>",
+    args: "<connection>",
     operations: ["connect_direct_revoke"],
     options: [GROUP],
     personOnly: true,
@@ -67,7 +67,7 @@ export const directCommands: readonly Command[] = [
   },
   {
     words: "direct remove",
-    args: "<id>",
+    args: "<connection>",
     operations: ["connect_direct_remove"],
     options: [GROUP],
     personOnly: true,

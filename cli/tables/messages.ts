@@ -38,7 +38,7 @@ const FORMAT: Option = {
   choices: ["markdown", "plain"],
   text: "markdown or plain",
 };
-const ACTOR: Option = { name: "actor", value: "ACTOR", text: "The Actor" };
+const ACTOR: Option = { name: "actor", value: "ACTOR", text: "The Actor's id or unique title" };
 
 export const messageCommands: readonly Command[] = [
   {
@@ -69,9 +69,9 @@ export const messageCommands: readonly Command[] = [
       {
         name: "dst-instance",
         value: "INSTANCE",
-        text: "Send to this other instance ('svc connect' lists them)",
+        text: "Send to this other instance: its id or unique name ('svc connect' lists them)",
       },
-      { name: "dst-group", value: "GROUP", text: "With --dst-instance: the Group there" },
+      { name: "dst-group", value: "GROUP", text: "With --dst-instance: the Group there, by id or title" },
     ],
     examples: [
       "svc send 'Please look at the tests' --to coder --mode request-reply",
@@ -85,8 +85,12 @@ export const messageCommands: readonly Command[] = [
     operations: ["connect_catalog"],
     options: [
       GROUP,
-      { name: "instance", value: "INSTANCE", text: "Its Groups" },
-      { name: "target-group", value: "GROUP", text: "With --instance: show that Group's Actors" },
+      { name: "instance", value: "INSTANCE", text: "The Groups of this instance, by id or name" },
+      {
+        name: "target-group",
+        value: "GROUP",
+        text: "With --instance: show the Actors of this Group, by id or title",
+      },
       { name: "after", value: "GROUP", text: "Show the page after this Group" },
       {
         name: "limit",

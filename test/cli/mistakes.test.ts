@@ -95,6 +95,31 @@ describe("mistakes on the command line", () => {
     await daemon.client().result("group_delete", { group_id: twin, confirm: twin });
   });
 
+  it("takes an Actor's unique title wherever it takes its id, and its id before a title", async () => {
+    const client = daemon.client();
+    const add = (actor_id: string, title: string) =>
+      client.result("actor_add", { group_id: group, actor_id, title });
+    await add("tester", "Test Bench");
+    await add("other", "tester");
+    const actorOf = async (typed: string) => {
+      const ran = await svc(["actor", "show", typed, "-g", group, "--json"]);
+      assert.equal(ran.code, 0, ran.err);
+      return envelope<{ actor: { id: string } }>(ran).result.actor.id;
+    };
+    assert.equal(await actorOf(" test bench"), "tester");
+    assert.equal(await actorOf("tester"), "tester");
+    assert.equal((await svc(["inbox", "--actor", "Test Bench", "-g", group])).code, 0);
+    await add("twin", "test bench");
+    const both = await refused(
+      ["actor", "remove", "Test Bench", "-g", group, "--yes"],
+      2,
+      /2 Actors are called/,
+    );
+    assert.ok(both.err.includes("  tester  ") && both.err.includes("  twin  "), both.err);
+    for (const actor_id of ["tester", "other", "twin"])
+      await client.result("actor_remove", { group_id: group, actor_id });
+  });
+
   it("destroys nothing for a plain yes", async () => {
     await refused(
       ["group", "delete", "--confirm", "yes"],

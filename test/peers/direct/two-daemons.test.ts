@@ -100,6 +100,37 @@ describe("two daemons with a Direct connection", function () {
     assert.match(thanks.out, /^Accepted for lead · Host at .+: [0-9a-f]{32}\n$/u);
   });
 
+  it("go by their names and titles on the command line, wherever their ids are taken", async () => {
+    const { name } = (await joiner.relation(id))!.remote!;
+    const here = { home: joiner.daemon.home };
+    for (const args of [
+      ["connect", "--instance", name.toUpperCase(), "--target-group", " host "],
+      ["send", "By name", "--dst-instance", name, "--dst-group", "Host", "--to", "lead"],
+      ["direct", "approve", id.slice(0, 15)],
+      ["direct", "remove", "host"],
+    ]) {
+      const ran = await run(args, here);
+      assert.doesNotMatch(
+        ran.err,
+        /no active connection|isn't an instance|no such Direct connection/,
+        ran.err,
+      );
+      // These two are understood, and refused for what they are.
+      if (args[0] !== "direct") assert.equal(ran.code, 0, `${args.join(" ")}: ${ran.err}`);
+    }
+    assert.ok((await joiner.messages()).some(({ data }) => data["text"] === "By name"));
+    for (const [args, words] of [
+      [["send", "x", "--dst-instance", `${name}s`, "--dst-group", "Host"], `Did you mean '${name}'?`],
+      [["send", "x", "--dst-instance", name, "--dst-group", "Hots"], "Did you mean 'Host'?"],
+      [["send", "x", "--dst-instance", "zzzzzzzzzz", "--dst-group", "Host"], "instance 'zzzzzzzzzz'"],
+      [["direct", "revoke", "Hots"], "no such Direct connection"],
+    ] as const) {
+      const ran = await run(args, here);
+      assert.equal(ran.code, 1, ran.err);
+      assert.ok(ran.err.includes(words), ran.err);
+    }
+  });
+
   it("give each other no way into their Workbenches", async () => {
     verifies("DRC-081");
     const { web_origin } = await host.client.result("daemon_status", {});
