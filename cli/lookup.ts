@@ -1,6 +1,7 @@
 /**
  * Resolves what people type to ids: a Group, an Actor or a Group of another instance by its unique
- * title, an instance by its unique name, an event or a Direct connection by the beginning of its id.
+ * title, an instance by its unique name, an event or a Direct connection by the beginning of its
+ * id.
  */
 import type { DaemonClient, Envelope } from "../client/client.ts";
 import { closest } from "../shared/closest.ts";

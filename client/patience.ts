@@ -53,7 +53,8 @@ export class Patience {
 
 /**
  * Watches a connection to the daemon that stays open, until it closes. After `quietSeconds` without
- * a byte it asks whether the daemon is alive. `told` hears that it isn't, and null when it is again.
+ * a byte it asks whether the daemon is alive. `told` hears that it isn't, and null when it is
+ * again.
  */
 export function watch(home: string, socket: Socket, told: (silence: DaemonSilent | null) => void): void {
   let heard = socket.bytesRead;

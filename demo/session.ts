@@ -1,6 +1,6 @@
 /**
- * A demo's session: a folder of its own, daemons in it, and an end in order on Ctrl-C. Whatever else
- * ends the demo, its daemons end with it and the folder goes.
+ * A demo's session: a folder of its own, daemons in it, and an end in order on Ctrl-C. Whatever
+ * else ends the demo, its daemons end with it and the folder goes.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";

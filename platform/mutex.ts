@@ -31,7 +31,10 @@ export class Mutex {
   #destroyed: Error | null = null;
   #waiting: Waiter[] = [];
 
-  /** Rejects with the error of `destroy`, or of `patience`. Without that it waits as long as it takes. */
+  /**
+   * Rejects with the error of `destroy`, or of `patience`. Without that it waits as long as it
+   * takes.
+   */
   acquireRead(patience?: Patience): Promise<Release> {
     return this.#acquire(false, patience);
   }

@@ -6,7 +6,8 @@ const LINE_FEED = 10;
 
 /**
  * Each line of the file's first `bytes` without its line feed. Throws what `broken` returns for a
- * line over `limitOf` bytes, which is called for each line, and for a last line without a line feed.
+ * line over `limitOf` bytes, which is called for each line, and for a last line without a line
+ * feed.
  */
 export async function* fileLines(
   file: OpenFile,
