@@ -277,10 +277,11 @@ function firstLoad({ outputs }, folder, name) {
 /** One table; says whether everything is within its budget. */
 function reportSizes(rows) {
   const kib = (bytes) => (bytes / 1024).toFixed(0).padStart(5);
-  for (const { name, bytes, budget } of rows)
-    console.log(
-      `${name.padEnd(12)}${kib(bytes)} KiB of ${kib(budget)}${bytes > budget ? "  OVER ITS BUDGET" : ""}`,
-    );
+  for (const { name, bytes, budget } of rows) {
+    const row = `${name.padEnd(12)}${kib(bytes)} KiB of ${kib(budget)}`;
+    if (bytes > budget) console.error(`${row}  OVER ITS BUDGET`);
+    else console.log(row);
+  }
   return rows.every(({ bytes, budget }) => bytes <= budget);
 }
 

@@ -7,21 +7,17 @@ import "./node-version.cjs";
 import { spawnSync } from "node:child_process";
 import { delimiter, join } from "node:path";
 import { installCached } from "./cache.mjs";
+import { ensureBuilt } from "./ensure-built.mjs";
+import { MOCHA, runSuite } from "./suite.mjs";
 
 const VERSIONS = ["22.23.3", "24.21.0"];
 const ELSEWHERE = ["agents", "browser", "interop", "package", "withstand"];
 
 const files = process.argv.slice(2);
-const specification =
-  files.length > 0
-    ? files
-    : ["test/**/*.test.ts", ...ELSEWHERE.flatMap((folder) => ["--ignore", `test/${folder}/**`])];
-
-const built = spawnSync(process.execPath, ["esbuild.mjs", "node"], { stdio: "inherit" });
-if (built.status !== 0) process.exit(built.status ?? 1);
+ensureBuilt();
 
 /** Runs the tests on one version; says whether they passed. */
-function passes(version) {
+async function passes(version) {
   const name = `node-${process.platform}-${process.arch}`;
   let folder;
   try {
@@ -31,22 +27,28 @@ function passes(version) {
     return false;
   }
   const bin = join(folder, "node_modules", name, "bin");
+  const node = join(bin, "node");
+  const environment = { PATH: `${bin}${delimiter}${process.env.PATH ?? ""}` };
+  const begin = performance.now();
   console.log(`\nNode ${version}`);
-  const { status } = spawnSync(
-    join(bin, "node"),
-    [
-      "node_modules/mocha/bin/mocha.js",
-      "--config",
-      "test/mocharc.json",
-      "--reporter",
-      "dot",
-      ...specification,
-    ],
-    { stdio: "inherit", env: { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH ?? ""}` } },
-  );
-  return status === 0;
+  if (files.length > 0) {
+    const env = { ...process.env, ...environment };
+    return spawnSync(node, [...MOCHA, ...files], { stdio: "inherit", env }).status === 0;
+  }
+  const { passed, failed } = await runSuite({
+    node,
+    environment,
+    without: ELSEWHERE,
+    show(output, isGood) {
+      if (!isGood) process.stdout.write(output);
+    },
+  });
+  const seconds = Math.round((performance.now() - begin) / 1000);
+  console.log(`Node ${version}: ${passed} passed, ${failed} failed (${seconds} s)`);
+  return failed === 0;
 }
 
-const failed = VERSIONS.filter((version) => !passes(version));
+const failed = [];
+for (const version of VERSIONS) if (!(await passes(version))) failed.push(version);
 if (failed.length > 0) console.error(`Failed on Node ${failed.join(" and ")}.`);
 process.exit(failed.length === 0 ? 0 : 1);

@@ -1,15 +1,17 @@
 /**
  * `npm test [-- FILES]`: sets up what is missing, builds, and runs mocha over real parts. Works on
- * a fresh clone. FILES narrow the run: paths or globs below test/. `--withstand`, `--package` and
- * `--agents` run the longer suites of these names instead.
+ * a fresh clone. FILES narrow the run: paths or globs below test/, and mocha's options.
+ * `--withstand`, `--package` and `--agents` run the longer suites of these names instead. The last
+ * line is `N passed, N failed`.
  */
 import "./node-version.cjs";
 import { spawnSync } from "node:child_process";
 import { installAgents } from "./agents.mjs";
-import { installDependencies } from "./dependencies.mjs";
+import { ensureBuilt } from "./ensure-built.mjs";
 import { requireCommands } from "./prerequisites.mjs";
+import { MOCHA, runSuite } from "./suite.mjs";
 
-installDependencies();
+ensureBuilt();
 requireCommands({
   chromium: "chromium",
   cc: "gcc",
@@ -18,16 +20,22 @@ requireCommands({
   "/usr/include/gnutls/gnutls.h": "libgnutls28-dev",
 });
 
-const node = (args) => spawnSync(process.execPath, args, { stdio: "inherit" }).status ?? 1;
-const built = node(["esbuild.mjs"]);
-if (built !== 0) process.exit(built);
-
-const SUITES = {
-  "--withstand": "test/withstand/**/*.test.ts",
-  "--package": "test/package/**/*.test.ts",
-  "--agents": "test/agents/**/*.test.ts",
-};
+/** Suites that take longer, each a folder of test/. */
+const LONGER = ["agents", "package", "withstand"];
 const [first, ...rest] = process.argv.slice(2);
+if (first === undefined) {
+  const failures = [];
+  const { passed, failed } = await runSuite({
+    without: LONGER,
+    show(output, isGood) {
+      process.stdout.write(output);
+      if (!isGood) failures.push(output);
+    },
+  });
+  if (failures.length > 0) console.log(`\nAgain, what failed:\n${failures.join("")}`);
+  console.log(`${passed} passed, ${failed} failed`);
+  process.exit(failed === 0 ? 0 : 1);
+}
 if (first === "--agents") {
   try {
     process.env.SVC_AGENTS_BIN = installAgents();
@@ -38,8 +46,7 @@ if (first === "--agents") {
     process.exit(1);
   }
 }
-const specification =
-  first === undefined
-    ? ["test/**/*.test.ts", ...Object.values(SUITES).flatMap((files) => ["--ignore", files])]
-    : [SUITES[first] ?? first, ...rest];
-process.exit(node(["node_modules/mocha/bin/mocha.js", "--config", "test/mocharc.json", ...specification]));
+const longer = LONGER.find((folder) => first === `--${folder}`);
+const files = longer === undefined ? first : `test/${longer}/**/*.test.ts`;
+const { status } = spawnSync(process.execPath, [...MOCHA, files, ...rest], { stdio: "inherit" });
+process.exit(status ?? 1);

@@ -6,7 +6,6 @@ import { once } from "node:events";
 import {
   appendFileSync,
   chmodSync,
-  chownSync,
   mkdirSync,
   mkdtempSync,
   renameSync,
@@ -19,8 +18,8 @@ import { DaemonProcess, plainEnvironment } from "../support/daemon-process.ts";
 import { until } from "../support/until.ts";
 import { collect, run, SVC, start } from "./svc.ts";
 
-/** Permissions don't bind root: it runs the command as somebody else. */
-const NOBODY = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
+/** Permissions bind root only without these capabilities. */
+const BOUND = process.getuid?.() === 0 ? ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] : [];
 
 describe("a Home that may not be written", () => {
   let folder: string;
@@ -28,10 +27,8 @@ describe("a Home that may not be written", () => {
 
   before(() => {
     folder = mkdtempSync(join(tmpdir(), "svc-read-only-"));
-    chmodSync(folder, 0o755);
     home = join(folder, "home");
     mkdirSync(home, { mode: 0o700 });
-    if (NOBODY.uid !== undefined) chownSync(home, NOBODY.uid, NOBODY.gid);
     chmodSync(home, 0o500);
   });
   after(() => {
@@ -40,12 +37,8 @@ describe("a Home that may not be written", () => {
   });
 
   function svc(...args: string[]) {
-    return spawnSync(process.execPath, [SVC, ...args], {
-      encoding: "utf8",
-      env: plainEnvironment(),
-      cwd: "/",
-      ...NOBODY,
-    });
+    const [command, ...rest] = [...BOUND, process.execPath, SVC, ...args];
+    return spawnSync(command!, rest, { encoding: "utf8", env: plainEnvironment(), cwd: "/" });
   }
 
   it("is told in words by every start, and by the doctor", () => {
