@@ -14,7 +14,7 @@ const downward = layers.map(({ folder, imports }) => ({
   severity: "error",
   from: { path: `^${folder}/`, ...(within(folder).length > 0 && { pathNot: anyOf(within(folder)) }) },
   to: {
-    path: "^(shared|platform|client|daemon|cli|extension|mcp-server|webview|test|bench|demo|build)/",
+    path: "^(shared|platform|client|account|daemon|cli|extension|mcp-server|webview|test|bench|demo|build)/",
     pathNot: anyOf([folder, ...imports]),
   },
 }));

@@ -72,6 +72,15 @@ const withoutAjv = {
   },
 };
 
+/** Tables of old encodings, for body parsers of Express that the account service doesn't use. */
+const withoutIconv = {
+  name: "without-iconv",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^iconv-lite$/ }, ({ path }) => ({ path, namespace: "without-iconv" }));
+    onLoad({ filter: /.*/, namespace: "without-iconv" }, () => ({ contents: "module.exports = {};" }));
+  },
+};
+
 /**
  * Two builds at once, or a build beside running tests, must not mix: everything is made apart and
  * then moved into its place. Beside `dist`, so that the paths in source maps stay right.
@@ -130,6 +139,7 @@ async function buildForNode() {
     for (const bundle of NODE_BUNDLES.filter(({ split }) => split)) {
       const { metafile } = await build({
         ...options,
+        plugins: [...options.plugins, ...(bundle.name === "account" ? [withoutIconv] : [])],
         entryPoints: entryPoints([bundle]),
         outdir: folder,
         outExtension: { ".js": ".mjs" },

@@ -100,6 +100,7 @@ exports.fronts = [
     ],
   },
   { folder: "daemon/assembly", files: ["daemon", "options"] },
+  { folder: "account", files: ["main"] },
   { folder: "demo", files: ["main"] },
   { folder: "webview/composer", files: ["command-words", "composer", "draft", "outgoing", "sending", "uploads"] },
   {
@@ -131,8 +132,9 @@ exports.layers = [
     // The daemon answers MCP over HTTP itself.
     imports: [...beneath, ...(folder === "daemon/assembly" ? ["mcp-server"] : []), ...parts.slice(0, floor)],
   })),
+  { folder: "account", imports: ["shared", "platform"] },
   { folder: "demo", imports: ["shared", "client"] },
-  { folder: "cli", imports: ["shared", "client", "mcp-server", "demo", "daemon/main.ts"] },
+  { folder: "cli", imports: ["shared", "client", "mcp-server", "demo", "account/main.ts", "daemon/main.ts"] },
   { folder: "extension", imports: ["shared", "client"] },
   { folder: "webview", imports: ["shared"] },
 ];

@@ -16,6 +16,7 @@ requireCommands({
   chromium: "chromium",
   cc: "gcc",
   git: "git",
+  pg_ctlcluster: "postgresql",
   "gnutls-cli": "gnutls-bin",
   "/usr/include/gnutls/gnutls.h": "libgnutls28-dev",
 });

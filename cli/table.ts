@@ -1,6 +1,7 @@
 /** All commands. Parsing, help and completion come from this table (docs/cli.md). */
 import type { Command } from "./command.ts";
 import { accessCommands } from "./tables/access.ts";
+import { accountServiceCommands } from "./tables/account-service.ts";
 import { actorCommands } from "./tables/actors.ts";
 import { daemonCommands } from "./tables/daemon.ts";
 import { directCommands } from "./tables/direct.ts";
@@ -15,4 +16,5 @@ export const COMMANDS: readonly Command[] = [
   ...messageCommands,
   ...directCommands,
   ...accessCommands,
+  ...accountServiceCommands,
 ];

@@ -150,6 +150,11 @@ const entries = {
     sentence: "There is no active connection to that Group.",
     remedy: "List the Groups that this one may write to with 'svc connect'.",
   },
+  device_disabled: {
+    status: 403,
+    sentence: "The device was removed from its account.",
+    remedy: "Link this instance again.",
+  },
   csrf_denied: {
     status: 403,
     sentence: "The request lacks the session's CSRF token.",
@@ -264,6 +269,11 @@ const entries = {
     status: 409,
     sentence: "Someone else has changed it in the meantime.",
     remedy: "Reload and try again.",
+  },
+  instance_conflict: {
+    status: 409,
+    sentence: "The instance or the device already has another active binding.",
+    remedy: "Retire the other device on the account's page, then try again.",
   },
   direct_invitation_expired: {
     status: 409,

@@ -350,6 +350,51 @@ export const LIMITS = {
     },
     backoffSeconds: [5, 10, 20, 40, 60],
   },
+  /** The account service (docs/account-service.md). */
+  account: {
+    registrationBytes: 4 * KiB,
+    /** Other bodies, forms included: a passkey's answer is the largest. */
+    requestBytes: 16 * KiB,
+    directorySeconds: 120,
+    /** Requests of one device in a minute, to each of the two endpoints (LIM-001). */
+    devicePerMinute: 30,
+    /** UTF-16 code units of a display name. */
+    nameUnits: 60,
+    /** What a device says about itself when it asks to be let in. */
+    claimedBytes: 128,
+    grantSeconds: 900,
+    pollSeconds: 5,
+    /** A poll that comes this much too early isn't told to slow down. */
+    pollToleranceMilliseconds: 500,
+    /** New device grants from one address in a minute, and all that are open. */
+    grantsPerMinute: 30,
+    openGrants: 10_000,
+    /** Polls for all grants that one address waits for. */
+    pollsPerMinute: 600,
+    /** Wrong credentials from one address in a minute. */
+    failuresPerMinute: 60,
+    /**
+     * User codes that may be sent in `seconds`, right or wrong: by one member, from one address
+     * (an office has one), and how often one code may be opened.
+     */
+    userCodes: { perMember: 60, perAddress: 600, perCode: 10, seconds: 900 },
+    /** Sign-ins and sign-ups from one address in a minute. */
+    signInsPerMinute: 30,
+    recoveryTriesPerHour: 20,
+    /** A member's active devices. All of them fit one directory. */
+    devices: 128,
+    sessionDays: 30,
+    /** Entries of the audit list: how many are shown, and how long they stay. */
+    auditShown: 100,
+    auditDays: 365,
+    sweepSeconds: 300,
+    /** Statements that stay prepared on the embedded database. */
+    preparedStatements: 256,
+    busyMilliseconds: 5000,
+    transactionRounds: 8,
+    pool: { connections: 10, waitMilliseconds: 5000, statementMilliseconds: 10_000 },
+    stopSeconds: 10,
+  },
   outbox: {
     records: 1024,
     recordsPerPeer: 128,

@@ -21,10 +21,23 @@ export const ENVIRONMENT = {
   /** PEM files for serving HTTPS. */
   tlsCert: "SVC_TLS_CERT",
   tlsKey: "SVC_TLS_KEY",
+  /** Folder of the account service. */
+  accountFolder: "SVC_ACCOUNT_FOLDER",
+  /** PostgreSQL address of the account service. It may contain a password. */
+  accountDatabase: "SVC_ACCOUNT_DATABASE",
 } as const;
 
 export const DEFAULT_WEB_HOST = "127.0.0.1";
 export const DEFAULT_WEB_PORT = 8848;
+
+/** The account service's listener and, as browsers and daemons name it, its origin. */
+export const DEFAULT_ACCOUNT_HOST = "127.0.0.1";
+export const DEFAULT_ACCOUNT_PORT = 8850;
+
+/** Version of the account API, as the header says it (VER-001). */
+export const MEMBERSHIP_VERSION = "1";
+/** The first product version that may register and be listed (VER-004). */
+export const FIRST_CONNECT_VERSION = "0.4.40";
 
 /** Headers of the local socket and the Web API, lowercase as Node delivers them. */
 export const HEADERS = {
@@ -42,11 +55,20 @@ export const HEADERS = {
   requestId: "svc-request-id",
   /** A ConnectPeerAuthorization as base64url JSON, on a request of another instance. */
   connectProof: "svc-connect-proof",
+  /** Version of the account API that a daemon speaks. */
+  membershipVersion: "svc-membership-version",
+  /** Product version of a daemon, on its requests to the account service. */
+  clientVersion: "svc-client-version",
 } as const;
 
 /** Session cookie for the effective port of the origin that the browser uses. */
 export function accessCookieName(secure: boolean, port: number): string {
   return secure ? `__Host-svc_access_${port}` : `svc_access_${port}`;
+}
+
+/** Session cookie of the account service's pages. Other ports of the host get another name. */
+export function accountCookieName(secure: boolean, port: number): string {
+  return secure ? `__Host-svc_account_${port}` : `svc_account_${port}`;
 }
 
 export const SOCKET_OPERATION_PREFIX = "/op/";
@@ -59,6 +81,10 @@ export const API_PREFIX = "/api/v1";
 export const SIGNING_DOMAINS = {
   /** The CSRF token of a cookie session, by the session's secret. */
   webCsrf: "svc.web.csrf.v1",
+  /** The same of a session with the account service, its user codes, and its passkey challenges. */
+  accountCsrf: "svc.account.csrf.v1",
+  accountUserCode: "svc.account.code.v1",
+  accountChallenge: "svc.account.challenge.v1",
   registration: "svc.connect.register.v1",
   identity: "svc.connect.identity.v1",
   frame: "svc.connect.frame.v1",

@@ -15,8 +15,14 @@ export function checkLength(request: IncomingMessage, limit: number): Refusal | 
   return announced > limit ? tooLarge(limit) : null;
 }
 
-/** The body as a value. A missing body is `{}`. Rejects with a Refusal. */
-export async function readJson(request: IncomingMessage, clock: Clock): Promise<unknown> {
+/**
+ * The body as a value, of at most `limit` bytes. A missing body is `{}`. Rejects with a Refusal.
+ */
+export async function readJson(
+  request: IncomingMessage,
+  clock: Clock,
+  limit: number = LIMITS.body.jsonBytes,
+): Promise<unknown> {
   const empty =
     request.headers["transfer-encoding"] === undefined && (request.headers["content-length"] ?? "0") === "0";
   if (empty) return {};
@@ -25,7 +31,7 @@ export async function readJson(request: IncomingMessage, clock: Clock): Promise<
     const specifics = "The body has a content encoding.";
     throw new Refusal("unsupported_media_type", { specifics, remedy: "Send plain JSON." });
   }
-  return parseJson(await readBytes(request, clock, LIMITS.body.jsonBytes));
+  return parseJson(await readBytes(request, clock, limit));
 }
 
 /** Throws `invalid_request` for anything but strict JSON. */
@@ -40,7 +46,8 @@ export function parseJson(bytes: Buffer): unknown {
   }
 }
 
-function readBytes(request: IncomingMessage, clock: Clock, limit: number): Promise<Buffer> {
+/** The bytes of a body, at most `limit`. Rejects with a Refusal. */
+export function readBytes(request: IncomingMessage, clock: Clock, limit: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let total = 0;

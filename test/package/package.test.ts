@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { plainEnvironment } from "../support/daemon-process.ts";
 
-/** What the daemon imports when it is first needed. */
-const DAEMON_CHUNK = /^daemon-.*\.mjs$/;
+/** What the daemon and the account service import when it is first needed. */
+const CHUNK = /^(?:account|daemon)-.*\.mjs$/;
 const ROOT = join(import.meta.dirname, "../..");
 
 describe("the packed tarball", function () {
@@ -54,7 +54,8 @@ describe("the packed tarball", function () {
       assert.ok(!existsSync(join(installed, name)), name);
     const shipped = readdirSync(join(installed, "dist"));
     const code = shipped.filter((name) => /\.[cm]js$/.test(name));
-    assert.deepEqual(code.filter((name) => !DAEMON_CHUNK.test(name)).sort(), [
+    assert.deepEqual(code.filter((name) => !CHUNK.test(name)).sort(), [
+      "account.mjs",
       "cli.cjs",
       "daemon.mjs",
       "demo.cjs",
@@ -95,7 +96,7 @@ describe("the packed tarball", function () {
     const dist = join(folder, "node_modules", "svc", "dist");
     svc("daemon", "start", "--port", "0");
     const status = JSON.parse(svc("daemon", "status", "--json")) as { result: { web_origin: string } };
-    for (const name of readdirSync(dist)) if (DAEMON_CHUNK.test(name)) rmSync(join(dist, name));
+    for (const name of readdirSync(dist)) if (CHUNK.test(name)) rmSync(join(dist, name));
     const page = await fetch(status.result.web_origin);
     assert.equal(page.status, 500);
     assert.match(await page.text(), /^svc was upgraded while this daemon was running\. Restart the daemon: /);

@@ -1,0 +1,220 @@
+/** The directory of a member's instances (docs/protocol.md#account). */
+import { sql } from "kysely";
+import type { Clock } from "../../platform/clock.ts";
+import { VerifyingKeys } from "../../platform/keys.ts";
+import { Refusal } from "../../shared/errors.ts";
+import { LIMITS } from "../../shared/limits.ts";
+import { fromBase64 } from "../../shared/wire/v1/base64.ts";
+import type { Registration } from "../../shared/wire/v1/proofs.ts";
+import { registrationStatement } from "../../shared/wire/v1/signing.ts";
+import { milliseconds } from "../../shared/wire/v1/time.ts";
+import { untimelyRegistration } from "../../shared/wire/v1/timely.ts";
+import { type Device, shownDeviceName } from "../devices/devices.ts";
+import { isDuplicate, type Store } from "../store/store.ts";
+import type { VersionGate } from "./version-gate.ts";
+
+const LIFETIME_MS = LIMITS.account.directorySeconds * 1000;
+
+/** An instance as every instance of the account sees it. */
+export interface DirectoryEntry {
+  instance_id: string;
+  device_id: string;
+  public_key: string;
+  client_version: string;
+  public_origin: string | null;
+  display_name: string;
+  registered_at: string;
+}
+
+export interface DirectoryAnswer {
+  protocol_version: 1;
+  account_id: string;
+  account_label: string;
+  device_id: string;
+  issued_at: string;
+  expires_at: string;
+  instances: DirectoryEntry[];
+}
+
+export interface DirectoryDependencies {
+  store: Store;
+  clock: Clock;
+  gate: VersionGate;
+  /** Canonical origin of this service, which every registration signs. */
+  origin: string;
+  /** Whether an instance may name an HTTP origin on loopback (DIR-019). */
+  acceptsLoopback: boolean;
+}
+
+export class Directory {
+  readonly #deps: DirectoryDependencies;
+  readonly #keys = new VerifyingKeys();
+
+  constructor(deps: DirectoryDependencies) {
+    this.#deps = deps;
+  }
+
+  /** The active instances of the device's member. Changes nothing. */
+  async read(device: Device): Promise<DirectoryAnswer> {
+    const { store, clock, gate } = this.#deps;
+    const rows = await store.db
+      .selectFrom("connect_instances")
+      .innerJoin("devices", "devices.id", "connect_instances.device_id")
+      .select([
+        "connect_instances.instance_id",
+        "connect_instances.device_id",
+        "connect_instances.public_key",
+        "connect_instances.client_version",
+        "connect_instances.public_origin",
+        "connect_instances.registered_at",
+        "devices.display_name",
+        "devices.hostname",
+      ])
+      .where("connect_instances.member_id", "=", device.member)
+      .where("connect_instances.retired_at", "is", null)
+      .where("devices.retired_at", "is", null)
+      .orderBy("connect_instances.instance_id")
+      .execute();
+    const now = clock.now();
+    return {
+      protocol_version: 1,
+      account_id: device.member,
+      account_label: device.accountLabel,
+      device_id: device.id,
+      issued_at: new Date(now).toISOString(),
+      expires_at: new Date(now + LIFETIME_MS).toISOString(),
+      instances: rows
+        .filter((row) => gate.lists(row.client_version))
+        .map((row) => ({
+          instance_id: row.instance_id,
+          device_id: row.device_id,
+          public_key: row.public_key,
+          client_version: row.client_version,
+          public_origin: row.public_origin,
+          display_name: shownDeviceName(row),
+          registered_at: new Date(row.registered_at).toISOString(),
+        })),
+    };
+  }
+
+  /**
+   * Binds the instance to the device, or refreshes its binding. Throws `invalid_request` for a proof
+   * that doesn't hold, `instance_conflict`, `conflict` for an older proof, and `device_disabled`.
+   */
+  async register(device: Device, registration: Registration, clientVersion: string): Promise<void> {
+    this.#verify(device, registration, clientVersion);
+    const bound = await this.#bind(device, registration).catch((error: unknown) => {
+      // The index of active bindings: another device has this instance (DIR-029).
+      if (isDuplicate(error)) throw new Refusal("instance_conflict", { cause: error });
+      throw error;
+    });
+    if (!bound) throw await this.#whyNot(device, registration);
+  }
+
+  #verify(device: Device, registration: Registration, clientVersion: string): void {
+    const { origin, acceptsLoopback, clock } = this.#deps;
+    if (registration.client_version !== clientVersion)
+      throw malformed("'client_version' differs from the SVC-Client-Version header.");
+    if (registration.public_origin?.startsWith("http:") === true && !acceptsLoopback)
+      throw malformed("'public_origin' isn't an HTTPS origin.");
+    const now = clock.now();
+    if (untimelyRegistration(registration, now) !== null) {
+      throw malformed(
+        `'issued_at' is more than ${LIMITS.connect.registrationSkewSeconds} seconds away from this service's time, ${new Date(now).toISOString()}.`,
+        "Set the clock of this machine right.",
+      );
+    }
+    let key: ReturnType<VerifyingKeys["of"]>;
+    try {
+      key = this.#keys.of(registration.public_key);
+    } catch (error) {
+      if (error instanceof RangeError) throw malformed("'public_key' can't be used as a key.");
+      throw error;
+    }
+    if (key.instance_id !== registration.instance_id)
+      throw malformed("'instance_id' doesn't belong to 'public_key'.");
+    const statement = registrationStatement({ account_origin: origin, device_id: device.id });
+    if (!key.verify(statement.material(registration), fromBase64(registration.signature)!))
+      throw malformed("'signature' doesn't fit the registration, this device and this service.");
+  }
+
+  /**
+   * One statement, so that every condition holds when it writes: the device is active, the binding is
+   * the device's own, and no newer proof was there before.
+   */
+  async #bind(device: Device, registration: Registration): Promise<boolean> {
+    const { store, clock } = this.#deps;
+    const values = {
+      instance_id: registration.instance_id,
+      public_key: registration.public_key,
+      client_version: registration.client_version,
+    };
+    const row = await store.db
+      .insertInto("connect_instances")
+      .columns([
+        "device_id",
+        "member_id",
+        "instance_id",
+        "public_key",
+        "client_version",
+        "public_origin",
+        "proof_at",
+        "registered_at",
+      ])
+      .expression((eb) =>
+        eb
+          .selectFrom("devices")
+          .select([
+            "devices.id",
+            "devices.member_id",
+            sql<string>`cast(${values.instance_id} as text)`.as("instance_id"),
+            sql<string>`cast(${values.public_key} as text)`.as("public_key"),
+            sql<string>`cast(${values.client_version} as text)`.as("client_version"),
+            sql<string | null>`cast(${registration.public_origin} as text)`.as("public_origin"),
+            sql<number>`cast(${milliseconds(registration.issued_at)} as bigint)`.as("proof_at"),
+            sql<number>`cast(${clock.now()} as bigint)`.as("registered_at"),
+          ])
+          .where("devices.id", "=", device.id)
+          .where("devices.retired_at", "is", null)
+          // A retirement at the same time comes wholly before or wholly after this.
+          .$if(store.kind === "postgres", (query) => query.forShare()),
+      )
+      .onConflict((conflict) =>
+        conflict
+          .column("device_id")
+          .doUpdateSet((eb) => ({
+            client_version: eb.ref("excluded.client_version"),
+            public_origin: eb.ref("excluded.public_origin"),
+            proof_at: eb.ref("excluded.proof_at"),
+            registered_at: eb.ref("excluded.registered_at"),
+          }))
+          .whereRef("connect_instances.instance_id", "=", "excluded.instance_id")
+          .whereRef("connect_instances.proof_at", "<=", "excluded.proof_at")
+          .where("connect_instances.retired_at", "is", null),
+      )
+      .returning("device_id")
+      .executeTakeFirst();
+    return row !== undefined;
+  }
+
+  /** Why nothing was written. What is read now explains it and decides nothing. */
+  async #whyNot(device: Device, registration: Registration): Promise<Refusal> {
+    const row = await this.#deps.store.db
+      .selectFrom("devices")
+      .leftJoin("connect_instances", "connect_instances.device_id", "devices.id")
+      .select(["devices.retired_at", "connect_instances.instance_id"])
+      .where("devices.id", "=", device.id)
+      .executeTakeFirst();
+    if (row === undefined) return new Refusal("unauthenticated");
+    if (row.retired_at !== null) return new Refusal("device_disabled");
+    if (row.instance_id !== registration.instance_id) return new Refusal("instance_conflict");
+    return new Refusal("conflict", {
+      specifics: "A newer registration of this instance is already recorded.",
+      remedy: "Register again with the current time.",
+    });
+  }
+}
+
+function malformed(specifics: string, remedy?: string): Refusal {
+  return new Refusal("invalid_request", remedy === undefined ? { specifics } : { specifics, remedy });
+}

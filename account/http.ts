@@ -1,0 +1,65 @@
+/** What API and pages have in common: who asks, and how answers and refusals go out. */
+import type { Request, Response } from "express";
+import { ipKeyGenerator } from "express-rate-limit";
+import { Refusal } from "../shared/errors.ts";
+import { HEADERS } from "../shared/names.ts";
+
+const RETRY_SECONDS = 5;
+/** Content type of a form. */
+export const FORM_TYPE = /^application\/x-www-form-urlencoded(?:\s*;\s*charset\s*=\s*"?utf-8"?)?$/i;
+
+/** The address that a request came from, without the form of IPv4 inside IPv6. */
+export function addressOf(request: Request): string {
+  return (request.ip ?? "").replace(/^::ffff:(?=[0-9.]+$)/u, "");
+}
+
+/** What is counted for an address: an IPv6 network counts as one. */
+export function addressKey(address: string): string {
+  return ipKeyGenerator(address);
+}
+
+/** The value of a header that may be given once; undefined if it isn't there. */
+export function headerOf(request: Request, name: string): string | undefined {
+  const value = request.headers[name];
+  return typeof value === "string" ? value : undefined;
+}
+
+/** Ends a response with a body that no cache keeps. */
+export function send(response: Response, status: number, type: string, body: string): void {
+  response.status(status);
+  response.setHeader("Content-Type", `${type}; charset=utf-8`);
+  response.setHeader("Cache-Control", "no-store");
+  response.end(response.req.method === "HEAD" ? undefined : body);
+}
+
+/** A bare object, or an error object. */
+export function sendJson(response: Response, status: number, body: object): void {
+  send(response, status, "application/json", JSON.stringify(body));
+}
+
+/** Headers of a refusal, whatever its body is. A body that wasn't read can't be followed by a request. */
+export function prepareRefusal(request: Request, response: Response, refusal: Refusal): void {
+  if (!request.complete) response.setHeader("Connection", "close");
+  if (refusal.status === 401) response.setHeader("WWW-Authenticate", "Bearer");
+  if (refusal.status === 429 || refusal.status === 503) {
+    const seconds = refusal.details["retry_after_seconds"];
+    response.setHeader("Retry-After", typeof seconds === "number" ? seconds : RETRY_SECONDS);
+  }
+}
+
+/** The request id, under which an unexpected error is in the log. */
+export function requestId(response: Response): string {
+  const id = response.getHeader(HEADERS.requestId);
+  return typeof id === "string" ? id : "";
+}
+
+/** Fields of a form or a query, each at most once. Throws `invalid_request`. */
+export function fieldsOf(encoded: string): Record<string, string> {
+  const fields: Record<string, string> = {};
+  for (const [name, value] of new URLSearchParams(encoded)) {
+    if (Object.hasOwn(fields, name) || name === "__proto__")
+      throw new Refusal("invalid_request", { specifics: "A field of the form is repeated." });
+    fields[name] = value;
+  }
+  return fields;
+}

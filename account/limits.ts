@@ -1,0 +1,71 @@
+/**
+ * How often something may be done. On PostgreSQL the counts are in the store, so that they hold for
+ * all processes together. Each process counts for itself while the database is down.
+ */
+import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterPostgres } from "rate-limiter-flexible";
+import { Refusal } from "../shared/errors.ts";
+import { LIMITS } from "../shared/limits.ts";
+import type { Store } from "./store/store.ts";
+
+const { account } = LIMITS;
+
+/** What is counted: how many in how many seconds. */
+const COUNTED = {
+  /** By device: the directory, and the Group connections. */
+  directory: { points: account.devicePerMinute, seconds: 60 },
+  groups: { points: account.devicePerMinute, seconds: 60 },
+  /** By device: its name and its retirement. */
+  device: { points: account.devicePerMinute, seconds: 60 },
+  /** By address: new device grants and polls for them, wrong credentials, sign-ins. */
+  grants: { points: account.grantsPerMinute, seconds: 60 },
+  polls: { points: account.pollsPerMinute, seconds: 60 },
+  failures: { points: account.failuresPerMinute, seconds: 60 },
+  signIns: { points: account.signInsPerMinute, seconds: 60 },
+  recovery: { points: account.recoveryTriesPerHour, seconds: 3600 },
+  /** User codes that somebody tries, by member and by address. */
+  codesOfMember: { points: account.userCodes.perMember, seconds: account.userCodes.seconds },
+  codesOfAddress: { points: account.userCodes.perAddress, seconds: account.userCodes.seconds },
+} as const;
+
+export type Counted = keyof typeof COUNTED;
+
+export class Limits {
+  readonly #limiters: ReadonlyMap<Counted, RateLimiterAbstract>;
+
+  constructor(store: Pick<Store, "pool">) {
+    const names = Object.keys(COUNTED) as Counted[];
+    this.#limiters = new Map(names.map((name) => [name, limiterOf(name, store)]));
+  }
+
+  /** Counts one. Throws `rate_limited`, with `retry_after_seconds`, when there were too many. */
+  async count(what: Counted, key: string): Promise<void> {
+    try {
+      await this.#limiters.get(what)!.consume(key);
+    } catch (refused) {
+      if (refused instanceof Error) throw refused;
+      const { msBeforeNext } = refused as { msBeforeNext: number };
+      const seconds = Math.max(1, Math.ceil(msBeforeNext / 1000));
+      throw new Refusal("rate_limited", { details: { retry_after_seconds: seconds } });
+    }
+  }
+}
+
+function limiterOf(name: Counted, { pool }: Pick<Store, "pool">): RateLimiterAbstract {
+  const { points, seconds } = COUNTED[name];
+  const memory = new RateLimiterMemory({ keyPrefix: name, points, duration: seconds });
+  if (pool === null) return memory;
+  return new RateLimiterPostgres({
+    storeClient: pool,
+    // Explicit: the detection reads the names of constructors.
+    storeType: "pool",
+    tableName: "rate_limits",
+    tableCreated: true,
+    clearExpiredByTimeout: false,
+    keyPrefix: name,
+    points,
+    duration: seconds,
+    // A refused one isn't asked of the database again.
+    inMemoryBlockOnConsumed: points + 1,
+    insuranceLimiter: memory,
+  });
+}

@@ -1,0 +1,31 @@
+/** The development login: any name, no proof. Only on loopback, where it is switched on. */
+import { Refusal } from "../../shared/errors.ts";
+import type { Audit } from "../audit.ts";
+import { displayNameOf } from "../devices/devices.ts";
+import type { Visit } from "../pages/site.ts";
+import type { Store } from "../store/store.ts";
+import type { Members } from "./members.ts";
+import type { Sessions } from "./sessions.ts";
+
+const ISSUER = "development";
+
+export interface DevelopmentDependencies {
+  store: Store;
+  members: Members;
+  sessions: Sessions;
+  audit: Audit;
+}
+
+/** Signs in as the member of this name, who is created on the first visit. */
+export async function signInAs(deps: DevelopmentDependencies, visit: Visit, typed: string): Promise<void> {
+  const name = displayNameOf(typed);
+  const { address } = visit;
+  await deps.store.transaction(async (db) => {
+    const known = await deps.members.byIdentity(db, ISSUER, name);
+    if (known?.isDisabled === true) throw new Refusal("permission_denied");
+    const id = known?.id ?? (await deps.members.create(db, { name, isAdmin: false, address }));
+    if (known === null) await deps.members.addIdentity(db, ISSUER, name, id);
+    await deps.audit.record(db, { event: "signed_in_development", member: id, address });
+    await deps.sessions.signIn(db, visit.response, visit.browser, id);
+  });
+}

@@ -1,0 +1,59 @@
+/** Members: how they come in, and what the administrator may do with them. */
+import type { Clock } from "../../platform/clock.ts";
+import type { Random } from "../../platform/random.ts";
+import type { Audit } from "../audit.ts";
+import type { Queries, Store } from "../store/store.ts";
+
+export interface MemberDependencies {
+  store: Store;
+  clock: Clock;
+  random: Random;
+  audit: Audit;
+}
+
+export class Members {
+  readonly #deps: MemberDependencies;
+
+  constructor(deps: MemberDependencies) {
+    this.#deps = deps;
+  }
+
+  /** Creates a member, in the transaction of what lets the member in. Answers the id. */
+  async create(
+    db: Queries,
+    { name, isAdmin, address }: { name: string; isAdmin: boolean; address: string },
+  ): Promise<string> {
+    const { random, clock, audit } = this.#deps;
+    const id = random.uuid();
+    await db
+      .insertInto("members")
+      .values({ id, name, is_admin: isAdmin ? 1 : 0, created_at: clock.now(), disabled_at: null })
+      .execute();
+    await audit.record(db, { event: "member_joined", member: id, address });
+    return id;
+  }
+
+  /** The member whom an issuer knows by this subject. */
+  async byIdentity(
+    db: Queries,
+    issuer: string,
+    subject: string,
+  ): Promise<{ id: string; isDisabled: boolean } | null> {
+    const row = await db
+      .selectFrom("identities")
+      .innerJoin("members", "members.id", "identities.member_id")
+      .select(["members.id", "members.disabled_at"])
+      .where("identities.issuer", "=", issuer)
+      .where("identities.subject", "=", subject)
+      .executeTakeFirst();
+    return row === undefined ? null : { id: row.id, isDisabled: row.disabled_at !== null };
+  }
+
+  /** Lets an issuer's subject sign in as a member from now on. */
+  async addIdentity(db: Queries, issuer: string, subject: string, memberId: string): Promise<void> {
+    await db
+      .insertInto("identities")
+      .values({ issuer, subject, member_id: memberId, created_at: this.#deps.clock.now() })
+      .execute();
+  }
+}

@@ -1,0 +1,124 @@
+/** The pages by which a member lets a device in (RFC 8628, section 3.3). */
+import type { Clock } from "../../platform/clock.ts";
+import { Refusal } from "../../shared/errors.ts";
+import { shownName } from "../../shared/foreign-text.ts";
+import type { DeviceGrants, OpenGrant } from "../devices/grants.ts";
+import { addressKey } from "../http.ts";
+import type { Limits } from "../limits.ts";
+import type { Metrics } from "../metrics.ts";
+import { shownUserCode, userCodeOf } from "../secrets.ts";
+import { type Html, html } from "./html.ts";
+import { ago, form, hidden, page } from "./page.ts";
+import type { MemberVisit, Shown } from "./site.ts";
+
+export interface DevicePageDependencies {
+  clock: Clock;
+  grants: DeviceGrants;
+  limits: Limits;
+  metrics: Metrics;
+}
+
+const UNKNOWN =
+  "This code isn't valid. It was mistyped, used, or is older than 15 minutes. Check it on the device, or start there again.";
+
+export class DevicePages {
+  readonly #deps: DevicePageDependencies;
+
+  constructor(deps: DevicePageDependencies) {
+    this.#deps = deps;
+  }
+
+  /** Asks for the code. The complete link fills it in, and nothing more. */
+  enter(visit: MemberVisit): Shown {
+    return this.#enter(visit, visit.fields["user_code"] ?? "", null);
+  }
+
+  /** Shows what the code would let in, and asks. */
+  async confirm(visit: MemberVisit): Promise<Shown> {
+    const typed = visit.fields["user_code"] ?? "";
+    const found = await this.#find(visit, typed);
+    if (found === null) return { ...this.#enter(visit, typed, UNKNOWN), status: 400 };
+    return { page: this.#question(visit, found.code, found.grant) };
+  }
+
+  /** Does what the member decided. */
+  async decide(visit: MemberVisit): Promise<Shown> {
+    const { metrics, grants } = this.#deps;
+    const typed = visit.fields["user_code"] ?? "";
+    const decision = visit.fields["decision"];
+    if (decision !== "approved" && decision !== "denied") throw new Refusal("invalid_request");
+    await this.#count(visit);
+    const code = userCodeOf(typed);
+    const done =
+      code !== null &&
+      (await grants.decide(code, decision, { member: visit.member.id, address: visit.address }));
+    if (!done) {
+      metrics.userCode("unknown");
+      return { ...this.#enter(visit, typed, UNKNOWN), status: 400 };
+    }
+    metrics.userCode(decision);
+    const body =
+      decision === "approved"
+        ? html`<p>The device joins your account within a few seconds. You can close this page.</p>
+<p><a href="/">Show my machines</a></p>`
+        : html`<p>Nothing was let in. If you didn't start this yourself, somebody wanted you to give them access: tell your administrator.</p>
+<p><a href="/">Show my machines</a></p>`;
+    return { page: page(decision === "approved" ? "Device approved" : "Device denied", visit.browser, body) };
+  }
+
+  async #find(visit: MemberVisit, typed: string): Promise<{ code: string; grant: OpenGrant } | null> {
+    await this.#count(visit);
+    const code = userCodeOf(typed);
+    const grant = code === null ? null : await this.#deps.grants.open(code);
+    if (code === null || grant === null) {
+      this.#deps.metrics.userCode("unknown");
+      return null;
+    }
+    return { code, grant };
+  }
+
+  /** Right or wrong, every try counts. A right one gives nothing back. */
+  async #count({ member, address }: MemberVisit): Promise<void> {
+    await this.#deps.limits.count("codesOfMember", member.id);
+    await this.#deps.limits.count("codesOfAddress", addressKey(address));
+  }
+
+  #enter({ browser }: MemberVisit, typed: string, problem: string | null): { page: string } {
+    const body = html`<p>Enter the code that your device shows.</p>
+${problem !== null && html`<p class="notice" role="alert">${problem}</p>`}
+${form(
+  browser,
+  "/device",
+  html`<label for="code">Code</label>
+<input id="code" name="user_code" class="code" value="${typed.slice(0, 16)}" placeholder="XXXX-XXXX" autocomplete="off" autocapitalize="characters" spellcheck="false" required>
+<div class="actions"><button class="main">Continue</button></div>`,
+)}`;
+    return { page: page("Let a device in", browser, body) };
+  }
+
+  #question({ browser, member, address }: MemberVisit, code: string, grant: OpenGrant): string {
+    const { hostname, version } = grant.claims;
+    const body = html`<p>A device wants to join the account of <strong><bdi>${member.name}</bdi></strong>.</p>
+<p class="code">${shownUserCode(code)}</p>
+<dl>
+<dt>Calls itself</dt><dd><bdi>${hostname === null ? "not stated" : shownName(hostname)}</bdi>${version !== null && html` <span class="quiet">(version <bdi>${shownName(version)}</bdi>)</span>`}</dd>
+<dt>Asked from</dt><dd>${grant.address}${grant.address === address && html` <span class="quiet">(the same address as yours)</span>`}</dd>
+<dt>Asked</dt><dd>${ago(grant.createdAt, this.#deps.clock.now())}</dd>
+</dl>
+<div class="notice">
+<p><strong>Did you just start this yourself?</strong></p>
+<p>If you approve, this device can find all your instances, and its agents can write to yours and send them files as if they were you. It can't sign in here.</p>
+<p>Deny it if somebody sent you this code or this link, on whatever grounds.</p>
+</div>
+<div class="actions">
+${this.#decision(browser, code, "approved", html`<button class="main">Yes, I started it: approve</button>`)}
+${this.#decision(browser, code, "denied", html`<button class="danger">Deny</button>`)}
+</div>`;
+    return page("Let this device in?", browser, body);
+  }
+
+  #decision(browser: MemberVisit["browser"], code: string, decision: string, button: Html): Html {
+    const fields = html`${hidden("user_code", shownUserCode(code))}${hidden("decision", decision)}`;
+    return form(browser, "/device/decide", html`${fields}${button}`);
+  }
+}

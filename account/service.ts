@@ -1,0 +1,195 @@
+/** The service as a whole: its parts, its listener, its start and its stop. */
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { sql } from "kysely";
+import type { Clock, Timer } from "../platform/clock.ts";
+import { RequestIds } from "../platform/http/request-id.ts";
+import { errorFields, type Log } from "../platform/log.ts";
+import type { Random } from "../platform/random.ts";
+import { LIMITS } from "../shared/limits.ts";
+import { createApp } from "./app.ts";
+import { Audit } from "./audit.ts";
+import { Devices } from "./devices/devices.ts";
+import { DeviceGrants } from "./devices/grants.ts";
+import { Directory } from "./directory/directory.ts";
+import { VersionGate } from "./directory/version-gate.ts";
+import { Limits } from "./limits.ts";
+import { Members } from "./members/members.ts";
+import { Sessions } from "./members/sessions.ts";
+import { Metrics } from "./metrics.ts";
+import { AccountPages } from "./pages/account-pages.ts";
+import { DevicePages } from "./pages/device-pages.ts";
+import { SignInPages } from "./pages/sign-in-pages.ts";
+import type { Site } from "./pages/site.ts";
+import { ServiceKey } from "./secrets.ts";
+import type { Settings } from "./settings.ts";
+import { checkKey, openStore, type Store } from "./store/store.ts";
+import { sweep } from "./store/sweep.ts";
+
+export interface Platform {
+  clock: Clock;
+  random: Random;
+  log: Log;
+}
+
+export interface RunningService {
+  readonly store: Store;
+  /** Where it listens. */
+  readonly port: number;
+  /** Answers what was begun, then closes listener and store. */
+  stop(): Promise<void>;
+}
+
+/** Opens the store, brings it up to date and then listens. Throws when one of them fails. */
+export async function startService(settings: Settings, platform: Platform): Promise<RunningService> {
+  const { clock, random, log } = platform;
+  const store = await openStore({ folder: settings.folder, database: settings.database, log });
+  try {
+    const key = ServiceKey.of(settings.folder, random);
+    await checkKey(store.db, key.bytes);
+    let isStopping = false;
+    const app = appOf(settings, platform, store, key, async () => {
+      if (isStopping) return "The service is stopping.";
+      try {
+        await sql`select 1`.execute(store.db);
+        return null;
+      } catch (error) {
+        log.warn("not ready", errorFields(error));
+        return "The database can't be used.";
+      }
+    });
+    const server = createServer(
+      {
+        maxHeaderSize: LIMITS.body.headerBytes,
+        requestTimeout: LIMITS.http.requestSeconds * 1000,
+        headersTimeout: LIMITS.http.requestSeconds * 1000,
+        keepAliveTimeout: LIMITS.http.keepAliveSeconds * 1000,
+      },
+      app,
+    );
+    server.maxHeadersCount = LIMITS.body.headerFields;
+    await listen(server, settings);
+    let timer: Timer;
+    const sweepOften = (): void => {
+      timer = clock.after(
+        LIMITS.account.sweepSeconds * 1000,
+        () => {
+          void sweep(store.db, clock.now())
+            .catch((error: unknown) => log.warn("sweep failed", errorFields(error)))
+            .then(() => {
+              if (!isStopping) sweepOften();
+            });
+        },
+        { background: true },
+      );
+    };
+    sweepOften();
+    return {
+      store,
+      port: (server.address() as AddressInfo).port,
+      async stop() {
+        isStopping = true;
+        timer.cancel();
+        await close(server, clock);
+        await store.close();
+      },
+    };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+function appOf(
+  settings: Settings,
+  { clock, random, log }: Platform,
+  store: Store,
+  key: ServiceKey,
+  trouble: () => Promise<string | null>,
+) {
+  const { origin } = settings;
+  const limits = new Limits(store);
+  const metrics = new Metrics();
+  const gate = new VersionGate(settings.minimumVersion);
+  const audit = new Audit(clock, random);
+  const devices = new Devices(store, clock, audit);
+  const grants = new DeviceGrants({ store, clock, random, key, audit });
+  const acceptsLoopback = settings.developmentLogin;
+  const directory = new Directory({ store, clock, gate, origin, acceptsLoopback });
+  const sessions = new Sessions({ store, clock, random, key, origin });
+  const members = new Members({ store, clock, random, audit });
+  const { developmentLogin } = settings;
+  const signIn = new SignInPages({ store, members, sessions, audit, limits, developmentLogin });
+  const account = new AccountPages({ store, clock, devices, audit });
+  const device = new DevicePages({ clock, grants, limits, metrics });
+  const site: Site = {
+    open: {
+      get: [{ path: "/login", fields: ["next"], serve: (visit) => signIn.show(visit) }],
+      post: [
+        { path: "/logout", fields: [], serve: (visit) => signIn.signOut(visit) },
+        ...(developmentLogin
+          ? [
+              {
+                path: "/login/development",
+                fields: ["name", "next"],
+                serve: (visit: Parameters<typeof signIn.development>[0]) => signIn.development(visit),
+              },
+            ]
+          : []),
+      ],
+    },
+    member: {
+      get: [
+        { path: "/", fields: [], serve: (visit) => account.machines(visit) },
+        { path: "/device", fields: ["user_code"], serve: (visit) => device.enter(visit) },
+        { path: "/devices/retire", fields: ["device"], serve: (visit) => account.askRetire(visit) },
+      ],
+      post: [
+        { path: "/device", fields: ["user_code"], serve: (visit) => device.confirm(visit) },
+        { path: "/device/decide", fields: ["user_code", "decision"], serve: (visit) => device.decide(visit) },
+        { path: "/devices/retire", fields: ["device"], serve: (visit) => account.retire(visit) },
+        { path: "/devices/rename", fields: ["device", "name"], serve: (visit) => account.rename(visit) },
+        { path: "/devices/remove", fields: ["device"], serve: (visit) => account.remove(visit) },
+      ],
+    },
+  };
+  const requestIds = new RequestIds(random);
+  return createApp({
+    origin,
+    clock,
+    log,
+    requestIds,
+    metrics,
+    limits,
+    gate,
+    devices,
+    grants,
+    directory,
+    sessions,
+    proxies: settings.proxies,
+    site,
+    trouble,
+  });
+}
+
+function listen(server: Server, { host, port }: Settings): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, host, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+}
+
+/** Requests that were begun are answered. After a while, what is left is cut off. */
+function close(server: Server, clock: Clock): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = clock.after(LIMITS.account.stopSeconds * 1000, () => server.closeAllConnections());
+    server.close(() => {
+      timer.cancel();
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}

@@ -1,0 +1,76 @@
+/** What the operator decides: options of `svc account-service` and its environment. */
+import { isIP } from "node:net";
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
+import { Refusal } from "../shared/errors.ts";
+import { DEFAULT_ACCOUNT_HOST, DEFAULT_ACCOUNT_PORT, ENVIRONMENT } from "../shared/names.ts";
+import { ServiceOrigin } from "../shared/wire/v1/fields.ts";
+import { isVersion } from "./directory/version-gate.ts";
+
+export interface Settings {
+  /** The service's own folder: its key and, unless PostgreSQL is used, its store. */
+  folder: string;
+  /** `postgres://…`; null for the embedded database. */
+  database: string | null;
+  /** Where the service listens. A proxy in front of it may have other names. */
+  host: string;
+  port: number;
+  /** Canonical origin, as browsers and daemons name the service. Registrations sign it. */
+  origin: string;
+  /** Proxies in front of the service whose `X-Forwarded-For` is believed. */
+  proxies: number;
+  /** Whether anybody may sign in under any name. Only on loopback. */
+  developmentLogin: boolean;
+  /** MEMBERSHIP_MIN_CLIENT_VERSION. */
+  minimumVersion: string | null;
+}
+
+/** What the command line gave. */
+export interface SettingsOptions {
+  folder?: string | undefined;
+  database?: string | undefined;
+  host?: string | undefined;
+  port?: number | undefined;
+  origin?: string | undefined;
+  proxies?: number | undefined;
+}
+
+/** Environment variables whose names the contract fixes. */
+const DEVELOPMENT_LOGIN = "ALLOW_DEV_LOGIN";
+const MINIMUM_VERSION = "MEMBERSHIP_MIN_CLIENT_VERSION";
+
+function wrong(specifics: string, remedy: string): Refusal {
+  return new Refusal("invalid_args", { specifics, remedy });
+}
+
+/** Throws `invalid_args` for settings that can't be used. An empty variable is one that isn't set. */
+export function settingsOf(options: SettingsOptions, environment: NodeJS.ProcessEnv): Settings {
+  const set = (name: string): string | undefined => environment[name] || undefined;
+  const host = options.host ?? DEFAULT_ACCOUNT_HOST;
+  const port = options.port ?? DEFAULT_ACCOUNT_PORT;
+  // Passkeys don't work under an IP address.
+  const origin = options.origin ?? `http://localhost:${port}`;
+  if (!ServiceOrigin.safeParse(origin).success) {
+    throw wrong(
+      `'${origin.slice(0, 128)}' isn't an origin that this service can have.`,
+      "Give https://HOST, as members and daemons reach it, without a path. On this machine http://localhost:PORT works.",
+    );
+  }
+  const minimum = set(MINIMUM_VERSION) ?? null;
+  if (minimum !== null && !isVersion(minimum))
+    throw wrong(`${MINIMUM_VERSION} isn't a version.`, "Give one like 0.5.0, or leave it out.");
+  return {
+    folder: resolve(options.folder ?? set(ENVIRONMENT.accountFolder) ?? join(homedir(), ".svc-account")),
+    database: options.database ?? set(ENVIRONMENT.accountDatabase) ?? null,
+    host,
+    port,
+    origin,
+    proxies: options.proxies ?? 0,
+    developmentLogin: set(DEVELOPMENT_LOGIN) === "1" && isLoopback(host) && origin.startsWith("http:"),
+    minimumVersion: minimum,
+  };
+}
+
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
+}

@@ -1,0 +1,188 @@
+/**
+ * The schema's history. Every step only adds, so that the version before it can go on working on the
+ * same store. All pending steps run in one transaction.
+ */
+import { type ColumnDefinitionBuilder, type Kysely, type Migration, Migrator, sql } from "kysely";
+
+/** Steps create tables before the types of the schema hold. */
+type Db = Kysely<unknown>;
+
+const MIGRATIONS: Record<string, Migration> = {
+  "0001_members": {
+    async up(db: Db) {
+      await db.schema
+        .createTable("members")
+        .addColumn("id", "text", (column) => column.primaryKey())
+        .addColumn("name", "text", (column) => column.notNull())
+        .addColumn("is_admin", "integer", (column) => column.notNull().check(sql`is_admin in (0, 1)`))
+        .addColumn("created_at", "bigint", (column) => column.notNull())
+        .addColumn("disabled_at", "bigint")
+        .execute();
+      await db.schema
+        .createTable("identities")
+        .addColumn("issuer", "text", (column) => column.notNull())
+        .addColumn("subject", "text", (column) => column.notNull())
+        .addColumn("member_id", "text", ofMember)
+        .addColumn("created_at", "bigint", (column) => column.notNull())
+        .addPrimaryKeyConstraint("identities_key", ["issuer", "subject"])
+        .execute();
+      await db.schema
+        .createTable("passkeys")
+        .addColumn("credential_id", "text", (column) => column.primaryKey())
+        .addColumn("member_id", "text", ofMember)
+        .addColumn("public_key", "text", (column) => column.notNull())
+        .addColumn("counter", "bigint", (column) => column.notNull())
+        .addColumn("transports", "text", (column) => column.notNull())
+        .addColumn("created_at", "bigint", (column) => column.notNull())
+        .addColumn("used_at", "bigint")
+        .execute();
+      await db.schema
+        .createTable("recovery_codes")
+        .addColumn("digest", "text", (column) => column.primaryKey())
+        .addColumn("member_id", "text", ofMember)
+        .addColumn("created_at", "bigint", (column) => column.notNull())
+        .addColumn("used_at", "bigint")
+        .execute();
+      await db.schema
+        .createTable("invitations")
+        .addColumn("digest", "text", (column) => column.primaryKey())
+        .addColumn("is_admin", "integer", (column) => column.notNull().check(sql`is_admin in (0, 1)`))
+        .addColumn("created_at", "bigint", (column) => column.notNull())
+        .addColumn("expires_at", "bigint", (column) => column.notNull())
+        .addColumn("used_at", "bigint")
+        .execute();
+      await db.schema
+        .createTable("sessions")
+        .addColumn("digest", "text", (column) => column.primaryKey())
+        .addColumn("member_id", "text", ofMember)
+        .addColumn("created_at", "bigint", (column) => column.notNull())
+        .addColumn("expires_at", "bigint", (column) => column.notNull())
+        .execute();
+      await db.schema
+        .createTable("used_challenges")
+        .addColumn("digest", "text", (column) => column.primaryKey())
+        .addColumn("expires_at", "bigint", (column) => column.notNull())
+        .execute();
+      for (const table of ["identities", "passkeys", "recovery_codes", "sessions"])
+        await db.schema.createIndex(`${table}_of_member`).on(table).column("member_id").execute();
+      for (const table of ["sessions", "used_challenges", "invitations"])
+        await db.schema.createIndex(`${table}_expiry`).on(table).column("expires_at").execute();
+    },
+  },
+  "0002_devices": {
+    async up(db: Db) {
+      await db.schema
+        .createTable("devices")
+        .addColumn("id", "text", (column) => column.primaryKey())
+        .addColumn("member_id", "text", ofMember)
+        .addColumn("token_digest", "text", (column) => column.notNull().unique())
+        .addColumn("hostname", "text", (column) => column.notNull().unique())
+        .addColumn("display_name", "text")
+        .addColumn("created_at", "bigint", (column) => column.notNull())
+        .addColumn("retired_at", "bigint")
+        .execute();
+      await db.schema.createIndex("devices_of_member").on("devices").column("member_id").execute();
+      await db.schema
+        .createTable("device_grants")
+        .addColumn("device_code_digest", "text", (column) => column.primaryKey())
+        .addColumn("user_code_digest", "text", (column) => column.notNull().unique())
+        .addColumn("claimed_hostname", "text")
+        .addColumn("claimed_version", "text")
+        .addColumn("address", "text", (column) => column.notNull())
+        .addColumn("created_at", "bigint", (column) => column.notNull())
+        .addColumn("expires_at", "bigint", (column) => column.notNull())
+        .addColumn("poll_interval", "bigint", (column) => column.notNull())
+        .addColumn("polled_at", "bigint")
+        .addColumn("opened", "integer", (column) => column.notNull())
+        .addColumn("decision", "text")
+        .addColumn("member_id", "text", (column) => column.references("members.id").onDelete("cascade"))
+        .execute();
+      await db.schema.createIndex("device_grants_expiry").on("device_grants").column("expires_at").execute();
+    },
+  },
+  "0003_operation": {
+    async up(db: Db) {
+      await db.schema
+        .createTable("audit")
+        .addColumn("id", "text", (column) => column.primaryKey())
+        .addColumn("member_id", "text", (column) => column.references("members.id").onDelete("cascade"))
+        .addColumn("at", "bigint", (column) => column.notNull())
+        .addColumn("event", "text", (column) => column.notNull())
+        .addColumn("device_id", "text")
+        .addColumn("address", "text")
+        .execute();
+      await db.schema.createIndex("audit_of_member").on("audit").columns(["member_id", "at"]).execute();
+      await db.schema.createIndex("audit_age").on("audit").column("at").execute();
+      await db.schema
+        .createTable("rate_limits")
+        .addColumn("key", "varchar(255)", (column) => column.primaryKey())
+        .addColumn("points", "integer", (column) => column.notNull().defaultTo(0))
+        .addColumn("expire", "bigint")
+        .execute();
+      await db.schema
+        .createTable("settings")
+        .addColumn("name", "text", (column) => column.primaryKey())
+        .addColumn("value", "text", (column) => column.notNull())
+        .execute();
+    },
+  },
+  // The contract names this step (VER-015).
+  "0010_connect_instances": {
+    async up(db: Db) {
+      await db.schema
+        .createTable("connect_instances")
+        .addColumn("device_id", "text", (column) =>
+          column.primaryKey().references("devices.id").onDelete("cascade"),
+        )
+        .addColumn("instance_id", "text", (column) => column.notNull())
+        .addColumn("member_id", "text", ofMember)
+        .addColumn("public_key", "text", (column) => column.notNull())
+        .addColumn("client_version", "text", (column) => column.notNull())
+        .addColumn("public_origin", "text")
+        .addColumn("proof_at", "bigint", (column) => column.notNull())
+        .addColumn("registered_at", "bigint", (column) => column.notNull())
+        .addColumn("retired_at", "bigint")
+        .execute();
+      // One active binding for each instance, whatever runs at the same time (DIR-029).
+      await db.schema
+        .createIndex("connect_instances_active")
+        .unique()
+        .on("connect_instances")
+        .column("instance_id")
+        .where(sql.ref("retired_at"), "is", null)
+        .execute();
+      await db.schema
+        .createIndex("connect_instances_of_member")
+        .on("connect_instances")
+        .column("member_id")
+        .where(sql.ref("retired_at"), "is", null)
+        .execute();
+    },
+  },
+};
+
+function ofMember(column: ColumnDefinitionBuilder): ColumnDefinitionBuilder {
+  return column.notNull().references("members.id").onDelete("cascade");
+}
+
+/** The store was written by a newer version of the service. */
+export class NewerStore extends Error {
+  override readonly name = "NewerStore";
+}
+
+/** Brings the store up to date. Throws NewerStore if a newer version of the service has changed it. */
+export async function migrate<Tables>(db: Kysely<Tables>): Promise<void> {
+  const migrator = new Migrator({
+    db,
+    provider: { getMigrations: async () => MIGRATIONS },
+    migrationTableName: "migrations",
+    migrationLockTableName: "migrations_lock",
+  });
+  const { error } = await migrator.migrateToLatest();
+  if (error === undefined) return;
+  if (error instanceof Error && /previously executed migration .* is missing/u.test(error.message))
+    throw new NewerStore("The store belongs to a newer version of the account service. Update this one.", {
+      cause: error,
+    });
+  throw error;
+}

@@ -1,0 +1,148 @@
+/** The service's store: one schema and one set of queries for the embedded database and PostgreSQL. */
+import { createHash, timingSafeEqual } from "node:crypto";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { Kysely, type Transaction } from "kysely";
+import type { Pool } from "pg";
+import type { Log } from "../../platform/log.ts";
+import { Refusal } from "../../shared/errors.ts";
+import { LIMITS } from "../../shared/limits.ts";
+import { migrate } from "./migrations.ts";
+import { openPostgres } from "./postgres.ts";
+import type { Schema } from "./schema.ts";
+import { openSqlite } from "./sqlite.ts";
+
+export type Db = Kysely<Schema>;
+/** What queries take: the store itself or a transaction. */
+export type Queries = Db | Transaction<Schema>;
+
+const STORE_FILE = "account.sqlite";
+
+/** Errors of PostgreSQL after which the same transaction may succeed. */
+const REPEATABLE = new Set(["40001", "40P01"]);
+/** A unique index refused a row, on either database. */
+const DUPLICATE = new Set(["23505", "SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY"]);
+
+export function isDuplicate(error: unknown): boolean {
+  return DUPLICATE.has(codeOf(error));
+}
+
+function codeOf(error: unknown): string {
+  const code = (error as { code?: unknown } | null)?.code;
+  return typeof code === "string" ? code : "";
+}
+
+/**
+ * Whether the database, not the request, is the reason: it is full, locked, restarting or out of
+ * reach. Clients try again then.
+ */
+export function isUnavailable(error: unknown): boolean {
+  const code = codeOf(error);
+  if (/^SQLITE_(?:BUSY|FULL|IOERR|LOCKED|CANTOPEN|READONLY)/u.test(code)) return true;
+  if (/^(?:08|53|57|58|40)[0-9A-Z]{3}$|^25P0[0-9]$/u.test(code)) return true;
+  if (/^E(?:CONN|PIPE|TIMEDOUT|NOTFOUND|AI_AGAIN|HOSTUNREACH|NETUNREACH)/u.test(code)) return true;
+  return (
+    error instanceof Error &&
+    /^Connection terminated|timeout exceeded when trying to connect|^Client has encountered/u.test(
+      error.message,
+    )
+  );
+}
+
+export interface Store {
+  readonly kind: "sqlite" | "postgres";
+  readonly db: Db;
+  /** The connections of PostgreSQL, for the limits that all processes share. */
+  readonly pool: Pool | null;
+  /**
+   * Runs `work` in one transaction, again if the database says that it collided with another.
+   * `work` must have no effect outside of the store.
+   */
+  transaction<Result>(work: (transaction: Transaction<Schema>) => Promise<Result>): Promise<Result>;
+  /** Writes a copy of the embedded database. PostgreSQL has its own tools. */
+  backup: (target: string) => void;
+  close(): Promise<void>;
+}
+
+export interface StoreOptions {
+  /** The service's own folder. */
+  folder: string;
+  /** `postgres://…`; null for the embedded database. */
+  database: string | null;
+  log: Log;
+}
+
+/** Opens the store and brings it up to date. */
+export async function openStore({ folder, database, log }: StoreOptions): Promise<Store> {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const opened = database === null ? openEmbedded(folder) : openServer(database, log);
+  try {
+    await migrate(opened.db);
+  } catch (error) {
+    await opened.close();
+    throw error;
+  }
+  return opened;
+}
+
+function openEmbedded(folder: string): Store {
+  const { dialect, backup } = openSqlite(join(folder, STORE_FILE));
+  const db: Db = new Kysely({ dialect });
+  return {
+    kind: "sqlite",
+    db,
+    pool: null,
+    transaction: async (work) => db.transaction().execute(work),
+    backup,
+    close: async () => db.destroy(),
+  };
+}
+
+function openServer(url: string, log: Log): Store {
+  const { dialect, pool } = openPostgres(url, log);
+  const db: Db = new Kysely({ dialect });
+  return {
+    kind: "postgres",
+    db,
+    pool,
+    async transaction(work) {
+      for (let round = 1; ; round += 1) {
+        try {
+          return await db.transaction().execute(work);
+        } catch (error) {
+          if (!REPEATABLE.has(codeOf(error)) || round === LIMITS.account.transactionRounds) throw error;
+        }
+      }
+    },
+    backup() {
+      throw new Refusal("invalid_args", {
+        specifics: "The store is PostgreSQL.",
+        remedy: "Back it up with pg_dump.",
+      });
+    },
+    close: async () => db.destroy(),
+  };
+}
+
+/**
+ * Ties the store to the key of the service's folder. With another key, nobody's codes would be found,
+ * and a second process would refuse what the first one gave out.
+ */
+export async function checkKey(db: Db, key: Uint8Array): Promise<void> {
+  const digest = createHash("sha256").update("svc.account.key").update(key).digest();
+  await db
+    .insertInto("settings")
+    .values({ name: "key", value: digest.toString("hex") })
+    .onConflict((conflict) => conflict.column("name").doNothing())
+    .execute();
+  const { value } = await db
+    .selectFrom("settings")
+    .select("value")
+    .where("name", "=", "key")
+    .executeTakeFirstOrThrow();
+  if (!timingSafeEqual(Buffer.from(value, "hex"), digest)) {
+    throw new Error(
+      "This store belongs to another key. Copy account.key from the service's first folder into this one.",
+    );
+  }
+}

@@ -1,0 +1,43 @@
+/** From nothing to two instances that list each other, as RFC 8628 has it. */
+import assert from "node:assert/strict";
+import { verifies } from "../requirements.ts";
+import { KINDS, TestDevice, TestInstance, TestService } from "./service.ts";
+
+for (const kind of KINDS) {
+  describe(`the account service on ${kind}`, () => {
+    let service: TestService;
+    before(async () => {
+      service = await TestService.started({ kind });
+    });
+    after(async () => service.dispose());
+
+    it("lets two devices in, which register and list each other", async () => {
+      verifies("DIR-001", "DIR-005", "DIR-033", "DIR-058", "DIR-061");
+      const ada = await service.member("Ada");
+      const [first, second] = [await service.device(ada), await service.device(ada)];
+      const [one, two] = [new TestInstance(), new TestInstance()];
+      const registered = await first.register(one, { public_origin: "https://one.example" });
+      assert.equal(registered.status, 200, JSON.stringify(registered.body));
+      assert.equal((await second.register(two)).status, 200);
+      const { body } = await first.directory();
+      assert.deepEqual(
+        new Set(body.instances.map((entry: { instance_id: string }) => entry.instance_id)),
+        new Set([one.instance_id, two.instance_id]),
+      );
+      assert.deepEqual(Object.keys(body), Object.keys(registered.body));
+      assert.equal(body.device_id, first.id);
+      assert.equal(body.account_label, "Ada");
+    });
+
+    it("doesn't give the token before the approval, and gives it once", async () => {
+      const ada = await service.member("Ada");
+      const device = new TestDevice(service);
+      const grant = await device.ask();
+      assert.deepEqual((await device.poll(grant.device_code)).body, { error: "authorization_pending" });
+      assert.deepEqual((await device.poll(grant.device_code)).body, { error: "slow_down" });
+      await ada.approve(grant.user_code);
+      await device.fetchToken(grant.device_code);
+      assert.deepEqual((await device.poll(grant.device_code)).body, { error: "expired_token" });
+    });
+  });
+}
