@@ -73,6 +73,18 @@ export function actorReason({ state, reason }: Presence): string {
     : reason;
 }
 
+/**
+ * What its row says. An Actor that waits says what for, because that also tells that it waits, and
+ * whether it is connected is in the tooltip. What the ticker above shows isn't said twice.
+ */
+export function rowWords(presence: Presence, inTicker: boolean): { word: string; reason: string } {
+  const { word } = actorWords(presence);
+  const reason = actorReason(presence);
+  if (presence.state === "waiting" && reason !== "")
+    return { word: reason.replace(`; ${NOT_CONNECTED}`, ""), reason: "" };
+  return { word, reason: inTicker && presence.state === "working" ? "" : reason };
+}
+
 /** The daemon runs it, in a terminal. */
 export function hasTerminal(actor: { runner: ActorWithPresence["runner"] }): boolean {
   return actor.runner === "pty";

@@ -287,8 +287,8 @@ const entries = {
   },
   direct_listener_off: {
     status: 409,
-    sentence: "No Direct listener is set, so nobody could use the invitation.",
-    remedy: "Set it first: svc direct listen --bind IP:PORT --address HOST:PORT.",
+    sentence: "This instance doesn't listen for connections, so no one could accept the invitation.",
+    remedy: "Turn listening on first: svc direct listen --bind IP:PORT --address HOST:PORT.",
   },
   direct_state: {
     status: 409,

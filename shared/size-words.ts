@@ -6,7 +6,8 @@ export function sizeWords(bytes: number): string {
   if (bytes < 1024) return `${bytes} ${bytes === 1 ? "byte" : "bytes"}`;
   let size = bytes / 1024;
   let unit = 0;
-  while (size >= 1024 && unit < UNITS.length - 1) {
+  // What would be rounded to 1024 is 1 of the next.
+  while (size >= 1023.95 && unit < UNITS.length - 1) {
     size /= 1024;
     unit += 1;
   }

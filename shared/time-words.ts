@@ -27,6 +27,13 @@ export function ago(time: string | number, now: number): string {
   return `${(sameYear ? DATE : DATE_AND_YEAR).format(then)}, ${CLOCK.format(then)}`;
 }
 
+/** When something was: "just now", "4 min ago", "on 3 Mar, 10:02". */
+export function past(time: string | number, now: number): string {
+  const words = ago(time, now);
+  if (words === "now") return "just now";
+  return now - instant(time) < DAY ? `${words} ago` : `on ${words}`;
+}
+
 /** How long something has lasted: "0:42", "12:05", "3 h 10", "2 d 4 h". */
 export function lasting(since: string | number, now: number): string {
   const seconds = Math.max(0, Math.floor((now - instant(since)) / 1000));

@@ -6,6 +6,7 @@ import type { Files } from "../../platform/files.ts";
 import { shownName } from "../../shared/foreign-text.ts";
 import type { HealthCheck } from "../../shared/health.ts";
 import { LIMITS } from "../../shared/limits.ts";
+import { sizeWords } from "../../shared/size-words.ts";
 
 /** What the checks look at. */
 export interface HealthSources {
@@ -137,10 +138,10 @@ function web({ origin, exposed, trouble }: ReturnType<Parameters<typeof webCheck
 function disk({ freeBytes }: HealthSources): Found {
   const free = freeBytes();
   if (free === null) return OK("The system doesn't report the free space.");
-  const text = `${Math.floor(free / MiB)} MiB are free.`;
+  const text = `${sizeWords(free)} are free on the Home's disk.`;
   if (free >= LOW_DISK_BYTES) return OK(text);
   const severity = free < NO_DISK_BYTES ? "error" : "warning";
-  return { severity, text, remedy: "Free space on the Home's disk." };
+  return { severity, text, remedy: "Free up some space there." };
 }
 
 function clock({ clock, createdAt }: HealthSources): Found {

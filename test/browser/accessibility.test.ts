@@ -9,6 +9,22 @@ import { openGroup, type Setting, useSetting, type WindowOptions } from "./setti
 
 const THEMES = ["light", "dark", "hc-light", "hc-dark"] as const;
 const WIDTHS = [1360, 900, 360] as const;
+/**
+ * In the page: what a finger can't hit, with its size. The pseudo-element of a small control is part of it. As text: what the
+ * test's compiler adds to functions with a name isn't known there.
+ */
+const SMALL_TARGETS = `(() => {
+  const top = document.querySelector(".menu") ?? document.querySelector("dialog[open]") ?? document;
+  const controls = "button, select, textarea, input, vscode-button, vscode-checkbox, vscode-text-field, [role=option]";
+  return [...top.querySelectorAll(controls)].flatMap((control) => {
+    const { width, height, top, bottom } = control.getBoundingClientRect();
+    if (!control.checkVisibility() || width <= 1 || bottom < 0 || top > innerHeight) return [];
+    const around = getComputedStyle(control, "::after");
+    const side = (own, name) => Math.max(own, around.position === "absolute" ? parseFloat(around[name]) : 0);
+    if (Math.min(side(width, "width"), side(height, "height")) >= 40) return [];
+    return [control.className + " " + (control.ariaLabel ?? control.textContent.trim()) + ": " + width + " x " + height];
+  });
+})()`;
 
 describe("Workbench: accessibility", () => {
   let setting: Setting;
@@ -94,6 +110,49 @@ describe("Workbench: accessibility", () => {
       await page.locator(".compose-text").fill("@");
       await page.locator(".completion-item").first().waitFor();
       await look("the completion");
+    });
+  }
+
+  for (const width of [768, 360]) {
+    it(`gives fingers targets of 40 px everywhere, at ${width} px`, async () => {
+      const page = await opened({ width, height: 740, touch: true });
+      const none = async (what: string) => {
+        assert.deepEqual(await page.evaluate(SMALL_TARGETS), [], what);
+        const over = "document.documentElement.scrollWidth - innerWidth";
+        assert.ok(Number(await page.evaluate(over)) <= 0, `${what}: wider than the window`);
+      };
+      const side = (name: string) =>
+        page.locator(width < 700 ? ".bottom-tab" : ".tab", { hasText: name }).click();
+      const menu = async (owner: string, item: string) => {
+        await page.locator(`${owner} button[aria-haspopup=menu]`).first().click();
+        await page.locator(".menu").waitFor();
+        await none(`the menu with ${item}`);
+        await page.locator(".menu-item", { hasText: item }).click();
+        await page.locator("dialog[open]").waitFor();
+        await page.locator("dialog[open] .skeleton").waitFor({ state: "detached" });
+        await none(item);
+        await page.keyboard.press("Escape");
+        await page.locator("dialog[open]").waitFor({ state: "detached" });
+      };
+      await side("Groups");
+      await none("the Groups");
+      await menu("svc-settings-menu", "Access tokens");
+      await openGroup(page, "api-server");
+      await page.locator("svc-message .state").last().waitFor();
+      await none("the feed");
+      await menu("svc-group-header", "Group settings");
+      await page.locator(".compose-text").fill("@re");
+      await page.locator(".completion-item").first().waitFor();
+      await none("the completion");
+      await page.keyboard.press("Enter");
+      await page.locator(".chip .icon-button").waitFor();
+      await none("a recipient");
+      await page.locator('svc-group-header [aria-label^="Search"]').click();
+      await none("the search");
+      await page.keyboard.press("Escape");
+      await side("Actors");
+      await none("the Actors");
+      await menu(".actor-row", "Edit");
     });
   }
 

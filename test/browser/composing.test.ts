@@ -139,7 +139,7 @@ describe("Workbench: composing", () => {
       buffer: Buffer.alloc(12_345, "x"),
     });
     const sized = (of: Page) =>
-      of.locator(".upload", { hasText: "measured.csv" }).filter({ hasText: "12 KB" });
+      of.locator(".upload", { hasText: "measured.csv" }).filter({ hasText: "12.1 KiB" });
     await sized(page).waitFor();
     const { page: other } = await setting.window();
     await openGroup(other, "sizes");

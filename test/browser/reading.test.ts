@@ -242,11 +242,15 @@ describe("Workbench: reading", () => {
     for (const { page } of [column, phone]) {
       const state = (id: string) => page.locator(`[data-actor=${id}] .actor-state`);
       await state("lead")
-        .filter({ hasText: "waiting for you" })
+        .filter({ hasText: "asks you for a reply" })
         .filter({ hasText: "1 unread Mail" })
         .waitFor();
       assert.equal(await lines(state("lead")), 1);
-      assert.match((await state("lead").getAttribute("title")) ?? "", /asks you for a reply/);
+      const cut = await state("lead")
+        .locator(".actor-word")
+        .evaluate((element) => element.scrollWidth - element.clientWidth);
+      assert.ok(cut <= 0, `${cut} px of what it waits for are cut`);
+      assert.match((await state("lead").getAttribute("title")) ?? "", /waiting for you/);
       // What doesn't run has no clock.
       await state("reviewer").filter({ hasText: "stopped" }).waitFor();
       assert.equal(await lines(state("reviewer")), 1);

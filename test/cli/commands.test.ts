@@ -287,7 +287,7 @@ describe("commands", () => {
       assert.match(refused.err, new RegExp(`Another program uses ${at}`));
       assert.match(
         refused.err,
-        /No invitation was created, because nobody could use it until this instance listens\./,
+        /No invitation was created, because no one can accept it until this instance listens\./,
       );
       const printed = envelope(await svc(["direct", "invite", "--group", group, "--json"]));
       assert.deepEqual([printed.ok, printed.error.code], [false, "direct_listener_off"]);

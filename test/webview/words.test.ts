@@ -7,8 +7,9 @@ import { WAITS_IN_INBOX } from "../../shared/names.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { DirectRelation } from "../../shared/operations/direct.ts";
 import type { MessageStatus } from "../../shared/operations/messages.ts";
-import { age, ago, lasting, secondsFrom, timeIn } from "../../shared/time-words.ts";
-import { actorReason, actorWords } from "../../webview/actors/actor-words.ts";
+import { sizeWords } from "../../shared/size-words.ts";
+import { age, ago, lasting, past, secondsFrom, timeIn } from "../../shared/time-words.ts";
+import { actorReason, actorWords, rowWords } from "../../webview/actors/actor-words.ts";
 import { named, plan } from "../../webview/composer/send-plan.ts";
 import {
   awaitsApproval,
@@ -19,10 +20,10 @@ import {
   remedyFor,
   remedyForChange,
 } from "../../webview/connections/connection-words.ts";
-import { size } from "../../webview/controls/size-words.ts";
 import { alike, deliveries, settled } from "../../webview/feed/delivery-words.ts";
 import { eventWords } from "../../webview/feed/event-words.ts";
 import { excerpt, flatten } from "../../webview/feed/excerpt.ts";
+import { initials, tint } from "../../webview/feed/initials.ts";
 import { verifies } from "../requirements.ts";
 
 const NOTHING: MessageStatus = {
@@ -490,9 +491,17 @@ describe("times and sizes", () => {
     assert.equal(lasting(now - 3_661_000, now), "1 h 01");
     assert.equal(age(now - 12_000, now), "12 s");
     assert.deepEqual(
-      [size(812), size(3400), size(999_999), size(20_000_000)],
-      ["812 B", "3.4 KB", "1.0 MB", "20 MB"],
+      [sizeWords(812), sizeWords(12_345), sizeWords(1_048_575), sizeWords(20_000_000), sizeWords(8e10)],
+      ["812 bytes", "12.1 KiB", "1 MiB", "19.1 MiB", "74.5 GiB"],
     );
+  });
+
+  it("say when something was", () => {
+    const now = Date.parse("2026-07-18T12:00:00");
+    assert.equal(past(now - 5000, now), "just now");
+    assert.equal(past(now - 240_000, now), "4 min ago");
+    assert.equal(past(now - 7_200_000, now), "2 h ago");
+    assert.match(past(now - 259_200_000, now), /^on .*15.*, 12:00$/);
   });
 });
 
@@ -538,6 +547,30 @@ describe("an Actor's state", () => {
       "not connected · 1 message will be delivered again",
     );
     assert.equal(say("unavailable", "no terminal"), "unavailable · no terminal");
+  });
+
+  it("is said once in its row: what it waits for says that it waits, and the ticker has the tool", () => {
+    const row = (state: ActorWithPresence["presence"]["state"], reason: string, inTicker = false) => {
+      const said = rowWords({ state, reason }, inTicker);
+      return `${said.word} · ${said.reason}`;
+    };
+    assert.equal(row("waiting", "asks you for a reply"), "asks you for a reply · ");
+    assert.equal(row("waiting", "asks you for a reply; not connected"), "asks you for a reply · ");
+    assert.equal(row("waiting", ""), "waiting for you · ");
+    assert.equal(row("working", "uses Bash"), "working · uses Bash");
+    assert.equal(row("working", "uses Bash", true), "working · ");
+    assert.equal(row("failed", "no such program", true), "failed · no such program");
+  });
+});
+
+describe("an agent's initials", () => {
+  it("are those of two words, else two letters, in any script", () => {
+    const all = ["Docs writer", "lead", "a", "code-reviewer_2", "Анна Ш.", "漢字", "🎉"].map(initials);
+    assert.deepEqual(all, ["DW", "Le", "A", "CR", "АШ", "漢字", ""]);
+  });
+  it("have the same colour everywhere, and one of the eight", () => {
+    assert.equal(tint("lead"), tint("lead"));
+    assert.ok(new Set(Array.from({ length: 200 }, (_, at) => tint(`actor-${at}`))).size === 8);
   });
 });
 

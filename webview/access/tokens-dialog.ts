@@ -93,8 +93,7 @@ class TokensDialog extends DialogView {
     return html`<li class="token">
       ${icon(token.kind === "administrator" ? "shield" : "lock")}
       <span class="token-name"><bdi>${token.name === "" ? "unnamed" : token.name}</bdi></span>
-      <span class="token-kind">${KINDS[token.kind]}${groups === "" ? "" : `: ${groups}`}</span>
-      <span class="token-used">${token.last_used_at === null ? "never used" : html`used <svc-time value=${token.last_used_at}></svc-time>`}</span>
+      <span class="token-kind">${KINDS[token.kind]}${groups === "" ? "" : `: ${groups}`} · ${token.last_used_at === null ? "never used" : html`last used <svc-time manner="past" value=${token.last_used_at}></svc-time>`}</span>
       ${
         this.revoking === token.id
           ? html`<span class="buttons">

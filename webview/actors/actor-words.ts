@@ -7,6 +7,7 @@ export {
   actorWords,
   hasConversations,
   hasTerminal,
+  rowWords,
 } from "../../shared/actor-words.ts";
 
 /** The program that the Actor would run isn't installed. */

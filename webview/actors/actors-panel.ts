@@ -16,7 +16,14 @@ import { roving } from "../controls/roving.ts";
 import { button } from "../controls/toolkit.ts";
 import { follow, View } from "../controls/view.ts";
 import type { Conversation } from "../feed/conversation.ts";
-import { actorName, actorReason, actorWords, hasConversations, hasTerminal } from "./actor-words.ts";
+import {
+  actorName,
+  actorReason,
+  actorWords,
+  hasConversations,
+  hasTerminal,
+  rowWords,
+} from "./actor-words.ts";
 
 const TICKER_ROWS = 3;
 const TICKER_ICONS = {
@@ -106,13 +113,18 @@ class ActorsElement extends View {
   }
 
   #row(actor: ActorWithPresence) {
-    const words = actorWords(actor.presence);
     const { presence } = actor;
-    const waiting = [
-      presence.pending > 0 ? `${presence.pending} ${isInboxOnly(actor) ? "in its Inbox" : "pending"}` : "",
-      presence.unread_mail > 0 ? `${presence.unread_mail} unread Mail` : "",
-    ].filter((part) => part !== "");
+    const words = actorWords(presence);
+    const said = rowWords(presence, this.conversation.activity.of(actor.id).length > 0);
+    const pending = isInboxOnly(actor) ? "in its Inbox" : "pending";
+    const counts = [
+      { icon: isInboxOnly(actor) ? "inbox" : "clock", count: presence.pending, what: pending },
+      { icon: "mail", count: presence.unread_mail, what: "unread Mail" },
+    ] as const;
+    const unread = counts.filter(({ count }) => count > 0);
+    const waiting = unread.map(({ count, what }) => `${count} ${what}`);
     const facts = [
+      said.word === words.word ? "" : words.word,
       presence.reason,
       isInboxOnly(actor) ? "Messages wait in its Inbox" : "",
       presence.since === null ? "" : `Since ${exact(presence.since)}`,
@@ -127,18 +139,21 @@ class ActorsElement extends View {
       <span class="actor-name"><bdi>${actorName(actor)}</bdi>${actor.role === "foreman" && actorName(actor) !== "foreman" ? html`<span class="role">foreman</span>` : nothing}</span>
       <span class="actor-runtime">${actor.runtime}</span>
       <span class="actor-state" title=${facts.join("\n")}>
-        <span class="actor-word"><span class="tone-${words.tone}">${words.word}</span>${
-          actorReason(presence) === "" ? nothing : html` · ${actorReason(presence)}`
+        <span class="actor-word"><span class="tone-${words.tone}">${said.word}</span>${
+          said.reason === "" ? nothing : html` · ${said.reason}`
         }</span>${
           presence.since === null || ENDED.has(presence.state)
             ? nothing
             : html`<svc-time class="since" manner="lasting" value=${presence.since}></svc-time>`
-        }${waiting.length === 0 ? nothing : html`<span class="counts">${waiting.join(" · ")}</span>`}
+        }${unread.map(
+          ({ icon: name, count, what }) =>
+            html`<span class="count" title="${count} ${what}">${icon(name)}${count}<span class="only-heard"> ${what}</span></span>`,
+        )}
       </span>
       <span class="actor-actions">
         ${this.administrator && hasTerminal(actor) && ENDED.has(presence.state) ? iconButton({ icon: "play", label: `Start ${actorName(actor)}`, className: "start", onClick: () => this.#act(actor, "actor_start") }) : nothing}
-        ${this.administrator && hasTerminal(actor) ? iconButton({ icon: "terminal", label: `Terminal of ${actorName(actor)}`, onClick: () => this.tell("open-terminal", actor.id) }) : nothing}
-        ${iconButton({ icon: "mention", label: `Write to ${actorName(actor)}`, onClick: () => this.tell("write-to", actor.id) })}
+        ${this.administrator && hasTerminal(actor) ? iconButton({ icon: "terminal", label: `Terminal of ${actorName(actor)}`, className: "screen", onClick: () => this.tell("open-terminal", actor.id) }) : nothing}
+        ${iconButton({ icon: "mention", label: `Write to ${actorName(actor)}`, className: "write", onClick: () => this.tell("write-to", actor.id) })}
         <svc-menu label="Actions for ${actorName(actor)}" .items=${() => this.#menu(actor)}></svc-menu>
       </span>
     </li>`;

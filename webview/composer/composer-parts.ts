@@ -2,10 +2,10 @@
 import { html, nothing, type TemplateResult } from "lit";
 import { shownName } from "../../shared/foreign-text.ts";
 import { placeOf, remoteName } from "../../shared/message-parties.ts";
+import { sizeWords } from "../../shared/size-words.ts";
 import { actorName } from "../actors/actor-words.ts";
 import { iconButton } from "../controls/controls.ts";
 import { type IconName, icon } from "../controls/icons.ts";
-import { size } from "../controls/size-words.ts";
 import { button } from "../controls/toolkit.ts";
 import type { Conversation } from "../feed/conversation.ts";
 import { flatten } from "../feed/excerpt.ts";
@@ -102,7 +102,7 @@ export function fileList({ draft: keeper, uploads }: Conversation): TemplateResu
     ${attachments.map(
       (file) => html`<li class="upload">
         ${icon("file")}<span class="file-name"><bdi>${shownName(file.name)}</bdi></span>
-        ${file.bytes === 0 ? nothing : html`<span class="file-size">${size(file.bytes)}</span>`}
+        ${file.bytes === 0 ? nothing : html`<span class="file-size">${sizeWords(file.bytes)}</span>`}
         ${iconButton({ icon: "close", label: `Remove ${shownName(file.name)}`, className: "small", onClick: () => detach(file) })}
       </li>`,
     )}
@@ -122,7 +122,7 @@ function underway(upload: Upload, remove: () => void): TemplateResult {
               .value=${upload.sent}
               aria-label="Upload of ${upload.name}"
             ></progress
-            ><span class="file-size">${size(upload.sent)} of ${size(upload.bytes)}</span>`
+            ><span class="file-size">${sizeWords(upload.sent)} of ${sizeWords(upload.bytes)}</span>`
     }
     ${iconButton({
       icon: "close",

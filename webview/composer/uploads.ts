@@ -1,7 +1,7 @@
 /** Files being uploaded to the daemon, with progress and cancellation. */
 import { LIMITS } from "../../shared/limits.ts";
+import { sizeWords } from "../../shared/size-words.ts";
 import { fileName } from "../controls/file-name.ts";
-import { size } from "../controls/size-words.ts";
 import { Store } from "../controls/store.ts";
 import type { Host, Uploaded } from "../hosts/host.ts";
 
@@ -60,7 +60,7 @@ export class Uploads extends Store {
       this.#running.set(key, { upload, abort });
       if (index >= room) this.#fail(key, `A message can have up to ${LIMITS.message.attachments} files.`);
       else if (file.size > LIMITS.attachment.uploadBytes)
-        this.#fail(key, `Larger than ${size(LIMITS.attachment.uploadBytes)}.`);
+        this.#fail(key, `Larger than ${sizeWords(LIMITS.attachment.uploadBytes)}.`);
       else going.push({ key, file, abort });
     }
     this.changed();

@@ -2,7 +2,7 @@
  * `<svc-time>`: a time in words that stays true, with the exact one on hover. One timer serves all
  * of them and rests while hidden.
  */
-import { age, ago, clock, exact, lasting } from "../../shared/time-words.ts";
+import { age, ago, clock, exact, lasting, past } from "../../shared/time-words.ts";
 
 const shown = new Set<TimeElement>();
 let timer: ReturnType<typeof setInterval> | null = null;
@@ -51,6 +51,8 @@ class TimeElement extends HTMLElement {
     switch (this.getAttribute("manner") ?? "ago") {
       case "lasting":
         return lasting(value, now);
+      case "past":
+        return past(value, now);
       case "clock":
         return clock(value);
       case "age":

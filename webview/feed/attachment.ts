@@ -2,11 +2,12 @@
  * `<svc-attachment>`: a file of a message. Small pictures are shown; everything is fetched with the
  * session and saved from there.
  */
-import { html, nothing } from "lit";
+import { html, nothing, render } from "lit";
 import { shownName } from "../../shared/foreign-text.ts";
 import type { Attachment } from "../../shared/model.ts";
+import { sizeWords } from "../../shared/size-words.ts";
+import { iconButton } from "../controls/controls.ts";
 import { icon } from "../controls/icons.ts";
-import { size } from "../controls/size-words.ts";
 import { View } from "../controls/view.ts";
 import type { BlobAddress, Host } from "../hosts/host.ts";
 
@@ -57,7 +58,7 @@ class AttachmentElement extends View {
       >
         ${icon(file.mime_type.startsWith("image/") ? "file-media" : "file")}
         <span class="file-name"><bdi>${name}</bdi></span>
-        <span class="file-size">${size(file.bytes)}</span>
+        <span class="file-size">${sizeWords(file.bytes)}</span>
         ${icon(this.loading ? "loading" : "desktop-download", this.loading ? "turning" : "")}
       </button>
       ${this.problem === null ? nothing : html`<span class="failure" role="alert">${this.problem}</span>`}`;
@@ -91,14 +92,23 @@ class AttachmentElement extends View {
   }
 
   readonly #openPicture = (): void => {
+    const name = shownName(this.file.name);
     const dialog = document.createElement("dialog");
     dialog.className = "lightbox";
-    dialog.setAttribute("aria-label", shownName(this.file.name));
-    const picture = document.createElement("img");
-    picture.src = this.preview?.url ?? "";
-    picture.alt = shownName(this.file.name);
-    dialog.append(picture);
-    dialog.addEventListener("click", () => dialog.close());
+    dialog.setAttribute("aria-label", name);
+    render(
+      html`<header class="lightbox-head">
+          <span class="file-name"><bdi>${name}</bdi></span>
+          <span class="file-size">${sizeWords(this.file.bytes)}</span>
+          ${iconButton({ icon: "desktop-download", label: `Save ${name}`, onClick: this.#save })}
+          ${iconButton({ icon: "close", label: "Close", onClick: () => dialog.close() })}
+        </header>
+        <img src=${this.preview?.url ?? ""} alt=${name} />`,
+      dialog,
+    );
+    dialog.addEventListener("click", ({ target }) => {
+      if (!(target as Element).closest(".lightbox-head")) dialog.close();
+    });
     dialog.addEventListener("keydown", (event) => event.stopPropagation());
     dialog.addEventListener("close", () => dialog.remove());
     document.body.append(dialog);

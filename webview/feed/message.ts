@@ -15,6 +15,7 @@ import type { Host } from "../hosts/host.ts";
 import { deliveryLine, settledWords } from "./delivery.ts";
 import { type DeliveryWord, deliveries, type RecipientDelivery, settled } from "./delivery-words.ts";
 import { flatten } from "./excerpt.ts";
+import { initialsOf } from "./initials.ts";
 import { renderMarkdown } from "./markdown.ts";
 
 const MODE_WORDS = { send: "", request_reply: "asks for a reply", mail: "Mail" } as const;
@@ -143,7 +144,7 @@ export class MessageElement extends View {
     const { sender, recipients: to, from, to: elsewhere } = partiesOf(this.event, this.name);
     const address = [...(to.length === 0 ? [] : [to.join(", ")]), ...(elsewhere === null ? [] : [elsewhere])];
     return html`<div class="message-head">
-      ${icon(mine || message.source_user_id === "user" ? "account" : "hubot", "who-icon")}
+      ${mine || message.source_user_id === "user" ? icon("account", "who-icon") : initialsOf(sender, isFromElsewhere(this.event) ? sender : this.event.by)}
       <span class="sender"><bdi>${sender}</bdi></span>
       ${
         address.length === 0

@@ -2,7 +2,7 @@
  * `<svc-terminal>`: one Actor's terminal: who writes, taking over, search, copy. The code that
  * draws it is loaded with the first one.
  */
-import { html, nothing, type PropertyValues } from "lit";
+import { html, nothing, type PropertyValues, type TemplateResult } from "lit";
 import { createRef, ref } from "lit/directives/ref.js";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { TerminalMessage, WriterState } from "../../shared/terminal.ts";
@@ -24,6 +24,7 @@ class TerminalPaneElement extends View {
     actor: { attribute: false },
     terminals: { attribute: false },
     administrator: { type: Boolean },
+    tool: { attribute: false },
     writer: { state: true },
     running: { state: true },
     reason: { state: true },
@@ -38,6 +39,8 @@ class TerminalPaneElement extends View {
   declare actor: ActorWithPresence;
   declare terminals: Terminals;
   declare administrator: boolean;
+  /** What its header has besides its own buttons. */
+  declare tool: TemplateResult | typeof nothing;
   declare writer: WriterState;
   declare running: boolean;
   declare reason: string;
@@ -55,6 +58,7 @@ class TerminalPaneElement extends View {
 
   constructor() {
     super();
+    this.tool = nothing;
     this.writer = "nobody";
     this.running = false;
     this.reason = "";
@@ -170,6 +174,7 @@ class TerminalPaneElement extends View {
           ${this.#take()}
           ${iconButton({ icon: "search", label: `Search the terminal of ${name}`, pressed: this.searching, onClick: () => void this.#find() })}
           ${iconButton({ icon: "copy", label: `Copy from the terminal of ${name}`, onClick: () => void copy(this.#screen?.text() ?? "") })}
+          ${this.tool}
           ${iconButton({ icon: "close", label: `Close the terminal of ${name}`, onClick: () => this.tell("close-terminal", this.actor.id) })}
         </span>
       </header>

@@ -52,10 +52,15 @@ class TerminalsElement extends View {
     const { terminals, group } = this.conversation;
     const actors = new Map(group.actors.map((actor) => [actor.id, actor]));
     const shown = new Set(terminals.shown(this.width));
+    // A single one needs no tab: its own header has its name and this button.
+    const single = terminals.open.length === 1;
     this.style.height = this.page || terminals.full ? "" : `${terminals.height}px`;
     return html`${this.page || terminals.full ? nothing : this.#edge()}
       ${this.page || terminals.full ? html`<h1 class="only-heard">Terminals</h1>` : nothing}
-      <div class="terminals-head">
+      ${
+        single
+          ? nothing
+          : html`<div class="terminals-head">
         <div class="tabs" role="group" aria-label="Open terminals">
           ${terminals.open.map((id) => {
             const actor = actors.get(id);
@@ -71,16 +76,9 @@ class TerminalsElement extends View {
                 </button>`;
           })}
         </div>
-        ${iconButton({
-          icon: terminals.full ? "chevron-down" : "chevron-up",
-          label: terminals.full
-            ? this.page
-              ? "Restore the page tabs"
-              : "Restore the feed"
-            : "Maximize the terminals",
-          onClick: () => terminals.toggleFull(),
-        })}
-      </div>
+        ${this.#maximize()}
+      </div>`
+      }
       <div class="terminals-row" @close-terminal=${(event: CustomEvent<string>) => terminals.close(event.detail)}>
         ${repeat(
           terminals.open.filter((id) => shown.has(id) && actors.has(id)),
@@ -91,10 +89,24 @@ class TerminalsElement extends View {
               .groupId=${this.conversation.groupId}
               .actor=${actors.get(id)}
               .terminals=${terminals}
+              .tool=${single ? this.#maximize() : nothing}
               ?administrator=${this.administrator}
             ></svc-terminal>`,
         )}
       </div>`;
+  }
+
+  #maximize() {
+    const { terminals } = this.conversation;
+    return iconButton({
+      icon: terminals.full ? "chevron-down" : "chevron-up",
+      label: terminals.full
+        ? this.page
+          ? "Restore the page tabs"
+          : "Restore the feed"
+        : "Maximize the terminals",
+      onClick: () => terminals.toggleFull(),
+    });
   }
 
   #edge() {

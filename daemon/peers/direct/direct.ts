@@ -60,7 +60,7 @@ export interface DirectHealth {
 }
 
 /** States in which the listener's own problem explains everything else. */
-const LISTEN_FIRST = "No invitation was created, because nobody could use it until this instance listens.";
+const LISTEN_FIRST = "No invitation was created, because no one can accept it until this instance listens.";
 
 export class Direct {
   readonly authority: ConnectAuthority;

@@ -62,7 +62,7 @@ class OfflineElement extends View {
     const { heard } = this.connection;
     return html`<div class="offline" role="status">
       ${icon("warning")}<span>Can’t reach the daemon.
-        ${heard === null ? nothing : html`What you see is <svc-time manner="age" value=${heard}></svc-time> old.`}
+        ${heard === null ? nothing : html`What you see is <svc-time class="unbroken" manner="age" value=${heard}></svc-time> old.`}
         Nothing is lost.</span>
       <button type="button" class="link" @click=${() => this.host.retry()}>Try now</button>
     </div>`;
