@@ -100,7 +100,7 @@ class AttachmentElement extends View {
       html`<header class="lightbox-head">
           <span class="file-name"><bdi>${name}</bdi></span>
           <span class="file-size">${sizeWords(this.file.bytes)}</span>
-          ${iconButton({ icon: "desktop-download", label: `Save ${name}`, onClick: this.#save })}
+          ${iconButton({ icon: "desktop-download", label: `Save ${name}`, onClick: () => void this.#save() })}
           ${iconButton({ icon: "close", label: "Close", onClick: () => dialog.close() })}
         </header>
         <img src=${this.preview?.url ?? ""} alt=${name} />`,

@@ -2,14 +2,16 @@
 import { html, type TemplateResult } from "lit";
 
 const TINTS = 8;
-const WORD = /[\p{L}\p{N}]+/gu;
+/** Letters and digits, each with the marks that belong to it. */
+const WORD = /(?:[\p{L}\p{N}]\p{M}*)+/gu;
+const LETTER = /[\p{L}\p{N}]\p{M}*/gu;
 
 /** Of the first two words, else the first two letters: "Docs writer" is DW, "lead" is Le. Pure. */
 export function initials(name: string): string {
-  const words = name.match(WORD) ?? [];
-  const [first = "", second = ""] = words.map((word) => [...word]).map((letters) => letters[0]);
-  if (second !== "") return (first + second).toUpperCase();
-  return first.toUpperCase() + ([...(words[0] ?? "")][1] ?? "");
+  const words = (name.match(WORD) ?? []).map((word) => word.match(LETTER) ?? []);
+  const [first = "", next = ""] = words[0] ?? [];
+  const second = words[1]?.[0];
+  return first.toUpperCase() + (second?.toUpperCase() ?? next);
 }
 
 /** The same for an id in every window. Pure. */
