@@ -3,11 +3,9 @@
 import type { Processes } from "../../platform/processes.ts";
 import type { ResultOf } from "../../shared/operations/registry.ts";
 import { CATALOGUE, type RuntimeEntry } from "./catalogue.ts";
+import { versionOf } from "./program-version.ts";
 
 type Listed = ResultOf<"runtime_list">["runtimes"][number];
-
-const VERSION_MS = 5000;
-const VERSION = /\d+\.\d+(?:\.\d+)*(?:[-+][\w.-]+)?/;
 
 /** Looks each program up in `path`. A version that doesn't come in time is null. */
 export async function listRuntimes(processes: Processes, path: string): Promise<Listed[]> {
@@ -18,15 +16,13 @@ async function describe(processes: Processes, path: string, entry: RuntimeEntry)
   const found = entry.programs
     .map((program) => processes.locate(program, path, "/"))
     .find((file) => file !== null);
-  const output =
-    found === undefined ? null : await processes.outputOf(found, entry.versionArguments, VERSION_MS);
   return {
     runtime: entry.runtime,
     title: entry.title,
     command: entry.programs[0] ?? null,
     installed: found !== undefined,
     path: found ?? null,
-    version: output === null ? null : (VERSION.exec(output)?.[0] ?? null),
+    version: found === undefined ? null : await versionOf(processes, found, entry),
     tools: entry.mcp !== "none",
     activity: entry.hooks !== "none",
     proof: entry.evidence !== "none",

@@ -4,6 +4,11 @@ import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { appendFileSync, existsSync } from "node:fs";
 
+if (process.argv.includes("--version")) {
+  console.log("2.1.329 (Claude Code)");
+  process.exit(0);
+}
+
 const {
   log,
   /** File whose existence lets it read its terminal; at once without one. */

@@ -105,6 +105,35 @@ describe("launches", () => {
     }
   });
 
+  it("name to Claude only the hooks that its version knows: an old one drops them all otherwise", async () => {
+    const agent = join(setting.bin, "claude");
+    const asIs = readFileSync(agent, "utf8");
+    const hooksOf = async (actor_id: string, version: string) => {
+      const shell = `#!/bin/sh\n[ "$1" = --version ] && { echo "${version} (Claude Code)"; exit; }\n`;
+      writeFileSync(agent, asIs.replace("#!/bin/sh\n", shell));
+      await setting.add(actor_id);
+      const { start } = await started(actor_id);
+      const { hooks } = JSON.parse(start![start!.indexOf("--settings") + 1]!) as { hooks: object };
+      return Object.keys(hooks);
+    };
+    try {
+      const all = await hooksOf("newest", "2.1.330");
+      assert.ok(all.includes("PostToolBatch") && all.includes("StopFailure"));
+      // The program was updated in place, or back.
+      const older = await hooksOf("older", "2.1.100");
+      assert.deepEqual(
+        all.filter((event) => !older.includes(event)),
+        ["PostToolBatch"],
+      );
+      assert.deepEqual(
+        all.filter((event) => !["PostToolBatch", "StopFailure"].includes(event)),
+        await hooksOf("oldest", "2.0.9"),
+      );
+    } finally {
+      writeFileSync(agent, asIs);
+    }
+  });
+
   it("are proven by a token that is worth something only while their process lives", async () => {
     await setting.add("one");
     const first = tokenOf(await started("one"));

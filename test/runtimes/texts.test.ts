@@ -193,6 +193,7 @@ describe("what a runtime is handed", () => {
     mcpEnvironment: { SVC_HOME: '/home/"x"' },
     hook: ["/bin/sh", "/home/it's/hook.sh"] as const,
     allowedTools: OWN_TOOLS,
+    version: null,
   };
 
   it("lets it use without asking what touches svc alone, and nothing else", () => {

@@ -6,6 +6,7 @@
 import { createHash } from "node:crypto";
 import { LIMITS } from "../../../shared/limits.ts";
 import type { RuntimeEntry } from "../catalogue.ts";
+import { isSince } from "../program-version.ts";
 
 /** Program and arguments. */
 export type Words = readonly [program: string, ...args: string[]];
@@ -19,6 +20,8 @@ export interface Wiring {
   hook: Words | null;
   /** Tools of our server that the agent may use without asking a person each time. */
   allowedTools: readonly string[];
+  /** The program's version; null if it isn't known. */
+  version: string | null;
 }
 
 export interface Handover {
@@ -45,6 +48,15 @@ const CLAUDE_EVENTS = [
   "Notification",
 ] as const;
 
+/**
+ * The first version that knows an event. Claude 2.1.100 drops all settings that name one it doesn't
+ * know.
+ */
+const CLAUDE_SINCE: Readonly<Partial<Record<(typeof CLAUDE_EVENTS)[number], string>>> = {
+  PostToolBatch: "2.1.118",
+  StopFailure: "2.1.78",
+};
+
 const CODEX_EVENTS = [
   "SessionStart",
   "SessionEnd",
@@ -61,7 +73,7 @@ const CODEX_EVENTS = [
 export function handOver(entry: RuntimeEntry, wiring: Wiring): Handover {
   const handover: Handover = { args: [], environment: {} };
   if (entry.hooks === "claude_settings" && wiring.hook !== null) {
-    handover.args.push("--settings", claudeSettings(wiring.hook, wiring.allowedTools));
+    handover.args.push("--settings", claudeSettings(wiring.hook, wiring));
   }
   if (entry.hooks === "codex_overrides" && wiring.hook !== null) {
     for (const override of codexHooks(wiring.hook)) handover.args.push("-c", override);
@@ -87,11 +99,15 @@ export function handOver(entry: RuntimeEntry, wiring: Wiring): Handover {
  * count, and a rule of theirs that denies wins. The hook is one line for a shell: an older Claude
  * (2.1.110) overlooks `args`, and a shell without arguments would run the event as its script.
  */
-function claudeSettings(words: Words, tools: readonly string[]): string {
+function claudeSettings(words: Words, { allowedTools, version }: Wiring): string {
+  const events = CLAUDE_EVENTS.filter((event) => {
+    const first = CLAUDE_SINCE[event];
+    return first === undefined || version === null || isSince(version, first);
+  });
   const hook = { type: "command", command: shellWords(words), timeout: HOOK_SECONDS };
   return JSON.stringify({
-    permissions: { allow: tools.map((tool) => `mcp__svc__${tool}`) },
-    hooks: Object.fromEntries(CLAUDE_EVENTS.map((event) => [event, [{ hooks: [hook] }]])),
+    permissions: { allow: allowedTools.map((tool) => `mcp__svc__${tool}`) },
+    hooks: Object.fromEntries(events.map((event) => [event, [{ hooks: [hook] }]])),
   });
 }
 

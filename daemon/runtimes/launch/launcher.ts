@@ -14,6 +14,7 @@ import { ENVIRONMENT } from "../../../shared/names.ts";
 import type { OpenGroup } from "../../groups/group.ts";
 import { entryOf, type RuntimeEntry } from "../catalogue.ts";
 import type { AnswerWith } from "../input/envelope.ts";
+import { ProgramVersions } from "../program-version.ts";
 import { type Choice, resumeArguments } from "./conversation.ts";
 import { composeEnvironment } from "./environment.ts";
 import { handOver, type Words } from "./handover.ts";
@@ -53,9 +54,11 @@ export interface LaunchPlan {
 
 export class Launcher {
   readonly #deps: LauncherDependencies;
+  readonly #versions: ProgramVersions;
 
   constructor(deps: LauncherDependencies) {
     this.#deps = deps;
+    this.#versions = new ProgramVersions(deps);
   }
 
   /** Throws scope_not_attached, invalid_project_root, invalid_args or runtime_not_installed. */
@@ -119,6 +122,8 @@ export class Launcher {
           mcpEnvironment,
           hook,
           allowedTools: actor.allow_tools ? this.#deps.ownTools : [],
+          version:
+            plan.entry.hooks === "claude_settings" ? await this.#versions.of(plan.file, plan.entry) : null,
         })
       : { args: [], environment: {} };
     return this.#deps.processes.openTerminal({

@@ -1,0 +1,57 @@
+/** Which version of a runtime's program is installed: the program says so itself. */
+
+import type { Files } from "../../platform/files.ts";
+import type { Processes } from "../../platform/processes.ts";
+import type { ProjectFiles } from "../../platform/project-files.ts";
+import type { RuntimeEntry } from "./catalogue.ts";
+
+const VERSION_MS = 5000;
+const VERSION = /\d+\.\d+(?:\.\d+)*(?:[-+][\w.-]+)?/;
+/** Programs that are remembered. */
+const KNOWN_MAX = 64;
+
+/** Null if it doesn't come in time. */
+export async function versionOf(
+  processes: Pick<Processes, "outputOf">,
+  file: string,
+  { versionArguments }: Pick<RuntimeEntry, "versionArguments">,
+): Promise<string | null> {
+  const output = await processes.outputOf(file, versionArguments, VERSION_MS);
+  return output === null ? null : (VERSION.exec(output)?.[0] ?? null);
+}
+
+/** Whether a version is this one or a later one; compares numbers only. */
+export function isSince(version: string, first: string): boolean {
+  const [one, other] = [version, first].map((text) => text.split(/[-+]/)[0]!.split(".").map(Number));
+  for (const [at, least] of other!.entries()) {
+    const part = one![at] ?? 0;
+    if (part !== least) return part > least;
+  }
+  return true;
+}
+
+/** Asks each program once for each state of its file. */
+export class ProgramVersions {
+  readonly #deps: { files: Files; projects: ProjectFiles; processes: Processes };
+  readonly #known = new Map<string, string>();
+
+  constructor(deps: { files: Files; projects: ProjectFiles; processes: Processes }) {
+    this.#deps = deps;
+  }
+
+  /** Null if the program doesn't say it in time; then it is asked again the next time. */
+  async of(file: string, entry: RuntimeEntry): Promise<string | null> {
+    const { files, projects, processes } = this.#deps;
+    // An update replaces the file, or the link to it.
+    const canonical = projects.canonical(file) ?? file;
+    const status = files.stat(canonical);
+    const key = [canonical, status?.inode, status?.modifiedMs, status?.bytes].join(" ");
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const version = await versionOf(processes, file, entry);
+    if (version === null) return null;
+    if (this.#known.size >= KNOWN_MAX) this.#known.clear();
+    this.#known.set(key, version);
+    return version;
+  }
+}
