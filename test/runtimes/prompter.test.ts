@@ -370,6 +370,28 @@ describe("a prompter", () => {
     assert.deepEqual(runtime.written, []);
   });
 
+  it("presses no Enter behind a paste while its hooks tell of a question that the screen doesn't show yet", async () => {
+    runtime.shown = () => {
+      runtime.screen.composer("[Pasted text #1 +4 lines]");
+      runtime.doing = "waiting";
+    };
+    const id = await send("one");
+    await until(() => runtime.pasted !== null);
+    for (let looks = 0; looks < 20; looks += 1) {
+      await new Promise((resolve) => setImmediate(resolve));
+      wait(LIMITS.prompt.lookMs / 1000);
+    }
+    assert.equal(runtime.enters, 0);
+    runtime.doing = "working";
+    for (let looks = 0; runtime.enters < 1 && looks < 20; looks += 1) {
+      await new Promise((resolve) => setImmediate(resolve));
+      wait(LIMITS.prompt.lookMs / 1000);
+    }
+    await written(1);
+    runtime.takes();
+    await reaches(id, "accepted hook");
+  });
+
   it("presses Enter again when the input line shows that it became a line of the paste, unless somebody typed or its hooks tell of a question", async () => {
     runtime.newLines = 2;
     const first = await send("one");

@@ -103,7 +103,7 @@ export class Readiness {
    * more can come.
    */
   async takes(text: string, isOver: () => boolean): Promise<boolean> {
-    const { entry, terminal, clock } = this.#options;
+    const { launch, entry, terminal, clock, reports } = this.#options;
     const began = clock.monotonic();
     this.#takenAt = Number.NEGATIVE_INFINITY;
     const ending = lastLine(text);
@@ -114,7 +114,8 @@ export class Readiness {
       const { view, typedAt } = terminal;
       if (view === null || isOver() || typedAt >= began) return false;
       const lines = entry.input === null ? 0 : linesBehindPaste(view, entry.input, ending);
-      const holds = lines !== null;
+      // Its hooks tell of a question before the screen shows it.
+      const holds = lines !== null && reports.doing(launch) !== "waiting";
       if (holds && (isShown || entry.pasteMs === 0 || entry.input === null)) {
         this.#takenAt = clock.monotonic();
         this.#linesBefore = lines;
