@@ -14,6 +14,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,8 +22,14 @@ import { basename, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { build } from "esbuild";
-import { EXTENSION_BUNDLES, NODE_BUNDLES, SOURCE_MAPS_BUDGET, WEB_BUNDLES } from "./build/bundles.mjs";
-import { WEB_OPTIONS } from "./build/web-options.mjs";
+import {
+  EXTENSION_BUNDLES,
+  NODE_BUNDLES,
+  SOURCE_MAPS_BUDGET,
+  WEB_BUNDLES,
+  WEBVIEW_BUNDLES,
+} from "./build/bundles.mjs";
+import { entryPoints, WEB_OPTIONS } from "./build/web-options.mjs";
 
 const OUT = "dist";
 
@@ -120,8 +127,6 @@ function nodeOptions({ deriveTools, operationTexts }) {
 const COMMON_JS = `import { createRequire as svcCreateRequire } from "node:module";
 const require = svcCreateRequire(import.meta.url);`;
 
-const entryPoints = (bundles) => bundles.map(({ name, entry }) => ({ in: entry, out: name }));
-
 async function buildForNode() {
   const options = nodeOptions(await load("build/contracts.ts"));
   const folder = workshop();
@@ -213,14 +218,35 @@ async function buildExtension() {
       outdir: folder,
       outExtension: { ".js": ".cjs" },
     });
+    const pages = await buildWebviews(join(folder, "webview"));
     mkdirSync(place, { recursive: true });
+    rmSync(join(place, "webview"), { recursive: true, force: true });
     for (const file of readdirSync(folder)) renameSync(join(folder, file), join(place, file));
     const bytesOf = (name) =>
       Object.entries(metafile.outputs).find(([path]) => basename(path) === `${name}.cjs`)[1].bytes;
-    return EXTENSION_BUNDLES.map(({ name, budget }) => ({ name, bytes: bytesOf(name), budget }));
+    return [
+      ...EXTENSION_BUNDLES.map(({ name, budget }) => ({ name, bytes: bytesOf(name), budget })),
+      ...pages,
+    ];
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** The pages of the extension's webviews, which share their chunks. */
+async function buildWebviews(outdir) {
+  const { metafile } = await build({
+    ...WEB_OPTIONS,
+    entryPoints: entryPoints(WEBVIEW_BUNDLES),
+    outdir,
+    minify: true,
+    metafile: true,
+  });
+  return WEBVIEW_BUNDLES.map(({ name, budget }) => {
+    const first = [...firstLoad(metafile, name)];
+    const bytes = first.reduce((sum, file) => sum + statSync(join(outdir, file)).size, 0);
+    return { name: `${name} tab`, bytes, budget };
+  });
 }
 
 async function buildForBrowsers() {
@@ -230,7 +256,7 @@ async function buildForBrowsers() {
     const { metafile } = await build({ ...WEB_OPTIONS, outdir: folder, minify: true, metafile: true });
     const sizes = compressForBrowsers(folder);
     const rows = WEB_BUNDLES.flatMap(({ name, budget, laterBudget }) => {
-      const first = firstLoad(metafile, folder, name);
+      const first = firstLoad(metafile, name);
       const sum = (wanted) =>
         [...sizes].filter(([file]) => first.has(file) === wanted).reduce((all, [, bytes]) => all + bytes, 0);
       return [
@@ -269,7 +295,7 @@ function compressForBrowsers(folder) {
  * What every visit loads: the entry, what it imports, and what it begins to load at once; with
  * fonts and styles.
  */
-function firstLoad({ outputs }, folder, name) {
+function firstLoad({ outputs }, name) {
   const inFolder = (path) => path.slice(path.lastIndexOf("/") + 1);
   const found = new Set();
   const visit = (path, isEntry) => {

@@ -22,10 +22,15 @@ const strictTerminal = {
   },
 };
 
+/** The entries of bundles as esbuild takes them. */
+export function entryPoints(bundles) {
+  return bundles.map(({ name, entry }) => ({ in: entry, out: name }));
+}
+
 /** Options of esbuild; the caller adds where the files go. */
 export const WEB_OPTIONS = {
   absWorkingDir: ROOT,
-  entryPoints: WEB_BUNDLES.map(({ name, entry }) => ({ in: entry, out: name })),
+  entryPoints: entryPoints(WEB_BUNDLES),
   bundle: true,
   platform: "browser",
   target: ["es2022"],

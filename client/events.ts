@@ -22,7 +22,7 @@ interface StreamEvent {
 /**
  * Events of an open answer until it ends. Throws if a line exceeds `LIMITS.client.streamLineBytes`.
  */
-async function* readEvents(response: IncomingMessage): AsyncGenerator<StreamEvent> {
+export async function* readEvents(response: IncomingMessage): AsyncGenerator<StreamEvent> {
   response.setEncoding("utf8");
   let rest = "";
   let event = "message";

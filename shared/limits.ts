@@ -197,6 +197,26 @@ export const LIMITS = {
      */
     errorSilenceSeconds: 2,
   },
+  /** What a webview in an editor and the extension host exchange (shared/webview-protocol.ts). */
+  webview: {
+    /** Requests of one webview that aren't answered yet, and what it follows at the same time. */
+    requests: 64,
+    followed: 32,
+    /** Deltas of one followed channel that may wait to be seen before it pauses. */
+    unseenDeltas: 256,
+    deltasPerMessage: 64,
+    /** Bytes of files go in pieces; this many may wait to be acknowledged. */
+    pieceBytes: 256 * KiB,
+    pieces: 4,
+    addressCharacters: 8192,
+    referenceCharacters: 1024,
+    /** Small view state, per window. */
+    memoryKeys: 512,
+    memoryKeyCharacters: 64,
+    memoryValueCharacters: 512 * KiB,
+    /** Of all webviews of a window together. The oldest is forgotten first. */
+    memoryCharacters: 4 * MiB,
+  },
   /** Terminals of Actors that the daemon runs. */
   terminal: {
     columns: 120,

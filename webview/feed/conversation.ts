@@ -30,6 +30,8 @@ export class Conversation {
   readonly remotes: RemoteGroups;
   /** Followed by the elements that show them, if the person may see them. */
   readonly connections: DirectConnections;
+  /** Resolves when the unsent text is known, as far as it can be. */
+  draftRead: Promise<void> = Promise.resolve();
   readonly #host: Host;
 
   constructor(host: Host, groupId: string, looking: () => boolean, inView: () => boolean) {
@@ -90,7 +92,8 @@ export class Conversation {
     if (!isComing) void this.group.refresh();
     this.activity.open(this.#host, this.groupId);
     void this.feed.open(this.place);
-    void this.draft.load().then(() => {
+    this.draftRead = this.draft.load();
+    void this.draftRead.then(() => {
       this.#settleAttempt();
       this.sending.open();
     });

@@ -53,6 +53,7 @@ interface Heard {
   "open-terminal": string;
   "message-action": MessageAction;
   suggest: string;
+  "add-text": string;
   sent: undefined;
   found: string;
   "close-search": undefined;
@@ -187,6 +188,7 @@ class WorkbenchElement extends View {
     on("choose-screen-reader", (chosen) => chooseScreenReader(this.host, chosen));
     on("sent", () => void this.#feed.value?.toEnd());
     on("suggest", (text) => this.#composer.value?.suggest(text));
+    on("add-text", (text) => void this.#addText(text));
     on("close-search", () => this.#endSearch());
     on("found", (eventId) => {
       this.searching = false;
@@ -410,6 +412,16 @@ class WorkbenchElement extends View {
     const to = draft.draft.remote === null ? draft.draft.to : [];
     if (!to.includes(actorId)) draft.update({ to: [...to, actorId], elsewhere: null, remote: null });
     void this.#write();
+  }
+
+  /** After what is already written. */
+  async #addText(text: string): Promise<void> {
+    const { conversation } = this;
+    if (conversation === null) return;
+    await conversation.draftRead;
+    const before = conversation.draft.draft.text.trimEnd();
+    conversation.draft.update({ text: before === "" ? text : `${before}\n\n${text}` });
+    if (this.conversation === conversation) await this.#write();
   }
 
   /** Files go with the message that is being written, wherever on the page they were dropped. */

@@ -1,0 +1,84 @@
+/** Workbenches as editor tabs: several at once, one for each Group, restored with the window. */
+import * as vscode from "vscode";
+import type { Shown } from "../../shared/webview-protocol.ts";
+import { editorPort } from "./editor-port.ts";
+import { hostWebview, webviewFolder } from "./hosted-webview.ts";
+import type { Relay } from "./relay.ts";
+import type { RelayedLink } from "./relayed-link.ts";
+import type { ViewMemory } from "./view-memory.ts";
+
+const VIEW_TYPE = "svc.workbench";
+const PAGE = { name: "workbench", title: "Workbench" } as const;
+
+interface Open {
+  panel: vscode.WebviewPanel;
+  relay: Relay;
+  groupId: string | null;
+}
+
+export class WorkbenchPanels implements vscode.WebviewPanelSerializer, vscode.Disposable {
+  readonly #context: vscode.ExtensionContext;
+  readonly #link: RelayedLink;
+  readonly #memory: ViewMemory;
+  readonly #open = new Set<Open>();
+  readonly #serializer: vscode.Disposable;
+
+  constructor(context: vscode.ExtensionContext, link: RelayedLink, memory: ViewMemory) {
+    this.#context = context;
+    this.#link = link;
+    this.#memory = memory;
+    this.#serializer = vscode.window.registerWebviewPanelSerializer(VIEW_TYPE, this);
+  }
+
+  /** Shows a Group's Workbench, in the tab that it has or in a new one. Null: the last one. */
+  show(shown: Shown | null): void {
+    const found = [...this.#open].find(({ groupId, panel }) =>
+      shown === null ? panel.active : groupId === shown.group_id,
+    );
+    const open = found ?? (shown === null ? [...this.#open].at(-1) : undefined);
+    if (open !== undefined) {
+      if (shown !== null) open.relay.show(shown);
+      open.panel.reveal();
+      return;
+    }
+    const panel = vscode.window.createWebviewPanel(VIEW_TYPE, PAGE.title, vscode.ViewColumn.Active);
+    const { relay } = this.#take(panel, shown?.group_id ?? null);
+    if (shown !== null) relay.show(shown);
+  }
+
+  /** The document restores itself from its own state. */
+  async deserializeWebviewPanel(panel: vscode.WebviewPanel, state: unknown): Promise<void> {
+    const { group } = (typeof state === "object" && state !== null ? state : {}) as { group?: unknown };
+    this.#take(panel, typeof group === "string" ? group : null);
+  }
+
+  dispose(): void {
+    this.#serializer.dispose();
+    for (const { panel } of this.#open) panel.dispose();
+  }
+
+  #take(panel: vscode.WebviewPanel, groupId: string | null): Open {
+    const editor = editorPort(this.#memory, {
+      title: (title) => {
+        panel.title = title;
+      },
+      group: (shown) => {
+        open.groupId = shown;
+      },
+    });
+    const hosted = hostWebview(panel.webview, webviewFolder(this.#context), PAGE, this.#link, editor);
+    const open: Open = { panel, relay: hosted.relay, groupId };
+    const picture = (theme: string) =>
+      vscode.Uri.joinPath(this.#context.extensionUri, "media", `tab-${theme}.svg`);
+    panel.iconPath = { light: picture("light"), dark: picture("dark") };
+    panel.onDidChangeViewState(() => {
+      if (!panel.visible) hosted.relay.end();
+    });
+    panel.onDidDispose(() => {
+      hosted.dispose();
+      this.#open.delete(open);
+    });
+    this.#open.add(open);
+    return open;
+  }
+}
