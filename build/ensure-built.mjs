@@ -42,8 +42,9 @@ export function ensureBuilt() {
   installDependencies();
   const built = statSync(PROGRAM, { throwIfNoEntry: false });
   const page = statSync(join(PAGE_FOLDER, "index.html"), { throwIfNoEntry: false });
-  const isForUse = built && page && !existsSync(DEVELOPMENT_MARK);
-  if (isForUse && Math.min(built.mtimeMs, page.mtimeMs) >= newest()) return;
+  const extension = statSync(join("dist", "extension", "extension.cjs"), { throwIfNoEntry: false });
+  const isForUse = built && page && extension && !existsSync(DEVELOPMENT_MARK);
+  if (isForUse && Math.min(built.mtimeMs, page.mtimeMs, extension.mtimeMs) >= newest()) return;
   console.log("Building ...");
   const { status } = spawnSync(process.execPath, ["esbuild.mjs"], { stdio: ["ignore", "ignore", "inherit"] });
   if (status !== 0) process.exit(status ?? 1);

@@ -107,7 +107,6 @@ exports.fronts = [
     folder: "webview/connections",
     files: [
       "connect-actor-dialog",
-      "connection-words",
       "connections-dialog",
       "direct-connections",
       "remote-groups",

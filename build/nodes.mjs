@@ -11,7 +11,7 @@ import { ensureBuilt } from "./ensure-built.mjs";
 import { MOCHA, runSuite } from "./suite.mjs";
 
 const VERSIONS = ["22.23.3", "24.21.0"];
-const ELSEWHERE = ["agents", "browser", "interop", "package", "withstand"];
+const ELSEWHERE = ["agents", "browser", "editor", "interop", "package", "withstand"];
 
 const files = process.argv.slice(2);
 ensureBuilt();

@@ -1,12 +1,13 @@
 /**
  * `npm test [-- FILES]`: sets up what is missing, builds, and runs mocha over real parts. Works on
  * a fresh clone. FILES narrow the run: paths or globs below test/, and mocha's options.
- * `--withstand`, `--package` and `--agents` run the longer suites of these names instead. The last
- * line is `N passed, N failed`.
+ * `--withstand`, `--package`, `--agents` and `--editor` run the longer suites of these names
+ * instead. The last line is `N passed, N failed`.
  */
 import "./node-version.cjs";
 import { spawnSync } from "node:child_process";
 import { installAgents } from "./agents.mjs";
+import { installEditor } from "./editor.mjs";
 import { ensureBuilt } from "./ensure-built.mjs";
 import { requireCommands } from "./prerequisites.mjs";
 import { MOCHA, runSuite } from "./suite.mjs";
@@ -22,7 +23,7 @@ requireCommands({
 });
 
 /** Suites that take longer, each a folder of test/. */
-const LONGER = ["agents", "package", "withstand"];
+const LONGER = ["agents", "editor", "package", "withstand"];
 const [first, ...rest] = process.argv.slice(2);
 if (first === undefined) {
   const failures = [];
@@ -46,6 +47,16 @@ if (first === "--agents") {
     console.error(`not run: the real agents aren't there. ${error.message}`);
     process.exit(1);
   }
+}
+if (first === "--editor") {
+  try {
+    installEditor();
+  } catch (error) {
+    console.error(`not run: the editor isn't there. ${error.message}`);
+    process.exit(1);
+  }
+  const { status } = spawnSync(process.execPath, ["build/vsix.mjs"], { stdio: "inherit" });
+  if (status !== 0) process.exit(status ?? 1);
 }
 const longer = LONGER.find((folder) => first === `--${folder}`);
 const files = longer === undefined ? first : `test/${longer}/**/*.test.ts`;

@@ -8,7 +8,9 @@ import { Instance } from "./daemon/instance.ts";
 import { DaemonLink } from "./daemon/link.ts";
 import { openFolders } from "./folders.ts";
 import type { Parts } from "./parts.ts";
+import { ConnectionsTree } from "./views/connections-tree.ts";
 import { GroupsTree } from "./views/groups-tree.ts";
+import { NeedsYou } from "./views/needs-you.ts";
 import { createStatusItem } from "./views/status-item.ts";
 import { registerWebviews } from "./webviews/webviews.ts";
 
@@ -27,6 +29,8 @@ export function activate(context: vscode.ExtensionContext): void {
   instance.on("change", () => void setContext(parts));
   context.subscriptions.push(
     groupsTree,
+    new NeedsYou(VIEWS.needsYou.id, instance),
+    new ConnectionsTree(VIEWS.connections.id, instance),
     createStatusItem(link, instance),
     ...registerCommands(parts),
     ...registerWebviews(parts),

@@ -1,8 +1,11 @@
 /** Attaching folders, and the ways to a Group's conversation. */
 import * as vscode from "vscode";
+import { endingOf, peerName } from "../../shared/connection-words.ts";
 import { VIEWS } from "../contributions/views.ts";
 import { openFolders } from "../folders.ts";
 import type { Parts } from "../parts.ts";
+import { plain } from "../plain.ts";
+import type { ConnectionRow } from "../views/connections-tree.ts";
 import { type Handlers, needDaemon, needTrust, Over } from "./handling.ts";
 
 /** The open folder to attach, as the person chooses when there are several. Throws Over. */
@@ -36,6 +39,20 @@ export function groupCommands(parts: Parts): Handlers {
       await needDaemon(parts);
       const { url } = await link.client.result("login_link_create", {});
       await vscode.env.openExternal(vscode.Uri.parse(url));
+    },
+    async endConnection(given: unknown) {
+      needTrust();
+      await needDaemon(parts);
+      const { id } = given as ConnectionRow;
+      const relation = instance.relations.find((one) => one.id === id);
+      if (relation === undefined) throw new Error("This connection is gone.");
+      const { operation, act, consequences } = endingOf(relation);
+      const question = `${act}: ${plain(peerName(relation))}?`;
+      const detail = plain(consequences);
+      if ((await vscode.window.showWarningMessage(question, { modal: true, detail }, act)) !== act)
+        throw new Over();
+      await link.client.result(operation, { group_id: relation.local.group_id, id });
+      await instance.refreshConnections();
     },
     showNeedsYou: () => vscode.commands.executeCommand(`${VIEWS.needsYou.id}.focus`),
   };

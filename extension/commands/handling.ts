@@ -49,11 +49,13 @@ export function needTrust(): void {
     throw new Error("Trust this workspace first: in a restricted one, svc only shows what is there.");
 }
 
-/** The row that a command was called on, or null from the palette. */
+/** The Group or Actor of the row that a command was called on; null from the palette. */
 export function rowOf(given: unknown): Row | null {
   if (typeof given !== "object" || given === null || !("kind" in given)) return null;
-  const { kind } = given;
-  return kind === "group" || kind === "actor" ? (given as Row) : null;
+  const { kind, groupId, actorId, actor } = given as Partial<ActorRow> & { actor?: { id: string } };
+  if (typeof groupId !== "string") return null;
+  const id = actorId ?? actor?.id;
+  return kind === "actor" && id !== undefined ? { kind, groupId, actorId: id } : { kind: "group", groupId };
 }
 
 /** The Group of the row, of the only open folder, or as the person chooses. Throws Over. */

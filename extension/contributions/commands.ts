@@ -27,6 +27,12 @@ const commands = {
   interruptActor: { title: "Interrupt the Actor", icon: "debug-pause", enablement: ONLINE },
   removeActor: { title: "Remove the Actor", icon: "trash", enablement: ONLINE },
   openTerminal: { title: "Open the Actor's Terminal", icon: "terminal", enablement: ONLINE },
+  endConnection: {
+    title: "End the Connection",
+    icon: "debug-disconnect",
+    enablement: ONLINE,
+    palette: false,
+  },
   sendMessage: { title: "Send a Message", icon: "send", enablement: ONLINE },
 } as const satisfies Record<string, Command>;
 

@@ -50,6 +50,8 @@ export const MENUS: Readonly<Record<string, readonly Item[]>> = {
     item("restartActor", inView(groups.id, ROW.can("stoppable")), "2_run@3"),
     item("interruptActor", inView(groups.id, ROW.can("interruptible")), "2_run@4"),
     item("removeActor", inView(groups.id, ROW.actor), "9_remove@1"),
+    item("sendMessage", inView(needsYou.id, "viewItem == 'waiting actor'"), "inline@1"),
+    item("endConnection", inView(connections.id, "viewItem =~ /^connection\\b/"), "inline@1"),
   ],
   commandPalette: Object.entries(COMMANDS)
     .filter(([, { palette }]) => palette === false)

@@ -40,13 +40,13 @@ export const WELCOME: readonly Welcome[] = [
     contents: "Open a folder to give its agents a Group.\n[Open a folder](command:vscode.openFolder)",
   },
   { view: VIEWS.needsYou.id, when: ONLINE, contents: "Nothing waits for you." },
-  { view: VIEWS.needsYou.id, when: absent, contents: `The daemon isn't running.\n${start}` },
+  { view: VIEWS.needsYou.id, when: absent, contents: "The daemon isn't running." },
   { view: VIEWS.needsYou.id, when: waiting, contents: "Looking for svc's daemon…" },
   {
     view: VIEWS.connections.id,
     when: ONLINE,
     contents: "No Group is connected to another machine.",
   },
-  { view: VIEWS.connections.id, when: absent, contents: `The daemon isn't running.\n${start}` },
+  { view: VIEWS.connections.id, when: absent, contents: "The daemon isn't running." },
   { view: VIEWS.connections.id, when: waiting, contents: "Looking for svc's daemon…" },
 ];

@@ -1,11 +1,12 @@
-/** The tree of Groups with their Actors. A row says what each does, since when, and why it waits. */
+/** The tree of Groups and Actors. A row says what an Actor does, since when, and why it waits. */
 import { basename } from "node:path";
 import * as vscode from "vscode";
-import { actorName, actorReason, actorWords, hasTerminal, type Tone } from "../../shared/actor-words.ts";
+import { actorName, actorReason, actorWords, hasTerminal } from "../../shared/actor-words.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import { exact, lasting } from "../../shared/time-words.ts";
 import type { Instance, KnownGroup } from "../daemon/instance.ts";
 import { plain } from "../plain.ts";
+import { toned } from "./tones.ts";
 
 /** A row of the tree; commands get it. */
 export type Row = GroupRow | ActorRow;
@@ -19,12 +20,6 @@ export interface ActorRow {
   actorId: string;
 }
 
-const COLORS: Record<Tone, string> = {
-  good: "charts.green",
-  attention: "notificationsWarningIcon.foreground",
-  bad: "errorForeground",
-  quiet: "descriptionForeground",
-};
 /** How often "since when" is drawn again while the tree is seen. */
 const REDRAW_MS = 30_000;
 
@@ -129,10 +124,10 @@ function actorItem(groupId: string, actor: ActorWithPresence): vscode.TreeItem {
   const name = plain(actorName(actor));
   const item = new vscode.TreeItem(name, vscode.TreeItemCollapsibleState.None);
   item.id = `${groupId} ${actor.id}`;
-  item.iconPath = new vscode.ThemeIcon(icon, new vscode.ThemeColor(COLORS[tone]));
+  item.iconPath = toned(icon, tone);
   item.contextValue = ["actor", ...abilities(actor)].join(" ");
   const mail = presence.unread_mail > 0 ? `${presence.unread_mail} unread Mail` : "";
-  const said = [word, reason, since, mail].filter((part) => part !== "");
+  const said = [word, since, reason, mail].filter((part) => part !== "");
   item.description = said.join(" · ");
   item.tooltip = [
     name === actor.id ? name : `${name} (${actor.id})`,

@@ -1,5 +1,14 @@
 /** What the interface says: deliveries, Actors, events, times, sizes, plans, excerpts. */
 import assert from "node:assert/strict";
+import {
+  awaitsApproval,
+  connectionsInBrief,
+  connectionWords,
+  endingOf,
+  peerName,
+  remedyFor,
+  remedyForChange,
+} from "../../shared/connection-words.ts";
 import type { LedgerEvent } from "../../shared/events.ts";
 import { shownCode, shownName, shownText } from "../../shared/foreign-text.ts";
 import { addressOf, partiesOf } from "../../shared/message-parties.ts";
@@ -11,15 +20,6 @@ import { sizeWords } from "../../shared/size-words.ts";
 import { age, ago, lasting, past, secondsFrom, timeIn } from "../../shared/time-words.ts";
 import { actorReason, actorWords, rowWords } from "../../webview/actors/actor-words.ts";
 import { named, plan } from "../../webview/composer/send-plan.ts";
-import {
-  awaitsApproval,
-  connectionsInBrief,
-  connectionWords,
-  endingOf,
-  peerName,
-  remedyFor,
-  remedyForChange,
-} from "../../webview/connections/connection-words.ts";
 import { alike, deliveries, settled } from "../../webview/feed/delivery-words.ts";
 import { eventWords } from "../../webview/feed/event-words.ts";
 import { excerpt, flatten } from "../../webview/feed/excerpt.ts";

@@ -3,12 +3,6 @@
  * would mean.
  */
 import { html, nothing, type TemplateResult } from "lit";
-import { shownName } from "../../shared/foreign-text.ts";
-import type { DirectRelation } from "../../shared/operations/direct.ts";
-import { exact } from "../../shared/time-words.ts";
-import { stateWord } from "../controls/controls.ts";
-import { icon } from "../controls/icons.ts";
-import { button } from "../controls/toolkit.ts";
 import {
   awaitsApproval,
   connectionWords,
@@ -17,7 +11,13 @@ import {
   isPast,
   peerName,
   remedyFor,
-} from "./connection-words.ts";
+} from "../../shared/connection-words.ts";
+import { shownName } from "../../shared/foreign-text.ts";
+import type { DirectRelation } from "../../shared/operations/direct.ts";
+import { exact } from "../../shared/time-words.ts";
+import { stateWord } from "../controls/controls.ts";
+import { icon } from "../controls/icons.ts";
+import { button } from "../controls/toolkit.ts";
 import { relationFingerprint } from "./fingerprint.ts";
 
 export interface CardActions {

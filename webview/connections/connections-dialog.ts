@@ -3,6 +3,7 @@
  * What the person is typing is kept apart from it, so that no answer changes it.
  */
 import { html, nothing, type PropertyValues } from "lit";
+import { awaitsApproval, isPast, remedyForChange } from "../../shared/connection-words.ts";
 import { type InvitationClaims, invitationClaims } from "../../shared/direct-invitation.ts";
 import { shownName } from "../../shared/foreign-text.ts";
 import type { DirectRelation } from "../../shared/operations/direct.ts";
@@ -15,7 +16,6 @@ import { follow } from "../controls/view.ts";
 import type { Conversation } from "../feed/conversation.ts";
 import { type Host, HostError } from "../hosts/host.ts";
 import { connectionCard } from "./connection-card.ts";
-import { awaitsApproval, isPast, remedyForChange } from "./connection-words.ts";
 import { DirectConnections } from "./direct-connections.ts";
 import { invitationShown, invitationToTake } from "./invitation.ts";
 import {

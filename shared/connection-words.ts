@@ -2,15 +2,26 @@
  * What a Direct connection's row says: its state, what that means, what can be done, and what that
  * does. Pure.
  */
-import { directStateWords } from "../../shared/direct-words.ts";
-import { shownName } from "../../shared/foreign-text.ts";
-import type { DirectRelation } from "../../shared/operations/direct.ts";
-import type { Tone } from "../controls/controls.ts";
-import type { IconName } from "../controls/icons.ts";
-import type { HostError } from "../hosts/host.ts";
+import type { Tone } from "./actor-words.ts";
+import { directStateWords } from "./direct-words.ts";
+import { shownName } from "./foreign-text.ts";
+import type { DirectRelation } from "./operations/direct.ts";
+
+/** Codicons. */
+type Icon =
+  | "pass"
+  | "warning"
+  | "circle-outline"
+  | "clock"
+  | "sync"
+  | "history"
+  | "circle-slash"
+  | "question"
+  | "bell-dot"
+  | "plug";
 
 export interface ConnectionWords {
-  icon: IconName;
+  icon: Icon;
   word: string;
   tone: Tone;
   /** What it means now, or what to do. */
@@ -41,7 +52,7 @@ export function isPast({ state }: Pick<DirectRelation, "state">): boolean {
   return state === "revoked" || state === "expired";
 }
 
-const LOOKS: Readonly<Record<string, { icon: IconName; tone: Tone }>> = {
+const LOOKS: Readonly<Record<string, { icon: Icon; tone: Tone }>> = {
   online: { icon: "pass", tone: "good" },
   "online, messages are refused": { icon: "warning", tone: "attention" },
   "active but offline": { icon: "circle-outline", tone: "attention" },
@@ -114,7 +125,13 @@ const FIELDS: Readonly<Record<string, string>> = {
 };
 
 /** What helps when a change was refused; null if the daemon's own sentence says it. */
-export function remedyForChange({ code, details }: Pick<HostError, "code" | "details">): string | null {
+export function remedyForChange({
+  code,
+  details,
+}: {
+  code: string;
+  details: Record<string, unknown>;
+}): string | null {
   if (code !== "invalid_args") return REMEDIES[code] ?? null;
   const field = typeof details["field"] === "string" ? details["field"].split(".")[0]! : "";
   return FIELDS[field] ?? null;

@@ -1,0 +1,268 @@
+/** A real editor (code-server) with the packed extension, in a browser window. */
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import type { Browser, BrowserContext, Locator, Page } from "playwright-core";
+import { installEditor } from "../../build/editor.mjs";
+import { PRODUCT_VERSION } from "../../shared/version.ts";
+import { plainEnvironment } from "../support/daemon-process.ts";
+import { until } from "../support/until.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+/** How long the editor may take for anything, on a machine that does other things as well. */
+const PATIENCE_MS = 60_000;
+
+export interface EditorOptions {
+  /** Settings of the user. */
+  settings?: Readonly<Record<string, unknown>>;
+  /** Folders that the person's shell puts in front of PATH, as the editor asks it. */
+  path?: readonly string[];
+  /** The VSIX without a daemon. */
+  universal?: boolean;
+  /** Ask whether the workspace is trusted. */
+  trust?: boolean;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  const address = server.address();
+  await new Promise((resolve) => {
+    server.close(resolve);
+  });
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return address.port;
+}
+
+export class Editor {
+  readonly folder: string;
+  /** The Home of svc. */
+  readonly home: string;
+  readonly #browser: Browser;
+  readonly #options: EditorOptions;
+  readonly #contexts: BrowserContext[] = [];
+  #server: ChildProcess | null = null;
+  #output = "";
+  #port = 0;
+
+  private constructor(browser: Browser, options: EditorOptions) {
+    this.#browser = browser;
+    this.#options = options;
+    this.folder = mkdtempSync(join(tmpdir(), "svc-editor-"));
+    this.home = join(this.folder, "home");
+  }
+
+  /** Installs the extension in an empty profile and starts the server. */
+  static async open(browser: Browser, options: EditorOptions = {}): Promise<Editor> {
+    const editor = new Editor(browser, options);
+    editor.#install();
+    await editor.#start();
+    return editor;
+  }
+
+  /** A folder for a workspace, with files by name. */
+  workspace(name: string, files: Readonly<Record<string, string>> = {}): string {
+    const path = join(this.folder, "work", name);
+    mkdirSync(path, { recursive: true });
+    for (const [file, text] of Object.entries(files)) {
+      mkdirSync(join(path, file, ".."), { recursive: true });
+      writeFileSync(join(path, file), text);
+    }
+    return path;
+  }
+
+  /** A window on a folder, in a profile of its own. */
+  async window(path: string, options: { theme?: "light" | "dark" } = {}): Promise<EditorWindow> {
+    const context = await this.#browser.newContext({
+      viewport: { width: 1280, height: 860 },
+      colorScheme: options.theme ?? "dark",
+    });
+    this.#contexts.push(context);
+    const page = await context.newPage();
+    page.setDefaultTimeout(PATIENCE_MS);
+    await page.goto(`http://127.0.0.1:${this.#port}/?folder=${encodeURIComponent(path)}`);
+    const window = new EditorWindow(page);
+    await page.locator('.activitybar .action-item a[aria-label^="svc"]').first().waitFor();
+    return window;
+  }
+
+  /** The end of what the server wrote, for failures. */
+  get output(): string {
+    return this.#output;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#contexts.map((context) => context.close()));
+    const server = this.#server;
+    if (server?.pid !== undefined) {
+      const ended = new Promise((resolve) => {
+        server.once("exit", resolve);
+      });
+      process.kill(-server.pid, "SIGTERM");
+      await ended;
+    }
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+
+  get #arguments(): string[] {
+    return [
+      "--user-data-dir",
+      join(this.folder, "user"),
+      "--extensions-dir",
+      join(this.folder, "extensions"),
+    ];
+  }
+
+  #environment(): NodeJS.ProcessEnv {
+    const { bin } = installEditor();
+    const environment = plainEnvironment();
+    return {
+      ...environment,
+      HOME: join(this.folder, "person"),
+      PATH: `${bin}${delimiter}${environment["PATH"] ?? ""}`,
+      SVC_HOME: this.home,
+      SVC_WEB_PORT: "0",
+      SHELL: "/bin/bash",
+    };
+  }
+
+  #install(): void {
+    const { node, entry } = installEditor();
+    for (const name of ["person", "user/User", "extensions"])
+      mkdirSync(join(this.folder, name), { recursive: true });
+    const settings = {
+      "chat.disableAIFeatures": true,
+      "workbench.startupEditor": "none",
+      "workbench.enableExperiments": false,
+      "extensions.autoUpdate": false,
+      "extensions.ignoreRecommendations": true,
+      "git.enabled": false,
+      "window.autoDetectColorScheme": true,
+      "terminal.integrated.gpuAcceleration": "off",
+      ...this.#options.settings,
+    };
+    writeFileSync(join(this.folder, "user/User/settings.json"), JSON.stringify(settings));
+    const path = [...(this.#options.path ?? []), process.env["PATH"] ?? ""].join(delimiter);
+    writeFileSync(join(this.folder, "person/.bash_profile"), `export PATH='${path}'\n`);
+    const suffix = this.#options.universal === true ? "" : `-${process.platform}-${process.arch}`;
+    const vsix = join(ROOT, "dist/vsix", `svc-${PRODUCT_VERSION}${suffix}.vsix`);
+    const { status, stdout, stderr } = spawnSync(
+      node,
+      [entry, ...this.#arguments, "--install-extension", vsix],
+      { env: this.#environment(), encoding: "utf8", timeout: 2 * PATIENCE_MS },
+    );
+    if (status !== 0) throw new Error(`The editor doesn't install ${vsix}:\n${stdout}${stderr}`);
+  }
+
+  async #start(): Promise<void> {
+    const { node, entry } = installEditor();
+    this.#port = await freePort();
+    const server = spawn(
+      node,
+      [
+        entry,
+        "--bind-addr",
+        `127.0.0.1:${this.#port}`,
+        "--auth",
+        "none",
+        "--disable-telemetry",
+        "--disable-update-check",
+        "--disable-getting-started-override",
+        "--reconnection-grace-time",
+        "2",
+        ...(this.#options.trust === true ? [] : ["--disable-workspace-trust"]),
+        ...this.#arguments,
+      ],
+      { env: this.#environment(), stdio: ["ignore", "pipe", "pipe"], detached: true },
+    );
+    for (const stream of [server.stdout, server.stderr])
+      stream.on("data", (chunk: Buffer) => {
+        this.#output = (this.#output + chunk.toString("utf8")).slice(-8192);
+      });
+    this.#server = server;
+    await until(
+      "the editor's server answers",
+      async () => {
+        if (server.exitCode !== null) throw new Error(`the editor ended:\n${this.#output}`);
+        try {
+          return (await fetch(`http://127.0.0.1:${this.#port}/healthz`)).ok;
+        } catch {
+          return false;
+        }
+      },
+      PATIENCE_MS,
+    );
+  }
+}
+
+export class EditorWindow {
+  readonly page: Page;
+
+  constructor(page: Page) {
+    this.page = page;
+  }
+
+  /** Opens the container of svc in the side bar. */
+  async openSideBar(): Promise<void> {
+    const icon = this.page.locator('.activitybar .action-item a[aria-label^="svc"]').first();
+    if ((await icon.getAttribute("aria-expanded")) !== "true") await icon.click();
+    await this.view("Groups").waitFor();
+  }
+
+  /** A view of the side bar by its title. */
+  view(title: string): Locator {
+    return this.page.locator(".pane", { has: this.page.locator(`.pane-header[aria-label^="${title}"]`) });
+  }
+
+  /** A row of a tree by the beginning of its label. */
+  row(view: string, label: string | RegExp): Locator {
+    return this.view(view).locator(".monaco-list-row", { hasText: label }).first();
+  }
+
+  /** A button of a view that has nothing to show. */
+  button(view: string, label: string): Locator {
+    return this.view(view).locator("a.monaco-button", { hasText: label });
+  }
+
+  /** Runs a command as a person does: by its title in the palette. */
+  async command(title: string): Promise<void> {
+    await this.page.keyboard.press("F1");
+    const input = this.page.locator(".quick-input-widget .quick-input-filter input");
+    await input.waitFor();
+    await input.fill(`>${title}`);
+    const first = this.page.locator(".quick-input-list .monaco-list-row", { hasText: title }).first();
+    await first.click();
+  }
+
+  /** Chooses an entry of the list that is open. */
+  async choose(label: string): Promise<void> {
+    await this.page
+      .locator(".quick-input-widget .quick-input-list .monaco-list-row", { hasText: label })
+      .first()
+      .click();
+  }
+
+  /** Enters a text where one is asked for with this prompt. */
+  async enter(prompt: string, text: string): Promise<void> {
+    const widget = this.page.locator(".quick-input-widget", { hasText: prompt });
+    await widget.waitFor();
+    await widget.locator("input.input").first().fill(text);
+    await this.page.keyboard.press("Enter");
+    await widget.waitFor({ state: "hidden" });
+  }
+
+  notification(text: string | RegExp): Locator {
+    return this.page.locator(".notification-toast", { hasText: text }).first();
+  }
+
+  /** Runs an action of a row that is seen when the pointer is on it. */
+  async inline(view: string, label: string, action: string): Promise<void> {
+    const row = this.row(view, label);
+    await row.hover();
+    await row.locator(`.actions a[aria-label^="${action}"]`).click();
+  }
+}

@@ -1,0 +1,198 @@
+/** A person's way through the extension, in a real editor with the packed VSIX. */
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Browser } from "playwright-core";
+import { DaemonClient } from "../../client/client.ts";
+import { launchBrowser } from "../browser/setting.ts";
+import { DIST, plainEnvironment } from "../support/daemon-process.ts";
+import { until } from "../support/until.ts";
+import { Editor, type EditorWindow } from "./editor.ts";
+
+const AGENT = join(import.meta.dirname, "../runtimes/fake-agent.mjs");
+/** Folder for pictures of each step, for people who want to see them. */
+const PICTURES = process.env["SVC_PICTURES"];
+
+/** A `claude` for PATH that behaves as the real one does towards the daemon. */
+function agentFolder(log: string): string {
+  const folder = mkdtempSync(join(tmpdir(), "svc-agents-"));
+  const setting = JSON.stringify({ log, keeps: true });
+  writeFileSync(
+    join(folder, "claude"),
+    `#!/bin/sh\nif [ "$1" = --version ]; then echo '2.1.329 (Claude Code)'; exit; fi\nFAKE_AGENT='${setting}' exec '${process.execPath}' '${AGENT}' "$@"\n`,
+    { mode: 0o755 },
+  );
+  return folder;
+}
+
+describe("the extension in the editor", function () {
+  this.timeout(240_000);
+  let browser: Browser;
+  let editor: Editor;
+  let window: EditorWindow;
+  let owner: DaemonClient;
+  let folder: string;
+  let agents: string;
+  let log: string;
+
+  const picture = async (name: string): Promise<void> => {
+    if (PICTURES === undefined) return;
+    mkdirSync(PICTURES, { recursive: true });
+    await window.page.screenshot({ path: join(PICTURES, `${name}.png`) });
+  };
+  const groupId = async (): Promise<string> => (await owner.result("group_list", {})).groups[0]!.group_id;
+  const actors = async () => (await owner.result("actor_list", { group_id: await groupId() })).actors;
+  const state = async (id: string) => (await actors()).find((actor) => actor.id === id)?.presence.state;
+  const status = () => window.page.locator('.statusbar-item[id="svc.svc.svc.status"]');
+
+  before(async () => {
+    const place = mkdtempSync(join(tmpdir(), "svc-log-"));
+    log = join(place, "agent");
+    agents = agentFolder(log);
+    browser = await launchBrowser();
+    editor = await Editor.open(browser, {
+      path: [agents],
+    });
+    owner = new DaemonClient(editor.home, null);
+    folder = editor.workspace("shop", { "src/cart.ts": "export const total = 1;\n" });
+    window = await editor.window(folder);
+  });
+  after(async () => {
+    try {
+      await owner.call("daemon_stop", {});
+    } catch {
+      // None is running.
+    }
+    owner.close();
+    await editor?.close();
+    await browser?.close();
+    for (const path of [agents, join(log, "..")]) rmSync(path, { recursive: true, force: true });
+  });
+  afterEach(async function () {
+    if (this.currentTest?.state === "failed") await picture("failed");
+  });
+
+  it("says that no daemon runs, and starts one that belongs to nobody's window", async () => {
+    await window.openSideBar();
+    const start = window.button("Groups", "Start the daemon");
+    await start.waitFor();
+    await status().waitFor();
+    await picture("absent");
+    await start.click();
+    await window.button("Groups", "Attach this folder").waitFor();
+    const { home, pid } = await owner.result("daemon_status", {});
+    assert.equal(home, editor.home);
+    const parent = /^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
+    assert.equal(parent, "1", "the daemon is a child of the editor");
+    await picture("started");
+  });
+
+  it("attaches the folder and shows its Group", async () => {
+    await window.button("Groups", "Attach this folder").click();
+    await window.row("Groups", "shop").waitFor();
+    const { scopes } = await owner.result("group_show", { group_id: await groupId() });
+    assert.deepEqual(
+      scopes.map(({ path }) => path),
+      [folder],
+    );
+  });
+
+  it("adds an agent that it found, and shows it at work", async () => {
+    await window.inline("Groups", "shop", "Add an Actor");
+    await window.choose("Claude");
+    await window.enter("Its name in the conversation", "coder");
+    await window.row("Groups", /coder.*idle/).waitFor();
+    const [coder] = await actors();
+    assert.deepEqual([coder?.id, coder?.runtime, coder?.runner], ["coder", "claude", "pty"]);
+    await picture("actor");
+  });
+
+  it("sends it a message and shows that it waits, here and in Needs You", async () => {
+    await window.inline("Groups", "coder", "Send a Message");
+    await window.enter("Enter sends it", "Please TOOL and WAIT");
+    await window.row("Groups", /coder.*waiting for you/).waitFor();
+    await window.row("Needs You", /coder.*permission/).waitFor();
+    await until("the status bar counts it", async () => /1 waits/.test(await status().innerText()));
+    const { events } = await owner.result("ledger_tail", {
+      group_id: await groupId(),
+      kinds: ["chat.message"],
+    });
+    assert.equal(events.at(-1)?.data["text"], "Please TOOL and WAIT");
+    assert.ok(readFileSync(log, "utf8").includes("Please TOOL and WAIT"));
+    await picture("waiting");
+  });
+
+  it("opens its terminal from there, types into it and detaches", async () => {
+    await window.row("Needs You", "coder").click();
+    await window.page.locator(".terminal-wrapper .xterm-screen").first().waitFor();
+    await window.page.locator(".xterm-rows", { hasText: "fake agent" }).first().waitFor();
+    await window.page.locator(".terminal-wrapper .xterm").first().click();
+    await window.page.keyboard.type("hello");
+    await until("the agent gets the keys", () => readFileSync(log, "utf8").includes('{"bytes":"o"}'));
+    await picture("terminal");
+    writeFileSync(`${log}.tool`, "");
+    await window.row("Groups", /coder.*idle/).waitFor();
+    await window.view("Needs You").getByText("Nothing waits for you.").waitFor();
+    await window.command("Terminal: Kill All Terminals");
+    await until(
+      "the terminal is closed",
+      async () => (await window.page.locator(".xterm-screen").count()) === 0,
+    );
+    assert.equal(await state("coder"), "idle");
+  });
+
+  it("shows names of others as they are: no icon, no link, no command", async () => {
+    const hostile = "[Stop](command:svc.stopDaemon) $(bell) <b>x</b>";
+    await owner.result("actor_add", { group_id: await groupId(), actor_id: "mallory", title: hostile });
+    const row = window.row("Groups", "[Stop]");
+    await row.waitFor();
+    assert.match(await row.innerText(), /\[Stop\] \(command:svc\.stopDaemon\) \$ \(bell\) <b>x<\/b>/);
+    assert.equal(await row.locator(".codicon-bell, b, .label-name a, .label-description a").count(), 0);
+    await row.locator(".label-name").hover();
+    const hover = window.page.locator(".monaco-hover:visible", { hasText: "mallory" });
+    await hover.waitFor();
+    assert.equal(await hover.locator("a, b, .codicon-bell").count(), 0);
+    await picture("hostile");
+    await owner.result("actor_remove", { group_id: await groupId(), actor_id: "mallory" });
+    await row.waitFor({ state: "detached" });
+  });
+
+  it("says at once that the daemon was killed, and comes back by itself", async () => {
+    const { pid } = await owner.result("daemon_status", {});
+    process.kill(pid, "SIGKILL");
+    await window.button("Groups", "Start the daemon").waitFor();
+    await window.view("Needs You").getByText("The daemon isn't running.").waitFor();
+    await window.view("Connections").getByText("The daemon isn't running.").waitFor();
+    assert.match(await status().innerText(), /svc/);
+    await picture("killed");
+    const svc = join(DIST, "svc.cjs");
+    const options = { env: { ...plainEnvironment(), SVC_WEB_PORT: "0" } };
+    execFileSync(process.execPath, [svc, "daemon", "start", "--home", editor.home], options);
+    await window.row("Groups", /coder/).waitFor();
+    assert.notEqual((await owner.result("daemon_status", {})).pid, pid);
+    await picture("back");
+  });
+
+  it("answers a command while no daemon runs, by offering to start it", async () => {
+    await owner.result("daemon_stop", {});
+    await window.button("Groups", "Start the daemon").waitFor();
+    await window.command("svc: Refresh");
+    const notification = window.notification("svc's daemon isn't running");
+    await notification.waitFor();
+    await notification.getByText("Start the Daemon").click();
+    await window.row("Groups", /coder/).waitFor();
+    assert.ok(existsSync(join(editor.home, "daemon", "address.json")));
+  });
+
+  it("keeps the state of two windows the same, in light and dark", async () => {
+    const other = await editor.window(folder, { theme: "light" });
+    await other.openSideBar();
+    await other.row("Groups", /coder/).waitFor();
+    await window.inline("Groups", "coder", "Start the Actor");
+    await other.row("Groups", /coder.*idle/).waitFor();
+    await window.row("Groups", /coder.*idle/).waitFor();
+    if (PICTURES !== undefined) await other.page.screenshot({ path: join(PICTURES, "light.png") });
+  });
+});
