@@ -1,7 +1,7 @@
 /** The tree of Groups and Actors. A row says what an Actor does, since when, and why it waits. */
 import { basename } from "node:path";
 import * as vscode from "vscode";
-import { actorName, actorReason, actorWords, hasTerminal } from "../../shared/actor-words.ts";
+import { actorName, actorReason, actorWords, hasTerminal, rowWords } from "../../shared/actor-words.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import { exact, lasting } from "../../shared/time-words.ts";
 import type { Instance, KnownGroup } from "../daemon/instance.ts";
@@ -127,7 +127,8 @@ function actorItem(groupId: string, actor: ActorWithPresence): vscode.TreeItem {
   item.iconPath = toned(icon, tone);
   item.contextValue = ["actor", ...abilities(actor)].join(" ");
   const mail = presence.unread_mail > 0 ? `${presence.unread_mail} unread Mail` : "";
-  const said = [word, since, reason, mail].filter((part) => part !== "");
+  const row = rowWords(presence, false);
+  const said = [plain(row.word), since, plain(row.reason), mail].filter((part) => part !== "");
   item.description = said.join(" · ");
   item.tooltip = [
     name === actor.id ? name : `${name} (${actor.id})`,

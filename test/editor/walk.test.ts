@@ -112,7 +112,7 @@ describe("the extension in the editor", function () {
   it("sends it a message and shows that it waits, here and in Needs You", async () => {
     await window.inline("Groups", "coder", "Send a Message");
     await window.enter("Enter sends it", "Please TOOL and WAIT");
-    await window.row("Groups", /coder.*waiting for you/).waitFor();
+    await window.row("Groups", /coder.*waits for permission/).waitFor();
     await window.row("Needs You", /coder.*permission/).waitFor();
     await until("the status bar counts it", async () => /1 waits/.test(await status().innerText()));
     const { events } = await owner.result("ledger_tail", {
