@@ -8,8 +8,6 @@ import { RequestIds } from "../../platform/http/request-id.ts";
 import { RealClock } from "../../platform/real-clock.ts";
 import { RealNetwork } from "../../platform/real-network.ts";
 import { RealRandom } from "../../platform/real-random.ts";
-import type { FakeHandlers } from "../operations/support.ts";
-import { fakeDispatcher } from "../operations/support.ts";
 import type { Setting } from "./setting.ts";
 
 export const SOCKET_KEY = "k".repeat(43);
@@ -29,13 +27,8 @@ export interface Served {
   close(): Promise<void>;
 }
 
-export async function serve(
-  { root, activity, log }: Setting,
-  launch: () => Launch,
-  more: FakeHandlers = {},
-): Promise<Served> {
+export async function serve({ root, dispatcher, log }: Setting, launch: () => Launch): Promise<Served> {
   const network = new RealNetwork();
-  const dispatcher = fakeDispatcher({ ...activity.handlers(), ...more }, { log, checkOutputs: true });
   const local = new LocalSocket({
     dispatcher,
     callers: new LocalCallers({ socketKey: SOCKET_KEY, verifyLaunchToken: verifier(launch) }),

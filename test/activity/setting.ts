@@ -1,12 +1,14 @@
 /** The activity service on a real Home, with launches of a test's own and time in its hand. */
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+
+import assert from "node:assert/strict";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { homePaths } from "../../client/paths.ts";
-import { Activity } from "../../daemon/activity/activity.ts";
+import type { Activity } from "../../daemon/activity/activity.ts";
 import type { Launch, LaunchEnd, Launches } from "../../daemon/activity/launches.ts";
 import type { OpenGroup } from "../../daemon/groups/group.ts";
-import { GroupRegistry } from "../../daemon/groups/registry.ts";
+import type { GroupRegistry } from "../../daemon/groups/registry.ts";
+import type { Dispatcher } from "../../daemon/operations/dispatcher.ts";
 import type { Files } from "../../platform/files.ts";
 import { RealFiles } from "../../platform/real-files.ts";
 import { RealRandom } from "../../platform/real-random.ts";
@@ -15,10 +17,10 @@ import type { ActorActivity, LedgerEvent } from "../../shared/events.ts";
 import type { Runtime } from "../../shared/model.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
 import type { ResultOf } from "../../shared/operations/registry.ts";
-import { OPERATIONS } from "../../shared/operations/registry.ts";
-import { context, storedActor, USER } from "../groups/setting.ts";
+import { storedActor } from "../groups/setting.ts";
 import { MemoryLog } from "../operations/support.ts";
 import { ManualClock } from "../support/manual-clock.ts";
+import { callOperation, homeAt, startServices, USER } from "../support/services.ts";
 
 export type Payload = Record<string, unknown>;
 export type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
@@ -123,8 +125,9 @@ export interface Setting {
   group: OpenGroup;
   launches: FakeLaunches;
   activity: Activity;
+  dispatcher: Dispatcher;
   addActor(id: string, runtime: Runtime, generation?: string): Promise<void>;
-  /** As the dispatcher does it, through the contract's schemas; and waits for the disk. */
+  /** Waits for the disk as well. */
   submit(launch: Launch, payload: Payload): Promise<ResultOf<"hook_submit">>;
   snapshot(): RuntimeActivityEvent[];
   recordsPath(actor_id: string): string;
@@ -151,30 +154,35 @@ export async function openSetting(
   machineStartedAt = 0,
 ): Promise<Setting> {
   const clock = new ManualClock();
-  const random = new RealRandom();
   const log = new MemoryLog();
-  const paths = homePaths(root);
-  mkdirSync(paths.groups, { recursive: true, mode: 0o700 });
-  const registry = await GroupRegistry.open({
-    files,
-    clock,
-    random,
-    paths,
-    projectionsFor: () => [],
-    keyOf: () => undefined,
-    ledgerLimits: { extendBytes: 4096 },
-  });
+  const launches = new FakeLaunches();
+  const supervisor = await startServices(
+    {
+      files,
+      clock,
+      random: new RealRandom(),
+      log,
+      home: await homeAt(root, files),
+      machineStartedAt,
+      checkOutputs: true,
+      ledgerLimits: { extendBytes: 4096 },
+    },
+    {
+      only: ["groups", "launches", "credentials", "activity", "messaging", "operations"],
+      instead: {
+        launches: () => ({ part: launches }),
+        credentials: () => ({ part: { lapsed: () => null } }),
+        messaging: () => ({ part: { touch: () => {} } }),
+      },
+    },
+  );
+  const { parts } = supervisor;
+  const { registry } = parts.groups;
+  const { activity } = parts;
   const [existing] = registry.list();
   const group = existing ?? (await registry.create({ title: "one", topic: "", by: "user" }));
-  const launches = new FakeLaunches();
-  const activity = new Activity({ files, clock, random, log, machineStartedAt, registry, launches });
-  activity.start();
   const recordsPath = (actor_id: string): string => group.paths.runtimeActivityFile(actor_id);
   const ledger = (): LedgerEvent[] => group.ledger.page({ limit: 200 }).events;
-  const close = async (): Promise<void> => {
-    await activity.close();
-    await registry.close();
-  };
   return {
     root,
     clock,
@@ -183,6 +191,7 @@ export async function openSetting(
     group,
     launches,
     activity,
+    dispatcher: parts.operations,
     addActor: async (id, runtime, generation = `generation of ${id}`) => {
       const actor = storedActor(id, { runner: "pty", runtime, generation });
       await group.update((record) => ({ ...record, actors: [...record.actors, actor] }), {
@@ -192,18 +201,18 @@ export async function openSetting(
       });
     },
     submit: async (launch, payload) => {
-      const { input, output } = OPERATIONS.get("hook_submit")!;
-      const handler = activity.handlers().hook_submit;
-      const parsed = input.parse(JSON.parse(JSON.stringify(payload))) as Parameters<typeof handler>[0];
-      const result = await handler(parsed, context(callerOf(launch)));
+      const sent: unknown = JSON.parse(JSON.stringify(payload));
+      const result = await callOperation(parts, log, "hook_submit", sent, { as: callerOf(launch) });
       await activity.settled();
-      return output.parse(result) as ResultOf<"hook_submit">;
+      return result as ResultOf<"hook_submit">;
     },
     snapshot: () => {
-      const { output } = OPERATIONS.get("runtime_activity_snapshot")!;
-      const handler = activity.handlers().runtime_activity_snapshot;
-      const result = handler({ group_id: group.group_id }, context(USER));
-      return (output.parse(result) as ResultOf<"runtime_activity_snapshot">).events;
+      const { group_id } = group;
+      const call = { caller: USER, signal: new AbortController().signal, requestId: "r" };
+      const outcome = parts.operations.call("runtime_activity_snapshot", { group_id }, call);
+      assert.ok(!(outcome instanceof Promise));
+      if (!outcome.ok) throw outcome.refusal;
+      return (outcome.result as ResultOf<"runtime_activity_snapshot">).events;
     },
     recordsPath,
     stored: (actor_id) => {
@@ -222,11 +231,11 @@ export async function openSetting(
         .flatMap(({ data }) => (data as unknown as ActorActivity).actors),
     ledger,
     reopen: async (startedAt = machineStartedAt) => {
-      await close();
+      await supervisor.stop();
       return openSetting(files, root, startedAt);
     },
     close: async () => {
-      await close();
+      await supervisor.stop();
       rmSync(root, { recursive: true, force: true });
     },
   };

@@ -26,7 +26,7 @@ describe("Group operations", () => {
   after(removeTemporaryDirectories);
 
   it("make and show a Group", async () => {
-    const { call, group, group_id, registry } = await setting();
+    const { call, group, group_id, close } = await setting();
     assert.equal(group.title, "Team");
     assert.deepEqual(group.settings, {
       default_send_to: "foreman",
@@ -40,11 +40,11 @@ describe("Group operations", () => {
     assert.deepEqual(rest, group);
     assert.deepEqual([summary.title, summary.actors, summary.unread], ["Team", 0, 0]);
     await assert.rejects(call("group_show", { group_id: "g_ffffffffffff" }), code("group_not_found"));
-    await registry.close();
+    await close();
   });
 
   it("list what the caller may see, most recently active first", async () => {
-    const { call, group_id, registry } = await setting();
+    const { call, group_id, registry, close } = await setting();
     const other = (await call("group_create", { title: "Other" })).group_id;
     await call("actor_add", { group_id, actor_id: "ann" });
     const ids = async (caller?: Caller) =>
@@ -57,12 +57,12 @@ describe("Group operations", () => {
     assert.deepEqual(await ids({ kind: "exhibit", by: "exhibit", token_id: "t", groups }), [other]);
     const ann = asActor(registry.get(group_id), "ann");
     assert.deepEqual(await ids(ann), [group_id]);
-    await assert.rejects(call("group_show", { group_id: other }, ann), code("permission_denied"));
-    await registry.close();
+    await assert.rejects(call("group_show", { group_id: other }, ann), code("group_not_found"));
+    await close();
   });
 
   it("hide from the exhibit how Actors are run and where", async () => {
-    const { call, group_id, registry } = await setting();
+    const { call, group_id, close } = await setting();
     const path = temporaryDirectory();
     await call("attach", { group_id, path });
     await call("actor_add", { group_id, actor_id: "ann", env: { A: "inner" }, command: ["inner"] });
@@ -74,11 +74,11 @@ describe("Group operations", () => {
       await call("actor_list", { group_id }, exhibit),
     ]);
     assert.ok(!/inner/i.test(answers) && !answers.includes(path));
-    await registry.close();
+    await close();
   });
 
   it("change what is named and nothing else", async () => {
-    const { call, group_id, registry } = await setting();
+    const { call, group_id, registry, close } = await setting();
     const before = registry.get(group_id).record;
     const group = await call("group_update", {
       group_id,
@@ -95,11 +95,11 @@ describe("Group operations", () => {
       call("group_update", { group_id, active_scope_key: "s_000000000000" }),
       code("scope_not_attached"),
     );
-    await registry.close();
+    await close();
   });
 
   it("set the state, once", async () => {
-    const { call, group_id, registry } = await setting();
+    const { call, group_id, registry, close } = await setting();
     const { ledger } = registry.get(group_id);
     assert.equal((await call("group_stop", { group_id })).state, "stopped");
     assert.equal((await call("group_set_state", { group_id, state: "paused" })).state, "paused");
@@ -108,15 +108,15 @@ describe("Group operations", () => {
     assert.equal(ledger.count, count);
     assert.equal((await call("group_start", { group_id })).state, "active");
     assert.deepEqual(ledger.read(count).data, { state: "active" });
-    await registry.close();
+    await close();
   });
 
   it("refuse titles that mislead the eye", async () => {
-    const { call, registry } = await setting();
+    const { call, close } = await setting();
     for (const title of ["", "   ", "a\u200bb", "a\u202eb", "a\u0000", "a\nb", "\ud800", "x".repeat(1025)]) {
-      await assert.rejects(call("group_create", { title }), { name: "ZodError" }, JSON.stringify(title));
+      await assert.rejects(call("group_create", { title }), code("invalid_args"), JSON.stringify(title));
     }
-    await registry.close();
+    await close();
   });
 });
 
@@ -124,7 +124,7 @@ describe("attach", () => {
   after(removeTemporaryDirectories);
 
   it("makes a Group for a new project and finds it again", async () => {
-    const { call, registry } = await setting();
+    const { call, registry, close } = await setting();
     const path = join(temporaryDirectory(), "project");
     mkdirSync(path);
     const first = await call("attach", { path });
@@ -135,11 +135,11 @@ describe("attach", () => {
     const { count } = group.ledger;
     assert.deepEqual(await call("attach", { path }), { ...first, created: false });
     assert.equal(group.ledger.count, count);
-    await registry.close();
+    await close();
   });
 
   it("binds to the Group that is named, whichever has the project already", async () => {
-    const { call, group_id, registry } = await setting();
+    const { call, group_id, registry, close } = await setting();
     const path = temporaryDirectory();
     const first = await call("attach", { path });
     const second = await call("attach", { path, group_id });
@@ -153,11 +153,11 @@ describe("attach", () => {
     assert.equal(record.active_scope_key, second.scope_key);
     await call("group_update", { group_id, active_scope_key: other.scope_key });
     assert.equal(registry.get(group_id).record.active_scope_key, other.scope_key);
-    await registry.close();
+    await close();
   });
 
   it("takes another clone of the same remote as the same scope in its new place", async () => {
-    const { call, registry } = await setting();
+    const { call, registry, close } = await setting();
     const clone = () => {
       const path = temporaryDirectory();
       mkdirSync(join(path, ".git"));
@@ -171,11 +171,11 @@ describe("attach", () => {
     assert.deepEqual(await call("attach", { path: two }), { ...first, created: false });
     const [scope] = registry.get(first.group_id).record.scopes;
     assert.deepEqual([scope?.path, scope?.git_remote], [two, "example.org/team/app"]);
-    await registry.close();
+    await close();
   });
 
   it("refuses what is no project and more than a Group may have", async () => {
-    const { call, group_id, root, registry } = await setting();
+    const { call, group_id, root, close } = await setting();
     for (const path of ["relative", join(root, "none"), root, join(root, "groups")]) {
       await assert.rejects(call("attach", { path }), code("invalid_project_root"), path);
     }
@@ -186,7 +186,7 @@ describe("attach", () => {
     }
     mkdirSync(join(parent, "more"));
     await assert.rejects(call("attach", { group_id, path: join(parent, "more") }), code("limit_reached"));
-    await registry.close();
+    await close();
   });
 });
 
@@ -194,7 +194,7 @@ describe("access tokens", () => {
   after(removeTemporaryDirectories);
 
   it("are shown once; only the digest is kept", async () => {
-    const { call, group_id, accessTokens, paths, registry } = await setting();
+    const { call, group_id, accessTokens, paths, close } = await setting();
     const administrator = await call("access_token_create", { name: "Laptop" });
     const restricted = await call("access_token_create", { groups: [group_id, group_id] });
     const exhibit = await call("access_token_create", { groups: [group_id], exhibit: true });
@@ -211,22 +211,22 @@ describe("access tokens", () => {
     for (const wrong of ["", "svc_", administrator.token.slice(4), `${administrator.token}A`]) {
       assert.equal(accessTokens.verify(wrong), null);
     }
-    await registry.close();
+    await close();
   });
 
   it("need existing Groups when they are restricted", async () => {
-    const { call, registry } = await setting();
+    const { call, close } = await setting();
     await assert.rejects(call("access_token_create", { groups: [] }), code("invalid_args"));
     await assert.rejects(call("access_token_create", { exhibit: true }), code("invalid_args"));
     await assert.rejects(
       call("access_token_create", { groups: ["g_ffffffffffff"] }),
       code("group_not_found"),
     );
-    await registry.close();
+    await close();
   });
 
   it("end at once when they are revoked, and stay ended", async () => {
-    const { call, accessTokens, root, registry } = await setting();
+    const { call, accessTokens, root, close } = await setting();
     const { id, token } = await call("access_token_create", {});
     const told: string[] = [];
     accessTokens.onRevoked((token_id) => told.push(token_id));
@@ -236,14 +236,14 @@ describe("access tokens", () => {
     assert.equal(accessTokens.verify(token), null);
     assert.equal(accessTokens.find(id), null);
     await assert.rejects(call("access_token_revoke", { token_id: id }), code("token_not_found"));
-    await registry.close();
+    await close();
     const again = await openGroups(root);
     assert.equal(again.accessTokens.verify(token), null);
-    await again.registry.close();
+    await again.close();
   });
 
   it("note their last use at once in memory, and on disk once in a while", async () => {
-    const { call, accessTokens, clock, root, settings, registry } = await setting();
+    const { call, accessTokens, clock, root, settings, close } = await setting();
     const { id, token } = await call("access_token_create", {});
     const written = settings.value;
     for (let use = 0; use < 100; use += 1) accessTokens.verify(token);
@@ -257,20 +257,20 @@ describe("access tokens", () => {
     // Sessions of browsers use it by its id.
     accessTokens.use(id);
     await accessTokens.close();
-    await registry.close();
+    await close();
     const again = await openGroups(root);
     assert.ok(again.accessTokens.find(id)!.last_used_at! > last_used_at);
-    await again.registry.close();
+    await again.close();
   });
 
   it("are bounded", async () => {
-    const { call, settings, registry } = await setting();
+    const { call, settings, close } = await setting();
     await call("access_token_create", {});
     await settings.update((value) => ({
       ...value,
       access_tokens: Array.from({ length: LIMITS.accessToken.perHome }, () => value.access_tokens[0]!),
     }));
     await assert.rejects(call("access_token_create", {}), code("limit_reached"));
-    await registry.close();
+    await close();
   });
 });

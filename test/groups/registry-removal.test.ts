@@ -50,7 +50,7 @@ describe("GroupRegistry: what goes", () => {
 
   it("resets history and files under a fresh generation; Actors, tokens and settings stay", async () => {
     const root = emptyHome();
-    const { registry, launchTokens, call } = await openGroups(root);
+    const { registry, launchTokens, call, close } = await openGroups(root);
     const { group_id } = await call("group_create", { title: "Team" });
     const { token_file } = await call("actor_add", { group_id, actor_id: "ann" });
     await call("actor_secrets", { group_id, actor_id: "ann", set: { KEY: "value" } });
@@ -81,7 +81,7 @@ describe("GroupRegistry: what goes", () => {
       assert.ok(!existsSync(join(fresh.paths.root, name)), name);
     }
     await assert.rejects(old.permit.acquireRead(), code("group_busy"));
-    await registry.close();
+    await close();
   });
 
   it("builds an import's directory aside and leaves nothing of one that failed", async () => {

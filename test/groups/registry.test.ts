@@ -9,7 +9,8 @@ import { removeTemporaryDirectories, temporaryDirectory } from "../home/setting.
 import { verifies } from "../requirements.ts";
 import { diskError, FaultyFiles } from "../support/faulty-files.ts";
 import { ManualClock } from "../support/manual-clock.ts";
-import { code, emptyHome, openGroups, openRegistry, storedActor, USER } from "./setting.ts";
+import { USER } from "../support/services.ts";
+import { code, emptyHome, openGroups, openRegistry, storedActor } from "./setting.ts";
 
 /** A disk where no ledger's file can be written. */
 function fullDisk(step: string, path: string): Error | null {
@@ -208,7 +209,7 @@ describe("GroupRegistry", () => {
   });
 
   it("has a bound on Groups", async () => {
-    const { registry, call } = await openGroups(temporaryDirectory());
+    const { call, close } = await openGroups(temporaryDirectory());
     const open = Reflect.get(LIMITS.group, "perHome") as number;
     assert.equal(open, 4096);
     Object.defineProperty(LIMITS.group, "perHome", { value: 1, configurable: true });
@@ -218,6 +219,6 @@ describe("GroupRegistry", () => {
     } finally {
       Object.defineProperty(LIMITS.group, "perHome", { value: open, configurable: true });
     }
-    await registry.close();
+    await close();
   });
 });

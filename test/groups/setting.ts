@@ -2,11 +2,7 @@
 
 import { mkdirSync } from "node:fs";
 import { homePaths } from "../../client/paths.ts";
-import { accessTokenHandlers } from "../../daemon/access/access-token-handlers.ts";
-import { AccessTokens } from "../../daemon/access/access-tokens.ts";
 import type { OpenGroup } from "../../daemon/groups/group.ts";
-import { groupHandlers } from "../../daemon/groups/handlers.ts";
-import { LaunchTokens } from "../../daemon/groups/launch-tokens.ts";
 import { GroupRegistry } from "../../daemon/groups/registry.ts";
 import type { Projection } from "../../daemon/ledger/types.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -16,17 +12,20 @@ import { RealProjectFiles } from "../../platform/real-project-files.ts";
 import { RealRandom } from "../../platform/real-random.ts";
 import { type ErrorCode, Refusal } from "../../shared/errors.ts";
 import type { StoredActor } from "../../shared/model.ts";
-import type { CallContext, Caller } from "../../shared/operations/caller.ts";
-import { type InputOf, OPERATIONS, type OperationName } from "../../shared/operations/registry.ts";
+import type { Caller } from "../../shared/operations/caller.ts";
+import type { OperationName, ResultOf } from "../../shared/operations/registry.ts";
 import { temporaryDirectory } from "../home/setting.ts";
+import { MemoryLog } from "../operations/support.ts";
 import { ManualClock } from "../support/manual-clock.ts";
-import { NO_RUNNER, openSettings } from "./parts.ts";
-
-export const USER: Caller = { kind: "user", by: "user", via: "socket", token_id: null };
-
-export function context(caller: Caller): CallContext {
-  return { caller, signal: new AbortController().signal };
-}
+import {
+  callOperation,
+  homeAt,
+  MESSAGING,
+  NO_PEERS,
+  NO_PROCESSES,
+  startServices,
+  USER,
+} from "../support/services.ts";
 
 export function asActor(group: OpenGroup, actor_id: string): Caller {
   const { generation } = group.actor(actor_id);
@@ -50,63 +49,61 @@ export async function openRegistry(
   });
 }
 
-/** Everything about Groups on a Home at `root`; opened anew it continues what is there. */
+/** The daemon's services for Groups on a Home at `root`; opened again it continues what is there. */
 export async function openGroups(root: string) {
   const files = new RealFiles();
   const clock = new ManualClock({ tick: 1 });
-  const random = new RealRandom();
-  const paths = homePaths(root);
-  mkdirSync(paths.groups, { recursive: true, mode: 0o700 });
-  const registry = await openRegistry(root);
-  const launchTokens = await LaunchTokens.open({ files, random, home: root, registry });
-  const settings = await openSettings(files, paths.settings);
-  const accessTokens = new AccessTokens({ clock, random, settings });
+  const log = new MemoryLog();
+  const home = await homeAt(root, files);
   /** Callers of these tests need no token that exists. */
   const revoked = new Set<string>();
-  accessTokens.onRevoked((token_id) => void revoked.add(token_id));
-  const handlers = {
-    ...accessTokenHandlers({ registry, accessTokens }),
-    ...groupHandlers({
+  const supervisor = await startServices(
+    {
+      files,
       clock,
-      random,
+      random: new RealRandom(),
       projects: new RealProjectFiles(root),
-      registry,
-      launchTokens,
-      runner: NO_RUNNER,
-      lapsed: (caller) =>
-        caller.kind !== "actor" && caller.token_id !== null && revoked.has(caller.token_id)
-          ? new Refusal("unauthenticated")
-          : null,
-      home: root,
+      log,
       program: ["svc"],
-      counts: () => ({ unread: 0, attention: 0, last_event: null }),
-      presence: () => ({
-        state: "idle",
-        reason: "Waits for messages",
-        since: null,
-        last_activity: null,
-        attention: false,
-        unread_mail: 0,
-        pending: 0,
-      }),
-    }),
+      checkOutputs: true,
+      home,
+      ledgerLimits: { extendBytes: 4096 },
+    },
+    {
+      only: MESSAGING,
+      instead: {
+        ...NO_PROCESSES,
+        ...NO_PEERS,
+        credentials({ access }) {
+          access.accessTokens.onRevoked((token_id) => void revoked.add(token_id));
+          return {
+            part: {
+              lapsed: (caller) =>
+                caller.kind !== "actor" && caller.token_id !== null && revoked.has(caller.token_id)
+                  ? new Refusal("unauthenticated")
+                  : null,
+            },
+          };
+        },
+      },
+    },
+  );
+  const { parts } = supervisor;
+  const { registry } = parts.groups;
+  const { launchTokens, accessTokens } = parts.access;
+  const call = async <Name extends OperationName>(name: Name, input: unknown, as: Caller = USER) =>
+    (await callOperation(parts, log, name, input, { as })) as ResultOf<Name>;
+  return {
+    files,
+    clock,
+    ...home,
+    registry,
+    launchTokens,
+    accessTokens,
+    call,
+    handlers: supervisor.handlers,
+    close: () => supervisor.stop(),
   };
-  /**
-   * As the dispatcher does it, but for the locks: input and output go through the contract's
-   * schemas.
-   */
-  const call = async <Name extends OperationName & keyof typeof handlers>(
-    name: Name,
-    input: unknown,
-    caller: Caller = USER,
-  ) => {
-    const contract = OPERATIONS.get(name)!;
-    const parsed = contract.input.parse(input) as InputOf<Name>;
-    const handler = handlers[name] as (input: InputOf<Name>, context: CallContext) => unknown;
-    const result = await handler(parsed, context(caller));
-    return contract.output.parse(result) as Awaited<ReturnType<(typeof handlers)[Name]>>;
-  };
-  return { files, clock, paths, registry, launchTokens, accessTokens, settings, handlers, call };
 }
 
 export function storedActor(id: string, change: Partial<StoredActor> = {}): StoredActor {

@@ -6,7 +6,6 @@ import assert from "node:assert/strict";
 import * as fs from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { homePaths } from "../../client/paths.ts";
 import type { Given } from "../../daemon/assembly/given.ts";
 import type { Subset, Supervisor } from "../../daemon/assembly/supervisor.ts";
 import type { LaunchTokens } from "../../daemon/groups/launch-tokens.ts";
@@ -16,7 +15,6 @@ import type { LedgerLimits } from "../../daemon/ledger/types.ts";
 import type { MessagingLimits } from "../../daemon/messaging/group-chat.ts";
 import type { Messaging } from "../../daemon/messaging/messaging.ts";
 import type { Files } from "../../platform/files.ts";
-import type { Log } from "../../platform/log.ts";
 import type { ProjectFiles } from "../../platform/project-files.ts";
 import { RealFiles } from "../../platform/real-files.ts";
 import { RealProjectFiles } from "../../platform/real-project-files.ts";
@@ -24,38 +22,20 @@ import { RealRandom } from "../../platform/real-random.ts";
 import type { Refusal } from "../../shared/errors.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
 import type { ArgumentsOf, OperationName, ResultOf } from "../../shared/operations/registry.ts";
-import { openSettings } from "../groups/parts.ts";
+import { MemoryLog } from "../operations/support.ts";
 import { ManualClock } from "../support/manual-clock.ts";
-import { NO_PEERS, NO_PROCESSES, type Parts, startServices } from "../support/services.ts";
+import {
+  callOperation,
+  homeAt,
+  MESSAGING,
+  NO_PEERS,
+  NO_PROCESSES,
+  type Parts,
+  startServices,
+  USER,
+} from "../support/services.ts";
 
-export const USER: Caller = { kind: "user", by: "user", via: "socket", token_id: null };
 export const BROWSER: Caller = { kind: "user", by: "user", via: "web", token_id: "t1" };
-
-export interface LogLine {
-  level: string;
-  event: string;
-  fields: Record<string, unknown> | undefined;
-}
-
-interface CallOptions {
-  as?: Caller;
-  signal?: AbortSignal;
-  progress?: (text: string) => void;
-}
-
-/** What every setting of messaging runs. */
-const SERVICES_BELOW = [
-  "groups",
-  "access",
-  "launches",
-  "credentials",
-  "activity",
-  "outbound",
-  "messaging",
-  "runtimes",
-  "administration",
-  "operations",
-] as const;
 
 /**
  * A daemon's services over one Home. `kill` forgets it as a crash would; `TestHome.open` on the
@@ -65,14 +45,14 @@ export class TestHome {
   readonly root: string;
   readonly clock: ManualClock;
   readonly services: Parts;
-  readonly log: LogLine[];
+  readonly log: MemoryLog;
   readonly #supervisor: Supervisor<Parts>;
 
   private constructor(parts: {
     root: string;
     clock: ManualClock;
     services: Supervisor<Parts>;
-    log: LogLine[];
+    log: MemoryLog;
   }) {
     this.root = parts.root;
     this.clock = parts.clock;
@@ -111,15 +91,7 @@ export class TestHome {
     const files = options.files ?? new RealFiles();
     const random = new RealRandom();
     const projects = options.projects ?? new RealProjectFiles(root);
-    const paths = homePaths(root);
-    const lines: LogLine[] = [];
-    const note = (level: string) => (event: string, fields?: Record<string, unknown>) =>
-      void lines.push({ level, event, fields });
-    const log: Log = { debug: note("debug"), info: note("info"), warn: note("warn"), error: note("error") };
-    for (const directory of [paths.root, paths.groups]) {
-      if (files.stat(directory) === null) files.mkdir(directory);
-    }
-    const settings = await openSettings(files, paths.settings);
+    const log = new MemoryLog();
     const { above, identity } = options;
     const services = await startServices(
       {
@@ -128,32 +100,26 @@ export class TestHome {
         random,
         projects,
         log,
-        home: { paths, settings, ...(identity === undefined ? {} : { identity }) },
+        home: { ...(await homeAt(root, files)), ...(identity === undefined ? {} : { identity }) },
         program: ["svc"],
         checkOutputs: true,
         ledgerLimits: { extendBytes: 64 * 1024, ...options.ledgerLimits },
         ...(options.limits === undefined ? {} : { messagingLimits: options.limits }),
       },
       {
-        only: [...SERVICES_BELOW, ...(above?.only ?? [])],
+        only: [...MESSAGING, ...(above?.only ?? [])],
         instead: { ...NO_PROCESSES, ...(above === undefined ? NO_PEERS : {}), ...above?.instead },
       },
     );
-    return new TestHome({ root, clock, services, log: lines });
+    return new TestHome({ root, clock, services, log });
   }
 
   async call<Name extends OperationName>(
     name: Name,
     input: ArgumentsOf<Name>,
-    { as = USER, signal = new AbortController().signal, progress }: CallOptions = {},
+    options: Parameters<typeof callOperation>[4] = {},
   ): Promise<ResultOf<Name>> {
-    const call = { caller: as, signal, requestId: "r", ...(progress === undefined ? {} : { progress }) };
-    const outcome = await this.services.operations.call(name, input, call);
-    if (outcome.ok) return outcome.result as ResultOf<Name>;
-    if (outcome.error.code === "internal_error") {
-      throw new Error(`internal error: ${JSON.stringify(this.log.at(-1))}`);
-    }
-    throw outcome.refusal;
+    return (await callOperation(this.services, this.log, name, input, options)) as ResultOf<Name>;
   }
 
   /** A Group with these Actors, all enabled. */

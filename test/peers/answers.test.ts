@@ -6,8 +6,9 @@ import assert from "node:assert/strict";
 import type { LedgerEvent } from "../../shared/events.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
 import type { ArgumentsOf } from "../../shared/operations/registry.ts";
-import { refusal, USER } from "../messaging/setting.ts";
+import { refusal } from "../messaging/setting.ts";
 import { verifies } from "../requirements.ts";
+import { USER } from "../support/services.ts";
 import { DOWN, signed, UP, type Wire } from "./memory-transport.ts";
 import { MINUTE, Pair, rest, SECOND, type Side } from "./sending-setting.ts";
 

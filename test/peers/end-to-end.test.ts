@@ -44,7 +44,7 @@ for (const way of ["account", "external", "direct"] as const satisfies Way[]) {
         await pair.pass(step, step);
         passed += step;
       }
-      assert.ok(isEnded(), JSON.stringify(side.home.log));
+      assert.ok(isEnded(), JSON.stringify(side.home.log.lines));
     }
 
     const reply = async (

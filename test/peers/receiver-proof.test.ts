@@ -198,8 +198,8 @@ describe("Receiver: proofs", () => {
       });
     }
     assert.equal(reasons.size, 1);
-    assert.equal(target.home.log.length, 2);
-    assert.ok(!JSON.stringify(target.home.log).includes("secret"));
+    assert.equal(target.home.log.lines.length, 2);
+    assert.ok(!JSON.stringify(target.home.log.lines).includes("secret"));
   });
 
   it("count once: a request id is refused within 90 seconds, and forgotten then", async () => {

@@ -168,12 +168,7 @@ export class Target {
     const { home, identity } = this;
     return new Receiver({
       clock: home.clock,
-      log: {
-        debug: () => {},
-        info: () => {},
-        warn: (event, fields) => void home.log.push({ level: "warn", event, fields }),
-        error: (event, fields) => void home.log.push({ level: "error", event, fields }),
-      },
+      log: home.log,
       identity,
       registry: home.registry,
       chats: home.messaging,

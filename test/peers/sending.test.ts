@@ -17,8 +17,9 @@ import { RealProjectFiles } from "../../platform/real-project-files.ts";
 import type { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
-import { BROWSER, refusal, USER } from "../messaging/setting.ts";
+import { BROWSER, refusal } from "../messaging/setting.ts";
 import { verifies } from "../requirements.ts";
+import { USER } from "../support/services.ts";
 import { DOWN, UP } from "./memory-transport.ts";
 import { MINUTE, Pair, rest, SECOND } from "./sending-setting.ts";
 

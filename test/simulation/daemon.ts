@@ -15,10 +15,9 @@ import type { ProjectFiles } from "../../platform/project-files.ts";
 import { Refusal } from "../../shared/errors.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
 import type { ArgumentsOf, OperationName, ResultOf } from "../../shared/operations/registry.ts";
-import { openSettings } from "../groups/parts.ts";
 
 import { type Chance, SeededRandom } from "../support/chance.ts";
-import { NO_PROCESSES, type Parts, startServices } from "../support/services.ts";
+import { homeAt, MESSAGING, NO_PROCESSES, type Parts, startServices, USER } from "../support/services.ts";
 
 import type { Tree } from "./crash-states.ts";
 import { type Call, SimulatedFiles } from "./files.ts";
@@ -26,7 +25,6 @@ import { type Host, machineAddress, type SimulatedNetwork } from "./network.ts";
 import { SimulatedClock, type Wall, type World } from "./world.ts";
 
 const ROOT = "/home";
-export const USER: Caller = { kind: "user", by: "user", via: "socket", token_id: null };
 
 /** What stands between the services and the world, to put a fault in. */
 export interface Mutation {
@@ -39,22 +37,7 @@ export type Outcome<Name extends OperationName> =
   | { kind: "refused"; refusal: Refusal }
   | { kind: "lost" };
 
-const SIMULATED = [
-  "groups",
-  "access",
-  "launches",
-  "credentials",
-  "activity",
-  "outbound",
-  "messaging",
-  "runtimes",
-  "administration",
-  "receiver",
-  "direct",
-  "peers",
-  "operations",
-  "directListener",
-] as const;
+const SIMULATED = [...MESSAGING, "receiver", "direct", "peers", "directListener"] as const;
 
 /** One run of a daemon, from its start to its end. */
 export class Run implements Host {
@@ -280,9 +263,6 @@ export class SimulatedDaemon {
       if (!run.isOver) this.log.push(`${event} ${JSON.stringify(fields ?? {})}`);
     };
     const log: Log = { debug: () => {}, info: () => {}, warn: note, error: note };
-    const paths = homePaths(ROOT);
-    if (files.stat(paths.groups) === null) files.mkdir(paths.groups);
-    const settings = await openSettings(files, paths.settings);
     return startServices(
       {
         files,
@@ -290,7 +270,7 @@ export class SimulatedDaemon {
         random,
         projects: NO_PROJECTS,
         log,
-        home: { paths, settings, identity: this.identity },
+        home: { ...(await homeAt(ROOT, files)), identity: this.identity },
         program: ["svc"],
         links: this.network.linksOf(run),
         network: {

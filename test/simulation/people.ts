@@ -5,7 +5,8 @@
 import type { Caller } from "../../shared/operations/caller.ts";
 import type { ArgumentsOf, OperationName, ResultOf } from "../../shared/operations/registry.ts";
 import type { Chance } from "../support/chance.ts";
-import { type SimulatedDaemon, USER } from "./daemon.ts";
+import { USER } from "../support/services.ts";
+import type { SimulatedDaemon } from "./daemon.ts";
 import { type Health, wayOf } from "./health.ts";
 import { type Delivery, type Oracle, short } from "./oracle.ts";
 import type { World } from "./world.ts";

@@ -20,6 +20,7 @@ import { OPERATIONS } from "../../shared/operations/registry.ts";
 import { DaemonProcess } from "../support/daemon-process.ts";
 import { MARK, type Malformed, malformed, odd, PROTOTYPE_NAMES } from "./malformed.ts";
 import { McpProcess } from "./mcp-process.ts";
+import { rightArguments } from "./right-arguments.ts";
 
 interface Answer {
   status: number;
@@ -90,132 +91,15 @@ describe("malformed values of every member of every operation", function () {
     ];
 
     const { sha256 } = (event.data["attachments"] as { sha256: string }[])[0]!;
-    const path = join(folder, "file.txt");
-    const byName: Record<string, unknown> = {
+    right = rightArguments({
       group_id,
-      actor_id: "lead",
       event_id: event.id,
-      source_event_id: event.id,
-      dst_group_id: group_id,
-      title: "title",
-      topic: "topic",
-      name: "name",
-      text: "text",
-      query: "query",
-      confirm: "no",
-      active_scope_key: scope_key,
       scope_key,
-      path,
-      paths: [path],
-      save_to: "copy.txt",
-      state: "active",
-      settings: {
-        default_send_to: "foreman",
-        min_interval_seconds: 0,
-        mail_notice_after_seconds: 0,
-        reply_notice_after_seconds: 0,
-        start_actors: false,
-      },
-      runtime: "custom",
-      runner: "external",
-      command: ["run"],
-      env: { A: "b" },
-      set: { A: "b" },
-      enabled: true,
-      allow_tools: true,
-      prompts: false,
-      new_conversation: false,
-      unset: ["B"],
-      to: ["lead"],
-      message_mode: "send",
-      format: "plain",
-      insight: "insight",
-      quote_text: "quote",
-      reply_to: event.id,
-      before_event_id: event.id,
-      client_id: "key",
-      refs: [{ kind: "link" }],
-      attachments: [
-        {
-          sha256,
-          name: "file.txt",
-          mime_type: "text/plain",
-        },
-      ],
+      path: join(folder, "file.txt"),
       sha256,
-      actor_ids: ["lead"],
-      force_ambiguous: false,
-      mode: "all",
-      limit: 5,
-      ack: "batch",
-      wait_seconds: 0,
-      files: [
-        {
-          name: "file.txt",
-          bytes: 6,
-        },
-      ],
-      based_on: "then",
-      before: event.id,
-      after: event.id,
-      from: "newest",
-      kinds: ["chat.message"],
-      event_ids: [event.id],
-      with_obligation_status: false,
-      prefix: event.id.slice(0, 8),
-      groups: [group_id],
-      exhibit: false,
-      token_id: "token",
-      origin: "https://example.test",
-      instance_id: "instance",
-      by: "user",
-      target_group_id: "group",
+      relation_id: relations[0]!.id,
       listener,
-      display_name: "here",
-      expected_listener: listener,
-      invitation: "svc-direct:",
-      id: relations[0]!.id,
-      hook_event_name: "Stop",
-      draft: {
-        text: "text",
-        to: ["lead"],
-        message_mode: "send",
-        reply_to: event.id,
-        quote_text: "quote",
-        dst_group_id: group_id,
-        dst_remote: {
-          instance_id: "instance",
-          instance_name: "it",
-          group_id: "group",
-          title: "title",
-        },
-        refs: [{ kind: "link" }],
-        attachments: [
-          {
-            sha256,
-            name: "a",
-            mime_type: "text/plain",
-            bytes: 6,
-          },
-        ],
-      },
-    };
-    const special: Record<string, Record<string, unknown>> = {
-      actor_add: { actor_id: "another" },
-      ledger_window: { before: 1, after: 1 },
-      exhibit_set: { exhibit: { host: "127.0.0.1", port: 0, groups: [group_id] } },
-    };
-    right = (contract) => {
-      const { shape } = contract.input._zod.def as unknown as { shape: Record<string, unknown> };
-      const named = Object.keys(shape).map((name): [string, unknown] => {
-        assert.ok(name in byName, `${contract.name}: what is right for ${name}?`);
-        return [name, special[contract.name]?.[name] ?? byName[name]];
-      });
-      const made = Object.fromEntries(named);
-      const parsed = contract.input.safeParse(made);
-      assert.ok(parsed.success, `${contract.name}: ${parsed.error?.message}`);
-      return made;
-    };
+    });
   });
   after(async () => {
     agent.destroy();

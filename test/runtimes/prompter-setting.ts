@@ -1,0 +1,175 @@
+/**
+ * A prompter over the real ledger and queue, time that the test owns, and a terminal that notes.
+ */
+
+import assert from "node:assert/strict";
+import type {
+  InputListener,
+  InputStep,
+  Launch,
+  LaunchReports,
+  PromptListener,
+} from "../../daemon/activity/launches.ts";
+import { entryOf } from "../../daemon/runtimes/catalogue.ts";
+import { Prompter, type PrompterOptions } from "../../daemon/runtimes/input/prompter.ts";
+import { RealRandom } from "../../platform/real-random.ts";
+import { TestHome } from "../messaging/setting.ts";
+import { until } from "../support/until.ts";
+import { DrawnScreen } from "./drawn-screen.ts";
+
+/** A terminal and the hooks behind it, as the prompter sees them. */
+export class Runtime {
+  doing: ReturnType<LaunchReports["doing"]> = "idle";
+  reads = true;
+  hasTools = true;
+  typedAt = Number.NEGATIVE_INFINITY;
+  hasDraft = false;
+  readonly screen = new DrawnScreen().composer();
+  /** Pastes that Enter followed. */
+  readonly written: string[] = [];
+  /** The last one that it doesn't follow yet. */
+  pasted: string | null = null;
+  /** So often Enter becomes an empty line behind the paste; each is counted. */
+  newLines = 0;
+  enters = 0;
+  entered: () => void = () => {};
+  /** What becomes of the screen with a paste. */
+  shown: (paste: string) => void = () => this.screen.composer("[Pasted text #1 +4 lines]");
+  readonly launch: Launch;
+  readonly prompter: Prompter;
+  #listener: PromptListener = () => {};
+  #input: InputListener = () => {};
+
+  constructor(home: TestHome, group_id: string, actor_id: string, token_digest = "digest", steadyMs = 0) {
+    const { generation } = home.registry.get(group_id).actor(actor_id);
+    const started_at = "2026-01-01T00:00:00.000Z";
+    const common = { group_id, actor_id, generation, runtime: "claude", has_hooks: true } as const;
+    this.launch = { ...common, token_digest, pid: 7, started_at };
+    const terminal = Object.defineProperties(
+      { write: (text: string) => this.#write(text), settled: async () => {} },
+      {
+        reads: { get: () => this.reads },
+        typedAt: { get: () => this.typedAt },
+        hasDraft: { get: () => this.hasDraft },
+        view: { get: () => this.screen },
+      },
+    ) as unknown as PrompterOptions["terminal"];
+    this.prompter = new Prompter({
+      chat: home.messaging.get(group_id),
+      launch: this.launch,
+      entry: { ...entryOf("claude"), steadyMs },
+      answerWith: "mcp",
+      terminal,
+      reports: {
+        onPrompt: (listener) => {
+          this.#listener = listener;
+          return () => (this.#listener = () => {});
+        },
+        onInput: (listener) => {
+          this.#input = listener;
+          return () => (this.#input = () => {});
+        },
+        onSession: () => () => {},
+        onPresence: () => () => {},
+        typed: () => {},
+        interrupted: () => {},
+        doing: () => this.doing,
+      },
+      hasTools: () => this.hasTools,
+      clock: home.clock,
+      random: new RealRandom(),
+      log: { debug() {}, info() {}, warn() {}, error() {} },
+      changed: () => {},
+    });
+    this.prompter.open();
+  }
+
+  #write(text: string): boolean {
+    if (text === "\r") {
+      this.enters += 1;
+      this.entered();
+      if (this.newLines > 0) {
+        this.newLines -= 1;
+        this.screen.composer(`[Pasted text #1 +4 lines]${"\n".repeat(this.enters)}`);
+        return true;
+      }
+      this.written.push(this.pasted!);
+      this.pasted = null;
+      this.screen.composer();
+      return true;
+    }
+    this.pasted = text;
+    this.shown(text);
+    return true;
+  }
+
+  /** Its UserPromptSubmit hook. */
+  takes(prompt = this.written.at(-1)!): void {
+    this.#listener(this.launch, prompt, false);
+  }
+
+  /** The same hook behind a turn that runs. */
+  queues(prompt = this.written.at(-1)!): void {
+    this.#listener(this.launch, prompt, true);
+  }
+
+  input(step: InputStep): void {
+    this.#input(this.launch, step);
+  }
+}
+
+/** An Actor that runs, and what is known of the messages to it. */
+export class Prompted {
+  readonly home: TestHome;
+  readonly group_id: string;
+  runtime: Runtime;
+
+  private constructor(home: TestHome, group_id: string) {
+    this.home = home;
+    this.group_id = group_id;
+    this.runtime = new Runtime(home, group_id, "ann");
+  }
+
+  static async open(): Promise<Prompted> {
+    const home = await TestHome.open();
+    const group_id = await home.group();
+    await home.call("actor_add", { group_id, actor_id: "ann", runner: "pty", runtime: "claude" });
+    return new Prompted(home, group_id);
+  }
+
+  async close(): Promise<void> {
+    await this.runtime.prompter.close("process_exit");
+    await this.home.remove();
+  }
+
+  add(actor_id: string) {
+    const { home, group_id } = this;
+    return home.call("actor_add", { group_id, actor_id, runner: "pty", runtime: "claude" });
+  }
+
+  async send(text: string): Promise<string> {
+    return (await this.home.send(this.group_id, text, { to: ["ann"] })).event.id;
+  }
+
+  wait(seconds: number): void {
+    this.home.clock.advance(seconds * 1000);
+  }
+
+  async delivery(id: string): Promise<string> {
+    const { state, reason } = (await this.home.status(this.group_id, id)).delivery_status["ann"]!;
+    return [state, reason].filter((part) => part !== "").join(" ");
+  }
+
+  async reaches(id: string, expected: string): Promise<void> {
+    let last = "";
+    for (let turn = 0; turn < 2000 && last !== expected; turn += 1) {
+      await new Promise((resolve) => (turn < 1000 ? setImmediate(resolve) : setTimeout(resolve, 10)));
+      last = await this.delivery(id);
+    }
+    assert.equal(last, expected);
+  }
+
+  written(count: number): Promise<boolean> {
+    return until(() => this.runtime.written.length === count);
+  }
+}

@@ -1,0 +1,145 @@
+/** Arguments of every operation that the daemon takes, to be made malformed. */
+import assert from "node:assert/strict";
+import type { OperationContract } from "../../shared/operations/contract.ts";
+
+/** What there is in the Home. */
+export interface There {
+  group_id: string;
+  event_id: string;
+  scope_key: string;
+  /** Of a file below the Group's folder. */
+  path: string;
+  sha256: string;
+  relation_id: string;
+  listener: { bind: string; address: string };
+}
+
+/** For each contract, arguments that fit it. */
+export function rightArguments(there: There): (contract: OperationContract) => Record<string, unknown> {
+  const { group_id, event_id, scope_key, path, sha256, relation_id, listener } = there;
+  const byName: Record<string, unknown> = {
+    group_id,
+    actor_id: "lead",
+    event_id,
+    source_event_id: event_id,
+    dst_group_id: group_id,
+    title: "title",
+    topic: "topic",
+    name: "name",
+    text: "text",
+    query: "query",
+    confirm: "no",
+    active_scope_key: scope_key,
+    scope_key,
+    path,
+    paths: [path],
+    save_to: "copy.txt",
+    state: "active",
+    settings: {
+      default_send_to: "foreman",
+      min_interval_seconds: 0,
+      mail_notice_after_seconds: 0,
+      reply_notice_after_seconds: 0,
+      start_actors: false,
+    },
+    runtime: "custom",
+    runner: "external",
+    command: ["run"],
+    env: { A: "b" },
+    set: { A: "b" },
+    enabled: true,
+    allow_tools: true,
+    prompts: false,
+    new_conversation: false,
+    unset: ["B"],
+    to: ["lead"],
+    message_mode: "send",
+    format: "plain",
+    insight: "insight",
+    quote_text: "quote",
+    reply_to: event_id,
+    before_event_id: event_id,
+    client_id: "key",
+    refs: [{ kind: "link" }],
+    attachments: [
+      {
+        sha256,
+        name: "file.txt",
+        mime_type: "text/plain",
+      },
+    ],
+    sha256,
+    actor_ids: ["lead"],
+    force_ambiguous: false,
+    mode: "all",
+    limit: 5,
+    ack: "batch",
+    wait_seconds: 0,
+    files: [
+      {
+        name: "file.txt",
+        bytes: 6,
+      },
+    ],
+    based_on: "then",
+    before: event_id,
+    after: event_id,
+    from: "newest",
+    kinds: ["chat.message"],
+    event_ids: [event_id],
+    with_obligation_status: false,
+    prefix: event_id.slice(0, 8),
+    groups: [group_id],
+    exhibit: false,
+    token_id: "token",
+    origin: "https://example.test",
+    instance_id: "instance",
+    by: "user",
+    target_group_id: "group",
+    listener,
+    display_name: "here",
+    expected_listener: listener,
+    invitation: "svc-direct:",
+    id: relation_id,
+    hook_event_name: "Stop",
+    draft: {
+      text: "text",
+      to: ["lead"],
+      message_mode: "send",
+      reply_to: event_id,
+      quote_text: "quote",
+      dst_group_id: group_id,
+      dst_remote: {
+        instance_id: "instance",
+        instance_name: "it",
+        group_id: "group",
+        title: "title",
+      },
+      refs: [{ kind: "link" }],
+      attachments: [
+        {
+          sha256,
+          name: "a",
+          mime_type: "text/plain",
+          bytes: 6,
+        },
+      ],
+    },
+  };
+  const special: Record<string, Record<string, unknown>> = {
+    actor_add: { actor_id: "another" },
+    ledger_window: { before: 1, after: 1 },
+    exhibit_set: { exhibit: { host: "127.0.0.1", port: 0, groups: [group_id] } },
+  };
+  return (contract) => {
+    const { shape } = contract.input._zod.def as unknown as { shape: Record<string, unknown> };
+    const named = Object.keys(shape).map((name): [string, unknown] => {
+      assert.ok(name in byName, `${contract.name}: what is right for ${name}?`);
+      return [name, special[contract.name]?.[name] ?? byName[name]];
+    });
+    const made = Object.fromEntries(named);
+    const parsed = contract.input.safeParse(made);
+    assert.ok(parsed.success, `${contract.name}: ${parsed.error?.message}`);
+    return made;
+  };
+}
