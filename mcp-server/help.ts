@@ -37,7 +37,7 @@ the foreman there. The answer queued means that it is stored, not that it has ar
 ## Sending safely
 
 Pass idempotency_key if you might send the same thing twice (a retry after an error). The same key with the same content is one message and
-answers duplicate: true. Write Markdown, one topic per message. insight is one sentence with what the reader should take from it.
+answers duplicate: true. Write Markdown, one topic per message. insight is one sentence: what the reader should take away.
 
 ## Files
 

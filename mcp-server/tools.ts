@@ -67,7 +67,7 @@ export const TOOLS: readonly Tool[] = [
   {
     name: "svc_help",
     title: "How to work with svc",
-    description: "The rules of this Group's messages. Read it once before the first message.",
+    description: "Show the rules of this Group's messages. Read them once before your first message.",
     operations: {},
     reach: "svc",
   },
@@ -75,7 +75,7 @@ export const TOOLS: readonly Tool[] = [
     name: "svc_bootstrap",
     title: "Show where I am",
     description:
-      "Your Group, yourself, the other Actors, unread Mail and requests that wait for your reply. Call it first.",
+      "Show your Group, yourself, the other Actors, unread Mail and requests that wait for your reply. Call it first.",
     operations: { "": "bootstrap" },
     reach: "svc",
   },
@@ -83,7 +83,7 @@ export const TOOLS: readonly Tool[] = [
     name: "svc_connect",
     title: "List other instances",
     description:
-      "Lists the instances and Groups that you can write to. With instance_id and target_group_id, lists that Group's Actors.",
+      "List the instances and Groups that you can write to. With instance_id and target_group_id, list that Group's Actors.",
     operations: { "": "connect_catalog" },
     hidden: ["by"],
     arguments: { after: "next from the previous page." },
@@ -102,7 +102,7 @@ export const TOOLS: readonly Tool[] = [
       to: TO,
       idempotency_key: KEY,
       paths: PATHS,
-      insight: "What the reader should take from it, in one sentence.",
+      insight: "What the reader should take away, in one sentence.",
       reply_to: "The message that this one follows, without answering a request.",
       local_group_id: "Another Group on this machine to send to.",
       ...REMOTE_ARGUMENTS,
@@ -119,7 +119,7 @@ export const TOOLS: readonly Tool[] = [
     name: "svc_message_reply",
     title: "Reply to a message",
     description:
-      "Answer a message by its event id. The reply goes to the sender and settles the request you owed an answer to.",
+      "Answer a message by its event id. The reply goes to the sender and settles the reply that you owe.",
     operations: { "": "reply" },
     fields: MESSAGE_FIELDS,
     hidden: MESSAGE_HIDDEN,
@@ -135,7 +135,7 @@ export const TOOLS: readonly Tool[] = [
   {
     name: "svc_message_deliver",
     title: "Deliver a message again",
-    description: "Deliver a message that you sent to its Actors again, on purpose.",
+    description: "Deliver a message that you sent once more, on purpose.",
     operations: { "": "message_deliver" },
     fields: { event_id: "source_event_id" },
     arguments: { force_ambiguous: "Deliver it even where an earlier attempt may have arrived." },
@@ -144,7 +144,7 @@ export const TOOLS: readonly Tool[] = [
   {
     name: "svc_message_history",
     title: "My messages",
-    description: "Lists the messages that you sent or received, oldest first.",
+    description: "List the messages that you sent or received, oldest first.",
     operations: { "": "message_history" },
     hidden: ["actor_id"],
     arguments: {
@@ -157,7 +157,7 @@ export const TOOLS: readonly Tool[] = [
     name: "svc_inbox_read",
     title: "Read the Inbox",
     description:
-      "Takes your Mail and the messages delivered to you. If there are none, waits up to wait_seconds (0-50) for one. Acknowledge what you took by passing its batch_id as ack in the next call.",
+      "Take your Mail and the messages delivered to you. If there are none, wait up to wait_seconds (0-50) for one. Acknowledge what you took by passing its batch_id as ack in the next call.",
     operations: { "": "inbox_read" },
     hidden: ["actor_id"],
     arguments: { ack: "batch_id of the previous batch." },
@@ -176,7 +176,7 @@ export const TOOLS: readonly Tool[] = [
     name: "svc_file",
     title: "Fetch an attachment",
     description:
-      "Fetches a file attached to a message: its details, its text if it is small, and on request a copy in your project.",
+      "Fetch a file attached to a message: its details, its text if it is small, and on request a copy in your project.",
     operations: { "": "file_fetch" },
     arguments: {
       sha256: "Which file, if there are several.",

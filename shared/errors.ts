@@ -263,7 +263,7 @@ const entries = {
   runner_mismatch: {
     status: 409,
     sentence: "This works only for Actors whose process the daemon runs.",
-    remedy: "Interrupt it where it runs, or add an Actor with a runtime and without 'external'.",
+    remedy: "Interrupt it where it runs, or add an Actor with a runtime other than 'external'.",
   },
   conflict: {
     status: 409,

@@ -44,6 +44,7 @@ export const accessCommands: readonly Command[] = [
     words: "origin set",
     args: "<url>",
     operations: ["remote_access_set"],
+    summary: "Set the HTTPS origin where others reach this instance. svc doesn't create a tunnel to it.",
     run: async (context) => (await access()).setOrigin(context, context.arg(0)),
   },
   {
@@ -60,6 +61,7 @@ export const accessCommands: readonly Command[] = [
   {
     words: "exhibit set",
     operations: ["exhibit_set"],
+    summary: "Open the read-only listener for named Groups. It has its own token, which is shown only once.",
     options: [
       GROUPS_OPTION,
       { name: "host", value: "HOST", text: "Address of its listener (default: 127.0.0.1)" },

@@ -8,7 +8,7 @@ const RUNTIME: Option = {
   name: "runtime",
   value: "RUNTIME",
   choices: ["external", "claude", "codex", "gemini", "opencode", "copilot", "cursor", "custom"],
-  text: "The agent that svc runs in a terminal ('svc runtime list'), or external, the default, for a process that you start",
+  text: "The agent that svc runs in a terminal ('svc runtime list'), or external (default) for a process that you start",
 };
 const ENV: Option = {
   name: "env",
@@ -18,7 +18,7 @@ const ENV: Option = {
 };
 const PROMPTS: Option = {
   name: "prompts",
-  text: "Its command reads prompts: type messages into it, though svc doesn't know the program",
+  text: "Its command reads prompts: type messages into it even though svc doesn't know the program",
 };
 const SCOPE: Option = { name: "scope", value: "SCOPE", text: "Scope key of the project it works in" };
 
@@ -26,7 +26,7 @@ const OWN_TOOLS: Option = {
   name: "own-tools",
   value: "HOW",
   choices: ["allow", "ask"],
-  text: "Whether its agent uses svc's own tools without asking you each time (allow, the default) or asks",
+  text: "allow (default): its agent uses svc's own tools without asking you each time; ask: it asks first",
 };
 const NEW_CONVERSATION: Option = {
   name: "new-conversation",
@@ -39,6 +39,8 @@ export const actorCommands: readonly Command[] = [
     args: "<id>",
     rest: "COMMAND...",
     operations: ["actor_add"],
+    summary:
+      "Add an Actor. With --runtime, svc runs the agent in a terminal once it is started. Without it, you start the process yourself, and this command prints the path of its owner-only launch token.",
     options: [
       GROUP,
       RUNTIME,

@@ -65,7 +65,7 @@ export const daemonCommands: readonly Command[] = [
   {
     words: "daemon stop",
     operations: ["daemon_stop"],
-    summary: "Finish what was acknowledged and stop the daemon.",
+    summary: "Let running requests finish, then stop the daemon.",
     run: async (context) => (await import("../commands/daemon.ts")).stop(context),
   },
   {
@@ -116,7 +116,7 @@ export const daemonCommands: readonly Command[] = [
     words: "hook",
     operations: ["hook_submit"],
     summary:
-      "Submit a runtime's event. An agent's runtime runs this at its events. It submits the JSON on standard input as the Actor whose token file the environment names. It prints nothing and always succeeds.",
+      "Submit a runtime's event. An agent's runtime runs this command whenever something happens in it. The command submits the JSON on standard input as the Actor whose token file the environment names. It prints nothing and always succeeds.",
     run: async () => (await import("../commands/hook.ts")).hook(),
   },
   {

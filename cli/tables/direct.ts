@@ -8,6 +8,8 @@ export const directCommands: readonly Command[] = [
   {
     words: "direct listen",
     operations: ["connect_direct_configure"],
+    summary:
+      "Set where this instance listens for Direct connections and how others reach it. All Groups share one listener.",
     options: [
       {
         name: "bind",

@@ -25,7 +25,7 @@ const ATTACH: Option = {
 const INSIGHT: Option = {
   name: "insight",
   value: "TEXT",
-  text: "What the reader should take from it, in one sentence",
+  text: "What the reader should take away, in one sentence",
 };
 const KEY: Option = {
   name: "idempotency-key",
@@ -45,7 +45,7 @@ export const messageCommands: readonly Command[] = [
     words: "send",
     args: "<text>",
     operations: ["send", "send_cross_group", "connect_send"],
-    summary: "Send a message; - reads the text from standard input.",
+    summary: "Send a message. If TEXT is -, it is read from standard input.",
     options: [
       GROUP,
       TO,
@@ -119,6 +119,8 @@ export const messageCommands: readonly Command[] = [
     words: "deliver",
     args: "<event>",
     operations: ["message_deliver"],
+    summary:
+      "Deliver a message again, on purpose. If an earlier attempt may have arrived, this needs --force-ambiguous.",
     options: [
       GROUP,
       { ...TO, value: "ACTOR", text: "The Actors to deliver it to" },

@@ -183,7 +183,7 @@ export const actorOperations = [
     name: "actor_restart",
     title: "Restart an Actor",
     summary:
-      "Ends the Actor's sessions and issues a new launch token. The old one no longer works. A process that the daemon runs is started again and continues its conversation as actor_start would.",
+      "Ends the Actor's sessions and issues a new launch token. The old one no longer works. A process that the daemon runs is started again and continues its conversation, as after a start.",
     input: z.strictObject({ ...GroupAndActor, ...NewConversation }),
     output: WithTokenFile.extend({ conversation: Conversation }),
     callers: ["user", "actor"],

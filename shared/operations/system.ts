@@ -29,7 +29,7 @@ export const systemOperations = [
   operation({
     name: "daemon_stop",
     title: "Stop the daemon",
-    summary: "Finishes what was acknowledged, closes everything and ends. Works only over the local socket.",
+    summary: "Lets running requests finish, then stops the daemon. Works only over the local socket.",
     input: z.strictObject({}),
     output: z.strictObject({ stopping: z.literal(true), pid: z.int() }),
     callers: ["user"],
