@@ -49,7 +49,9 @@ export async function openRegistry(
   });
 }
 
-/** The daemon's services for Groups on a Home at `root`; opened again it continues what is there. */
+/**
+ * The daemon's services for Groups on a Home at `root`; opened again it continues what is there.
+ */
 export async function openGroups(root: string) {
   const files = new RealFiles();
   const clock = new ManualClock({ tick: 1 });

@@ -1,4 +1,6 @@
-/** Runs some of the daemon's services over a platform of a test's own, with stand-ins for others. */
+/**
+ * Runs some of the daemon's services over a platform of a test's own, with stand-ins for others.
+ */
 import { homePaths } from "../../client/paths.ts";
 import type { Given } from "../../daemon/assembly/given.ts";
 import type { ServiceList } from "../../daemon/assembly/service.ts";
