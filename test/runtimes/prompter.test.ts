@@ -186,25 +186,25 @@ describe("a prompter", () => {
   });
 
   it("presses no Enter behind a paste while its hooks tell of a question that the screen doesn't show yet", async () => {
-    runtime.shown = () => {
-      runtime.screen.composer("[Pasted text #1 +4 lines]");
-      runtime.doing = "waiting";
+    at.runtime.shown = () => {
+      at.runtime.screen.composer("[Pasted text #1 +4 lines]");
+      at.runtime.doing = "waiting";
     };
-    const id = await send("one");
-    await until(() => runtime.pasted !== null);
+    const id = await at.send("one");
+    await until(() => at.runtime.pasted !== null);
     for (let looks = 0; looks < 20; looks += 1) {
       await new Promise((resolve) => setImmediate(resolve));
-      wait(LIMITS.prompt.lookMs / 1000);
+      at.wait(LIMITS.prompt.lookMs / 1000);
     }
-    assert.equal(runtime.enters, 0);
-    runtime.doing = "working";
-    for (let looks = 0; runtime.enters < 1 && looks < 20; looks += 1) {
+    assert.equal(at.runtime.enters, 0);
+    at.runtime.doing = "working";
+    for (let looks = 0; at.runtime.enters < 1 && looks < 20; looks += 1) {
       await new Promise((resolve) => setImmediate(resolve));
-      wait(LIMITS.prompt.lookMs / 1000);
+      at.wait(LIMITS.prompt.lookMs / 1000);
     }
-    await written(1);
-    runtime.takes();
-    await reaches(id, "accepted hook");
+    await at.written(1);
+    at.runtime.takes();
+    await at.reaches(id, "accepted hook");
   });
 
   it("presses Enter again when the input line shows that it became a line of the paste, unless somebody typed or its hooks tell of a question", async () => {
