@@ -183,8 +183,8 @@ function endpoints(deps: ApiDependencies): Endpoint<unknown>[] {
 }
 
 /**
- * Adds the endpoints. Each request passes in this order: method, length, version, credential, count,
- * body, endpoint. A body is read only for a caller that may send it.
+ * Adds the endpoints. Each request passes in this order: method, length, version, credential,
+ * count, body, endpoint. A body is read only for a caller that may send it.
  */
 export function addApi(app: Express, deps: ApiDependencies): void {
   const rows = endpoints(deps);

@@ -20,8 +20,9 @@ import { prepareRefusal, requestId, send, sendJson } from "./http.ts";
 import type { Metrics } from "./metrics.ts";
 import { html } from "./pages/html.ts";
 import { page } from "./pages/page.ts";
+import { PASSKEY_SCRIPT } from "./pages/passkey-script.ts";
 import { addPages, type Site, type SiteDependencies } from "./pages/site.ts";
-import { STYLE } from "./pages/style.ts";
+import { ICON, STYLE } from "./pages/style.ts";
 import { isUnavailable } from "./store/store.ts";
 
 export interface AppDependencies extends ApiDependencies, SiteDependencies {
@@ -50,16 +51,27 @@ export function createApp(deps: AppDependencies): Express {
   app.use(checkHost(deps.origin));
   app.use(securityHeaders(deps.origin));
   addApi(app, deps);
-  app.get("/style.css", (_request, response) => {
-    response.setHeader("Cache-Control", "public, max-age=300");
-    response.type("css").end(STYLE);
-  });
+  addFixedFiles(app);
   addPages(app, deps, deps.site);
   app.use(() => {
     throw new Refusal("not_found", { remedy: "Check the address." });
   });
   app.use(errorHandler(deps));
   return app;
+}
+
+/** What pages load. It is the same for everybody. */
+function addFixedFiles(app: Express): void {
+  for (const [path, type, text] of [
+    ["/style.css", "css", STYLE],
+    ["/icon.svg", "svg", ICON],
+    ["/passkeys.js", "js", PASSKEY_SCRIPT],
+  ] as const) {
+    app.get(path, (_request, response) => {
+      response.setHeader("Cache-Control", "public, max-age=300");
+      response.type(type).end(text);
+    });
+  }
 }
 
 function identify({ requestIds, metrics, clock }: AppDependencies): RequestHandler {

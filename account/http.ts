@@ -37,7 +37,10 @@ export function sendJson(response: Response, status: number, body: object): void
   send(response, status, "application/json", JSON.stringify(body));
 }
 
-/** Headers of a refusal, whatever its body is. A body that wasn't read can't be followed by a request. */
+/**
+ * Headers of a refusal, whatever its body is. A body that wasn't read can't be followed by a
+ * request.
+ */
 export function prepareRefusal(request: Request, response: Response, refusal: Refusal): void {
   if (!request.complete) response.setHeader("Connection", "close");
   if (refusal.status === 401) response.setHeader("WWW-Authenticate", "Bearer");

@@ -1,41 +1,110 @@
-/** `svc account-service`: the service as a process. */
-
+/** `svc account-service`: the service as a process, and its operator's commands. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { errorCode } from "../platform/durable.ts";
 import { RealClock } from "../platform/real-clock.ts";
 import { RealFiles } from "../platform/real-files.ts";
 import { openLog } from "../platform/real-log.ts";
 import { RealRandom } from "../platform/real-random.ts";
-import { type RunningService, startService } from "./service.ts";
-import { type SettingsOptions, settingsOf } from "./settings.ts";
+import { type ErrorBody, Refusal } from "../shared/errors.ts";
+import { Operator } from "./operator.ts";
+import { type Platform, startService } from "./service.ts";
+import { type Settings, type SettingsOptions, settingsOf } from "./settings.ts";
+import { StoreProblem } from "./store/problem.ts";
+import { isUnavailable, openStore } from "./store/store.ts";
 
 export interface Output {
   line(text: string): void;
   note(text: string): void;
 }
 
-/** Runs the service until a signal stops it. Answers the exit code. */
-export async function serve(options: SettingsOptions, out: Output): Promise<number> {
-  const settings = settingsOf(options, process.env);
+/** What an operation answers. An error of this bundle means nothing to the caller's. */
+export type Answer<Result> = { ok: true; result: Result } | { ok: false; error: ErrorBody };
+
+/** What went wrong, for people, if they can mend it; the error itself goes on otherwise. */
+function refusalOf(error: unknown): Refusal {
+  if (error instanceof Refusal) return error;
+  const specifics = error instanceof Error ? error.message : "";
+  if (error instanceof StoreProblem)
+    return new Refusal("conflict", { specifics, remedy: "Nothing was changed." });
+  if (errorCode(error) === "EADDRINUSE" || errorCode(error) === "EACCES")
+    return new Refusal("invalid_args", {
+      specifics: `${specifics}.`,
+      remedy: "Choose another --port or --folder.",
+    });
+  if (isUnavailable(error)) {
+    return new Refusal("storage_failed", {
+      specifics: "The database can't be used.",
+      remedy: "Check that it runs, and SVC_ACCOUNT_DATABASE.",
+      cause: error,
+    });
+  }
+  throw error;
+}
+
+/** Runs `work` with the log of the service's folder. */
+async function withPlatform<Result>(
+  settings: Settings,
+  work: (platform: Platform) => Promise<Result>,
+): Promise<Result> {
   mkdirSync(settings.folder, { recursive: true, mode: 0o700 });
   const clock = new RealClock();
   const log = openLog(new RealFiles(), clock, join(settings.folder, "account.log"));
-  let running: RunningService | null = null;
-  const ended = new Promise<void>((resolve) => {
-    const stop = (): void => resolve();
-    for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, stop);
-  });
   try {
-    running = await startService(settings, { clock, random: new RealRandom(), log });
-    log.info("started", { port: running.port, store: running.store.kind });
+    return await work({ clock, random: new RealRandom(), log });
+  } finally {
+    log.close();
+  }
+}
+
+/** Runs the service until a signal stops it. Answers the exit code. */
+export async function serve(options: SettingsOptions, out: Output): Promise<number> {
+  try {
+    return await serveUntilEnded(settingsOf(options, process.env), out);
+  } catch (error) {
+    out.note(`svc: ${refusalOf(error).message}`);
+    return 1;
+  }
+}
+
+async function serveUntilEnded(settings: Settings, out: Output): Promise<number> {
+  // A signal during the start stops the service as soon as it can stop in order.
+  const ended = new Promise<void>((resolve) => {
+    for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => resolve());
+  });
+  return withPlatform(settings, async (platform) => {
+    const running = await startService(settings, platform);
+    platform.log.info("started", { port: running.port, store: running.store.kind });
     out.line(`The account service is at ${settings.origin}`);
+    const first = await new Operator({ store: running.store, settings, ...platform }).firstInvitation();
+    if (first !== null) out.line(`The first member becomes its administrator. One-time link: ${first}`);
     if (settings.developmentLogin)
       out.line("Anybody on this machine can sign in under any name (ALLOW_DEV_LOGIN).");
     await ended;
     await running.stop();
-    log.info("stopped");
+    platform.log.info("stopped");
     return 0;
-  } finally {
-    log.close();
+  });
+}
+
+/** Does something at the store, beside the running service or without it. */
+export async function operate<Result>(
+  options: SettingsOptions,
+  work: (operator: Operator) => Promise<Result>,
+): Promise<Answer<Result>> {
+  try {
+    const settings = settingsOf(options, process.env);
+    const result = await withPlatform(settings, async (platform) => {
+      const { folder, database } = settings;
+      const store = await openStore({ folder, database, log: platform.log });
+      try {
+        return await work(new Operator({ store, settings, ...platform }));
+      } finally {
+        await store.close();
+      }
+    });
+    return { ok: true, result };
+  } catch (error) {
+    return { ok: false, error: refusalOf(error).body() };
   }
 }

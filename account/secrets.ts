@@ -7,7 +7,9 @@ import { SIGNING_DOMAINS } from "../shared/names.ts";
 
 const KEY_FILE = "account.key";
 const KEY_BYTES = 32;
-/** Consonants: a code never spells a word, and none of them is mistaken for a digit (RFC 8628, 6.1). */
+/**
+ * Consonants: a code never spells a word, and none of them is mistaken for a digit (RFC 8628, 6.1).
+ */
 const ALPHABET = "BCDFGHJKLMNPQRSTVWXZ";
 const CODE_LETTERS = 8;
 const CODE = new RegExp(`^[${ALPHABET}]{${CODE_LETTERS}}$`, "u");
@@ -42,6 +44,19 @@ export function newLabel(random: Random): string {
 /** A user code of 34.6 bits, without its hyphen. */
 export function newUserCode(random: Random): string {
   return letters(random, ALPHABET, CODE_LETTERS);
+}
+
+/** A recovery code of 80 random bits, in groups of four. */
+export function newRecoveryCode(random: Random): string {
+  return letters(random, LABEL_LETTERS, 16).replaceAll(/(.{4})(?=.)/gu, "$1-");
+}
+
+/** A recovery code as typed, in one form. */
+export function recoveryCodeOf(typed: string): string {
+  return typed
+    .toLowerCase()
+    .replaceAll(/[^a-z2-7]/gu, "")
+    .replaceAll(/(.{4})(?=.)/gu, "$1-");
 }
 
 /** A user code as people read it: `WDJB-MJHT`. */

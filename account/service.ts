@@ -15,10 +15,13 @@ import { Directory } from "./directory/directory.ts";
 import { VersionGate } from "./directory/version-gate.ts";
 import { Limits } from "./limits.ts";
 import { Members } from "./members/members.ts";
+import { Passkeys } from "./members/passkeys.ts";
+import { RecoveryCodes } from "./members/recovery.ts";
 import { Sessions } from "./members/sessions.ts";
 import { Metrics } from "./metrics.ts";
 import { AccountPages } from "./pages/account-pages.ts";
 import { DevicePages } from "./pages/device-pages.ts";
+import { SecurityPages } from "./pages/security-pages.ts";
 import { SignInPages } from "./pages/sign-in-pages.ts";
 import type { Site } from "./pages/site.ts";
 import { ServiceKey } from "./secrets.ts";
@@ -118,14 +121,33 @@ function appOf(
   const directory = new Directory({ store, clock, gate, origin, acceptsLoopback });
   const sessions = new Sessions({ store, clock, random, key, origin });
   const members = new Members({ store, clock, random, audit });
+  const passkeys = new Passkeys({ store, clock, random, key, origin });
+  const recovery = new RecoveryCodes(clock, random, key);
   const { developmentLogin } = settings;
-  const signIn = new SignInPages({ store, members, sessions, audit, limits, developmentLogin });
+  const signIn = new SignInPages({
+    store,
+    clock,
+    members,
+    sessions,
+    audit,
+    limits,
+    passkeys,
+    recovery,
+    developmentLogin,
+  });
+  const security = new SecurityPages({ store, clock, random, origin, audit, passkeys, recovery });
   const account = new AccountPages({ store, clock, devices, audit });
-  const device = new DevicePages({ clock, grants, limits, metrics });
+  const device = new DevicePages({ clock, grants, limits, metrics, passkeys });
   const site: Site = {
     open: {
-      get: [{ path: "/login", fields: ["next"], serve: (visit) => signIn.show(visit) }],
+      get: [
+        { path: "/login", fields: ["next", "again"], serve: (visit) => signIn.show(visit) },
+        { path: "/join", fields: [], serve: (visit) => signIn.askJoin(visit) },
+      ],
       post: [
+        { path: "/join", fields: ["invitation", "name", "passkey"], serve: (visit) => signIn.join(visit) },
+        { path: "/login/passkey", fields: ["passkey", "next"], serve: (visit) => signIn.withPasskey(visit) },
+        { path: "/login/recovery", fields: ["code"], serve: (visit) => signIn.withRecoveryCode(visit) },
         { path: "/logout", fields: [], serve: (visit) => signIn.signOut(visit) },
         ...(developmentLogin
           ? [
@@ -143,13 +165,26 @@ function appOf(
         { path: "/", fields: [], serve: (visit) => account.machines(visit) },
         { path: "/device", fields: ["user_code"], serve: (visit) => device.enter(visit) },
         { path: "/devices/retire", fields: ["device"], serve: (visit) => account.askRetire(visit) },
+        { path: "/security", fields: [], serve: (visit) => security.show(visit) },
       ],
       post: [
         { path: "/device", fields: ["user_code"], serve: (visit) => device.confirm(visit) },
-        { path: "/device/decide", fields: ["user_code", "decision"], serve: (visit) => device.decide(visit) },
+        {
+          path: "/device/decide",
+          fields: ["user_code", "decision", "passkey"],
+          serve: (visit) => device.decide(visit),
+        },
         { path: "/devices/retire", fields: ["device"], serve: (visit) => account.retire(visit) },
         { path: "/devices/rename", fields: ["device", "name"], serve: (visit) => account.rename(visit) },
         { path: "/devices/remove", fields: ["device"], serve: (visit) => account.remove(visit) },
+        { path: "/security/passkeys", fields: ["passkey"], serve: (visit) => security.addPasskey(visit) },
+        {
+          path: "/security/passkeys/remove",
+          fields: ["id"],
+          serve: (visit) => security.removePasskey(visit),
+        },
+        { path: "/security/recovery", fields: [], serve: (visit) => security.newRecoveryCodes(visit) },
+        { path: "/security/invitations", fields: [], serve: (visit) => security.invite(visit) },
       ],
     },
   };

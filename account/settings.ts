@@ -43,7 +43,9 @@ function wrong(specifics: string, remedy: string): Refusal {
   return new Refusal("invalid_args", { specifics, remedy });
 }
 
-/** Throws `invalid_args` for settings that can't be used. An empty variable is one that isn't set. */
+/**
+ * Throws `invalid_args` for settings that can't be used. An empty variable is one that isn't set.
+ */
 export function settingsOf(options: SettingsOptions, environment: NodeJS.ProcessEnv): Settings {
   const set = (name: string): string | undefined => environment[name] || undefined;
   const host = options.host ?? DEFAULT_ACCOUNT_HOST;

@@ -15,7 +15,7 @@ export const NODE_BUNDLES = [
   { name: "websocket", entry: "client/web-socket.ts", budget: 77 * KiB },
   { name: "hook", entry: "client/hook/main.ts", budget: 3 * KiB },
   { name: "daemon", entry: "daemon/main.ts", budget: 3200 * KiB, split: true },
-  { name: "account", entry: "account/main.ts", budget: 1650 * KiB, split: true },
+  { name: "account", entry: "account/main.ts", budget: 2460 * KiB, split: true },
   { name: "demo", entry: "demo/main.ts", budget: 75 * KiB },
 ];
 
@@ -32,7 +32,7 @@ export const EXTENSION_BUNDLES = [
 export const VSIX_BUDGETS = { universal: 2 * 1024 * KiB, withDaemon: 8 * 1024 * KiB };
 
 /** The most bytes of all source maps of the bundles for Node. */
-export const SOURCE_MAPS_BUDGET = 4100 * KiB;
+export const SOURCE_MAPS_BUDGET = 4800 * KiB;
 
 /**
  * Bundles for browsers: ES modules with shared chunks, measured in transfer size (Brotli). `budget`

@@ -403,6 +403,12 @@ export const LIMITS = {
     recoveryTriesPerHour: 20,
     /** A member's active devices. All of them fit one directory. */
     devices: 128,
+    passkeys: 16,
+    recoveryCodes: 10,
+    /** How long a sign-in counts as fresh: for changes of passkeys, and approvals without one. */
+    freshSeconds: 300,
+    challengeSeconds: 300,
+    invitationHours: 72,
     sessionDays: 30,
     /** Entries of the audit list: how many are shown, and how long they stay. */
     auditShown: 100,

@@ -158,8 +158,8 @@ export class Devices {
 }
 
 /**
- * Retires devices and their bindings. The device comes first: a registration at the same time either
- * waits for it or is seen by the second statement.
+ * Retires devices and their bindings. The device comes first: a registration at the same time
+ * either waits for it or is seen by the second statement.
  */
 export async function retireDevices(
   db: Queries,

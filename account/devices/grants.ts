@@ -155,7 +155,9 @@ export class DeviceGrants {
     });
   }
 
-  /** The device's poll. Throws GrantError until the grant is approved, then gives the token once. */
+  /**
+   * The device's poll. Throws GrantError until the grant is approved, then gives the token once.
+   */
   async poll(deviceCode: string, address: string): Promise<Granted> {
     const digest = digestOf(deviceCode);
     const answer = await this.#deps.store.transaction(async (db) => {

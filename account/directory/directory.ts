@@ -98,8 +98,9 @@ export class Directory {
   }
 
   /**
-   * Binds the instance to the device, or refreshes its binding. Throws `invalid_request` for a proof
-   * that doesn't hold, `instance_conflict`, `conflict` for an older proof, and `device_disabled`.
+   * Binds the instance to the device, or refreshes its binding. Throws `invalid_request` for a
+   * proof that doesn't hold, `instance_conflict`, `conflict` for an older proof, and
+   * `device_disabled`.
    */
   async register(device: Device, registration: Registration, clientVersion: string): Promise<void> {
     this.#verify(device, registration, clientVersion);
@@ -139,8 +140,8 @@ export class Directory {
   }
 
   /**
-   * One statement, so that every condition holds when it writes: the device is active, the binding is
-   * the device's own, and no newer proof was there before.
+   * One statement, so that every condition holds when it writes: the device is active, the binding
+   * is the device's own, and no newer proof was there before.
    */
   async #bind(device: Device, registration: Registration): Promise<boolean> {
     const { store, clock } = this.#deps;

@@ -1,4 +1,6 @@
-/** Sessions of members in browsers: a cookie with a random token, of which the store has the digest. */
+/**
+ * Sessions of members in browsers: a cookie with a random token, of which the store has the digest.
+ */
 import type { Request, Response } from "express";
 import type { Clock } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
@@ -28,6 +30,11 @@ export interface Browser {
   id: string;
   csrf: string;
   session: Session | null;
+}
+
+/** Whether the member signed in a short while ago. */
+export function isFresh(session: Session, now: number): boolean {
+  return now - session.since < LIMITS.account.freshSeconds * 1000;
 }
 
 export interface SessionDependencies {
@@ -68,8 +75,8 @@ export class Sessions {
   }
 
   /**
-   * Signs a member in, in the transaction of what proved it. The browser gets a new token, so that a
-   * token which somebody else put into it opens nothing.
+   * Signs a member in, in the transaction of what proved it. The browser gets a new token, so that
+   * a token which somebody else put into it opens nothing.
    */
   async signIn(db: Queries, response: Response, before: Browser, memberId: string): Promise<void> {
     const now = this.#deps.clock.now();

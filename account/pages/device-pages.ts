@@ -5,17 +5,20 @@ import { shownName } from "../../shared/foreign-text.ts";
 import type { DeviceGrants, OpenGrant } from "../devices/grants.ts";
 import { addressKey } from "../http.ts";
 import type { Limits } from "../limits.ts";
+import type { Passkeys } from "../members/passkeys.ts";
+import { isFresh } from "../members/sessions.ts";
 import type { Metrics } from "../metrics.ts";
 import { shownUserCode, userCodeOf } from "../secrets.ts";
 import { type Html, html } from "./html.ts";
-import { ago, form, hidden, page } from "./page.ts";
-import type { MemberVisit, Shown } from "./site.ts";
+import { ago, form, hidden, page, passkeyForm } from "./page.ts";
+import { type MemberVisit, type Shown, signInAgainFor } from "./site.ts";
 
 export interface DevicePageDependencies {
   clock: Clock;
   grants: DeviceGrants;
   limits: Limits;
   metrics: Metrics;
+  passkeys: Passkeys;
 }
 
 const UNKNOWN =
@@ -38,7 +41,7 @@ export class DevicePages {
     const typed = visit.fields["user_code"] ?? "";
     const found = await this.#find(visit, typed);
     if (found === null) return { ...this.#enter(visit, typed, UNKNOWN), status: 400 };
-    return { page: this.#question(visit, found.code, found.grant) };
+    return { page: await this.#question(visit, found.code, found.grant) };
   }
 
   /** Does what the member decided. */
@@ -49,6 +52,8 @@ export class DevicePages {
     if (decision !== "approved" && decision !== "denied") throw new Refusal("invalid_request");
     await this.#count(visit);
     const code = userCodeOf(typed);
+    if (decision === "approved" && code !== null && !(await this.#isSure(visit, code)))
+      return { goTo: signInAgainFor(`/device?user_code=${shownUserCode(code)}`) };
     const done =
       code !== null &&
       (await grants.decide(code, decision, { member: visit.member.id, address: visit.address }));
@@ -64,6 +69,17 @@ export class DevicePages {
         : html`<p>Nothing was let in. If you didn't start this yourself, somebody wanted you to give them access: tell your administrator.</p>
 <p><a href="/">Show my machines</a></p>`;
     return { page: page(decision === "approved" ? "Device approved" : "Device denied", visit.browser, body) };
+  }
+
+  /**
+   * Whether it is the member who approves, and not somebody at the member's open browser: a passkey
+   * for this very code, or a fresh sign-in for members without one. Throws for a wrong passkey.
+   */
+  async #isSure({ browser, member, fields }: MemberVisit, code: string): Promise<boolean> {
+    const { passkeys, clock } = this.#deps;
+    if ((await passkeys.of(member.id)).length === 0) return isFresh(browser.session!, clock.now());
+    await passkeys.check(browser, approvalOf(code), fields["passkey"] ?? "", member.id);
+    return true;
   }
 
   async #find(visit: MemberVisit, typed: string): Promise<{ code: string; grant: OpenGrant } | null> {
@@ -96,7 +112,8 @@ ${form(
     return { page: page("Let a device in", browser, body) };
   }
 
-  #question({ browser, member, address }: MemberVisit, code: string, grant: OpenGrant): string {
+  async #question(visit: MemberVisit, code: string, grant: OpenGrant): Promise<string> {
+    const { browser, member, address } = visit;
     const { hostname, version } = grant.claims;
     const body = html`<p>A device wants to join the account of <strong><bdi>${member.name}</bdi></strong>.</p>
 <p class="code">${shownUserCode(code)}</p>
@@ -111,14 +128,26 @@ ${form(
 <p>Deny it if somebody sent you this code or this link, on whatever grounds.</p>
 </div>
 <div class="actions">
-${this.#decision(browser, code, "approved", html`<button class="main">Yes, I started it: approve</button>`)}
-${this.#decision(browser, code, "denied", html`<button class="danger">Deny</button>`)}
+${await this.#approval(visit, code)}
+${form(browser, "/device/decide", html`${answer(code, "denied")}<button class="danger">Deny</button>`)}
 </div>`;
     return page("Let this device in?", browser, body);
   }
 
-  #decision(browser: MemberVisit["browser"], code: string, decision: string, button: Html): Html {
-    const fields = html`${hidden("user_code", shownUserCode(code))}${hidden("decision", decision)}`;
-    return form(browser, "/device/decide", html`${fields}${button}`);
+  async #approval({ browser, member }: MemberVisit, code: string): Promise<Html> {
+    const { passkeys } = this.#deps;
+    const body = html`${answer(code, "approved")}<button class="main">Yes, I started it: approve</button>`;
+    if ((await passkeys.of(member.id)).length === 0) return form(browser, "/device/decide", body);
+    const options = await passkeys.request(browser, approvalOf(code), member.id);
+    return passkeyForm(browser, "/device/decide", { kind: "use", options }, body);
   }
+}
+
+/** What a passkey is used for, so that the answer serves for no other code. */
+function approvalOf(code: string): string {
+  return `approve ${code}`;
+}
+
+function answer(code: string, decision: string): Html {
+  return html`${hidden("user_code", shownUserCode(code))}${hidden("decision", decision)}`;
 }

@@ -12,6 +12,7 @@ export function page(title: string, browser: Browser | null, body: Html): string
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title} · Svc account</title>
+<link rel="icon" href="/icon.svg">
 <link rel="stylesheet" href="/style.css">
 <script src="/passkeys.js" defer></script>
 </head>
@@ -32,6 +33,19 @@ ${body}
 /** A form that changes something. Its token proves that it comes from one of these pages. */
 export function form(browser: Browser, action: string, body: Html, style = ""): Html {
   return html`<form method="post" action="${action}" class="${style}"><input type="hidden" name="csrf" value="${browser.csrf}">${body}</form>`;
+}
+
+/**
+ * A form that brings a passkey: one that the browser makes, or one that it uses. `options` is JSON
+ * for the browser.
+ */
+export function passkeyForm(
+  browser: Browser,
+  action: string,
+  { kind, options }: { kind: "create" | "use"; options: string },
+  body: Html,
+): Html {
+  return html`<form method="post" action="${action}" data-passkey="${kind}" data-options="${options}"><input type="hidden" name="csrf" value="${browser.csrf}"><input type="hidden" name="passkey" value=""><p class="notice" role="alert"></p>${body}</form>`;
 }
 
 /** A hidden field. */

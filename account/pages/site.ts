@@ -92,9 +92,16 @@ export function signInFor(path: string): string {
   return path === "/" ? "/login" : `/login?next=${encodeURIComponent(path)}`;
 }
 
+/** The same for members who are signed in, but not freshly enough for what comes next. */
+export function signInAgainFor(path: string): string {
+  return `/login?again=1&next=${encodeURIComponent(path)}`;
+}
+
 /** A path of this service to which a sign-in may lead. Anything else becomes the first page. */
 export function nextPath(next: string | undefined): string {
-  return next !== undefined && /^\/(?:device(?:\?user_code=[A-Za-z-]{1,16})?)?$/u.test(next) ? next : "/";
+  return next !== undefined && /^\/(?:security|device(?:\?user_code=[A-Za-z-]{1,16})?)?$/u.test(next)
+    ? next
+    : "/";
 }
 
 function goTo(response: Response, path: string): void {

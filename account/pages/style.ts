@@ -41,3 +41,6 @@ td { border-top: 1px solid var(--line); }
 summary { cursor: pointer; color: var(--accent); min-height: 1.5rem; }
 [role=alert]:empty { display: none; }
 `;
+
+/** Two instances and the line between them. */
+export const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path d="M4 12 12 4" stroke="#1f5fbf" stroke-width="2"/><circle cx="4" cy="12" r="3" fill="#1f5fbf"/><circle cx="12" cy="4" r="3" fill="#1f5fbf"/></svg>`;

@@ -1,8 +1,9 @@
 /**
- * The schema's history. Every step only adds, so that the version before it can go on working on the
- * same store. All pending steps run in one transaction.
+ * The schema's history. Every step only adds, so that the version before it can go on working on
+ * the same store. All pending steps run in one transaction.
  */
 import { type ColumnDefinitionBuilder, type Kysely, type Migration, Migrator, sql } from "kysely";
+import { StoreProblem } from "./problem.ts";
 
 /** Steps create tables before the types of the schema hold. */
 type Db = Kysely<unknown>;
@@ -165,12 +166,9 @@ function ofMember(column: ColumnDefinitionBuilder): ColumnDefinitionBuilder {
   return column.notNull().references("members.id").onDelete("cascade");
 }
 
-/** The store was written by a newer version of the service. */
-export class NewerStore extends Error {
-  override readonly name = "NewerStore";
-}
-
-/** Brings the store up to date. Throws NewerStore if a newer version of the service has changed it. */
+/**
+ * Brings the store up to date. Throws StoreProblem if a newer version of the service has changed it.
+ */
 export async function migrate<Tables>(db: Kysely<Tables>): Promise<void> {
   const migrator = new Migrator({
     db,
@@ -181,7 +179,7 @@ export async function migrate<Tables>(db: Kysely<Tables>): Promise<void> {
   const { error } = await migrator.migrateToLatest();
   if (error === undefined) return;
   if (error instanceof Error && /previously executed migration .* is missing/u.test(error.message))
-    throw new NewerStore("The store belongs to a newer version of the account service. Update this one.", {
+    throw new StoreProblem("The store belongs to a newer version of the account service. Update this one.", {
       cause: error,
     });
   throw error;

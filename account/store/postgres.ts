@@ -11,8 +11,8 @@ const INT8 = 20;
 const names = new Map<string, string>();
 
 /**
- * Names each statement, so that the server parses and plans it once for each connection. This halves
- * its processor time.
+ * Names each statement, so that the server parses and plans it once for each connection. This
+ * halves its processor time.
  */
 class NamingClient extends Client {
   // The overloads of `query` can't be expressed here.
@@ -30,7 +30,9 @@ class NamingClient extends Client {
   }
 }
 
-/** A pool of connections. Errors of idle ones are logged: the next query says whether it matters. */
+/**
+ * A pool of connections. Errors of idle ones are logged: the next query says whether it matters.
+ */
 export function openPostgres(url: string, log: Log): { dialect: PostgresDialect; pool: Pool } {
   const types = new TypeOverrides();
   types.setTypeParser(INT8, (text: string) => {

@@ -65,8 +65,8 @@ function wrapped(statement: Libsql.Statement): SqliteStatement {
 }
 
 /**
- * Writing transactions take the lock at their beginning. One that reads first would fail at its first
- * write if another process has written in between.
+ * Writing transactions take the lock at their beginning. One that reads first would fail at its
+ * first write if another process has written in between.
  */
 class ImmediateDriver extends SqliteDriver {
   override async beginTransaction(connection: DatabaseConnection): Promise<void> {

@@ -1,4 +1,6 @@
-/** The service's store: one schema and one set of queries for the embedded database and PostgreSQL. */
+/**
+ * The service's store: one schema and one set of queries for the embedded database and PostgreSQL.
+ */
 import { createHash, timingSafeEqual } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -9,6 +11,7 @@ import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { migrate } from "./migrations.ts";
 import { openPostgres } from "./postgres.ts";
+import { StoreProblem } from "./problem.ts";
 import type { Schema } from "./schema.ts";
 import { openSqlite } from "./sqlite.ts";
 
@@ -125,8 +128,8 @@ function openServer(url: string, log: Log): Store {
 }
 
 /**
- * Ties the store to the key of the service's folder. With another key, nobody's codes would be found,
- * and a second process would refuse what the first one gave out.
+ * Ties the store to the key of the service's folder. With another key, nobody's codes would be
+ * found, and a second process would refuse what the first one gave out.
  */
 export async function checkKey(db: Db, key: Uint8Array): Promise<void> {
   const digest = createHash("sha256").update("svc.account.key").update(key).digest();
@@ -141,7 +144,7 @@ export async function checkKey(db: Db, key: Uint8Array): Promise<void> {
     .where("name", "=", "key")
     .executeTakeFirstOrThrow();
   if (!timingSafeEqual(Buffer.from(value, "hex"), digest)) {
-    throw new Error(
+    throw new StoreProblem(
       "This store belongs to another key. Copy account.key from the service's first folder into this one.",
     );
   }

@@ -1,4 +1,7 @@
-/** Removes what has no more use: expired grants, sessions, links and counts, old entries of the audit. */
+/**
+ * Removes what has no more use: expired grants, sessions, links and counts, old entries of the
+ * audit.
+ */
 import { LIMITS } from "../../shared/limits.ts";
 import type { Db } from "./store.ts";
 

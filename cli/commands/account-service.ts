@@ -1,6 +1,9 @@
 /** Runs and administers the account service. It is loaded only by these commands. */
 import type { CommandContext } from "../context.ts";
 
+type Main = typeof import("../../account/main.ts");
+type Operator = Parameters<Parameters<Main["operate"]>[1]>[0];
+
 function settings(context: CommandContext) {
   return {
     folder: context.text("folder"),
@@ -15,4 +18,96 @@ function settings(context: CommandContext) {
 export async function run(context: CommandContext): Promise<number> {
   const { serve } = await import("../../account/main.ts");
   return serve(settings(context), context.out);
+}
+
+/** Runs `work` at the store and shows its result as JSON or with `render`. */
+async function operate<Result>(
+  context: CommandContext,
+  work: (operator: Operator) => Promise<Result>,
+  render: (result: Result) => void,
+): Promise<number> {
+  const main: Main = await import("../../account/main.ts");
+  return context.show(await main.operate(settings(context), work), render);
+}
+
+export async function invite(context: CommandContext): Promise<number> {
+  return operate(
+    context,
+    async (operator) => ({ link: await operator.invite(context.has("admin")) }),
+    ({ link }) => context.out.line(link),
+  );
+}
+
+export async function listMembers(context: CommandContext): Promise<number> {
+  return operate(
+    context,
+    async (operator) => ({ members: await operator.members() }),
+    ({ members }) => {
+      for (const { id, name, is_admin: isAdmin, is_disabled: isDisabled, devices } of members) {
+        const state = [isAdmin && "administrator", isDisabled && "disabled"].filter(Boolean).join(", ");
+        context.out.line(`${id}  ${name}  ${devices} devices${state === "" ? "" : `  ${state}`}`);
+      }
+    },
+  );
+}
+
+export async function disableMember(context: CommandContext): Promise<number> {
+  return operate(
+    context,
+    async (operator) => ({ retired_devices: await operator.disableMember(context.arg(0)) }),
+    ({ retired_devices: retired }) => context.out.line(`Disabled. ${retired} devices were retired.`),
+  );
+}
+
+export async function listDevices(context: CommandContext): Promise<number> {
+  return operate(
+    context,
+    async (operator) => ({ devices: await operator.devices() }),
+    ({ devices }) => {
+      for (const { id, name, member, version, is_retired: isRetired, last_contact: contact } of devices)
+        context.out.line(
+          [id, name, member, isRetired ? "retired" : (contact ?? "not registered"), version ?? ""]
+            .join("  ")
+            .trim(),
+        );
+    },
+  );
+}
+
+export async function retireDevice(context: CommandContext): Promise<number> {
+  return operate(
+    context,
+    async (operator) => {
+      await operator.retireDevice(context.arg(0));
+      return { retired: context.arg(0) };
+    },
+    ({ retired }) => context.out.line(`Retired ${retired}.`),
+  );
+}
+
+export async function backup(context: CommandContext): Promise<number> {
+  return operate(
+    context,
+    async (operator) => {
+      operator.backup(context.arg(0));
+      return { file: context.arg(0) };
+    },
+    ({ file }) => context.out.line(`Written to ${file}. Keep account.key with it.`),
+  );
+}
+
+export async function doctor(context: CommandContext): Promise<number> {
+  const problems: string[] = [];
+  const code = await operate(
+    context,
+    async (operator) => {
+      problems.push(...(await operator.problems()));
+      return { problems };
+    },
+    () => {
+      for (const problem of problems) context.out.line(problem);
+      if (problems.length === 0) context.out.line("No problems were found.");
+    },
+  );
+  return problems.length === 0 ? code : 1;
 }

@@ -1,4 +1,7 @@
-/** A PostgreSQL of the tests' own: one cluster for the whole run, a fresh database for each service. */
+/**
+ * A PostgreSQL of the tests' own: one cluster for the whole run, a fresh database for each
+ * service.
+ */
 import { spawnSync } from "node:child_process";
 import { chownSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,7 @@
-/** The account service in this process, on either database, with what daemons and browsers do with it. */
+/**
+ * The account service in this process, on either database, with what daemons and browsers do with
+ * it.
+ */
 import { generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { type IncomingHttpHeaders, request } from "node:http";

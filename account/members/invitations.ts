@@ -1,0 +1,50 @@
+/** One-time links by which new members come in. */
+import type { Clock } from "../../platform/clock.ts";
+import type { Random } from "../../platform/random.ts";
+import { LIMITS } from "../../shared/limits.ts";
+import { digestOf, newToken } from "../secrets.ts";
+import type { Queries } from "../store/store.ts";
+
+const INVITATION_MS = LIMITS.account.invitationHours * 3600 * 1000;
+
+/** Makes an invitation and answers its token, which is stored only as a digest. */
+export async function invite(
+  db: Queries,
+  { clock, random, isAdmin }: { clock: Clock; random: Random; isAdmin: boolean },
+): Promise<string> {
+  const token = newToken(random);
+  const now = clock.now();
+  await db
+    .insertInto("invitations")
+    .values({
+      digest: digestOf(token),
+      is_admin: isAdmin ? 1 : 0,
+      created_at: now,
+      expires_at: now + INVITATION_MS,
+      used_at: null,
+    })
+    .execute();
+  return token;
+}
+
+/** The link. Its secret is behind the hash sign, which browsers send to no server. */
+export function invitationLink(origin: string, token: string): string {
+  return `${origin}/join#${token}`;
+}
+
+/** Uses an invitation up. Answers what it makes of the new member, or null if it isn't valid. */
+export async function useInvitation(
+  db: Queries,
+  token: string,
+  now: number,
+): Promise<{ isAdmin: boolean } | null> {
+  const row = await db
+    .updateTable("invitations")
+    .set({ used_at: now })
+    .where("digest", "=", digestOf(token))
+    .where("used_at", "is", null)
+    .where("expires_at", ">", now)
+    .returning("is_admin")
+    .executeTakeFirst();
+  return row === undefined ? null : { isAdmin: row.is_admin === 1 };
+}

@@ -1,0 +1,62 @@
+/** Recovery codes: the way in for a member whose passkeys are lost. Each works once. */
+import type { Clock } from "../../platform/clock.ts";
+import type { Random } from "../../platform/random.ts";
+import { LIMITS } from "../../shared/limits.ts";
+import { newRecoveryCode, recoveryCodeOf, type ServiceKey } from "../secrets.ts";
+import type { Queries } from "../store/store.ts";
+
+export class RecoveryCodes {
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #key: ServiceKey;
+
+  constructor(clock: Clock, random: Random, key: ServiceKey) {
+    this.#clock = clock;
+    this.#random = random;
+    this.#key = key;
+  }
+
+  /** Replaces a member's codes. They leave the service only here. */
+  async replace(db: Queries, memberId: string): Promise<string[]> {
+    const codes = Array.from({ length: LIMITS.account.recoveryCodes }, () => newRecoveryCode(this.#random));
+    await db.deleteFrom("recovery_codes").where("member_id", "=", memberId).execute();
+    await db
+      .insertInto("recovery_codes")
+      .values(
+        codes.map((code) => ({
+          digest: this.#key.codeDigest(code),
+          member_id: memberId,
+          created_at: this.#clock.now(),
+          used_at: null,
+        })),
+      )
+      .execute();
+    return codes;
+  }
+
+  /** Uses a code up. Answers whose it was, or null. */
+  async use(db: Queries, typed: string): Promise<string | null> {
+    const row = await db
+      .updateTable("recovery_codes")
+      .set({ used_at: this.#clock.now() })
+      .where("digest", "=", this.#key.codeDigest(recoveryCodeOf(typed)))
+      .where("used_at", "is", null)
+      .where("member_id", "in", (eb) =>
+        eb.selectFrom("members").select("id").where("disabled_at", "is", null),
+      )
+      .returning("member_id")
+      .executeTakeFirst();
+    return row?.member_id ?? null;
+  }
+
+  /** How many of a member's codes are left. */
+  async left(db: Queries, memberId: string): Promise<number> {
+    const { count } = await db
+      .selectFrom("recovery_codes")
+      .select((eb) => eb.fn.countAll<number>().as("count"))
+      .where("member_id", "=", memberId)
+      .where("used_at", "is", null)
+      .executeTakeFirstOrThrow();
+    return count;
+  }
+}

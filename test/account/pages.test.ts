@@ -1,0 +1,155 @@
+/** The pages in a real browser, with Chromium's virtual authenticator. */
+import assert from "node:assert/strict";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { Operator } from "../../account/operator.ts";
+import { RealRandom } from "../../platform/real-random.ts";
+import { violations } from "../browser/axe.ts";
+import { launchBrowser } from "../browser/setting.ts";
+import { ask, TestDevice, TestInstance, TestService } from "./service.ts";
+
+describe("the pages of the account service", function () {
+  this.timeout(120_000);
+  let service: TestService;
+  let browser: Browser;
+  let context: BrowserContext;
+  let page: Page;
+  const problems: string[] = [];
+  let recoveryCodes: string[] = [];
+
+  before(async () => {
+    service = await TestService.started({ proxies: 0 });
+    browser = await launchBrowser();
+    context = await browser.newContext({ viewport: { width: 360, height: 740 } });
+    page = await context.newPage();
+    page.on("console", (message) => message.type() === "error" && problems.push(message.text()));
+    page.on("pageerror", (error) => problems.push(String(error)));
+    const session = await context.newCDPSession(page);
+    await session.send("WebAuthn.enable");
+    await session.send("WebAuthn.addVirtualAuthenticator", {
+      options: {
+        protocol: "ctap2",
+        transport: "internal",
+        hasResidentKey: true,
+        hasUserVerification: true,
+        isUserVerified: true,
+        automaticPresenceSimulation: true,
+      },
+    });
+  });
+  after(async () => {
+    await browser?.close();
+    await service?.dispose();
+  });
+  afterEach(() => {
+    assert.deepEqual(problems, []);
+  });
+
+  /** Nothing that axe finds and nothing wider than the window, in light and dark. */
+  async function checkPage(): Promise<void> {
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme });
+      assert.deepEqual(await violations(page), [], `${page.url()} ${colorScheme}`);
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+      assert.ok(wide <= 360, `${page.url()} is ${wide} px wide`);
+    }
+  }
+
+  function operator(): Operator {
+    const { store, settings, clock } = service;
+    return new Operator({ store, settings, clock, random: new RealRandom() });
+  }
+
+  it("let the first member in by the one-time link, with a passkey", async () => {
+    const link = await operator().firstInvitation();
+    await page.goto(link!);
+    assert.equal(new URL(page.url()).hash, "");
+    await checkPage();
+    await page.getByLabel("Your name").fill("Ada <b>& Co");
+    await page.getByRole("button", { name: "Make a passkey" }).click();
+    await page.getByRole("heading", { name: "Your recovery codes" }).waitFor();
+    await checkPage();
+    recoveryCodes = await page.locator(".codes li").allTextContents();
+    assert.equal(recoveryCodes.length, 10);
+    assert.equal(await operator().firstInvitation(), null);
+    const [member] = await operator().members();
+    assert.equal(member?.name, "Ada <b>& Co");
+    assert.equal(member.is_admin, true);
+  });
+
+  it("let a device in after a passkey for its very code", async () => {
+    const device = new TestDevice(service);
+    const grant = await device.ask({ hostname: "ada-desk\u202e", client_version: "0.5.0" });
+    await page.goto(`${service.origin}/device?user_code=${grant.user_code}`);
+    await checkPage();
+    // The complete link fills the code in, and approves nothing.
+    assert.equal(await page.getByLabel("Code").inputValue(), grant.user_code);
+    service.clock.advance(5000);
+    assert.deepEqual((await device.poll(grant.device_code)).body, { error: "authorization_pending" });
+    await page.getByRole("button", { name: "Continue" }).click();
+    await page.getByText("Did you just start this yourself?").waitFor();
+    const text = await page.locator("main").innerText();
+    assert.match(text, /ada-desk\ufffd/u);
+    assert.match(text, /127\.0\.0\.1 \(the same address as yours\)/u);
+    assert.match(text, /5 seconds ago/u);
+    await checkPage();
+    await page.getByRole("button", { name: "Yes, I started it: approve" }).click();
+    await page.getByRole("heading", { name: "Device approved" }).waitFor();
+    await checkPage();
+    await device.fetchToken(grant.device_code);
+    const registered = await device.register(new TestInstance(), { public_origin: "https://ada.example" });
+    assert.equal(registered.status, 200);
+  });
+
+  it("deny a device, and say nothing to it but that", async () => {
+    const device = new TestDevice(service);
+    const grant = await device.ask();
+    await page.goto(`${service.origin}/device`);
+    await page.getByLabel("Code").fill(grant.user_code.toLowerCase().replace("-", " "));
+    await page.getByRole("button", { name: "Continue" }).click();
+    await page.getByRole("button", { name: "Deny" }).click();
+    await page.getByRole("heading", { name: "Device denied" }).waitFor();
+    assert.deepEqual((await device.poll(grant.device_code)).body, { error: "access_denied" });
+  });
+
+  it("show machines and events; a machine is named and retired", async () => {
+    await page.goto(`${service.origin}/`);
+    await checkPage();
+    await page.getByText("Rename").click();
+    await page.getByLabel("New name").fill("Desk");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("heading", { name: "Desk" }).waitFor();
+    await page.getByRole("link", { name: "Retire" }).click();
+    await checkPage();
+    await page.getByRole("button", { name: "Retire" }).click();
+    await page.getByRole("button", { name: "Remove from this list" }).waitFor();
+    assert.match(await page.locator("table").innerText(), /Device retired.*Desk/u);
+    await checkPage();
+  });
+
+  it("sign in with the passkey, and with a recovery code once", async () => {
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    await checkPage();
+    await page.getByRole("button", { name: "Sign in with a passkey" }).click();
+    await page.getByRole("heading", { name: "My machines" }).waitFor();
+    await page.getByRole("link", { name: "Passkeys and recovery codes" }).click();
+    await checkPage();
+    await page.getByRole("button", { name: "Make an invitation link" }).click();
+    await page.getByText(`${service.origin}/join#`).waitFor();
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByLabel("Recovery code").fill(recoveryCodes[0]!.toUpperCase());
+    await page.getByRole("button", { name: "Sign in with a recovery code" }).click();
+    await page.getByText("9 left.").waitFor();
+    const again = await service.browser().submit("/login", "/login/recovery", { code: recoveryCodes[0]! });
+    assert.equal(again.status, 403);
+  });
+
+  it("forbid scripts, frames and caches in their headers", async () => {
+    const { headers } = await ask(service.origin, "/login");
+    assert.match(headers["content-security-policy"] as string, /^default-src 'none';script-src 'self';/u);
+    assert.match(headers["content-security-policy"] as string, /frame-ancestors 'none'/u);
+    assert.equal(headers["x-frame-options"], "DENY");
+    assert.equal(headers["cache-control"], "no-store");
+    assert.equal(headers["referrer-policy"], "same-origin");
+  });
+});
