@@ -16,6 +16,8 @@ export interface NewAccessToken {
   kind: AccessToken["kind"];
   /** Empty for an administrator. */
   groups: string[];
+  /** Made for a browser's session. */
+  session?: true;
 }
 
 export interface AccessTokenDependencies {
@@ -33,8 +35,8 @@ function digestOf(token: string): string {
 }
 
 function publicPart(stored: StoredAccessToken): AccessToken {
-  const { id, name, kind, groups, created_at: createdAt, last_used_at: lastUsedAt } = stored;
-  return { id, name, kind, groups, created_at: createdAt, last_used_at: lastUsedAt };
+  const { digest: _, ...rest } = stored;
+  return rest;
 }
 
 export class AccessTokens {
@@ -64,6 +66,7 @@ export class AccessTokens {
       groups: wanted.groups,
       created_at: timestamp(clock),
       last_used_at: null,
+      ...(wanted.session === undefined ? {} : { session: wanted.session }),
       digest: digestOf(token),
     };
     await settings.update((value) => {

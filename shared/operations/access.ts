@@ -11,6 +11,8 @@ export const AccessToken = z.strictObject({
   groups: z.array(GroupId),
   created_at: z.string(),
   last_used_at: z.string().nullable(),
+  /** Made for the session of a browser that used a login link, and ends with it. */
+  session: z.literal(true).optional(),
 });
 export type AccessToken = z.infer<typeof AccessToken>;
 

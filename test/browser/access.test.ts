@@ -63,6 +63,26 @@ describe("Workbench: access", () => {
     await page.keyboard.press("Escape");
     const { tokens } = await setting.owner.result("access_token_list", {});
     assert.ok(tokens.every((entry) => entry.name !== "phone"));
+    await page.context().close();
+  });
+
+  it("tells this browser from others that were signed in, and signs those out", async () => {
+    const kept = (await setting.owner.result("access_token_create", { name: "script" })).id;
+    const { page: other } = await setting.window({ expected: /status of 401|WebSocket/ });
+    await other.locator(".group-title").waitFor();
+    const { page } = await setting.window();
+    await page.locator("svc-settings-menu button").click();
+    await page.locator(".menu-item", { hasText: "Access tokens" }).click();
+    const mine = page.locator(".token", { hasText: "this browser" });
+    await mine.filter({ hasText: "Chrome on Linux" }).filter({ hasText: "last used just now" }).waitFor();
+    assert.equal(await mine.count(), 1);
+    await page.locator(".sign-out-others").click();
+    await other.locator(".sign-in").waitFor();
+    await page.locator(".sign-out-others").waitFor({ state: "detached" });
+    const { tokens } = await setting.owner.result("access_token_list", {});
+    assert.equal(tokens.filter(({ session }) => session === true).length, 1);
+    assert.ok(tokens.some(({ id }) => id === kept));
+    await mine.waitFor();
   });
 
   it("signs out", async () => {

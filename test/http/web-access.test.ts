@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { browserName } from "../../daemon/http/web/browser-name.ts";
 import { ERRORS } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { API_PREFIX } from "../../shared/names.ts";
@@ -159,7 +160,29 @@ describe("access over the Web listener", () => {
     const read = await setting.send("GET", `${API_PREFIX}/web-access`, { headers: { cookie } });
     assert.equal((read.result as { kind: string }).kind, "user");
     const shown = await setting.send("GET", SESSION, { headers: { cookie } });
-    assert.deepEqual(shown.result, { csrf_token, kind: "user" });
+    const { token_id } = shown.result as { token_id: string };
+    assert.deepEqual(shown.result, { csrf_token, kind: "user", token_id });
+    // A page finds itself in the list of tokens.
+    assert.notEqual(setting.tokens.find(token_id), null);
+  });
+
+  it("calls a session's token by its browser, as people know it", () => {
+    const names = [
+      "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/150.0.0.0 Safari/537.36 Edg/150.0.0.0",
+      "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/26.0 Safari/605.1.15",
+      "Mozilla/5.0 (iPhone; CPU iPhone OS 19_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) CriOS/150.0 Mobile/15E148 Safari/604.1",
+      "Mozilla/5.0 (Android 16; Mobile; rv:150.0) Gecko/150.0 Firefox/150.0",
+      "curl/8.9",
+      undefined,
+    ].map(browserName);
+    assert.deepEqual(names, [
+      "Edge on Windows",
+      "Safari on macOS",
+      "Chrome on iPhone",
+      "Firefox on Android",
+      "Browser",
+      "Browser",
+    ]);
   });
 
   it("lets the owner in where tokens have reached their limit: the oldest session of a link makes room", async () => {
@@ -361,6 +384,17 @@ describe("access over the Web listener", () => {
     assert.equal(answer.headers["allow"], "GET, HEAD, POST");
     const none = await setting.send("GET", `${API_PREFIX}/nothing`, { headers: bearer(ADMIN) });
     assert.deepEqual([none.status, none.code], [404, "not_found"]);
+    // A person in a browser reads a page, below the API an envelope as anyone else.
+    const browser = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
+    const page = await setting.send("GET", "/nothing/here", { headers: browser });
+    assert.deepEqual(
+      [page.status, page.code, page.headers["content-type"]],
+      [404, undefined, "text/html; charset=utf-8"],
+    );
+    const below = await setting.send("GET", `${API_PREFIX}/nothing`, {
+      headers: { ...bearer(ADMIN), ...browser },
+    });
+    assert.equal(below.code, "not_found");
     for (const path of ["/%", "/%ff", "/%00", "//etc/passwd", "/..%2f..%2fetc/passwd"]) {
       assert.ok([400, 404].includes((await setting.send("GET", path)).status), path);
     }

@@ -10,7 +10,7 @@ import { DialogView } from "../controls/dialog.ts";
 import { icon } from "../controls/icons.ts";
 import { button, checkbox, select, textField } from "../controls/toolkit.ts";
 import type { GroupsStore } from "../groups/group-list.ts";
-import type { Host } from "../hosts/host.ts";
+import { type Host, HostError, type Viewer } from "../hosts/host.ts";
 
 const KINDS = {
   administrator: "administrator",
@@ -30,6 +30,7 @@ class TokensDialog extends DialogView {
     revoking: { state: true },
   };
   declare host: Host;
+  declare viewer: Viewer;
   declare groups: GroupsStore;
   declare tokens: readonly AccessToken[] | null;
   declare making: boolean;
@@ -76,7 +77,34 @@ class TokensDialog extends DialogView {
           : this.tokens.length === 0
             ? html`<p>No tokens yet.</p>`
             : html`<ul class="plain-list tokens">${this.tokens.map((token) => this.#row(token))}</ul>`
-      }`;
+      }
+      ${this.#others.length === 0 ? nothing : this.#signOut()}`;
+  }
+
+  /** Other browsers that a login link signed in. */
+  get #others(): readonly AccessToken[] {
+    return (this.tokens ?? []).filter(({ id, session }) => session === true && id !== this.viewer.tokenId);
+  }
+
+  #signOut() {
+    const { length } = this.#others;
+    return html`<p class="buttons">
+      <button type="button" class="danger-button sign-out-others" ?disabled=${this.busy} @click=${() => void this.#signOutOthers()}>
+        ${length === 1 ? "Sign out the other browser" : `Sign out ${length} other browsers`}
+      </button>
+    </p>`;
+  }
+
+  async #signOutOthers(): Promise<void> {
+    await this.act(async () => {
+      for (const { id } of this.#others) {
+        await this.host.call("access_token_revoke", { token_id: id }).catch((error: unknown) => {
+          // It has signed out by itself meanwhile.
+          if (!(error instanceof HostError && error.code === "token_not_found")) throw error;
+        });
+      }
+      await this.#read();
+    });
   }
 
   #shown(token: string) {
@@ -92,7 +120,7 @@ class TokensDialog extends DialogView {
     const groups = token.groups.map((id) => this.groups.find(id)?.title ?? id).join(", ");
     return html`<li class="token">
       ${icon(token.kind === "administrator" ? "shield" : "lock")}
-      <span class="token-name"><bdi>${token.name === "" ? "unnamed" : token.name}</bdi></span>
+      <span class="token-name"><bdi>${token.name === "" ? "unnamed" : token.name}</bdi>${token.id === this.viewer.tokenId ? html` <span class="role">this browser</span>` : nothing}</span>
       <span class="token-kind">${KINDS[token.kind]}${groups === "" ? "" : `: ${groups}`} · ${token.last_used_at === null ? "never used" : html`last used <svc-time manner="past" value=${token.last_used_at}></svc-time>`}</span>
       ${
         this.revoking === token.id
@@ -108,7 +136,10 @@ class TokensDialog extends DialogView {
             </span>`
           : iconButton({
               icon: "trash",
-              label: `Revoke ${token.name} and end its browser sessions`,
+              label:
+                token.id === this.viewer.tokenId
+                  ? "Sign this browser out"
+                  : `Revoke ${token.name} and end its browser sessions`,
               onClick: () => {
                 this.revoking = token.id;
               },

@@ -62,6 +62,8 @@ export interface BlobAddress {
 /** Who is looking: `administrator` may do everything, `restricted` works in named Groups only. */
 export interface Viewer {
   kind: "administrator" | "restricted";
+  /** The access token of this browser's session; absent where there is none. */
+  tokenId?: string;
 }
 
 export interface Host {

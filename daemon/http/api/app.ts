@@ -25,6 +25,7 @@ import { failure } from "../../../shared/operations/outcome.ts";
 import { authenticate, checkCsrf, lapsedOf, type WebCredentials } from "../web/authentication.ts";
 import { serveWorkbench } from "../web/workbench-files.ts";
 import { type Exchange, newExchange } from "./exchange.ts";
+import { isPageWanted, notFoundPage } from "./not-found-page.ts";
 import type { Route } from "./routes.ts";
 
 export interface AppDependencies {
@@ -97,7 +98,14 @@ export function createApp(deps: AppDependencies): Express {
   }
   addRoutes(app, deps);
   if (deps.workbench !== null) serveWorkbench(app, deps.workbench);
-  app.use((request: Request) => {
+  app.use((request: Request, response: Response) => {
+    if (isPageWanted(request)) {
+      response
+        .status(404)
+        .type("html")
+        .send(notFoundPage(deps.workbench !== null));
+      return;
+    }
     throw new Refusal("not_found", { details: { path: request.path.slice(0, 256) } });
   });
   app.use(errorHandler(deps.log));

@@ -32,7 +32,12 @@ export interface SessionTokens {
   find(tokenId: string): AccessToken | null;
   /** As `find`; the token counts as used. */
   use(tokenId: string): AccessToken | null;
-  create(token: { name: string; kind: "administrator"; groups: string[] }): Promise<{ id: string }>;
+  create(token: {
+    name: string;
+    kind: "administrator";
+    groups: string[];
+    session: true;
+  }): Promise<{ id: string }>;
   revoke(tokenId: string): Promise<void>;
 }
 
@@ -82,11 +87,9 @@ export class BrowserSessions {
     return this.#add(tokenId, false);
   }
 
-  /** A session of the machine's owner, who redeemed a login link. */
-  async openForOwner(): Promise<string> {
+  /** A session of the machine's owner, who redeemed a login link in a browser of that name. */
+  async openForOwner(name: string): Promise<string> {
     await this.#prune();
-    const day = new Date(this.#deps.clock.now()).toISOString().slice(0, 10);
-    const name = `Browser on ${day}`;
     const id = await this.#ownersToken(name);
     try {
       return await this.#add(id, true);
@@ -102,6 +105,11 @@ export class BrowserSessions {
     const session = this.#byDigest.get(digestOf(secret));
     if (session === undefined || session.expires_at <= this.#deps.clock.now()) return null;
     return this.#deps.tokens.use(session.token_id);
+  }
+
+  /** The id of its access token. Looking isn't a use. */
+  tokenId(secret: string): string | null {
+    return this.#byDigest.get(digestOf(secret))?.token_id ?? null;
   }
 
   /** Ends a session. A missing one has already ended. */
@@ -139,7 +147,8 @@ export class BrowserSessions {
   async #ownersToken(name: string): Promise<string> {
     for (;;) {
       try {
-        return (await this.#deps.tokens.create({ name, kind: "administrator", groups: [] })).id;
+        return (await this.#deps.tokens.create({ name, kind: "administrator", groups: [], session: true }))
+          .id;
       } catch (error) {
         const oldest = [...this.#byDigest.values()].find((session) => session.owns_token);
         if (!(error instanceof Refusal && error.code === "limit_reached") || oldest === undefined)

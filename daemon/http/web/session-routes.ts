@@ -12,6 +12,7 @@ import { invalidArguments } from "../../operations/failures.ts";
 import { callerOfExchange, type Exchange } from "../api/exchange.ts";
 import type { Route } from "../api/routes.ts";
 import { csrfToken, setCookie, type WebCredentials } from "./authentication.ts";
+import { browserName } from "./browser-name.ts";
 import type { BrowserSessions } from "./browser-sessions.ts";
 import type { LoginLinks } from "./login-links.ts";
 
@@ -34,7 +35,7 @@ const PATH = `${API_PREFIX}/web-access/session`;
 export function sessionRoutes(deps: SessionRouteDependencies): Route[] {
   return [
     { method: "POST", path: PATH, open: true, serve: (exchange) => signIn(deps, exchange) },
-    { method: "GET", path: PATH, serve: showSession },
+    { method: "GET", path: PATH, serve: (exchange) => showSession(deps, exchange) },
     {
       method: "POST",
       path: `${API_PREFIX}/web-access/logout`,
@@ -43,7 +44,7 @@ export function sessionRoutes(deps: SessionRouteDependencies): Route[] {
   ];
 }
 
-/** `{login_link_code}` or `{token}` → the cookie, and `{csrf_token, kind}`. */
+/** `{login_link_code}` or `{token}` → the cookie, and `{csrf_token, kind, token_id}`. */
 async function signIn(deps: SessionRouteDependencies, exchange: Exchange): Promise<void> {
   const site = siteOfSession(exchange);
   const parsed = SignIn.safeParse(await readJson(exchange.request, deps.clock));
@@ -56,7 +57,7 @@ async function signIn(deps: SessionRouteDependencies, exchange: Exchange): Promi
       deps.refuseFailure(exchange, new Refusal("login_link_invalid"));
       return;
     }
-    secret = await deps.sessions.openForOwner();
+    secret = await deps.sessions.openForOwner(browserName(exchange.request.headers["user-agent"]));
     kind = "user";
   } else {
     const record = deps.credentials.tokens.verify(parsed.data.token);
@@ -70,14 +71,19 @@ async function signIn(deps: SessionRouteDependencies, exchange: Exchange): Promi
   }
   if (previous !== null) await deps.sessions.end(previous);
   exchange.response.setHeader("Set-Cookie", setCookie(site, secret));
-  answer(exchange.response, { ok: true, result: { csrf_token: csrfToken(secret), kind } }, exchange.id);
+  answer(exchange.response, { ok: true, result: sessionOf(deps, secret, kind) }, exchange.id);
+}
+
+/** What a page knows of its session. `token_id` names its access token in lists. */
+function sessionOf({ sessions }: SessionRouteDependencies, secret: string, kind: string) {
+  return { csrf_token: csrfToken(secret), kind, token_id: sessions.tokenId(secret) };
 }
 
 /** For a reloaded page: its CSRF token, which only a page of this origin can read. */
-function showSession(exchange: Exchange): void {
+function showSession(deps: SessionRouteDependencies, exchange: Exchange): void {
   const { kind } = callerOfExchange(exchange);
   if (exchange.sessionSecret === null) throw new Refusal("unauthenticated");
-  const result = { csrf_token: csrfToken(exchange.sessionSecret), kind };
+  const result = sessionOf(deps, exchange.sessionSecret, kind);
   answer(exchange.response, { ok: true, result }, exchange.id);
 }
 

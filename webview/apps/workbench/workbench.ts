@@ -390,7 +390,13 @@ class WorkbenchElement extends View {
     const { host, conversation } = this;
     this.problem = null;
     try {
-      await openDialog(this, name, { host, groups: this.#groups, conversation, ...fields });
+      await openDialog(this, name, {
+        host,
+        groups: this.#groups,
+        conversation,
+        viewer: this.viewer,
+        ...fields,
+      });
     } catch (error) {
       this.#fail(error);
     }

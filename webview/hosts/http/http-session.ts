@@ -10,6 +10,7 @@ import type { Requests } from "./requests.ts";
 interface SessionAnswer {
   kind: "user" | "member";
   csrf_token: string;
+  token_id: string | null;
 }
 
 const SESSION = `${API_PREFIX}/web-access/session`;
@@ -54,9 +55,12 @@ export class HttpSession implements Session {
   }
 
   #accept(answer: unknown): Viewer {
-    const { kind, csrf_token: csrfToken } = answer as SessionAnswer;
+    const { kind, csrf_token: csrfToken, token_id: tokenId } = answer as SessionAnswer;
     this.#requests.csrf = csrfToken;
-    return { kind: kind === "member" ? "restricted" : "administrator" };
+    return {
+      kind: kind === "member" ? "restricted" : "administrator",
+      ...(tokenId === null ? {} : { tokenId }),
+    };
   }
 }
 
