@@ -153,6 +153,10 @@ export class RealFiles implements Files {
     fs.renameSync(from, to);
   }
 
+  link(from: string, to: string): void {
+    fs.linkSync(from, to);
+  }
+
   unlink(path: string, later = false): void {
     const held = later ? hold(path) : null;
     try {

@@ -115,6 +115,7 @@ function passing(files: Files): Files {
   return {
     open: (path, mode) => files.open(path, mode),
     rename: (from, to) => files.rename(from, to),
+    link: (from, to) => files.link(from, to),
     unlink: (path) => files.unlink(path),
     list: (path) => files.list(path),
     stat: (path) => files.stat(path),

@@ -24,6 +24,7 @@ export interface Call {
     | "open"
     | "create"
     | "rename"
+    | "link"
     | "unlink"
     | "list"
     | "stat"
@@ -42,6 +43,7 @@ export interface Call {
 const CHANGING = new Set<Call["name"]>([
   "create",
   "rename",
+  "link",
   "unlink",
   "mkdir",
   "rmdir",
@@ -266,6 +268,15 @@ export class SimulatedFiles implements Files {
     }
     this.#rename(target.parent, null, { name: target.name, node });
     this.#rename(source.parent, source.name, null);
+  }
+
+  link(from: string, to: string): void {
+    const call = this.#begin("link", to);
+    const node = this.#node(from);
+    if (node === null) throw failure("ENOENT", call);
+    if (this.#node(to) !== null) throw failure("EEXIST", call);
+    const { parent, name } = this.#parent(to);
+    this.#rename(parent, null, { name, node });
   }
 
   unlink(path: string): void {

@@ -7,7 +7,7 @@ import { RealFiles } from "../../platform/real-files.ts";
  * write can fail at its beginning, with a part of its bytes there and when all of its bytes are
  * there. `renamed`, `unlinked` and `syncDir` come when the change is there all the same.
  */
-type Step = "open" | "write" | "part" | "written" | "rename" | "renamed" | "unlinked" | "syncDir";
+type Step = "open" | "write" | "part" | "written" | "rename" | "link" | "renamed" | "unlinked" | "syncDir";
 
 export class FaultyFiles extends RealFiles {
   /** Syncs under way in all tests: somebody waits for the disk. */
@@ -51,6 +51,11 @@ export class FaultyFiles extends RealFiles {
     super.rename(from, to);
     this.renames.push(to);
     this.#step("renamed", to);
+  }
+
+  override link(from: string, to: string): void {
+    this.#step("link", to);
+    super.link(from, to);
   }
 
   override unlink(path: string): void {

@@ -23,6 +23,8 @@ import type { Chats, GroupChat, MessagingDependencies } from "../group-chat.ts";
 import { EXPORT_CHUNK_BYTES, EXPORT_FORMAT, EXPORT_VERSION, type ExportHeader } from "./transfer-format.ts";
 
 const EVENTS_PER_READ = 256;
+/** What a link fails with on a file system that has none, such as a memory card's. */
+const WITHOUT_LINKS: ReadonlySet<string> = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"]);
 /**
  * Where exports are being written. A second one to the same place would remove the first one's
  * unfinished file.
@@ -86,19 +88,27 @@ async function writeWhole(files: Files, path: string, chunks: Chunks): Promise<W
   const unfinished = join(dirname(path), `.${basename(path)}.svc-export`);
   unlinkIfThere(files, unfinished);
   const written = await writeNew(files, unfinished, chunks, LIMITS.body.importBytes);
-  let isOurs = false;
   try {
-    // Another program may have used the name in the meantime. Only creating it shows that.
-    files.open(path, "create").close();
-    isOurs = true;
-    files.rename(unfinished, path);
+    nameNew(files, unfinished, path);
   } catch (error) {
     unlinkIfThere(files, unfinished);
-    if (isOurs) unlinkIfThere(files, path);
     throw errorCode(error) === "EEXIST" ? occupied(path) : error;
   }
   await syncDirectory(files, dirname(path));
   return written;
+}
+
+/** Another program may have used the name in the meantime. Only a link never replaces its file. */
+function nameNew(files: Files, from: string, path: string): void {
+  try {
+    files.link(from, path);
+  } catch (error) {
+    if (!WITHOUT_LINKS.has(errorCode(error) ?? "")) throw error;
+    if (files.stat(path) !== null) throw occupied(path);
+    files.rename(from, path);
+    return;
+  }
+  files.unlink(from);
 }
 
 async function* encoded(
