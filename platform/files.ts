@@ -52,7 +52,9 @@ export type OpenMode = "read" | "write" | "create";
 export interface Files {
   open(path: string, mode: OpenMode): OpenFile;
   rename(from: string, to: string): void;
-  /** Gives a file a second name. Throws EEXIST if there is one, and EPERM where there are no links. */
+  /**
+   * Gives a file a second name. Throws EEXIST if there is one, and EPERM where there are no links.
+   */
   link(from: string, to: string): void;
   /**
    * The name is gone when it returns. With `later`, the file's disk space is freed a little later,

@@ -5,7 +5,8 @@
  * - A webview speaks first, with `ready` and a session that it made up. Every message of either
  *   side names the session, so that nothing of an earlier document counts.
  * - Requests have ids of the webview. Each is answered once, with `result` or `failed`.
- * - What is followed comes as deltas, numbered from 1 in each run. A gap, or a pause of the extension
+ * - What is followed comes as deltas, numbered from 1 in each run. A gap, or a pause of the
+ * extension
  *   host (`paused`), begins the next run, from a snapshot or after the last event that was seen.
  * - Bytes go in pieces, each acknowledged before many more follow.
  *

@@ -167,7 +167,8 @@ function ofMember(column: ColumnDefinitionBuilder): ColumnDefinitionBuilder {
 }
 
 /**
- * Brings the store up to date. Throws StoreProblem if a newer version of the service has changed it.
+ * Brings the store up to date. Throws StoreProblem if a newer version of the service has changed
+ * it.
  */
 export async function migrate<Tables>(db: Kysely<Tables>): Promise<void> {
   const migrator = new Migrator({

@@ -1,8 +1,8 @@
 /**
  * The extension host's end of a webview (shared/webview-protocol.ts): what a document asks for goes
  * to the daemon, and what it follows comes back as numbered deltas. It knows nothing of the editor.
- * Everything from a document is checked. What doesn't fit, or belongs to an earlier document, has no
- * effect.
+ * Everything from a document is checked. What doesn't fit, or belongs to an earlier document, has
+ * no effect.
  */
 import type { Envelope } from "../../client/client.ts";
 import { DaemonUnreachable, RefusedByDaemon } from "../../client/failures.ts";

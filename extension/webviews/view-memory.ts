@@ -1,4 +1,6 @@
-/** Small view state of a window's webviews, which outlives them: arrangement, places, unsaved text. */
+/**
+ * Small view state of a window's webviews, which outlives them: arrangement, places, unsaved text.
+ */
 import { LIMITS } from "../../shared/limits.ts";
 
 const { memoryKeys, memoryCharacters } = LIMITS.webview;

@@ -1,6 +1,7 @@
 /**
- * A Group's runtime activity, whose events come as text. At each start the stream replays the current
- * view. Events that the snapshot had are recognized by id, so only new ones are reported as live.
+ * A Group's runtime activity, whose events come as text. At each start the stream replays the
+ * current view. Events that the snapshot had are recognized by id, so only new ones are reported as
+ * live.
  */
 import type { RuntimeActivityEvent } from "../activity/event.ts";
 import type { OpenStream, OpensStream } from "./connect.ts";

@@ -10,8 +10,8 @@ import { openGroup, type Setting, useSetting, type WindowOptions } from "./setti
 const THEMES = ["light", "dark", "hc-light", "hc-dark"] as const;
 const WIDTHS = [1360, 900, 360] as const;
 /**
- * In the page: what a finger can't hit, with its size. The pseudo-element of a small control is part of it. As text: what the
- * test's compiler adds to functions with a name isn't known there.
+ * In the page: what a finger can't hit, with its size. The pseudo-element of a small control is
+ * part of it. As text: what the test's compiler adds to functions with a name isn't known there.
  */
 const SMALL_TARGETS = `(() => {
   const top = document.querySelector(".menu") ?? document.querySelector("dialog[open]") ?? document;

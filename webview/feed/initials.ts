@@ -1,4 +1,7 @@
-/** The initials of an agent's name in a colour of its own, so that messages are told apart at a glance. */
+/**
+ * The initials of an agent's name in a colour of its own, so that messages are told apart at a
+ * glance.
+ */
 import { html, type TemplateResult } from "lit";
 
 const TINTS = 8;

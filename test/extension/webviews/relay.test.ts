@@ -1,4 +1,7 @@
-/** A webview's document and the extension host: nothing is lost, nothing foreign counts, nothing grows. */
+/**
+ * A webview's document and the extension host: nothing is lost, nothing foreign counts, nothing
+ * grows.
+ */
 import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
 import { assert as always, anything, property } from "fast-check";
