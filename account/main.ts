@@ -75,8 +75,8 @@ async function serveUntilEnded(settings: Settings, out: Output): Promise<number>
   return withPlatform(settings, async (platform) => {
     const running = await startService(settings, platform);
     platform.log.info("started", { port: running.port, store: running.store.kind });
-    out.line(`The account service is at ${settings.origin}`);
     const first = await new Operator({ store: running.store, settings, ...platform }).firstInvitation();
+    out.line(`The account service is at ${settings.origin}`);
     if (first !== null) out.line(`The first member becomes its administrator. One-time link: ${first}`);
     if (settings.developmentLogin)
       out.line("Anybody on this machine can sign in under any name (ALLOW_DEV_LOGIN).");

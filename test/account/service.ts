@@ -33,7 +33,7 @@ export class LinesOfLog implements Log {
 }
 
 /** A port that was free a moment ago. */
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
@@ -137,6 +137,8 @@ export interface Question {
   method?: string;
   headers?: Record<string, string>;
   body?: string | Uint8Array;
+  /** Another service than the one of the origin, behind the same name. */
+  port?: number | undefined;
 }
 
 /** One request on a connection of its own, which follows no redirect. */
@@ -146,7 +148,7 @@ export async function ask(origin: string, path: string, question: Question = {})
     const sent = request(
       {
         host: hostname,
-        port,
+        port: question.port ?? port,
         path,
         method: question.method ?? "GET",
         headers: { host, ...question.headers },
@@ -275,16 +277,26 @@ export class TestInstance {
 
 export const VERSION = "0.5.0";
 
+/** What a device has to know about its service. */
+export interface AnyService {
+  readonly origin: string;
+  readonly clock: { now(): number };
+}
+
 /** A daemon as the service sees it. */
 export class TestDevice {
-  readonly #service: TestService;
+  readonly #service: AnyService;
   readonly address = freshAddress();
   token = "";
   id = "";
   hostname = "";
 
-  constructor(service: TestService) {
+  readonly #port: number | undefined;
+
+  /** `port` leads to another service behind the same name. */
+  constructor(service: AnyService, port?: number) {
     this.#service = service;
+    this.#port = port;
   }
 
   async ask(body: object = {}): Promise<{ device_code: string; user_code: string; interval: number }> {
@@ -319,12 +331,13 @@ export class TestDevice {
   }
 
   async get(path: string, more: Record<string, string> = {}): Promise<Answer> {
-    return ask(this.#service.origin, path, { headers: this.headers(more) });
+    return ask(this.#service.origin, path, { headers: this.headers(more), port: this.#port });
   }
 
   async post(path: string, body: unknown, more: Record<string, string> = {}): Promise<Answer> {
     return ask(this.#service.origin, path, {
       method: "POST",
+      port: this.#port,
       headers: { "content-type": "application/json", ...this.headers(more) },
       body: typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body),
     });

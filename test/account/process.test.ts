@@ -1,0 +1,201 @@
+/** `svc account-service` as its operator runs it: a process of its own, from the bundles that ship. */
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { plainEnvironment, SVC } from "../support/daemon-process.ts";
+import { until } from "../support/until.ts";
+import { freshDatabase } from "./postgres.ts";
+import { ask, freePort, KINDS, TestBrowser, TestDevice, TestInstance } from "./service.ts";
+
+const KILLS = 3;
+/** Requests that are under way when the process is killed. */
+const LOAD = 8;
+
+/** A service that can be killed and started again on the same store. */
+class ServiceProcess {
+  readonly folder = mkdtempSync(join(tmpdir(), "svc-account-"));
+  readonly environment: NodeJS.ProcessEnv;
+  readonly port: number;
+  readonly clock = { now: () => Date.now() };
+  #child: ChildProcess | null = null;
+  #said = "";
+
+  constructor(port: number, database: string | null) {
+    this.port = port;
+    this.environment = {
+      ...plainEnvironment(),
+      ALLOW_DEV_LOGIN: "1",
+      SVC_ACCOUNT_FOLDER: this.folder,
+      ...(database !== null && { SVC_ACCOUNT_DATABASE: database }),
+    };
+  }
+
+  get origin(): string {
+    return `http://localhost:${this.port}`;
+  }
+
+  get said(): string {
+    return this.#said;
+  }
+
+  async start(): Promise<void> {
+    const args = [SVC, "account-service", "--port", String(this.port), "--proxies", "1"];
+    this.#said = "";
+    const child = spawn(process.execPath, args, { env: this.environment, stdio: ["ignore", "pipe", "pipe"] });
+    for (const stream of [child.stdout, child.stderr])
+      stream.on("data", (chunk: Buffer) => {
+        this.#said += chunk.toString("utf8");
+      });
+    this.#child = child;
+    await until("the service listens", () => {
+      if (child.exitCode !== null) throw new Error(this.#said);
+      return this.#said.includes("is at http");
+    });
+  }
+
+  async end(signal: NodeJS.Signals): Promise<number | null> {
+    const child = this.#child!;
+    if (child.exitCode === null && child.signalCode === null) {
+      const ended = once(child, "exit");
+      child.kill(signal);
+      await ended;
+    }
+    return child.exitCode;
+  }
+
+  command(...words: string[]): { status: number | null; stdout: string; stderr: string } {
+    const args = [SVC, "account-service", ...words];
+    return spawnSync(process.execPath, args, { env: this.environment, encoding: "utf8" });
+  }
+
+  async dispose(): Promise<void> {
+    await this.end("SIGKILL");
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+describe("svc account-service", function () {
+  this.timeout(120_000);
+
+  it("curl alone walks the device grant by RFC 8628; the operator's commands see it", async () => {
+    const service = new ServiceProcess(await freePort(), null);
+    try {
+      await service.start();
+      await until("the link", () =>
+        /One-time link: http:\/\/localhost:\d+\/join#[\w-]{43}\n/u.test(service.said),
+      );
+      const curl = (path: string, fields: Record<string, string>): Record<string, string> => {
+        const data = Object.entries(fields).flatMap(([name, value]) => [
+          "--data-urlencode",
+          `${name}=${value}`,
+        ]);
+        const { stdout } = spawnSync("curl", ["-s", ...data, `${service.origin}${path}`], {
+          encoding: "utf8",
+        });
+        return JSON.parse(stdout) as Record<string, string>;
+      };
+      const grant = curl("/v1/device/code", { client_id: "curl" });
+      assert.equal(
+        grant["verification_uri_complete"],
+        `${service.origin}/device?user_code=${grant["user_code"]}`,
+      );
+      const poll = {
+        grant_type: "urn:ietf:params:oauth:grant-type:device_code",
+        device_code: grant["device_code"]!,
+        client_id: "curl",
+      };
+      assert.deepEqual(curl("/v1/device/token", poll), { error: "authorization_pending" });
+      const browser = new TestBrowser(service.origin);
+      await browser.submit("/login", "/login/development", { name: "Ada" });
+      await browser.approve(grant["user_code"]!);
+      const token = curl("/v1/device/token", poll);
+      assert.deepEqual(Object.keys(token), ["access_token", "token_type", "device_id", "hostname"]);
+      assert.deepEqual(curl("/v1/device/token", { ...poll, grant_type: "password" }), {
+        error: "unsupported_grant_type",
+      });
+
+      assert.equal((await ask(service.origin, "/health")).status, 200);
+      assert.equal((await ask(service.origin, "/ready")).status, 200);
+      const metrics = (await ask(service.origin, "/metrics")).body as string;
+      assert.match(metrics, /^svc_account_user_codes_total\{outcome="approved"\} 1$/mu);
+      assert.match(
+        metrics,
+        /^svc_account_request_seconds_count\{route="\/v1\/device\/token",status="400"\} 2$/mu,
+      );
+      assert.equal((await ask(service.origin, "/", { headers: { host: "evil.example" } })).status, 421);
+
+      assert.match(service.command("members").stdout, / {2}Ada {2}1 devices\n$/u);
+      assert.match(service.command("devices").stdout, new RegExp(`^${token["device_id"]} `, "u"));
+      assert.equal(service.command("doctor").status, 0);
+      const copy = join(service.folder, "copy.sqlite");
+      assert.equal(service.command("backup", copy).status, 0);
+      assert.equal(statSync(copy).mode & 0o777, 0o600);
+      assert.equal(service.command("retire", token["device_id"]!).status, 0);
+      const headers = { authorization: `Bearer ${token["access_token"]}` };
+      assert.equal((await ask(service.origin, "/v1/device", { headers })).body.disabled, true);
+      const unknown = service.command("retire", "nothing");
+      assert.deepEqual([unknown.status, unknown.stdout], [1, ""]);
+      assert.match(unknown.stderr, /There is no such device\./u);
+      assert.equal(await service.end("SIGTERM"), 0);
+    } finally {
+      await service.dispose();
+    }
+  });
+
+  for (const kind of KINDS) {
+    it(`loses and doubles no binding when it is killed under load, ${kind}`, async () => {
+      const service = new ServiceProcess(
+        await freePort(),
+        kind === "postgres" ? await freshDatabase() : null,
+      );
+      try {
+        await service.start();
+        const ada = new TestBrowser(service.origin);
+        await ada.submit("/login", "/login/development", { name: "Ada" });
+        const instances = Array.from({ length: LOAD }, () => new TestInstance());
+        const devices: TestDevice[] = [];
+        for (const _ of instances) {
+          const device = new TestDevice(service);
+          const grant = await device.ask();
+          await ada.approve(grant.user_code);
+          await device.fetchToken(grant.device_code);
+          devices.push(device);
+        }
+        const confirmed = new Map<string, string>();
+        for (let kill = 1; kill <= KILLS; kill += 1) {
+          const before = confirmed.size;
+          const load = devices.map(async (device, index) => {
+            const origin = `https://kill${kill}-${index}.example`;
+            const registered = await device
+              .register(instances[index]!, { public_origin: origin })
+              .catch(() => null);
+            if (registered?.status === 200) confirmed.set(device.id, origin);
+          });
+          if (before === 0) await until("something is confirmed", () => confirmed.size > 0);
+          await service.end("SIGKILL");
+          await Promise.all(load);
+          await service.start();
+          const { body } = await devices[0]!.directory();
+          const listed = new Map<string, string>(
+            body.instances.map((entry: Record<string, string>) => [
+              entry["device_id"],
+              entry["public_origin"],
+            ]),
+          );
+          assert.equal(listed.size, body.instances.length);
+          for (const [device, origin] of confirmed) {
+            const now = Number(/kill(\d+)-/u.exec(listed.get(device) ?? "")?.[1]);
+            // What wasn't confirmed may have been written all the same, never the other way round.
+            assert.ok(now >= Number(/kill(\d+)-/u.exec(origin)![1]), `${device} ${origin}`);
+          }
+        }
+        assert.match(service.command("doctor").stdout, /No problems were found/u);
+      } finally {
+        await service.dispose();
+      }
+    });
+  }
+});
