@@ -45,7 +45,7 @@ export interface HomePaths {
   daemon: {
     directory: string;
     /**
-     * Held by libsql. Nothing in the daemon's process may open and close it, because closing drops
+     * Held by SQLite. Nothing in the daemon's process may open and close it, because closing drops
      * POSIX locks.
      */
     lock: string;

@@ -1,12 +1,8 @@
 /**
  * One daemon per Home. Node has no flock, and with "connect refused, unlink, listen" two starters
- * could both win. An open write transaction of libsql holds an operating-system lock that ends with
- * the process, however it ends.
- *
- * The transaction is IMMEDIATE: with EXCLUSIVE, two starters that meet can refuse each other and
- * neither would win.
+ * could both win. An open write transaction of SQLite holds an operating-system lock that ends with
+ * the process, however it ends (transaction.ts).
  */
-import Database from "libsql";
 import {
   type Address,
   type Host,
@@ -24,6 +20,7 @@ import type { Files } from "../../platform/files.ts";
 import { HomeProblem } from "../../platform/problem.ts";
 import type { Random } from "../../platform/random.ts";
 import { PRODUCT_VERSION } from "../../shared/version.ts";
+import { beginTransaction, type Transaction } from "./transaction.ts";
 
 export interface LockDependencies {
   files: Files;
@@ -55,8 +52,8 @@ export class HomeLocked extends HomeProblem {
 }
 
 /** The open transaction, or null when another process has it. */
-function tryLock(files: Files, path: string): Database.Database | null {
-  // libsql would create the file with the umask's mode.
+async function tryLock(files: Files, path: string): Promise<Transaction | null> {
+  // SQLite would create the file with the umask's mode.
   try {
     files.open(path, "create").close();
   } catch (error) {
@@ -65,13 +62,9 @@ function tryLock(files: Files, path: string): Database.Database | null {
   if (files.stat(path)?.kind !== "file") {
     throw new HomeProblem("insecure", path, "The lock isn't a regular file.", "Remove it.");
   }
-  const database = new Database(path);
   try {
-    database.exec("BEGIN IMMEDIATE");
-    return database;
+    return await beginTransaction(path);
   } catch (error) {
-    database.close();
-    if (errorCode(error)?.startsWith("SQLITE_BUSY") === true) return null;
     throw new HomeProblem("corrupt", path, "The lock can't be taken.", "Remove it and start again.", error);
   }
 }
@@ -100,18 +93,18 @@ export class HomeLock {
   readonly #deps: LockDependencies;
   readonly #paths: HomePaths;
   #address: Address;
-  #database: Database.Database | null;
+  #transaction: Transaction | null;
 
   private constructor(
     deps: LockDependencies,
     paths: HomePaths,
-    database: Database.Database,
+    transaction: Transaction,
     address: Address,
     key: string,
   ) {
     this.#deps = deps;
     this.#paths = paths;
-    this.#database = database;
+    this.#transaction = transaction;
     this.#address = address;
     this.socket = address.socket;
     this.key = key;
@@ -123,8 +116,8 @@ export class HomeLock {
    */
   static async acquire(deps: LockDependencies, paths: HomePaths): Promise<HomeLock> {
     const { files, clock, random, host } = deps;
-    const database = tryLock(files, paths.daemon.lock);
-    if (database === null) throw new HomeLocked(paths.root, await holderOf(deps, paths));
+    const transaction = await tryLock(files, paths.daemon.lock);
+    if (transaction === null) throw new HomeLocked(paths.root, await holderOf(deps, paths));
     try {
       const socket = prepareSocket(files, random, host, paths);
       const startedAt = timestamp(clock);
@@ -137,9 +130,9 @@ export class HomeLock {
       };
       await writeAddress(files, paths, address);
       const key = await renewSocketKey(files, random, paths);
-      return new HomeLock(deps, paths, database, address, key);
+      return new HomeLock(deps, paths, transaction, address, key);
     } catch (error) {
-      database.close();
+      transaction.close();
       throw error;
     }
   }
@@ -158,14 +151,14 @@ export class HomeLock {
    * After the listener has closed: removes socket and address, then releases the Home. Idempotent.
    */
   release(): void {
-    if (this.#database === null) return;
-    const database = this.#database;
-    this.#database = null;
+    if (this.#transaction === null) return;
+    const transaction = this.#transaction;
+    this.#transaction = null;
     try {
       removeSocket(this.#deps.files, this.#deps.host, this.socket);
       unlinkIfThere(this.#deps.files, this.#paths.daemon.address);
     } finally {
-      database.close();
+      transaction.close();
     }
   }
 }

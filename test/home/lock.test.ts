@@ -6,11 +6,15 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { buildSync } from "esbuild";
+import { installCached } from "../../build/cache.mjs";
 import { readAddress, readSocketKey } from "../../client/endpoint.ts";
 import { type HomePaths, homePaths } from "../../client/paths.ts";
 import { HomeLock, HomeLocked } from "../../daemon/home/lock.ts";
 import { PRODUCT_VERSION } from "../../shared/version.ts";
 import { realDependencies, removeTemporaryDirectories, temporaryDirectory } from "./setting.ts";
+
+/** Has SQLite in it; the oldest supported Node, which runs the tests, has libsql's. */
+const NODE_24 = "24.21.0";
 
 interface Outcome {
   won: boolean;
@@ -31,9 +35,13 @@ function emptyHome(): HomePaths {
 describe("HomeLock", () => {
   /** Compiled once: forty processes with a compiler each would take minutes. */
   let starter: string;
+  let other: string;
   const children = new Set<ChildProcess>();
 
   before(() => {
+    const name = `node-${process.platform}-${process.arch}`;
+    const folder = installCached(`${name}-${NODE_24}`, { [name]: NODE_24 });
+    other = join(folder, "node_modules", name, "bin", "node");
     starter = join(import.meta.dirname, "../../node_modules/.cache/svc-test/starter.mjs");
     buildSync({
       entryPoints: [join(import.meta.dirname, "starter.ts")],
@@ -51,8 +59,11 @@ describe("HomeLock", () => {
   });
   after(removeTemporaryDirectories);
 
-  function start(paths: HomePaths): { child: ChildProcess; outcome: Promise<Outcome> } {
-    const child = spawn(process.execPath, [starter, paths.root], { stdio: ["ignore", "pipe", "inherit"] });
+  function start(
+    paths: HomePaths,
+    node = process.execPath,
+  ): { child: ChildProcess; outcome: Promise<Outcome> } {
+    const child = spawn(node, [starter, paths.root], { stdio: ["ignore", "pipe", "inherit"] });
     children.add(child);
     const lines = createInterface({ input: child.stdout });
     const outcome = once(lines, "line").then(([line]) => JSON.parse(String(line)) as Outcome);
@@ -132,10 +143,25 @@ describe("HomeLock", () => {
     await assert.rejects(HomeLock.acquire(realDependencies(), paths), { code: "insecure" });
   });
 
+  it("is the same lock for a Node with SQLite in it and one without", async () => {
+    const paths = emptyHome();
+    for (const [first, second] of [
+      [process.execPath, other],
+      [other, process.execPath],
+    ]) {
+      const { child, outcome } = start(paths, first);
+      assert.ok((await outcome).won);
+      assert.equal((await start(paths, second).outcome).won, false);
+      await kill(child);
+    }
+  });
+
   it(`lets exactly one of ${STARTERS} simultaneous starters win`, async () => {
     const paths = emptyHome();
     for (let round = 0; round < ROUNDS; round += 1) {
-      const starts = Array.from({ length: STARTERS }, () => start(paths));
+      const starts = Array.from({ length: STARTERS }, (_, index) =>
+        start(paths, index % 2 === 0 ? process.execPath : other),
+      );
       const outcomes = await Promise.all(starts.map(({ outcome }) => outcome));
       const winners = outcomes.filter(({ won }) => won);
       assert.equal(winners.length, 1, `round ${round}: ${winners.length} winners`);
