@@ -1,6 +1,7 @@
 /** All commands. Parsing, help and completion come from this table (docs/cli.md). */
 import type { Command } from "./command.ts";
 import { accessCommands } from "./tables/access.ts";
+import { accountCommands } from "./tables/account.ts";
 import { accountServiceCommands } from "./tables/account-service.ts";
 import { actorCommands } from "./tables/actors.ts";
 import { daemonCommands } from "./tables/daemon.ts";
@@ -15,6 +16,7 @@ export const COMMANDS: readonly Command[] = [
   ...actorCommands,
   ...messageCommands,
   ...directCommands,
+  ...accountCommands,
   ...accessCommands,
   ...accountServiceCommands,
 ];

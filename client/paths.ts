@@ -58,6 +58,10 @@ export interface HomePaths {
   /** Direct relations and the listener's settings. Contains invitations. */
   directConnections: string;
   directStatus: string;
+  /** The binding to an account, with the device's token. */
+  membership: string;
+  /** The directory of the account's instances, as the account service last confirmed it. */
+  directory: string;
   connect: {
     /** Active records, one directory per target instance. */
     outbox: string;
@@ -118,6 +122,8 @@ export function homePaths(root: string): HomePaths {
     secrets: join(root, "secrets"),
     directConnections: join(root, "direct_connections.json"),
     directStatus: join(root, "state", "connect", "direct_status.json"),
+    membership: join(root, "secrets", "membership.json"),
+    directory: join(root, "secrets", "connect.json"),
     connect: {
       outbox: join(root, "state", "connect", "outbox"),
       generations: join(root, "state", "connect", "outbox_generations.json"),

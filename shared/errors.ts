@@ -391,6 +391,11 @@ const entries = {
     sentence: "The connection to that Group can't be confirmed right now.",
     remedy: "Try again when it is confirmed. 'svc connect' shows its state.",
   },
+  account_unavailable: {
+    status: 503,
+    sentence: "The account service can't be asked right now.",
+    remedy: "Try again in a moment.",
+  },
   connect_catalog_unavailable: {
     status: 503,
     sentence: "The other Group's Actors aren't known yet.",

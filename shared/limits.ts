@@ -332,6 +332,13 @@ export const LIMITS = {
     deliverSeconds: 15 * 60,
     replySeconds: 7 * 24 * 3600,
     requestSeconds: 5,
+    /** The header with a request's proof. */
+    proofBytes: 4 * KiB,
+    /** Answer to an identity challenge, and the time for it. */
+    identityAnswerBytes: 4 * KiB,
+    identityAnswerSeconds: 5,
+    /** A request over HTTPS. */
+    bodyBytes: 14 * MiB,
     /** All attachments of a message together, and their size as base64. */
     blobBytes: 10 * MiB,
     answerBytes: 8 * KiB,
@@ -420,6 +427,32 @@ export const LIMITS = {
     transactionRounds: 8,
     pool: { connections: 10, waitMilliseconds: 5000, statementMilliseconds: 10_000 },
     stopSeconds: 10,
+  },
+  /** The daemon's link to the account service (docs/protocol.md#account). */
+  link: {
+    answerBytes: 1 * MiB,
+    /** Answers that only have a few fields. */
+    smallAnswerBytes: 16 * KiB,
+    requestSeconds: 15,
+    requestSecondsMax: 120,
+    instances: 2048,
+    /** How often the local binding is compared with what was registered. */
+    checkSeconds: 2,
+    refreshSeconds: 60,
+    /** A refresh comes up to this much earlier, so that many devices don't come at once. */
+    jitterSeconds: 6,
+    /** A directory is valid this long at most. */
+    validSeconds: 120,
+    /** The longest `Retry-After` that is followed. */
+    retryAfterSeconds: 600,
+    userCodeCharacters: 32,
+    addressCharacters: 2048,
+    tokenCharacters: 512,
+    /** The longest time for entering a code, and the longest pause between two questions. */
+    loginSeconds: 3600,
+    pollSeconds: 60,
+    displayNameCharacters: 60,
+    errorMessageCharacters: 300,
   },
   outbox: {
     records: 1024,

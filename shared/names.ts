@@ -25,6 +25,9 @@ export const ENVIRONMENT = {
   accountFolder: "SVC_ACCOUNT_FOLDER",
   /** PostgreSQL address of the account service. It may contain a password. */
   accountDatabase: "SVC_ACCOUNT_DATABASE",
+  /** The account service, and how many seconds the daemon waits for it. */
+  accountOrigin: "SVC_ACCOUNT_ORIGIN",
+  accountTimeout: "SVC_ACCOUNT_TIMEOUT_S",
 } as const;
 
 export const DEFAULT_WEB_HOST = "127.0.0.1";

@@ -72,6 +72,15 @@ export async function setOrigin(context: CommandContext, origin: string | null):
   return context.print("remote_access_set", { origin }, (result) => printOrigin(context, result));
 }
 
+/** Exits with 1 unless others would find this instance there. */
+export async function checkOrigin(context: CommandContext): Promise<number> {
+  const answer = await context.client.call("remote_access_check", {});
+  const code = context.show(answer, ({ origin, reached, problem }) =>
+    context.out.line(reached ? `${origin ?? ""} leads to this instance.` : oneLine(problem ?? "")),
+  );
+  return answer.ok && !answer.result.reached ? 1 : code;
+}
+
 export async function showExhibit(context: CommandContext): Promise<number> {
   return context.print("exhibit_show", {}, ({ exhibit }) => {
     if (exhibit === null) context.out.line("The exhibit is off.");

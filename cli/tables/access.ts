@@ -54,6 +54,11 @@ export const accessCommands: readonly Command[] = [
     run: async (context) => (await access()).setOrigin(context, null),
   },
   {
+    words: "origin check",
+    operations: ["remote_access_check"],
+    run: async (context) => (await access()).checkOrigin(context),
+  },
+  {
     words: "exhibit show",
     operations: ["exhibit_show"],
     run: async (context) => (await access()).showExhibit(context),

@@ -3,6 +3,7 @@ import { chmodSync } from "node:fs";
 import { hostname } from "node:os";
 import { currentHost } from "../../client/endpoint.ts";
 import { findHookClient } from "../../client/hook/hook-client.ts";
+import { RealHttpClient } from "../../platform/http/real-client.ts";
 import { readTlsFiles } from "../../platform/http/tls-files.ts";
 import { errorFields } from "../../platform/log.ts";
 import { machineStart, RealClock } from "../../platform/real-clock.ts";
@@ -61,6 +62,7 @@ export async function runDaemon(options: DaemonOptions): Promise<RunningDaemon> 
         log,
         processes: new RealProcesses(),
         network,
+        http: new RealHttpClient({ clock }),
         links: new TlsLinks({ network, clock, random, identity }),
         home,
         hostname: hostname(),

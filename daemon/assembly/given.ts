@@ -5,6 +5,7 @@
 import type { HookClient } from "../../client/hook/hook-client.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Files } from "../../platform/files.ts";
+import type { HttpClient } from "../../platform/http/client.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Network } from "../../platform/network.ts";
 import type { Processes } from "../../platform/processes.ts";
@@ -23,6 +24,8 @@ export interface Given {
   log: Log;
   processes: Processes;
   network: Network;
+  /** Requests to the account service and to other instances. */
+  http: HttpClient;
   /** The way to other instances. */
   links: DirectDependencies["links"];
   home: Home;

@@ -7,6 +7,7 @@ import type { OperationName } from "../../shared/operations/registry.ts";
 import type { Given } from "./given.ts";
 import { type OperationsOf, ServiceList } from "./service.ts";
 import * as access from "./services/access.ts";
+import * as account from "./services/account.ts";
 import * as activity from "./services/activity.ts";
 import * as administration from "./services/administration.ts";
 import * as api from "./services/api.ts";
@@ -44,6 +45,7 @@ const ANSWERING = ServiceList.of<Given>()
   .with("administration", administration.create)
   .with("receiver", receiver.create)
   .with("direct", direct.create)
+  .with("account", account.create)
   .with("peers", peers.create)
   .with("operations", operations.create)
   .with("streams", streams.create)

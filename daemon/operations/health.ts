@@ -249,3 +249,16 @@ function direct({ problem, listener, clocks }: ReturnType<Parameters<typeof dire
   const remedy = "Others can't reach this instance until then. The daemon tries again every 5 seconds.";
   return { severity: "warning", text: listener.trouble, remedy };
 }
+
+/** Why the account service doesn't confirm this instance. */
+export function accountCheck(look: () => { state: string; error: string | null }): Check {
+  return { code: "account", title: "Link to an account", run: () => account(look()) };
+}
+
+function account({ state, error }: ReturnType<Parameters<typeof accountCheck>[0]>): Found {
+  if (state === "not_linked" && error === null) return OK("Not linked.");
+  if (error === null) return OK(state === "waiting" ? "Waiting for its confirmation." : "Linked.");
+  const remedy =
+    "See 'svc account'. Messages to the account's other instances wait until it is confirmed again.";
+  return { severity: "warning", text: error, remedy };
+}

@@ -84,6 +84,12 @@ export class Authorities {
     });
   }
 
+  /** Grants in force under this connection; within the account (null) one for each instance. */
+  inForce(connectionId: string | null): Grant[] {
+    const grants = this.of(kindOf(connectionId))?.discover(null) ?? [];
+    return grants.filter((grant) => grant.connection_id === connectionId);
+  }
+
   /** Grants for one Group pair that this local Group may discover. */
   external(localGroupId: string): Grant[] {
     const group = this.#registry.find(localGroupId);

@@ -71,6 +71,14 @@ export type PeerArrival =
   /** To the HTTP peer endpoint; a Direct proof is refused there (PEER-057). */
   | { via: "web" };
 
+/** A request of which only the proof has arrived: it is the peer's, and its turn has come. */
+export interface AdmittedRequest {
+  /** Answers it, as `PeerReceiver.receive` does. */
+  receive(operation: ConnectPeerOperation): Promise<ConnectPeerResponse>;
+  /** Ends it, whatever became of it. To be called once. */
+  leave(): void;
+}
+
 /** The receiving half as transports see it: `daemon/peers/receiving/receiver.ts` implements it. */
 export interface PeerReceiver {
   /**
@@ -80,4 +88,13 @@ export interface PeerReceiver {
    * daemon is shutting down.
    */
   receive(request: PeerRequest, arrival: PeerArrival): Promise<ConnectPeerResponse>;
+}
+
+/** A receiver whose requests come in two steps: a proof, and after it what may be large. */
+export interface AdmittingReceiver extends PeerReceiver {
+  /**
+   * Decides by the proof alone whether the operation may be read at all, and waits for its turn.
+   * Rejects as `receive` does.
+   */
+  admit(proof: ConnectPeerAuthorization, arrival: PeerArrival): Promise<AdmittedRequest>;
 }

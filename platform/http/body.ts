@@ -26,12 +26,17 @@ export async function readJson(
   const empty =
     request.headers["transfer-encoding"] === undefined && (request.headers["content-length"] ?? "0") === "0";
   if (empty) return {};
-  if (!JSON_TYPE.test(request.headers["content-type"] ?? "")) throw new Refusal("unsupported_media_type");
-  if ((request.headers["content-encoding"] ?? "identity") !== "identity") {
+  checkJsonType(request);
+  return parseJson(await readBytes(request, clock, limit));
+}
+
+/** Throws `unsupported_media_type` for a body that isn't announced as plain JSON. */
+export function checkJsonType({ headers }: IncomingMessage): void {
+  if (!JSON_TYPE.test(headers["content-type"] ?? "")) throw new Refusal("unsupported_media_type");
+  if ((headers["content-encoding"] ?? "identity") !== "identity") {
     const specifics = "The body has a content encoding.";
     throw new Refusal("unsupported_media_type", { specifics, remedy: "Send plain JSON." });
   }
-  return parseJson(await readBytes(request, clock, limit));
 }
 
 /** Throws `invalid_request` for anything but strict JSON. */
@@ -47,9 +52,20 @@ export function parseJson(bytes: Buffer): unknown {
 }
 
 /** The bytes of a body, at most `limit`. Rejects with a Refusal. */
-export function readBytes(request: IncomingMessage, clock: Clock, limit: number): Promise<Buffer> {
+export async function readBytes(request: IncomingMessage, clock: Clock, limit: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  await readChunks(request, clock, limit, (chunk) => void chunks.push(chunk));
+  return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
+}
+
+/** Passes on the pieces of a body as they arrive. Rejects with a Refusal. */
+export function readChunks(
+  request: IncomingMessage,
+  clock: Clock,
+  limit: number,
+  take: (chunk: Buffer) => void,
+): Promise<void> {
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
     let total = 0;
     const timer = clock.after(
       LIMITS.http.requestSeconds * 1000,
@@ -64,12 +80,14 @@ export function readBytes(request: IncomingMessage, clock: Clock, limit: number)
     const onData = (chunk: Buffer): void => {
       total += chunk.length;
       if (total > limit) finish(() => reject(tooLarge(limit)));
-      else chunks.push(chunk);
+      else take(chunk);
     };
-    const onEnd = (): void => finish(() => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
+    const onEnd = (): void => finish(resolve);
     const onClose = (): void =>
       finish(() => reject(new Refusal("invalid_request", { specifics: "The request was cut off." })));
-    request.on("data", onData).on("end", onEnd).on("close", onClose);
+    // It may have ended before anyone read it.
+    if (request.destroyed) onClose();
+    else request.on("data", onData).on("end", onEnd).on("close", onClose);
   });
 }
 

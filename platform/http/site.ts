@@ -86,6 +86,14 @@ export function canonicalHttpsOrigin(text: string): string | null {
   return loopback || url.hostname === "" ? null : url.origin;
 }
 
+/** The canonical plain HTTP origin of this machine itself; null for anything else. */
+export function canonicalLoopbackOrigin(text: string): string | null {
+  if (!URL.canParse(text)) return null;
+  const url = new URL(text);
+  const isLoopback = LOOPBACK_NAMES.has(url.hostname) || /^127(?:\.\d{1,3}){3}$/.test(url.hostname);
+  return url.protocol === "http:" && isLoopback && url.origin === text ? text : null;
+}
+
 function withoutDefaultPort(host: string, port: number): string {
   return host.endsWith(`:${port}`) ? host.slice(0, -`:${port}`.length) : host;
 }

@@ -3,6 +3,7 @@ import { accessTokenOperations, webAccessOperations } from "./access.ts";
 import { activityOperations } from "./activity.ts";
 import { actorOperations, runtimeOperations } from "./actors.ts";
 import { connectOperations } from "./connect.ts";
+import { accountOperations } from "./connect-account.ts";
 import type { OperationContract } from "./contract.ts";
 import { directOperations } from "./direct.ts";
 import { groupOperations, transferOperations } from "./groups.ts";
@@ -22,6 +23,7 @@ const all = [
   ...webAccessOperations,
   ...connectOperations,
   ...directOperations,
+  ...accountOperations,
   ...systemOperations,
 ] as const;
 

@@ -233,6 +233,12 @@ export async function openSetting(options: SettingOptions = {}): Promise<Setting
         throw new Refusal("blob_not_found");
       },
     },
+    peers: {
+      identity() {
+        throw new Refusal("connect_unavailable");
+      },
+      receive: () => Promise.reject(new Refusal("connect_peer_denied")),
+    },
     activity: options.activity ?? {
       follow: () => () => {},
       view: () => [],

@@ -5,6 +5,7 @@ import type { Api } from "../../http/api/api.ts";
 import type { StreamHub } from "../../http/streams/stream-hub.ts";
 import type { Messaging } from "../../messaging/messaging.ts";
 import type { Dispatcher } from "../../operations/dispatcher.ts";
+import type { Account } from "../../peers/account/account.ts";
 import type { Runtimes } from "../../runtimes/runtimes.ts";
 import type { Given } from "../given.ts";
 import { workbenchDirectory } from "../installation.ts";
@@ -18,6 +19,7 @@ type Parts = Pick<Given, "clock" | "log"> &
   Pick<Whole, "checks" | "isRunning"> & {
     groups: Groups;
     access: Access;
+    account: Pick<Account, "endpoint">;
     activity: Activity;
     messaging: Messaging;
     runtimes: Runtimes;
@@ -28,7 +30,7 @@ type Parts = Pick<Given, "clock" | "log"> &
 
 /** Heavy, and many Homes never need it: it comes with the first request for it. */
 export function create(parts: Parts): Service<Lazy<Api>> {
-  const { clock, log, checks, isRunning, groups, access, activity } = parts;
+  const { clock, log, checks, isRunning, groups, access, account, activity } = parts;
   const { messaging, runtimes, streams, operations, ports } = parts;
   const { registry } = groups;
   const api = new Lazy(async () => {
@@ -47,6 +49,7 @@ export function create(parts: Parts): Service<Lazy<Api>> {
       files: messaging,
       terminals: runtimes,
       activity,
+      peers: account.endpoint,
       metrics: {
         operations: () => operations.counts,
         streams: () => streams.size,

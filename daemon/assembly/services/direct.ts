@@ -14,7 +14,7 @@ type Parts = Pick<Given, "files" | "clock" | "random" | "log" | "links" | "home"
   network: Pick<Given["network"], "interfaces">;
   groups: Pick<Groups, "registry">;
   outbound: { authorities: Pick<Outbound["authorities"], "add"> };
-  receiver: Receiving;
+  receiver: Omit<Receiving, "admit">;
 };
 
 export async function create(parts: Parts): Promise<ServiceFor<Direct, typeof directOperations>> {

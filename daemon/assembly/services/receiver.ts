@@ -6,12 +6,12 @@ import type { Chats } from "../../messaging/group-chat.ts";
 import type { Outbound } from "../../peers/outbound.ts";
 import { Receiver } from "../../peers/receiving/receiver.ts";
 import { ReceiverQuota } from "../../peers/receiving/receiver-quota.ts";
-import type { PeerReceiver } from "../../peers/transport.ts";
+import type { AdmittingReceiver } from "../../peers/transport.ts";
 import type { Given } from "../given.ts";
 import type { Service } from "../service.ts";
 import type { Groups } from "./groups.ts";
 
-export interface Receiving extends PeerReceiver {
+export interface Receiving extends AdmittingReceiver {
   /** What the other end of a connection may still write here. */
   allowance(connectionId: string): { records: number; bytes: number };
   /** Refuses later requests. Resolves when running ones have their answers. */
@@ -38,6 +38,7 @@ export function create({ clock, log, home, groups, messaging, outbound }: Parts)
   return {
     part: {
       receive: (request, arrival) => receiver.receive(request, arrival),
+      admit: (proof, arrival) => receiver.admit(proof, arrival),
       allowance: (connectionId) => quota.left(connectionId),
       close: () => receiver.close(),
     },

@@ -40,6 +40,7 @@ import { type Exchange, newExchange, notForActors, readerOfExchange } from "./ex
 import { type FileStore, serveBlob, serveUpload } from "./files.ts";
 import { type MetricSources, metricsService } from "./metrics.ts";
 import { operationRoutes } from "./operation-routes.ts";
+import { type PeerPort, serveIdentity, servePeer } from "./peers.ts";
 import { type Route, specialRoutes } from "./routes.ts";
 
 export interface ApiDependencies {
@@ -55,6 +56,7 @@ export interface ApiDependencies {
   files: FileStore;
   terminals: Terminals;
   activity: ActivityFeed;
+  peers: PeerPort;
   metrics: MetricSources;
   /** Whether requests are served: false until everything is open, and while it closes. */
   isReady(): boolean;
@@ -119,6 +121,8 @@ export function createApi(deps: ApiDependencies): Api {
       ledgerStream: (exchange) => serveLedgerStream(hub, exchange, isAllowed(exchange)),
       activityStream: (exchange) => serveActivityStream(deps.activity, hub, exchange, isAllowed(exchange)),
       globalStream: (exchange) => globalStream.serve(exchange, isAllowed(exchange)),
+      peerIdentity: (exchange) => serveIdentity(deps.peers, exchange),
+      peerRequest: (exchange) => servePeer(deps.peers, exchange),
       webSocketByPlainGet(exchange) {
         const group = exchange.params["group_id"];
         if (group !== undefined && !mayEnter(readerOfExchange(exchange), group)) throw foreignGroup(group);

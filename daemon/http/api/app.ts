@@ -26,7 +26,7 @@ import { authenticate, checkCsrf, lapsedOf, type WebCredentials } from "../web/a
 import { serveWorkbench } from "../web/workbench-files.ts";
 import { type Exchange, newExchange } from "./exchange.ts";
 import { isPageWanted, notFoundPage } from "./not-found-page.ts";
-import type { Route } from "./routes.ts";
+import { PEER_PATH, type Route } from "./routes.ts";
 
 export interface AppDependencies {
   log: Log;
@@ -163,10 +163,14 @@ function securityHeaders(): RequestHandler {
 }
 
 function limitLength(request: Request, _response: Response, next: NextFunction): void {
-  const upload = request.method === "POST" && request.path.endsWith("/uploads");
-  const refusal = checkLength(request, upload ? LIMITS.attachment.uploadBytes : LIMITS.body.jsonBytes);
+  const refusal = checkLength(request, lengthLimit(request));
   if (refusal !== null) throw refusal;
   next();
+}
+
+function lengthLimit({ method, path }: Request): number {
+  if (method === "POST" && path.endsWith("/uploads")) return LIMITS.attachment.uploadBytes;
+  return method === "POST" && path === PEER_PATH ? LIMITS.connect.bodyBytes : LIMITS.body.jsonBytes;
 }
 
 function knowCaller(credentials: WebCredentials): RequestHandler {

@@ -14,6 +14,9 @@ export interface Route {
   serve(exchange: Exchange): void | Promise<void>;
 }
 
+/** Where requests of other instances come. Their bodies may be larger than others. */
+export const PEER_PATH = `${API_PREFIX}/connect/peer`;
+
 /** What serves each of the special addresses. */
 export interface SpecialServices {
   health: (exchange: Exchange) => void;
@@ -25,6 +28,8 @@ export interface SpecialServices {
   globalStream: (exchange: Exchange) => Promise<void>;
   webSocketByPlainGet: (exchange: Exchange) => void;
   activityStream: (exchange: Exchange) => void;
+  peerIdentity: (exchange: Exchange) => void;
+  peerRequest: (exchange: Exchange) => Promise<void>;
 }
 
 export function specialRoutes(services: SpecialServices): Route[] {
@@ -40,5 +45,7 @@ export function specialRoutes(services: SpecialServices): Route[] {
     { method: "GET", path: `${API_PREFIX}/events/stream`, serve: services.globalStream },
     { method: "GET", path: `${API_PREFIX}/events/ws`, serve: services.webSocketByPlainGet },
     { method: "GET", path: `${group}/actors/{actor_id}/term`, serve: services.webSocketByPlainGet },
+    { method: "GET", path: `${API_PREFIX}/connect/identity`, open: true, serve: services.peerIdentity },
+    { method: "POST", path: PEER_PATH, open: true, serve: services.peerRequest },
   ];
 }

@@ -1,7 +1,7 @@
 /** Operations on Web access: login links, the caller, Remote Access, the exhibit. */
 
 import type { JsonDocument } from "../../../platform/documents.ts";
-import { canonicalHttpsOrigin } from "../../../platform/http/site.ts";
+import { canonicalHttpsOrigin, canonicalLoopbackOrigin } from "../../../platform/http/site.ts";
 import type { Log } from "../../../platform/log.ts";
 import { Refusal } from "../../../shared/errors.ts";
 import type { webAccessOperations } from "../../../shared/operations/access.ts";
@@ -71,7 +71,8 @@ export function accessHandlers(deps: AccessDependencies): HandlersFor<typeof web
     },
     remote_access_show: () => ({ remote_access: settings.value.remote_access }),
     async remote_access_set({ origin: wanted }) {
-      const origin = wanted === null ? null : canonicalHttpsOrigin(wanted);
+      const origin =
+        wanted === null ? null : (canonicalHttpsOrigin(wanted) ?? canonicalLoopbackOrigin(wanted));
       if (wanted !== null && origin === null) {
         throw new Refusal("invalid_args", {
           specifics:

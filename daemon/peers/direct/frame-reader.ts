@@ -1,19 +1,9 @@
-/**
- * Incoming frames of a Direct channel. The base64 of files is decoded and hashed while it arrives
- * and never becomes a string. At 14 MiB that and JSON.parse would block the event loop for about 50
- * ms.
- */
-import { parseStrictJsonBytes } from "../../../shared/strict-json.ts";
-import type { BlobBytes } from "../../../shared/wire/v1/blob-bytes.ts";
-import { Base64Decoder, PIECE_CHARACTERS } from "../wire/base64-pieces.ts";
-import { LONG_BYTES, type Outline, outlineOf } from "./frame-outline.ts";
+/** Incoming frames of a Direct channel. */
+import { PIECE_CHARACTERS } from "../wire/base64-pieces.ts";
+import { JsonBody } from "../wire/json-body.ts";
+import type { Outline } from "../wire/json-outline.ts";
 
 const HEAD = 4;
-const FILE_MEMBER = Buffer.from('"base64":"');
-const QUOTE = 0x22;
-/** Replaces a file in the rest of a frame. It isn't base64. */
-const TOKEN_TEXT = "*";
-const TOKEN = Buffer.from(TOKEN_TEXT);
 
 /** A complete frame, before anything is built from it. */
 export interface ArrivedFrame {
@@ -31,7 +21,7 @@ export class FrameReader {
   #waiting: Buffer[] = [];
   #waitingBytes = 0;
   /** The frame that is arriving; null until its header is complete. */
-  #body: FrameBody | null = null;
+  #body: JsonBody | null = null;
 
   constructor(limit: number) {
     this.#limit = limit;
@@ -63,13 +53,13 @@ export class FrameReader {
       if (this.#waitingBytes < HEAD) return undefined;
       const length = this.#head();
       if (length > this.#limit) throw new RangeError(`a frame of ${length} bytes is over ${this.#limit}`);
-      this.#body = new FrameBody(length);
+      this.#body = new JsonBody(length);
       this.#feed(this.#body);
     }
     const body = this.#body;
     if (body.left > 0) return undefined;
     this.#body = null;
-    return { outline: body.outline(), bytes: body.taken, value: () => body.value() };
+    return { outline: body.outline(), bytes: body.taken, value: () => body.value(blobsOf) };
   }
 
   #head(): number {
@@ -81,7 +71,7 @@ export class FrameReader {
     return whole.readUInt32BE(0);
   }
 
-  #feed(body: FrameBody): void {
+  #feed(body: JsonBody): void {
     while (this.#waiting.length > 0 && body.left > 0) {
       const piece = this.#waiting[0]!;
       // No larger than the length that identifies a file, so that none is missed.
@@ -94,135 +84,9 @@ export class FrameReader {
   }
 }
 
-/** One frame's JSON: the files, and the rest with a token in place of each. */
-class FrameBody {
-  /** Bytes still to arrive. */
-  left: number;
-  /** Bytes that have. */
-  taken = 0;
-  #rest: Buffer;
-  #size = 0;
-  /** Where the search in the rest continues. */
-  #from = 0;
-  /** Where a string that may be a file begins; null outside one. */
-  #begin: number | null = null;
-  #decoder: Base64Decoder | null = null;
-  readonly #files: BlobBytes[] = [];
-  /** Something wasn't plain base64, so the rest is read as ordinary JSON. */
-  #isPlain = false;
+type MaybeRequest = { request?: { operation?: { blobs?: unknown } } } | null;
 
-  constructor(length: number) {
-    this.left = length;
-    this.#rest = Buffer.allocUnsafe(Math.min(length, PIECE_CHARACTERS));
-  }
-
-  /** At most `left` bytes. */
-  take(bytes: Buffer): void {
-    this.left -= bytes.length;
-    this.taken += bytes.length;
-    if (this.#decoder === null) this.#keep(bytes);
-    else this.#decode(this.#decoder, bytes);
-  }
-
-  /** Throws RangeError for a frame that holds too much. */
-  outline(): Outline {
-    return outlineOf(this.#rest.subarray(0, this.#size));
-  }
-
-  /** Throws StrictJsonError, or RangeError for files where none are allowed. */
-  value(): unknown {
-    const value = parseStrictJsonBytes(this.#rest.subarray(0, this.#size));
-    if (putBack(value, this.#files) !== this.#files.length) {
-      throw new RangeError("a frame has files in the wrong place");
-    }
-    return value;
-  }
-
-  #keep(bytes: Buffer): void {
-    this.#append(bytes);
-    if (!this.#isPlain) this.#search();
-  }
-
-  /**
-   * Looks for the beginning of a file. A quote inside a JSON string is escaped, so the member's
-   * name is found only where a member is.
-   */
-  #search(): void {
-    const rest = this.#rest.subarray(0, this.#size);
-    for (;;) {
-      if (this.#begin === null) {
-        const found = rest.indexOf(FILE_MEMBER, this.#from);
-        if (found === -1) {
-          this.#from = Math.max(this.#from, rest.length - FILE_MEMBER.length + 1);
-          return;
-        }
-        this.#begin = found + FILE_MEMBER.length;
-        this.#from = this.#begin;
-      }
-      const end = rest.indexOf(QUOTE, this.#from);
-      if (end === -1) break;
-      this.#begin = null;
-      this.#from = end;
-    }
-    this.#from = rest.length;
-    if (rest.length - this.#begin < LONG_BYTES) return;
-    const text = Buffer.from(rest.subarray(this.#begin));
-    this.#size = this.#begin;
-    this.#begin = null;
-    this.#append(TOKEN);
-    this.#decoder = new Base64Decoder();
-    for (let at = 0; at < text.length; at += PIECE_CHARACTERS) {
-      const piece = text.subarray(at, at + PIECE_CHARACTERS);
-      if (this.#decoder !== null) this.#decode(this.#decoder, piece);
-      else this.#append(piece);
-    }
-  }
-
-  /** Part of a file's base64, or its end and what comes after it. */
-  #decode(decoder: Base64Decoder, bytes: Buffer): void {
-    const quote = bytes.indexOf(QUOTE);
-    const end = quote === -1 ? bytes.length : quote;
-    const isTaken = decoder.push(bytes.toString("latin1", 0, end));
-    const file = isTaken && quote !== -1 ? decoder.end() : null;
-    if (isTaken && quote === -1) return;
-    this.#decoder = null;
-    if (file !== null) {
-      this.#files.push(file);
-      this.#from = this.#size;
-      this.#keep(bytes.subarray(end));
-      return;
-    }
-    this.#isPlain = true;
-    this.#size -= TOKEN.length;
-    for (const text of decoder.texts()) this.#append(Buffer.from(text, "latin1"));
-    this.#append(isTaken ? bytes.subarray(end) : bytes);
-  }
-
-  #append(bytes: Buffer): void {
-    const size = this.#size + bytes.length;
-    if (size > this.#rest.length) {
-      const grown = Buffer.allocUnsafe(Math.max(size, 2 * this.#rest.length));
-      this.#rest.copy(grown, 0, 0, this.#size);
-      this.#rest = grown;
-    }
-    bytes.copy(this.#rest, this.#size);
-    this.#size = size;
-  }
-}
-
-/**
- * Files come in order where an operation has them, and nowhere else. Returns how many were put
- * back.
- */
-function putBack(value: unknown, files: readonly BlobBytes[]): number {
-  const blobs = (value as { request?: { operation?: { blobs?: unknown } } } | null)?.request?.operation
-    ?.blobs;
-  if (!Array.isArray(blobs)) return 0;
-  let next = 0;
-  for (const blob of blobs as ({ base64?: unknown } | null)[]) {
-    if (blob?.base64 !== TOKEN_TEXT) continue;
-    blob.base64 = files[next];
-    next += 1;
-  }
-  return next;
+/** Where a frame has files. */
+function blobsOf(value: unknown): unknown {
+  return (value as MaybeRequest)?.request?.operation?.blobs;
 }

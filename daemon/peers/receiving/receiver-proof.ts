@@ -21,12 +21,14 @@ import type { PeerArrival, PeerRequest } from "../transport.ts";
 import { operationDigest } from "../wire/digests.ts";
 import { verifyStatement } from "../wire/statements.ts";
 
+type Grants = Pick<Authorities, "forBinding" | "inForce">;
+
 export class ReceiverProof {
   readonly #instanceId: string;
-  readonly #authorities: Pick<Authorities, "forBinding">;
+  readonly #authorities: Grants;
   readonly #keys = new VerifyingKeys();
 
-  constructor(instanceId: string, authorities: Pick<Authorities, "forBinding">) {
+  constructor(instanceId: string, authorities: Grants) {
     this.#instanceId = instanceId;
     this.#authorities = authorities;
   }
@@ -36,6 +38,28 @@ export class ReceiverProof {
    * Throws connect_peer_denied, which gives the peer no reason. The reason is `why`, for the log.
    */
   check({ proof, operation }: PeerRequest, arrival: PeerArrival, now: number): Grant {
+    this.#checkProof(proof, arrival, now);
+    const problem = bindingProblem(proof, operation);
+    if (problem !== null) throw denied(problem);
+    const grant = this.grantOf(proof, operation);
+    if (grant === null) throw denied("has no grant");
+    this.#checkSigner(proof, grant);
+    return grant;
+  }
+
+  /**
+   * As `check`, before the operation has arrived: whether anything signed by this peer may arrive at
+   * all. Says nothing about Groups.
+   */
+  checkHeader(proof: ConnectPeerAuthorization, arrival: PeerArrival, now: number): void {
+    this.#checkProof(proof, arrival, now);
+    const grants = this.#authorities.inForce(proof.connection_id ?? null);
+    const grant = grants.find((one) => isSigner(one, proof));
+    if (grant === undefined) throw denied("has no grant");
+    this.#checkSigner(proof, grant);
+  }
+
+  #checkProof(proof: ConnectPeerAuthorization, arrival: PeerArrival, now: number): void {
     if (proof.target_instance_id !== this.#instanceId) throw denied("is for another instance");
     const { connection_id: connectionId } = proof;
     if (arrival.via === "web" && isDirect(connectionId)) throw denied("is for Direct, but came over the Web");
@@ -47,16 +71,14 @@ export class ReceiverProof {
     }
     const untimely = untimelyRequest(proof, now);
     if (untimely !== null) throw isByClock(proof) ? otherTime(untimely, now) : denied(untimely);
-    const problem = bindingProblem(proof, operation);
-    if (problem !== null) throw denied(problem);
-    const grant = this.grantOf(proof, operation);
-    if (grant === null) throw denied("has no grant");
+  }
+
+  #checkSigner(proof: ConnectPeerAuthorization, grant: Grant): void {
     if (!isSigner(grant, proof) || grant.local.instance_id !== this.#instanceId)
       throw denied("doesn't belong to its grant");
     const key = this.#key(grant.remote.public_key);
     if (key?.instance_id !== proof.source_instance_id) throw denied("has no usable key");
     if (!verifyStatement(requestStatement, key, proof)) throw denied("has a wrong signature");
-    return grant;
   }
 
   /** The grant that is in force for the request at this moment, or null. */

@@ -21,7 +21,7 @@ import type { InstanceIdentity } from "../../home/identity.ts";
 import type { Chats, GroupChat } from "../../messaging/group-chat.ts";
 import type { Authorities } from "../authorities.ts";
 import type { Grant } from "../authority.ts";
-import type { PeerArrival, PeerReceiver, PeerRequest } from "../transport.ts";
+import type { AdmittedRequest, AdmittingReceiver, PeerArrival, PeerRequest } from "../transport.ts";
 import { contentOf, requestDigest } from "../wire/digests.ts";
 import { PeerRefusal, peerRefusalOf } from "../wire/peer-refusal.ts";
 import { signStatement } from "../wire/statements.ts";
@@ -40,13 +40,13 @@ export interface ReceiverDependencies {
   identity: Pick<InstanceIdentity, "instance_id" | "sign">;
   registry: Pick<GroupRegistry, "find" | "get" | "list">;
   chats: Chats;
-  authorities: Pick<Authorities, "forBinding">;
+  authorities: Pick<Authorities, "forBinding" | "inForce">;
   quota: Pick<ReceiverQuota, "spend">;
 }
 
 type OperationOf<Op extends ConnectPeerOperation["op"]> = Extract<ConnectPeerOperation, { op: Op }>;
 
-export class Receiver implements PeerReceiver {
+export class Receiver implements AdmittingReceiver {
   readonly #deps: ReceiverDependencies;
   readonly #proof: ReceiverProof;
   readonly #bounds: ReceiverBounds;
@@ -66,11 +66,23 @@ export class Receiver implements PeerReceiver {
    * never signed.
    */
   receive(request: PeerRequest, arrival: PeerArrival): Promise<ConnectPeerResponse> {
-    const done = this.#receive(request, arrival);
-    this.#working.add(done);
-    const ended = (): void => void this.#working.delete(done);
-    done.then(ended, ended);
-    return done;
+    return this.#tracked(this.#receive(request, arrival));
+  }
+
+  /**
+   * Throws Refusal connect_peer_denied, connect_replayed, overloaded or shutting_down, also for what
+   * the operation is refused with later.
+   */
+  async admit(proof: ConnectPeerAuthorization, arrival: PeerArrival): Promise<AdmittedRequest> {
+    this.#checkOpen();
+    this.#authenticate(arrival, "unread", () =>
+      this.#proof.checkHeader(proof, arrival, this.#deps.clock.now()),
+    );
+    const leave = await this.#bounds.enter(proof.source_instance_id, proof.request_id);
+    return {
+      receive: (operation) => this.#tracked(this.#admitted({ proof, operation }, arrival)),
+      leave,
+    };
   }
 
   /** Refuses later requests. Resolves when running ones have their answers. */
@@ -81,9 +93,29 @@ export class Receiver implements PeerReceiver {
 
   async #receive(request: PeerRequest, arrival: PeerArrival): Promise<ConnectPeerResponse> {
     const { proof, operation } = request;
-    if (this.#isClosed) throw new Refusal("shutting_down");
-    this.#authenticate(request, arrival);
+    this.#checkOpen();
+    this.#authenticate(arrival, operation.op, () =>
+      this.#proof.check(request, arrival, this.#deps.clock.now()),
+    );
     const leave = await this.#bounds.enter(proof.source_instance_id, proof.request_id);
+    try {
+      return await this.#answer(request);
+    } finally {
+      leave();
+    }
+  }
+
+  /** What was in force when it was admitted may have ended while the operation arrived. */
+  async #admitted(request: PeerRequest, arrival: PeerArrival): Promise<ConnectPeerResponse> {
+    this.#checkOpen();
+    this.#authenticate(arrival, request.operation.op, () =>
+      this.#proof.check(request, arrival, this.#deps.clock.now()),
+    );
+    return this.#answer(request);
+  }
+
+  async #answer(request: PeerRequest): Promise<ConnectPeerResponse> {
+    const { proof, operation } = request;
     try {
       const done = this.#run(request);
       const written = writtenGroup(operation);
@@ -95,18 +127,27 @@ export class Receiver implements PeerReceiver {
       if (error instanceof Refusal && error.code === "connect_peer_denied") throw error;
       const refusal = this.#refusalOf(error, operation);
       return this.#sign(proof, { ok: false, error: { code: refusal.code, message: refusal.message } });
-    } finally {
-      leave();
     }
   }
 
-  #authenticate(request: PeerRequest, arrival: PeerArrival): void {
+  #checkOpen(): void {
+    if (this.#isClosed) throw new Refusal("shutting_down");
+  }
+
+  #tracked<Result>(done: Promise<Result>): Promise<Result> {
+    this.#working.add(done);
+    const ended = (): void => void this.#working.delete(done);
+    done.then(ended, ended);
+    return done;
+  }
+
+  #authenticate(arrival: PeerArrival, operation: string, check: () => void): void {
     try {
-      this.#proof.check(request, arrival, this.#deps.clock.now());
+      check();
     } catch (error) {
       if (error instanceof Refusal) {
         const why = typeof error.cause === "string" ? error.cause : error.code;
-        this.#deps.log.warn("peer_denied", { via: arrival.via, operation: request.operation.op, why });
+        this.#deps.log.warn("peer_denied", { via: arrival.via, operation, why });
       }
       throw error;
     }

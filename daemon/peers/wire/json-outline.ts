@@ -71,7 +71,7 @@ class Scan {
         case OPEN_ARRAY:
           this.#count();
           this.#depth += 1;
-          if (this.#depth > LIMITS.body.jsonDepth) throw new RangeError("a frame is nested too deeply");
+          if (this.#depth > LIMITS.body.jsonDepth) throw new RangeError("it is nested too deeply");
           break;
         case CLOSE_OBJECT:
         case CLOSE_ARRAY:
@@ -83,13 +83,13 @@ class Scan {
     }
     const { jsonBytes } = LIMITS.direct;
     if (bytes.length - this.#longBytes > jsonBytes || this.#long > LONG_MAX)
-      throw new RangeError(`a frame has more than ${jsonBytes} bytes apart from its files`);
+      throw new RangeError(`it has more than ${jsonBytes} bytes apart from its files`);
   }
 
   #count(): void {
     this.#values += 1;
     if (this.#values > LIMITS.direct.jsonValues)
-      throw new RangeError(`a frame has more than ${LIMITS.direct.jsonValues} values`);
+      throw new RangeError(`it has more than ${LIMITS.direct.jsonValues} values`);
   }
 
   /** From after the opening quote to the closing one, or the end. */

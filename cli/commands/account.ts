@@ -1,0 +1,106 @@
+/** The link to an account: made, shown and ended. */
+import { accountStateWords } from "../../shared/account-words.ts";
+import { shownName } from "../../shared/foreign-text.ts";
+import type { ResultOf } from "../../shared/operations/registry.ts";
+import { agreed } from "../consent.ts";
+import type { CommandContext } from "../context.ts";
+import { oneLine } from "../output.ts";
+import { moment } from "../render.ts";
+
+/** How often a waiting command looks. The daemon asks at the service's own pace. */
+const LOOK_MS = 1000;
+
+export async function link(context: CommandContext): Promise<number> {
+  if (context.has("cancel")) {
+    return context.print("account_link_cancel", {}, () => context.out.line("It doesn't wait any more."));
+  }
+  const origin = context.text("account");
+  const input = origin === undefined ? {} : { account_origin: origin };
+  const answer = await context.client.call("account_link", input);
+  const code = context.show(answer, (pending) => {
+    context.out.line(`Open ${oneLine(pending.verification_uri_complete)}`);
+    context.out.line(`and compare the code: ${pending.user_code}`);
+    context.out.note(`It is valid until ${moment(pending.expires_at)}.`);
+  });
+  if (!answer.ok || context.out.json || context.has("no-wait")) return code;
+  context.out.note("Waiting for the confirmation. Ctrl-C ends only this command: the daemon goes on.");
+  return confirmed(context);
+}
+
+async function confirmed(context: CommandContext): Promise<number> {
+  for (;;) {
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    const shown = await context.client.result("account_show", {});
+    if (shown.state === "waiting") continue;
+    if (shown.state !== "linked") {
+      context.out.note(`svc: ${oneLine(shown.error ?? "It wasn't confirmed.")}`);
+      return 1;
+    }
+    context.out.line(`Linked${labelled(shown)}.`);
+    if (shown.public_origin === null) {
+      context.out.note(
+        "Others of the account can't reach this instance yet, because it has no origin. See 'svc help origin' and docs/remote-access.md.",
+      );
+    }
+    return 0;
+  }
+}
+
+export async function unlink(context: CommandContext): Promise<number> {
+  const question = "Retire this instance in its account and forget the link?";
+  if (!(await agreed(context, question))) {
+    context.out.note("Nothing was changed.");
+    return 1;
+  }
+  return context.print("account_unlink", { forget: context.has("forget") }, () =>
+    context.out.line("Unlinked. Messages that arrived stay."),
+  );
+}
+
+export async function show(context: CommandContext): Promise<number> {
+  const name = context.text("name");
+  if (name !== undefined) {
+    return context.print("connect_rename", { by: "user", display_name: name }, () =>
+      context.out.line("Renamed."),
+    );
+  }
+  const answer = await context.client.call("account_show", {});
+  if (!answer.ok || context.out.json) return context.show(answer, () => undefined);
+  const { connect } = await context.client.result("connect_status", {});
+  printLink(context, answer.result);
+  const { instances = [] } = connect?.directory ?? {};
+  if (instances.length > 0) {
+    context.out.line();
+    context.out.table(
+      ["NAME", "REACHED AT", "VERSION", "ACCOUNT HEARD FROM IT", "INSTANCE"],
+      instances.map((entry) => [
+        shownName(entry.display_name) + (entry.instance_id === connect?.instance_id ? " (this one)" : ""),
+        entry.public_origin ?? "not reachable",
+        oneLine(entry.client_version),
+        moment(entry.registered_at),
+        entry.instance_id,
+      ]),
+    );
+  }
+  return 0;
+}
+
+function printLink(context: CommandContext, shown: ResultOf<"account_show">): void {
+  const { state, account_origin: origin, public_origin: publicOrigin, pending, error } = shown;
+  const fields: [string, string][] = [["account", `${accountStateWords(state)}${labelled(shown)}`]];
+  if (origin !== null) fields.push(["service", origin]);
+  if (state === "linked") {
+    fields.push(["reached at", publicOrigin ?? "nowhere: others of the account can't send to this instance"]);
+  }
+  if (pending !== null) {
+    fields.push(["open", oneLine(pending.verification_uri_complete)], ["code", pending.user_code]);
+    fields.push(["until", moment(pending.expires_at)]);
+  }
+  if (error !== null) fields.push(["error", oneLine(error)]);
+  context.out.fields(fields);
+  if (state === "not_linked") context.out.note("Link it with: svc link --account ORIGIN");
+}
+
+function labelled({ account_label: label }: ResultOf<"account_show">): string {
+  return label === null ? "" : ` to ${shownName(label)}`;
+}

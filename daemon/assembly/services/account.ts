@@ -1,0 +1,49 @@
+/** The link to an account: one of the ways to other instances. */
+
+import { ENVIRONMENT } from "../../../shared/names.ts";
+import type { accountOperations } from "../../../shared/operations/connect-account.ts";
+import { accountCheck } from "../../operations/health.ts";
+import { Account, requestSeconds } from "../../peers/account/account.ts";
+import { accountHandlers } from "../../peers/account/handlers.ts";
+import type { Outbound } from "../../peers/outbound.ts";
+import type { Given } from "../given.ts";
+import type { ServiceFor } from "../service.ts";
+import type { Receiving } from "./receiver.ts";
+
+type Parts = Pick<
+  Given,
+  "files" | "clock" | "random" | "log" | "http" | "home" | "hostname" | "environment"
+> & {
+  outbound: { authorities: Pick<Outbound["authorities"], "add"> };
+  receiver: Receiving;
+};
+
+export async function create(parts: Parts): Promise<ServiceFor<Account, typeof accountOperations>> {
+  const { home, outbound, receiver, environment, http, ...rest } = parts;
+  const { paths, identity, settings } = home;
+  const account = await Account.open({
+    ...rest,
+    http,
+    paths,
+    identity,
+    receiver,
+    advertisedOrigin() {
+      const { enabled, origin } = settings.value.remote_access;
+      return enabled ? origin : null;
+    },
+    defaultOrigin: environment[ENVIRONMENT.accountOrigin] || null,
+    seconds: requestSeconds(environment[ENVIRONMENT.accountTimeout]),
+  });
+  outbound.authorities.add(account.authority, account.transport);
+  return {
+    part: account,
+    handlers: accountHandlers(account),
+    health: [accountCheck(() => account.show())],
+    start: () => account.start(),
+    async stop() {
+      await receiver.close();
+      await account.close();
+      http.close();
+    },
+  };
+}

@@ -1,0 +1,22 @@
+/** What other instances ask over HTTPS: who this is, and their requests. */
+import { answer } from "../../../platform/http/answer.ts";
+import { queryFields, queryOf } from "../../../platform/http/query.ts";
+import type { PeerEndpoint } from "../../peers/https/peer-endpoint.ts";
+import type { Exchange } from "./exchange.ts";
+
+export type PeerPort = Pick<PeerEndpoint, "identity" | "receive">;
+
+/** Answers the bare proof (docs/protocol.md#peer-operations). */
+export function serveIdentity(endpoint: Pick<PeerPort, "identity">, { request, response }: Exchange): void {
+  const nonce = queryFields(queryOf(request), ["nonce"]).get("nonce");
+  const body = Buffer.from(JSON.stringify(endpoint.identity(nonce)));
+  response.setHeader("Content-Type", "application/json; charset=utf-8");
+  response.setHeader("Cache-Control", "no-store");
+  response.setHeader("Content-Length", body.length);
+  response.end(request.method === "HEAD" ? undefined : body);
+}
+
+export async function servePeer(endpoint: Pick<PeerPort, "receive">, exchange: Exchange): Promise<void> {
+  const response = await endpoint.receive(exchange.request);
+  answer(exchange.response, { ok: true, result: { response } }, exchange.id);
+}

@@ -1,0 +1,211 @@
+/**
+ * Requests to the account service (docs/protocol.md#account). Every answer is bounded before it is
+ * parsed, and parsed strictly. The device's token goes only into its header.
+ */
+import type { HttpClient, HttpOutcome } from "../../../platform/http/client.ts";
+import { LIMITS } from "../../../shared/limits.ts";
+import { HEADERS, MEMBERSHIP_VERSION } from "../../../shared/names.ts";
+import { parseStrictJsonBytes } from "../../../shared/strict-json.ts";
+import { PRODUCT_VERSION } from "../../../shared/version.ts";
+import {
+  AccountRefusal,
+  DeviceCode,
+  DeviceName,
+  DeviceToken,
+  DeviceTokenError,
+  Directory,
+} from "../../../shared/wire/v1/account.ts";
+import type { Registration } from "../../../shared/wire/v1/proofs.ts";
+import type { Binding } from "./membership.ts";
+
+/**
+ * What a failure means:
+ * - `passing`: nothing is known; the same question may succeed later, after `retrySeconds` at the
+ *   soonest.
+ * - `rejected`: the service refuses this version or this registration.
+ * - `logged_out`: it doesn't know the device's token.
+ * - `disabled`: the device was retired.
+ */
+export interface AccountFailure {
+  kind: "passing" | "rejected" | "logged_out" | "disabled";
+  code: string;
+  /** For people. */
+  message: string;
+  retrySeconds: number;
+}
+
+export type Answered<Value> = { ok: true; value: Value } | { ok: false; failure: AccountFailure };
+
+interface Schema<Value> {
+  safeParse(value: unknown): { data?: Value };
+}
+
+interface Asked<Value> {
+  origin: string;
+  method: "GET" | "POST";
+  path: string;
+  token?: string;
+  body?: unknown;
+  schema: Schema<Value>;
+  limit?: number;
+  /** Ends this request. */
+  signal?: AbortSignal;
+}
+
+const { link } = LIMITS;
+const DIRECTORY = { path: "/v1/connect/instances", schema: Directory, limit: link.answerBytes };
+const GRANT = "urn:ietf:params:oauth:grant-type:device_code";
+
+export class AccountClient {
+  readonly #http: HttpClient;
+  readonly #milliseconds: number;
+  readonly #signal: AbortSignal;
+
+  /** `signal` ends every request. */
+  constructor(http: HttpClient, seconds: number, signal: AbortSignal) {
+    this.#http = http;
+    this.#milliseconds = seconds * 1000;
+    this.#signal = signal;
+  }
+
+  deviceCode(origin: string, hostname: string): Promise<Answered<DeviceCode>> {
+    const body = { hostname, client_version: PRODUCT_VERSION };
+    const path = "/v1/device/code";
+    return this.#ask({ origin, method: "POST", path, body, schema: DeviceCode });
+  }
+
+  /** The token, or the OAuth error of a grant that isn't decided or is refused. */
+  async deviceToken(
+    origin: string,
+    deviceCode: string,
+  ): Promise<Answered<DeviceToken> | { ok: false; oauth: string }> {
+    const body = { grant_type: GRANT, device_code: deviceCode };
+    const path = "/v1/device/token";
+    const outcome = await this.#send({ origin, method: "POST", path, body, schema: DeviceToken });
+    if (outcome.kind === "answered" && outcome.status === 400) {
+      const refused = parsed(DeviceTokenError, outcome.body);
+      if (refused !== null) return { ok: false, oauth: refused.error };
+    }
+    return answered(outcome, DeviceToken, origin);
+  }
+
+  name({ account_origin: origin, device_token: token }: Binding, name: string): Promise<Answered<unknown>> {
+    const body = { display_name: name };
+    return this.#ask({ origin, method: "POST", path: "/v1/device/name", token, body, schema: DeviceName });
+  }
+
+  disable({ account_origin: origin, device_token: token }: Binding): Promise<Answered<unknown>> {
+    const path = "/v1/device/disable";
+    return this.#ask({ origin, method: "POST", path, token, body: {}, schema: ANYTHING });
+  }
+
+  register(
+    { account_origin: origin, device_token: token }: Binding,
+    registration: Registration,
+    signal: AbortSignal,
+  ): Promise<Answered<Directory>> {
+    return this.#ask({ origin, method: "POST", token, body: registration, signal, ...DIRECTORY });
+  }
+
+  /** The directory as it is, without registering. */
+  directory(
+    { account_origin: origin, device_token: token }: Binding,
+    signal: AbortSignal,
+  ): Promise<Answered<Directory>> {
+    return this.#ask({ origin, method: "GET", token, signal, ...DIRECTORY });
+  }
+
+  async #ask<Value>(asked: Asked<Value>): Promise<Answered<Value>> {
+    return answered(await this.#send(asked), asked.schema, asked.origin);
+  }
+
+  #send<Value>({ origin, method, path, token, body, limit, signal }: Asked<Value>): Promise<HttpOutcome> {
+    const bytes = body === undefined ? null : Buffer.from(JSON.stringify(body));
+    return this.#http.request({
+      method,
+      url: `${origin}${path}`,
+      headers: {
+        accept: "application/json",
+        [HEADERS.membershipVersion]: MEMBERSHIP_VERSION,
+        [HEADERS.clientVersion]: PRODUCT_VERSION,
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        ...(bytes === null ? {} : { "content-type": "application/json" }),
+      },
+      body: bytes === null ? null : { bytes: bytes.length, parts: [bytes] },
+      limit: limit ?? link.smallAnswerBytes,
+      milliseconds: this.#milliseconds,
+      signal: signal === undefined ? this.#signal : AbortSignal.any([this.#signal, signal]),
+    });
+  }
+}
+
+/** What the service itself answers when it refuses a registration; anything else is a passing error. */
+const REJECTIONS: ReadonlySet<number> = new Set([400, 403, 409]);
+
+const ANYTHING: Schema<unknown> = { safeParse: (value) => ({ data: value }) };
+
+function answered<Value>(outcome: HttpOutcome, schema: Schema<Value>, origin: string): Answered<Value> {
+  if (outcome.kind === "failed") {
+    const code = outcome.why === "timeout" ? "account_timeout" : "account_unreachable";
+    const failure = passing(outcome.why === "invalid" ? "account_invalid" : code, outcome.reason, origin);
+    return { ok: false, failure };
+  }
+  const { status, body } = outcome;
+  if (status === 200) {
+    const value = parsed(schema, body);
+    if (value !== null) return { ok: true, value };
+    const words = "Its answer isn't one of an account service.";
+    return { ok: false, failure: passing("account_invalid", words, origin) };
+  }
+  return { ok: false, failure: failureOf(status, parsed(AccountRefusal, body)?.error, outcome, origin) };
+}
+
+/** docs/protocol.md#account: an uncoded 403 says "device disabled", 401 and 404 "logged out". */
+function failureOf(
+  status: number,
+  refusal: { code: string; message: string } | undefined,
+  { headers }: { headers: Readonly<Record<string, string>> },
+  origin: string,
+): AccountFailure {
+  const said = refusal === undefined ? "" : shortened(refusal.message);
+  const never = { retrySeconds: 0 };
+  if (status === 403 && (refusal === undefined || refusal.code === "device_disabled")) {
+    const message = "This instance was retired in the account. Link it again with 'svc link'.";
+    return { kind: "disabled", code: "device_disabled", message, ...never };
+  }
+  if (status === 401 || (status === 404 && refusal === undefined)) {
+    const message = "The account service doesn't know this instance. Link it again with 'svc link'.";
+    return { kind: "logged_out", code: "account_logged_out", message, ...never };
+  }
+  if (status === 429 || status >= 500) {
+    const wait = Number(headers["retry-after"] ?? 0);
+    const retrySeconds = Number.isFinite(wait) ? Math.min(Math.max(wait, 0), link.retryAfterSeconds) : 0;
+    const code = refusal?.code ?? (status === 429 ? "rate_limited" : "account_failed");
+    return { ...passing(code, said || `It answers with status ${status}.`, origin), retrySeconds };
+  }
+  const isDefinite = status === 426 || (REJECTIONS.has(status) && refusal !== undefined);
+  if (isDefinite) {
+    const code = refusal?.code ?? "unsupported_version";
+    const message = said || "The account service doesn't accept this version. Update svc.";
+    return { kind: "rejected", code, message, ...never };
+  }
+  return passing(refusal?.code ?? "account_invalid", `It answers with status ${status}.`, origin);
+}
+
+function passing(code: string, reason: string, origin: string): AccountFailure {
+  return { kind: "passing", code, message: `${origin}: ${reason}`, retrySeconds: 0 };
+}
+
+function shortened(message: string): string {
+  const characters = Array.from(message);
+  const most = link.errorMessageCharacters;
+  return characters.length <= most ? message : `${characters.slice(0, most - 1).join("")}…`;
+}
+
+function parsed<Value>(schema: Schema<Value>, body: Uint8Array): Value | null {
+  try {
+    return schema.safeParse(parseStrictJsonBytes(body)).data ?? null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,274 @@
+/**
+ * This instance's link to an account: login, directory, and what they grant. The folder's face. The
+ * account service is asked only here, and never while an operation holds a permit.
+ */
+import type { HomePaths } from "../../../client/paths.ts";
+import type { Clock } from "../../../platform/clock.ts";
+import type { Files } from "../../../platform/files.ts";
+import type { HttpClient } from "../../../platform/http/client.ts";
+import type { Log } from "../../../platform/log.ts";
+import { Mutex } from "../../../platform/mutex.ts";
+import type { Random } from "../../../platform/random.ts";
+import { Refusal } from "../../../shared/errors.ts";
+import { LIMITS } from "../../../shared/limits.ts";
+import type { ResultOf } from "../../../shared/operations/registry.ts";
+import { ServiceOrigin } from "../../../shared/wire/v1/fields.ts";
+import type { InstanceIdentity } from "../../home/identity.ts";
+import { PeerEndpoint } from "../https/peer-endpoint.ts";
+import { WebTransport } from "../https/web-transport.ts";
+import type { AdmittingReceiver } from "../transport.ts";
+import { AccountAuthority } from "./account-authority.ts";
+import { AccountClient } from "./account-client.ts";
+import { AccountDirectory } from "./account-directory.ts";
+import { AccountLogin, unavailable } from "./account-login.ts";
+import { Membership } from "./membership.ts";
+import { checkOrigin } from "./origin-check.ts";
+
+export interface AccountDependencies {
+  files: Files;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  http: HttpClient;
+  paths: HomePaths;
+  identity: InstanceIdentity;
+  hostname: string;
+  receiver: Pick<AdmittingReceiver, "admit">;
+  /** The origin where others reach this instance, if it is on. */
+  advertisedOrigin: () => string | null;
+  /** The account service, unless a person names another; null when none is set. */
+  defaultOrigin: string | null;
+  /** Seconds that a request to the account service may take. */
+  seconds: number;
+}
+
+export class Account {
+  readonly authority: AccountAuthority;
+  readonly transport: WebTransport;
+  readonly endpoint: PeerEndpoint;
+  readonly directory: AccountDirectory;
+  readonly #deps: AccountDependencies;
+  readonly #membership: Membership;
+  readonly #client: AccountClient;
+  readonly #login: AccountLogin;
+  readonly #abort: AbortController;
+  /** Changes of the account's own data come one after another. */
+  readonly #turn = new Mutex();
+
+  private constructor(
+    deps: AccountDependencies,
+    parts: {
+      membership: Membership;
+      client: AccountClient;
+      directory: AccountDirectory;
+      abort: AbortController;
+    },
+  ) {
+    const { clock, random, http, identity, receiver, hostname, log } = deps;
+    const { membership, client, directory } = parts;
+    this.#deps = deps;
+    this.#membership = membership;
+    this.#client = client;
+    this.#abort = parts.abort;
+    this.directory = directory;
+    this.#login = new AccountLogin({ clock, log, hostname, membership, client });
+    this.transport = new WebTransport({ clock, random, http });
+    const { instance_id: instanceId } = identity;
+    const { transport } = this;
+    this.authority = new AccountAuthority({ membership, directory, transport, instance_id: instanceId });
+    this.endpoint = new PeerEndpoint({ clock, identity, receiver, registered: () => this.#registered() });
+  }
+
+  /** Reads the files. Nothing is asked before `start`. */
+  static async open(deps: AccountDependencies): Promise<Account> {
+    const { files, clock, random, log, http, paths, identity } = deps;
+    const abort = new AbortController();
+    const client = new AccountClient(http, deps.seconds, abort.signal);
+    const membership = await Membership.open(files, paths.membership);
+    const publicOrigin = (accountOrigin: string) => originFor(deps.advertisedOrigin(), accountOrigin);
+    const directory = await AccountDirectory.open({
+      files,
+      clock,
+      random,
+      log,
+      path: paths.directory,
+      identity,
+      membership,
+      client,
+      publicOrigin,
+    });
+    return new Account(deps, { membership, client, directory, abort });
+  }
+
+  start(): void {
+    this.#login.start();
+    this.directory.start();
+  }
+
+  /** Ends every request to the account service. Nothing is written after that. */
+  async close(): Promise<void> {
+    this.#abort.abort();
+    await Promise.all([this.#login.close(), this.directory.close()]);
+  }
+
+  /** What is known, without asking anyone and without secrets. */
+  status(): ResultOf<"connect_status"> {
+    const { snapshot, current } = this.directory;
+    return {
+      connect: snapshot === null ? null : { ...snapshot, directory: current },
+      account_label: this.#membership.value.account_label ?? null,
+      group_connections: null,
+    };
+  }
+
+  show(): ResultOf<"account_show"> {
+    const { value, binding } = this.#membership;
+    const { pending_login: pending, last_error: error } = value;
+    const origin = binding?.account_origin ?? pending?.account_origin ?? null;
+    return {
+      state: this.#state(),
+      account_origin: origin ?? this.#deps.defaultOrigin,
+      account_label: value.account_label ?? null,
+      device_id: binding?.device_id ?? null,
+      public_origin: origin === null ? null : originFor(this.#deps.advertisedOrigin(), origin),
+      pending:
+        pending === null
+          ? null
+          : {
+              user_code: pending.user_code,
+              verification_uri: pending.verification_uri,
+              verification_uri_complete: pending.verification_uri_complete,
+              expires_at: pending.expires_at,
+            },
+      error: this.#membership.problem ?? error?.message ?? this.authority.condition().error,
+    };
+  }
+
+  /** Throws invalid_args, conflict, account_unavailable. */
+  async link(named: string | undefined): Promise<ResultOf<"account_link">> {
+    const origin = named ?? this.#deps.defaultOrigin;
+    if (origin === null) {
+      const specifics = "No account service is set.";
+      throw new Refusal("invalid_args", { specifics, remedy: "Name it: svc link --account https://HOST" });
+    }
+    if (!ServiceOrigin.safeParse(origin).success) {
+      const specifics =
+        "'account_origin' isn't an HTTPS origin without path, such as https://account.example.org.";
+      throw new Refusal("invalid_args", { specifics, details: { field: "account_origin" } });
+    }
+    const {
+      user_code: userCode,
+      verification_uri: page,
+      verification_uri_complete: complete,
+      expires_at: expiresAt,
+    } = await this.#inTurn(() => this.#login.begin(origin));
+    return {
+      user_code: userCode,
+      verification_uri: page,
+      verification_uri_complete: complete,
+      expires_at: expiresAt,
+    };
+  }
+
+  cancelLink(): Promise<void> {
+    return this.#login.cancel();
+  }
+
+  /**
+   * Retires this device in the account and forgets the binding. `forget` does the latter even if the
+   * account service can't be reached. Throws account_unavailable.
+   */
+  unlink(forget: boolean): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#login.cancel();
+      const { binding } = this.#membership;
+      if (binding === null) return;
+      const answer = await this.#client.disable(binding);
+      const isRetired =
+        answer.ok || answer.failure.kind === "logged_out" || answer.failure.kind === "disabled";
+      if (!isRetired && !forget) throw unavailable(answer.failure);
+      await this.#membership.update((value) =>
+        this.#membership.binding === binding
+          ? {
+              ...value,
+              logged_in: false,
+              account_origin: null,
+              device_id: null,
+              device_token: null,
+              hostname: "",
+              account_label: null,
+              disabled: false,
+              last_error: null,
+            }
+          : value,
+      );
+    });
+  }
+
+  /** Throws conflict without a binding, account_unavailable. */
+  rename(name: string): Promise<void> {
+    return this.#inTurn(async () => {
+      const { binding } = this.#membership;
+      if (binding === null) {
+        const specifics = "This instance isn't linked to an account.";
+        throw new Refusal("conflict", { specifics, remedy: "Link it with 'svc link'." });
+      }
+      const answer = await this.#client.name(binding, name);
+      if (!answer.ok) throw unavailable(answer.failure);
+      // The name is saved. If it can't be seen yet, the next refresh shows it (DIR-071).
+      await this.directory.refresh();
+    });
+  }
+
+  /** Whether this instance is reached at the origin that it advertises, and what is wrong if not. */
+  checkOrigin(): Promise<ResultOf<"remote_access_check">> {
+    const { clock, http, random, identity } = this.#deps;
+    return checkOrigin({
+      clock,
+      http,
+      random,
+      identity,
+      signal: this.#abort.signal,
+      origin: this.#deps.advertisedOrigin(),
+      device_id: this.#registered()?.device_id ?? null,
+    });
+  }
+
+  async #inTurn<Result>(change: () => Promise<Result>): Promise<Result> {
+    const release = await this.#turn.acquireWrite();
+    try {
+      return await change();
+    } finally {
+      release();
+    }
+  }
+
+  #registered(): { device_id: string; public_origin: string | null } | null {
+    const { binding } = this.#membership;
+    if (binding === null) return null;
+    return {
+      device_id: binding.device_id,
+      public_origin: originFor(this.#deps.advertisedOrigin(), binding.account_origin),
+    };
+  }
+
+  #state(): ResultOf<"account_show">["state"] {
+    const { binding, value } = this.#membership;
+    if (value.pending_login !== null) return "waiting";
+    if (binding === null) return "not_linked";
+    if (value.disabled) return "disabled";
+    return value.logged_in ? "linked" : "logged_out";
+  }
+}
+
+/** Plain HTTP on this machine is told only to an account service that is there too (DIR-019). */
+function originFor(advertised: string | null, accountOrigin: string): string | null {
+  return advertised?.startsWith("http:") === true && !accountOrigin.startsWith("http:") ? null : advertised;
+}
+
+/** `SVC_ACCOUNT_TIMEOUT_S`, if it makes sense. */
+export function requestSeconds(text: string | undefined): number {
+  const seconds = Number(text ?? "");
+  const { requestSeconds: usual, requestSecondsMax: most } = LIMITS.link;
+  return seconds > 0 && seconds <= most ? seconds : usual;
+}

@@ -1,0 +1,172 @@
+/** Two daemons on one machine, linked to one account, over HTTPS with certificates of a private authority. */
+import assert from "node:assert/strict";
+import { createHash, randomBytes } from "node:crypto";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { freePort } from "../../../demo/free-port.ts";
+import { run } from "../../cli/svc.ts";
+import { verifies } from "../../requirements.ts";
+import { TestAccountService } from "../../support/account-service.ts";
+import { TestAuthority } from "../../support/certificates.ts";
+import { until } from "../../support/until.ts";
+import { Side } from "../direct/two-homes.ts";
+
+const HOSTS = join(import.meta.dirname, "../../support/test-hosts.cjs");
+
+/** A daemon whose Web listener has a name and a certificate. */
+async function secured(title: string, host: string, authority: TestAuthority): Promise<Side> {
+  const port = await freePort();
+  const { cert, key } = authority.issue(host);
+  const side = await Side.started(title, {
+    SVC_WEB_PORT: String(port),
+    SVC_TLS_CERT: cert,
+    SVC_TLS_KEY: key,
+    NODE_EXTRA_CA_CERTS: authority.certificate,
+    NODE_OPTIONS: `--require=${HOSTS}`,
+  });
+  const set = await run(["origin", "set", `https://${host}:${port}`], { home: side.daemon.home });
+  assert.equal(set.code, 0, set.err);
+  return side;
+}
+
+async function link(side: Side, service: TestAccountService): Promise<void> {
+  const { user_code } = await side.client.result("account_link", { account_origin: service.origin });
+  service.approve(user_code);
+  await until("the directory", async () => {
+    const { connect } = await side.client.result("connect_status", {});
+    return connect?.directory ?? null;
+  });
+}
+
+function renamed(side: Side, name: string) {
+  return side.client.result("connect_rename", { by: "user", display_name: name });
+}
+
+describe("two daemons linked to one account", function () {
+  this.timeout(120_000);
+  let authority: TestAuthority;
+  let service: TestAccountService;
+  let one: Side;
+  let two: Side;
+
+  before(async () => {
+    authority = new TestAuthority();
+    service = await TestAccountService.open();
+    [one, two] = await Promise.all([
+      secured("One", "one.svc.test", authority),
+      secured("Two", "two.svc.test", authority),
+    ]);
+    await Promise.all([link(one, service), link(two, service)]);
+    // Each learns about the other at its next refresh, which a new name brings about.
+    await renamed(one, "First machine");
+    await renamed(two, "Second machine");
+  });
+  after(async () => {
+    await Promise.all([one?.dispose(), two?.dispose()]);
+    await service?.close();
+    authority?.remove();
+  });
+
+  it("list each other, and exchange a message, a file and a reply", async () => {
+    verifies("PEER-001", "PEER-002", "PEER-003", "DIR-004", "DIR-005", "ID-004", "ID-013");
+    const catalog = await until("the catalog", async () => {
+      const found = await one.client.result("connect_catalog", {
+        group_id: one.group_id,
+        instance_id: two.instance_id,
+      });
+      return "catalog" in found ? found.catalog : null;
+    });
+    assert.deepEqual(
+      catalog.groups.map(({ group_id }) => group_id),
+      [two.group_id],
+    );
+    const { source_event } = await one.send(two, "first", "Hello over HTTPS");
+    const sent = await one.delivered(source_event.id);
+    assert.equal(sent.state, "sent");
+    const received = (await two.messages()).find((event) => event.id === sent.remote_event_id);
+    assert.equal(received?.data["text"], "Hello over HTTPS");
+    assert.equal(received?.by, `connect:${one.instance_id}`);
+
+    const bytes = randomBytes(3 * 1024 * 1024);
+    writeFileSync(join(two.project, "picture.bin"), bytes);
+    await until("the catalog there", async () => {
+      const found = await two.client.result("connect_catalog", {
+        group_id: two.group_id,
+        instance_id: one.instance_id,
+        target_group_id: one.group_id,
+      });
+      return "catalog" in found && found.catalog;
+    });
+    const files = await two.client.result("connect_send_files", {
+      group_id: two.group_id,
+      instance_id: one.instance_id,
+      target_group_id: one.group_id,
+      client_id: "file",
+      text: "A picture",
+      to: ["lead"],
+      paths: [join(two.project, "picture.bin")],
+    });
+    const file = await two.delivered(files.source_event.id);
+    assert.equal(file.state, "sent");
+    const saved = join(one.project, "saved.bin");
+    await one.svc(["file", file.remote_event_id ?? "", "--save-to", saved]);
+    assert.equal(
+      createHash("sha256").update(readFileSync(saved)).digest("hex"),
+      createHash("sha256").update(bytes).digest("hex"),
+    );
+
+    const lead = two.daemon.actorClient(two.tokenFile);
+    const reply = await lead.result("reply", {
+      group_id: two.group_id,
+      event_id: received?.id ?? "",
+      text: "Hello back",
+      client_id: "reply",
+    });
+    const back = await two.delivered(reply.event.id);
+    assert.equal(back.state, "sent");
+    const answer = (await one.messages()).find((event) => event.id === back.remote_event_id);
+    assert.equal(answer?.data["reply_to"], source_event.id);
+  });
+
+  it("keep what they know in files of their owner, and tell no secret", async () => {
+    verifies("SNAP-001", "SNAP-002", "SNAP-005", "SNAP-010", "SNAP-015", "SNAP-016", "SNAP-017");
+    const secrets = join(one.daemon.home, "secrets");
+    for (const name of ["connect.json", "membership.json"]) {
+      assert.equal(statSync(join(secrets, name)).mode & 0o777, 0o600);
+    }
+    const { device_token: token } = JSON.parse(readFileSync(join(secrets, "membership.json"), "utf8")) as {
+      device_token: string;
+    };
+    const status = await one.client.result("connect_status", {});
+    assert.equal(status.account_label, "Ann's account");
+    const told = JSON.stringify([status, await one.client.result("account_show", {})]);
+    const log = readFileSync(join(one.daemon.home, "daemon", "log"), "utf8");
+    for (const text of [told, log, readFileSync(join(secrets, "connect.json"), "utf8")]) {
+      assert.ok(!text.includes(token));
+    }
+    const lead = one.daemon.actorClient(one.tokenFile);
+    const refused = await lead.call("connect_status", {});
+    assert.equal(!refused.ok && refused.error.code, "permission_denied");
+  });
+
+  it("stop when one of them is retired", async () => {
+    verifies("OUT-026");
+    const { device_id } = await two.client.result("account_show", {});
+    service.retire(device_id ?? "");
+    await renamed(one, "First machine again");
+    const { connect } = await one.client.result("connect_status", {});
+    assert.deepEqual(
+      connect?.directory?.instances.map(({ instance_id }) => instance_id),
+      [one.instance_id],
+    );
+    const refused = await one.client.call("connect_send", {
+      group_id: one.group_id,
+      instance_id: two.instance_id,
+      target_group_id: two.group_id,
+      client_id: "late",
+      text: "Are you there?",
+      to: ["lead"],
+    });
+    assert.equal(!refused.ok && refused.error.code, "connect_not_granted");
+  });
+});

@@ -1,0 +1,44 @@
+/** A certificate authority of a test, and certificates that it signs for names. */
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+export class TestAuthority {
+  readonly folder = mkdtempSync(join(tmpdir(), "svc-ca-"));
+  readonly certificate = join(this.folder, "ca.pem");
+  readonly #key = join(this.folder, "ca.key");
+
+  constructor() {
+    this.#openssl(
+      `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout ${this.#key} -out ${this.certificate} -days 2 -subj /CN=svc-test-ca`,
+    );
+  }
+
+  get pem(): string {
+    return readFileSync(this.certificate, "utf8");
+  }
+
+  /** Paths of PEM files for a host. */
+  issue(host: string): { cert: string; key: string } {
+    const [cert, key, request, extensions] = ["pem", "key", "csr", "ext"].map((end) =>
+      join(this.folder, `${host}.${end}`),
+    ) as [string, string, string, string];
+    writeFileSync(extensions, `subjectAltName=DNS:${host}\n`);
+    this.#openssl(
+      `req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout ${key} -out ${request} -subj /CN=${host}`,
+    );
+    this.#openssl(
+      `x509 -req -in ${request} -CA ${this.certificate} -CAkey ${this.#key} -CAcreateserial -out ${cert} -days 2 -extfile ${extensions}`,
+    );
+    return { cert, key };
+  }
+
+  remove(): void {
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  #openssl(words: string): void {
+    execFileSync("openssl", words.split(" "), { stdio: "pipe" });
+  }
+}
