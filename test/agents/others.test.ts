@@ -127,6 +127,15 @@ describe("real agents without hooks", function () {
     }
     assert.ok(!agents.model.heard.some((request) => request.includes("rm -rf half")));
 
+    agents.model.script("please-think", () => [{ hold: "thought", say: "Done." }]);
+    await person.presses("please-think", /┃ {2}please-think/);
+    await person.presses(ENTER, /■.* esc interrupt/);
+    const during = await agents.send("meanwhile", ["agent"]);
+    await holds(during, /it is working/, person);
+    assert.equal(times(agents.model.heard, during), 0);
+    agents.model.release("thought");
+    await takes(during);
+
     await person.presses("please-touch", /┃ {2}please-touch/);
     await person.presses(ENTER, /Permission required/);
     const id = await agents.send("meanwhile", ["agent"]);
@@ -174,6 +183,15 @@ describe("real agents without hooks", function () {
       assert.equal(times(agents.model.heard, id), 1);
     }
     assert.ok(!agents.model.heard.some((request) => request.includes("rm -rf half")));
+
+    agents.model.script("please-think", () => [{ hold: "thought", say: "Done." }]);
+    await person.presses("please-think", /^❯ please-think/);
+    await person.presses(ENTER, /esc esc (?:interrupt|edit prompt)/);
+    const during = await agents.send("meanwhile", ["agent"]);
+    await holds(during, /it is working/, person);
+    assert.equal(times(agents.model.heard, during), 0);
+    agents.model.release("thought");
+    await hears(() => agents.model.heard, during, person);
     person.leave();
   });
 

@@ -7,6 +7,8 @@ export class DrawnScreen implements ScreenView {
   readonly columns = COLUMNS;
   isDrawing = false;
   cursor = { row: 0, column: 0, isShown: false };
+  /** The line below an input line, from its next drawing on. */
+  footer = "  ? for shortcuts";
   #lines: string[] = [];
 
   get rows(): number {
@@ -27,7 +29,7 @@ export class DrawnScreen implements ScreenView {
     const [first = "", ...more] = text.split("\n");
     this.cursor = { row: 2 + more.length, column: 2 + (more.at(-1) ?? first).length, isShown: false };
     const lines = [`${mark}\u00a0${first}`, ...more.map((line) => `  ${line}`)];
-    this.#lines = ["some output", rule, ...lines, rule, "  ? for shortcuts"];
+    this.#lines = ["some output", rule, ...lines, rule, this.footer];
     return this;
   }
 

@@ -40,7 +40,13 @@ export class Runtime {
   #listener: PromptListener = () => {};
   #input: InputListener = () => {};
 
-  constructor(home: TestHome, group_id: string, actor_id: string, token_digest = "digest", steadyMs = 0) {
+  constructor(
+    home: TestHome,
+    group_id: string,
+    actor_id: string,
+    token_digest = "digest",
+    entry: Partial<PrompterOptions["entry"]> = {},
+  ) {
     const { generation } = home.registry.get(group_id).actor(actor_id);
     const started_at = "2026-01-01T00:00:00.000Z";
     const common = { group_id, actor_id, generation, runtime: "claude", has_hooks: true } as const;
@@ -57,7 +63,7 @@ export class Runtime {
     this.prompter = new Prompter({
       chat: home.messaging.get(group_id),
       launch: this.launch,
-      entry: { ...entryOf("claude"), steadyMs },
+      entry: { ...entryOf("claude"), ...entry },
       answerWith: "mcp",
       terminal,
       reports: {

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 
 import { entryOf } from "../../daemon/runtimes/catalogue.ts";
+import { CLAUDE_INPUT } from "../../daemon/runtimes/input/input-facts.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { until } from "../support/until.ts";
 import { Prompted, Runtime } from "./prompter-setting.ts";
@@ -66,7 +67,7 @@ describe("a prompter", () => {
   it("waits until the input line has been empty for a while where a question may be drawn over it at the start", async () => {
     await at.runtime.prompter.close("process_exit");
     const { steadyMs } = entryOf("gemini");
-    at.runtime = new Runtime(at.home, at.group_id, "ann", "another digest", steadyMs);
+    at.runtime = new Runtime(at.home, at.group_id, "ann", "another digest", { steadyMs });
     const first = await at.send("one");
     await until(() => at.runtime.prompter.waits === "starting");
     at.wait((steadyMs - 1) / 1000);
@@ -204,6 +205,41 @@ describe("a prompter", () => {
     }
     await at.written(1);
     at.runtime.takes();
+    await at.reaches(id, "accepted hook");
+  });
+
+  it("writes nothing into a runtime without hooks while its screen says that it works, not even Enter", async () => {
+    await at.runtime.prompter.close("process_exit");
+    const composer = { ...CLAUDE_INPUT.composer, works: /^ {2}working$/ };
+    const input = { ...CLAUDE_INPUT, composer };
+    at.runtime = new Runtime(at.home, at.group_id, "ann", "another", { input });
+    const { runtime } = at;
+    runtime.screen.footer = "  working";
+    runtime.screen.composer();
+    const id = await at.send("one");
+    await until(() => runtime.prompter.waits === "it is working and might ask a question at any moment");
+    assert.equal(runtime.prompter.needs, "");
+    assert.equal(runtime.pasted, null);
+    const looks = async () => {
+      for (let turn = 0; runtime.enters === 0 && turn < 20; turn += 1) {
+        await new Promise((resolve) => setImmediate(resolve));
+        at.wait(LIMITS.prompt.lookMs / 1000);
+      }
+    };
+    runtime.screen.footer = "  ? for shortcuts";
+    runtime.screen.composer();
+    // It begins to work as the paste arrives.
+    runtime.screen.footer = "  working";
+    runtime.prompter.drawn();
+    at.wait(1);
+    await until(() => runtime.pasted !== null);
+    await looks();
+    assert.equal(runtime.enters, 0);
+    runtime.screen.footer = "  ? for shortcuts";
+    runtime.screen.composer("[Pasted text #1 +4 lines]");
+    await looks();
+    await at.written(1);
+    runtime.takes();
     await at.reaches(id, "accepted hook");
   });
 

@@ -45,6 +45,11 @@ export interface Composer {
   readonly elsewhere: readonly Sign[];
   /** A line close above it says that it can't be used. */
   readonly useless: readonly Sign[];
+  /**
+   * A line close above or below it says that a turn runs, which may ask a person something at any
+   * moment. Only where no hook announces that.
+   */
+  readonly works: RegExp;
 }
 
 /** What is known of a runtime's screens. */
@@ -64,10 +69,10 @@ export type Look =
   | { readonly kind: "empty" }
   /**
    * `question`: it asks a person. `occupied`: its input line has text or another mode. `view`: a
-   * menu or something else is open.
+   * menu or something else is open. `working`: it is empty, but a question may take its place.
    */
   | {
-      readonly kind: "drawing" | "question" | "occupied" | "view" | "unknown";
+      readonly kind: "drawing" | "question" | "occupied" | "view" | "working" | "unknown";
       readonly reason: string;
       /**
        * The text is one of our prompts: Claude puts one back that is interrupted before any answer.
@@ -79,7 +84,7 @@ export type Look =
 
 const BLANK = /^[\s\u00a0]*$/;
 const OURS = /^\[svc\] (?:message|notice) [0-9a-f]{32}\b/;
-/** Lines above the input line that may belong to it. */
+/** Lines above and below the input line that may belong to it. */
 const CLOSE_LINES = 4;
 /** This much of what someone typed is shown: enough to find it, too little for a secret. */
 const TOLD_CHARACTERS = 2;
@@ -105,7 +110,10 @@ export function look(view: ScreenView, { composer, questions, views }: InputFact
   if (isShell) return { kind: "occupied", reason: "its shell mode is on" };
   const { row, column } = view.cursor;
   const isFirst = !isCut && top === bottom && row === top && column === begin;
-  if (isFirst && isPlaceholder(view, composer, found)) return { kind: "empty" };
+  if (isFirst && isPlaceholder(view, composer, found)) {
+    if (!isWorking(view, composer, found)) return { kind: "empty" };
+    return { kind: "working", reason: "it is working and might ask a question at any moment" };
+  }
   if (BLANK.test(text)) return { kind: "occupied", reason: "its input line contains blanks" };
   const told = Array.from(text.trim()).slice(0, TOLD_CHARACTERS).join("");
   const reason = `its input line contains unsent text: "${told}…"`;
@@ -115,12 +123,12 @@ export function look(view: ScreenView, { composer, questions, views }: InputFact
 
 /**
  * How many empty lines the input line has after the paste whose text ends with `ending`; null when
- * it doesn't hold that paste, or the cursor isn't in it.
+ * it doesn't hold that paste, the cursor isn't in it, or a turn runs that may ask something.
  */
 export function linesBehindPaste(view: ScreenView, { composer }: InputFacts, ending: string): number | null {
   if (view.isDrawing) return null;
   const found = findComposer(view, composer);
-  if (found === null || found.isShell) return null;
+  if (found === null || found.isShell || isWorking(view, composer, found)) return null;
   const text = found.text.replaceAll(/[\s\u00a0]/g, "");
   const isHeld = text.endsWith(ending.replaceAll(/\s/g, "")) || composer.piece.test(found.text.trim());
   if (!isHeld) return null;
@@ -152,6 +160,14 @@ interface Found {
   isCut: boolean;
   /** Its lines, joined by line feeds. */
   text: string;
+}
+
+function isWorking(view: ScreenView, { works }: Composer, { top, bottom }: Found): boolean {
+  const end = Math.min(view.rows, bottom + 1 + CLOSE_LINES);
+  for (let row = Math.max(0, top - CLOSE_LINES); row < end; row += 1) {
+    if ((row < top || row > bottom) && works.test(view.line(row))) return true;
+  }
+  return false;
 }
 
 /** The input line that holds the cursor. */

@@ -18,6 +18,7 @@ const common = {
   piece: NEVER,
   elsewhere: [],
   useless: [],
+  works: NEVER,
 } as const;
 
 const claude: Composer = {
@@ -110,6 +111,7 @@ const gemini: Composer = {
   showsCursor: false,
   placeholders: [/^Type your message or @path\/to\/file$/],
   piece: /\[Pasted Text: \d+ (?:lines|chars)\]$/,
+  works: /^ [\u2800-\u28ff] .*\(esc to cancel, \d/,
 };
 
 const geminiQuestions: readonly Sign[] = [
@@ -129,6 +131,7 @@ const copilot: Composer = {
   showsCursor: true,
   piece: /\[(?:Paste|Saved pasted content|Pasted)[^\]]*\]$/,
   useless: [[/Please use \/login to sign in/, "asks to sign in"]],
+  works: /^ \S \S.* esc esc (?:interrupt|edit prompt)\b/,
 };
 
 const copilotQuestions: readonly Sign[] = [
@@ -149,6 +152,7 @@ const opencode: Composer = {
   showsCursor: true,
   placeholders: [EMPTY, /^Ask anything… ".+"$/],
   piece: /\[Pasted ~\d+ lines\]$/,
+  works: /^ *[\u2b1d\u25a0]{4,} +esc\b/,
 };
 
 const opencodeQuestions: readonly Sign[] = [[/△ Permission required/, "asks for a permission"]];

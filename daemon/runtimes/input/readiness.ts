@@ -193,6 +193,7 @@ export class Readiness {
 function fromScreen(seen: Look, isStarting: number): Hold | null {
   if (seen.kind === "empty") return null;
   const hold = { reason: seen.reason, isOfScreen: true };
+  if (seen.kind === "working") return hold;
   if (seen.kind === "drawing") return { ...hold, retryMs: lookMs };
   if (seen.kind === "unknown" && isStarting > 0) return { ...hold, reason: "starting", retryMs: isStarting };
   return { ...hold, needsPerson: true };

@@ -87,6 +87,37 @@ describe("a Direct channel", () => {
     assert.equal((await ask(host, joiner)).kind, "answered");
   });
 
+  it("builds no answer that is larger than one to this request can be, and goes on", async () => {
+    verifies("LIM-018");
+    const { answerBytes, catalogAnswerBytes } = LIMITS.connect;
+    const receipt = (): PeerRequest => {
+      const { proof } = requestFrom(host, joiner, id);
+      const operation = {
+        op: "receipt" as const,
+        connection_id: id,
+        source_group_id: GROUP,
+        target_group_id: GROUP,
+        delivery_id: randomUUID(),
+        message_sha256: "0".repeat(64),
+      };
+      return { proof, operation };
+    };
+    for (const [request, bytes] of [
+      [receipt(), answerBytes],
+      [requestFrom(host, joiner, id), catalogAnswerBytes],
+    ] as const) {
+      joiner.answer = async (asked) => ({
+        ...responseTo(asked),
+        result: { ok: true, result: { receipt: null, more: "x".repeat(bytes) } },
+      });
+      const deadline = world.clock.monotonic() + 60 * SECOND;
+      const outcome = await host.direct.transport.request(route(joiner), request, deadline, never);
+      assert.deepEqual(outcome, { kind: "uncertain", reason: "The answer is too large." });
+      joiner.answer = async (asked) => responseTo(asked);
+      assert.equal((await ask(host, joiner)).kind, "answered");
+    }
+  });
+
   it("has four requests under way, and one that timed out keeps its place until it is answered", async () => {
     verifies("LIM-062");
     const open: (() => void)[] = [];

@@ -30,6 +30,40 @@ describe("frames", () => {
   });
 });
 
+describe("frames of a hostile peer", () => {
+  const { jsonBytes, jsonValues, frameBytes } = LIMITS.direct;
+  const frame = (json: string): ReturnType<FrameReader["next"]> => {
+    const reader = new FrameReader(frameBytes);
+    const head = Buffer.alloc(4);
+    head.writeUInt32BE(json.length);
+    reader.push(Buffer.concat([head, Buffer.from(json)]));
+    return reader.next();
+  };
+  const of = (count: number, value: string): string =>
+    `[${Array.from({ length: count }, () => value).join()}]`;
+
+  it("end before a value is built, by the number of values alone", () => {
+    for (const value of ["1", "{}", '""']) {
+      const many = of(jsonValues, value);
+      assert.ok(many.length < jsonBytes);
+      assert.throws(() => frame(many), { name: "RangeError", message: /values/u });
+    }
+    assert.ok(frame(of(jsonValues - 2, "1")));
+  });
+
+  it("end before a value is built, by their bytes apart from files alone, and by their depth", () => {
+    const value = JSON.stringify("x".repeat(4096));
+    const fitting = Math.floor(jsonBytes / (value.length + 1));
+    assert.ok(frame(of(fitting, value)));
+    assert.throws(() => frame(of(fitting + 1, value)), { name: "RangeError", message: /bytes apart/u });
+    const depth = LIMITS.body.jsonDepth + 1;
+    assert.throws(() => frame("[".repeat(depth) + "]".repeat(depth)), {
+      name: "RangeError",
+      message: /nested/u,
+    });
+  });
+});
+
 describe("frames with files", () => {
   const blob = (characters: number) => ({
     sha256: "0".repeat(64),
