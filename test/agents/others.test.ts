@@ -35,6 +35,13 @@ describe("real agents without hooks", function () {
   });
   after(() => daemon?.stop());
 
+  /** A start takes up to a minute where many other processes run, before anything is drawn. */
+  const drawn = (person: Person) =>
+    until(
+      "it draws something",
+      async () => (await person.screen()).some((line) => line.trim() !== ""),
+      3 * PATIENCE,
+    );
   const environment = (name: string, files: Readonly<Record<string, unknown>>): Record<string, string> => {
     const home = join(agents.root, name);
     for (const [path, content] of Object.entries(files)) {
@@ -104,6 +111,7 @@ describe("real agents without hooks", function () {
     });
     await agents.start("agent");
     const person = await Person.at(agents, "agent", token);
+    await drawn(person);
     const takes = async (id: string) => {
       await hears(() => agents.model.heard, id, person);
       await agents.reaches(id, "agent", "accepted");
@@ -161,6 +169,7 @@ describe("real agents without hooks", function () {
     await agents.add({ actor_id: "agent", runtime: "copilot", command: ["copilot"], env });
     await agents.start("agent");
     const person = await Person.at(agents, "agent", token);
+    await drawn(person);
     const first = await agents.send("first", ["agent"]);
     await holds(first, /asks whether to trust this folder/, person);
     await needsPerson(/asks whether to trust this folder/);
@@ -201,6 +210,7 @@ describe("real agents without hooks", function () {
     await agents.add({ actor_id: "agent", runtime: "copilot", command: ["copilot"], env });
     await agents.start("agent");
     const person = await Person.at(agents, "agent", token);
+    await drawn(person);
     const id = await agents.send("first", ["agent"]);
     await holds(id, /asks to sign in/, person);
     await needsPerson(/asks to sign in/);
@@ -244,6 +254,7 @@ describe("real agents without hooks", function () {
       });
       await agents.start("agent");
       const person = await Person.at(agents, "agent", token);
+      await drawn(person);
       const first = await agents.send("first", ["agent"]);
       await holds(first, /asks whether to trust this folder/, person);
       await needsPerson(/asks whether to trust this folder/);

@@ -125,18 +125,18 @@ export class HostilePeer {
     return this.invitation.id;
   }
 
-  /** TCP alone. */
-  async tcp(): Promise<Socket> {
+  /** TCP alone. `clings`: its end of the socket stays open when the daemon closes the other. */
+  async tcp(clings = false): Promise<Socket> {
     const [host, port] = this.invitation.address.split(":") as [string, string];
-    const socket = connect({ host, port: Number(port), noDelay: true });
+    const socket = connect({ host, port: Number(port), noDelay: true, allowHalfOpen: clings });
     socket.on("error", () => undefined);
     await once(socket, "connect");
     return socket;
   }
 
   /** With the TLS handshake. */
-  async dial(options: Partial<SecureSocketOptions> = {}): Promise<HostileLine> {
-    const socket = await this.tcp();
+  async dial(options: Partial<SecureSocketOptions> = {}, clings = false): Promise<HostileLine> {
+    const socket = await this.tcp(clings);
     const secure = await secureConnect({
       socket,
       role: "client",

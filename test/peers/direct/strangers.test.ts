@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { existsSync, readdirSync } from "node:fs";
 import { connect, type Socket } from "node:net";
-import { networkOf } from "../../../daemon/peers/direct/pending-connections.ts";
+import { networkOf, PendingConnections } from "../../../daemon/peers/direct/pending-connections.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import { until } from "../../support/until.ts";
 
@@ -28,6 +28,61 @@ describe("networks", () => {
     ] as const) {
       assert.equal(networkOf(address), network);
     }
+  });
+});
+
+describe("places at the listener", () => {
+  let chance: number;
+  let places: PendingConnections;
+  let ended: string[];
+  const none = (): never => {
+    throw new Error("nothing is sent");
+  };
+  const admit = (name: string, address = `192.0.2.${ended.length}.${name}`) =>
+    places.admit({ address, secure: none, destroy: none, whenClosed: () => {} }, () => ended.push(name));
+  const strangers = (count: number): void => {
+    for (let at = 0; at < count; at += 1) admit(`stranger ${at}`);
+  };
+  beforeEach(() => {
+    chance = 0;
+    ended = [];
+    const bytes = (): Uint8Array => Uint8Array.of(0, 0, 0, chance);
+    places = new PendingConnections({ bytes });
+  });
+
+  it("are a stranger's by chance, not by age", () => {
+    chance = 5;
+    strangers(unadmitted);
+    assert.deepEqual(ended, []);
+    admit("newcomer");
+    assert.deepEqual(ended, ["stranger 5"]);
+  });
+
+  it("are given up first by those that were answered", () => {
+    strangers(unadmitted - 1);
+    admit("answered").isAnswered = true;
+    admit("newcomer");
+    assert.deepEqual(ended, ["answered"]);
+  });
+
+  it("aren't taken from one that has proven a relation's key, of which a few have places of their own", () => {
+    const known = Array.from({ length: LIMITS.direct.unadmittedPerKey }, (_, at) => admit(`known ${at}`));
+    for (const one of known) places.recognize(one, "its key");
+    strangers(unadmitted + 50);
+    assert.deepEqual(
+      ended.filter((name) => name.startsWith("known")),
+      [],
+    );
+    places.recognize(admit("known again"), "its key");
+    assert.ok(ended.includes("known 0"));
+  });
+
+  it("are kept for networks that a channel came from", () => {
+    places.leave(admit("approved", "198.51.100.7"));
+    strangers(unadmitted);
+    admit("again", "198.51.100.7");
+    admit("newcomer");
+    assert.deepEqual(ended, ["stranger 0"]);
   });
 });
 
@@ -58,7 +113,7 @@ describe("a daemon and strangers", function () {
     const before = descriptors();
     if (before === null) this.skip();
     for (let count = 0; count < 40; count += 1) {
-      const line = await peer.dial();
+      const line = await peer.dial({}, true);
       assert.equal(await peer.hello(line, { id: `direct-${randomUUID()}` }), "revoked");
       held.add(line.socket);
       const more = (descriptors() ?? 0) - before;
