@@ -19,6 +19,7 @@ const OPTIONS: Readonly<Record<string, string>> = {
   wait_seconds: "wait",
   access_token_id: "id",
   id: "connection",
+  origin: "url",
 };
 
 /** `'group_id' isn't ... Check 'group_id'.` becomes `--group isn't ... Check --group.` */

@@ -75,8 +75,8 @@ export function accessHandlers(deps: AccessDependencies): HandlersFor<typeof web
         wanted === null ? null : (canonicalHttpsOrigin(wanted) ?? canonicalLoopbackOrigin(wanted));
       if (wanted !== null && origin === null) {
         throw new Refusal("invalid_args", {
-          specifics:
-            "'origin' isn't an HTTPS origin without path that others can reach, such as https://svc.example.org.",
+          specifics: "'origin' isn't an HTTPS origin that others can reach.",
+          remedy: "Give only the scheme, the name and the port, such as https://svc.example.org.",
           details: { field: "origin" },
         });
       }
