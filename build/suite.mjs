@@ -15,6 +15,11 @@ export const MOCHA = ["node_modules/mocha/bin/mocha.js", "--config", "test/mocha
 const CLOSING = /^(\d+) passed, (\d+) failed\n?/gmu;
 /** Files of one mocha, which takes about a second to start. */
 const FILES = 6;
+/**
+ * More mochas at once would slow each other down: many tests have a browser and daemons of their
+ * own.
+ */
+const MOST = 4;
 /** Each file of these folders takes long: they begin, each with a mocha of its own. */
 const SLOW = ["test/browser", "test/cli"];
 
@@ -93,6 +98,7 @@ export async function runSuite({ without, show, node = process.execPath, environ
       show(text, failed === 0);
     }
   };
-  await Promise.all(Array.from({ length: Math.max(2, availableParallelism()) }, runNext));
+  const mochas = Math.min(MOST, Math.max(2, availableParallelism()));
+  await Promise.all(Array.from({ length: mochas }, runNext));
   return counts;
 }
