@@ -151,7 +151,7 @@ function clock({ clock, createdAt }: HealthSources): Found {
   if (now + 60_000 < Date.parse(createdAt())) {
     return { severity: "warning", text: "The clock shows a time before this Home was created.", remedy };
   }
-  return OK(new Date(now).toISOString());
+  return OK(`${new Date(now).toISOString().slice(0, 19).replace("T", " ")} UTC.`);
 }
 
 /** Which Groups can't be opened. */

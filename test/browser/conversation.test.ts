@@ -212,9 +212,17 @@ describe("Workbench: a conversation", () => {
       picture.evaluate((image) => (image as HTMLImageElement).naturalWidth > 0),
     );
     await page.locator("svc-attachment .picture").click();
-    await page.locator("dialog.lightbox img[alt='red.png']").waitFor();
+    const large = page.locator("dialog.lightbox");
+    await large.locator("img[alt='red.png']").waitFor();
+    assert.match((await large.locator(".lightbox-head").textContent()) ?? "", /red\.png\s+\d+ bytes/);
+    const download = page.waitForEvent("download");
+    await large.locator('[aria-label="Save red.png"]').click();
+    assert.equal((await download).suggestedFilename(), "red.png");
+    await large.locator('[aria-label="Close"]').click();
+    await large.waitFor({ state: "detached" });
+    await page.locator("svc-attachment .picture").click();
     await page.keyboard.press("Escape");
-    await page.locator("dialog.lightbox").waitFor({ state: "detached" });
+    await large.waitFor({ state: "detached" });
     await page.locator(".quoted", { hasText: "The very first question" }).click();
     const original = page.locator("svc-message .markdown", { hasText: "The very first question" });
     await original.waitFor();

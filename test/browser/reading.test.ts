@@ -239,6 +239,19 @@ describe("Workbench: reading", () => {
     await phone.page.locator(".bottom-tab", { hasText: "Groups" }).click();
     await openGroup(phone.page, "rows");
     await phone.page.locator(".bottom-tab", { hasText: "Actors" }).click();
+    // What is owed and what leads somewhere is seen in forced colours as well.
+    await column.page.emulateMedia({ forcedColors: "active" });
+    const owed = column.page.locator(".message.owes").first();
+    assert.equal(await owed.evaluate((message) => getComputedStyle(message).borderLeftWidth), "2px");
+    const [link, system] = await owed.locator(".answer").evaluate((answer) => {
+      const probe = document.body.appendChild(document.createElement("a"));
+      probe.href = "#";
+      const colors = [answer, probe].map((element) => getComputedStyle(element).color);
+      probe.remove();
+      return colors;
+    });
+    assert.equal(link, system);
+    await column.page.emulateMedia({ forcedColors: "none" });
     for (const { page } of [column, phone]) {
       const state = (id: string) => page.locator(`[data-actor=${id}] .actor-state`);
       await state("lead")

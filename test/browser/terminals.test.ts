@@ -107,7 +107,20 @@ describe("Workbench: terminals", () => {
       async () => (await pane(page, "ann").locator(".xterm-rows > div").count()) > before,
     );
     await pane(page, "ann").locator('[aria-label^="Search"]').first().click();
-    await page.locator('[aria-label="Search in the terminal of ann"]').fill("line-4");
+    const search = page.locator('[aria-label="Search in the terminal of ann"]');
+    const found = pane(page, "ann").locator(".terminal-search [role=status]");
+    await search.fill("LINE-");
+    await search.press("Shift+Enter");
+    // The command itself and what it printed, the last of them first.
+    const places = (await found.textContent()) ?? "";
+    assert.match(places, /^\d+ of 1[01]$/);
+    await search.press("Shift+Enter");
+    const [at, of] = places.split(" of ").map(Number);
+    const preceding = at === 1 ? of : at! - 1;
+    await found.filter({ hasText: `${preceding} of ${of}` }).waitFor();
+    await search.fill("nowhere");
+    await found.filter({ hasText: "not found" }).waitFor();
+    await search.fill("line-4");
     let copied = "";
     // What is found stops being selected when the shell draws its line anew after the drawer's last
     // step.

@@ -39,6 +39,12 @@ export interface TerminalSize {
   rows: number;
 }
 
+/** The first place is 1; 0 of 0 where there is none. */
+export interface Found {
+  at: number;
+  of: number;
+}
+
 export class TerminalScreen {
   readonly #terminal: Terminal;
   readonly #fit = new FitAddon();
@@ -134,13 +140,38 @@ export class TerminalScreen {
     if (may) this.#measure();
   }
 
-  /** Finds the next or the previous place; false when there is none. */
-  find(text: string, direction: "next" | "previous"): boolean {
+  /** Finds the next or the previous place, and counts; null where nothing was searched for. */
+  find(text: string, direction: "next" | "previous"): Found | null {
     if (text === "") {
       this.#search.clearDecorations();
-      return true;
+      return null;
     }
-    return direction === "next" ? this.#search.findNext(text) : this.#search.findPrevious(text);
+    const found = direction === "next" ? this.#search.findNext(text) : this.#search.findPrevious(text);
+    return found ? this.#count(text.toLowerCase()) : { at: 0, of: 0 };
+  }
+
+  /** Which place of how many is selected. A line that was wrapped counts as one. */
+  #count(wanted: string): Found {
+    const { active } = this.#terminal.buffer;
+    const start = this.#terminal.getSelectionPosition()?.start;
+    const found = { at: 0, of: 0 };
+    let line = "";
+    let selected = start === undefined ? -1 : Number.POSITIVE_INFINITY;
+    for (let row = 0; row < active.length; row += 1) {
+      const cells = active.getLine(row)!;
+      const isLast = active.getLine(row + 1)?.isWrapped !== true;
+      if (row === start?.y) selected = line.length + cells.translateToString(false, 0, start.x).length;
+      line += cells.translateToString(isLast);
+      if (!isLast) continue;
+      const text = line.toLowerCase();
+      for (let at = text.indexOf(wanted); at !== -1; at = text.indexOf(wanted, at + wanted.length)) {
+        found.of += 1;
+        if (at <= selected) found.at = found.of;
+      }
+      if (start !== undefined && row >= start.y) selected = -1;
+      line = "";
+    }
+    return found;
   }
 
   /** The selection, else the current screen. */

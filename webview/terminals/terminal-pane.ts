@@ -15,7 +15,7 @@ import { button } from "../controls/toolkit.ts";
 import { View } from "../controls/view.ts";
 import type { Host, TerminalLink } from "../hosts/host.ts";
 import type { Terminals } from "./open-terminals.ts";
-import type { TerminalScreen, TerminalSize } from "./screen.ts";
+import type { Found, TerminalScreen, TerminalSize } from "./screen.ts";
 
 class TerminalPaneElement extends View {
   static override readonly properties = {
@@ -30,7 +30,7 @@ class TerminalPaneElement extends View {
     reason: { state: true },
     connected: { state: true },
     searching: { state: true },
-    missed: { state: true },
+    found: { state: true },
     ignored: { state: true },
     problem: { state: true },
   };
@@ -46,7 +46,8 @@ class TerminalPaneElement extends View {
   declare reason: string;
   declare connected: boolean;
   declare searching: boolean;
-  declare missed: boolean;
+  /** What the search found; null before it. */
+  declare found: Found | null;
   /** The person typed, but keys don't reach the program. */
   declare ignored: boolean;
   declare problem: string | null;
@@ -64,7 +65,7 @@ class TerminalPaneElement extends View {
     this.reason = "";
     this.connected = false;
     this.searching = false;
-    this.missed = false;
+    this.found = null;
     this.ignored = false;
     this.problem = null;
   }
@@ -245,13 +246,13 @@ class TerminalPaneElement extends View {
         type="search"
         class="input"
         aria-label="Search in the terminal of ${name}"
-        aria-invalid=${this.missed ? "true" : nothing}
+        aria-invalid=${this.found?.of === 0 ? "true" : nothing}
         @input=${() => this.#look("next")}
         @keydown=${this.#onSearchKey}
       />
       ${iconButton({ icon: "arrow-up", label: "Previous", keys: "Shift+Enter", onClick: () => this.#look("previous") })}
       ${iconButton({ icon: "arrow-down", label: "Next", keys: "Enter", onClick: () => this.#look("next") })}
-      ${this.missed ? html`<span role="status">not found</span>` : nothing}
+      ${this.found === null ? nothing : html`<span role="status">${this.found.of === 0 ? "not found" : `${this.found.at} of ${this.found.of}`}</span>`}
     </div>`;
   }
 
@@ -261,13 +262,13 @@ class TerminalPaneElement extends View {
     if (this.searching) this.#search.value?.focus();
     else {
       this.#screen?.find("", "next");
-      this.missed = false;
+      this.found = null;
       this.#screen?.focus();
     }
   }
 
   #look(direction: "next" | "previous"): void {
-    this.missed = this.#screen?.find(this.#search.value?.value ?? "", direction) === false;
+    this.found = this.#screen?.find(this.#search.value?.value ?? "", direction) ?? null;
   }
 
   readonly #onSearchKey = (event: KeyboardEvent): void => {
