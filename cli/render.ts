@@ -1,5 +1,5 @@
 /** Events, times and Actors as people read them. */
-import type { LedgerEvent } from "../shared/events.ts";
+import type { LedgerEvent, MessageEvent } from "../shared/events.ts";
 import { addressOf, isFromElsewhere, partiesOf } from "../shared/message-parties.ts";
 import { sizeWords } from "../shared/size-words.ts";
 import { type Output, oneLine, plain } from "./output.ts";
@@ -33,39 +33,38 @@ export const WITHDRAWAL_WORDS = {
   unconfirmed: "Withdrawn here; not confirmed by the other instance",
 };
 
-const MODES: Readonly<Record<string, string>> = { send: "", mail: "mail", request_reply: "wants a reply" };
-
-interface MessageData {
-  message_mode?: string;
-  text?: string;
-  insight?: string;
-  reply_to?: string;
-  attachments?: { name: string; bytes: number; sha256: string }[];
-}
+const MODES = { send: "", mail: "mail", request_reply: "wants a reply" } as const;
 
 /** One event: a message with its text indented, anything else on one line. */
 export function printEvent(out: Output, event: LedgerEvent): void {
-  const parties = event.kind === "chat.message" ? partiesOf(event, oneLine) : null;
-  // Local Actors and people are shown by their ids. An instance's id means nothing to a reader.
-  const by =
-    parties?.from && isFromElsewhere(event) ? `${parties.sender} of ${parties.from}` : oneLine(event.by);
-  const head = `${out.style("dim", moment(event.ts))}  ${out.style("bold", by)}`;
-  if (parties === null) {
-    const { title, message } = event.data as { title?: unknown; message?: unknown };
-    const told = [title, message].filter((part) => typeof part === "string").map((part) => oneLine(part));
-    out.line(
-      `${head}  ${event.kind}${told.length > 0 ? `  ${told.join(": ")}` : ""}  ${out.style("dim", event.id)}`,
-    );
+  if (event.kind === "chat.message") {
+    printMessage(out, event);
     return;
   }
-  const data = event.data as MessageData;
-  const mode = MODES[data.message_mode ?? ""] ?? "";
+  const { title, message }: Readonly<Record<string, unknown>> = event.data;
+  const told = [title, message].filter((part) => typeof part === "string").map((part) => oneLine(part));
+  const words = told.length > 0 ? `  ${told.join(": ")}` : "";
+  out.line(`${headOf(out, event, event.by)}  ${oneLine(event.kind)}${words}  ${out.style("dim", event.id)}`);
+}
+
+function headOf(out: Output, { ts }: LedgerEvent, by: string): string {
+  return `${out.style("dim", moment(ts))}  ${out.style("bold", oneLine(by))}`;
+}
+
+function printMessage(out: Output, event: MessageEvent): void {
+  const { data } = event;
+  const parties = partiesOf(event, oneLine);
+  // Local Actors and people are shown by their ids. An instance's id means nothing to a reader.
+  const by =
+    parties.from !== null && isFromElsewhere(data) ? `${parties.sender} of ${parties.from}` : event.by;
+  const mode = MODES[data.message_mode];
   const to = addressOf(parties);
+  const head = headOf(out, event, by);
   out.line(`${head} → ${to}${mode === "" ? "" : `  [${mode}]`}  ${out.style("dim", event.id)}`);
   if (data.reply_to) out.line(`    ${out.style("dim", `reply to ${data.reply_to}`)}`);
-  for (const line of plain(data.text ?? "").split("\n")) out.line(`    ${line}`);
+  for (const line of plain(data.text).split("\n")) out.line(`    ${line}`);
   if (data.insight) out.line(`    ${out.style("yellow", `insight: ${oneLine(data.insight)}`)}`);
-  for (const file of data.attachments ?? [])
+  for (const file of data.attachments)
     out.line(
       `    ${out.style("dim", `file: ${oneLine(file.name)} (${sizeWords(file.bytes)}) ${file.sha256}`)}`,
     );

@@ -67,9 +67,7 @@ async function attachmentOf(agent: Agent, fallback: LedgerEvent): Promise<string
   const { events } = (await agent.tool("svc_message_history", { mode: "received", limit: 20 })) as {
     events: LedgerEvent[];
   };
-  const carrier = events.findLast(
-    ({ data }) => Array.isArray(data["attachments"]) && data["attachments"].length > 0,
-  );
+  const carrier = events.findLast(({ kind, data }) => kind === "chat.message" && data.attachments.length > 0);
   return (carrier ?? fallback).id;
 }
 

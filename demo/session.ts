@@ -162,10 +162,6 @@ export async function inSession<Result>(play: (session: DemoSession) => Promise<
 /** A message of a ledger as one line; null for everything else. */
 export function messageLine({ kind, by, data }: LedgerEvent): string | null {
   if (kind !== "chat.message") return null;
-  const {
-    to,
-    text,
-    message_mode: messageMode,
-  } = data as { to: string[]; text: string; message_mode: string };
+  const { to, text, message_mode: messageMode } = data;
   return `${by} → ${to.join(", ")} (${messageMode}): ${text.replaceAll(/\s+/g, " ")}`;
 }

@@ -2,8 +2,9 @@
  * Who wrote a message and to whom, by their shown names. For other instances these are snapshots
  * from when it was sent.
  */
-import type { ChatMessage, LedgerEvent } from "./events.ts";
+import type { ChatMessage, MessageEvent } from "./events.ts";
 import { shownName } from "./foreign-text.ts";
+import { lookUp } from "./look-up.ts";
 
 /** The person of another instance's Group, who has no name there. */
 const PERSON = "person";
@@ -28,10 +29,9 @@ export function placeOf(title: unknown, instance: unknown): string {
 }
 
 /** The name of a recipient at another instance; the id if there is none (MSG-034). */
-export function remoteName(id: string, titles: unknown): string {
+export function remoteName(id: string, titles: Readonly<Record<string, string>> = {}): string {
   if (id === "user") return PERSON;
-  const title = (titles as Record<string, unknown> | undefined)?.[id];
-  return typeof title === "string" && title !== "" ? shownName(title) : shownName(id);
+  return shownName(lookUp(titles, id) || id);
 }
 
 /** Whether a message goes only to the person, as its sender wrote it. */
@@ -39,13 +39,15 @@ export function isForPersonAlone(to: readonly unknown[]): boolean {
   return to.length > 0 && to.every((recipient) => recipient === "user");
 }
 
-export function isFromElsewhere(event: Pick<LedgerEvent, "data">): boolean {
-  return typeof event.data["src_instance_id"] === "string";
+export function isFromElsewhere({ src_instance_id: srcInstanceId }: ChatMessage): boolean {
+  return srcInstanceId !== undefined;
 }
 
 /** `name` returns the shown name of a local party. */
-export function partiesOf(event: Pick<LedgerEvent, "by" | "data">, name: (id: string) => string): Parties {
-  const message = event.data as ChatMessage;
+export function partiesOf(
+  { by, data: message }: Pick<MessageEvent, "by" | "data">,
+  name: (id: string) => string,
+): Parties {
   const {
     dst_instance_id: dstInstanceId,
     dst_group_title: dstGroupTitle,
@@ -53,17 +55,17 @@ export function partiesOf(event: Pick<LedgerEvent, "by" | "data">, name: (id: st
     src_group_title: srcGroupTitle,
   } = message;
   const parties: Parties = {
-    sender: text(message.sender_title) || name(event.by),
-    recipients: (Array.isArray(message.to) ? message.to : []).map((id) => name(id)),
-    from: srcGroupTitle === undefined ? null : placeOf(srcGroupTitle, message["src_instance_name"]),
+    sender: shownName(message.sender_title) || name(by),
+    recipients: message.to.map((id) => name(id)),
+    from: srcGroupTitle === undefined ? null : placeOf(srcGroupTitle, message.src_instance_name),
     to: null,
   };
-  if (event.by === "user") parties.sender = name("user");
-  if (isFromElsewhere(event) && message.source_user_id === "user") parties.sender = PERSON;
-  if (typeof dstInstanceId === "string") {
-    parties.recipients = (dstTo ?? []).map((id) => remoteName(id, message["dst_actor_titles"]));
-    parties.to = placeOf(dstGroupTitle, message["dst_instance_name"]);
-  } else if (typeof dstGroupTitle === "string") {
+  if (by === "user") parties.sender = name("user");
+  if (isFromElsewhere(message) && message.source_user_id === "user") parties.sender = PERSON;
+  if (dstInstanceId !== undefined) {
+    parties.recipients = (dstTo ?? []).map((id) => remoteName(id, message.dst_actor_titles));
+    parties.to = placeOf(dstGroupTitle, message.dst_instance_name);
+  } else if (dstGroupTitle !== undefined) {
     parties.recipients = [];
     parties.to = `${shownName(dstGroupTitle)} (another Group)`;
   }

@@ -7,7 +7,7 @@ import { Outbox } from "../../daemon/peers/outbox/outbox.ts";
 import { clientKeyOf } from "../../daemon/peers/sending/source-event.ts";
 import { RealFiles } from "../../platform/real-files.ts";
 import { RealRandom } from "../../platform/real-random.ts";
-import type { LedgerEvent } from "../../shared/events.ts";
+import type { MessageEvent } from "../../shared/events.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { OutboxWork } from "../../shared/wire/v1/outbox.ts";
 import { compare, interleave, type Measurement } from "../figure.ts";
@@ -22,7 +22,7 @@ const RECORDS = LIMITS.outbox.recordsPerPeer;
 
 const random = new RealRandom();
 
-function work(): { work: OutboxWork; event: LedgerEvent } {
+function work(): { work: OutboxWork; event: MessageEvent } {
   const now = Date.now();
   const at = (seconds: number): string => new Date(now + seconds * 1000).toISOString();
   const actor = { id: "agent", title: "", generation: random.uuid(), enabled: true, role: null };
@@ -44,7 +44,7 @@ function work(): { work: OutboxWork; event: LedgerEvent } {
     deliver_before: at(LIMITS.connect.deliverSeconds),
     reply_before: at(LIMITS.connect.replySeconds),
   };
-  const event: LedgerEvent = {
+  const event: MessageEvent = {
     v: 1,
     id: data.source_event_id,
     ts: data.created_at,
@@ -52,7 +52,17 @@ function work(): { work: OutboxWork; event: LedgerEvent } {
     group_id: data.source.group_id,
     scope_key: "s_0123456789ab",
     by: "user",
-    data: { text: TEXT, format: "plain", to: [], connect_message: data },
+    data: {
+      message_mode: "send",
+      to: [],
+      to_generations: {},
+      sender_title: "user",
+      text: TEXT,
+      format: "plain",
+      attachments: [],
+      refs: [],
+      connect_message: data,
+    },
   };
   return { work: { kind: "message", data }, event };
 }

@@ -58,9 +58,9 @@ class Conversation {
       if (waiting.length < 3) continue;
       const batchId = random.uuid();
       const taken = waiting.splice(0);
-      for (const state of ["claimed", "accepted"]) {
+      for (const state of ["claimed", "accepted"] as const) {
         for (const sourceEventId of taken) {
-          const actorGeneration = this.#generations.get(actorId);
+          const actorGeneration = this.#generations.get(actorId) ?? "";
           const about = {
             actor_id: actorId,
             actor_generation: actorGeneration,
@@ -68,7 +68,7 @@ class Conversation {
             delivery_id: random.uuid(),
             state,
           };
-          const data = { ...about, transport: "external", reason: "", batch_id: batchId };
+          const data = { ...about, transport: "external" as const, reason: "", batch_id: batchId };
           this.#deliveries.push({ kind: "runtime.delivery", scope_key: SCOPE, by: "system", data });
         }
       }

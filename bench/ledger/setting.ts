@@ -59,13 +59,13 @@ export function message(number: number, beginning = ""): NewEvent {
   const clientId = `client-${String(number).padStart(9, "0")}`;
   const text = beginning === "" ? plainTexts[number % WORDS.length]! : wordsFrom(number, beginning);
   const data = {
-    message_mode: "send",
+    message_mode: "send" as const,
     to: ["builder"],
     to_generations: { builder: "0b6cf1b5-7c0c-4b64-9c0f-3a54c0a1c0de" },
     client_id: clientId,
     sender_title: "Reviewer",
     text,
-    format: "plain",
+    format: "plain" as const,
     attachments: [],
     refs: [],
   };

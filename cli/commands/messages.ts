@@ -2,7 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
-import type { LedgerEvent } from "../../shared/events.ts";
+import type { MessageEvent } from "../../shared/events.ts";
 import { addressOf, partiesOf } from "../../shared/message-parties.ts";
 import type { MessageMode } from "../../shared/model.ts";
 import type { InputOf, ResultOf } from "../../shared/operations/registry.ts";
@@ -33,11 +33,11 @@ async function body(context: CommandContext, text: string) {
 
 function printSent(
   context: CommandContext,
-  { event, duplicate }: { event: LedgerEvent; duplicate: boolean },
+  { event, duplicate }: { event: MessageEvent; duplicate: boolean },
 ): void {
   const to = addressOf(partiesOf(event, oneLine));
   // A message to another instance is accepted here, but hasn't arrived there.
-  if (typeof event.data["dst_instance_id"] === "string") {
+  if (event.data.dst_instance_id !== undefined) {
     context.out.line(`${duplicate ? "Already accepted" : "Accepted"} for ${to}: ${event.id}`);
     return;
   }

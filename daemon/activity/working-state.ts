@@ -4,7 +4,7 @@
  * state agree on runtime, process and token. Otherwise the state is `unavailable`, never an old
  * one.
  */
-import type { ActorActivity } from "../../shared/events.ts";
+import type { EventData } from "../../shared/events.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { RUNS_UNTOLD } from "../../shared/names.ts";
 import { inBackground } from "./hooks/closing.ts";
@@ -13,7 +13,7 @@ import type { Trouble } from "./hooks/trouble.ts";
 import type { Launch } from "./launches.ts";
 
 export interface Derived {
-  state: ActorActivity["actors"][number]["effective_working_state"];
+  state: EventData<"actor.activity">["actors"][number]["effective_working_state"];
   /** In words for people. */
   reason: string;
   /** Why it can't do its work, in words; absent when it can. */

@@ -6,7 +6,7 @@
 
 import { type Clock, type Timer, timestamp } from "../../platform/clock.ts";
 import { errorFields, type Log } from "../../platform/log.ts";
-import type { ActorActivity } from "../../shared/events.ts";
+import type { EventData } from "../../shared/events.ts";
 import type { StoredActor } from "../../shared/model.ts";
 import type { OpenGroup } from "../groups/group.ts";
 import type { Launch, LaunchEnd, Launches } from "./launches.ts";
@@ -201,7 +201,7 @@ export class WorkingStates {
   #row(
     id: string,
     { state, reason, since, launch, last_activity: lastActivity }: Entry,
-  ): ActorActivity["actors"][number] {
+  ): EventData<"actor.activity">["actors"][number] {
     const { clock, launches } = this.#deps;
     const hookIdle = lastActivity === null ? null : (clock.now() - Date.parse(lastActivity)) / 1000;
     const quiet = launch === null ? null : launches.quietSeconds(launch);

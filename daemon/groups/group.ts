@@ -6,16 +6,17 @@ import type { JsonDocument } from "../../platform/documents.ts";
 import { Mutex } from "../../platform/mutex.ts";
 import { didYouMean } from "../../shared/closest.ts";
 import { Refusal } from "../../shared/errors.ts";
+import type { EventKind, EventOf } from "../../shared/events.ts";
 import type { Group, StoredActor, StoredGroup } from "../../shared/model.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { PrivateEnvironments } from "./private-environments.ts";
 
 /** The ledger event that goes with a change of the record. No private value may be in it. */
-export interface GroupEvent {
-  kind: `group.${string}` | `actor.${string}`;
-  by: string;
-  data: Record<string, unknown>;
-}
+export type GroupEvent = Noted<
+  Exclude<Extract<EventKind, `group.${string}` | `actor.${string}`>, "actor.activity">
+>;
+
+type Noted<Kind extends EventKind> = { [One in Kind]: Pick<EventOf<One>, "kind" | "by" | "data"> }[Kind];
 
 interface Parts {
   paths: GroupPaths;

@@ -39,7 +39,10 @@ const ID_BYTES = 16;
 const IDS_AT_ONCE = 512;
 
 /** Called once: with the event's place when it is durable, or with the refusal. */
-export type AppendDone = (refusal: Refusal | null, placed?: Placed) => void;
+export type AppendDone<Kind extends LedgerEvent["kind"]> = (
+  refusal: Refusal | null,
+  placed?: Placed<Kind>,
+) => void;
 
 export interface LedgerDependencies {
   files: Files;
@@ -128,26 +131,38 @@ export class Ledger {
    * Resolves when the event is durable. Refuses with `storage_failed`, `storage_full`, `too_large`,
    * `overloaded` or `shutting_down`.
    */
-  append(event: NewEvent): Promise<Placed> {
+  append<Kind extends LedgerEvent["kind"]>(event: NewEvent<Kind> & { kind: Kind }): Promise<Placed<Kind>> {
     return new Promise((done, failed) => {
-      this.submit(event, (refusal, placed) => (refusal === null ? done(placed!) : failed(refusal)));
+      this.#submit<Kind>([event], (refusal, placed) =>
+        refusal === null ? done(placed[0]!) : failed(refusal),
+      );
     });
   }
 
   /** The same with a callback, for the hot path. `done` runs before any other event is recorded. */
-  submit(event: NewEvent, done: AppendDone): void {
-    this.#submit([event], (refusal, placed) => (refusal === null ? done(null, placed[0]) : done(refusal)));
+  submit<Kind extends LedgerEvent["kind"]>(
+    event: NewEvent<Kind> & { kind: Kind },
+    done: AppendDone<Kind>,
+  ): void {
+    this.#submit<Kind>([event], (refusal, placed) =>
+      refusal === null ? done(null, placed[0]) : done(refusal),
+    );
   }
 
   /** All in one batch: after a crash or a refusal, either all of them are there or none. */
-  appendAll(events: NewEvent[]): Promise<Placed[]> {
+  appendAll<Kind extends LedgerEvent["kind"]>(
+    events: (NewEvent<Kind> & { kind: Kind })[],
+  ): Promise<Placed<Kind>[]> {
     if (events.length === 0) return Promise.resolve([]);
     return new Promise((done, failed) => {
-      this.#submit(events, (refusal, placed) => (refusal === null ? done(placed) : failed(refusal)));
+      this.#submit<Kind>(events, (refusal, placed) => (refusal === null ? done(placed) : failed(refusal)));
     });
   }
 
-  #submit(news: readonly NewEvent[], done: Submission["done"]): void {
+  #submit<Kind extends LedgerEvent["kind"]>(
+    news: readonly NewEvent[],
+    done: (refusal: Refusal | null, placed: Placed<Kind>[]) => void,
+  ): void {
     const pending: Pending[] = [];
     let total = 0;
     for (let at = 0; at < news.length; at += 1) {
@@ -157,7 +172,8 @@ export class Ledger {
       pending.push({ ordinal: -1, event, json, bytes, key: news[at]!.key });
       total += bytes;
     }
-    this.#writer.submit({ pending, bytes: total, done });
+    // What is placed has the kinds of what was handed over.
+    this.#writer.submit({ pending, bytes: total, done: done as unknown as Submission["done"] });
   }
 
   #event(fresh: NewEvent): LedgerEvent {
@@ -165,6 +181,7 @@ export class Ledger {
     if (fresh.id !== undefined && !isEventId(id))
       throw new TypeError("an event id is 32 lowercase hex digits");
     const { kind, scope_key: scopeKey, by, data } = fresh;
+    // Kind and data are of one event; the parts alone don't show it.
     return {
       v: 1,
       id,
@@ -174,7 +191,7 @@ export class Ledger {
       scope_key: scopeKey,
       by,
       data,
-    };
+    } as LedgerEvent;
   }
 
   #newId(): string {

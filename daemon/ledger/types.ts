@@ -1,21 +1,21 @@
 /** The face of the ledger: what a Group's ledger accepts and returns. */
-import type { LedgerEvent } from "../../shared/events.ts";
+import type { EventOf, LedgerEvent } from "../../shared/events.ts";
 import type { LIMITS } from "../../shared/limits.ts";
 
 /** What a caller hands over; the ledger adds `v`, `group_id` and, unless given, `id` and `ts`. */
-export interface NewEvent {
+export type NewEvent<Kind extends LedgerEvent["kind"] = LedgerEvent["kind"]> = Kind extends unknown
+  ? Pick<EventOf<Kind>, "kind" | "scope_key" | "by" | "data"> & NewParts
+  : never;
+
+interface NewParts {
   id?: string;
   ts?: string;
-  kind: string;
-  scope_key: string;
-  by: string;
-  data: Record<string, unknown>;
   /**
    * Idempotency key, already qualified by its owner (sender and `client_id`). It is kept in the
    * index of keys for as long as the event exists. The event's data must contain what `keyOf` needs
    * to find the same key again in a rebuild.
    */
-  key?: string;
+  key?: string | undefined;
 }
 
 /**
@@ -24,9 +24,9 @@ export interface NewEvent {
  */
 export type Ordinal = number;
 
-export interface Placed {
+export interface Placed<Kind extends LedgerEvent["kind"] = LedgerEvent["kind"]> {
   ordinal: Ordinal;
-  event: LedgerEvent;
+  event: EventOf<Kind>;
   /** The event's JSON, when it was appended just now. */
   json?: string;
 }

@@ -6,7 +6,14 @@ import { errorFields, type Log } from "../../platform/log.ts";
 import type { ProjectFiles } from "../../platform/project-files.ts";
 import type { Random } from "../../platform/random.ts";
 import { Refusal } from "../../shared/errors.ts";
-import type { LedgerEvent } from "../../shared/events.ts";
+import type {
+  EventData,
+  EventKind,
+  EventOf,
+  InboxEvent,
+  LedgerEvent,
+  MessageEvent,
+} from "../../shared/events.ts";
 import type { StoredActor } from "../../shared/model.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
@@ -68,15 +75,15 @@ export interface Chats {
 }
 
 /** An event with its place in the Group's ledger. */
-export interface Located {
+export interface Located<Kind extends LedgerEvent["kind"] = LedgerEvent["kind"]> {
   ordinal: number;
-  event: LedgerEvent;
+  event: EventOf<Kind>;
 }
 
 /** A reply to a message that came from or went to another instance. */
 export interface RemoteReply {
   /** The message that is answered, as recorded here. */
-  original: Located;
+  original: Located<"chat.message">;
   mode: "send" | "mail" | undefined;
   /** As written; empty for all that the original allows (RPL-010). */
   to: readonly string[];
@@ -93,7 +100,7 @@ export interface RemoteMessages {
    * The event that was accepted under a sender's key, whether or not the ledger has it; undefined
    * when no active work has that key.
    */
-  accepted(groupId: string, key: string): LedgerEvent | undefined;
+  accepted(groupId: string, key: string): MessageEvent | undefined;
   /**
    * Queues a reply and records it here. Returns its source event. Throws what sending throws,
    * invalid_recipient for an audience that the original doesn't allow, permission_denied, or
@@ -105,16 +112,16 @@ export interface RemoteMessages {
     reply: RemoteReply,
     caller: Caller,
     digest: string | undefined,
-  ): Promise<LedgerEvent>;
+  ): Promise<MessageEvent>;
   /** The same checks without doing anything (MSG-048). */
   checkReply(chat: GroupChat, reply: RemoteReply, author: Author): void;
   /** Reserves the control, then records the withdrawal here. Returns its event (CAN-013). */
   cancel(
     chat: GroupChat,
-    original: Located,
+    original: Located<"chat.message">,
     caller: Caller,
     withdrawal: { recipients: string[]; client_id: string | undefined },
-  ): Promise<LedgerEvent>;
+  ): Promise<EventOf<"chat.reply_request.cancelled">>;
   /**
    * At the start, before files are settled: records accepted messages that a crash kept out of the
    * ledger (OUT-021).
@@ -181,10 +188,10 @@ export class GroupChat {
   }
 
   /** The event as the ledger takes it, in the Group's present scope. */
-  event(kind: string, by: string, data: Record<string, unknown>, key?: string): NewEvent {
-    const event: NewEvent = { kind, scope_key: this.scopeKey, by, data };
-    if (key !== undefined) event.key = key;
-    return event;
+  event<Kind extends EventKind>(kind: Kind, by: string, data: EventData<Kind>, key?: string): NewEvent<Kind> {
+    const event: unknown = { kind, scope_key: this.scopeKey, by, data, key };
+    // The compiler doesn't see that kind and data belong together.
+    return event as NewEvent<Kind>;
   }
 
   /**
@@ -230,6 +237,21 @@ export class GroupChat {
     return this.ledger.byKey(key, this.projection.begin);
   }
 
+  /** A message that a key or the projection knows. */
+  message(ordinal: number): MessageEvent {
+    const event = this.ledger.read(ordinal);
+    if (event.kind === "chat.message") return event;
+    throw new TypeError(`event ${event.id} isn't a message`);
+  }
+
+  /** Those of these ascending ordinals that an Inbox hands out. */
+  inboxEvents(ordinals: readonly number[]): { ordinal: number; event: InboxEvent }[] {
+    return this.ledger.readMany(ordinals).flatMap((event, at) => {
+      const isHandedOut = event.kind === "chat.message" || event.kind === "system.notify";
+      return isHandedOut ? [{ ordinal: ordinals[at]!, event }] : [];
+    });
+  }
+
   /** The Group's own event of this id; undefined for one that an import brought. */
   ownOrdinal(eventId: string): number | undefined {
     const ordinal = this.ledger.ordinalOf(eventId);
@@ -253,6 +275,16 @@ export class GroupChat {
     if (this.isHistory(located.ordinal))
       throw new Refusal("imported_history", { details: { event_id: eventId } });
     return located;
+  }
+
+  /** The same for what only a message allows. Throws event_not_found for any other event. */
+  actionableMessage(caller: Caller, eventId: string): Located<"chat.message"> {
+    const { ordinal, event } = this.actionable(caller, eventId);
+    if (event.kind === "chat.message") return { ordinal, event };
+    throw new Refusal("event_not_found", {
+      specifics: "That event isn't a message.",
+      details: { event_id: eventId },
+    });
   }
 
   /**
@@ -354,18 +386,15 @@ export function mayKnow(caller: Caller, event: LedgerEvent): boolean {
 
 /** Whether this Actor, in this generation, sent or received the message or notice. */
 export function concerns(
-  event: LedgerEvent,
+  { kind, by, data }: LedgerEvent,
   actorId: string,
   generation: string,
 ): "sent" | "received" | null {
-  const { data } = event;
-  if (event.by === actorId) return data.sender_generation === generation ? "sent" : null;
-  if (event.kind === "chat.message") {
-    const generations = data.to_generations as Record<string, unknown> | undefined;
-    const received = Array.isArray(data.to) && data.to.includes(actorId);
-    return received && generations?.[actorId] === generation ? "received" : null;
+  if (kind === "chat.message") {
+    if (by === actorId) return data.sender_generation === generation ? "sent" : null;
+    const received = data.to.includes(actorId) && data.to_generations[actorId] === generation;
+    return received ? "received" : null;
   }
-  if (event.kind !== "system.notify" || data.target_actor_id !== actorId) return null;
-  const context = data.context as Record<string, unknown> | null | undefined;
-  return context?.actor_generation === generation ? "received" : null;
+  if (kind !== "system.notify" || data.target_actor_id !== actorId) return null;
+  return data.context.actor_generation === generation ? "received" : null;
 }

@@ -1,24 +1,4 @@
-/** Kinds of ledger events that messaging writes or reads (docs/core-model.md#ledger). */
-export const EVENTS = {
-  message: "chat.message",
-  cancelled: "chat.reply_request.cancelled",
-  receipt: "chat.cross_group_receipt",
-  mailRead: "mail.read",
-  delivery: "runtime.delivery",
-  /**
-   * A message was put back into its Actors' queues on purpose:
-   * `{source_event_id, source_ordinal, actor_generations{}, force_ambiguous}`.
-   */
-  deliveryRequest: "runtime.delivery_request",
-  notify: "system.notify",
-  actorRemoved: "actor.remove",
-  actorActivity: "actor.activity",
-  /**
-   * The Group began here. Anything before it in a ledger came with an import and is history
-   * (`MessageProjection.begin`).
-   */
-  groupCreated: "group.create",
-} as const;
+/** What events say in `reason` and `kind` of their data, where code depends on it. */
 
 /**
  * `reason` of a `runtime.delivery` with the state `failed` that takes a claim back because its

@@ -31,7 +31,6 @@ import { messageHistory } from "./history/message-history.ts";
 import { Reads } from "./history/reads.ts";
 import { Inbox } from "./inbox/inbox.ts";
 import { type ActorIdentity, type Lease, type Session, Sessions } from "./inbox/sessions.ts";
-import { EVENTS } from "./kinds.ts";
 import { cancelReplyRequest } from "./messages/cancellation.ts";
 import { CrossGroup } from "./messages/cross-group.ts";
 import { deliverAgain } from "./messages/deliveries.ts";
@@ -150,7 +149,7 @@ export class Messaging implements Chats {
       reply_request_cancel: (input, context) => cancelReplyRequest(this, input, context),
       message_history: async (input, context) => {
         const page = await messageHistory(this, input, context, this.#deps.limits?.historyScanBytes);
-        const eventIds = page.events.filter(({ kind }) => kind === EVENTS.message).map(({ id }) => id);
+        const eventIds = page.events.filter(({ kind }) => kind === "chat.message").map(({ id }) => id);
         await this.#evidence(input.group_id, context, eventIds, "read");
         return page;
       },

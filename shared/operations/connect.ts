@@ -1,6 +1,6 @@
 /** Messages to other instances, and their directory (docs/operations.md). */
 import * as z from "zod";
-import { LedgerEventSchema } from "../events.ts";
+import { MessageEventSchema } from "../events.ts";
 import { LIMITS } from "../limits.ts";
 import { ClientId, GroupId, MessageFormat, MessageMode, text } from "../model.ts";
 import { CatalogActor } from "../wire/v1/message.ts";
@@ -40,7 +40,7 @@ const Queued = z.strictObject({
   queued: z.boolean(),
   delivery_state: z.enum(["queued", "sent", "failed", "unconfirmed"]),
   delivery_id: z.string(),
-  source_event: LedgerEventSchema,
+  source_event: MessageEventSchema,
 });
 
 /** What anyone may know about an instance. */

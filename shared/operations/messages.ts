@@ -1,6 +1,6 @@
 /** Messages, the Inbox, obligations and files. */
 import * as z from "zod";
-import { LedgerEventSchema } from "../events.ts";
+import { CancelledEventSchema, InboxEventSchema, MessageEventSchema } from "../events.ts";
 import { LIMITS } from "../limits.ts";
 import {
   Actor,
@@ -56,7 +56,7 @@ const body = {
 };
 
 export const Sent = z.strictObject({
-  event: LedgerEventSchema,
+  event: MessageEventSchema,
   message_mode: MessageMode,
   duplicate: z.boolean(),
 });
@@ -97,7 +97,7 @@ export type MessageStatus = z.infer<typeof MessageStatus>;
 
 /** A message as an Inbox returns it. */
 const InboxMessage = z.strictObject({
-  event: LedgerEventSchema,
+  event: InboxEventSchema,
   /**
    * `mail` comes from the Inbox, `direct` was delivered just now. Both are acknowledged by
    * `batch_id`.
@@ -155,8 +155,8 @@ export const messageOperations = [
       to: Recipients.default([]),
     }),
     output: z.strictObject({
-      event: LedgerEventSchema,
-      source_event: LedgerEventSchema,
+      event: MessageEventSchema,
+      source_event: MessageEventSchema,
       message_mode: MessageMode,
       duplicate: z.boolean(),
     }),
@@ -226,7 +226,7 @@ export const messageOperations = [
     summary: "Withdraws the replies that a message still waits for. Running work isn't stopped.",
     input: z.strictObject({ group_id: GroupId, event_id: EventId, client_id: ClientId.optional() }),
     output: z.strictObject({
-      event: LedgerEventSchema,
+      event: CancelledEventSchema,
       cancelled: z.array(z.string()),
       duplicate: z.boolean(),
     }),
@@ -253,7 +253,7 @@ export const messageOperations = [
      * look for them.
      */
     output: z.strictObject({
-      events: z.array(LedgerEventSchema),
+      events: z.array(MessageEventSchema),
       has_more: z.boolean(),
       continue_before: EventId.nullable(),
     }),
@@ -272,7 +272,7 @@ export const messageOperations = [
       limit: Limit.default(LIMITS.page.default),
     }),
     output: z.strictObject({
-      messages: z.array(LedgerEventSchema),
+      messages: z.array(MessageEventSchema),
       cursor: EventId.nullable(),
       unread: z.int(),
     }),
@@ -413,7 +413,7 @@ export const messageOperations = [
       ),
       unread_mail: z.int(),
       pending_messages: z.int(),
-      open_requests: z.array(LedgerEventSchema),
+      open_requests: z.array(MessageEventSchema),
     }),
     callers: ["actor"],
     lock: "none",

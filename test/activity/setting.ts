@@ -13,7 +13,7 @@ import type { Files } from "../../platform/files.ts";
 import { RealFiles } from "../../platform/real-files.ts";
 import { RealRandom } from "../../platform/real-random.ts";
 import type { RuntimeActivityEvent } from "../../shared/activity/event.ts";
-import type { ActorActivity, LedgerEvent } from "../../shared/events.ts";
+import type { EventData, LedgerEvent } from "../../shared/events.ts";
 import type { Runtime } from "../../shared/model.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
 import type { ResultOf } from "../../shared/operations/registry.ts";
@@ -133,7 +133,7 @@ export interface Setting {
   recordsPath(actor_id: string): string;
   /** Records as they are on disk, oldest revision first. */
   stored(actor_id: string): { event: RuntimeActivityEvent; started_at: string }[];
-  states(): ActorActivity["actors"];
+  states(): EventData<"actor.activity">["actors"];
   ledger(): LedgerEvent[];
   /**
    * Everything anew on the same Home, as after a restart of the daemon, or of the machine at that
@@ -197,7 +197,7 @@ export async function openSetting(
       await group.update((record) => ({ ...record, actors: [...record.actors, actor] }), {
         kind: "actor.add",
         by: "user",
-        data: {},
+        data: { actor_id: id, title: "", generation, runtime, runner: "pty" },
       });
     },
     submit: async (launch, payload) => {
@@ -227,8 +227,8 @@ export async function openSetting(
     },
     states: () =>
       ledger()
-        .filter(({ kind }) => kind === "actor.activity")
-        .flatMap(({ data }) => (data as unknown as ActorActivity).actors),
+        .filter((event) => event.kind === "actor.activity")
+        .flatMap(({ data }) => data.actors),
     ledger,
     reopen: async (startedAt = machineStartedAt) => {
       await supervisor.stop();

@@ -393,7 +393,11 @@ describe("activity store", () => {
   it("a new Actor under an old id inherits no activity", async () => {
     const launch = setting.launches.launch(setting.group, "ann");
     for (const payload of [start(), pre("t1")]) await setting.submit(launch, payload);
-    const removed = { kind: "actor.remove" as const, by: "user", data: {} };
+    const removed = {
+      kind: "actor.remove",
+      by: "user",
+      data: { actor_id: "ann", generation: launch.generation },
+    } as const;
     await setting.group.update((record) => ({ ...record, actors: record.actors.slice(1) }), removed);
     assert.deepEqual(setting.snapshot(), []);
     await setting.addActor("ann", "claude", "another generation");

@@ -168,8 +168,8 @@ describe("real agents", function () {
       await shows(actor, "idle");
     }
     const said = (await agents.events())
-      .filter(({ kind }) => kind === "chat.message")
-      .map(({ by, data }) => [by, (data["text"] as string).split(" ").find((word) => word.includes("-"))]);
+      .filter((event) => event.kind === "chat.message")
+      .map(({ by, data }) => [by, data.text.split(" ").find((word) => word.includes("-"))]);
     assert.deepEqual(said.slice(1), [
       ["user", "please-begin"],
       ["lead", "please-help"],

@@ -8,6 +8,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { DaemonProcess } from "../support/daemon-process.ts";
+import { ofKind } from "../support/events.ts";
 import { until } from "../support/until.ts";
 import { Person } from "./person.ts";
 import { AgentsSetting, agentsBin, PATIENCE } from "./setting.ts";
@@ -398,9 +399,9 @@ describe("real agents whose input line isn't empty and focused", function () {
 
   async function noted(agents: AgentsSetting, id: string): Promise<string[]> {
     const events = await agents.events();
-    return events
-      .filter(({ kind, data }) => kind === "runtime.delivery" && data["source_event_id"] === id)
-      .map(({ data }) => String(data["state"]));
+    return ofKind(events, "runtime.delivery")
+      .filter(({ data }) => data.source_event_id === id)
+      .map(({ data }) => data.state);
   }
 
   /** How often the model got the message at most in one request. */

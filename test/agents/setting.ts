@@ -15,7 +15,7 @@ import {
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import type { DaemonClient } from "../../client/client.ts";
-import type { ActorActivity, LedgerEvent } from "../../shared/events.ts";
+import type { LedgerEvent } from "../../shared/events.ts";
 import type { InputOf } from "../../shared/operations/registry.ts";
 import { type DaemonProcess } from "../support/daemon-process.ts";
 import { until } from "../support/until.ts";
@@ -277,8 +277,8 @@ trust_level = "trusted"
     const events = await this.events();
     return events
       .slice(events.findIndex(({ id }) => id === event_id) + 1)
-      .filter(({ kind }) => kind === "actor.activity")
-      .flatMap(({ data }) => (data as unknown as ActorActivity).actors)
+      .filter((event) => event.kind === "actor.activity")
+      .flatMap(({ data }) => data.actors)
       .filter(({ id }) => id === actor_id)
       .map(({ effective_working_state }) => effective_working_state);
   }

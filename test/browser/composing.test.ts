@@ -5,6 +5,7 @@
 
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
+import { ofKind } from "../support/events.ts";
 import { until } from "../support/until.ts";
 import { openGroup, type Setting, useSetting } from "./setting.ts";
 
@@ -19,7 +20,7 @@ describe("Workbench: composing", () => {
   async function last(group_id: string, text: string) {
     return until(`"${text}" is there`, async () => {
       const { events } = await setting.owner.result("ledger_tail", { group_id, kinds: ["chat.message"] });
-      return events.find((event) => event.data["text"] === text) ?? null;
+      return ofKind(events, "chat.message").find(({ data }) => data.text === text) ?? null;
     });
   }
 
@@ -32,7 +33,7 @@ describe("Workbench: composing", () => {
     await page.locator(".chip", { hasText: "coder" }).waitFor();
     await page.locator(".plan", { hasText: /^coder / }).waitFor();
     await page.keyboard.press("Control+Enter");
-    assert.deepEqual((await last(groupId, "@coder hello")).data["to"], ["coder"]);
+    assert.deepEqual((await last(groupId, "@coder hello")).data.to, ["coder"]);
     await until("it was sent", async () => (await page.locator(".compose-text").inputValue()) === "");
     // A name that nobody has is told, and the message still goes to the foreman.
     await page.locator(".compose-text").pressSequentially("@codr hello");
@@ -98,7 +99,7 @@ describe("Workbench: composing", () => {
     await mode.selectOption("mail");
     await page.locator(".compose-text").fill("read it later");
     await page.keyboard.press("Control+Enter");
-    assert.deepEqual((await last(groupId, "read it later")).data["to"], ["coder"]);
+    assert.deepEqual((await last(groupId, "read it later")).data.to, ["coder"]);
     await until("it was sent", async () => (await page.locator(".compose-text").inputValue()) === "");
     assert.equal(await mode.inputValue(), "send");
   });
@@ -126,7 +127,7 @@ describe("Workbench: composing", () => {
     await page.locator(".compose-text").fill("And the linter.");
     await page.keyboard.press("Control+Enter");
     const { data } = await last(groupId, "And the linter.");
-    assert.deepEqual([data["to"], data["reply_to"]], [["coder"], first.event.id]);
+    assert.deepEqual([data.to, data.reply_to], [["coder"], first.event.id]);
   });
 
   it("shows the size of a draft's files again, in another browser too", async () => {

@@ -5,6 +5,7 @@
 
 import type { Browser, Page } from "playwright-core";
 import { freePort } from "../../demo/free-port.ts";
+import { textOf } from "../support/events.ts";
 import { until } from "../support/until.ts";
 import { Setting, type WindowOptions } from "./setting.ts";
 
@@ -143,7 +144,7 @@ async function converse(office: Side, lab: Side): Promise<void> {
     "the answer",
     async () => {
       const { events } = await owner.result("ledger_tail", { group_id, kinds: ["chat.message"] });
-      return events.some(({ data }) => data["text"] === answer.event.data["text"]);
+      return events.some((event) => textOf(event) === answer.event.data.text);
     },
     PATIENCE_MS,
   );

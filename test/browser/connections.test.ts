@@ -8,6 +8,7 @@ import type { Browser, Page } from "playwright-core";
 import { freePort } from "../../demo/free-port.ts";
 import { parseInvitationText } from "../../shared/wire/v1/direct.ts";
 import { verifies } from "../requirements.ts";
+import { messageOf, textOf } from "../support/events.ts";
 import { until } from "../support/until.ts";
 import { clean, close, dialog, openConnections, press } from "./connections-dialog.ts";
 import { launchBrowser, openGroup, Setting, type WindowOptions } from "./setting.ts";
@@ -170,7 +171,7 @@ describe("Workbench: connections between instances", function () {
 
     const lead = labActors["lead"]!;
     const { messages } = await lead.result("inbox_read", { group_id: labGroup });
-    const asked = messages.find(({ event }) => event.data["text"] === "Please look at the plan")!;
+    const asked = messages.find(({ event }) => textOf(event) === "Please look at the plan")!;
     await lead.result("reply", { group_id: labGroup, event_id: asked.event.id, text: "The plan is good" });
     const answer = message(here, "The plan is good");
     await answer.locator(".from", { hasText: "Lab at" }).waitFor();
@@ -254,7 +255,7 @@ describe("Workbench: connections between instances", function () {
     await message(there, "Here is the result").locator(".state", { hasText: "delivered" }).waitFor();
     await message(here, "Here is the result").locator(".file-name", { hasText: "result.txt" }).waitFor();
     const { messages } = await officeActors["reviewer"]!.result("inbox_read", { group_id: officeGroup });
-    assert.equal(messages.at(-1)?.event.data["text"], "Here is the result");
+    assert.equal(textOf(messages.at(-1)?.event), "Here is the result");
   });
 
   it("withdraw a request, and see it withdrawn there", async () => {
@@ -291,11 +292,11 @@ describe("Workbench: connections between instances", function () {
       group_id: officeGroup,
       kinds: ["chat.message"],
     });
-    const { data } = events.at(-1)!;
-    assert.equal(data["text"], "#Lab is who we work with");
-    assert.deepEqual(data["to"], ["lead"]);
-    assert.equal(data["dst_instance_id"], undefined);
-    const [reference] = data["refs"] as Record<string, unknown>[];
+    const data = messageOf(events.at(-1));
+    assert.equal(data.text, "#Lab is who we work with");
+    assert.deepEqual(data.to, ["lead"]);
+    assert.equal(data.dst_instance_id, undefined);
+    const [reference] = data.refs;
     assert.equal(reference?.["kind"], "connect_group_ref");
     assert.equal(reference["group_id"], labGroup);
     await area.fill("#Lab pasted");
@@ -305,7 +306,7 @@ describe("Workbench: connections between instances", function () {
       group_id: officeGroup,
       kinds: ["chat.message"],
     });
-    assert.deepEqual(after.events.at(-1)?.data["refs"], []);
+    assert.deepEqual(messageOf(after.events.at(-1)).refs, []);
     assert.equal(await message(there, "is who we work with").count(), 0);
   });
 

@@ -1,8 +1,8 @@
 /** A person in a browser and an agent over the socket hold a conversation. */
 
 import assert from "node:assert/strict";
+import { textOf } from "../support/events.ts";
 import { until } from "../support/until.ts";
-
 import { openGroup, type Setting, useSetting } from "./setting.ts";
 
 describe("Workbench: a conversation", () => {
@@ -48,7 +48,7 @@ describe("Workbench: a conversation", () => {
     await page.keyboard.press("Control+Enter");
     await page.locator("svc-message", { hasText: "Make a branch" }).waitFor();
     const received = await actors["lead"]!.result("inbox_read", { group_id: groupId });
-    assert.equal(received.messages[0]?.event.data["text"], "No. Make a branch.");
+    assert.equal(textOf(received.messages[0]?.event), "No. Make a branch.");
     await page
       .locator("svc-message", { hasText: "May I delete" })
       .locator(".state", { hasText: "replied" })
@@ -164,7 +164,7 @@ describe("Workbench: a conversation", () => {
     await copy.locator(".state", { hasText: "accepted" }).waitFor();
     assert.equal(await page.locator(".compose-text").inputValue(), "");
     const { messages } = await there.actors["chief"]!.result("inbox_read", { group_id: there.groupId });
-    assert.equal(messages[0]?.event.data["text"], "Is the build green?");
+    assert.equal(textOf(messages[0]?.event), "Is the build green?");
     const mine = await here.actors["lead"]!.result("inbox_read", { group_id: here.groupId, wait_seconds: 0 });
     assert.deepEqual(mine.messages, []);
     await openGroup(page, "harbour");

@@ -6,6 +6,7 @@
 import assert from "node:assert/strict";
 import { freePort } from "../../demo/free-port.ts";
 import { verifies } from "../requirements.ts";
+import { textOf } from "../support/events.ts";
 import { until } from "../support/until.ts";
 import { openGroup, type Setting, useSetting } from "./setting.ts";
 
@@ -54,7 +55,7 @@ describe("Workbench: offline", () => {
         group_id: groupId,
         kinds: ["chat.message"],
       });
-      return events.map((event) => event.data["text"]);
+      return events.map(textOf);
     };
     const { page, context } = await setting.window({ expected: /ERR_|WebSocket/ });
     await openGroup(page, "unsent");
@@ -116,10 +117,7 @@ describe("Workbench: offline", () => {
       group_id: groupId,
       kinds: ["chat.message"],
     });
-    assert.deepEqual(
-      events.map((event) => event.data["text"]),
-      ["only once"],
-    );
+    assert.deepEqual(events.map(textOf), ["only once"]);
     await page.locator("svc-message", { hasText: "only once" }).waitFor();
     assert.equal(await page.locator("svc-message", { hasText: "only once" }).count(), 1);
   });

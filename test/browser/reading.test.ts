@@ -4,6 +4,7 @@
 
 import assert from "node:assert/strict";
 import type { Locator, Page } from "playwright-core";
+import { textOf } from "../support/events.ts";
 import { until } from "../support/until.ts";
 import { openGroup, type Setting, useSetting } from "./setting.ts";
 
@@ -189,10 +190,7 @@ describe("Workbench: reading", () => {
       group_id: groupId,
       kinds: ["chat.message"],
     });
-    assert.deepEqual(
-      events.map(({ data }) => data["text"]),
-      [written],
-    );
+    assert.deepEqual(events.map(textOf), [written]);
     assert.deepEqual(
       await markdown.locator("> p").evaluateAll((all) => all.map((one) => (one as HTMLElement).innerText)),
       ["Two blanks first\nthe next line", "after a gap"],

@@ -133,7 +133,7 @@ describe("Actors", () => {
           ...Array.from({ length: many }, (_, at) => ({ ...record.actors[0]!, id: `n${at}` })),
         ],
       }),
-      { kind: "actor.add", by: "user", data: {} },
+      { kind: "group.update", by: "user", data: { fields: ["actors"] } },
     );
     await assert.rejects(
       setting.call("actor_add", { group_id, actor_id: "one-more" }),

@@ -98,7 +98,7 @@ const story: Story<Witness> = {
         group.update((record) => ({ ...record, title, actors: [actor] }), {
           kind: "group.update",
           by: "user",
-          data: {},
+          data: { fields: ["title"] },
         }),
       );
       if (done) witness.title = [title];

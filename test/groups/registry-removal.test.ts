@@ -6,10 +6,16 @@ import { RealFiles } from "../../platform/real-files.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { removeTemporaryDirectories } from "../home/setting.ts";
 import { verifies } from "../requirements.ts";
+import { chatMessage } from "../support/events.ts";
 import { code, emptyHome, openGroups, openRegistry, storedActor } from "./setting.ts";
 
 const seed = { title: "Team", topic: "", by: "user" };
-const sample = { kind: "chat.message", scope_key: "", by: "user", data: { text: "hello" } };
+const sample = {
+  kind: "chat.message",
+  scope_key: "",
+  by: "user",
+  data: chatMessage({ text: "hello" }),
+} as const;
 
 describe("GroupRegistry: what goes", () => {
   after(removeTemporaryDirectories);

@@ -7,6 +7,7 @@ import type { Projection } from "../../daemon/ledger/types.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { removeTemporaryDirectories, temporaryDirectory } from "../home/setting.ts";
 import { verifies } from "../requirements.ts";
+import { chatMessage } from "../support/events.ts";
 import { diskError, FaultyFiles } from "../support/faulty-files.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { USER } from "../support/services.ts";
@@ -18,7 +19,12 @@ function fullDisk(step: string, path: string): Error | null {
 }
 
 const seed = { title: "Team", topic: "", by: "user" };
-const sample = { kind: "chat.message", scope_key: "", by: "user", data: { text: "hello" } };
+const sample = {
+  kind: "chat.message",
+  scope_key: "",
+  by: "user",
+  data: chatMessage({ text: "hello" }),
+} as const;
 
 describe("GroupRegistry", () => {
   after(removeTemporaryDirectories);
@@ -64,7 +70,7 @@ describe("GroupRegistry", () => {
       await group.update((record) => ({ ...record, topic: `round ${round}` }), {
         kind: "group.update",
         by: "user",
-        data: {},
+        data: { fields: ["topic"] },
       });
       await again.close();
     }
@@ -158,13 +164,13 @@ describe("GroupRegistry", () => {
     assert.ok(group.record.updated_at > before.updated_at);
     assert.throws(() => group.record.actors.push(storedActor("x")), TypeError);
     assert.equal(group.ledger.read(1).kind, "group.update");
-    await group.update((record) => record, { kind: "group.update", by: "user", data: {} });
+    await group.update((record) => record, { kind: "group.update", by: "user", data: { fields: [] } });
     assert.equal(group.ledger.count, 2);
     stop();
     await group.update((record) => ({ ...record, title: "Newer" }), {
       kind: "group.update",
       by: "user",
-      data: {},
+      data: { fields: ["title"] },
     });
     assert.deepEqual(changes, [{ group_id: group.group_id, what: "changed" }]);
     await registry.close();

@@ -11,6 +11,7 @@ import { DaemonClient } from "../../client/client.ts";
 import { findEndpoint } from "../../client/connection.ts";
 import type { RunningDaemon } from "../../daemon/assembly/daemon.ts";
 import { API_PREFIX, HEADERS } from "../../shared/names.ts";
+import { textOf } from "../support/events.ts";
 
 type Sent = Omit<RequestOptions, "headers"> & { headers: Record<string, string> };
 
@@ -85,7 +86,7 @@ describe("a credential that ends before the body of its request", () => {
   };
   const texts = async (): Promise<unknown[]> => {
     const { events } = await client.result("ledger_tail", { group_id, limit: 200, kinds: ["chat.message"] });
-    return events.map(({ data }) => data["text"]);
+    return events.map(textOf);
   };
   const message = JSON.stringify({ text: "late", to: ["user"] });
 

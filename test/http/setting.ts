@@ -28,6 +28,7 @@ import type { LedgerEvent } from "../../shared/events.ts";
 import type { AccessToken } from "../../shared/operations/access.ts";
 import type { GroupSummary } from "../../shared/operations/groups.ts";
 import { type FakeHandlers, fakeDispatcher, MemoryLog } from "../operations/support.ts";
+import { odd } from "../support/events.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 
 export const GROUP = "g_00000000000a";
@@ -103,7 +104,7 @@ export class MemoryLedger implements FollowedLedger {
     const placed: Placed[] = [];
     for (let added = 0; added < count; added++) {
       const ordinal = this.events.length;
-      const event: LedgerEvent = {
+      const event = odd({
         v: 1,
         id: createHash("sha256").update(`${this.#groupId}${ordinal}`).digest("hex").slice(0, 32),
         ts: "2026-01-01T00:00:00.000Z",
@@ -112,7 +113,7 @@ export class MemoryLedger implements FollowedLedger {
         scope_key: "",
         by: "user",
         data: { text, ordinal },
-      };
+      });
       this.events.push(event);
       placed.push({ ordinal, event });
     }

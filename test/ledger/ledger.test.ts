@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import * as fs from "node:fs";
 import { join } from "node:path";
+import { oddNew } from "../support/events.ts";
 import { hasCode, useLedger } from "./on-disk.ts";
 import { message, texts } from "./setting.ts";
 
@@ -29,7 +30,7 @@ describe("Ledger", () => {
         to: [],
         sender_title: "S",
       };
-      await ledger.append({ kind: "chat.message", scope_key: "", by: "user", data, key: "user\nc" });
+      await ledger.append(oddNew({ kind: "chat.message", scope_key: "", by: "user", data, key: "user\nc" }));
       const line = activeText().split("\n")[0]!;
       assert.deepEqual(Object.keys(JSON.parse(line) as object), [
         "v",

@@ -6,8 +6,8 @@ import { encodeLine } from "../../daemon/ledger/format/line-encoding.ts";
 import { LineHead } from "../../daemon/ledger/format/line-head.ts";
 import { ParsedHead } from "../../daemon/ledger/format/parsed-head.ts";
 import type { Ledger } from "../../daemon/ledger/ledger.ts";
-import type { LedgerEvent } from "../../shared/events.ts";
 import { SimulatedFiles } from "../simulation/files.ts";
+import { odd } from "../support/events.ts";
 import { GROUP, message, setting, texts } from "./setting.ts";
 
 const hex = (length: number) =>
@@ -16,18 +16,20 @@ const anyText = fc.string({ unit: "grapheme", maxLength: 20 });
 const memberName = fc
   .oneof(fc.constantFrom("text", "reply_to", "client_id", "to", "source_event_id", 'a"b', "", "7"), anyText)
   .filter((name) => name !== "__proto__");
-const events: fc.Arbitrary<LedgerEvent> = fc.record({
-  v: fc.constant(1 as const),
-  id: hex(32),
-  ts: fc
-    .date({ min: new Date(0), max: new Date("9999-01-01"), noInvalidDate: true })
-    .map((date) => date.toISOString()),
-  kind: fc.oneof(fc.constantFrom("chat.message", "runtime.delivery"), anyText),
-  group_id: fc.constant(GROUP),
-  scope_key: anyText,
-  by: anyText,
-  data: fc.dictionary(memberName, fc.jsonValue()),
-});
+const events = fc
+  .record({
+    v: fc.constant(1 as const),
+    id: hex(32),
+    ts: fc
+      .date({ min: new Date(0), max: new Date("9999-01-01"), noInvalidDate: true })
+      .map((date) => date.toISOString()),
+    kind: fc.oneof(fc.constantFrom("chat.message", "runtime.delivery"), anyText),
+    group_id: fc.constant(GROUP),
+    scope_key: anyText,
+    by: anyText,
+    data: fc.dictionary(memberName, fc.jsonValue()),
+  })
+  .map(odd);
 
 describe("The line codec", () => {
   it("gives back every event, on one line", () => {

@@ -6,6 +6,7 @@ import { Ledger } from "../../daemon/ledger/ledger.ts";
 import type { Placed } from "../../daemon/ledger/types.ts";
 import { RealFiles } from "../../platform/real-files.ts";
 import { RealRandom } from "../../platform/real-random.ts";
+import { messageOf, oddNew } from "../support/events.ts";
 import { hasCode, useLedger } from "./on-disk.ts";
 import { GROUP, HastyClock, keyOf, message, turnsDuring } from "./setting.ts";
 
@@ -43,7 +44,7 @@ describe("Ledger", () => {
     it("filters by kind, also beyond the kinds that have a code of their own", async () => {
       let ledger = await open();
       const kinds = Array.from({ length: 300 }, (_, at) => `x.kind${at}`);
-      await ledger.appendAll(kinds.map((kind) => ({ kind, scope_key: "", by: "system", data: {} })));
+      await ledger.appendAll(kinds.map((kind) => oddNew({ kind, scope_key: "", by: "system", data: {} })));
       for (let round = 0; round < 2; round += 1) {
         for (const kind of ["x.kind7", "x.kind280"]) {
           const { events, more } = ledger.page({ limit: 5, kinds: new Set([kind]) });
@@ -68,7 +69,7 @@ describe("Ledger", () => {
       for (;;) {
         const page = await ledger.search({ query: 'nEEDLE straße "', before, limit: 2 });
         assert.ok(page.events.length <= 2);
-        found.unshift(...page.events.map((event) => String(event.data["text"])));
+        found.unshift(...page.events.map((event) => messageOf(event).text));
         calls += 1;
         if (page.before === null) break;
         before = page.before;
@@ -86,7 +87,7 @@ describe("Ledger", () => {
       let ledger = await open();
       const source = (await ledger.append(message("ask"))).event.id;
       const put = (kind: string, data: Record<string, unknown>) =>
-        ledger.append({ kind, scope_key: "", by: "system", data });
+        ledger.append(oddNew({ kind, scope_key: "", by: "system", data }));
       await ledger.append(message("reply", { reply_to: source }));
       await put("runtime.delivery", { actor_id: "a", source_event_id: source });
       await put("mail.read", { actor_id: "a", event_id: source });

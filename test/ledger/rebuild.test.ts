@@ -8,6 +8,7 @@ import { keyOf, messageKey } from "../../daemon/messaging/messages/message-keys.
 import { RealClock } from "../../platform/real-clock.ts";
 import { RealFiles } from "../../platform/real-files.ts";
 import { RealRandom } from "../../platform/real-random.ts";
+import { oddNew } from "../support/events.ts";
 import { GROUP, message, Tally } from "./setting.ts";
 
 const EVENTS = 9000;
@@ -39,7 +40,7 @@ describe("a history that lost its index files, when it is opened", () => {
     if (at % 3 === 0) {
       const source_event_id = ids[at < 12 ? at : at - 9];
       const data = { actor_id: "a", source_event_id, delivery_id: `d${at}`, state: "claimed" };
-      return { id, kind: "runtime.delivery", scope_key: "", by: "system", data };
+      return oddNew({ id, kind: "runtime.delivery", scope_key: "", by: "system", data });
     }
     const reply_to = at % 7 === 0 ? ids[Math.max(0, at - FAR)]! : undefined;
     const client_id = at % 2 === 0 ? `c${at}` : undefined;

@@ -11,6 +11,7 @@ import type { Timer } from "../../platform/clock.ts";
 import { RealFiles } from "../../platform/real-files.ts";
 import { RealRandom } from "../../platform/real-random.ts";
 import type { Refusal } from "../../shared/errors.ts";
+import { messageOf } from "../support/events.ts";
 import { GROUP, HastyClock, keyOf, message, texts, turnsDuring } from "./setting.ts";
 
 const WORDS = "amber Basin cedar delta ember fjord grove Haven inlet jetty".split(" ");
@@ -79,7 +80,7 @@ describe("Search", () => {
     let before: string | undefined;
     for (;;) {
       const page: SearchPage = await ledger.search({ query, limit, before });
-      all.unshift(...page.events.map((event) => String(event.data["text"])));
+      all.unshift(...page.events.map((event) => messageOf(event).text));
       if (page.before === null) return all;
       before = page.before;
     }

@@ -15,8 +15,9 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Files } from "../../platform/files.ts";
 import type { Random } from "../../platform/random.ts";
 import { RealClock } from "../../platform/real-clock.ts";
-import type { LedgerEvent } from "../../shared/events.ts";
+import type { ChatMessage, LedgerEvent } from "../../shared/events.ts";
 import { Chance, SeededRandom } from "../support/chance.ts";
+import { chatMessage, textOf } from "../support/events.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 
 export const GROUP = "g_0123456789ab";
@@ -89,25 +90,19 @@ export function keyOf(event: EventHead): string | undefined {
   return clientId === undefined ? undefined : `${event.by}\n${clientId}`;
 }
 
-export function message(text: string, more: Record<string, unknown> = {}, by = "user"): NewEvent {
-  const data = {
-    message_mode: "send",
-    to: ["a"],
-    to_generations: { a: "1" },
-    sender_title: "Someone",
-    text,
-    format: "plain",
-    attachments: [],
-    refs: [],
-    ...more,
-  };
-  const clientId = more["client_id"];
+export function message(
+  text: string,
+  more: Partial<ChatMessage> = {},
+  by = "user",
+): NewEvent<"chat.message"> {
+  const data = chatMessage({ to: ["a"], to_generations: { a: "1" }, text, ...more });
+  const { client_id: clientId } = more;
   return {
     kind: "chat.message",
     scope_key: "",
     by,
     data,
-    ...(typeof clientId === "string" ? { key: `${by}\n${clientId}` } : {}),
+    ...(clientId === undefined ? {} : { key: `${by}\n${clientId}` }),
   };
 }
 
@@ -147,5 +142,5 @@ export function all(ledger: Ledger): LedgerEvent[] {
 }
 
 export function texts(ledger: Ledger): string[] {
-  return all(ledger).map((event) => String(event.data["text"]));
+  return all(ledger).map((event) => textOf(event) ?? "");
 }

@@ -90,7 +90,9 @@ async function checkMessages(home: TestHome, group: string): Promise<Set<string>
   const { ledger } = home.registry.get(group);
   const referred = new Set<string>();
   for (let ordinal = 0; ordinal < ledger.count; ordinal += 1) {
-    for (const { sha256 } of (ledger.read(ordinal).data.attachments ?? []) as Attachment[]) {
+    const event = ledger.read(ordinal);
+    if (event.kind !== "chat.message") continue;
+    for (const { sha256 } of event.data.attachments) {
       referred.add(sha256);
       assert.equal(digestOf(await contentOf(home, group, sha256)), sha256, "an attached file isn't whole");
     }

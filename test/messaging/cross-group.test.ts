@@ -7,6 +7,7 @@ import assert from "node:assert/strict";
 import { Readable } from "node:stream";
 import { remoteId } from "../../daemon/messaging/messages/cross-group.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
+import { textOf } from "../support/events.ts";
 import { until } from "../support/until.ts";
 import { refusal, TestHome } from "./setting.ts";
 
@@ -33,7 +34,7 @@ describe("A message between two Groups", () => {
     home.registry
       .get(to)
       .ledger.page({ limit: 200 })
-      .events.filter(({ data }) => data.text === "across").length;
+      .events.filter((event) => textOf(event) === "across").length;
   /**
    * Appends of one Group of these kinds stop answering, as in a daemon that dies there, or are
    * refused.

@@ -7,7 +7,6 @@ import { join } from "node:path";
 import { Refusal } from "../../shared/errors.ts";
 import { safeName } from "../../shared/file-name.ts";
 import { LIMITS } from "../../shared/limits.ts";
-import type { Attachment } from "../../shared/model.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
 import { until } from "../support/until.ts";
 import { BROWSER, refusal, TestHome } from "./setting.ts";
@@ -290,7 +289,7 @@ describe("Attached files", () => {
     }
     assert.deepEqual(onDisk(), []);
     const { event } = await send("notes.md");
-    const [attachment] = event.data.attachments as Attachment[];
+    const [attachment] = event.data.attachments;
     assert.deepEqual(
       [attachment?.name, attachment?.mime_type, attachment?.bytes],
       ["notes.md", "text/markdown", 7],

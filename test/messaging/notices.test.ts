@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { ofKind } from "../support/events.ts";
 import { until } from "../support/until.ts";
 import { TestHome } from "./setting.ts";
 
@@ -15,13 +16,12 @@ describe("Notices", () => {
   });
   afterEach(() => home.remove());
 
-  const notices = () =>
-    home.registry
-      .get(group)
-      .ledger.page({ limit: 200, kinds: new Set(["system.notify"]) })
-      .events.map(
-        ({ data }) => `${String(data.kind)} ${String(data.target_actor_id)} ${String(data.related_event_id)}`,
-      );
+  const notices = () => {
+    const { events } = home.registry.get(group).ledger.page({ limit: 200 });
+    return ofKind(events, "system.notify").map(
+      ({ data }) => `${data.kind} ${data.target_actor_id} ${data.related_event_id}`,
+    );
+  };
   /** Timers that were armed for at once fire, too. */
   const told = (count: number) =>
     until(() => {
@@ -64,8 +64,11 @@ describe("Notices", () => {
     await told(1);
     const reminded = await home.read(group, "dev", { ack: first.batch_id ?? "" });
     assert.deepEqual(
-      reminded.messages.map(({ delivery, event }) => [delivery, event.data.related_event_id]),
-      [["notice", asked]],
+      ofKind(
+        reminded.messages.map(({ event }) => event),
+        "system.notify",
+      ).map(({ data }) => data.related_event_id),
+      [asked],
     );
     await home.send(group, "another letter", { to: ["lead"], message_mode: "mail" });
     await home.send(group, "??", { to: ["lead"], message_mode: "request_reply" });

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
 import type { EventHead } from "../../daemon/ledger/types.ts";
-import { EVENTS, HANDED_BACK } from "../../daemon/messaging/kinds.ts";
+import { HANDED_BACK } from "../../daemon/messaging/kinds.ts";
 import { Backlog } from "../../daemon/messaging/messages/backlog.ts";
 import { MessageProjection } from "../../daemon/messaging/projection/projection.ts";
+import { EVENT_DATA } from "../../shared/events.ts";
 
 const idOf = (at: number): string => at.toString(16).padStart(8, "0").repeat(4);
 const id = fc.nat(30).map(idOf);
@@ -17,7 +18,7 @@ const event = fc.oneof(
   {
     weight: 6,
     arbitrary: fc.record({
-      kind: fc.constant(EVENTS.message),
+      kind: fc.constant("chat.message"),
       data: fc.record(
         {
           message_mode: fc.constantFrom("send", "request_reply", "mail"),
@@ -31,7 +32,7 @@ const event = fc.oneof(
     }),
   },
   fc.record({
-    kind: fc.constant(EVENTS.message),
+    kind: fc.constant("chat.message"),
     data: fc.record({
       message_mode: fc.constant("request_reply"),
       dst_group_id: fc.constant("g_000000000000"),
@@ -40,13 +41,13 @@ const event = fc.oneof(
     }),
   }),
   fc.record({
-    kind: fc.constant(EVENTS.mailRead),
+    kind: fc.constant("mail.read"),
     data: fc.record({ actor_id: actor, actor_generation: generation, event_id: id }),
   }),
   {
     weight: 3,
     arbitrary: fc.record({
-      kind: fc.constant(EVENTS.delivery),
+      kind: fc.constant("runtime.delivery"),
       data: fc.record({
         actor_id: actor,
         actor_generation: generation,
@@ -58,15 +59,15 @@ const event = fc.oneof(
     }),
   },
   fc.record({
-    kind: fc.constant(EVENTS.deliveryRequest),
+    kind: fc.constant("runtime.delivery_request"),
     data: fc.record({ source_event_id: id, source_ordinal: fc.nat(30), actor_generations: generations }),
   }),
   fc.record({
-    kind: fc.constant(EVENTS.cancelled),
+    kind: fc.constant("chat.reply_request.cancelled"),
     data: fc.record({ source_event_id: id, recipients: to }),
   }),
   fc.record({
-    kind: fc.constant(EVENTS.notify),
+    kind: fc.constant("system.notify"),
     data: fc.record({
       kind: fc.constantFrom("mail_notice", "reply_notice", "other"),
       target_actor_id: fc.constantFrom("a", "b", null),
@@ -74,10 +75,10 @@ const event = fc.oneof(
       context: fc.record({ actor_generation: generation }, { requiredKeys: [] }),
     }),
   }),
-  fc.record({ kind: fc.constant(EVENTS.receipt), data: fc.record({ source_event_id: id }) }),
-  fc.record({ kind: fc.constant(EVENTS.actorRemoved), data: fc.record({ actor_id: actor }) }),
+  fc.record({ kind: fc.constant("chat.cross_group_receipt"), data: fc.record({ source_event_id: id }) }),
+  fc.record({ kind: fc.constant("actor.remove"), data: fc.record({ actor_id: actor }) }),
   fc.record({
-    kind: fc.constantFrom(...Object.values(EVENTS), "unknown.kind"),
+    kind: fc.constantFrom(...Object.keys(EVENT_DATA), "unknown.kind"),
     data: fc.dictionary(
       fc.constantFrom("to", "reply_to", "actor_id", "event_id", "context", "recipients", "actor_generations"),
       fc.jsonValue(),
@@ -161,20 +162,20 @@ describe("MessageProjection", () => {
     let after100 = 0;
     for (let round = 0; round < 2000; round += 1) {
       const message = { to: ["a"], to_generations: { a: "g" } };
-      const mail = say(EVENTS.message, "user", { ...message, message_mode: "mail" });
-      const asked = say(EVENTS.message, "user", { ...message, message_mode: "request_reply" });
+      const mail = say("chat.message", "user", { ...message, message_mode: "mail" });
+      const asked = say("chat.message", "user", { ...message, message_mode: "request_reply" });
       const delivery = { actor_id: "a", actor_generation: "g", source_event_id: asked, batch_id: "b" };
-      say(EVENTS.delivery, "a", { ...delivery, state: "claimed" });
-      say(EVENTS.mailRead, "a", { actor_id: "a", actor_generation: "g", event_id: mail });
-      say(EVENTS.delivery, "a", { ...delivery, state: "accepted" });
-      const answer = say(EVENTS.message, "a", {
+      say("runtime.delivery", "a", { ...delivery, state: "claimed" });
+      say("mail.read", "a", { actor_id: "a", actor_generation: "g", event_id: mail });
+      say("runtime.delivery", "a", { ...delivery, state: "accepted" });
+      const answer = say("chat.message", "a", {
         message_mode: "send",
         to: ["user"],
         to_generations: {},
         reply_to: asked,
         sender_generation: "g",
       });
-      say(EVENTS.mailRead, "user", { actor_id: "user", event_id: answer });
+      say("mail.read", "user", { actor_id: "user", event_id: answer });
       if (round === 100) after100 = size();
     }
     assert.ok(size() < after100 + 64, `${after100} bytes, then ${size()}`);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { LIMITS } from "../../shared/limits.ts";
 import { verifies } from "../requirements.ts";
+import { messageOf } from "../support/events.ts";
 import { BROWSER, refusal, TestHome, textsOf } from "./setting.ts";
 
 describe("Sending", () => {
@@ -239,7 +240,7 @@ describe("Sending", () => {
       assert.equal(answered.event.group_id, other);
       const inbox = await home.read(group, "dev");
       assert.deepEqual(inbox.texts, ["sure"]);
-      assert.equal(inbox.messages[0]?.event.data.reply_to, asked.source_event.id);
+      assert.equal(messageOf(inbox.messages[0]?.event).reply_to, asked.source_event.id);
       assert.equal(inbox.messages[0]?.event.by, `${other}::boss`);
       const here = (await home.status(group, asked.source_event.id)).obligation_status;
       assert.equal(here[`${other}::boss`]?.state, "replied");

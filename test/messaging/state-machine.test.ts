@@ -1,6 +1,7 @@
 /** The messaging state machine against a model that a person can check at a glance. */
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
+import { textOf } from "../support/events.ts";
 import { MessagingModel, type Mode, type ModelReply } from "./model.ts";
 import { refusal, TestHome, textsOf } from "./setting.ts";
 
@@ -152,7 +153,7 @@ const read = fc
             run.as(id, session),
           );
           assert.deepEqual(
-            reading.messages.map(({ event, redelivered }) => [event.data.text, redelivered]),
+            reading.messages.map(({ event, redelivered }) => [textOf(event), redelivered]),
             expected.map(({ message, redelivered }) => [message.text, redelivered]),
           );
           run.model.handedOut(id, session, reading.batch_id, expected);

@@ -4,6 +4,7 @@ import * as fs from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { verifies } from "../requirements.ts";
+import { textOf } from "../support/events.ts";
 import { FaultyFiles } from "../support/faulty-files.ts";
 import { BROWSER, refusal, TestHome, textsOf } from "./setting.ts";
 
@@ -263,7 +264,7 @@ describe("Group export and import", () => {
     home.registry
       .get(group_id)
       .ledger.page({ limit: 200 })
-      .events.find(({ data }) => data.text === text)!.id;
+      .events.find((event) => textOf(event) === text)!.id;
 
   it("writes a new file only, at an absolute path, for the owner of the socket", async () => {
     await exported();

@@ -3,7 +3,7 @@
  * end-to-end.test.ts.
  */
 import assert from "node:assert/strict";
-import type { LedgerEvent } from "../../shared/events.ts";
+import type { EventOf, MessageEvent } from "../../shared/events.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
 import type { ArgumentsOf } from "../../shared/operations/registry.ts";
 import { refusal } from "../messaging/setting.ts";
@@ -33,7 +33,7 @@ describe("answers and withdrawals between instances", () => {
   async function delivered(
     more: Parameters<Pair["send"]>[0] = {},
     as: Caller = USER,
-  ): Promise<{ sent: LedgerEvent; arrived: LedgerEvent }> {
+  ): Promise<{ sent: MessageEvent; arrived: MessageEvent }> {
     const count = here.receipts().length;
     const { source_event } = await pair.send(more, as);
     await pair.ended(here, count + 1);
@@ -87,12 +87,12 @@ describe("answers and withdrawals between instances", () => {
         { group_id: there.group_id, files: [{ name: "a", bytes: 1 }], reply_to: arrived.id, ...more },
         { as },
       );
-    const before = there.events().length;
+    const before = there.all.length;
     assert.equal((await preflight({})).upload_limit, 10 * 1024 * 1024);
     await assert.rejects(preflight({ to: ["cat"] }), refusal("invalid_recipient"));
     there.authority.state = "unavailable";
     await assert.rejects(preflight({}), refusal("connect_unavailable"));
-    assert.equal(there.events().length, before);
+    assert.equal(there.all.length, before);
     assert.deepEqual(there.outboxFiles(), []);
   });
 
@@ -241,7 +241,7 @@ describe("answers and withdrawals between instances", () => {
     const { sent, arrived } = await delivered({ message_mode: "request_reply" });
     here.transport.wire = DOWN;
     there.transport.wire = DOWN;
-    const idOf = ({ data }: LedgerEvent) => (data.connect_cancel as { delivery_id: string }).delivery_id;
+    const idOf = ({ data }: EventOf<"chat.reply_request.cancelled">) => data.connect_cancel!.delivery_id;
     const [one, other] = [(await cancel(here, sent.id)).event, (await cancel(there, arrived.id)).event];
     assert.notEqual(idOf(one), idOf(other));
     assert.equal(idOf((await cancel(here, sent.id)).event), idOf(one));

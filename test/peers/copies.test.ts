@@ -92,7 +92,7 @@ for (const way of WAYS) {
       await pair.eventually(() => openThere() === 0);
       const received = pair.there.messages().at(-1)!;
       const control = pair.there.events("chat.reply_request.cancelled").at(-1)!;
-      const { delivery_id: control_id } = control.data.connect_cancel as { delivery_id: string };
+      const { delivery_id: control_id } = control.data.connect_cancel!;
       const { messaging } = pair.there.home;
       const copy = await copyOf(pair.there);
       for (const [group_id, isThere] of [

@@ -1,14 +1,15 @@
 /** What is put into an outbox: work and its source event, made for the test. */
 import { randomUUID } from "node:crypto";
-import type { LedgerEvent } from "../../shared/events.ts";
+import type { MessageEvent } from "../../shared/events.ts";
 import type { OutboxWork } from "../../shared/wire/v1/outbox.ts";
+import { chatMessage } from "../support/events.ts";
 import { newIdentity } from "./receiver-setting.ts";
 
 const CREATED = "2026-01-01T00:00:00.000Z";
 
 export interface Piece {
   work: Extract<OutboxWork, { kind: "message" }>;
-  event: LedgerEvent;
+  event: MessageEvent;
 }
 
 /** A message for `peer` with attachments of so many bytes, and its source event. */
@@ -39,7 +40,7 @@ export async function piece(peer: string, bytes: readonly number[] = []): Promis
     deliver_before: "2026-01-01T00:15:00.000Z",
     reply_before: "2026-01-08T00:00:00.000Z",
   };
-  const event: LedgerEvent = {
+  const event: MessageEvent = {
     v: 1,
     id: event_id,
     ts: CREATED,
@@ -47,7 +48,7 @@ export async function piece(peer: string, bytes: readonly number[] = []): Promis
     group_id: data.source.group_id,
     scope_key: "s_0123456789ab",
     by: "user",
-    data: { text: "hello" },
+    data: chatMessage({ text: "hello" }),
   };
   return { work: { kind: "message", data }, event };
 }

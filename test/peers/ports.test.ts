@@ -9,6 +9,7 @@ import type { LedgerEvent } from "../../shared/events.ts";
 import { run } from "../cli/svc.ts";
 import { Peer } from "../mcp/peer.ts";
 import { verifies } from "../requirements.ts";
+import { messageOf } from "../support/events.ts";
 import { connect, Side } from "./direct/two-homes.ts";
 
 interface Queued {
@@ -69,11 +70,11 @@ describe("another instance through the ports", function () {
     const message = { ...address(), text: "from an agent", to: ["lead"], idempotency_key: "k" };
     const first = (await agent.result("svc_message_send", message)) as unknown as Queued;
     assert.equal(first.accepted, true);
-    assert.equal(first.source_event.data["message_mode"], "mail");
+    assert.equal(messageOf(first.source_event).message_mode, "mail");
     const again = (await agent.result("svc_message_send", message)) as unknown as Queued;
     assert.equal(again.source_event.id, first.source_event.id);
     const event = await arrived(first.source_event.id);
-    assert.equal(event?.data["source_user_id"], "lead");
+    assert.equal(messageOf(event).source_user_id, "lead");
     const unkeyed = { ...address(), text: "twice" };
     const [one, other] = [
       await agent.result("svc_message_send", unkeyed),
@@ -87,7 +88,7 @@ describe("another instance through the ports", function () {
       idempotency_key: "files",
     })) as unknown as Queued;
     assert.equal(files.accepted, true);
-    const carried = (await arrived(files.source_event.id))?.data["attachments"] as { name: string }[];
+    const carried = messageOf(await arrived(files.source_event.id)).attachments;
     assert.deepEqual(
       carried.map(({ name }) => name),
       ["report.txt"],
@@ -157,9 +158,9 @@ describe("another instance through the ports", function () {
     const first = await send("from the command line");
     assert.equal((await send("from the command line")).delivery_id, first.delivery_id);
     const event = await arrived(first.source_event.id);
-    assert.equal(event?.data["insight"], "Read it.");
+    assert.equal(messageOf(event).insight, "Read it.");
     const { event: reply } = await there.svc<{ event: LedgerEvent }>(["reply", event?.id ?? "", "thanks"]);
-    assert.deepEqual(reply.data["dst_to"], ["user"]);
+    assert.deepEqual(messageOf(reply).dst_to, ["user"]);
     assert.equal((await there.delivered(reply.id)).state, "sent");
     const refused = await run(["send", "x", "--dst-instance", "nonsense", "--dst-group", there.group_id], {
       home: here.daemon.home,

@@ -138,7 +138,7 @@ describe("Receiver: catalog", () => {
             title,
           })),
         }),
-        { kind: "group.update", by: "user", data: {} },
+        { kind: "group.update", by: "user", data: { fields: ["title"] } },
       );
     }
     const seen: string[] = [];

@@ -5,6 +5,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { TestHome } from "../messaging/setting.ts";
 import { verifies } from "../requirements.ts";
+import { messageOf } from "../support/events.ts";
 import { FaultyFiles } from "../support/faulty-files.ts";
 import { messageDigest } from "../wire/digests.ts";
 import { attachment, deliverOperation, MINUTE, refused, Target } from "./receiver-setting.ts";
@@ -218,9 +219,10 @@ describe("Receiver: deliver", () => {
     const sender = { ...target.recipient("ann"), title: "\u202eevil\n", generation: "another" };
     const source = { ...target.source, title: "Group\u0000\u2066" };
     const { receipt } = await target.deliver(target.message({ sender, source }));
-    const { data, by } = target.group.ledger.readById(receipt!.event_id);
+    const event = target.group.ledger.readById(receipt!.event_id);
+    const data = messageOf(event);
     assert.deepEqual([data.sender_title, data.src_group_title], ["evil", "Group"]);
-    assert.notEqual(by, "ann");
+    assert.notEqual(event.by, "ann");
     await target.deliver(target.message({ sender: { ...sender, title: "" } }));
     assert.equal(target.messages().at(-1)?.data.sender_title, "ann");
   });
@@ -241,8 +243,8 @@ describe("Receiver: deliver", () => {
       ];
       const message = target.message({ attachments, text: "" });
       const { receipt } = await target.deliver(message, ["one", "two", ""]);
-      const { data } = target.group.ledger.readById(receipt!.event_id);
-      const stored = data.attachments as { name: string; path: string; sha256: string }[];
+      const data = messageOf(target.group.ledger.readById(receipt!.event_id));
+      const stored = data.attachments;
       assert.deepEqual(
         stored.map(({ name }) => name),
         ["passwd", "note.txt", "same.txt", "file"],

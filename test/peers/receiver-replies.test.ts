@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import type { ConnectMessage } from "../../shared/wire/v1/message.ts";
 import { verifies } from "../requirements.ts";
+import { messageOf } from "../support/events.ts";
 import { messageDigest } from "../wire/digests.ts";
 import { deliverOperation, MINUTE, refused, Target } from "./receiver-setting.ts";
 
@@ -78,7 +79,7 @@ describe("Receiver: replies", () => {
     const [cora, dora] = message.recipients.map(({ id }) => `connect:${target.peer.instance_id}::${id}`);
     const { receipt } = await target.deliver(answer(message, event_id));
     const reply = target.group.ledger.readById(receipt!.event_id);
-    assert.equal(reply.data.reply_to, event_id);
+    assert.equal(messageOf(reply).reply_to, event_id);
     const { obligation_status } = await target.home.status(target.group_id, event_id);
     assert.equal(obligation_status[cora!]?.state, "replied");
     assert.deepEqual(obligation_status[dora!], { state: "open" });

@@ -15,7 +15,7 @@ import { signStatement, verifyStatement } from "../../daemon/peers/wire/statemen
 import { VerifyingKey } from "../../platform/keys.ts";
 import type { Random } from "../../platform/random.ts";
 import { RealRandom } from "../../platform/real-random.ts";
-import type { LedgerEvent } from "../../shared/events.ts";
+import type { EventKind, EventOf, MessageEvent } from "../../shared/events.ts";
 import {
   type ConnectActor,
   ConnectCancellation,
@@ -32,6 +32,7 @@ import {
 import { requestStatement, responseStatement, type Unsigned } from "../../shared/wire/v1/signing.ts";
 import { TestHome } from "../messaging/setting.ts";
 import { SimulatedFiles } from "../simulation/files.ts";
+import { ofKind } from "../support/events.ts";
 import { cancellationDigest, messageDigest } from "../wire/digests.ts";
 
 export const ORIGIN = "https://account.example";
@@ -355,14 +356,13 @@ export class Target {
     return CatalogPage.parse(succeeded(await this.ask(operation)));
   }
 
-  events(kind: string): LedgerEvent[] {
+  events<Kind extends EventKind>(kind: Kind): EventOf<Kind>[] {
     const { ledger } = this.group;
-    return Array.from({ length: ledger.count }, (_, at) => ledger.read(at)).filter(
-      (event) => event.kind === kind,
-    );
+    const all = Array.from({ length: ledger.count }, (_, at) => ledger.read(at));
+    return ofKind(all, kind);
   }
 
-  messages(): LedgerEvent[] {
+  messages(): MessageEvent[] {
     return this.events("chat.message");
   }
 

@@ -5,11 +5,12 @@ import { Outbox } from "../../daemon/peers/outbox/outbox.ts";
 import { Scheduler } from "../../daemon/peers/outbox/scheduler.ts";
 import type { Step } from "../../daemon/peers/outbox/worker.ts";
 import { RealRandom } from "../../platform/real-random.ts";
-import type { LedgerEvent } from "../../shared/events.ts";
+import type { MessageEvent } from "../../shared/events.ts";
 import { ConnectMessage } from "../../shared/wire/v1/message.ts";
 import { MemoryLog } from "../operations/support.ts";
 import { verifies } from "../requirements.ts";
 import { SimulatedFiles } from "../simulation/files.ts";
+import { chatMessage } from "../support/events.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { InjectedAuthority } from "./injected-authority.ts";
 import { MINUTE, rest, SECOND } from "./sending-setting.ts";
@@ -94,7 +95,7 @@ class Setting {
       deliver_before: at(15 * MINUTE),
       reply_before: at(15 * MINUTE),
     });
-    const event: LedgerEvent = {
+    const event: MessageEvent = {
       v: 1,
       id: event_id,
       ts: at(0),
@@ -102,7 +103,7 @@ class Setting {
       group_id: GROUP,
       scope_key: "",
       by: "user",
-      data: {},
+      data: chatMessage(),
     };
     await this.outbox.accept({ kind: "message", data: message }, event);
     this.scheduler.wake();

@@ -17,12 +17,13 @@ import type { PeerReceiver } from "../../daemon/peers/transport.ts";
 import type { Files } from "../../platform/files.ts";
 import type { ProjectFiles } from "../../platform/project-files.ts";
 import { RealRandom } from "../../platform/real-random.ts";
-import type { LedgerEvent } from "../../shared/events.ts";
+import type { EventKind, EventOf, LedgerEvent, MessageEvent } from "../../shared/events.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
 import type { ArgumentsOf, ResultOf } from "../../shared/operations/registry.ts";
 import type { OutboxRecord } from "../../shared/wire/v1/outbox.ts";
 import { TestHome } from "../messaging/setting.ts";
 import { SimulatedFiles } from "../simulation/files.ts";
+import { ofKind } from "../support/events.ts";
 import { FaultyFiles } from "../support/faulty-files.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { USER } from "../support/services.ts";
@@ -130,21 +131,24 @@ export class Side {
     return this.home.actor(this.group_id, actor_id);
   }
 
-  events(kind?: string): LedgerEvent[] {
+  get all(): LedgerEvent[] {
     const { ledger } = this.group;
-    const all = ledger.readMany(Array.from({ length: ledger.count }, (_, at) => at));
-    return kind === undefined ? all : all.filter((event) => event.kind === kind);
+    return ledger.readMany(Array.from({ length: ledger.count }, (_, at) => at));
   }
 
-  receipts(): LedgerEvent[] {
+  events<Kind extends EventKind>(kind: Kind): EventOf<Kind>[] {
+    return ofKind(this.all, kind);
+  }
+
+  receipts(): EventOf<"chat.cross_group_receipt">[] {
     return this.events("chat.cross_group_receipt");
   }
 
-  messages(): LedgerEvent[] {
+  messages(): MessageEvent[] {
     return this.events("chat.message");
   }
 
-  notices(): LedgerEvent[] {
+  notices(): EventOf<"system.notify">[] {
     return this.events("system.notify").filter(({ data }) => data.kind === "connect_delivery");
   }
 
@@ -256,7 +260,7 @@ export class Pair {
    * Until so many fates are known and their records gone; a second passes whenever nothing else
    * moves.
    */
-  async ended(side: Side, count = 1): Promise<LedgerEvent[]> {
+  async ended(side: Side, count = 1): Promise<EventOf<"chat.cross_group_receipt">[]> {
     await this.eventually(() => side.receipts().length >= count && side.outbox.size === 0);
     return side.receipts();
   }

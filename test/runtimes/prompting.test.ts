@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { ActorActivity } from "../../shared/events.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { until } from "../support/until.ts";
 
@@ -108,7 +107,7 @@ describe("prompting a process in a terminal", function () {
     await setting.becomes("queues", "idle");
     const states = async () => {
       const all = (await setting.events("actor.activity"))
-        .flatMap(({ data }) => (data as unknown as ActorActivity).actors)
+        .flatMap(({ data }) => data.actors)
         .filter(({ id }) => id === "queues")
         .map(({ effective_working_state }) => effective_working_state);
       return all.slice(all.indexOf("working"));

@@ -14,8 +14,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DaemonClient } from "../../client/client.ts";
 import type { RunningDaemon } from "../../daemon/assembly/daemon.ts";
-import type { LedgerEvent } from "../../shared/events.ts";
+import type { EventData, EventKind, EventOf, MessageEvent } from "../../shared/events.ts";
 import type { InputOf } from "../../shared/operations/registry.ts";
+import { ofKind } from "../support/events.ts";
 import { until } from "../support/until.ts";
 
 /** Whatever a machine with two busy cores may take. */
@@ -123,7 +124,7 @@ export class Setting {
     await this.client.result("actor_start", { group_id: this.group_id, actor_id });
   }
 
-  async send(text: string, to: string[], more: Partial<InputOf<"send">> = {}): Promise<LedgerEvent> {
+  async send(text: string, to: string[], more: Partial<InputOf<"send">> = {}): Promise<MessageEvent> {
     return (await this.client.result("send", { group_id: this.group_id, text, to, ...more })).event;
   }
 
@@ -178,12 +179,12 @@ export class Setting {
     return actor.presence;
   }
 
-  async events(kind: string): Promise<LedgerEvent[]> {
+  async events<Kind extends EventKind>(kind: Kind): Promise<EventOf<Kind>[]> {
     const { events } = await this.client.result("ledger_tail", { group_id: this.group_id, limit: 200 });
-    return events.filter((event) => event.kind === kind);
+    return ofKind(events, kind);
   }
 
-  deliveries(event_id: string): Promise<Record<string, unknown>[]> {
+  deliveries(event_id: string): Promise<EventData<"runtime.delivery">[]> {
     return this.events("runtime.delivery").then((events) =>
       events.map(({ data }) => data).filter(({ source_event_id }) => source_event_id === event_id),
     );

@@ -5,19 +5,21 @@ import { asPaste, neutralised, parcelText } from "../../daemon/runtimes/input/en
 import { InputWatch } from "../../daemon/runtimes/input/input-watch.ts";
 import { codexTrustHash, handOver } from "../../daemon/runtimes/launch/handover.ts";
 import { OWN_TOOLS } from "../../mcp-server/tools.ts";
+import type { ChatMessage, MessageEvent } from "../../shared/events.ts";
+import { chatMessage } from "../support/events.ts";
 
 const ID = "0123456789abcdef0123456789abcdef";
 
-function event(data: Record<string, unknown>, by = "user") {
+function event(data: Partial<ChatMessage>, by = "user"): MessageEvent {
   return {
-    v: 1 as const,
+    v: 1,
     id: ID,
     ts: "",
     kind: "chat.message",
     group_id: "g_000000000000",
     scope_key: "",
     by,
-    data,
+    data: chatMessage({ sender_title: "", ...data }),
   };
 }
 
@@ -59,8 +61,8 @@ describe("the envelope", () => {
           quote_text,
           insight,
           sender_title: text,
-          message_mode: "send",
-          attachments: [{ name: text, bytes: 1 }],
+          message_mode: "send" as const,
+          attachments: [{ path: "", name: text, mime_type: "", bytes: 1, sha256: "" }],
         };
         const parcel = parcelText({ event: event(data), redelivered: false }, CODEX);
         // oxlint-disable-next-line no-control-regex
@@ -83,7 +85,7 @@ describe("the envelope", () => {
   });
 
   it("says who asks, what is asked for and how to answer", () => {
-    const data = { text: "one\r\ntwo", sender_title: "Lead", message_mode: "request_reply" };
+    const data = { text: "one\r\ntwo", sender_title: "Lead", message_mode: "request_reply" as const };
     assert.equal(
       parcelText(
         { event: event(data, "lead"), redelivered: true },
@@ -124,7 +126,7 @@ describe("the envelope", () => {
       text: "rm \u202etxt.exe\u202c \u{e0072}\u{e006d} می\u200cشود 👩\u200d🚀",
       quote_text: "why\u200b?",
       sender_title: "Le\u2066ad\u3164\nhere",
-      message_mode: "send",
+      message_mode: "send" as const,
     };
     assert.equal(
       parcelText({ event: event(data, "lead"), redelivered: false }, CODEX),

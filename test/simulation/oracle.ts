@@ -2,7 +2,7 @@
  * What has to hold after every step, watched from outside: in the ledgers as they stand, and by
  * what people were told.
  */
-import type { LedgerEvent } from "../../shared/events.ts";
+import type { EventOf, LedgerEvent, MessageEvent, SourceEvent } from "../../shared/events.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { uuidKey } from "../../shared/wire/v1/uuid.ts";
 import type { SimulatedDaemon } from "./daemon.ts";
@@ -187,20 +187,23 @@ export class Oracle {
   }
 
   #see(watched: Watched, event: LedgerEvent): void {
-    const { data } = event;
-    if (event.kind === "chat.message" && isObject(data.connect_message)) {
-      if (typeof data.dst_instance_id === "string") this.#source(watched, event, data.connect_message);
-      else this.#admitted(watched, event, data.connect_message);
-    } else if (event.kind === "chat.reply_request.cancelled" && isObject(data.connect_cancel)) {
-      if (event.by.startsWith("connect:")) this.#withdrawn(watched, event, data.connect_cancel);
-      else this.#source(watched, event, data.connect_cancel);
-    } else if (event.kind === "chat.cross_group_receipt" && data.operation === "connect") {
+    if (event.kind === "chat.message") {
+      const { connect_message: message, dst_instance_id } = event.data;
+      if (message === undefined) return;
+      if (dst_instance_id !== undefined) this.#source(watched, event, message);
+      else this.#admitted(watched, event, message);
+    } else if (event.kind === "chat.reply_request.cancelled") {
+      const { connect_cancel: control } = event.data;
+      if (control === undefined) return;
+      if (event.by.startsWith("connect:")) this.#withdrawn(watched, event, control);
+      else this.#source(watched, event, control);
+    } else if (event.kind === "chat.cross_group_receipt" && event.data.operation === "connect") {
       this.#receipt(watched, event);
     }
   }
 
   /** Outgoing work, as its source event or the answer to its sender shows it. */
-  #source({ generation }: Pick<Watched, "generation">, event: LedgerEvent, work: Data): Delivery {
+  #source({ generation }: Pick<Watched, "generation">, event: SourceEvent, work: Data): Delivery {
     const id = uuidKey(String(work.delivery_id));
     const present = this.deliveries.get(id);
     if (present !== undefined) return present;
@@ -229,10 +232,10 @@ export class Oracle {
   }
 
   /** Somebody was told that their message is queued, perhaps again. */
-  acknowledged(daemon: SimulatedDaemon, group_id: string, client: string, event: LedgerEvent): void {
+  acknowledged(daemon: SimulatedDaemon, group_id: string, client: string, event: MessageEvent): void {
     const generation = daemon.services?.groups.registry.find(group_id)?.record.generation ?? "";
     const { connect_message } = event.data;
-    if (!isObject(connect_message)) return;
+    if (connect_message === undefined) return;
     const delivery = this.#source({ generation }, event, connect_message);
     delivery.acknowledged = true;
     // A reset forgets what was said before it: the same again is new then.
@@ -243,7 +246,7 @@ export class Oracle {
     this.#byClient.set(said, delivery.id);
   }
 
-  #admitted({ daemon, group_id, generation }: Watched, event: LedgerEvent, message: Data): void {
+  #admitted({ daemon, group_id, generation }: Watched, event: MessageEvent, message: Data): void {
     const id = uuidKey(String(message.delivery_id));
     const what = `${short(id)} in ${group_id} on ${daemon.name}`;
     const delivery = this.deliveries.get(id);
@@ -282,7 +285,11 @@ export class Oracle {
     this.violate("nothing comes from nowhere", `${what} was never seen at its source`);
   }
 
-  #withdrawn({ daemon, group_id }: Watched, event: LedgerEvent, cancellation: Data): void {
+  #withdrawn(
+    { daemon, group_id }: Watched,
+    event: EventOf<"chat.reply_request.cancelled">,
+    cancellation: Data,
+  ): void {
     const id = uuidKey(String(cancellation.delivery_id));
     const original = uuidKey(String(cancellation.original_delivery_id));
     const delivery = this.deliveries.get(id);
@@ -303,21 +310,21 @@ export class Oracle {
     this.#world.tell(`${what} arrived`);
   }
 
-  #receipt({ daemon, group_id }: Watched, event: LedgerEvent): void {
+  #receipt({ daemon, group_id }: Watched, event: EventOf<"chat.cross_group_receipt">): void {
     const { source_event_id, delivery_id, status, remote_event_id } = event.data;
-    const id = uuidKey(String(delivery_id));
+    const id = uuidKey(delivery_id);
     const what = `${short(id)} of ${group_id} on ${daemon.name}`;
-    if (this.#receipts.has(String(source_event_id))) this.violate("one end", `${what} has two receipts`);
-    this.#receipts.add(String(source_event_id));
+    if (this.#receipts.has(source_event_id)) this.violate("one end", `${what} has two receipts`);
+    this.#receipts.add(source_event_id);
     const delivery = this.deliveries.get(id);
     if (delivery === undefined) {
       this.violate("nothing comes from nowhere", `the receipt of ${what} has no source event`);
       return;
     }
-    delivery.status = status as Status;
+    delivery.status = status;
     this.#open.delete(id);
     delivery.endedAt = this.#world.time;
-    this.#world.tell(`${what} is ${String(status)}`);
+    this.#world.tell(`${what} is ${status}`);
     // A target that was deleted in the same moment can't be asked any more.
     const isThere = this.#connection(delivery.connection_id).some(
       (end) =>
@@ -430,8 +437,4 @@ export function short(id: string): string {
 
 function range(from: number, to: number): number[] {
   return Array.from({ length: Math.max(0, to - from) }, (_, at) => from + at);
-}
-
-function isObject(value: unknown): value is Data {
-  return typeof value === "object" && value !== null;
 }

@@ -1,10 +1,12 @@
 /** What the interface says of the delivery of a message, and of the plan of one. */
 import assert from "node:assert/strict";
+import type { ChatMessage } from "../../shared/events.ts";
 import { WAITS_IN_INBOX } from "../../shared/names.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { MessageStatus } from "../../shared/operations/messages.ts";
 import { named, plan } from "../../webview/composer/send-plan.ts";
 import { alike, deliveries, settled } from "../../webview/feed/delivery-words.ts";
+import { chatMessage } from "../support/events.ts";
 
 const NOTHING: MessageStatus = {
   read_status: {},
@@ -15,11 +17,8 @@ const NOTHING: MessageStatus = {
 };
 const upper = (id: string) => id.toUpperCase();
 
-function said(
-  status: Partial<MessageStatus>,
-  message: { to: string[]; message_mode: string; [field: string]: unknown },
-) {
-  return deliveries({ ...NOTHING, ...status }, message, upper).map((entry) => [
+function said(status: Partial<MessageStatus>, message: Partial<ChatMessage>) {
+  return deliveries({ ...NOTHING, ...status }, chatMessage(message), upper).map((entry) => [
     entry.who,
     ...entry.words.map((word) => word.word),
   ]);
@@ -27,7 +26,7 @@ function said(
 
 describe("delivery in words", () => {
   const ts = "2026-01-01T00:00:00.000Z";
-  const sent = { to: ["a"], message_mode: "send" };
+  const sent = chatMessage({ to: ["a"] });
 
   it("has a word for every state, with its reason where it failed", () => {
     const word = (state: MessageStatus["delivery_status"][string]["state"], reason = "") =>
@@ -69,7 +68,7 @@ describe("delivery in words", () => {
             ),
             obligation_status: owed === null ? {} : { a: { state: owed } },
           },
-          { to: Object.keys(states), message_mode: "send" },
+          chatMessage({ to: Object.keys(states) }),
           upper,
         ),
       )?.map(({ word, fact }) => [word, fact]) ?? null;
@@ -100,7 +99,7 @@ describe("delivery in words", () => {
 
   it("tells recipients apart where they differ", () => {
     const status = { ...NOTHING, read_status: { a: true, b: false } };
-    const list = deliveries(status, { to: ["a", "b"], message_mode: "mail" }, upper);
+    const list = deliveries(status, chatMessage({ to: ["a", "b"], message_mode: "mail" }), upper);
     assert.deepEqual(
       list.map((entry) => entry.words[0]?.word),
       ["read", "in the Inbox"],
@@ -129,7 +128,7 @@ describe("delivery in words", () => {
     assert.equal(again("queued"), "no", "it comes again by itself when it has to");
     assert.equal(again("claimed"), "ambiguous");
     assert.equal(again("ambiguous", "actor_removed"), "no");
-    const elsewhere = { to: [], message_mode: "send", dst_group_id: "g_1", dst_to: [] };
+    const elsewhere = chatMessage({ dst_group_id: "g_1", dst_to: [] });
     const failed = { g_1: { state: "failed" as const, reason: "group_not_found", ts } };
     assert.equal(deliveries({ ...NOTHING, delivery_status: failed }, elsewhere, upper)[0]?.again, "no");
   });
@@ -137,14 +136,14 @@ describe("delivery in words", () => {
   it("says how a message to another instance fares, once, with what each there still owes", () => {
     const message = {
       to: [],
-      message_mode: "request_reply",
+      message_mode: "request_reply" as const,
       dst_instance_id: "12D3",
       dst_instance_name: "office",
       dst_group_title: "Lab",
       dst_to: ["lead", "docs"],
       dst_actor_titles: { lead: "Head" },
     };
-    const came = { to: [], message_mode: "send", src_instance_id: "12D3", src_group_title: "Lab" };
+    const came = { to: [], src_instance_id: "12D3", src_group_title: "Lab" };
     assert.deepEqual(said({ connect_cancellation: { state: "sent" } }, came), []);
     assert.deepEqual(said({ connect_cancellation: { state: "queued" } }, came), [
       ["Lab", "withdrawal queued"],

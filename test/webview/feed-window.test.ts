@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { array, boolean, assert as check, constant, integer, oneof, property, record } from "fast-check";
 import type { LedgerEvent } from "../../shared/events.ts";
 import { FeedWindow, WINDOW_ROWS } from "../../webview/feed/feed-window.ts";
+import { chatMessage, messageOf } from "../support/events.ts";
 
 function event(number: number): LedgerEvent {
   return {
@@ -13,7 +14,7 @@ function event(number: number): LedgerEvent {
     group_id: "g_000000000000",
     scope_key: "",
     by: "user",
-    data: { number },
+    data: chatMessage({ text: String(number) }),
   };
 }
 
@@ -22,7 +23,7 @@ function run(from: number, to: number): LedgerEvent[] {
 }
 
 function numbers(window: FeedWindow): number[] {
-  return window.rows.map((row) => row.data["number"] as number);
+  return window.rows.map((row) => Number(messageOf(row).text));
 }
 
 describe("FeedWindow", () => {

@@ -3,16 +3,17 @@
  */
 
 import assert from "node:assert/strict";
-import type { LedgerEvent } from "../../shared/events.ts";
+import type { LedgerEvent, MessageEvent } from "../../shared/events.ts";
 import { Feed } from "../../webview/feed/feed-store.ts";
 import { type Host, HostError, type LedgerListener } from "../../webview/hosts/host.ts";
 import { verifies } from "../requirements.ts";
+import { chatMessage, odd } from "../support/events.ts";
 import { until } from "../support/until.ts";
 
 const GROUP = "g_000000000001";
 
-function message(number: number): LedgerEvent {
-  const data = { message_mode: "send", to: ["a"], text: String(number), attachments: [] };
+function message(number: number): MessageEvent {
+  const data = chatMessage({ to: ["a"], text: String(number) });
   return {
     v: 1,
     id: `e${number}`,
@@ -147,7 +148,7 @@ describe("Feed", () => {
     const feed = new Feed(host, GROUP, () => {});
     await feed.open(null);
     await until("the first question", () => answers.length === 1);
-    ledger.append({ ...message(1), id: "receipt", kind: "connect.receipt" });
+    ledger.append(odd({ ...message(1), id: "receipt", kind: "connect.receipt" }));
     // A timer that is set later and lasts longer than the feed's own comes after it.
     await new Promise((resolve) => setTimeout(resolve, 200));
     answers[1]?.();
@@ -197,7 +198,7 @@ describe("Feed", () => {
     ledger.add(1);
     const feed = new Feed(ledger.host, GROUP, () => {});
     await feed.open(null);
-    ledger.append({ ...message(7), kind: "runtime.delivery" });
+    ledger.append(odd({ ...message(7), kind: "runtime.delivery" }));
     assert.deepEqual(
       feed.rows.map((row) => row.id),
       ["e0"],

@@ -9,7 +9,7 @@ import {
   remedyFor,
   remedyForChange,
 } from "../../shared/connection-words.ts";
-import type { LedgerEvent } from "../../shared/events.ts";
+import type { ChatMessage, LedgerEvent } from "../../shared/events.ts";
 import { shownCode, shownName, shownText } from "../../shared/foreign-text.ts";
 import { addressOf, partiesOf } from "../../shared/message-parties.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
@@ -21,13 +21,14 @@ import { eventWords } from "../../webview/feed/event-words.ts";
 import { excerpt, flatten } from "../../webview/feed/excerpt.ts";
 import { initials, tint } from "../../webview/feed/initials.ts";
 import { verifies } from "../requirements.ts";
+import { chatMessage } from "../support/events.ts";
 
 const upper = (id: string) => id.toUpperCase();
 
 describe("who wrote to whom", () => {
-  const event = (by: string, data: Record<string, unknown>) => ({
+  const event = (by: string, data: Partial<ChatMessage>) => ({
     by,
-    data: { to: [], message_mode: "send", sender_title: "", ...data },
+    data: chatMessage({ sender_title: "", ...data }),
   });
 
   it("is told of other instances by the names of then, and by the id where there is none", () => {

@@ -5,6 +5,7 @@ import { findEndpoint } from "../../client/connection.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { HEADERS } from "../../shared/names.ts";
 import { DaemonProcess } from "../support/daemon-process.ts";
+import { messageOf, textOf } from "../support/events.ts";
 import { until } from "../support/until.ts";
 import { StreamClient } from "./stream-client.ts";
 
@@ -45,7 +46,7 @@ describe("a crowd", function () {
         limit: 200,
         kinds: ["chat.message"],
       });
-      texts.unshift(...page.events.map(({ data }) => data["text"] as string));
+      texts.unshift(...page.events.map((event) => messageOf(event).text));
       if (!page.has_more) break;
       before = page.events[0]!.id;
     }
@@ -86,7 +87,7 @@ describe("a crowd", function () {
     await Promise.all(
       made.map(async ({ group_id, texts }) => {
         const { events } = await again.result("ledger_tail", { group_id, kinds: ["chat.message"] });
-        assert.deepEqual(new Set(events.map(({ data }) => data["text"])), new Set(texts));
+        assert.deepEqual(new Set(events.map(textOf)), new Set(texts));
         assert.equal(events.length, texts.length);
         const { problems } = await again.result("ledger_verify", { group_id });
         assert.deepEqual(problems, []);

@@ -4,6 +4,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { DaemonClient } from "../../client/client.ts";
 import { DaemonProcess } from "../support/daemon-process.ts";
+import { messageOf } from "../support/events.ts";
 import { SmallDisk } from "./small-disk.ts";
 
 const MiB = 1024 * 1024;
@@ -49,7 +50,7 @@ async function keysOf(client: DaemonClient, group_id: string): Promise<string[]>
       limit: 100,
       kinds: ["chat.message"],
     });
-    keys.unshift(...page.events.map(({ data }) => data["client_id"] as string));
+    keys.unshift(...page.events.map((event) => messageOf(event).client_id as string));
     if (!page.has_more) return keys;
     before = page.events[0]!.id;
   }

@@ -33,7 +33,10 @@ const MEMBERS = (
   "constructor toString sender_title"
 ).split(" ");
 
-type Line = Record<string, unknown> & { event?: LedgerEvent; blob?: unknown };
+type Line = Record<string, unknown> & {
+  event?: Omit<LedgerEvent, "kind" | "data"> & { kind: string; data: object };
+  blob?: unknown;
+};
 
 describe("hostile exports", () => {
   let daemon: DaemonProcess;
@@ -126,6 +129,14 @@ describe("hostile exports", () => {
       priority: fc.constant("normal"),
       context: fc.constantFrom<object>({}, { actor_generation: generation }),
       related_event_id: fc.oneof(id, fc.constant(null)),
+      operation: fc.constant("local"),
+      status: fc.constantFrom("sent", "failed"),
+      remote_event_id: fc.oneof(id, fc.constant(null)),
+      error: fc.constantFrom<object | null>(null, { code: "group_not_found", message: "x" }),
+      source_ordinal: fc.integer({ min: -1, max: 40 }),
+      actor_generations: fc.constantFrom<object>({ a: generation }, {}),
+      force_ambiguous: fc.boolean(),
+      generation: fc.constant(generation),
     });
     const more = fc.record(
       {
@@ -144,10 +155,9 @@ describe("hostile exports", () => {
       { requiredKeys: [] },
     );
     const by = fc.constantFrom("user", "a", "system", "g_000000000000::a", "", "connect:x", "x".repeat(100));
-    const wellFormed = fc.record({
-      kind: fc.constantFrom(...KINDS),
-      by,
-      data: fc.tuple(shaped, more).map(([one, other]): Record<string, unknown> => ({ ...one, ...other })),
+    const wellFormed = fc.tuple(fc.constantFrom(...KINDS), by, shaped, more).map(([kind, by, one, other]) => {
+      const to = kind === "chat.cross_group_receipt" ? { dst_group_id: "g_000000000000" } : {};
+      return { kind, by, data: { ...one, ...to, ...other } };
     });
     const odd = fc.record({
       kind: fc.constantFrom(...KINDS),

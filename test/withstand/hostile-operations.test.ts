@@ -10,6 +10,7 @@ import { LIMITS } from "../../shared/limits.ts";
 import { OPERATIONS } from "../../shared/operations/registry.ts";
 import { withSeed } from "../support/chance.ts";
 import { DaemonProcess } from "../support/daemon-process.ts";
+import { messageOf } from "../support/events.ts";
 import { Sentinel } from "./sentinel.ts";
 
 /** These would end or reach beyond the daemon under attack when the arguments happen to fit. */
@@ -133,7 +134,7 @@ describe("hostile arguments of every operation", () => {
     const line = "\u2028\u2029\r\n\u0000\u001b]0;x\u0007";
     assert.equal(await send({ text: line, quote_text: line, insight: line }), "ok");
     const { events } = await user.result("ledger_tail", { group_id, limit: 1 });
-    assert.equal(events[0]?.data["text"], line);
+    assert.equal(messageOf(events[0]).text, line);
   });
 
   it("lets an Actor speak as nobody else", async () => {

@@ -80,7 +80,7 @@ describe("kill -9 of either end of a Direct connection", function () {
       }
       for (const to of [host, joiner]) {
         const arrived = (await to.messages()).filter(({ by }) => by.startsWith("connect:"));
-        const texts = arrived.map(({ data }) => String(data["text"])).sort();
+        const texts = arrived.map(({ data }) => data.text).sort();
         const expected = all.filter((sending) => sending.to === to).map(({ text }) => text);
         assert.deepEqual(texts, expected.sort());
       }

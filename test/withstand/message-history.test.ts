@@ -1,6 +1,7 @@
 /** The checker of the crash rounds finds what it is there to find. */
 import assert from "node:assert/strict";
 import type { LedgerEvent } from "../../shared/events.ts";
+import { chatMessage, messageOf } from "../support/events.ts";
 import { MessageHistory } from "./message-history.ts";
 
 function message(key: string, text = key): LedgerEvent {
@@ -12,7 +13,7 @@ function message(key: string, text = key): LedgerEvent {
     group_id: "g_000000000000",
     scope_key: "",
     by: "user",
-    data: { message_mode: "send", to: ["a"], client_id: key, text, attachments: [] },
+    data: chatMessage({ to: ["a"], client_id: key, text }),
   };
 }
 
@@ -21,7 +22,7 @@ function recorded(): { history: MessageHistory; events: LedgerEvent[] } {
   const history = new MessageHistory();
   const events = ["one", "two", "three", "four"].map((key) => message(key));
   for (const event of events) {
-    const { client_id: key, text } = event.data as { client_id: string; text: string };
+    const { client_id: key = "", text } = messageOf(event);
     history.begin(key, { text, message_mode: "send", to: ["a"], blobs: [] });
     if (key !== "four") assert.equal(history.answer(key, event.id, false), null);
   }

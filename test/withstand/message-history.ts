@@ -115,8 +115,8 @@ export class MessageHistory {
     for (const event of events.toReversed()) {
       if (ids.has(event.id)) problems.push(`the event id ${event.id} stands there twice`);
       ids.add(event.id);
-      const key = event.data["client_id"];
-      if (event.kind !== "chat.message" || typeof key !== "string") continue;
+      if (event.kind !== "chat.message" || event.data.client_id === undefined) continue;
+      const { client_id: key } = event.data;
       const attempt = this.#attempts.get(key);
       if (attempt === undefined) {
         problems.push(`${key} was sent by nobody`);

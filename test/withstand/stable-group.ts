@@ -197,7 +197,8 @@ export class StableGroup {
       const ids = messages.map(({ event }) => event.id);
       open = taken.batch_id === null ? null : { ack: taken.batch_id, ids };
       for (const { event } of messages) {
-        if (event.data["message_mode"] === "request_reply" && this.#chance.happens(answers)) {
+        const asks = event.kind === "chat.message" && event.data.message_mode === "request_reply";
+        if (asks && this.#chance.happens(answers)) {
           await this.#reply(client, actor_id, event);
         }
       }
@@ -283,7 +284,7 @@ export class StableGroup {
     problems.push(...(await this.check(clients.get("user")!, false, true)));
     for (const [actor_id, { history }] of this.#members) {
       const meant = this.#events.filter(
-        ({ kind, data }) => kind === "chat.message" && (data["to"] as string[]).includes(actor_id),
+        ({ kind, data }) => kind === "chat.message" && data.to.includes(actor_id),
       );
       const left = meant.filter(({ id }) => !history.hasTaken(id));
       if (left.length > 0)

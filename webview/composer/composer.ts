@@ -4,7 +4,7 @@
  */
 import { html, nothing } from "lit";
 import { createRef, ref } from "lit/directives/ref.js";
-import type { ChatMessage, LedgerEvent } from "../../shared/events.ts";
+import type { MessageEvent as Message } from "../../shared/events.ts";
 import { shownText } from "../../shared/foreign-text.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { isFromElsewhere, partiesOf, placeOf } from "../../shared/message-parties.ts";
@@ -89,7 +89,7 @@ class ComposerElement extends View {
   }
 
   /** Starts a reply. */
-  reply(event: LedgerEvent, quote: string | null): void {
+  reply(event: Message, quote: string | null): void {
     this.conversation.draft.beginReply(event.id, quote, this.#sentTo(event));
     this.focus();
   }
@@ -98,10 +98,10 @@ class ComposerElement extends View {
    * For the person's own message: who got it and is still here, because a reply to it goes to the
    * same people.
    */
-  #sentTo({ by, data }: LedgerEvent): string[] {
+  #sentTo({ by, data }: Message): string[] {
     if (by !== "user") return [];
     const { actors } = this.conversation.group;
-    return (data as ChatMessage).to.filter((to) => to.startsWith("@") || actors.some(({ id }) => id === to));
+    return data.to.filter((to) => to.startsWith("@") || actors.some(({ id }) => id === to));
   }
 
   /** Closes the topmost thing: the list, then the reply. True when there was one. */
@@ -193,8 +193,7 @@ class ComposerElement extends View {
     const { replyTo, quote } = this.conversation.draft.draft;
     if (replyTo === null) return nothing;
     const original = this.conversation.feed.original(replyTo);
-    const message = original?.data as ChatMessage | undefined;
-    const text = quote ?? message?.text ?? "";
+    const text = quote ?? original?.data.text ?? "";
     const whose =
       original === null || original === undefined
         ? "a message"
@@ -287,10 +286,10 @@ class ComposerElement extends View {
    * Where a reply to a message between instances goes: back to its sender, or after it to its
    * recipients.
    */
-  #across(original: LedgerEvent): { place: string; to: string[] } | null {
+  #across(original: Message): { place: string; to: string[] } | null {
     const { sender, recipients, from, to } = partiesOf(original, (id) => this.conversation.group.name(id));
-    if (isFromElsewhere(original)) return { place: from ?? "the other instance", to: [sender] };
-    if (typeof original.data["dst_instance_id"] !== "string") return null;
+    if (isFromElsewhere(original.data)) return { place: from ?? "the other instance", to: [sender] };
+    if (original.data.dst_instance_id === undefined) return null;
     return { place: to ?? "the other instance", to: recipients };
   }
 

@@ -76,7 +76,10 @@ export class Conversation {
   #settleAttempt(): void {
     const key = this.draft.attempted;
     if (key === null) return;
-    if (this.feed.rows.some((row) => row.by === "user" && row.data["client_id"] === key)) this.draft.taken();
+    const isTaken = this.feed.rows.some(
+      (row) => row.kind === "chat.message" && row.by === "user" && row.data.client_id === key,
+    );
+    if (isTaken) this.draft.taken();
   }
 
   /** The person came back to the window. */

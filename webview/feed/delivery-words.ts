@@ -3,6 +3,7 @@
  * (docs/interface.md#delivery-in-words).
  */
 
+import type { ChatMessage } from "../../shared/events.ts";
 import { shownText } from "../../shared/foreign-text.ts";
 import { placeOf, remoteName } from "../../shared/message-parties.ts";
 import { WAITS_IN_INBOX } from "../../shared/names.ts";
@@ -195,33 +196,16 @@ function briefly(why: string): string {
   return why === "" ? "" : `: ${why.split(/(?<=\.)\s/u, 1)[0]!.replace(/\.$/, "")}`;
 }
 
-export interface DeliveredMessage {
-  to: readonly string[];
-  message_mode: string;
-  /** The local Group that it went to instead, and its recipients there. */
-  dst_group_id?: unknown;
-  dst_group_title?: unknown;
-  dst_to?: unknown;
-  /** For a message to or from another instance, with the names of that time. */
-  dst_instance_id?: unknown;
-  dst_instance_name?: unknown;
-  dst_actor_titles?: unknown;
-  src_instance_id?: unknown;
-  src_instance_name?: unknown;
-  src_group_title?: unknown;
-}
-
 /** Whose states these are: recipients here, or the other Group and the recipients there. */
-function addressees(message: DeliveredMessage, name: (recipient: string) => string): Map<string, string> {
+function addressees(message: ChatMessage, name: (recipient: string) => string): Map<string, string> {
   const named = new Map<string, string>();
-  if (typeof message.dst_instance_id === "string") {
-    const { dst_instance_id: dstInstanceId, dst_actor_titles: dstActorTitles, dst_to: dstTo } = message;
-    for (const to of Array.isArray(dstTo) ? dstTo.map(String) : [])
-      named.set(`connect:${dstInstanceId}::${to}`, remoteName(to, dstActorTitles));
-  } else if (typeof message.dst_group_id === "string") {
-    const { dst_group_id: dstGroupId, dst_group_title: dstGroupTitle, dst_to: dstTo } = message;
-    named.set(dstGroupId, typeof dstGroupTitle === "string" ? dstGroupTitle : "the other Group");
-    for (const to of Array.isArray(dstTo) ? dstTo : []) named.set(`${dstGroupId}::${String(to)}`, String(to));
+  const { dst_instance_id: dstInstanceId, dst_group_id: dstGroupId, dst_to: dstTo = [] } = message;
+  if (dstInstanceId !== undefined) {
+    for (const to of dstTo)
+      named.set(`connect:${dstInstanceId}::${to}`, remoteName(to, message.dst_actor_titles));
+  } else if (dstGroupId !== undefined) {
+    named.set(dstGroupId, message.dst_group_title ?? "the other Group");
+    for (const to of dstTo) named.set(`${dstGroupId}::${to}`, to);
   }
   for (const to of message.to) named.set(to, to === "user" ? "You" : name(to));
   return named;
@@ -233,7 +217,7 @@ function addressees(message: DeliveredMessage, name: (recipient: string) => stri
  */
 export function deliveries(
   status: MessageStatus,
-  message: DeliveredMessage,
+  message: ChatMessage,
   name: (recipient: string) => string,
 ): RecipientDelivery[] {
   const mail = message.message_mode === "mail";
@@ -241,14 +225,14 @@ export function deliveries(
 }
 
 /** The delivery between the instances, which is the same for all recipients. */
-function propagation(status: MessageStatus, message: DeliveredMessage): RecipientDelivery[] {
+function propagation(status: MessageStatus, message: ChatMessage): RecipientDelivery[] {
   const { connect_delivery: connectDelivery, connect_cancellation: connectCancellation } = status;
   const there =
-    typeof message.dst_instance_id === "string"
+    message.dst_instance_id !== undefined
       ? placeOf(message.dst_group_title, message.dst_instance_name)
       : placeOf(message.src_group_title, message.src_instance_name);
   // Their request was withdrawn there first, as its own status already says.
-  const isKnown = typeof message.src_instance_id === "string" && connectCancellation?.state === "sent";
+  const isKnown = message.src_instance_id !== undefined && connectCancellation?.state === "sent";
   const words = [
     connectDelivery === null ? null : connectWord(there, connectDelivery),
     connectCancellation === null || isKnown ? null : withdrawalWord(there, connectCancellation),
@@ -258,7 +242,7 @@ function propagation(status: MessageStatus, message: DeliveredMessage): Recipien
 
 function recipientsOf(
   status: MessageStatus,
-  message: DeliveredMessage,
+  message: ChatMessage,
   name: (recipient: string) => string,
   mail: boolean,
 ): RecipientDelivery[] {

@@ -1,5 +1,5 @@
 /** Everything in a ledger that isn't a message, as one calm sentence. */
-import type { LedgerEvent } from "../../shared/events.ts";
+import type { EventOf, LedgerEvent, UnknownEvent } from "../../shared/events.ts";
 import { shownText } from "../../shared/foreign-text.ts";
 import { placeOf, remoteName } from "../../shared/message-parties.ts";
 import type { IconName } from "../controls/icons.ts";
@@ -9,74 +9,55 @@ export interface EventWords {
   text: string;
 }
 
-function field(event: LedgerEvent, ...names: string[]): string {
-  for (const name of names) {
-    const value = event.data[name];
-    if (typeof value === "string" && value !== "") return value;
-  }
-  return "";
-}
-
-function list(value: unknown): string[] {
-  return Array.isArray(value) ? value.filter((entry) => typeof entry === "string") : [];
-}
-
 /** Who withdrew it at another instance, by the names of that time; null for someone here. */
-function withdrawnBy({ by, data }: LedgerEvent): string | null {
-  if (!by.startsWith("connect:")) return null;
-  const control = data["connect_cancel"] as { sender?: ConnectEnd; source?: ConnectEnd } | undefined;
-  const { id = "", title = "" } = control?.sender ?? {};
-  const where = placeOf(control?.source?.title, undefined);
+function withdrawnBy({ by, data: { connect_cancel: control } }: EventOf<"chat.reply_request.cancelled">) {
+  if (!by.startsWith("connect:") || control === undefined) return null;
+  const { id, title } = control.sender;
+  const where = placeOf(control.source.title, undefined);
   return `${remoteName(id, { [id]: title })}${where === "" ? "" : ` of ${where}`}`;
-}
-
-interface ConnectEnd {
-  id?: string;
-  title?: string;
 }
 
 /** `name` gives the shown name of an Actor id, `user` or `system`. */
 export function eventWords(event: LedgerEvent, name: (id: string) => string): EventWords {
-  const actor = name(field(event, "actor_id", "id") || event.by);
   const by = name(event.by);
   // It begins the sentence. An Actor's name is written as it is.
   const who = event.by === "user" ? by.charAt(0).toUpperCase() + by.slice(1) : by;
+  // The rule can't name an unknown kind. The compiler checks below that nothing else is left.
+  // oxlint-disable-next-line typescript/switch-exhaustiveness-check
   switch (event.kind) {
     case "group.create":
       return { icon: "organization", text: `${who} created the Group` };
-    case "group.attach":
-      return {
-        icon: "folder",
-        text: `${who} attached ${field(event, "path", "label", "scope_key") || "a folder"}`,
-      };
+    case "group.attach": {
+      const { label, scope_key: scopeKey } = event.data;
+      return { icon: "folder", text: `${who} attached ${label || scopeKey}` };
+    }
     case "group.update":
       return { icon: "settings-gear", text: `${who} changed the Group's settings` };
     case "group.reset":
       return { icon: "history", text: `${who} cleared the history` };
-    case "group.import":
-      return { icon: "archive", text: `${who} imported the Group` };
-    case "group.set_state":
-    case "group.start":
-    case "group.stop": {
-      const state = field(event, "state", "to");
-      if (event.by === "system") return { icon: "pulse", text: `The Group is ${state || "changed"}` };
-      return { icon: "pulse", text: `${who} set the Group ${state || event.kind.slice(6)}` };
+    case "group.set_state": {
+      const { state } = event.data;
+      return {
+        icon: "pulse",
+        text: event.by === "system" ? `The Group is ${state}` : `${who} set the Group ${state}`,
+      };
     }
     case "actor.add":
-      return { icon: "person-add", text: `${who} added ${actor}` };
+      return { icon: "person-add", text: `${who} added ${name(event.data.actor_id)}` };
     case "actor.update":
-      return { icon: "edit", text: `${who} changed ${actor}` };
+      return { icon: "edit", text: `${who} changed ${name(event.data.actor_id)}` };
     case "actor.remove":
-      return { icon: "trash", text: `${who} removed ${actor}` };
-    case "actor.start":
-      if (field(event, "reason") === "new_conversation") {
-        const why = shownText(field(event, "detail"));
-        const text = `${actor} started a new conversation: its last one can't be continued because ${why}`;
-        return { icon: "info", text };
-      }
-      return { icon: "play", text: `${actor} was enabled` };
+      return { icon: "trash", text: `${who} removed ${name(event.data.actor_id)}` };
+    case "actor.start": {
+      const actor = name(event.data.actor_id);
+      if (event.data.reason !== "new_conversation") return { icon: "play", text: `${actor} was enabled` };
+      const why = shownText(event.data.detail ?? "");
+      const text = `${actor} started a new conversation: its last one can't be continued because ${why}`;
+      return { icon: "info", text };
+    }
     case "actor.stop": {
-      const reason = field(event, "reason");
+      const actor = name(event.data.actor_id);
+      const { reason = "" } = event.data;
       if (reason === "requested")
         return { icon: "debug-stop", text: `${who} stopped ${actor === who ? "itself" : actor}` };
       return {
@@ -85,27 +66,39 @@ export function eventWords(event: LedgerEvent, name: (id: string) => string): Ev
       };
     }
     case "actor.restart":
-      return { icon: "debug-restart", text: `${actor} was restarted with a new token` };
+      return { icon: "debug-restart", text: `${name(event.data.actor_id)} was restarted with a new token` };
     case "chat.reply_request.cancelled": {
-      const names = list(event.data["recipients"]).map(name);
-      const by = withdrawnBy(event) ?? who;
+      const names = event.data.recipients.map((id) => name(id));
       return {
         icon: "circle-slash",
-        text: `${by} cancelled the reply request${names.length === 0 ? "" : ` to ${names.join(", ")}`}`,
+        text: `${withdrawnBy(event) ?? who} cancelled the reply request${names.length === 0 ? "" : ` to ${names.join(", ")}`}`,
       };
     }
     case "system.notify": {
-      const told = field(event, "target_actor_id");
-      const title = field(event, "title");
+      const { target_actor_id: told, title, message } = event.data;
       // Its text addresses the Actor that it was written to.
-      if (told !== "" && told !== "user")
+      if (told !== null && told !== "" && told !== "user")
         return { icon: "info", text: `${name(told)} was reminded: ${shownText(title)}` };
-      const words = [title, field(event, "message")].filter((part) => part !== "").join(": ");
+      const words = [title, message].filter((part) => part !== "").join(": ");
       return { icon: "info", text: shownText(words) };
     }
     case "chat.cross_group_receipt":
       return { icon: "references", text: "A message to another Group was accepted" };
-    default:
-      return { icon: "info", text: `${who}: ${event.kind.replaceAll(/[._]/g, " ")}` };
+    case "chat.message":
+    case "mail.read":
+    case "runtime.delivery":
+    case "runtime.delivery_request":
+    case "actor.activity":
+    case "actor.secrets":
+      return inItsOwnWords(who, event.kind);
+    default: {
+      const { kind }: UnknownEvent = event;
+      return inItsOwnWords(who, kind);
+    }
   }
+}
+
+/** What no one is shown as a sentence, or what only a newer version knows. */
+function inItsOwnWords(who: string, kind: LedgerEvent["kind"]): EventWords {
+  return { icon: "info", text: `${who}: ${kind.replaceAll(/[._]/g, " ")}` };
 }

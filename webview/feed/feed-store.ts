@@ -5,7 +5,7 @@
  * Gapless: the newest event is noted first, then a page is read, then the stream follows from the
  * noted event; what both bring counts once. When the daemon can't resume, the same starts over.
  */
-import type { LedgerEvent } from "../../shared/events.ts";
+import type { EventKind, LedgerEvent, MessageEvent as Message } from "../../shared/events.ts";
 import type { MessageStatus } from "../../shared/operations/messages.ts";
 import { Store } from "../controls/store.ts";
 import { type Host, HostError, type Release } from "../hosts/host.ts";
@@ -14,7 +14,7 @@ import { FeedWindow } from "./feed-window.ts";
 /**
  * What is shown. Deliveries and read marks aren't rows: they change the words under the messages.
  */
-export const FEED_KINDS = [
+export const FEED_KINDS: EventKind[] = [
   "chat.message",
   "chat.reply_request.cancelled",
   "system.notify",
@@ -23,7 +23,6 @@ export const FEED_KINDS = [
   "group.attach",
   "group.set_state",
   "group.reset",
-  "group.import",
   "actor.add",
   "actor.update",
   "actor.remove",
@@ -31,9 +30,9 @@ export const FEED_KINDS = [
   "actor.stop",
   "actor.restart",
 ];
-const SHOWN = new Set(FEED_KINDS);
+const SHOWN: ReadonlySet<string> = new Set(FEED_KINDS);
 /** Events that change no message's state. */
-const WITHOUT_STATUS = new Set(["system.notify", "actor.activity"]);
+const WITHOUT_STATUS: ReadonlySet<string> = new Set<EventKind>(["system.notify", "actor.activity"]);
 
 const PAGE = 60;
 const STATUS_AFTER_MS = 120;
@@ -66,7 +65,7 @@ export class Feed extends Store {
    * Messages outside of the window that rows refer to; undefined while being fetched, null when
    * gone.
    */
-  readonly #originals = new Map<string, LedgerEvent | null | undefined>();
+  readonly #originals = new Map<string, Message | null | undefined>();
   #release: Release | null = null;
   #statusTimer: ReturnType<typeof setTimeout> | null = null;
   #paging: Promise<void> | null = null;
@@ -215,9 +214,9 @@ export class Feed extends Store {
    * A message that another refers to: from the window, or fetched once. Undefined while unknown,
    * null when gone.
    */
-  original(eventId: string): LedgerEvent | null | undefined {
+  original(eventId: string): Message | null | undefined {
     const inside = this.window.find(eventId);
-    if (inside !== undefined) return inside;
+    if (inside?.kind === "chat.message") return inside;
     if (this.#originals.has(eventId)) return this.#originals.get(eventId);
     this.#originals.set(eventId, undefined);
     void this.#fetchOriginal(eventId);
@@ -233,7 +232,7 @@ export class Feed extends Store {
         after: 0,
       });
       const found = events.find((event) => event.id === eventId);
-      if (found === undefined) return;
+      if (found?.kind !== "chat.message") return;
       this.#originals.set(eventId, found);
       if (this.#originals.size > ORIGINALS) {
         const oldest = this.#originals.keys().next().value;

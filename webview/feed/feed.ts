@@ -5,7 +5,7 @@
  */
 import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
-import type { ChatMessage, LedgerEvent } from "../../shared/events.ts";
+import type { LedgerEvent, MessageEvent as Message } from "../../shared/events.ts";
 import { shownText } from "../../shared/foreign-text.ts";
 import { addressOf, partiesOf } from "../../shared/message-parties.ts";
 import { day, exact, sameDay } from "../../shared/time-words.ts";
@@ -102,7 +102,7 @@ class FeedElement extends View {
           ${icon(words.icon)}<span class="system-text">${words.text}</span><svc-time class="when" value=${row.ts}></svc-time>
         </div>`;
     }
-    const { reply_to: replyTo } = row.data as ChatMessage;
+    const { reply_to: replyTo } = row.data;
     return html`${separator}<svc-message
         role="article"
         aria-label=${this.#label(row)}
@@ -120,9 +120,9 @@ class FeedElement extends View {
 
   readonly #name = (id: string): string => this.conversation.group.name(id);
 
-  #label(row: LedgerEvent): string {
+  #label(row: Message): string {
     const parties = partiesOf(row, this.#name);
-    const { text } = row.data as ChatMessage;
+    const { text } = row.data;
     const from = parties.from === null ? "" : ` from ${parties.from}`;
     return `${parties.sender}${from} to ${addressOf(parties) || "the Group"}: ${flatten(shownText(text.slice(0, 480))).slice(0, 120)}`;
   }
@@ -378,11 +378,11 @@ class FeedElement extends View {
   };
 }
 
-function continues(before: LedgerEvent | undefined, row: LedgerEvent): boolean {
-  if (before === undefined || before.kind !== "chat.message" || before.by !== row.by) return false;
+function continues(before: LedgerEvent | undefined, row: Message): boolean {
+  if (before?.kind !== "chat.message" || before.by !== row.by) return false;
   if (Date.parse(row.ts) - Date.parse(before.ts) > CONTINUED_MS) return false;
-  const a = before.data as ChatMessage;
-  const b = row.data as ChatMessage;
+  const a = before.data;
+  const b = row.data;
   return (
     b.reply_to === undefined &&
     a.message_mode === b.message_mode &&

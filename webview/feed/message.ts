@@ -1,7 +1,7 @@
 /** `<svc-message>`: one message of the feed, with its status and its actions. */
 import { html, nothing } from "lit";
 import { unsafeHTML } from "lit/directives/unsafe-html.js";
-import type { ChatMessage, LedgerEvent } from "../../shared/events.ts";
+import type { ChatMessage, MessageEvent as Message } from "../../shared/events.ts";
 import { shownText } from "../../shared/foreign-text.ts";
 import { isFromElsewhere, partiesOf, placeOf } from "../../shared/message-parties.ts";
 import type { MessageStatus } from "../../shared/operations/messages.ts";
@@ -23,7 +23,7 @@ const EXCERPT = 160;
 
 export interface MessageAction {
   kind: "reply" | "jump" | "cancel" | "again";
-  event: LedgerEvent;
+  event: Message;
   /** The target of a jump, or who gets it again. */
   target?: string;
   force?: boolean;
@@ -42,13 +42,13 @@ export class MessageElement extends View {
     continued: { type: Boolean },
     mayWrite: { type: Boolean },
   };
-  declare event: LedgerEvent;
+  declare event: Message;
   declare status: MessageStatus | undefined;
   /**
    * The message this one answers; null when it is gone, undefined when there is none or it isn't
    * known yet.
    */
-  declare original: LedgerEvent | null | undefined;
+  declare original: Message | null | undefined;
   declare host: Host;
   declare name: (id: string) => string;
   /** Changes when names do, so that the row follows. */
@@ -60,13 +60,8 @@ export class MessageElement extends View {
   /** The keyboard is inside. */
   #entered = false;
 
-  get #message(): ChatMessage {
-    return this.event.data as ChatMessage;
-  }
-
   get #deliveries(): RecipientDelivery[] {
-    const message = this.#message;
-    return this.status === undefined ? [] : deliveries(this.status, message, this.name);
+    return this.status === undefined ? [] : deliveries(this.status, this.event.data, this.name);
   }
 
   constructor() {
@@ -111,7 +106,7 @@ export class MessageElement extends View {
   }
 
   protected override render() {
-    const message = this.#message;
+    const message = this.event.data;
     const list = this.#deliveries;
     const owes = this.status?.obligation_status["user"]?.state === "open";
     this.className = `message ${this.continued ? "continued" : ""} ${owes ? "owes" : ""}`;
@@ -156,7 +151,7 @@ export class MessageElement extends View {
       ${
         from === null
           ? nothing
-          : html`<span class="mode from">${icon(isFromElsewhere(this.event) ? "plug" : "references")}from <bdi>${from}</bdi></span>`
+          : html`<span class="mode from">${icon(isFromElsewhere(message) ? "plug" : "references")}from <bdi>${from}</bdi></span>`
       }
       <span class="head-end">
         ${over === null ? nothing : settledWords(over)}
@@ -167,9 +162,9 @@ export class MessageElement extends View {
 
   #reply(replyTo: string, quote: string | undefined) {
     const original = this.original;
-    const data = original?.data as ChatMessage | undefined;
     const who = original === null || original === undefined ? "" : partiesOf(original, this.name).sender;
-    const text = quote ?? data?.text ?? (original === null ? "a message that no longer exists" : "…");
+    const text =
+      quote ?? original?.data.text ?? (original === null ? "a message that no longer exists" : "…");
     const excerpt = flatten(shownText(text.slice(0, 4 * EXCERPT))).slice(0, EXCERPT);
     return html`<button
       type="button"

@@ -1,7 +1,7 @@
 /** `<svc-search>`: messages of the Group that contain the words, newest first, in pages. */
 import { html, nothing } from "lit";
 import { createRef, ref } from "lit/directives/ref.js";
-import type { ChatMessage, LedgerEvent } from "../../shared/events.ts";
+import type { MessageEvent as Message } from "../../shared/events.ts";
 import { shownText } from "../../shared/foreign-text.ts";
 import { addressOf, partiesOf } from "../../shared/message-parties.ts";
 import { failure, iconButton, skeleton } from "../controls/controls.ts";
@@ -29,7 +29,7 @@ class SearchElement extends View {
   declare conversation: Conversation;
   declare host: Host;
   declare query: string;
-  declare found: readonly LedgerEvent[] | null;
+  declare found: readonly Message[] | null;
   /** Where the next page begins; null at the end. */
   declare more: string | null;
   declare busy: boolean;
@@ -95,15 +95,14 @@ class SearchElement extends View {
       ${this.more === null ? nothing : button({ label: this.busy ? "Searching…" : "Older", disabled: this.busy, onClick: () => void this.#search(true) })}`;
   }
 
-  #hit(event: LedgerEvent) {
-    const message = event.data as ChatMessage;
+  #hit(event: Message) {
     const parties = partiesOf(event, (id) => this.conversation.group.name(id));
     return html`<button type="button" class="hit" @click=${() => this.tell("found", event.id)}>
       <span class="hit-head"
         ><span class="sender"><bdi>${parties.sender}</bdi></span><span class="arrow" aria-hidden="true">→</span><span class="recipients"><bdi>${addressOf(parties)}</bdi></span
         ><svc-time class="when" value=${event.ts}></svc-time
       ></span>
-      <span class="hit-text">${excerpt(shownText(message.text), this.query).map((part) => (part.match ? html`<mark>${part.text}</mark>` : part.text))}</span>
+      <span class="hit-text">${excerpt(shownText(event.data.text), this.query).map((part) => (part.match ? html`<mark>${part.text}</mark>` : part.text))}</span>
     </button>`;
   }
 
@@ -143,7 +142,7 @@ class SearchElement extends View {
         },
         { signal: asking.signal },
       );
-      const events = page.events.toReversed();
+      const events = page.events.toReversed().filter((event) => event.kind === "chat.message");
       this.found = older ? [...(this.found ?? []), ...events] : events;
       this.more = page.continue_before ?? (page.has_more ? (page.events[0]?.id ?? null) : null);
     } catch (error) {

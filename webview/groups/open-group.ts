@@ -3,7 +3,7 @@
  * changed. What its ledger says about an Actor's work is shown at once, without a request
  * (WRK-011).
  */
-import type { ActorActivity, LedgerEvent } from "../../shared/events.ts";
+import type { EventOf } from "../../shared/events.ts";
 import { shownName } from "../../shared/foreign-text.ts";
 import { remoteName } from "../../shared/message-parties.ts";
 import type { Group } from "../../shared/model.ts";
@@ -48,8 +48,8 @@ export class OpenGroup extends Store {
    * Takes an `actor.activity` event. One that is older than what was read, as after a break,
    * changes nothing.
    */
-  applyActivity({ data }: LedgerEvent): void {
-    const told = new Map((data as ActorActivity).actors.map((row) => [row.id, row]));
+  applyActivity({ data }: EventOf<"actor.activity">): void {
+    const told = new Map(data.actors.map((row) => [row.id, row]));
     let isNew = false;
     this.actors = this.actors.map((actor) => {
       const row = told.get(actor.id);

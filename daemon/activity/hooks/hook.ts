@@ -10,6 +10,7 @@ import {
   toolLabel,
 } from "../../../shared/activity/event.ts";
 import { LIMITS } from "../../../shared/limits.ts";
+import { lookUp } from "../../../shared/look-up.ts";
 import type { Runtime } from "../../../shared/model.ts";
 import { troubleOf } from "./trouble.ts";
 
@@ -149,10 +150,6 @@ function subagentsIn(tasks: unknown): string[] | null {
     .map((task) => task as Readonly<Record<string, unknown>>)
     .filter(({ type, status }) => type === "subagent" && status === "running")
     .flatMap(({ id }) => idOf(id) || []);
-}
-
-function lookUp<T>(table: Readonly<Record<string, T>>, name: string): T | undefined {
-  return Object.hasOwn(table, name) ? table[name] : undefined;
 }
 
 /** Empty if absent, null if it isn't an id. */

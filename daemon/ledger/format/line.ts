@@ -15,7 +15,10 @@ export const SPACE = 32;
 export const LAST_HEAD_MEMBER = "text";
 export const MESSAGE_KIND = "chat.message";
 
-/** The event on a line; null if it isn't one. Unknown members stay. */
+/**
+ * The event on a line; null if it isn't one. Unknown members and kinds stay. Data of a known kind
+ * isn't checked again: it was written from its type, or checked by an import.
+ */
 export function decodeLine(text: string): LedgerEvent | null {
   let value: unknown;
   try {

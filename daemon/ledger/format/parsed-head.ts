@@ -30,7 +30,7 @@ export class ParsedHead implements EventHead {
   }
 
   string(name: string): string | undefined {
-    const value = this.#event.data[name];
+    const value = this.data[name];
     return typeof value === "string" ? value : undefined;
   }
 }

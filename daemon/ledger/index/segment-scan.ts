@@ -3,6 +3,7 @@
  * only the bytes.
  */
 
+import type { EventData, EventKind } from "../../../shared/events.ts";
 import { isEventId, wordsOfId } from "../format/event-id.ts";
 import { hashKey } from "../format/key-hash.ts";
 import { decodeLine, SPACE } from "../format/line.ts";
@@ -12,13 +13,14 @@ import type { EventHead, KeyOf } from "../types.ts";
 import type { EventColumns } from "./event-columns.ts";
 
 /** Which member of an event's data names the event that it refers to. */
-export const REFERENCE_MEMBERS: Readonly<Record<string, string>> = {
+const REFERENCES = {
   "chat.message": "reply_to",
   "runtime.delivery": "source_event_id",
   "chat.reply_request.cancelled": "source_event_id",
   "chat.cross_group_receipt": "source_event_id",
   "system.notify": "related_event_id",
-};
+} as const satisfies { [Kind in EventKind]?: keyof EventData<Kind> };
+export const REFERENCE_MEMBERS: Readonly<Record<string, string>> = REFERENCES;
 
 export class SegmentScan {
   readonly #keyOf: KeyOf;

@@ -11,8 +11,9 @@ export function folded(text: string): string {
 /** The event's texts, folded. */
 export function foldedTexts(event: LedgerEvent): string[] {
   const texts: string[] = [];
+  const data: Readonly<Record<string, unknown>> = event.data;
   for (const member of TEXT_MEMBERS) {
-    const value = event.data[member];
+    const value = data[member];
     if (typeof value === "string") texts.push(folded(value));
   }
   return texts;

@@ -5,6 +5,7 @@
  * the files are named `state/blobs/<sha256>`.
  */
 import { join } from "node:path";
+import * as z from "zod";
 import type { Clock } from "../../../platform/clock.ts";
 import {
   ensureDirectory,
@@ -17,6 +18,7 @@ import type { Files } from "../../../platform/files.ts";
 import { errorFields, type Log } from "../../../platform/log.ts";
 import type { Random } from "../../../platform/random.ts";
 import { Refusal } from "../../../shared/errors.ts";
+import { isEventKind, type LedgerEvent } from "../../../shared/events.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import type { Attachment } from "../../../shared/model.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
@@ -45,6 +47,7 @@ type Referring = Pick<Ledger, "count" | "readMany">;
 const DIGEST = /^[0-9a-f]{64}$/;
 const HOUR_MS = 3_600_000;
 const EVENTS_PER_READ = 256;
+const OtherAttachments = z.object({ attachments: z.array(z.object({ sha256: z.string() })) });
 
 export class BlobStore {
   readonly #deps: BlobDependencies;
@@ -334,17 +337,20 @@ async function referredFrom(ledger: Referring, from: number): Promise<Set<string
   const referred = new Set<string>();
   for (let first = from; first < ledger.count; first += EVENTS_PER_READ) {
     const length = Math.min(EVENTS_PER_READ, ledger.count - first);
-    for (const { data } of ledger.readMany(Array.from({ length }, (_, at) => first + at))) {
-      if (!Array.isArray(data.attachments)) continue;
-      for (const { sha256 } of data.attachments as Partial<Attachment>[]) {
-        if (typeof sha256 === "string") referred.add(sha256);
-      }
+    for (const event of ledger.readMany(Array.from({ length }, (_, at) => first + at))) {
+      for (const { sha256 } of attachmentsOf(event)) referred.add(sha256);
     }
     await new Promise((resolve) => {
       setImmediate(resolve);
     });
   }
   return referred;
+}
+
+/** Those of an event whose kind only a newer version knows count too. */
+function attachmentsOf({ kind, data }: LedgerEvent): readonly { sha256: string }[] {
+  if (kind === "chat.message") return data.attachments;
+  return isEventKind(kind) ? [] : (OtherAttachments.safeParse(data).data?.attachments ?? []);
 }
 
 /** An attachment as stored in a message. */

@@ -3,12 +3,11 @@
  * project directory on request.
  */
 import { isUtf8 } from "node:buffer";
-import * as z from "zod";
 import type { ProjectFiles } from "../../../platform/project-files.ts";
 import { Refusal } from "../../../shared/errors.ts";
 import { safeName } from "../../../shared/file-name.ts";
 import { LIMITS } from "../../../shared/limits.ts";
-import { Attachment } from "../../../shared/model.ts";
+import type { Attachment } from "../../../shared/model.ts";
 import type { CallContext } from "../../../shared/operations/caller.ts";
 import type { InputOf, ResultOf } from "../../../shared/operations/registry.ts";
 import { createInScope, type Reach } from "../../groups/scopes.ts";
@@ -28,8 +27,7 @@ export async function fetchFile(
   const chat = chats.get(input.group_id);
   chat.author(caller);
   const { event } = chat.visible(caller, input.event_id);
-  // An imported event may say anything about its files.
-  const attachments = z.array(Attachment).safeParse(event.data.attachments).data ?? [];
+  const attachments = event.kind === "chat.message" ? event.data.attachments : [];
   const attachment =
     input.sha256 === undefined ? attachments[0] : attachments.find(({ sha256 }) => sha256 === input.sha256);
   if (attachment === undefined) throw withoutFile(attachments, input.event_id);

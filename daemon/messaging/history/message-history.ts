@@ -3,24 +3,23 @@
  * from the newest.
  */
 import { Refusal } from "../../../shared/errors.ts";
-import type { LedgerEvent } from "../../../shared/events.ts";
+import { isMessage, type MessageEvent } from "../../../shared/events.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import type { StoredActor } from "../../../shared/model.ts";
 import type { CallContext } from "../../../shared/operations/caller.ts";
 import type { InputOf, ResultOf } from "../../../shared/operations/registry.ts";
 import { type Chats, concerns, type GroupChat } from "../group-chat.ts";
-import { EVENTS } from "../kinds.ts";
 
 type Input = InputOf<"message_history">;
 
 interface Page {
   /** Oldest first. */
-  events: LedgerEvent[];
+  events: MessageEvent[];
   /** Where the next page begins; null at the beginning of the history. */
   before: string | null;
 }
 
-const MESSAGES: ReadonlySet<string> = new Set([EVENTS.message]);
+const MESSAGES: ReadonlySet<string> = new Set(["chat.message"]);
 /** Wall time may have been set back a little since an Actor was added. */
 const CLOCK_MARGIN_MS = 24 * 3_600_000;
 /** Roughly what an event takes besides its text. */
@@ -40,7 +39,7 @@ export async function messageHistory(
   const chat = chats.get(input.group_id);
   const actor = whose(chat, input.actor_id, caller);
   const begin = new Date(Date.parse(actor.created_at) - CLOCK_MARGIN_MS).toISOString();
-  const newestFirst: LedgerEvent[] = [];
+  const newestFirst: MessageEvent[] = [];
   let before = input.before_event_id;
   let scanned = 0;
   for (;;) {
@@ -65,7 +64,7 @@ export async function messageHistory(
 
 /** By default the next call continues before the oldest of these. */
 function answer(
-  newestFirst: LedgerEvent[],
+  newestFirst: MessageEvent[],
   continueBefore: string | null = newestFirst.at(-1)?.id ?? null,
 ): ResultOf<"message_history"> {
   return {
@@ -93,9 +92,12 @@ function whose(
 
 async function olderPage(chat: GroupChat, query: string, before: string | undefined): Promise<Page> {
   const request = { before, limit: LIMITS.page.max, kinds: MESSAGES };
-  if (query !== "") return chat.ledger.search({ query, ...request });
+  if (query !== "") {
+    const { events, before } = await chat.ledger.search({ query, ...request });
+    return { events: events.filter(isMessage), before };
+  }
   const { events, more } = chat.ledger.page(request);
-  return { events, before: more ? (events[0]?.id ?? null) : null };
+  return { events: events.filter(isMessage), before: more ? (events[0]?.id ?? null) : null };
 }
 
 /** Bytes that a page cost: of the events it passed over and the texts it holds. */
@@ -103,6 +105,6 @@ function estimate({ ledger }: GroupChat, page: Page, before: string | undefined)
   const newest = before === undefined ? ledger.count : (ledger.ordinalOf(before) ?? ledger.count);
   const oldest = page.before === null ? 0 : (ledger.ordinalOf(page.before) ?? 0);
   let bytes = (newest - oldest) * EVENT_BYTES;
-  for (const { data } of page.events) if (typeof data.text === "string") bytes += data.text.length;
+  for (const { data } of page.events) bytes += data.text.length;
   return bytes;
 }

@@ -5,7 +5,6 @@ import { LIMITS } from "../../../shared/limits.ts";
 import type { CallContext } from "../../../shared/operations/caller.ts";
 import type { InputOf, ResultOf } from "../../../shared/operations/registry.ts";
 import { type Chats, type GroupChat, mayKnow } from "../group-chat.ts";
-import { EVENTS } from "../kinds.ts";
 import { MessageStatuses } from "../messages/statuses.ts";
 
 export class Reads {
@@ -78,7 +77,7 @@ export class Reads {
       const ordinal = chat.ledger.ordinalOf(id);
       if (ordinal === undefined) continue;
       const event = chat.ledger.read(ordinal);
-      if (event.kind !== EVENTS.message || !mayKnow(caller, event)) continue;
+      if (event.kind !== "chat.message" || !mayKnow(caller, event)) continue;
       statuses[id] = new MessageStatuses(chat, ordinal, event).status();
     }
     return { statuses };
@@ -103,7 +102,8 @@ function kindsOf(kinds: readonly string[] | undefined): ReadonlySet<string> | un
 function annotated(chat: GroupChat, events: LedgerEvent[], wanted: boolean): LedgerEvent[] {
   if (!wanted) return events;
   return events.map((event) => {
-    const ordinal = event.kind === EVENTS.message ? chat.ledger.ordinalOf(event.id) : undefined;
+    if (event.kind !== "chat.message") return event;
+    const ordinal = chat.ledger.ordinalOf(event.id);
     if (ordinal === undefined) return event;
     const statuses = new MessageStatuses(chat, ordinal, event);
     return {

@@ -5,7 +5,6 @@
 import type { StoredActor } from "../../../shared/model.ts";
 import type { NewEvent } from "../../ledger/types.ts";
 import type { GroupChat } from "../group-chat.ts";
-import { EVENTS } from "../kinds.ts";
 
 /** A step of a direct message on its way to an external Actor. */
 export function delivery(
@@ -16,7 +15,7 @@ export function delivery(
   state: "claimed" | "accepted" | "failed",
   reason: string,
 ): NewEvent {
-  return chat.event(EVENTS.delivery, actor.id, {
+  return chat.event("runtime.delivery", actor.id, {
     actor_id: actor.id,
     actor_generation: actor.generation,
     source_event_id: sourceEventId,
@@ -30,7 +29,7 @@ export function delivery(
 
 /** The Actor's cursor moves up to this Mail. */
 export function mailRead(chat: GroupChat, actor: StoredActor, eventId: string, by: string): NewEvent {
-  return chat.event(EVENTS.mailRead, by, {
+  return chat.event("mail.read", by, {
     actor_id: actor.id,
     actor_generation: actor.generation,
     event_id: eventId,

@@ -10,14 +10,14 @@
 import { timestamp } from "../../../platform/clock.ts";
 import { errorFields } from "../../../platform/log.ts";
 import { Refusal } from "../../../shared/errors.ts";
-import type { LedgerEvent } from "../../../shared/events.ts";
+import { type InboxEvent, isMessage } from "../../../shared/events.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import type { StoredActor } from "../../../shared/model.ts";
 import type { CallContext } from "../../../shared/operations/caller.ts";
 import type { InputOf, ResultOf } from "../../../shared/operations/registry.ts";
 import type { NewEvent } from "../../ledger/types.ts";
 import type { ActorCaller, Chats, GroupChat, MessagingDependencies } from "../group-chat.ts";
-import { EVENTS, HANDED_BACK } from "../kinds.ts";
+import { HANDED_BACK } from "../kinds.ts";
 import { attentionOf } from "../projection/overview.ts";
 import type { ActorQueue } from "./actor-queue.ts";
 import { delivery, mailRead } from "./inbox-events.ts";
@@ -65,7 +65,7 @@ export class Inbox {
       queue.mail.at(at),
     );
     return {
-      messages: chat.ledger.readMany(ordinals),
+      messages: chat.ledger.readMany(ordinals).filter(isMessage),
       cursor: queue.cursor,
       unread: queue.mail.count,
     };
@@ -100,7 +100,7 @@ export class Inbox {
     const count = projection.unread.countThrough(ordinal);
     if (count > 0) {
       const { id } = chat.ledger.read(projection.unread.at(count - 1));
-      await chat.ledger.append(chat.event(EVENTS.mailRead, "user", { actor_id: "user", event_id: id }));
+      await chat.ledger.append(chat.event("mail.read", "user", { actor_id: "user", event_id: id }));
     }
     return { unread: projection.unread.count, attention: attentionOf(this.#chats, chat) };
   }
@@ -223,14 +223,12 @@ export class Inbox {
     if (queue === undefined) return null;
     const selection = this.#select(chat, queue, limit, actor.runner === "external");
     if (selection.ordinals.length === 0) return null;
-    const read = chat.ledger.readMany(selection.ordinals);
     const batchId = `b_${this.#deps.random.uuid().replaceAll("-", "")}`;
     const messages: InboxMessage[] = [];
     const events: NewEvent[] = [];
-    const claimed: LedgerEvent[] = [];
+    const claimed: InboxEvent[] = [];
     let lastMail: { event_id: string; ordinal: number } | undefined;
-    for (const [at, event] of read.entries()) {
-      const ordinal = selection.ordinals[at]!;
+    for (const { ordinal, event } of chat.inboxEvents(selection.ordinals)) {
       const redelivered = selection.redelivered.has(ordinal);
       if (selection.mail.has(ordinal)) {
         lastMail = { event_id: event.id, ordinal };
@@ -239,7 +237,7 @@ export class Inbox {
       }
       claimed.push(event);
       events.push(delivery(chat, actor, event.id, batchId, "claimed", redelivered ? "redelivered" : ""));
-      const kind = event.kind === EVENTS.notify ? "notice" : "direct";
+      const kind = event.kind === "system.notify" ? "notice" : "direct";
       messages.push({ event, delivery: kind, redelivered });
     }
     const holdsMail = lastMail !== undefined && session.name !== null;
@@ -335,7 +333,7 @@ export class Inbox {
     const events = chat.ledger.readMany(Array.from({ length: count }, (_, at) => queue.mail.at(at)));
     await chat.ledger.appendAll([mailRead(chat, actor, events.at(-1)!.id, "user")]);
     return {
-      messages: events.map((event) => ({ event, delivery: "mail", redelivered: false })),
+      messages: events.filter(isMessage).map((event) => ({ event, delivery: "mail", redelivered: false })),
       batch_id: null,
       cursor: queue.cursor,
       unread: queue.mail.count,
@@ -371,7 +369,7 @@ export class Inbox {
   async #handBack(
     chat: GroupChat,
     actor: StoredActor,
-    claimed: readonly LedgerEvent[],
+    claimed: readonly InboxEvent[],
     batchId: string,
   ): Promise<void> {
     try {

@@ -3,13 +3,12 @@
  * work isn't stopped (EVT-011).
  */
 import { Refusal } from "../../../shared/errors.ts";
-import type { LedgerEvent } from "../../../shared/events.ts";
+import type { LedgerEvent, MessageEvent } from "../../../shared/events.ts";
 import type { CallContext, Caller } from "../../../shared/operations/caller.ts";
 import type { InputOf, ResultOf } from "../../../shared/operations/registry.ts";
 import type { Chats, GroupChat } from "../group-chat.ts";
-import { EVENTS } from "../kinds.ts";
 import { remoteId } from "./cross-group.ts";
-import { isRemote } from "./message-event.ts";
+import { isBy, isRemote } from "./message-event.ts";
 
 type Cancelled = ResultOf<"reply_request_cancel">;
 
@@ -26,10 +25,7 @@ export async function cancelReplyRequest(
   const chat = chats.get(input.group_id);
   const author = chat.author(caller);
   const { ordinal, event } = chat.actionable(caller, input.event_id);
-  if (
-    caller.kind === "actor" &&
-    (event.by !== author.by || event.data.sender_generation !== author.generation)
-  ) {
+  if (caller.kind === "actor" && !isBy(event, author)) {
     throw new Refusal("permission_denied", {
       specifics: "Only the sender or the user may cancel the request.",
     });
@@ -53,7 +49,8 @@ async function cancel(
 ): Promise<Cancelled> {
   const { by } = chat.author(caller);
   const open = chat.projection.obligations.get(event.id);
-  if (open === undefined) return cancelledBefore(chat, event, ordinal);
+  // Only messages ask for replies.
+  if (open === undefined || event.kind !== "chat.message") return cancelledBefore(chat, event, ordinal);
   if (isRemote(event)) {
     const recipients = [...open.owed.keys()];
     const { remote } = chat;
@@ -69,9 +66,8 @@ async function cancel(
   const still = chat.projection.obligations.get(event.id);
   if (still === undefined) return cancelledBefore(chat, event, ordinal);
   const recipients = [...still.owed.keys()];
-  const data: Record<string, unknown> = { source_event_id: event.id, cancelled_by: by, recipients };
-  if (clientId !== undefined) data.client_id = clientId;
-  const placed = await chat.ledger.append(chat.event(EVENTS.cancelled, by, data));
+  const data = { source_event_id: event.id, cancelled_by: by, recipients, client_id: clientId };
+  const placed = await chat.ledger.append(chat.event("chat.reply_request.cancelled", by, data));
   return { event: placed.event, cancelled: recipients, duplicate: false };
 }
 
@@ -80,11 +76,16 @@ async function cancel(
  * have recorded it. A caller that may not enter the other Group can't cancel what that one asked
  * for.
  */
-async function cancelThere(chats: Chats, chat: GroupChat, event: LedgerEvent, caller: Caller): Promise<void> {
+async function cancelThere(
+  chats: Chats,
+  chat: GroupChat,
+  event: MessageEvent,
+  caller: Caller,
+): Promise<void> {
   const { dst_group_id: dstGroupId, src_group_id: srcGroupId, src_event_id: srcEventId } = event.data;
-  const goesAcross = typeof dstGroupId === "string";
-  const other = goesAcross ? dstGroupId : srcGroupId;
-  if (typeof other !== "string") return;
+  const goesAcross = dstGroupId !== undefined;
+  const other = dstGroupId ?? srcGroupId;
+  if (other === undefined) return;
   if (caller.kind === "member" && !caller.groups.has(other)) throw new Refusal("permission_denied");
   const there = chats.find(other);
   const sourceEventId = goesAcross ? remoteId(chat.group.group_id, event.id) : String(srcEventId);
@@ -92,16 +93,16 @@ async function cancelThere(chats: Chats, chat: GroupChat, event: LedgerEvent, ca
   if (there === undefined || open === undefined) return;
   const by = caller.kind === "actor" ? `${chat.group.group_id}::${caller.actor_id}` : "user";
   const data = { source_event_id: sourceEventId, cancelled_by: by, recipients: [...open.owed.keys()] };
-  await there.ledger.append(there.event(EVENTS.cancelled, by, data));
+  await there.ledger.append(there.event("chat.reply_request.cancelled", by, data));
 }
 
 function cancelledBefore(chat: GroupChat, event: LedgerEvent, ordinal: number): Cancelled {
-  if (event.kind !== EVENTS.message || event.data.message_mode !== "request_reply") {
+  if (event.kind !== "chat.message" || event.data.message_mode !== "request_reply") {
     throw new Refusal("not_pending", { specifics: "That message doesn't ask for a reply." });
   }
   const before = chat.ledger
     .readMany(chat.ledger.related(ordinal))
-    .find(({ kind }) => kind === EVENTS.cancelled);
+    .find((later) => later.kind === "chat.reply_request.cancelled");
   if (before === undefined) throw new Refusal("already_replied");
-  return { event: before, cancelled: before.data.recipients as string[], duplicate: true };
+  return { event: before, cancelled: before.data.recipients, duplicate: true };
 }

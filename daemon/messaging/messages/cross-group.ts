@@ -7,17 +7,17 @@
 import { createHash } from "node:crypto";
 import { errorFields } from "../../../platform/log.ts";
 import { Refusal } from "../../../shared/errors.ts";
-import type { LedgerEvent } from "../../../shared/events.ts";
-import type { Attachment, MessageMode } from "../../../shared/model.ts";
+import type { EventData, MessageEvent } from "../../../shared/events.ts";
+import type { MessageMode } from "../../../shared/model.ts";
 import type { CallContext, Caller } from "../../../shared/operations/caller.ts";
 import type { InputOf, ResultOf } from "../../../shared/operations/registry.ts";
 import { type Audience, resolveRecipients } from "../../groups/recipients.ts";
 import { type Chats, type GroupChat, type MessagingDependencies, wakeGroup } from "../group-chat.ts";
-import { EVENTS } from "../kinds.ts";
 import { checkBody, withAttachments } from "./attachments.ts";
 import { once } from "./idempotency.ts";
 import { type Author, contentDigest, defaultMode, messageData, type Said } from "./message-event.ts";
 import { messageKey } from "./message-keys.ts";
+import { receiptAmong } from "./statuses.ts";
 
 type SentAcross = ResultOf<"send_cross_group">;
 
@@ -132,20 +132,20 @@ export class CrossGroup {
           reply_to: address.answered?.event_id,
         },
       });
-      return chat.ledger.appendAll([chat.event(EVENTS.message, author.by, data, key)]);
+      return chat.ledger.appendAll([chat.event("chat.message", author.by, data, key)]);
     });
     return this.#transfer(chat, placed!.event, false);
   }
 
   /** What a first attempt left unfinished; the answer of a retry. */
-  async complete(chat: GroupChat, source: LedgerEvent, ordinal: number): Promise<SentAcross> {
-    const destination = this.#chats.find(source.data.dst_group_id as string);
+  async complete(chat: GroupChat, source: MessageEvent, ordinal: number): Promise<SentAcross> {
+    const { dst_group_id: dstGroupId = "", message_mode: messageMode } = source.data;
+    const destination = this.#chats.find(dstGroupId);
     const arrived = destination?.ledger.ordinalOf(remoteId(chat.group.group_id, source.id));
-    const messageMode = source.data.message_mode as MessageMode;
     if (destination !== undefined && arrived !== undefined) {
       if (chat.projection.halfDone.has(source.id)) await this.#receipt(chat, source, null);
       return {
-        event: destination.ledger.read(arrived),
+        event: destination.message(arrived),
         source_event: source,
         message_mode: messageMode,
         duplicate: true,
@@ -163,15 +163,15 @@ export class CrossGroup {
     const ordinals = [...chat.projection.halfDone.values()];
     for (const ordinal of ordinals) {
       try {
-        await this.complete(chat, chat.ledger.read(ordinal), ordinal);
+        await this.complete(chat, chat.message(ordinal), ordinal);
       } catch (error) {
         this.#deps.log.warn("cross_group", { group_id: chat.group.group_id, ...errorFields(error) });
       }
     }
   }
 
-  async #transfer(chat: GroupChat, source: LedgerEvent, duplicate: boolean): Promise<SentAcross> {
-    let event: LedgerEvent;
+  async #transfer(chat: GroupChat, source: MessageEvent, duplicate: boolean): Promise<SentAcross> {
+    let event: MessageEvent;
     try {
       event = await this.#arrive(chat, source);
     } catch (error) {
@@ -180,17 +180,17 @@ export class CrossGroup {
       throw refusal;
     }
     await this.#receipt(chat, source, null);
-    return { event, source_event: source, message_mode: source.data.message_mode as MessageMode, duplicate };
+    return { event, source_event: source, message_mode: source.data.message_mode, duplicate };
   }
 
   /**
    * The destination's event, made only from the source event, so that a later start makes the same
    * one.
    */
-  async #arrive(chat: GroupChat, source: LedgerEvent): Promise<LedgerEvent> {
+  async #arrive(chat: GroupChat, source: MessageEvent): Promise<MessageEvent> {
     const { data, by } = source;
-    const destination = this.#chats.get(data.dst_group_id as string);
-    const attachments = data.attachments as Attachment[];
+    const { dst_group_id: dstGroupId = "", attachments } = data;
+    const destination = this.#chats.get(dstGroupId);
     const { count } = destination.ledger;
     const digests = attachments.map(({ sha256 }) => sha256);
     for (const sha256 of digests) {
@@ -198,22 +198,19 @@ export class CrossGroup {
         await destination.blobs.take(chat.blobs.read(sha256).chunks, count);
     }
     const { group_id: groupId } = chat.group;
-    const said = { ...(data as unknown as Said), paths: [], client_id: undefined };
-    const author: Author = { by, title: data.sender_title as string };
-    if (typeof data.sender_generation === "string") author.generation = data.sender_generation;
+    const said = { ...data, paths: [], client_id: undefined };
+    const author: Author = { by, title: data.sender_title };
+    if (data.sender_generation !== undefined) author.generation = data.sender_generation;
     const arriving = destination.event(
-      EVENTS.message,
+      "chat.message",
       by === "user" ? "user" : `${groupId}::${by}`,
       messageData({
-        mode: data.message_mode as MessageMode,
-        audience: {
-          to: data.dst_to as string[],
-          to_generations: data.dst_to_generations as Record<string, string>,
-        },
+        mode: data.message_mode,
+        audience: { to: data.dst_to ?? [], to_generations: data.dst_to_generations ?? {} },
         author,
         said,
         attachments,
-        reply_to: data.dst_reply_to as string | undefined,
+        reply_to: data.dst_reply_to,
         source: { group_id: groupId, event_id: source.id, group_title: chat.group.record.title },
       }),
     );
@@ -228,27 +225,26 @@ export class CrossGroup {
   }
 
   /** Notes how it ended. If even that fails, the next start or retry finds out. */
-  async #receipt(chat: GroupChat, source: LedgerEvent, failure: Refusal | null): Promise<void> {
+  async #receipt(chat: GroupChat, source: MessageEvent, failure: Refusal | null): Promise<void> {
     const remoteEventId = remoteId(chat.group.group_id, source.id);
-    const data = {
+    const data: EventData<"chat.cross_group_receipt"> = {
       source_event_id: source.id,
       operation: "local",
-      dst_group_id: source.data.dst_group_id,
+      dst_group_id: source.data.dst_group_id ?? "",
       delivery_id: remoteEventId,
       status: failure === null ? "sent" : "failed",
       remote_event_id: failure === null ? remoteEventId : null,
       error: failure === null ? null : { code: failure.code, message: failure.message },
     };
     try {
-      await chat.ledger.appendAll([chat.event(EVENTS.receipt, "system", data)]);
+      await chat.ledger.appendAll([chat.event("chat.cross_group_receipt", "system", data)]);
     } catch (error) {
       this.#deps.log.warn("cross_group_receipt", { group_id: chat.group.group_id, ...errorFields(error) });
     }
   }
 
-  #receiptOf(chat: GroupChat, id: string, ordinal: number): unknown {
-    if (chat.projection.halfDone.has(id)) return null;
-    const receipts = chat.ledger.related(ordinal).map((later) => chat.ledger.read(later));
-    return receipts.findLast(({ kind }) => kind === EVENTS.receipt)?.data.status;
+  #receiptOf(chat: GroupChat, id: string, ordinal: number): string | undefined {
+    if (chat.projection.halfDone.has(id)) return undefined;
+    return receiptAmong(chat.ledger.readMany(chat.ledger.related(ordinal)))?.data.status;
   }
 }

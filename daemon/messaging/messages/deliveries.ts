@@ -1,9 +1,10 @@
 /** Operation `message_deliver`: puts a message back into its Actors' queues, on purpose. */
 import { Refusal } from "../../../shared/errors.ts";
+import type { ChatMessage } from "../../../shared/events.ts";
 import type { CallContext } from "../../../shared/operations/caller.ts";
 import type { InputOf, ResultOf } from "../../../shared/operations/registry.ts";
 import type { Chats, GroupChat } from "../group-chat.ts";
-import { EVENTS } from "../kinds.ts";
+import { isBy } from "./message-event.ts";
 import { MessageStatuses } from "./statuses.ts";
 
 /**
@@ -18,14 +19,8 @@ export async function deliverAgain(
 ): Promise<ResultOf<"message_deliver">> {
   const chat = chats.get(input.group_id);
   const author = chat.author(caller);
-  const { ordinal, event } = chat.actionable(caller, input.source_event_id);
-  if (event.kind !== EVENTS.message) {
-    throw new Refusal("event_not_found", { specifics: "That event isn't a message." });
-  }
-  if (
-    caller.kind === "actor" &&
-    (event.by !== author.by || event.data.sender_generation !== author.generation)
-  ) {
+  const { ordinal, event } = chat.actionableMessage(caller, input.source_event_id);
+  if (caller.kind === "actor" && !isBy(event, author)) {
     throw new Refusal("permission_denied", {
       specifics: "Only the sender or the user may deliver it again.",
     });
@@ -45,7 +40,7 @@ export async function deliverAgain(
   }
   if (Object.keys(again).length > 0) {
     await chat.ledger.append(
-      chat.event(EVENTS.deliveryRequest, author.by, {
+      chat.event("runtime.delivery_request", author.by, {
         source_event_id: event.id,
         source_ordinal: ordinal,
         actor_generations: again,
@@ -56,9 +51,12 @@ export async function deliverAgain(
   return { queued: [...new Set(input.actor_ids)] };
 }
 
-function presentRecipient(chat: GroupChat, data: Record<string, unknown>, actorId: string): string {
+function presentRecipient(
+  chat: GroupChat,
+  { to_generations: generations }: ChatMessage,
+  actorId: string,
+): string {
   const { generation } = chat.group.actor(actorId);
-  const generations = (data.to_generations ?? {}) as Record<string, unknown>;
   if (generations[actorId] === generation) return generation;
   throw new Refusal("invalid_recipient", {
     specifics: "That message didn't go to this Actor.",

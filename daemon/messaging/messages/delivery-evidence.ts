@@ -7,7 +7,6 @@
 import { errorFields, type Log } from "../../../platform/log.ts";
 import type { Caller } from "../../../shared/operations/caller.ts";
 import type { GroupChat } from "../group-chat.ts";
-import { EVENTS } from "../kinds.ts";
 import { MessageStatuses } from "./statuses.ts";
 
 /** Never fails: the call that proved it is already done. */
@@ -24,17 +23,22 @@ export async function noteEvidence(
     const events = proof.event_ids.flatMap((sourceEventId) => {
       const ordinal = chat.ledger.ordinalOf(sourceEventId);
       if (ordinal === undefined) return [];
-      const batchId = new MessageStatuses(chat, ordinal, chat.ledger.read(ordinal)).unproved(actorId);
+      const event = chat.ledger.read(ordinal);
+      const batchId =
+        event.kind === "chat.message" ? new MessageStatuses(chat, ordinal, event).unproved(actorId) : null;
       if (batchId === null) return [];
-      const deliveryId = `${batchId}/${sourceEventId}`;
-      const whose = {
-        actor_id: actorId,
-        actor_generation: actorGeneration,
-        source_event_id: sourceEventId,
-        delivery_id: deliveryId,
-      };
-      const state = { state: "accepted", transport: "pty", reason: proof.reason, batch_id: batchId };
-      return [chat.event(EVENTS.delivery, "system", { ...whose, ...state })];
+      return [
+        chat.event("runtime.delivery", "system", {
+          actor_id: actorId,
+          actor_generation: actorGeneration,
+          source_event_id: sourceEventId,
+          delivery_id: `${batchId}/${sourceEventId}`,
+          state: "accepted",
+          transport: "pty",
+          reason: proof.reason,
+          batch_id: batchId,
+        }),
+      ];
     });
     if (events.length > 0) await chat.ledger.appendAll(events);
   } catch (error) {

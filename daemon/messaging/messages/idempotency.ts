@@ -3,7 +3,7 @@
  * content is refused.
  */
 import { Refusal } from "../../../shared/errors.ts";
-import type { LedgerEvent } from "../../../shared/events.ts";
+import type { MessageEvent } from "../../../shared/events.ts";
 import type { GroupChat } from "../group-chat.ts";
 
 interface Answered {
@@ -20,7 +20,7 @@ export function once<Answer extends Answered>(
   key: string,
   digest: string,
   first: () => Promise<Answer>,
-  found: (event: LedgerEvent, ordinal: number | undefined) => Answer | Promise<Answer>,
+  found: (event: MessageEvent, ordinal: number | undefined) => Answer | Promise<Answer>,
 ): Answer | Promise<Answer> {
   const running = chat.underWay.get(key);
   if (running !== undefined) {
@@ -29,7 +29,7 @@ export function once<Answer extends Answered>(
   }
   const ordinal = chat.byKey(key);
   const event =
-    ordinal === undefined ? chat.remote?.accepted(chat.group.group_id, key) : chat.ledger.read(ordinal);
+    ordinal === undefined ? chat.remote?.accepted(chat.group.group_id, key) : chat.message(ordinal);
   let answer: Answer | Promise<Answer>;
   if (event === undefined) answer = first();
   else {

@@ -1,9 +1,11 @@
 /** Turns a validated message into its ledger event, and an event into the key it is found by. */
 import { hash } from "node:crypto";
+import type { ChatMessage, LedgerEvent, MessageEvent } from "../../../shared/events.ts";
 import { isForPersonAlone } from "../../../shared/message-parties.ts";
 import type { Attachment, MessageMode } from "../../../shared/model.ts";
 import { CONNECT_PLATFORM } from "../../../shared/names.ts";
 import type { Caller } from "../../../shared/operations/caller.ts";
+import type { ConnectMessage } from "../../../shared/wire/v1/message.ts";
 import type { Audience } from "../../groups/recipients.ts";
 
 /** The author, as the credential says. */
@@ -22,7 +24,7 @@ export interface Said {
   quote_text?: string | undefined;
   attachments: readonly { sha256: string; name: string; mime_type: string }[];
   paths: readonly string[];
-  refs: readonly Record<string, unknown>[];
+  refs: Record<string, unknown>[];
   client_id?: string | undefined;
 }
 
@@ -32,7 +34,7 @@ export interface Message {
   audience: Audience;
   author: Author;
   said: Said;
-  attachments: readonly Attachment[];
+  attachments: Attachment[];
   reply_to?: string | undefined;
   /** Digest of the caller's input, if it gave a key. */
   digest?: string | undefined;
@@ -60,7 +62,7 @@ export interface Outgoing {
   /** By recipient, of those that have one. */
   actor_titles: Record<string, string>;
   /** ConnectMessage as it goes out, and its digest. */
-  connect_message: object;
+  connect_message: ConnectMessage;
   connect_message_sha256: string;
 }
 
@@ -80,83 +82,63 @@ export interface Incoming {
   /** The remote Actor's id, or `user`. */
   user_id: string;
   user_name: string;
-  connect_message: object;
+  connect_message: ConnectMessage;
   connect_message_sha256: string;
 }
 
 /**
  * `chat.message` data in the order of shared/events.ts: what projections need comes before `text`.
  */
-export function messageData(message: Message): Record<string, unknown> {
-  const { said, author, audience, destination, source, outgoing, incoming } = message;
-  const data: Record<string, unknown> = {
+export function messageData(message: Message): ChatMessage {
+  const { said, author, audience, source, outgoing, incoming, digest } = message;
+  const destination = outgoing ?? message.destination;
+  const sender = source ?? incoming;
+  const remote = outgoing ?? incoming;
+  return {
     message_mode: message.mode,
     to: audience.to,
     to_generations: audience.to_generations,
+    reply_to: message.reply_to,
+    client_id: digest === undefined ? undefined : said.client_id,
+    sender_generation: author.generation,
+    sender_title: author.title,
+    delivery_id: remote?.delivery_id,
+    dst_instance_id: outgoing?.instance_id,
+    dst_group_id: destination?.group_id,
+    dst_to: destination?.audience.to,
+    dst_to_generations: destination?.audience.to_generations,
+    dst_reply_to: message.destination?.reply_to,
+    src_instance_id: incoming?.instance_id,
+    source_user_id: incoming?.user_id,
+    text: said.text,
+    format: said.format,
+    insight: said.insight,
+    quote_text: said.quote_text,
+    attachments: message.attachments,
+    refs: said.refs,
+    client_sha256: digest,
+    dst_group_title: destination?.group_title,
+    src_group_id: sender?.group_id,
+    src_event_id: sender?.event_id,
+    src_group_title: sender?.group_title,
+    src_instance_name: incoming?.instance_name ?? undefined,
+    dst_instance_name: outgoing?.instance_name ?? incoming?.dst_instance_name ?? undefined,
+    dst_actor_titles: outgoing?.actor_titles,
+    source_platform: incoming === undefined ? undefined : CONNECT_PLATFORM,
+    source_user_name: incoming?.user_name,
+    connect_message_sha256: remote?.connect_message_sha256,
+    connect_message: remote?.connect_message,
   };
-  if (message.reply_to !== undefined) data.reply_to = message.reply_to;
-  if (message.digest !== undefined) data.client_id = said.client_id;
-  if (author.generation !== undefined) data.sender_generation = author.generation;
-  data.sender_title = author.title;
-  if (destination !== undefined) {
-    data.dst_group_id = destination.group_id;
-    data.dst_to = destination.audience.to;
-    data.dst_to_generations = destination.audience.to_generations;
-    if (destination.reply_to !== undefined) data.dst_reply_to = destination.reply_to;
-  }
-  if (outgoing !== undefined) {
-    data.delivery_id = outgoing.delivery_id;
-    data.dst_instance_id = outgoing.instance_id;
-    data.dst_group_id = outgoing.group_id;
-    data.dst_to = outgoing.audience.to;
-    data.dst_to_generations = outgoing.audience.to_generations;
-  }
-  if (incoming !== undefined) {
-    data.delivery_id = incoming.delivery_id;
-    data.src_instance_id = incoming.instance_id;
-    data.source_user_id = incoming.user_id;
-  }
-  data.text = said.text;
-  data.format = said.format;
-  if (said.insight !== undefined) data.insight = said.insight;
-  if (said.quote_text !== undefined) data.quote_text = said.quote_text;
-  data.attachments = message.attachments;
-  data.refs = said.refs;
-  if (message.digest !== undefined) data.client_sha256 = message.digest;
-  if (destination !== undefined) data.dst_group_title = destination.group_title;
-  if (source !== undefined) {
-    data.src_group_id = source.group_id;
-    data.src_event_id = source.event_id;
-    data.src_group_title = source.group_title;
-  }
-  if (outgoing !== undefined) addOutgoing(data, outgoing);
-  if (incoming !== undefined) addIncoming(data, incoming);
-  return data;
 }
 
-function addOutgoing(data: Record<string, unknown>, outgoing: Outgoing): void {
-  data.dst_group_title = outgoing.group_title;
-  if (outgoing.instance_name !== null) data.dst_instance_name = outgoing.instance_name;
-  data.dst_actor_titles = outgoing.actor_titles;
-  data.connect_message_sha256 = outgoing.connect_message_sha256;
-  data.connect_message = outgoing.connect_message;
-}
-
-function addIncoming(data: Record<string, unknown>, incoming: Incoming): void {
-  data.src_group_id = incoming.group_id;
-  data.src_event_id = incoming.event_id;
-  data.src_group_title = incoming.group_title;
-  if (incoming.instance_name !== null) data.src_instance_name = incoming.instance_name;
-  if (incoming.dst_instance_name !== null) data.dst_instance_name = incoming.dst_instance_name;
-  data.source_platform = CONNECT_PLATFORM;
-  data.source_user_name = incoming.user_name;
-  data.connect_message_sha256 = incoming.connect_message_sha256;
-  data.connect_message = incoming.connect_message;
+/** Whether it is a message of this author, in the same generation. */
+export function isBy(event: LedgerEvent, { by, generation }: Pick<Author, "by" | "generation">): boolean {
+  return event.kind === "chat.message" && event.by === by && event.data.sender_generation === generation;
 }
 
 /** Whether a message went to or came from another instance. */
-export function isRemote({ data }: { data: Readonly<Record<string, unknown>> }): boolean {
-  return typeof data.dst_instance_id === "string" || typeof data.src_instance_id === "string";
+export function isRemote({ data }: MessageEvent): boolean {
+  return (data.dst_instance_id ?? data.src_instance_id) !== undefined;
 }
 
 /**

@@ -2,7 +2,7 @@
 
 import { uuidKey } from "../../../shared/wire/v1/uuid.ts";
 import type { EventHead } from "../../ledger/types.ts";
-import { EVENTS, TROUBLE_NOTICE } from "../kinds.ts";
+import { TROUBLE_NOTICE } from "../kinds.ts";
 import { isRemoteAuthor } from "./authors.ts";
 
 /** The idempotency key of a sender's `client_id`. A new generation of an Actor has its own keys. */
@@ -40,7 +40,7 @@ export function noticeKey(
 
 /** The key of an event in the ledger (`LedgerOptions.keyOf`). */
 export function keyOf(event: EventHead): string | undefined {
-  if (event.kind === EVENTS.message) {
+  if (event.kind === "chat.message") {
     if (isRemoteAuthor(event.by)) {
       const deliveryId = event.string("delivery_id") ?? "";
       return deliveryId === "" ? undefined : deliveryKey(event.by, deliveryId);
@@ -49,8 +49,8 @@ export function keyOf(event: EventHead): string | undefined {
     if (clientId === "") return undefined;
     return messageKey({ by: event.by, generation: event.string("sender_generation") }, clientId);
   }
-  if (event.kind === EVENTS.cancelled) return keyOfControl(event);
-  if (event.kind !== EVENTS.notify) return undefined;
+  if (event.kind === "chat.reply_request.cancelled") return keyOfControl(event);
+  if (event.kind !== "system.notify") return undefined;
   const kind = event.string("kind");
   // Each failure is reported separately.
   if (kind === TROUBLE_NOTICE) return undefined;

@@ -7,10 +7,10 @@
 
 import type { Timer } from "../../../platform/clock.ts";
 import { errorFields } from "../../../platform/log.ts";
+import type { EventData } from "../../../shared/events.ts";
 import type { StoredActor } from "../../../shared/model.ts";
 import type { NewEvent } from "../../ledger/types.ts";
 import type { GroupChat, MessagingDependencies } from "../group-chat.ts";
-import { EVENTS } from "../kinds.ts";
 import { noticeKey } from "./message-keys.ts";
 
 interface Due {
@@ -155,7 +155,7 @@ export class Notices {
 
   #notice({ kind, actor, id }: Due): NewEvent {
     const { title, message } = SENTENCES[kind];
-    const data = {
+    const data: EventData<"system.notify"> = {
       kind,
       title,
       message,
@@ -165,6 +165,6 @@ export class Notices {
       related_event_id: id,
     };
     const key = noticeKey(kind, id, { actor_id: actor.id, generation: actor.generation });
-    return this.#chat.event(EVENTS.notify, "system", data, key);
+    return this.#chat.event("system.notify", "system", data, key);
   }
 }

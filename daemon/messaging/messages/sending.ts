@@ -3,7 +3,7 @@
  * before anything is written.
  */
 import { Refusal } from "../../../shared/errors.ts";
-import type { LedgerEvent } from "../../../shared/events.ts";
+import type { MessageEvent } from "../../../shared/events.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import type { Attachment, MessageMode } from "../../../shared/model.ts";
 import type { CallContext, Caller } from "../../../shared/operations/caller.ts";
@@ -16,7 +16,6 @@ import {
   type RemoteMessages,
   wakeGroup,
 } from "../group-chat.ts";
-import { EVENTS } from "../kinds.ts";
 import { carriesFiles, checkBody, checkFileSize, withAttachments } from "./attachments.ts";
 import { type CrossGroup, remoteId } from "./cross-group.ts";
 import { once } from "./idempotency.ts";
@@ -24,6 +23,7 @@ import {
   type Author,
   contentDigest,
   defaultMode,
+  isBy,
   isRemote,
   messageData,
   type Said,
@@ -49,8 +49,9 @@ type Way =
       group_id: string;
       to: string[];
       event_id: string;
-      generations: Readonly<Record<string, string>>;
+      generations: Generations;
     };
+type Generations = Readonly<Record<string, string>>;
 
 export class Sending {
   readonly #chats: Chats;
@@ -91,7 +92,7 @@ export class Sending {
     const mode = input.message_mode ?? defaultMode(caller, input.to);
     let to: readonly string[] = input.to;
     if (input.reply_to !== undefined) {
-      const original = chat.actionable(caller, input.reply_to);
+      const original = chat.actionableMessage(caller, input.reply_to);
       const { event } = original;
       if (isRemote(event)) {
         const mode = input.message_mode === "request_reply" ? undefined : input.message_mode;
@@ -139,14 +140,8 @@ export class Sending {
     const written = { mode, to: input.to, reply_to: replyTo };
     const digest = input.client_id === undefined ? undefined : contentDigest(input, written);
     const first = (): Promise<Sent> => {
-      const original = chat.actionable(caller, replyTo);
+      const original = chat.actionableMessage(caller, replyTo);
       const { event } = original;
-      if (event.kind !== EVENTS.message) {
-        throw new Refusal("event_not_found", {
-          specifics: "That event isn't a message.",
-          details: { event_id: replyTo },
-        });
-      }
       if (isRemote(event)) {
         const mode = input.message_mode === "request_reply" ? undefined : input.message_mode;
         return remoteOf(chat)
@@ -197,31 +192,31 @@ export class Sending {
    * Throws invalid_recipient when the other side no longer exists, and what entering the other
    * Group throws.
    */
-  #wayBack(chat: GroupChat, event: LedgerEvent, author: Author, caller: Caller): Way {
+  #wayBack(chat: GroupChat, event: MessageEvent, author: Author, caller: Caller): Way {
     const { by, data } = event;
-    const own = by === author.by && data.sender_generation === author.generation;
-    const across = (groupId: string, eventId: string, written: unknown, then: unknown): Way => {
+    const own = isBy(event, author);
+    const across = (
+      groupId: string,
+      eventId: string,
+      written: readonly string[],
+      generations: Generations,
+    ): Way => {
       checkReach(caller, groupId);
-      const to = stillThere(this.#chats.get(groupId), written, then);
-      return {
-        kind: "across",
-        group_id: groupId,
-        to,
-        event_id: eventId,
-        generations: then as Record<string, string>,
-      };
+      const to = stillThere(this.#chats.get(groupId), written, generations);
+      return { kind: "across", group_id: groupId, to, event_id: eventId, generations };
     };
-    if (own && typeof data.dst_group_id === "string") {
+    const { sender_generation: generation = "" } = data;
+    if (own && data.dst_group_id !== undefined) {
       const eventId = remoteId(chat.group.group_id, event.id);
-      return across(data.dst_group_id, eventId, data.dst_to, data.dst_to_generations);
+      return across(data.dst_group_id, eventId, data.dst_to ?? [], data.dst_to_generations ?? {});
     }
-    if (typeof data.src_group_id === "string" && typeof data.src_event_id === "string") {
+    if (data.src_group_id !== undefined && data.src_event_id !== undefined) {
       const sender = by === "user" ? "user" : by.slice(by.indexOf("::") + 2);
-      return across(data.src_group_id, data.src_event_id, [sender], { [sender]: data.sender_generation });
+      return across(data.src_group_id, data.src_event_id, [sender], { [sender]: generation });
     }
     if (own) return { kind: "here", to: stillThere(chat, data.to, data.to_generations) };
     if (by === "user") return { kind: "here", to: ["user"] };
-    return { kind: "here", to: stillThere(chat, [by], { [by]: data.sender_generation }) };
+    return { kind: "here", to: stillThere(chat, [by], { [by]: generation }) };
   }
 
   #append(
@@ -264,7 +259,7 @@ function submitMessage(
 ): Promise<Sent> {
   const { author, said, mode } = message;
   const key = said.client_id === undefined ? undefined : messageKey(author, said.client_id);
-  const event = chat.event(EVENTS.message, author.by, messageData(message), key);
+  const event = chat.event("chat.message", author.by, messageData(message), key);
   return new Promise((resolve, reject) => {
     chat.ledger.submit(event, (refusal, placed) => {
       if (refusal !== null) reject(refusal);
@@ -274,8 +269,8 @@ function submitMessage(
 }
 
 /** The answer to a retry. */
-function recorded(event: LedgerEvent): Sent {
-  return { event, message_mode: event.data.message_mode as MessageMode, duplicate: true };
+function recorded(event: MessageEvent): Sent {
+  return { event, message_mode: event.data.message_mode, duplicate: true };
 }
 
 function remoteOf(chat: GroupChat): RemoteMessages {
@@ -292,17 +287,12 @@ function senderOf(caller: Caller): Sender {
   return caller.kind === "actor" ? { kind: "actor", actor_id: caller.actor_id } : { kind: "user" };
 }
 
-function texts(value: unknown): string[] {
-  return Array.isArray(value) ? value.filter((item): item is string => typeof item === "string") : [];
-}
-
 /**
  * The recipients that are the same Actors as then: a new one under an old id inherits nothing, in
  * this Group or another. Throws invalid_recipient.
  */
-function stillThere({ group }: GroupChat, recipients: unknown, then: unknown): string[] {
-  const generations = (then ?? {}) as Record<string, unknown>;
-  const there = texts(recipients).filter(
+function stillThere({ group }: GroupChat, recipients: readonly string[], generations: Generations): string[] {
+  const there = recipients.filter(
     (id) =>
       id === "user" ||
       group.record.actors.some((actor) => actor.id === id && actor.generation === generations[id]),

@@ -3,10 +3,11 @@
  * from the ledger's chain of events that refer to the message, never by a scan
  * (docs/architecture.md#rules).
  */
-import type { LedgerEvent } from "../../../shared/events.ts";
+import type { EventOf, LedgerEvent, MessageEvent } from "../../../shared/events.ts";
+import { lookUp } from "../../../shared/look-up.ts";
 import type { MessageStatus } from "../../../shared/operations/messages.ts";
 import type { GroupChat } from "../group-chat.ts";
-import { ENDED_UNREAD, EVENTS, HANDED_BACK, IMPORTED, SESSION_ENDED } from "../kinds.ts";
+import { ENDED_UNREAD, HANDED_BACK, IMPORTED, SESSION_ENDED } from "../kinds.ts";
 import { isReplyOf } from "../projection/obligations.ts";
 import { authorOf, remoteAuthor } from "./authors.ts";
 import { isRemote } from "./message-event.ts";
@@ -18,10 +19,10 @@ type ObligationState = MessageStatus["obligation_status"][string];
 export class MessageStatuses {
   readonly #chat: GroupChat;
   readonly #ordinal: number;
-  readonly #event: LedgerEvent;
+  readonly #event: MessageEvent;
   #related: LedgerEvent[] | null = null;
 
-  constructor(chat: GroupChat, ordinal: number, event: LedgerEvent) {
+  constructor(chat: GroupChat, ordinal: number, event: MessageEvent) {
     this.#chat = chat;
     this.#ordinal = ordinal;
     this.#event = event;
@@ -40,12 +41,12 @@ export class MessageStatuses {
       connect_delivery: this.connectDelivery(),
       connect_cancellation: this.connectCancellation(),
     };
-    if (typeof data.dst_instance_id === "string") return status;
-    if (typeof data.dst_group_id === "string") {
+    if (data.dst_instance_id !== undefined) return status;
+    if (data.dst_group_id !== undefined) {
       status.delivery_status[data.dst_group_id] = this.#acrossStatus();
       return status;
     }
-    for (const recipient of strings(data.to)) {
+    for (const recipient of data.to) {
       if (recipient === "user") {
         const read = this.#event.by === "user" || this.#ordinal <= this.#chat.projection.personCursor;
         status.read_status.user = read;
@@ -63,11 +64,10 @@ export class MessageStatuses {
     const { data } = this.#event;
     if (data.message_mode !== "request_reply") return {};
     const { dst_group_id: dstGroupId, dst_instance_id: dstInstanceId } = data;
-    let recipients = strings(data.dst_to);
-    if (typeof dstInstanceId === "string")
-      recipients = recipients.map((id) => remoteAuthor(dstInstanceId, id));
-    else if (typeof dstGroupId === "string") recipients = recipients.map((id) => `${dstGroupId}::${id}`);
-    else recipients = strings(data.to);
+    let recipients = data.dst_to ?? [];
+    if (dstInstanceId !== undefined) recipients = recipients.map((id) => remoteAuthor(dstInstanceId, id));
+    else if (dstGroupId !== undefined) recipients = recipients.map((id) => `${dstGroupId}::${id}`);
+    else recipients = data.to;
     const open = this.#chat.projection.obligations.get(this.#event.id)?.owed;
     const states: Record<string, ObligationState> = {};
     for (const recipient of recipients) {
@@ -83,7 +83,7 @@ export class MessageStatuses {
    * The delivery status of a message to another instance (OUT-013, OUT-016); null for any other.
    */
   connectDelivery(): ConnectState | null {
-    if (typeof this.#event.data.dst_instance_id !== "string") return null;
+    if (this.#event.data.dst_instance_id === undefined) return null;
     return this.#propagation(this.#event.id, this.#later());
   }
 
@@ -93,7 +93,7 @@ export class MessageStatuses {
    */
   connectCancellation(): ConnectState | null {
     if (!isRemote(this.#event)) return null;
-    const control = this.#later().find(({ kind }) => kind === EVENTS.cancelled);
+    const control = this.#later().find(({ kind }) => kind === "chat.reply_request.cancelled");
     // One that came from the other side is recorded in both Groups already.
     if (control === undefined) return null;
     if (control.by.startsWith("connect:")) return { state: "sent" };
@@ -110,16 +110,16 @@ export class MessageStatuses {
    * unknown (MSG-059).
    */
   #propagation(eventId: string, later: readonly LedgerEvent[]): ConnectState {
-    const receipt = later.findLast(({ kind }) => kind === EVENTS.receipt);
+    const receipt = receiptAmong(later);
     if (receipt === undefined) {
       // The outbox may still have the message of the Group that was exported, under the same id.
       const isActive = !this.#isHistory && this.#chat.remote?.isActive(eventId) === true;
       return { state: isActive ? "queued" : "unconfirmed" };
     }
     const { status, error, remote_event_id: remoteEventId } = receipt.data;
-    const state: ConnectState = { state: status as ConnectState["state"] };
-    if (error !== null && error !== undefined) state.error = error as NonNullable<ConnectState["error"]>;
-    if (typeof remoteEventId === "string") state.remote_event_id = remoteEventId;
+    const state: ConnectState = { state: status };
+    if (error !== null) state.error = error;
+    if (remoteEventId !== null) state.remote_event_id = remoteEventId;
     return state;
   }
 
@@ -130,14 +130,13 @@ export class MessageStatuses {
   unproved(recipient: string): string | null {
     const { state } = this.#event.data.message_mode === "mail" ? { state: "" } : this.#delivery(recipient);
     if (state !== "claimed" && state !== "queued" && state !== "ambiguous") return null;
-    const { batch_id: batchId } = this.#lastDelivery(recipient)?.data ?? {};
-    return typeof batchId === "string" ? batchId : null;
+    return this.#lastDelivery(recipient)?.data.batch_id ?? null;
   }
 
-  #lastDelivery(recipient: string): LedgerEvent | undefined {
-    return this.#later().findLast(
-      ({ kind, data }) =>
-        kind === EVENTS.delivery &&
+  #lastDelivery(recipient: string): EventOf<"runtime.delivery"> | undefined {
+    const deliveries = this.#later().filter((event) => event.kind === "runtime.delivery");
+    return deliveries.findLast(
+      ({ data }) =>
         data.actor_id === recipient &&
         data.actor_generation === this.#generation(recipient) &&
         data.reason !== HANDED_BACK,
@@ -158,20 +157,18 @@ export class MessageStatuses {
       if (this.#isHistory) return { state: "failed", reason: IMPORTED, ts: null };
       return { state: ended ? "failed" : "pending", reason: ended ? "actor_removed" : "", ts: null };
     }
-    const state = last.data.state as DeliveryStatus["state"];
     const { ts } = last;
-    const { reason } = last.data;
+    const { state, reason, transport, batch_id: batchId } = last.data;
     const isUnread = state === "queued" || reason === ENDED_UNREAD;
     if (this.#isHistory && isUnread) return { state: "failed", reason: IMPORTED, ts };
     if (this.#isHistory && state === "claimed") return { state: "ambiguous", reason: IMPORTED, ts };
     // It was never read, and now it can't be.
     if (ended && isUnread) return { state: "failed", reason: "actor_removed", ts };
     if (ended && state === "claimed") return { state: "ambiguous", reason: "actor_removed", ts };
-    const { transport, batch_id: batchId } = last.data;
     if (state === "claimed" && transport === "external" && !this.#chat.isHeld(recipient, String(batchId))) {
       return { state, reason: SESSION_ENDED, ts };
     }
-    return { state, reason: typeof reason === "string" ? reason : "", ts };
+    return { state, reason, ts };
   }
 
   #whyWaiting(recipient: string, comesAgain = false): string {
@@ -182,7 +179,7 @@ export class MessageStatuses {
   }
 
   #acrossStatus(): DeliveryStatus {
-    const receipt = this.#later().findLast(({ kind }) => kind === EVENTS.receipt);
+    const receipt = receiptAmong(this.#later());
     if (receipt === undefined) {
       return this.#isHistory
         ? { state: "failed", reason: IMPORTED, ts: null }
@@ -190,33 +187,29 @@ export class MessageStatuses {
     }
     if (receipt.data.status === "sent")
       return { state: "accepted", reason: "recorded_there", ts: receipt.ts };
-    const error = receipt.data.error as { code?: unknown } | null;
-    return { state: "failed", reason: typeof error?.code === "string" ? error.code : "", ts: receipt.ts };
+    return { state: "failed", reason: receipt.data.error?.code ?? "", ts: receipt.ts };
   }
 
   /** The reply or cancellation that came first. */
   #closing(recipient: string): ObligationState {
     const generation = this.#generation(recipient);
     for (const { kind, id, ts, by, data } of this.#later()) {
-      if (kind === EVENTS.cancelled && strings(data.recipients).includes(recipient)) {
+      if (kind === "chat.reply_request.cancelled" && data.recipients.includes(recipient)) {
         return { state: "cancelled", event_id: id, ts };
       }
-      if (kind !== EVENTS.message || !isReplyOf(recipient, authorOf(by, data.source_user_id))) continue;
-      const given = typeof data.sender_generation === "string" ? data.sender_generation : "";
-      if (by === "user" || given === generation) return { state: "replied", event_id: id, ts };
+      if (kind !== "chat.message" || !isReplyOf(recipient, authorOf(by, data.source_user_id))) continue;
+      if (by === "user" || (data.sender_generation ?? "") === generation)
+        return { state: "replied", event_id: id, ts };
     }
     return { state: "open" };
   }
 
   #generation(recipient: string): string {
     const { data } = this.#event;
-    const across = typeof data.dst_group_id === "string" && recipient.includes("::");
-    const generations = (across ? data.dst_to_generations : data.to_generations) as
-      | Record<string, unknown>
-      | undefined;
+    const across = data.dst_group_id !== undefined && recipient.includes("::");
+    const generations = across ? data.dst_to_generations : data.to_generations;
     const id = across ? recipient.slice(recipient.indexOf("::") + 2) : recipient;
-    const generation = generations?.[id];
-    return typeof generation === "string" ? generation : "";
+    return generations === undefined ? "" : (lookUp(generations, id) ?? "");
   }
 
   #later(): LedgerEvent[] {
@@ -225,6 +218,7 @@ export class MessageStatuses {
   }
 }
 
-function strings(value: unknown): string[] {
-  return Array.isArray(value) ? value.filter((item): item is string => typeof item === "string") : [];
+/** The last receipt; it decides. */
+export function receiptAmong(later: readonly LedgerEvent[]): EventOf<"chat.cross_group_receipt"> | undefined {
+  return later.filter((event) => event.kind === "chat.cross_group_receipt").at(-1);
 }

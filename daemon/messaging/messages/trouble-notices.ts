@@ -7,7 +7,7 @@ import { errorFields, type Log } from "../../../platform/log.ts";
 import type { StoredActor } from "../../../shared/model.ts";
 import type { NewEvent } from "../../ledger/types.ts";
 import type { GroupChat } from "../group-chat.ts";
-import { EVENTS, TROUBLE_NOTICE } from "../kinds.ts";
+import { TROUBLE_NOTICE } from "../kinds.ts";
 
 export class TroubleNotices {
   readonly #log: Log;
@@ -57,7 +57,7 @@ export class TroubleNotices {
     relatedEventId: string,
     asker: { id: string; generation: string },
   ): NewEvent {
-    return chat.event(EVENTS.notify, "system", {
+    return chat.event("system.notify", "system", {
       kind: TROUBLE_NOTICE,
       title: `${actor.title === "" ? actor.id : actor.title} can't work on your request now`,
       message: `The reason: ${trouble}. The request stays open.`,

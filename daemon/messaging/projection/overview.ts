@@ -1,6 +1,7 @@
 /** What people and Actors see at a glance: `bootstrap`, counts, and presence in words. */
 
 import { Refusal } from "../../../shared/errors.ts";
+import { isMessage } from "../../../shared/events.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import type { StoredActor } from "../../../shared/model.ts";
 import { NOT_CONNECTED } from "../../../shared/names.ts";
@@ -146,6 +147,6 @@ export function bootstrap(
     })),
     unread_mail: chat.unreadMail(me),
     pending_messages: queue?.unacknowledged ?? 0,
-    open_requests: chat.ledger.readMany(owed.sort((a, b) => a - b)),
+    open_requests: chat.ledger.readMany(owed.sort((a, b) => a - b)).filter(isMessage),
   };
 }

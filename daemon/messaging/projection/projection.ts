@@ -8,14 +8,19 @@
  */
 import type { EventHead, Projection } from "../../ledger/types.ts";
 import { ActorQueue } from "../inbox/actor-queue.ts";
-import { ENDED_UNREAD, EVENTS, HANDED_BACK } from "../kinds.ts";
+import { ENDED_UNREAD, HANDED_BACK } from "../kinds.ts";
 import { authorOf, remoteAuthor } from "../messages/authors.ts";
 import { Backlog } from "../messages/backlog.ts";
 import { Obligations } from "./obligations.ts";
 import { SavedProjection } from "./saved-projection.ts";
 
 /** Bookkeeping that doesn't count as something that happened in the Group. */
-const SILENT = new Set<string>([EVENTS.mailRead, EVENTS.delivery, EVENTS.receipt, EVENTS.actorActivity]);
+const SILENT = new Set<string>([
+  "mail.read",
+  "runtime.delivery",
+  "chat.cross_group_receipt",
+  "actor.activity",
+]);
 
 type Data = Readonly<Record<string, unknown>>;
 
@@ -124,31 +129,31 @@ export class MessageProjection implements Projection {
 
   apply(event: EventHead, ordinal: number): void {
     switch (event.kind) {
-      case EVENTS.message:
+      case "chat.message":
         this.#message(event, ordinal);
         break;
-      case EVENTS.mailRead:
+      case "mail.read":
         this.#mailRead(event);
         break;
-      case EVENTS.delivery:
+      case "runtime.delivery":
         this.#delivery(event);
         break;
-      case EVENTS.deliveryRequest:
+      case "runtime.delivery_request":
         this.#deliveryRequest(event.data, ordinal);
         break;
-      case EVENTS.cancelled:
+      case "chat.reply_request.cancelled":
         this.#cancelled(event.data);
         break;
-      case EVENTS.receipt:
+      case "chat.cross_group_receipt":
         this.#halfDone.delete(event.string("source_event_id") ?? "");
         break;
-      case EVENTS.notify:
+      case "system.notify":
         this.#notify(event, ordinal);
         break;
-      case EVENTS.actorRemoved:
+      case "actor.remove":
         this.#actorRemoved(string(event.data.actor_id));
         break;
-      case EVENTS.groupCreated:
+      case "group.create":
         this.#began(ordinal);
         break;
     }

@@ -12,18 +12,19 @@ import type { GroupPaths } from "../../../client/paths.ts";
 import { timestamp } from "../../../platform/clock.ts";
 import type { OpenFile } from "../../../platform/files.ts";
 import { Refusal } from "../../../shared/errors.ts";
+import type { LedgerEvent } from "../../../shared/events.ts";
 import { LIMITS } from "../../../shared/limits.ts";
+import { lookUp } from "../../../shared/look-up.ts";
 import type { CallContext } from "../../../shared/operations/caller.ts";
 import type { InputOf, ResultOf } from "../../../shared/operations/registry.ts";
 import { overSize } from "../../../shared/size-words.ts";
 import { parseStrictJsonBytes } from "../../../shared/strict-json.ts";
 import type { GroupRegistry } from "../../groups/registry.ts";
 import { Ledger } from "../../ledger/ledger.ts";
-import type { NewEvent } from "../../ledger/types.ts";
+import type { EventHead, NewEvent } from "../../ledger/types.ts";
 import { BlobStore } from "../files/blobs.ts";
 import { UploadQuota } from "../files/upload-quota.ts";
 import type { MessagingDependencies } from "../group-chat.ts";
-import { EVENTS } from "../kinds.ts";
 import { keyOf } from "../messages/message-keys.ts";
 import { fileLines } from "./line-reader.ts";
 import {
@@ -139,7 +140,7 @@ export async function importGroup(
           await importEvents(lines, ledger);
           counts.events = ledger.count;
           await checkEnd(lines, counts);
-          await ledger.append({ kind: EVENTS.groupCreated, scope_key: "", by: "user", data: { title } });
+          await ledger.append({ kind: "group.create", scope_key: "", by: "user", data: { title } });
         } finally {
           await ledger.close();
         }
@@ -215,20 +216,17 @@ async function importEvents(lines: Lines, ledger: Ledger): Promise<void> {
   for (;;) {
     const line = await lines.take(EventLine, "event");
     if (line === null) break;
-    const { id, ts, kind, scope_key: scopeKey, by, data } = line.event;
+    const { id } = line.event;
     if (batchIds.has(id) || ledger.ordinalOf(id) !== undefined) {
       throw invalid("An event appears twice.", lines.number);
     }
     const bytes = Buffer.byteLength(JSON.stringify(line.event));
     if (bytes > LIMITS.ledger.lineBytes - 1024) throw invalid("An event is too large.", lines.number);
     if (batch.length === BATCH_EVENTS || batchBytes + bytes > BATCH_BYTES) await flush();
-    const event: NewEvent = { id, ts, kind, scope_key: scopeKey, by, data };
     const key = keyOf(headOf(line.event));
-    if (key !== undefined) {
-      if (!keys.take(key)) throw invalid("Too many events have the same key.", lines.number);
-      event.key = key;
-    }
-    batch.push(event);
+    if (key !== undefined && !keys.take(key))
+      throw invalid("Too many events have the same key.", lines.number);
+    batch.push({ ...line.event, key });
     batchIds.add(id);
     batchBytes += bytes;
   }
@@ -266,18 +264,12 @@ class ImportedKeys {
 }
 
 /** What `keyOf` needs of an event. */
-function headOf(event: {
-  id: string;
-  ts: string;
-  kind: string;
-  scope_key: string;
-  by: string;
-  data: Record<string, unknown>;
-}) {
+function headOf(event: LedgerEvent): EventHead {
+  const data: EventHead["data"] = event.data;
   return {
     ...event,
     string(name: string): string | undefined {
-      const value = Object.hasOwn(event.data, name) ? event.data[name] : undefined;
+      const value = lookUp(data, name);
       return typeof value === "string" ? value : undefined;
     },
   };

@@ -9,12 +9,11 @@
  */
 import * as z from "zod";
 import {
-  ActorActivity,
   ChatMessage,
-  MailRead,
-  ReplyRequestCancelled,
-  RuntimeDelivery,
-  SystemNotify,
+  EVENT_DATA,
+  type EventKind,
+  isEventKind,
+  type LedgerEvent,
 } from "../../../shared/events.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import {
@@ -29,7 +28,6 @@ import {
   StoredActor,
   text,
 } from "../../../shared/model.ts";
-import { EVENTS } from "../kinds.ts";
 
 export const EXPORT_FORMAT = "svc.group.export";
 export const EXPORT_VERSION = 1;
@@ -101,11 +99,12 @@ const Attachments = z
 const refs = z.array(z.looseObject({})).max(LIMITS.message.refs);
 
 /**
- * Data of the kinds that messaging knows: known members must be as the daemon writes them, and
- * others may be there.
+ * Data by kind: known members must be as the daemon writes them, within the limits of what comes
+ * from outside. Others may be there, and kinds that only a newer version knows.
  */
-const EXPORTED: Readonly<Record<string, z.ZodType>> = {
-  [EVENTS.message]: ChatMessage.extend({
+const EXPORTED: Readonly<Record<EventKind, z.ZodType>> = {
+  ...EVENT_DATA,
+  "chat.message": ChatMessage.extend({
     to: Names,
     to_generations: Generations,
     client_id: text(LIMITS.message.clientIdBytes).optional(),
@@ -118,28 +117,26 @@ const EXPORTED: Readonly<Record<string, z.ZodType>> = {
     attachments: Attachments,
     refs,
   }),
-  [EVENTS.cancelled]: ReplyRequestCancelled.extend({ recipients: Names }),
-  [EVENTS.mailRead]: MailRead,
-  [EVENTS.delivery]: RuntimeDelivery,
-  [EVENTS.notify]: SystemNotify,
-  [EVENTS.actorActivity]: ActorActivity,
+  "chat.reply_request.cancelled": EVENT_DATA["chat.reply_request.cancelled"].extend({ recipients: Names }),
 };
 
 const Kind = z.string().regex(/^[a-z][a-z0-9_.]{0,63}$/);
+const ExportedEvent = z
+  .strictObject({
+    v: z.literal(1),
+    id: EventId,
+    ts: z.iso.datetime({ precision: 3 }),
+    kind: Kind,
+    group_id: z.string().max(64),
+    scope_key: z.union([z.literal(""), ScopeKey]),
+    by: Name,
+    data: z.looseObject({}),
+  })
+  .refine(
+    ({ kind, data }) => !isEventKind(kind) || EXPORTED[kind].safeParse(data).success,
+    "isn't an event of this version",
+  );
 export const EventLine = z.strictObject({
-  event: z
-    .strictObject({
-      v: z.literal(1),
-      id: EventId,
-      ts: z.iso.datetime({ precision: 3 }),
-      kind: Kind,
-      group_id: z.string().max(64),
-      scope_key: z.union([z.literal(""), ScopeKey]),
-      by: Name,
-      data: z.looseObject({}),
-    })
-    .refine(
-      ({ kind, data }) => EXPORTED[kind]?.safeParse(data).success !== false,
-      "isn't an event of this version",
-    ),
+  // What the check proves is more than the schema's type says.
+  event: ExportedEvent as z.ZodType as z.ZodType<LedgerEvent>,
 });

@@ -16,7 +16,7 @@ import {
 import type { Files } from "../../../platform/files.ts";
 import { errorFields, type Log } from "../../../platform/log.ts";
 import { Refusal } from "../../../shared/errors.ts";
-import type { LedgerEvent } from "../../../shared/events.ts";
+import type { SourceEvent } from "../../../shared/events.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import { overSize } from "../../../shared/size-words.ts";
 import { type OutboxProgress, OutboxRecord, type OutboxWork } from "../../../shared/wire/v1/outbox.ts";
@@ -78,7 +78,7 @@ export interface QueuedWork extends OutboxRecord {
 }
 
 /** Identifies a sender's retry; from the source event. */
-export type ClientKeyOf = (event: LedgerEvent) => string | null;
+export type ClientKeyOf = (event: SourceEvent) => string | null;
 
 export class Outbox {
   readonly #deps: OutboxDependencies;
@@ -191,7 +191,7 @@ export class Outbox {
    */
   async accept(
     work: OutboxWork,
-    sourceEvent: LedgerEvent,
+    sourceEvent: SourceEvent,
     json = JSON.stringify(work.data),
   ): Promise<OutboxEntry> {
     const record: OutboxRecord = {
@@ -435,7 +435,10 @@ export class Outbox {
       original_deliver_before:
         work.kind === "cancel" ? milliseconds(work.data.original_deliver_before) : null,
       blobBytes: blobBytesOf(work),
-      client: key === null ? null : { key, sha256: String(sourceEvent.data.client_sha256) },
+      client:
+        key === null || sourceEvent.kind !== "chat.message"
+          ? null
+          : { key, sha256: sourceEvent.data.client_sha256 ?? "" },
       // A cancellation doesn't note that it goes out, so any from an earlier run may have gone out.
       leftOver: progress.needs_receipt || (work.kind === "cancel" && !isCharged),
       progress,
@@ -457,10 +460,12 @@ function parse(bytes: Uint8Array): QueuedWork {
   const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   const record = OutboxRecord.parse(JSON.parse(whole(text)));
   const { work, source_event: sourceEvent } = record;
-  const { connect_message_sha256: messageSha256, connect_cancel_sha256: cancelSha256 } = sourceEvent.data;
-  const told = work.kind === "message" ? messageSha256 : cancelSha256;
+  const told =
+    sourceEvent.kind === "chat.message"
+      ? sourceEvent.data.connect_message_sha256
+      : sourceEvent.data.connect_cancel_sha256;
   const { json, sha256 } = contentOf(work.data);
-  if (typeof told === "string" && told !== sha256) throw new Error("it doesn't match its event");
+  if (told !== undefined && told !== sha256) throw new Error("it doesn't match its event");
   return { ...record, json, sha256 };
 }
 

@@ -100,9 +100,8 @@ export class OutboxWorker {
     const { entry, chat } = task;
     const { receipt, notified } = endingOf(chat, entry.source_event_id);
     if (receipt !== null) {
-      const { status, error } = receipt.data as unknown as Ending;
       if (notified) return this.#close(task, null);
-      return this.#close(task, () => listed(noticeEvent(chat, task.record, { status, error })));
+      return this.#close(task, () => listed(noticeEvent(chat, task.record, receipt.data)));
     }
     if (chat.ledger.ordinalOf(entry.source_event_id) === undefined) {
       await withPermit(chat.group, this.#deps.clock, () =>

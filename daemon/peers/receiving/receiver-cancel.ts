@@ -4,13 +4,13 @@
  * in between. A control is recorded here and never forwarded (CAN-028).
  */
 import { createHash } from "node:crypto";
+import type { EventData } from "../../../shared/events.ts";
 import type { ConnectCancellation, ConnectMessage } from "../../../shared/wire/v1/message.ts";
 import type { ReceiptResult } from "../../../shared/wire/v1/peer.ts";
 import { milliseconds } from "../../../shared/wire/v1/time.ts";
 import { untimelyDelivery } from "../../../shared/wire/v1/timely.ts";
 import { uuidKey } from "../../../shared/wire/v1/uuid.ts";
 import type { GroupChat } from "../../messaging/group-chat.ts";
-import { EVENTS } from "../../messaging/kinds.ts";
 import { remoteAuthor, remoteBy } from "../../messaging/messages/authors.ts";
 import { controlKey } from "../../messaging/messages/message-keys.ts";
 import type { Content } from "../wire/digests.ts";
@@ -51,7 +51,7 @@ export async function cancel(
   const found = findOriginal(chat, cancellation);
   spend();
   const by = remoteBy(source.instance_id);
-  const data: Record<string, unknown> = {
+  const data: EventData<"chat.reply_request.cancelled"> = {
     source_event_id: found?.event_id ?? null,
     cancelled_by: remoteAuthor(source.instance_id, cancellation.sender.id),
     recipients:
@@ -60,7 +60,7 @@ export async function cancel(
     connect_cancel_sha256: sha256,
   };
   if (found === null) data.not_delivered = true;
-  const event = chat.event(EVENTS.cancelled, by, data, controlKey(by, deliveryId));
+  const event = chat.event("chat.reply_request.cancelled", by, data, controlKey(by, deliveryId));
   if (found === null) event.id = absentOriginal(chat, cancellation, now);
   const [placed] = await chat.ledger.appendAll([event]);
   return { receipt: receiptOf(placed!.event, logical) };

@@ -17,7 +17,6 @@ import { uuidKey } from "../../../shared/wire/v1/uuid.ts";
 import type { Audience } from "../../groups/recipients.ts";
 import { describeAttachment } from "../../messaging/files/blobs.ts";
 import type { GroupChat } from "../../messaging/group-chat.ts";
-import { EVENTS } from "../../messaging/kinds.ts";
 import { remoteBy } from "../../messaging/messages/authors.ts";
 import { type Author, messageData } from "../../messaging/messages/message-event.ts";
 import { deliveryKey } from "../../messaging/messages/message-keys.ts";
@@ -66,7 +65,7 @@ export async function deliver(
   const { count } = ledger;
   for (const file of files) await chat.blobs.take(inTurns(file), count, file.sha256);
   const event = chat.event(
-    EVENTS.message,
+    "chat.message",
     remoteBy(message.source.instance_id),
     messageData({
       mode: message.message_mode,

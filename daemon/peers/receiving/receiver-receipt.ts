@@ -2,7 +2,7 @@
  * What the ledger knows about a delivery or a withdrawal from another instance: the receipt, found
  * in the whole history (OUT-010 to OUT-012).
  */
-import type { LedgerEvent } from "../../../shared/events.ts";
+import type { EventOf, LedgerEvent, MessageEvent, SourceEvent } from "../../../shared/events.ts";
 import type { Receipt } from "../../../shared/wire/v1/message.ts";
 import { uuidKey } from "../../../shared/wire/v1/uuid.ts";
 import type { GroupChat } from "../../messaging/group-chat.ts";
@@ -16,16 +16,26 @@ interface Logical {
 }
 
 /** The event of a delivery by this instance, if it was received. */
-export function receivedMessage(chat: GroupChat, instanceId: string, deliveryId: string): LedgerEvent | null {
-  return byKey(chat, deliveryKey(remoteBy(instanceId), uuidKey(deliveryId)));
+export function receivedMessage(
+  chat: GroupChat,
+  instanceId: string,
+  deliveryId: string,
+): MessageEvent | null {
+  const event = byKey(chat, deliveryKey(remoteBy(instanceId), uuidKey(deliveryId)));
+  return event?.kind === "chat.message" ? event : null;
 }
 
 /** The event of a withdrawal by this instance, if it was recorded. */
-export function receivedControl(chat: GroupChat, instanceId: string, deliveryId: string): LedgerEvent | null {
-  return byKey(chat, controlKey(remoteBy(instanceId), deliveryId));
+export function receivedControl(
+  chat: GroupChat,
+  instanceId: string,
+  deliveryId: string,
+): EventOf<"chat.reply_request.cancelled"> | null {
+  const event = byKey(chat, controlKey(remoteBy(instanceId), deliveryId));
+  return event?.kind === "chat.reply_request.cancelled" ? event : null;
 }
 
-export function receiptOf(event: LedgerEvent, { delivery_id: deliveryId, sha256 }: Logical): Receipt {
+export function receiptOf(event: SourceEvent, { delivery_id: deliveryId, sha256 }: Logical): Receipt {
   return { delivery_id: deliveryId, message_sha256: sha256, event_id: event.id, delivered_at: event.ts };
 }
 

@@ -8,7 +8,6 @@ import { ConnectMessage } from "../../../shared/wire/v1/message.ts";
 import { milliseconds } from "../../../shared/wire/v1/time.ts";
 import { uuidKey } from "../../../shared/wire/v1/uuid.ts";
 import type { GroupChat } from "../../messaging/group-chat.ts";
-import { EVENTS } from "../../messaging/kinds.ts";
 import { PeerRefusal } from "../wire/peer-refusal.ts";
 
 /**
@@ -52,7 +51,7 @@ export function originalOf(
 ): { original: ConnectMessage; event_id: string; digest: unknown; by: string } | null {
   const ordinal = chat.ownOrdinal(eventId);
   const event = ordinal === undefined ? undefined : chat.ledger.read(ordinal);
-  if (event?.kind !== EVENTS.message) return null;
+  if (event?.kind !== "chat.message") return null;
   const original = ConnectMessage.safeParse(event.data.connect_message).data;
   if (original === undefined) return null;
   return { original, event_id: eventId, digest: event.data.connect_message_sha256, by: event.by };

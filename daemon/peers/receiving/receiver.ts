@@ -224,12 +224,9 @@ export class Receiver implements AdmittingReceiver {
       }
       return { receipt: null };
     }
-    const { connection_id: connectionId } = event.data.connect_message as { connection_id?: string };
-    if (
-      event.data.connect_message_sha256 !== messageSha256 ||
-      event.data.src_group_id !== sourceGroupId ||
-      connectionId !== proof.connection_id
-    ) {
+    const { connect_message: message, connect_message_sha256: sha256, src_group_id: groupId } = event.data;
+    const isSame = sha256 === messageSha256 && groupId === sourceGroupId;
+    if (!isSame || message?.connection_id !== proof.connection_id) {
       throw new PeerRefusal("connect_content_conflict");
     }
     return { receipt: receiptOf(event, { delivery_id: deliveryId, sha256: messageSha256 }) };

@@ -8,20 +8,19 @@ import { errorFields, type Log } from "../../../platform/log.ts";
 import type { ProjectFiles } from "../../../platform/project-files.ts";
 import type { Random } from "../../../platform/random.ts";
 import { Refusal } from "../../../shared/errors.ts";
-import type { LedgerEvent } from "../../../shared/events.ts";
+import type { ChatMessage, MessageEvent } from "../../../shared/events.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import type { Attachment, MessageMode } from "../../../shared/model.ts";
 import type { Caller } from "../../../shared/operations/caller.ts";
 import { sizeWords } from "../../../shared/size-words.ts";
 import { type ConnectActor, ConnectMessage } from "../../../shared/wire/v1/message.ts";
 import { type GroupChat, wakeGroup } from "../../messaging/group-chat.ts";
-import { EVENTS } from "../../messaging/kinds.ts";
 import { withAttachments } from "../../messaging/messages/attachments.ts";
 import { type Author, messageData, type Said } from "../../messaging/messages/message-event.ts";
 import type { Grant } from "../authority.ts";
 import type { Outbox, OutboxEntry } from "../outbox/outbox.ts";
 import { type Content, contentOf } from "../wire/digests.ts";
-import { preallocate, type SourceEvents } from "./source-event.ts";
+import type { SourceEvents } from "./source-event.ts";
 
 interface Dependencies {
   clock: Clock;
@@ -66,7 +65,7 @@ export class Outgoing {
   async send(
     chat: GroupChat,
     outgoing: OutgoingMessage,
-  ): Promise<{ entry: OutboxEntry; event: LedgerEvent }> {
+  ): Promise<{ entry: OutboxEntry; event: MessageEvent }> {
     const { projects, log } = this.#deps;
     const accept = (attachments: Attachment[]) => this.#accept(chat, outgoing, attachments);
     const { said, caller, projectOnly } = outgoing;
@@ -82,19 +81,23 @@ export class Outgoing {
     chat: GroupChat,
     outgoing: OutgoingMessage,
     attachments: Attachment[],
-  ): Promise<{ entry: OutboxEntry; event: LedgerEvent }> {
+  ): Promise<{ entry: OutboxEntry; event: MessageEvent }> {
     const { clock, random, outbox, source, log } = this.#deps;
     const now = clock.now();
     const id = random.uuid();
     const message = this.#message(chat, outgoing, attachments, { id, now });
-    const event = preallocate(chat, random, message.created_at, {
-      kind: EVENTS.message,
-      by: outgoing.author.by,
-      data: {},
-    });
-    message.source_event_id = event.id;
+    message.source_event_id = random.uuid().replaceAll("-", "");
     const content = contentOf(message);
-    event.data = this.#data(outgoing, attachments, content);
+    const event: MessageEvent = {
+      v: 1,
+      id: message.source_event_id,
+      ts: message.created_at,
+      kind: "chat.message",
+      group_id: chat.group.group_id,
+      scope_key: chat.scopeKey,
+      by: outgoing.author.by,
+      data: this.#data(outgoing, attachments, content),
+    };
     const entry = await outbox.accept({ kind: "message", data: message }, event, content.json);
     try {
       await source.project(chat, event);
@@ -161,9 +164,9 @@ export class Outgoing {
 
   #data(
     outgoing: OutgoingMessage,
-    attachments: readonly Attachment[],
+    attachments: Attachment[],
     { value: message, sha256 }: Content<ConnectMessage>,
-  ): Record<string, unknown> {
+  ): ChatMessage {
     const { grant, recipients, author, said, mode, reply, digest } = outgoing;
     const { target } = message;
     const generations = recipients.map(({ id, generation }) => [id, generation] as const);

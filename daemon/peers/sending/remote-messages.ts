@@ -7,7 +7,7 @@ import type { Clock } from "../../../platform/clock.ts";
 import { errorFields, type Log } from "../../../platform/log.ts";
 import type { Random } from "../../../platform/random.ts";
 import { Refusal } from "../../../shared/errors.ts";
-import type { LedgerEvent } from "../../../shared/events.ts";
+import type { EventOf, MessageEvent } from "../../../shared/events.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import type { MessageMode } from "../../../shared/model.ts";
 import type { Caller } from "../../../shared/operations/caller.ts";
@@ -15,7 +15,6 @@ import { type ConnectActor, ConnectCancellation, ConnectMessage } from "../../..
 import { milliseconds } from "../../../shared/wire/v1/time.ts";
 import { uuidKey } from "../../../shared/wire/v1/uuid.ts";
 import type { GroupChat, Located, RemoteMessages, RemoteReply } from "../../messaging/group-chat.ts";
-import { EVENTS } from "../../messaging/kinds.ts";
 import type { Author, Said } from "../../messaging/messages/message-event.ts";
 import { MessageStatuses } from "../../messaging/messages/statuses.ts";
 import type { Authorities } from "../authorities.ts";
@@ -24,7 +23,7 @@ import type { Outbox, OutboxEntry } from "../outbox/outbox.ts";
 import { isEnd } from "../receiving/receiver-reply.ts";
 import { contentOf } from "../wire/digests.ts";
 import { type Outgoing, type OutgoingMessage, senderOf } from "./outgoing.ts";
-import { preallocate, type SourceEvents } from "./source-event.ts";
+import type { SourceEvents } from "./source-event.ts";
 
 interface Dependencies {
   /** Of this Home. */
@@ -60,10 +59,11 @@ export class RemoteReplies implements RemoteMessages {
     return this.#deps.outbox.bySource(sourceEventId) !== undefined;
   }
 
-  accepted(groupId: string, key: string): LedgerEvent | undefined {
+  accepted(groupId: string, key: string): MessageEvent | undefined {
     const { outbox } = this.#deps;
     const waiting = outbox.byClient(groupId, key);
-    return waiting === undefined ? undefined : outbox.read(waiting).source_event;
+    const event = waiting === undefined ? undefined : outbox.read(waiting).source_event;
+    return event?.kind === "chat.message" ? event : undefined;
   }
 
   async reply(
@@ -72,7 +72,7 @@ export class RemoteReplies implements RemoteMessages {
     reply: RemoteReply,
     caller: Caller,
     digest: string | undefined,
-  ): Promise<LedgerEvent> {
+  ): Promise<MessageEvent> {
     const author = chat.author(caller);
     const plan = this.#plan(chat, reply, author);
     const outgoing = { ...plan, said, author, caller, projectOnly: false, digest };
@@ -91,20 +91,25 @@ export class RemoteReplies implements RemoteMessages {
    */
   async cancel(
     chat: GroupChat,
-    { event: original }: Located,
+    { event: original }: Located<"chat.message">,
     caller: Caller,
     { recipients, client_id: clientId }: { recipients: string[]; client_id: string | undefined },
-  ): Promise<LedgerEvent> {
+  ): Promise<EventOf<"chat.reply_request.cancelled">> {
     const { clock, random, outbox, log } = this.#deps;
     const message = messageOf(original);
     const { own, other } = this.#ends(chat, original, message);
     const deliveryId = controlId(own, message.delivery_id);
     const reserved = outbox.byDelivery(deliveryId);
-    if (reserved !== undefined) return this.#project(chat, outbox.read(reserved).source_event);
+    if (reserved !== undefined) {
+      const { source_event: event } = outbox.read(reserved);
+      if (event.kind !== "chat.reply_request.cancelled") throw new TypeError("the record isn't a withdrawal");
+      await this.#deps.source.project(chat, event);
+      return event;
+    }
     const author = chat.author(caller);
     const now = clock.now();
     const createdAt = new Date(now).toISOString();
-    const event = preallocate(chat, random, createdAt, { kind: EVENTS.cancelled, by: author.by, data: {} });
+    const eventId = random.uuid().replaceAll("-", "");
     const { connection_id: connectionId, account_origin: accountOrigin, account_id: accountId } = message;
     const control = ConnectCancellation.parse({
       ...(connectionId === undefined ? {} : { connection_id: connectionId }),
@@ -113,7 +118,7 @@ export class RemoteReplies implements RemoteMessages {
       ...(accountId === undefined ? {} : { account_id: accountId }),
       source: own,
       sender: senderOf(chat, author, caller),
-      source_event_id: event.id,
+      source_event_id: eventId,
       target: other,
       original_delivery_id: message.delivery_id,
       original_message_sha256: original.data.connect_message_sha256,
@@ -122,21 +127,33 @@ export class RemoteReplies implements RemoteMessages {
       created_at: createdAt,
       deliver_before: new Date(now + LIMITS.connect.deliverSeconds * 1000).toISOString(),
     });
-    event.data = { source_event_id: original.id, cancelled_by: author.by, recipients };
-    if (clientId !== undefined) event.data.client_id = clientId;
-    event.data.connect_cancel = control;
     const { json, sha256 } = contentOf(control);
-    event.data.connect_cancel_sha256 = sha256;
+    const event: EventOf<"chat.reply_request.cancelled"> = {
+      v: 1,
+      id: eventId,
+      ts: createdAt,
+      kind: "chat.reply_request.cancelled",
+      group_id: chat.group.group_id,
+      scope_key: chat.scopeKey,
+      by: author.by,
+      data: {
+        source_event_id: original.id,
+        cancelled_by: author.by,
+        recipients,
+        client_id: clientId,
+        connect_cancel: control,
+        connect_cancel_sha256: sha256,
+      },
+    };
     await outbox.accept({ kind: "cancel", data: control }, event, json);
     try {
-      return await this.#project(chat, event);
+      await this.#deps.source.project(chat, event);
     } catch (error) {
       // It was accepted, so the worker records it.
       log.warn("connect_projection", { group_id: chat.group.group_id, ...errorFields(error) });
-      return event;
-    } finally {
-      this.#deps.wake();
     }
+    this.#deps.wake();
+    return event;
   }
 
   /**
@@ -151,16 +168,11 @@ export class RemoteReplies implements RemoteMessages {
       if (chat.ledger.ordinalOf(entry.source_event_id) !== undefined) continue;
       try {
         if (entry.progress.source_projected || isBeforeReset(chat, entry)) outbox.remove(entry);
-        else await this.#project(chat, outbox.read(entry).source_event);
+        else await this.#deps.source.project(chat, outbox.read(entry).source_event);
       } catch (error) {
         log.warn("connect_recovery", { delivery_id: entry.delivery_id, ...errorFields(error) });
       }
     }
-  }
-
-  async #project(chat: GroupChat, event: LedgerEvent): Promise<LedgerEvent> {
-    await this.#deps.source.project(chat, event);
-    return event;
   }
 
   #plan(chat: GroupChat, { original, mode, to }: RemoteReply, author: Author): Plan {
@@ -191,8 +203,8 @@ export class RemoteReplies implements RemoteMessages {
    * The two ends of a message that is recorded in this Group, which must be one of them. Throws
    * event_not_found.
    */
-  #ends({ group }: GroupChat, { id, data }: LedgerEvent, { source, target }: ConnectMessage): Ends {
-    const isFollowUp = typeof data.dst_instance_id === "string";
+  #ends({ group }: GroupChat, { id, data }: MessageEvent, { source, target }: ConnectMessage): Ends {
+    const isFollowUp = data.dst_instance_id !== undefined;
     const [own, other] = isFollowUp ? [source, target] : [target, source];
     if (isEnd(own, { instance_id: this.#deps.instance_id, group_id: group.group_id })) {
       return { own, other, isFollowUp };
@@ -204,7 +216,7 @@ export class RemoteReplies implements RemoteMessages {
   }
 
   /** RPL-004: no follow-up to a message before its arrival is certain. */
-  #remoteEvent(chat: GroupChat, { ordinal, event }: Located): string {
+  #remoteEvent(chat: GroupChat, { ordinal, event }: Located<"chat.message">): string {
     const delivery = new MessageStatuses(chat, ordinal, event).connectDelivery();
     if (delivery?.state === "sent" && delivery.remote_event_id !== undefined) return delivery.remote_event_id;
     throw new Refusal("connect_receipt_required", { details: { state: delivery?.state ?? "unconfirmed" } });
@@ -227,7 +239,7 @@ export class RemoteReplies implements RemoteMessages {
 }
 
 /** Throws event_not_found for an event without its message. */
-function messageOf({ id, data }: LedgerEvent): ConnectMessage {
+function messageOf({ id, data }: MessageEvent): ConnectMessage {
   const parsed = ConnectMessage.safeParse(data.connect_message);
   if (parsed.success) return parsed.data;
   throw new Refusal("event_not_found", {

@@ -3,7 +3,7 @@
  * (docs/protocol.md#acceptance, docs/protocol.md#discovery).
  */
 import { Refusal } from "../../../shared/errors.ts";
-import type { LedgerEvent } from "../../../shared/events.ts";
+import type { MessageEvent } from "../../../shared/events.ts";
 import type { CallContext, Caller } from "../../../shared/operations/caller.ts";
 import type { InputOf, ResultOf } from "../../../shared/operations/registry.ts";
 import type { ConnectActor } from "../../../shared/wire/v1/message.ts";
@@ -31,7 +31,7 @@ interface Dependencies {
 }
 
 interface Found {
-  event: LedgerEvent;
+  event: MessageEvent;
   duplicate: boolean;
 }
 
@@ -83,10 +83,10 @@ export class RemoteSending {
     return this.#answer(chat, found.event);
   }
 
-  #answer(chat: GroupChat, event: LedgerEvent): Queued {
-    const deliveryId = event.data.delivery_id;
+  #answer(chat: GroupChat, event: MessageEvent): Queued {
+    const { delivery_id: deliveryId } = event.data;
     // The key may have been used within this Group.
-    if (typeof deliveryId !== "string") throw new Refusal("idempotency_conflict");
+    if (deliveryId === undefined) throw new Refusal("idempotency_conflict");
     const state = this.#stateOf(chat, event);
     return {
       accepted: true,
@@ -97,7 +97,7 @@ export class RemoteSending {
     };
   }
 
-  #stateOf(chat: GroupChat, event: LedgerEvent): Queued["delivery_state"] {
+  #stateOf(chat: GroupChat, event: MessageEvent): Queued["delivery_state"] {
     const ordinal = chat.ledger.ordinalOf(event.id);
     // It is accepted, but not in the ledger yet.
     if (ordinal === undefined) return "queued";

@@ -2,12 +2,12 @@
  * How outbox work ends in the source Group's ledger: its receipt, and a notice if its arrival isn't
  * certain.
  */
-import type { LedgerEvent } from "../../../shared/events.ts";
+import type { EventData, EventOf } from "../../../shared/events.ts";
 import type { OutboxRecord } from "../../../shared/wire/v1/outbox.ts";
 import type { NewEvent } from "../../ledger/types.ts";
 import type { GroupChat } from "../../messaging/group-chat.ts";
-import { EVENTS } from "../../messaging/kinds.ts";
 import { noticeKey } from "../../messaging/messages/message-keys.ts";
+import { receiptAmong } from "../../messaging/messages/statuses.ts";
 
 export interface Ending {
   status: "sent" | "failed" | "unconfirmed";
@@ -22,13 +22,13 @@ const TITLES = { failed: "Message not delivered", unconfirmed: "Delivery not con
 export function endingOf(
   chat: GroupChat,
   sourceEventId: string,
-): { receipt: LedgerEvent | null; notified: boolean } {
+): { receipt: EventOf<"chat.cross_group_receipt"> | null; notified: boolean } {
   const { ledger } = chat;
   const ordinal = ledger.ordinalOf(sourceEventId);
   const later = ordinal === undefined ? [] : ledger.readMany(ledger.related(ordinal));
   return {
-    receipt: later.findLast(({ kind }) => kind === EVENTS.receipt) ?? null,
-    notified: later.some(({ kind, data }) => kind === EVENTS.notify && data.kind === NOTICE_KIND),
+    receipt: receiptAmong(later) ?? null,
+    notified: later.some(({ kind, data }) => kind === "system.notify" && data.kind === NOTICE_KIND),
   };
 }
 
@@ -38,20 +38,23 @@ export function receiptEvent(
   { work, source_event: sourceEvent }: OutboxRecord,
   ending: Ending,
 ): NewEvent {
-  const { data } = work;
-  const receipt: Record<string, unknown> = { source_event_id: sourceEvent.id, operation: "connect" };
-  if (work.kind === "cancel") {
-    receipt.action = "cancel";
-    receipt.original_event_id = sourceEvent.data.source_event_id;
-  }
-  receipt.dst_instance_id = data.target.instance_id;
-  receipt.dst_group_id = data.target.group_id;
-  receipt.delivery_id = data.delivery_id;
-  receipt.status = ending.status;
-  receipt.remote_event_id = ending.remote_event_id;
-  receipt.error = ending.error;
-  if (data.connection_id !== undefined) receipt.connection_id = data.connection_id;
-  return chat.event(EVENTS.receipt, "system", receipt);
+  const { target, delivery_id: deliveryId, connection_id: connectionId } = work.data;
+  const withdrawn =
+    sourceEvent.kind === "chat.reply_request.cancelled"
+      ? ({ action: "cancel", original_event_id: sourceEvent.data.source_event_id } as const)
+      : {};
+  return chat.event("chat.cross_group_receipt", "system", {
+    source_event_id: sourceEvent.id,
+    operation: "connect",
+    ...withdrawn,
+    dst_instance_id: target.instance_id,
+    dst_group_id: target.group_id,
+    delivery_id: deliveryId,
+    status: ending.status,
+    remote_event_id: ending.remote_event_id,
+    error: ending.error,
+    connection_id: connectionId,
+  });
 }
 
 /**
@@ -63,7 +66,7 @@ export function noticeEvent(
   { work, source_event: sourceEvent }: OutboxRecord,
   { status, error }: Pick<Ending, "status" | "error">,
 ): NewEvent | null {
-  if (status === "sent" || work.kind === "cancel") return null;
+  if (status === "sent" || work.kind === "cancel" || sourceEvent.kind !== "chat.message") return null;
   const { target, delivery_id: deliveryId } = work.data;
   const place = target.title === "" ? target.group_id : target.title;
   const why = error === null ? "" : ` ${error.message}`;
@@ -74,24 +77,23 @@ export function noticeEvent(
   const sender = chat.group.record.actors.find(
     ({ id, generation }) => id === sourceEvent.by && generation === sourceEvent.data.sender_generation,
   );
-  const context: Record<string, unknown> = {
-    delivery_id: deliveryId,
-    state: status,
-    dst_group_id: target.group_id,
-  };
-  if (sender !== undefined) context.actor_generation = sender.generation;
-  const data = {
+  const data: EventData<"system.notify"> = {
     kind: NOTICE_KIND,
     title: TITLES[status],
     message,
     target_actor_id: sender?.id ?? null,
     priority: "high",
-    context,
+    context: {
+      delivery_id: deliveryId,
+      state: status,
+      dst_group_id: target.group_id,
+      actor_generation: sender?.generation,
+    },
     related_event_id: sourceEvent.id,
   };
   const key =
     sender === undefined
       ? undefined
       : noticeKey(NOTICE_KIND, sourceEvent.id, { actor_id: sender.id, generation: sender.generation });
-  return chat.event(EVENTS.notify, "system", data, key);
+  return chat.event("system.notify", "system", data, key);
 }

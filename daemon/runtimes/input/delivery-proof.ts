@@ -8,11 +8,12 @@
 
 import type { Clock, Timer } from "../../../platform/clock.ts";
 import { errorFields, type Log } from "../../../platform/log.ts";
+import type { DeliveryState } from "../../../shared/events.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import type { InputStep, Launch, LaunchReports } from "../../activity/launches.ts";
 import type { NewEvent } from "../../ledger/types.ts";
 import type { GroupChat } from "../../messaging/group-chat.ts";
-import { ENDED_UNREAD, EVENTS } from "../../messaging/kinds.ts";
+import { ENDED_UNREAD } from "../../messaging/kinds.ts";
 import type { RuntimeEntry } from "../catalogue.ts";
 
 export interface ProofOptions {
@@ -261,7 +262,7 @@ export class DeliveryProof {
     }
   }
 
-  #event(sourceEventId: string, batchId: string, state: string, reason: string): NewEvent {
+  #event(sourceEventId: string, batchId: string, state: DeliveryState, reason: string): NewEvent {
     const { chat, launch } = this.#options;
     return deliveryEvent(chat, launch, { source_event_id: sourceEventId, batch_id: batchId, state, reason });
   }
@@ -271,10 +272,10 @@ export class DeliveryProof {
 export function deliveryEvent(
   chat: GroupChat,
   actor: { actor_id: string; generation: string },
-  delivery: { source_event_id: string; batch_id: string; state: string; reason: string },
+  delivery: { source_event_id: string; batch_id: string; state: DeliveryState; reason: string },
 ): NewEvent {
   const { source_event_id: sourceEventId, batch_id: batchId, state, reason } = delivery;
-  return chat.event(EVENTS.delivery, "system", {
+  return chat.event("runtime.delivery", "system", {
     actor_id: actor.actor_id,
     actor_generation: actor.generation,
     source_event_id: sourceEventId,

@@ -4,7 +4,7 @@
  * The text contains no control sequence that could end the paste. Anything that would reverse or
  * hide text is visible, as in the Workbench.
  */
-import type { LedgerEvent } from "../../../shared/events.ts";
+import type { ChatMessage, EventOf, InboxEvent, MessageEvent } from "../../../shared/events.ts";
 import { shownName, shownText } from "../../../shared/foreign-text.ts";
 
 const BULLET = "[svc]";
@@ -45,7 +45,7 @@ export interface Reader {
 }
 
 export interface Parcel {
-  event: LedgerEvent;
+  event: InboxEvent;
   /** It may have reached the runtime before. */
   redelivered: boolean;
 }
@@ -54,13 +54,12 @@ export interface Parcel {
  * The sender by id and title, with Group and instance if it is elsewhere. Anything from another
  * instance is on one line.
  */
-function senderOf({ by, data }: LedgerEvent): string {
-  const said = (name: string): string => (typeof data[name] === "string" ? inline(data[name]) : "");
-  const isElsewhere = typeof data.src_instance_id === "string";
-  const id = isElsewhere ? said("source_user_id") : by;
-  const title = said(isElsewhere ? "source_user_name" : "sender_title");
-  const group = said("src_group_title");
-  const instance = said("src_instance_name") || said("src_instance_id");
+function senderOf({ by, data }: MessageEvent): string {
+  const isElsewhere = data.src_instance_id !== undefined;
+  const id = isElsewhere ? inline(data.source_user_id ?? "") : by;
+  const title = inline((isElsewhere ? data.source_user_name : data.sender_title) ?? "");
+  const group = inline(data.src_group_title ?? "");
+  const instance = inline(data.src_instance_name ?? "") || inline(data.src_instance_id ?? "");
   return [
     id,
     ...(title === "" || title === id ? [] : [`(${title})`]),
@@ -75,40 +74,35 @@ function howToAnswer(id: string, asked: boolean, answerWith: AnswerWith): string
   return asked ? `${BULLET} A reply is requested: ${way}` : `${BULLET} To answer: ${way}`;
 }
 
-function attachmentLines(data: LedgerEvent["data"]): string[] {
-  if (!Array.isArray(data.attachments)) return [];
-  return (data.attachments as { name?: unknown; bytes?: unknown }[]).map(
-    ({ name, bytes }) => `${BULLET} attached: ${inline(String(name))} (${Number(bytes)} bytes)`,
-  );
+function attachmentLines({ attachments }: ChatMessage): string[] {
+  return attachments.map(({ name, bytes }) => `${BULLET} attached: ${inline(name)} (${bytes} bytes)`);
 }
 
-function messageLines({ event, redelivered }: Parcel, reader: Reader): string[] {
+function messageLines(event: MessageEvent, redelivered: boolean, reader: Reader): string[] {
   const { id, data } = event;
+  const { insight, quote_text: quote } = data;
   const again = redelivered ? ", sent again" : "";
-  const text = typeof data.text === "string" && data.text !== "" ? quoted(data.text, reader) : [];
-  const about =
-    typeof data.quote_text === "string" ? [`${BULLET} about:`, ...quoted(data.quote_text, reader)] : [];
+  const text = data.text === "" ? [] : quoted(data.text, reader);
+  const about = quote === undefined ? [] : [`${BULLET} about:`, ...quoted(quote, reader)];
   return [
     `${BULLET} message ${id} from ${senderOf(event)}${again}`,
     ...about,
     ...(about.length > 0 && text.length > 0 ? [`${BULLET} says:`] : []),
     ...text,
-    ...(typeof data.insight === "string" ? [`${BULLET} remark:`, ...quoted(data.insight, reader)] : []),
+    ...(insight === undefined ? [] : [`${BULLET} remark:`, ...quoted(insight, reader)]),
     ...attachmentLines(data),
     howToAnswer(id, data.message_mode === "request_reply", reader.answerWith),
   ];
 }
 
-function noticeLines({ id, data }: LedgerEvent): string[] {
-  const words = (value: unknown): string => (typeof value === "string" ? inline(value, 400) : "");
-  return [`${BULLET} notice ${id}: ${words(data.title)}. ${words(data.message)}`];
+function noticeLine({ id, data: { title, message } }: EventOf<"system.notify">): string {
+  return `${BULLET} notice ${id}: ${inline(title, 400)}. ${inline(message, 400)}`;
 }
 
 /** The lines of one message or notice. */
-export function parcelText(parcel: Parcel, reader: Reader): string {
-  const lines =
-    parcel.event.kind === "system.notify" ? noticeLines(parcel.event) : messageLines(parcel, reader);
-  return lines.join("\n");
+export function parcelText({ event, redelivered }: Parcel, reader: Reader): string {
+  if (event.kind === "system.notify") return noticeLine(event);
+  return messageLines(event, redelivered, reader).join("\n");
 }
 
 /** One bracketed paste of `text`, which must be neutralised. */

@@ -9,6 +9,7 @@
 import type { Timer } from "../../../platform/clock.ts";
 import { errorFields } from "../../../platform/log.ts";
 import type { Random } from "../../../platform/random.ts";
+import type { DeliveryState } from "../../../shared/events.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import type { NewEvent } from "../../ledger/types.ts";
 import { HANDED_BACK } from "../../messaging/kinds.ts";
@@ -208,8 +209,8 @@ export class Prompter {
     const ordinals = [...candidates.keys()].sort((a, b) => a - b).slice(0, LIMITS.prompt.messages);
     const parcels: Parcel[] = [];
     let bytes = 0;
-    for (const [at, event] of chat.ledger.readMany(ordinals).entries()) {
-      const parcel = { event, redelivered: candidates.get(ordinals[at]!)! };
+    for (const { ordinal, event } of chat.inboxEvents(ordinals)) {
+      const parcel = { event, redelivered: candidates.get(ordinal)! };
       bytes += Buffer.byteLength(parcelText(parcel, this.#reader));
       if (parcels.length > 0 && bytes > LIMITS.prompt.batchBytes) break;
       parcels.push(parcel);
@@ -217,7 +218,7 @@ export class Prompter {
     return parcels;
   }
 
-  #event(sourceEventId: string, batchId: string, state: string, reason: string): NewEvent {
+  #event(sourceEventId: string, batchId: string, state: DeliveryState, reason: string): NewEvent {
     const { chat, launch } = this.#options;
     return deliveryEvent(chat, launch, { source_event_id: sourceEventId, batch_id: batchId, state, reason });
   }

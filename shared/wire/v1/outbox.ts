@@ -3,7 +3,7 @@
  * event, and its progress.
  */
 import * as z from "zod";
-import { LedgerEventSchema } from "../../events.ts";
+import { SourceEventSchema } from "../../events.ts";
 import { ConnectCancellation, ConnectMessage } from "./message.ts";
 import { Time } from "./time.ts";
 
@@ -25,7 +25,7 @@ export const OutboxProgress = z.strictObject({
 
 export const OutboxRecord = z.strictObject({
   work: OutboxWork,
-  source_event: LedgerEventSchema,
+  source_event: SourceEventSchema,
   progress: OutboxProgress,
 });
 

@@ -56,7 +56,7 @@ describe("two daemons over a bad line", function () {
   const textsFrom = async (side: Side, other: Side): Promise<string[]> =>
     (await side.messages())
       .filter(({ by }) => by === `connect:${other.instance_id}`)
-      .map(({ data }) => String(data["text"]))
+      .map(({ data }) => data.text)
       .sort();
 
   it("that breaks off in the middle of everything: each message arrives once, each file whole", async () => {

@@ -191,7 +191,7 @@ describe("two daemons with a Direct connection", function () {
       }
       for (const event_id of sent) assert.equal((await joiner.delivered(event_id)).state, "sent");
       const texts = (await host.messages())
-        .map((event) => String(event.data["text"]))
+        .map((event) => event.data.text)
         .filter((text) => text.startsWith(`${victim} `));
       assert.equal(texts.length, rounds * count);
       assert.equal(new Set(texts).size, rounds * count);

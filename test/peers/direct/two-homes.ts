@@ -8,11 +8,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DaemonClient } from "../../../client/client.ts";
 import { freePort } from "../../../demo/free-port.ts";
-import type { LedgerEvent } from "../../../shared/events.ts";
+import type { MessageEvent } from "../../../shared/events.ts";
 import type { DirectRelation } from "../../../shared/operations/direct.ts";
 import type { ResultOf } from "../../../shared/operations/registry.ts";
 import { envelope, run } from "../../cli/svc.ts";
 import { DaemonProcess } from "../../support/daemon-process.ts";
+import { ofKind } from "../../support/events.ts";
 import { until } from "../../support/until.ts";
 
 /** Redialling takes 5 s, noticing a silence 45, a slow machine its time. */
@@ -124,8 +125,8 @@ export class Side {
   }
 
   /** Every message in the Group's ledger. */
-  async messages(): Promise<LedgerEvent[]> {
-    const found: LedgerEvent[] = [];
+  async messages(): Promise<MessageEvent[]> {
+    const found: MessageEvent[] = [];
     let before: string | undefined;
     for (;;) {
       const page: ResultOf<"ledger_tail"> = await this.client.result("ledger_tail", {
@@ -133,7 +134,7 @@ export class Side {
         limit: 200,
         ...(before === undefined ? {} : { before }),
       });
-      found.unshift(...page.events.filter(({ kind }) => kind === "chat.message"));
+      found.unshift(...ofKind(page.events, "chat.message"));
       before = page.events[0]?.id;
       if (!page.has_more || before === undefined) return found;
     }

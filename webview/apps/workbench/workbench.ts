@@ -501,9 +501,8 @@ class WorkbenchElement extends View {
       focused.reply();
       return;
     }
-    const newest = this.conversation?.feed.rows.findLast(
-      (row) => row.kind === "chat.message" && row.by !== "user",
-    );
+    const messages = this.conversation?.feed.rows.filter((row) => row.kind === "chat.message");
+    const newest = messages?.findLast(({ by }) => by !== "user");
     if (newest !== undefined) this.#composer.value?.reply(newest, null);
   }
 
