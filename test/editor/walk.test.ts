@@ -8,6 +8,7 @@ import type { Browser } from "playwright-core";
 import { DaemonClient } from "../../client/client.ts";
 import { launchBrowser } from "../browser/setting.ts";
 import { DIST, plainEnvironment } from "../support/daemon-process.ts";
+import { textOf } from "../support/events.ts";
 import { until } from "../support/until.ts";
 import { Editor, type EditorWindow } from "./editor.ts";
 
@@ -119,7 +120,7 @@ describe("the extension in the editor", function () {
       group_id: await groupId(),
       kinds: ["chat.message"],
     });
-    assert.equal(events.at(-1)?.data["text"], "Please TOOL and WAIT");
+    assert.equal(textOf(events.at(-1)), "Please TOOL and WAIT");
     assert.ok(readFileSync(log, "utf8").includes("Please TOOL and WAIT"));
     await picture("waiting");
   });

@@ -14,6 +14,7 @@ import {
 import { OutboxRecord } from "../../shared/wire/v1/outbox.ts";
 import { requestStatement, responseStatement } from "../../shared/wire/v1/signing.ts";
 import { verifies } from "../requirements.ts";
+import { chatMessage } from "../support/events.ts";
 import {
   ada,
   authorization,
@@ -220,7 +221,7 @@ describe("outbox record", () => {
       group_id: "g_0123456789ab",
       scope_key: "s_0123456789ab",
       by: "claude-1",
-      data: { text: "Hello", to: ["codex"], anything: { b: 1, a: 2 } },
+      data: { ...chatMessage({ text: "Hello", to: ["codex"] }), anything: { b: 1, a: 2 } },
     });
     const progress = {
       source_projected: false,

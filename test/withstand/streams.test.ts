@@ -123,7 +123,7 @@ describe("streams of a running daemon", () => {
     await user.result("actor_add", { group_id, actor_id: "b" });
     await user.result("send", { group_id, to: ["b"], text, paths: [new URL(import.meta.url).pathname] });
     const { events } = await user.result("ledger_tail", { group_id, kinds: ["chat.message"] });
-    const [attachment] = messageOf(events[0]!).attachments;
+    const [attachment] = messageOf(events[0]).attachments;
     const actor = { ...key, [HEADERS.launchToken]: launchToken({ [ENVIRONMENT.actorFile]: token_file })! };
     const group = `${API_PREFIX}/groups/${group_id}`;
     const upgrade = { connection: "Upgrade", upgrade: "websocket", "sec-websocket-version": "13" };

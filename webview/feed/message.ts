@@ -139,7 +139,7 @@ export class MessageElement extends View {
     const { sender, recipients: to, from, to: elsewhere } = partiesOf(this.event, this.name);
     const address = [...(to.length === 0 ? [] : [to.join(", ")]), ...(elsewhere === null ? [] : [elsewhere])];
     return html`<div class="message-head">
-      ${mine || message.source_user_id === "user" ? icon("account", "who-icon") : initialsOf(sender, isFromElsewhere(this.event) ? sender : this.event.by)}
+      ${mine || message.source_user_id === "user" ? icon("account", "who-icon") : initialsOf(sender, isFromElsewhere(message) ? sender : this.event.by)}
       <span class="sender"><bdi>${sender}</bdi></span>
       ${
         address.length === 0

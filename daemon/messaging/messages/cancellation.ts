@@ -2,6 +2,7 @@
  * Operation `reply_request_cancel`: the sender or the user withdraws what is still open. Running
  * work isn't stopped (EVT-011).
  */
+import { defined } from "../../../shared/defined.ts";
 import { Refusal } from "../../../shared/errors.ts";
 import type { LedgerEvent, MessageEvent } from "../../../shared/events.ts";
 import type { CallContext, Caller } from "../../../shared/operations/caller.ts";
@@ -66,7 +67,7 @@ async function cancel(
   const still = chat.projection.obligations.get(event.id);
   if (still === undefined) return cancelledBefore(chat, event, ordinal);
   const recipients = [...still.owed.keys()];
-  const data = { source_event_id: event.id, cancelled_by: by, recipients, client_id: clientId };
+  const data = defined({ source_event_id: event.id, cancelled_by: by, recipients, client_id: clientId });
   const placed = await chat.ledger.append(chat.event("chat.reply_request.cancelled", by, data));
   return { event: placed.event, cancelled: recipients, duplicate: false };
 }

@@ -1,5 +1,6 @@
 /** Turns a validated message into its ledger event, and an event into the key it is found by. */
 import { hash } from "node:crypto";
+import { defined } from "../../../shared/defined.ts";
 import type { ChatMessage, LedgerEvent, MessageEvent } from "../../../shared/events.ts";
 import { isForPersonAlone } from "../../../shared/message-parties.ts";
 import type { Attachment, MessageMode } from "../../../shared/model.ts";
@@ -90,34 +91,50 @@ export interface Incoming {
  * `chat.message` data in the order of shared/events.ts: what projections need comes before `text`.
  */
 export function messageData(message: Message): ChatMessage {
-  const { said, author, audience, source, outgoing, incoming, digest } = message;
-  const destination = outgoing ?? message.destination;
-  const sender = source ?? incoming;
-  const remote = outgoing ?? incoming;
+  const { said, author, audience, digest, source, destination, outgoing, incoming } = message;
+  const isLocal = (destination ?? source ?? outgoing ?? incoming) === undefined;
   return {
     message_mode: message.mode,
     to: audience.to,
     to_generations: audience.to_generations,
-    reply_to: message.reply_to,
-    client_id: digest === undefined ? undefined : said.client_id,
-    sender_generation: author.generation,
+    ...defined({
+      reply_to: message.reply_to,
+      client_id: digest === undefined ? undefined : said.client_id,
+      sender_generation: author.generation,
+    }),
     sender_title: author.title,
-    delivery_id: remote?.delivery_id,
-    dst_instance_id: outgoing?.instance_id,
-    dst_group_id: destination?.group_id,
-    dst_to: destination?.audience.to,
-    dst_to_generations: destination?.audience.to_generations,
-    dst_reply_to: message.destination?.reply_to,
-    src_instance_id: incoming?.instance_id,
-    source_user_id: incoming?.user_id,
+    ...(isLocal ? {} : ends(message)),
     text: said.text,
     format: said.format,
-    insight: said.insight,
-    quote_text: said.quote_text,
+    ...defined({ insight: said.insight, quote_text: said.quote_text }),
     attachments: message.attachments,
     refs: said.refs,
-    client_sha256: digest,
-    dst_group_title: destination?.group_title,
+    ...(digest === undefined ? {} : { client_sha256: digest }),
+    ...(isLocal ? {} : names(message)),
+  };
+}
+
+/** Between which Groups it goes. */
+function ends({ destination, outgoing, incoming }: Message): Partial<ChatMessage> {
+  const target = outgoing ?? destination;
+  return defined({
+    delivery_id: (outgoing ?? incoming)?.delivery_id,
+    dst_instance_id: outgoing?.instance_id,
+    dst_group_id: target?.group_id,
+    dst_to: target?.audience.to,
+    dst_to_generations: target?.audience.to_generations,
+    dst_reply_to: destination?.reply_to,
+    src_instance_id: incoming?.instance_id,
+    source_user_id: incoming?.user_id,
+  });
+}
+
+/** What both sides are called, and the message as it crossed. */
+function names({ destination, source, outgoing, incoming }: Message): Partial<ChatMessage> {
+  const sender = source ?? incoming;
+  const crossed = outgoing ?? incoming;
+  return defined({
+    dst_group_title: (outgoing ?? destination)?.group_title,
     src_group_id: sender?.group_id,
     src_event_id: sender?.event_id,
     src_group_title: sender?.group_title,
@@ -126,9 +143,9 @@ export function messageData(message: Message): ChatMessage {
     dst_actor_titles: outgoing?.actor_titles,
     source_platform: incoming === undefined ? undefined : CONNECT_PLATFORM,
     source_user_name: incoming?.user_name,
-    connect_message_sha256: remote?.connect_message_sha256,
-    connect_message: remote?.connect_message,
-  };
+    connect_message_sha256: crossed?.connect_message_sha256,
+    connect_message: crossed?.connect_message,
+  });
 }
 
 /** Whether it is a message of this author, in the same generation. */

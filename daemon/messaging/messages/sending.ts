@@ -205,18 +205,19 @@ export class Sending {
       const to = stillThere(this.#chats.get(groupId), written, generations);
       return { kind: "across", group_id: groupId, to, event_id: eventId, generations };
     };
-    const { sender_generation: generation = "" } = data;
+    const { sender_generation: generation } = data;
+    const then = (id: string): Generations => (generation === undefined ? {} : { [id]: generation });
     if (own && data.dst_group_id !== undefined) {
       const eventId = remoteId(chat.group.group_id, event.id);
       return across(data.dst_group_id, eventId, data.dst_to ?? [], data.dst_to_generations ?? {});
     }
     if (data.src_group_id !== undefined && data.src_event_id !== undefined) {
       const sender = by === "user" ? "user" : by.slice(by.indexOf("::") + 2);
-      return across(data.src_group_id, data.src_event_id, [sender], { [sender]: generation });
+      return across(data.src_group_id, data.src_event_id, [sender], then(sender));
     }
     if (own) return { kind: "here", to: stillThere(chat, data.to, data.to_generations) };
     if (by === "user") return { kind: "here", to: ["user"] };
-    return { kind: "here", to: stillThere(chat, [by], { [by]: generation }) };
+    return { kind: "here", to: stillThere(chat, [by], then(by)) };
   }
 
   #append(

@@ -6,6 +6,7 @@ import { createHash } from "node:crypto";
 import type { Clock } from "../../../platform/clock.ts";
 import { errorFields, type Log } from "../../../platform/log.ts";
 import type { Random } from "../../../platform/random.ts";
+import { defined } from "../../../shared/defined.ts";
 import { Refusal } from "../../../shared/errors.ts";
 import type { EventOf, MessageEvent } from "../../../shared/events.ts";
 import { LIMITS } from "../../../shared/limits.ts";
@@ -136,14 +137,14 @@ export class RemoteReplies implements RemoteMessages {
       group_id: chat.group.group_id,
       scope_key: chat.scopeKey,
       by: author.by,
-      data: {
+      data: defined({
         source_event_id: original.id,
         cancelled_by: author.by,
         recipients,
         client_id: clientId,
         connect_cancel: control,
         connect_cancel_sha256: sha256,
-      },
+      }),
     };
     await outbox.accept({ kind: "cancel", data: control }, event, json);
     try {

@@ -29,5 +29,5 @@ export class SourceEvents {
 
 async function record(chat: GroupChat, event: SourceEvent): Promise<void> {
   if (chat.ledger.ordinalOf(event.id) !== undefined) return;
-  await chat.ledger.append({ ...event, key: clientKeyOf(event) ?? undefined });
+  await chat.ledger.appendAll([{ ...event, key: clientKeyOf(event) ?? undefined }]);
 }

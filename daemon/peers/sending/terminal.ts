@@ -39,22 +39,20 @@ export function receiptEvent(
   ending: Ending,
 ): NewEvent {
   const { target, delivery_id: deliveryId, connection_id: connectionId } = work.data;
-  const withdrawn =
-    sourceEvent.kind === "chat.reply_request.cancelled"
-      ? ({ action: "cancel", original_event_id: sourceEvent.data.source_event_id } as const)
-      : {};
-  return chat.event("chat.cross_group_receipt", "system", {
+  const isCancel = sourceEvent.kind === "chat.reply_request.cancelled";
+  const receipt: EventData<"chat.cross_group_receipt"> = {
     source_event_id: sourceEvent.id,
     operation: "connect",
-    ...withdrawn,
+    ...(isCancel ? { action: "cancel", original_event_id: sourceEvent.data.source_event_id } : {}),
     dst_instance_id: target.instance_id,
     dst_group_id: target.group_id,
     delivery_id: deliveryId,
     status: ending.status,
     remote_event_id: ending.remote_event_id,
     error: ending.error,
-    connection_id: connectionId,
-  });
+    ...(connectionId === undefined ? {} : { connection_id: connectionId }),
+  };
+  return chat.event("chat.cross_group_receipt", "system", receipt);
 }
 
 /**
@@ -87,7 +85,7 @@ export function noticeEvent(
       delivery_id: deliveryId,
       state: status,
       dst_group_id: target.group_id,
-      actor_generation: sender?.generation,
+      ...(sender === undefined ? {} : { actor_generation: sender.generation }),
     },
     related_event_id: sourceEvent.id,
   };
