@@ -1,7 +1,7 @@
 /** What axe-core finds in a page. */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import type { Page } from "playwright-core";
+import type { Frame, Page } from "playwright-core";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -11,8 +11,8 @@ interface Violation {
   nodes: { target: unknown; failureSummary?: string }[];
 }
 
-/** Rules of WCAG 2.2 A and AA and the best practices, over the whole page. */
-export async function violations(page: Page): Promise<string[]> {
+/** Rules of WCAG 2.2 A and AA and the best practices, over the whole page or frame. */
+export async function violations(page: Page | Frame): Promise<string[]> {
   await page.evaluate(AXE);
   const found = await page.evaluate(async () => {
     const { axe } = globalThis as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } };

@@ -20,6 +20,8 @@ import { renderMarkdown } from "./markdown.ts";
 
 const MODE_WORDS = { send: "", request_reply: "asks for a reply", mail: "Mail" } as const;
 const EXCERPT = 160;
+/** A place in a file, such as `src/app.ts:12` or `src/app.ts:12:3`. */
+const REFERENCE = /^[^\s:]*[^\s:/]\.[A-Za-z0-9]+:\d{1,7}(?::\d{1,5})?$/;
 
 export interface MessageAction {
   kind: "reply" | "jump" | "cancel" | "again";
@@ -101,6 +103,7 @@ export class MessageElement extends View {
   };
 
   protected override updated(): void {
+    this.#linkReferences();
     // Parts that came in the meantime are as reachable as the rest.
     this.#reach(this.#entered);
   }
@@ -250,6 +253,21 @@ export class MessageElement extends View {
     return items;
   }
 
+  /** In an editor, places in files lead there. */
+  #linkReferences(): void {
+    if (this.host.openReference === null) return;
+    for (const code of this.querySelectorAll(".markdown code")) {
+      if (code.closest("pre, a, .reference") !== null || !REFERENCE.test(code.textContent)) continue;
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "reference";
+      button.tabIndex = -1;
+      button.title = "Open in the editor";
+      code.replaceWith(button);
+      button.append(code);
+    }
+  }
+
   /** Starts a reply to this message, quoting what is selected in it. */
   reply(): void {
     const selection = getSelection();
@@ -268,6 +286,11 @@ export class MessageElement extends View {
     if (copyButton !== null) {
       const code = copyButton.closest(".code-block")?.querySelector("code")?.textContent ?? "";
       void copyFrom(copyButton, code);
+      return;
+    }
+    const reference = event.target.closest(".reference");
+    if (reference !== null) {
+      this.host.openReference?.(reference.textContent);
       return;
     }
     const link = event.target.closest("a");

@@ -1,0 +1,247 @@
+/** The Workbench in a tab of a real editor, over the extension host only. */
+import assert from "node:assert/strict";
+import { mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Browser, FrameLocator, Page } from "playwright-core";
+import type { DaemonClient } from "../../client/client.ts";
+import { violations } from "../browser/axe.ts";
+import { launchBrowser } from "../browser/setting.ts";
+import { DaemonProcess } from "../support/daemon-process.ts";
+import { until } from "../support/until.ts";
+import { Editor, type EditorWindow } from "./editor.ts";
+
+/** Folder for pictures of each step, for people who want to see them. */
+const PICTURES = process.env["SVC_PICTURES"];
+/** Themes by the labels that the editor lists, with what it calls their kinds. */
+const THEMES = {
+  "Dark Modern": "vscode-dark",
+  "Light Modern": "vscode-light",
+  "Dark High Contrast": "vscode-high-contrast",
+  "Light High Contrast": "vscode-high-contrast-light",
+} as const;
+
+describe("the Workbench in an editor tab", function () {
+  this.timeout(240_000);
+  let browser: Browser;
+  let daemon: DaemonProcess;
+  let editor: Editor;
+  let window: EditorWindow;
+  let page: Page;
+  let owner: DaemonClient;
+  let lead: DaemonClient;
+  let groupId: string;
+
+  const picture = async (name: string): Promise<void> => {
+    if (PICTURES === undefined) return;
+    mkdirSync(PICTURES, { recursive: true });
+    await page.screenshot({ path: join(PICTURES, `${name}.png`) });
+  };
+  /** The document of the webview that is shown, or of the one with this number. */
+  const tab = (number = 0): FrameLocator =>
+    page
+      .locator("iframe.webview.ready")
+      .nth(number)
+      .contentFrame()
+      .locator("iframe#active-frame")
+      .contentFrame();
+  const composer = (number = 0) => tab(number).locator("svc-composer textarea");
+  const message = (text: string, number = 0) => tab(number).locator("svc-message", { hasText: text }).first();
+  const group = async (title: string) => {
+    const { group_id } = await owner.result("group_create", { title });
+    const { token_file } = await owner.result("actor_add", {
+      group_id,
+      actor_id: "lead",
+      runtime: "claude",
+      runner: "external",
+    });
+    return { groupId: group_id, lead: daemon.actorClient(token_file) };
+  };
+  /** Sends as the Actor. */
+  const say = (text: string) =>
+    lead.result("send", { group_id: groupId, text, to: ["user"], format: "markdown" });
+
+  before(async () => {
+    browser = await launchBrowser();
+    editor = await Editor.open(browser, {
+      universal: true,
+      settings: { "window.autoDetectColorScheme": false, "workbench.colorTheme": "Dark Modern" },
+    });
+    daemon = await DaemonProcess.started({ home: editor.home });
+    owner = daemon.client();
+    ({ groupId, lead } = await group("shop"));
+    const folder = editor.workspace("shop", {
+      "src/cart.ts": Array.from({ length: 50 }, (_, at) => `export const line${at + 1} = ${at + 1};`).join(
+        "\n",
+      ),
+    });
+    window = await editor.window(folder);
+    ({ page } = window);
+    await window.command("svc: Open the Workbench");
+    await tab().locator(".group-title", { hasText: "shop" }).waitFor();
+  });
+  after(async () => {
+    await editor?.close();
+    await browser?.close();
+    await daemon?.dispose();
+  });
+
+  it("sends and receives", async () => {
+    await composer().fill("Please check the cart.");
+    await composer().press("Control+Enter");
+    await message("Please check the cart.").waitFor();
+    const { events } = await owner.result("ledger_tail", { group_id: groupId, limit: 10 });
+    assert.ok(events.some(({ data }) => (data as { text?: string }).text === "Please check the cart."));
+    await say("Fixed in `src/cart.ts:12`. See [the page](https://example.org/).");
+    await message("Fixed in").waitFor();
+    await picture("workbench");
+  });
+
+  it("opens a place in a file beside it", async () => {
+    await message("Fixed in").locator(".reference").click();
+    await page.locator(".tab", { hasText: "cart.ts" }).waitFor();
+    await page.locator('.statusbar-item[id="status.editor.selection"]', { hasText: "Ln 12" }).waitFor();
+    await picture("reference");
+    await page.keyboard.press("Control+w");
+    await page.locator(".tab", { hasText: "cart.ts" }).waitFor({ state: "detached" });
+  });
+
+  it("shows an accepted message within the time that the plan allows", async () => {
+    await tab()
+      .locator("body")
+      .evaluate(() => {
+        const shown: Record<string, number> = {};
+        Object.assign(globalThis, { shown });
+        new MutationObserver(() => {
+          for (const row of document.querySelectorAll("svc-message")) {
+            const found = /timed (\d+)\./.exec(row.textContent ?? "")?.[1];
+            if (found !== undefined) shown[found] ??= Date.now();
+          }
+        }).observe(document.body, { subtree: true, childList: true, characterData: true });
+      });
+    const accepted: number[] = [];
+    for (let number = 0; number < 40; number += 1) {
+      await say(`timed ${number}.`);
+      accepted.push(Date.now());
+      await message(`timed ${number}.`).waitFor();
+    }
+    const shown = await tab()
+      .locator("body")
+      .evaluate(() => (globalThis as unknown as { shown: Record<string, number> }).shown);
+    const took = accepted.map((at, number) => Math.max(0, shown[number]! - at)).sort((a, b) => a - b);
+    const [p50, p95] = [took[20]!, took[38]!];
+    console.log(`      accepted to shown: p50 ${p50} ms, p95 ${p95} ms`);
+    assert.ok(p50 <= 80 && p95 <= 200, `p50 ${p50} ms, p95 ${p95} ms`);
+  });
+
+  it("keeps draft and place while it is hidden, and over a reload of the window", async () => {
+    await tab().locator("svc-feed [role=log]").hover();
+    await page.mouse.wheel(0, -700);
+    await tab().locator("svc-feed .pill").waitFor();
+    await composer().fill("Half a thought");
+    await until("the daemon keeps the draft", async () =>
+      JSON.stringify(await owner.result("draft_get", { group_id: groupId })).includes("Half a thought"),
+    );
+    const seen = async () =>
+      tab()
+        .locator("[role=log]")
+        .first()
+        .evaluate((log) => {
+          const { top: edge } = log.getBoundingClientRect();
+          const row = [...log.querySelectorAll("svc-message")].find(
+            (one) => one.getBoundingClientRect().bottom > edge + 4,
+          );
+          return row?.textContent?.match(/timed \d+|Fixed|Please/)?.[0] ?? "";
+        });
+    const before = await seen();
+    await window.command("File: New Untitled Text File");
+    await page.locator("iframe.webview.ready").waitFor({ state: "hidden" });
+    await say("Said while hidden.");
+    await page.locator(".tab", { hasText: "shop" }).click();
+    await composer().waitFor();
+    assert.equal(await composer().inputValue(), "Half a thought");
+    await until("the place is kept", async () => (await seen()) === before);
+    await page.reload();
+    await tab().locator(".group-title", { hasText: "shop" }).waitFor();
+    await composer().waitFor();
+    await until("the draft is there", async () => (await composer().inputValue()) === "Half a thought");
+    await until("the place is kept", async () => (await seen()) === before);
+    await picture("restored");
+    await composer().fill("");
+  });
+
+  it("sends a file, and saves it through the editor", async () => {
+    await tab()
+      .locator("svc-composer input[type=file]")
+      .setInputFiles({ name: "plan.txt", mimeType: "text/plain", buffer: Buffer.alloc(1_500_000, "x") });
+    await tab().locator("svc-composer .uploads", { hasText: "plan.txt" }).waitFor();
+    await composer().fill("Here is the plan.");
+    await composer().press("Control+Enter");
+    await message("Here is the plan.").locator("svc-attachment").waitFor();
+    await message("Here is the plan.").locator("svc-attachment .file").click();
+    const path = page.locator(".quick-input-widget input").first();
+    await path.waitFor();
+    const target = join(editor.folder, "work", "shop", "saved.txt");
+    await path.fill(target);
+    await page.keyboard.press("Enter");
+    await until("the file is on the disk", () => {
+      try {
+        return readFileSync(target).length === 1_500_000;
+      } catch {
+        return false;
+      }
+    });
+  });
+
+  it("has no violations that axe finds, in four themes", async () => {
+    for (const [theme, kind] of Object.entries(THEMES)) {
+      await window.command("Preferences: Color Theme");
+      await page.locator(".quick-input-widget .quick-input-filter input").fill(theme);
+      await window.choose(theme);
+      await tab().locator(`body[data-vscode-theme-kind="${kind}"]`).waitFor();
+      await picture(`theme-${kind}`);
+      const body = await tab().locator("body").elementHandle();
+      assert.deepEqual(await violations((await body!.ownerFrame())!), [], theme);
+    }
+  });
+
+  it("stands beside another Group's, and both are told", async () => {
+    const other = await group("docs");
+    await window.openSideBar();
+    await window.row("Groups", "docs").hover();
+    await window.inline("Groups", "docs", "Open the Workbench");
+    await page.locator(".tab", { hasText: "docs" }).waitFor();
+    await window.command("View: Move Editor into Right Group");
+    await tab(1).locator("svc-composer").waitFor();
+    await say("To the shop.");
+    await other.lead.result("send", { group_id: other.groupId, text: "To the docs.", to: ["user"] });
+    const texts = async () => [
+      await tab(0).locator("svc-feed").innerText(),
+      await tab(1).locator("svc-feed").innerText(),
+    ];
+    await until("each has its own", async () => {
+      const [one, two] = await texts();
+      return (
+        (one!.includes("To the shop.") && two!.includes("To the docs.")) ||
+        (two!.includes("To the shop.") && one!.includes("To the docs."))
+      );
+    });
+    await picture("two-tabs");
+  });
+
+  it("says when the daemon is gone, and goes on when it is back", async () => {
+    await daemon.kill();
+    await tab().locator(".offline").waitFor();
+    await picture("offline");
+    await daemon.start();
+    owner = daemon.client();
+    await tab().locator(".offline").waitFor({ state: "detached" });
+    await owner.result("send", { group_id: groupId, text: "Back again.", to: ["lead"] });
+    await until(
+      "the message is shown",
+      async () =>
+        (await page.locator("iframe.webview.ready").count()) > 0 &&
+        ((await tab(0).locator("svc-feed").innerText()).includes("Back again.") ||
+          (await tab(1).locator("svc-feed").innerText()).includes("Back again.")),
+    );
+  });
+});
