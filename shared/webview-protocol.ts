@@ -100,6 +100,8 @@ const WebviewMessage = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("title"), text: text(LIMITS.group.titleBytes + 16) }),
   /** Which Group the webview shows now. */
   z.strictObject({ type: z.literal("showing"), group_id: z.nullable(GroupId) }),
+  /** Opens the Workbench of a Group to write to an Actor. */
+  z.strictObject({ type: z.literal("open-actor"), group_id: GroupId, actor_id: ActorId }),
   /** Small view state for this window; null forgets it. */
   z.strictObject({
     type: z.literal("remember"),
@@ -143,13 +145,15 @@ export type Delta = z.infer<typeof Delta>;
 const NumberedDelta = z.strictObject({ id: RequestId, run: RequestId, seq: RequestId, delta: Delta });
 export type NumberedDelta = z.infer<typeof NumberedDelta>;
 
-/** What the editor asks a Workbench to show. */
+/** What the editor asks a webview to show. */
 const Shown = z.strictObject({
   group_id: GroupId,
   /** Text to add to the draft, or null. */
   text: z.nullable(text(LIMITS.message.textBytes)),
   /** Actors to write to, besides those already chosen. */
   to: z.array(ActorId).check(z.maxLength(LIMITS.message.recipients)),
+  /** Of a Group's connections. */
+  page: z.enum(["list", "invite", "join"]),
 });
 export type Shown = z.infer<typeof Shown>;
 

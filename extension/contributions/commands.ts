@@ -27,6 +27,9 @@ const commands = {
   interruptActor: { title: "Interrupt the Actor", icon: "debug-pause", enablement: ONLINE },
   removeActor: { title: "Remove the Actor", icon: "trash", enablement: ONLINE },
   openTerminal: { title: "Open the Actor's Terminal", icon: "terminal", enablement: ONLINE },
+  showConnections: { title: "Show a Group's Connections", icon: "plug", enablement: ONLINE },
+  inviteGroup: { title: "Invite a Group on Another Machine", icon: "add", enablement: ONLINE },
+  acceptInvitation: { title: "Accept an Invitation", icon: "key", enablement: ONLINE },
   endConnection: {
     title: "End the Connection",
     icon: "debug-disconnect",

@@ -70,9 +70,8 @@ export function createManifest(): Manifest {
       })),
       viewsContainers: { activitybar: [{ id: CONTAINER, title: "svc", icon: "media/svc.svg" }] },
       views: {
-        [CONTAINER]: Object.entries(VIEWS).map(([name, { id, name: title, icon }]) => ({
-          id,
-          icon,
+        [CONTAINER]: Object.entries(VIEWS).map(([name, { name: title, ...view }]) => ({
+          ...view,
           name: texts.put(`view.${name}`, title),
         })),
       },

@@ -5,11 +5,20 @@ import { CONTEXT, ONLINE } from "./contribution.ts";
 /** Of the container in the activity bar. */
 export const CONTAINER = "svc";
 
+interface View {
+  id: string;
+  name: string;
+  icon: string;
+  /** Drawn by a page of ours; otherwise it is a tree. */
+  type?: "webview";
+}
+
 export const VIEWS = {
   groups: { id: "svc.groups", name: "Groups", icon: "media/svc.svg" },
   needsYou: { id: "svc.needsYou", name: "Needs You", icon: "media/svc.svg" },
   connections: { id: "svc.connections", name: "Connections", icon: "media/svc.svg" },
-} as const;
+  ticker: { id: "svc.ticker", name: "Ticker", icon: "media/svc.svg", type: "webview" },
+} as const satisfies Record<string, View>;
 
 export interface Welcome {
   view: string;

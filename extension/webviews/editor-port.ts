@@ -7,6 +7,7 @@ import { basename, isAbsolute } from "node:path";
 import { pipeline } from "node:stream/promises";
 import * as vscode from "vscode";
 import { LIMITS } from "../../shared/limits.ts";
+import type { Shown } from "../../shared/webview-protocol.ts";
 import { openFolders } from "../folders.ts";
 import { plain } from "../plain.ts";
 import { type Reference, readReference } from "./references.ts";
@@ -18,7 +19,11 @@ const OPENED_SCHEMES = new Set(["http", "https", "mailto"]);
 /** One webview's editor. `changed` is told what the webview shows. */
 export function editorPort(
   memory: ViewMemory,
-  changed: { title?(title: string): void; group?(groupId: string | null): void },
+  changed: {
+    title?(title: string): void;
+    group?(groupId: string | null): void;
+    openGroup(shown: Shown): void;
+  },
 ): EditorPort {
   return {
     mayWrite: () => vscode.workspace.isTrusted,
@@ -31,6 +36,8 @@ export function editorPort(
     openReference: (reference) => void openReference(reference),
     setTitle: (title) => changed.title?.(plain(title)),
     showing: (groupId) => changed.group?.(groupId),
+    openActor: (groupId, actorId) =>
+      changed.openGroup({ group_id: groupId, text: null, to: [actorId], page: "list" }),
   };
 }
 

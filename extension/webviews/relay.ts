@@ -40,6 +40,8 @@ export interface EditorPort {
   openReference(reference: string): void;
   setTitle(title: string): void;
   showing(groupId: string | null): void;
+  /** Opens a Group's Workbench to write to an Actor. */
+  openActor(groupId: string, actorId: string): void;
 }
 
 /** A refusal of the relay itself. */
@@ -178,6 +180,9 @@ export class Relay {
         break;
       case "showing":
         this.#editor.showing(message.group_id);
+        break;
+      case "open-actor":
+        this.#editor.openActor(message.group_id, message.actor_id);
         break;
       case "remember":
         this.#editor.remember(message.key, message.value);

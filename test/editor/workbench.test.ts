@@ -200,7 +200,7 @@ describe("the Workbench in an editor tab", function () {
       await tab().locator(`body[data-vscode-theme-kind="${kind}"]`).waitFor();
       await picture(`theme-${kind}`);
       const body = await tab().locator("body").elementHandle();
-      assert.deepEqual(await violations((await body!.ownerFrame())!), [], theme);
+      assert.deepEqual(await violations((await body.ownerFrame())!), [], theme);
     }
   });
 

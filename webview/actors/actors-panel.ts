@@ -24,23 +24,10 @@ import {
   hasTerminal,
   rowWords,
 } from "./actor-words.ts";
+import { tickerList } from "./ticker-list.ts";
 
-const TICKER_ROWS = 3;
-const TICKER_ICONS = {
-  started: "loading",
-  waiting: "bell-dot",
-  completed: "check",
-  failed: "error",
-  stuck: "warning",
-} as const;
 /** States of an Actor whose process doesn't run. */
 const ENDED: ReadonlySet<ActorWithPresence["presence"]["state"]> = new Set(["stopped", "failed"]);
-
-/** In a narrow column a long name is cut, never its state. */
-function tickerWords(name: string, text: string) {
-  if (name === "" || !text.startsWith(name)) return html`<span>${text}</span>`;
-  return html`<span class="ticker-text"><span class="ticker-tool">${name}</span>${text.slice(name.length)}</span>`;
-}
 
 export interface ActorOperation {
   actor: ActorWithPresence;
@@ -134,7 +121,7 @@ class ActorsElement extends View {
       (part) => part !== "",
     );
     return html`<li class="actor-row" aria-label=${heard.join(", ")} data-actor=${actor.id} @keydown=${(event: KeyboardEvent) => this.#onKey(event, actor)}>
-      ${this.#ticker(actor)}
+      ${tickerList(actorName(actor), this.conversation.activity.of(actor.id))}
       <span class="actor-icon tone-${words.tone}" title=${words.word}>${icon(words.icon, presence.state === "working" || presence.state === "starting" ? "turning" : "")}</span>
       <span class="actor-name"><bdi>${actorName(actor)}</bdi>${actor.role === "foreman" && actorName(actor) !== "foreman" ? html`<span class="role">foreman</span>` : nothing}</span>
       <span class="actor-runtime">${actor.runtime}</span>
@@ -157,23 +144,6 @@ class ActorsElement extends View {
         <svc-menu label="Actions for ${actorName(actor)}" .items=${() => this.#menu(actor)}></svc-menu>
       </span>
     </li>`;
-  }
-
-  /**
-   * Only tools, the newest last. They change too quickly to announce, so a screen reader finds them
-   * here.
-   */
-  #ticker(actor: ActorWithPresence) {
-    const items = this.conversation.activity.of(actor.id);
-    if (items.length === 0) return nothing;
-    return html`<ul class="ticker" aria-label="What ${actorName(actor)} does" aria-live="off">
-      ${repeat(
-        items.slice(-TICKER_ROWS),
-        ({ activity }) => activity.activity_id,
-        ({ activity, text }) =>
-          html`<li class="ticker-item" data-status=${activity.status} title=${text}>${icon(TICKER_ICONS[activity.status])}${tickerWords(activity.tool_name, text)}</li>`,
-      )}
-    </ul>`;
   }
 
   #onKey(event: KeyboardEvent, actor: ActorWithPresence): void {

@@ -46,7 +46,9 @@ class ConnectionsDialog extends DialogView {
     ending: { state: true },
   };
   declare host: Host;
-  declare conversation: Conversation;
+  declare conversation: Pick<Conversation, "groupId" | "group" | "connections">;
+  /** What it begins with. */
+  declare first: "list" | "invite" | "join";
   declare page: Page;
   /** The listener's form; null while it is closed. */
   declare listener: ListenerDraft | null;
@@ -61,6 +63,7 @@ class ConnectionsDialog extends DialogView {
 
   constructor() {
     super();
+    this.first = "list";
     this.page = "list";
     this.listener = null;
     this.inviting = false;
@@ -80,6 +83,8 @@ class ConnectionsDialog extends DialogView {
     super.connectedCallback();
     this.#connections.open();
     void this.#connections.identify();
+    if (this.first === "join") this.#go("join");
+    else if (this.first === "invite") void this.#connections.refresh().then(() => this.#inviteFirst());
   }
 
   override disconnectedCallback(): void {
@@ -293,6 +298,11 @@ class ConnectionsDialog extends DialogView {
     this.inviting = inviting;
     this.listener = listenerDraft(this.#connections.status!);
     this.#go("listener");
+  }
+
+  /** Unless the person has gone on to something else. */
+  #inviteFirst(): void {
+    if (this.isConnected && this.page === "list" && this.#connections.status !== null) void this.#invite();
   }
 
   async #invite(listener = this.#connections.status!.listener): Promise<void> {

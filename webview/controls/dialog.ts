@@ -10,9 +10,12 @@ let dialogs = 0;
 
 export abstract class DialogView extends View {
   static override readonly properties: Record<string, object> = {
+    embedded: { type: Boolean },
     busy: { state: true },
     problem: { state: true },
   };
+  /** It is the page itself, which can't be closed. */
+  declare embedded: boolean;
   declare protected busy: boolean;
   /** Why the last action failed. */
   declare protected problem: string | null;
@@ -20,6 +23,7 @@ export abstract class DialogView extends View {
 
   constructor() {
     super();
+    this.embedded = false;
     this.busy = false;
     this.problem = null;
   }
@@ -45,22 +49,30 @@ export abstract class DialogView extends View {
   }
 
   protected override render() {
+    const classes = `dialog ${this.wide ? "wide" : ""}`;
+    if (this.embedded)
+      return html`<main class="${classes} embedded" aria-labelledby=${this.#headingId} @keydown=${this.#onKey}>
+        ${this.#form()}
+      </main>`;
     return html`<dialog
-      class="dialog ${this.wide ? "wide" : ""}"
+      class=${classes}
       aria-labelledby=${this.#headingId}
       @close=${() => this.#closed()}
       @keydown=${this.#onKey}
       @click=${this.#onBackdrop}
     >
-      <form class="dialog-form" @submit=${this.#onSubmit}>
-        <header class="dialog-head">
-          <h2 id=${this.#headingId}>${this.heading()}</h2>
-          ${iconButton({ icon: "close", label: "Close", onClick: () => this.close() })}
-        </header>
-        <div class="dialog-body" tabindex=${this.isText ? 0 : nothing}>${this.content()} ${failure(this.problem)}</div>
-        ${this.#footer()}
-      </form>
+      ${this.#form()}
     </dialog>`;
+  }
+
+  #form() {
+    return html`<form class="dialog-form" @submit=${this.#onSubmit}>
+      <header class="dialog-head">
+        ${this.embedded ? html`<h1 id=${this.#headingId}>${this.heading()}</h1>` : html`<h2 id=${this.#headingId}>${this.heading()}</h2>${iconButton({ icon: "close", label: "Close", onClick: () => this.close() })}`}
+      </header>
+      <div class="dialog-body" tabindex=${this.isText ? 0 : nothing}>${this.content()} ${failure(this.problem)}</div>
+      ${this.#footer()}
+    </form>`;
   }
 
   #footer() {
@@ -70,10 +82,12 @@ export abstract class DialogView extends View {
 
   protected override firstUpdated(): void {
     const dialog = this.querySelector("dialog");
-    dialog?.showModal();
+    // Nothing takes the focus in a page by itself.
+    if (dialog === null) return;
+    dialog.showModal();
     const first =
-      dialog?.querySelector<HTMLElement>("[autofocus]") ??
-      dialog?.querySelector<HTMLElement>(".dialog-foot .button");
+      dialog.querySelector<HTMLElement>("[autofocus]") ??
+      dialog.querySelector<HTMLElement>(".dialog-foot .button");
     first?.focus();
   }
 

@@ -161,6 +161,7 @@ export class Pair {
       openReference: (reference) => log.push(["reference", reference]),
       setTitle: (title) => log.push(["title", title]),
       showing: (groupId) => log.push(["showing", groupId]),
+      openActor: (groupId, actorId) => log.push(["actor", groupId, actorId]),
     };
     this.relay = new Relay(
       (message) => {

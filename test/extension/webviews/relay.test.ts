@@ -437,7 +437,7 @@ describe("what a window remembers for its webviews", () => {
 
   it("shows what the editor asked for before the document was there", async () => {
     const pair = new Pair();
-    const shown = { group_id: GROUP, text: "> quoted", to: ["lead"] };
+    const shown = { group_id: GROUP, text: "> quoted", to: ["lead"], page: "list" as const };
     pair.relay.show(shown);
     assert.deepEqual((await pair.host.open()).shown, shown);
     assert.equal(pair.host.recall("group"), GROUP);

@@ -249,6 +249,11 @@ export class VsCodeHost implements Host {
     this.#channel.post({ type: "open-reference", reference });
   };
 
+  /** Opens the Workbench of a Group to write to an Actor. */
+  openActor(groupId: string, actorId: string): void {
+    this.#channel.post({ type: "open-actor", group_id: groupId, actor_id: actorId });
+  }
+
   setTitle(text: string): void {
     this.#channel.post({ type: "title", text });
   }

@@ -1,14 +1,17 @@
-/** Workbenches as editor tabs: several at once, one for each Group, restored with the window. */
+/** Webviews as editor tabs: several at once, one for each Group, restored with the window. */
 import * as vscode from "vscode";
 import type { Shown } from "../../shared/webview-protocol.ts";
 import { editorPort } from "./editor-port.ts";
-import { hostWebview, webviewFolder } from "./hosted-webview.ts";
+import { hostWebview, type Page, webviewFolder } from "./hosted-webview.ts";
 import type { Relay } from "./relay.ts";
 import type { RelayedLink } from "./relayed-link.ts";
 import type { ViewMemory } from "./view-memory.ts";
 
-const VIEW_TYPE = "svc.workbench";
-const PAGE = { name: "workbench", title: "Workbench" } as const;
+/** What the tabs show, and the editor's name for their kind. */
+export interface Kind {
+  viewType: string;
+  page: Page;
+}
 
 interface Open {
   panel: vscode.WebviewPanel;
@@ -16,21 +19,32 @@ interface Open {
   groupId: string | null;
 }
 
-export class WorkbenchPanels implements vscode.WebviewPanelSerializer, vscode.Disposable {
+export class GroupPanels implements vscode.WebviewPanelSerializer, vscode.Disposable {
   readonly #context: vscode.ExtensionContext;
   readonly #link: RelayedLink;
   readonly #memory: ViewMemory;
+  readonly #kind: Kind;
+  readonly #openGroup: (shown: Shown) => void;
   readonly #open = new Set<Open>();
   readonly #serializer: vscode.Disposable;
 
-  constructor(context: vscode.ExtensionContext, link: RelayedLink, memory: ViewMemory) {
+  /** `openGroup` opens a Group's Workbench. */
+  constructor(
+    context: vscode.ExtensionContext,
+    link: RelayedLink,
+    memory: ViewMemory,
+    kind: Kind,
+    openGroup: (shown: Shown) => void,
+  ) {
     this.#context = context;
     this.#link = link;
     this.#memory = memory;
-    this.#serializer = vscode.window.registerWebviewPanelSerializer(VIEW_TYPE, this);
+    this.#kind = kind;
+    this.#openGroup = openGroup;
+    this.#serializer = vscode.window.registerWebviewPanelSerializer(kind.viewType, this);
   }
 
-  /** Shows a Group's Workbench, in the tab that it has or in a new one. Null: the last one. */
+  /** Shows a Group, in the tab that it has or in a new one. Null: the last one. */
   show(shown: Shown | null): void {
     const found = [...this.#open].find(({ groupId, panel }) =>
       shown === null ? panel.active : groupId === shown.group_id,
@@ -41,7 +55,11 @@ export class WorkbenchPanels implements vscode.WebviewPanelSerializer, vscode.Di
       open.panel.reveal();
       return;
     }
-    const panel = vscode.window.createWebviewPanel(VIEW_TYPE, PAGE.title, vscode.ViewColumn.Active);
+    const panel = vscode.window.createWebviewPanel(
+      this.#kind.viewType,
+      this.#kind.page.title,
+      vscode.ViewColumn.Active,
+    );
     const { relay } = this.#take(panel, shown?.group_id ?? null);
     if (shown !== null) relay.show(shown);
   }
@@ -65,8 +83,15 @@ export class WorkbenchPanels implements vscode.WebviewPanelSerializer, vscode.Di
       group: (shown) => {
         open.groupId = shown;
       },
+      openGroup: this.#openGroup,
     });
-    const hosted = hostWebview(panel.webview, webviewFolder(this.#context), PAGE, this.#link, editor);
+    const hosted = hostWebview(
+      panel.webview,
+      webviewFolder(this.#context),
+      this.#kind.page,
+      this.#link,
+      editor,
+    );
     const open: Open = { panel, relay: hosted.relay, groupId };
     const picture = (theme: string) =>
       vscode.Uri.joinPath(this.#context.extensionUri, "media", `tab-${theme}.svg`);

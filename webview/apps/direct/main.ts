@@ -1,0 +1,43 @@
+/** A Group's Direct connections in a tab of an editor: invitation, words, approval, state. */
+import "./direct.css";
+import "../../connections/connections-dialog.ts";
+import { html, render } from "lit";
+import type { Shown } from "../../../shared/webview-protocol.ts";
+import { DirectConnections } from "../../connections/direct-connections.ts";
+import { skeleton } from "../../controls/controls.ts";
+import { OpenGroup } from "../../groups/open-group.ts";
+import { openInEditor } from "../../hosts/vscode/editor-document.ts";
+import type { VsCodeHost } from "../../hosts/vscode/vscode-host.ts";
+
+const EVERY_MS = 10_000;
+const root = document.getElementById("root")!;
+
+function show(host: VsCodeHost, { group_id: groupId, page }: Pick<Shown, "group_id" | "page">): void {
+  host.remember("group", groupId);
+  const group = new OpenGroup(host, groupId);
+  const connections = new DirectConnections(host, groupId, EVERY_MS, () => !document.hidden);
+  void group.refresh().then(() => {
+    document.title = `Connections of ${group.group?.title ?? "a Group"}`;
+  });
+  // Another Group has another element, and nothing of the earlier one.
+  render(html``, root);
+  render(
+    html`<svc-connections-dialog
+      ?embedded=${true}
+      .host=${host}
+      .conversation=${{ groupId, group, connections }}
+      .first=${page}
+    ></svc-connections-dialog>`,
+    root,
+  );
+}
+
+async function begin(): Promise<void> {
+  render(skeleton(4, "list"), root);
+  const { host, welcome } = await openInEditor((shown) => show(host, shown));
+  const kept = host.recall("group");
+  if (welcome.shown !== null) show(host, welcome.shown);
+  else if (typeof kept === "string") show(host, { group_id: kept, page: "list" });
+}
+
+void begin();
