@@ -66,8 +66,10 @@ export class GroupPanels implements vscode.WebviewPanelSerializer, vscode.Dispos
 
   /** The document restores itself from its own state. */
   async deserializeWebviewPanel(panel: vscode.WebviewPanel, state: unknown): Promise<void> {
-    const { group } = (typeof state === "object" && state !== null ? state : {}) as { group?: unknown };
-    this.#take(panel, typeof group === "string" ? group : null);
+    const { group } = (typeof state === "object" && state !== null ? state : {}) as {
+      group?: { value?: unknown };
+    };
+    this.#take(panel, typeof group?.value === "string" ? group.value : null);
   }
 
   dispose(): void {

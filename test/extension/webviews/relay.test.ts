@@ -418,21 +418,28 @@ describe("files between a webview and the daemon", () => {
 });
 
 describe("what a window remembers for its webviews", () => {
-  it("is there for the next document, whose own state comes first", async () => {
+  it("is there for the next document, whose own state comes first unless it is older", async () => {
     const pair = await Pair.opened();
     pair.host.remember("layout", { groups: 200 });
+    pair.host.remember("place", "here");
     pair.host.remember("group", GROUP);
-    await until(() => pair.memory["layout"] !== undefined);
+    await until(() => pair.memory["group"] !== undefined);
     assert.deepEqual(pair.editor.log, [["showing", GROUP]]);
-    const next = new Pair({ group: "g_ba9876543210" });
+    const later = Date.now() + 1000;
+    const next = new Pair({
+      group: { at: 1, value: "g_ba9876543210" },
+      place: { at: 1, value: null },
+      layout: { at: later, value: { groups: 300 } },
+      wrong: "form",
+    });
     next.memory = pair.memory;
     await next.host.open();
-    assert.equal(next.host.recall("group"), "g_ba9876543210");
-    assert.deepEqual(next.host.recall("layout"), { groups: 200 });
-    assert.equal(next.host.recall("constructor"), null);
-    next.host.remember("layout", null);
-    assert.equal(next.host.recall("layout"), null);
-    await until(() => next.memory["layout"] === undefined);
+    assert.equal(next.host.recall("group"), "g_ba9876543210", "a tab has its own Group");
+    assert.equal(next.host.recall("place"), "here", "the state was restored from before");
+    assert.deepEqual(next.host.recall("layout"), { groups: 300 });
+    for (const key of ["wrong", "constructor", "nothing"]) assert.equal(next.host.recall(key), null);
+    next.host.remember("place", null);
+    assert.equal(next.host.recall("place"), null);
   });
 
   it("shows what the editor asked for before the document was there", async () => {

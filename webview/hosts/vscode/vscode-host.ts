@@ -34,8 +34,8 @@ export class VsCodeHost implements Host {
   readonly #api: WebviewApi;
   readonly #channel: Channel;
   readonly #watchers = new Set<(connection: Connection) => void>();
-  /** This document's own state, and what the window remembers. */
-  #state: Record<string, unknown> = {};
+  /** This document's own state, and what the window remembers, as JSON. */
+  readonly #state = new Map<string, Kept>();
   #memory: Readonly<Record<string, string>> = {};
   readonly #untold = new Set<string>();
   #connection: Connection = { state: "connecting", heard: null };
@@ -46,7 +46,8 @@ export class VsCodeHost implements Host {
     this.#api = api;
     this.#channel = new Channel(api, show);
     const state = api.getState();
-    if (typeof state === "object" && state !== null && !Array.isArray(state)) this.#state = { ...state };
+    if (typeof state !== "object" || state === null) return;
+    for (const [key, kept] of Object.entries(state)) if (isKept(kept)) this.#state.set(key, kept);
   }
 
   /** Call this first. */
@@ -232,13 +233,16 @@ export class VsCodeHost implements Host {
     this.#untold.add(key);
   }
 
+  /**
+   * The later of what this document and the window remember: the editor may restore a document with
+   * an older state. Which Group a tab shows is its own, as others show others.
+   */
   recall(key: string): unknown {
-    if (Object.hasOwn(this.#state, key)) return this.#state[key];
-    try {
-      return JSON.parse(this.#memory[key] ?? "null");
-    } catch {
-      return null;
-    }
+    const own = this.#state.get(key);
+    if (own !== undefined && key === "group") return own.value;
+    const shared = readKept(this.#memory[key]);
+    if (own === undefined || (shared !== null && shared.at > own.at)) return shared?.value ?? null;
+    return own.value;
   }
 
   openLink(url: string): void {
@@ -259,18 +263,37 @@ export class VsCodeHost implements Host {
   }
 
   #setState(key: string, value: unknown): void {
-    this.#state[key] = value;
-    this.#api.setState(this.#state);
+    this.#state.set(key, { at: Date.now(), value });
+    this.#api.setState(Object.fromEntries(this.#state));
   }
 
   /** Lets the window remember for the next document what changed in this one. */
   tellMemory(): void {
     for (const key of this.#untold) {
-      const value = this.#state[key] ?? null;
-      const json = value === null ? null : JSON.stringify(value);
-      if (json === null || json.length <= memoryValueCharacters)
-        this.#channel.post({ type: "remember", key, value: json });
+      const json = JSON.stringify(this.#state.get(key) ?? null);
+      if (json.length <= memoryValueCharacters) this.#channel.post({ type: "remember", key, value: json });
     }
     this.#untold.clear();
+  }
+}
+
+/** Something remembered, with the time in epoch milliseconds. */
+interface Kept {
+  at: number;
+  value: unknown;
+}
+
+function isKept(value: unknown): value is Kept {
+  return (
+    typeof value === "object" && value !== null && "value" in value && typeof (value as Kept).at === "number"
+  );
+}
+
+function readKept(json: string | undefined): Kept | null {
+  try {
+    const kept: unknown = JSON.parse(json ?? "null");
+    return isKept(kept) ? kept : null;
+  } catch {
+    return null;
   }
 }
