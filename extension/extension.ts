@@ -1,12 +1,15 @@
 /** What the editor calls. `activate` only registers; everything else begins after it. */
 import * as vscode from "vscode";
 import { resolveHome } from "../client/paths.ts";
+import { registerProblems } from "./commands/sending.ts";
 import { registerCommands } from "./commands.ts";
 import { CONTEXT } from "./contributions/contribution.ts";
 import { VIEWS } from "./contributions/views.ts";
 import { Instance } from "./daemon/instance.ts";
 import { DaemonLink } from "./daemon/link.ts";
 import { openFolders } from "./folders.ts";
+import { registerLinks } from "./links.ts";
+import { notifyWaiting } from "./notifications.ts";
 import type { Parts } from "./parts.ts";
 import { ConnectionsTree } from "./views/connections-tree.ts";
 import { GroupsTree } from "./views/groups-tree.ts";
@@ -34,9 +37,12 @@ export function activate(context: vscode.ExtensionContext): void {
     createStatusItem(link, instance),
     ...registerCommands(parts),
     ...registerWebviews(parts),
+    registerLinks(),
+    registerProblems(),
     vscode.workspace.onDidChangeWorkspaceFolders(() => groupsTree.refresh()),
     { dispose: () => link.close() },
   );
+  notifyWaiting(parts);
   setImmediate(() => link.open());
 }
 

@@ -36,6 +36,9 @@ const commands = {
     enablement: ONLINE,
     palette: false,
   },
+  sendSelection: { title: "Send the Selection to an Actor", enablement: ONLINE },
+  sendFile: { title: "Send This File to an Actor", enablement: ONLINE },
+  sendProblem: { title: "Send the Problem to an Actor", palette: false },
   sendMessage: { title: "Send a Message", icon: "send", enablement: ONLINE },
 } as const satisfies Record<string, Command>;
 

@@ -4,6 +4,7 @@ import { COMMANDS, type CommandName, commandId } from "./commands.ts";
 import { MENUS } from "./menus.ts";
 import { SETTINGS } from "./settings.ts";
 import { CONTAINER, VIEWS, WELCOME } from "./views.ts";
+import { STEPS, stepText } from "./walkthrough.ts";
 
 export interface Manifest {
   manifest: Record<string, unknown>;
@@ -40,7 +41,7 @@ export function createManifest(): Manifest {
     engines: { vscode: "^1.106.0" },
     extensionKind: ["workspace"],
     main: "./dist/extension.cjs",
-    activationEvents: ["onStartupFinished"],
+    activationEvents: ["onStartupFinished", "onUri"],
     capabilities: {
       untrustedWorkspaces: {
         supported: "limited",
@@ -81,6 +82,23 @@ export function createManifest(): Manifest {
         contents: texts.put(`welcome.${index}`, contents),
       })),
       menus: MENUS,
+      walkthroughs: [
+        {
+          id: "start",
+          title: texts.put("walkthrough", "Work with your agents"),
+          description: texts.put(
+            "walkthrough.description",
+            "From an open folder to an agent that works in it.",
+          ),
+          steps: STEPS.map((step) => ({
+            id: step.command,
+            title: texts.put(`walkthrough.${step.command}`, step.title),
+            description: texts.put(`walkthrough.${step.command}.text`, stepText(step)),
+            media: { svg: "media/svc.svg", altText: "svc" },
+            completionEvents: [`onCommand:${commandId(step.command)}`],
+          })),
+        },
+      ],
       configuration: {
         title: "svc",
         properties: Object.fromEntries(

@@ -58,6 +58,8 @@ export const MENUS: Readonly<Record<string, readonly Item[]>> = {
     item("sendMessage", inView(needsYou.id, "viewItem == 'waiting actor'"), "inline@1"),
     item("endConnection", inView(connections.id, "viewItem =~ /^connection\\b/"), "inline@1"),
   ],
+  "editor/context": [item("sendSelection", "editorHasSelection && resourceScheme == file", "z_svc@1")],
+  "explorer/context": [item("sendFile", "!explorerResourceIsFolder && resourceScheme == file", "z_svc@1")],
   commandPalette: Object.entries(COMMANDS)
     .filter(([, { palette }]) => palette === false)
     .map(([name]) => ({ command: commandId(name as CommandName), when: "false" })),

@@ -122,7 +122,9 @@ describe("the extension in the editor", function () {
     });
     assert.equal(textOf(events.at(-1)), "Please TOOL and WAIT");
     assert.ok(readFileSync(log, "utf8").includes("Please TOOL and WAIT"));
+    await window.notification(/coder in shop: waits for permission to use Bash/).waitFor();
     await picture("waiting");
+    await window.command("Notifications: Clear All Notifications");
   });
 
   it("opens its terminal from there, types into it and detaches", async () => {

@@ -24,7 +24,7 @@ describe("the extension's manifest", () => {
   });
 
   it("activates without `*` and proposes no API", () => {
-    assert.deepEqual(manifest.activationEvents, ["onStartupFinished"]);
+    assert.deepEqual(manifest.activationEvents, ["onStartupFinished", "onUri"]);
     assert.equal(manifest.enabledApiProposals, undefined);
   });
 

@@ -1,0 +1,74 @@
+/** What is in the editor goes into a draft to an Actor. Nothing is sent without the person. */
+import * as vscode from "vscode";
+import { commandId } from "../contributions/commands.ts";
+import { problemText, quotation } from "../editor/quotation.ts";
+import type { Parts } from "../parts.ts";
+import { chooseActor, type Handlers, needDaemon, needTrust } from "./handling.ts";
+
+/** What the code action hands to its command. */
+interface Problem {
+  uri: vscode.Uri;
+  line: number;
+  message: string;
+}
+
+function pathOf(uri: vscode.Uri): string {
+  return vscode.workspace.asRelativePath(uri, false).replaceAll("\\", "/");
+}
+
+/** The editor's active selection, or the line of the cursor. Throws without an editor. */
+function selected(): string {
+  const editor = vscode.window.activeTextEditor;
+  if (editor === undefined) throw new Error("Open a file and select what you want to send.");
+  const { document, selection } = editor;
+  const range = selection.isEmpty ? document.lineAt(selection.active.line).range : selection;
+  return quotation({
+    path: pathOf(document.uri),
+    firstLine: range.start.line + 1,
+    lastLine: range.end.line + 1,
+    language: document.languageId,
+    text: document.getText(range),
+  });
+}
+
+export function sendingCommands(parts: Parts): Handlers {
+  const draft = async (text: string): Promise<void> => {
+    needTrust();
+    await needDaemon(parts);
+    const row = await chooseActor(parts, null);
+    await vscode.commands.executeCommand(commandId("openWorkbench"), { ...row, text });
+  };
+  return {
+    sendSelection: () => draft(selected()),
+    sendFile(given: unknown) {
+      const uri = given instanceof vscode.Uri ? given : vscode.window.activeTextEditor?.document.uri;
+      if (uri === undefined) throw new Error("Open the file that you want to send.");
+      return draft(`${pathOf(uri)}:1\n\n`);
+    },
+    sendProblem(given: unknown) {
+      const { uri, line, message } = given as Problem;
+      return draft(problemText({ path: pathOf(uri), firstLine: line, lastLine: line }, message));
+    },
+  };
+}
+
+/** Offers each problem under the cursor to an Actor. */
+export function registerProblems(): vscode.Disposable {
+  const kind = vscode.CodeActionKind.QuickFix;
+  return vscode.languages.registerCodeActionsProvider(
+    { scheme: "file" },
+    {
+      provideCodeActions(document, _range, { diagnostics }) {
+        return diagnostics.map((diagnostic) => {
+          const action = new vscode.CodeAction("Send this problem to an Actor", kind);
+          const line = diagnostic.range.start.line + 1;
+          const problem: Problem = { uri: document.uri, line, message: diagnostic.message };
+          action.command = { command: commandId("sendProblem"), title: action.title, arguments: [problem] };
+          action.diagnostics = [diagnostic];
+          return action;
+        });
+      },
+    },
+    { providedCodeActionKinds: [kind] },
+  );
+}

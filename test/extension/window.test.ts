@@ -1,0 +1,106 @@
+/** What the extension knows and decides without the editor. */
+import assert from "node:assert/strict";
+import { mkdtempSync, readdirSync, rmSync, utimesSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Claims } from "../../extension/daemon/claims.ts";
+import { Instance } from "../../extension/daemon/instance.ts";
+import { DaemonLink } from "../../extension/daemon/link.ts";
+import { findProgram } from "../../extension/daemon/program.ts";
+import { startDaemon, stopDaemon } from "../../extension/daemon/starting.ts";
+import { waitingItems } from "../../extension/daemon/waiting.ts";
+import { problemText, quotation } from "../../extension/editor/quotation.ts";
+import { plain } from "../../extension/plain.ts";
+import { PRODUCT_VERSION } from "../../shared/version.ts";
+import { DIST, plainEnvironment } from "../support/daemon-process.ts";
+import { until } from "../support/until.ts";
+
+describe("a window's view of the daemon", function () {
+  this.timeout(120_000);
+  const folder = mkdtempSync(join(tmpdir(), "svc-window-"));
+  const home = join(folder, "home");
+  const link = new DaemonLink(home);
+  const instance = new Instance({ call: (name, input) => link.client.result(name, input) });
+  link.on("event", (event) => instance.take(event));
+  link.on("state", () => {
+    if (link.state !== "online") instance.clear();
+  });
+  const places = {
+    setting: join(DIST, "svc.cjs"),
+    bundled: "",
+    environment: { ...plainEnvironment(), SVC_WEB_PORT: "0" },
+    execPath: process.execPath,
+  };
+
+  after(async () => {
+    if (link.status !== null) await stopDaemon(link);
+    link.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it("finds out that none runs, starts one, and sees the same one from a second start", async () => {
+    link.open();
+    await until("it is absent", () => link.state === "absent");
+    const program = await findProgram(places);
+    assert.equal(program?.source, "setting");
+    const [first, second] = await Promise.all([startDaemon(link, program), startDaemon(link, program)]);
+    assert.equal(first.pid, second.pid);
+    assert.equal(first.version, PRODUCT_VERSION);
+    await until("everything is read", () => instance.loaded);
+  });
+
+  it("follows Groups, Actors and who waits, also over a kill of the daemon", async () => {
+    const { client } = link;
+    const { group_id } = await client.result("group_create", { title: "shop" });
+    const { token_file } = await client.result("actor_add", {
+      group_id,
+      actor_id: "coder",
+      runtime: "claude",
+    });
+    assert.ok(token_file);
+    await until("the Actor is seen", () => instance.actor(group_id, "coder"));
+    assert.deepEqual(waitingItems(instance), []);
+    process.kill(link.status!.pid, "SIGKILL");
+    await until("it is absent", () => link.state === "absent");
+    assert.equal(instance.groups.length, 0);
+    await startDaemon(link, (await findProgram(places))!);
+    await until("the Actor is back", () => instance.actor(group_id, "coder"));
+    await client.result("group_delete", { group_id, confirm: group_id });
+    await until("the Group is gone", () => instance.groups.length === 0);
+  });
+
+  it("refuses a program that isn't there, and one of another product", async () => {
+    await assert.rejects(findProgram({ ...places, setting: join(folder, "none") }), /svc\.command/);
+    await assert.rejects(findProgram({ ...places, setting: "svc" }), /svc\.command/);
+    assert.equal(await findProgram({ ...places, setting: "", environment: { PATH: folder } }), null);
+  });
+
+  it("does once what several windows could do", () => {
+    const place = join(folder, "claims");
+    const [one, other] = [new Claims(place), new Claims(place)];
+    assert.deepEqual(
+      [one.claim("a"), other.claim("a"), other.claim("b"), one.claim("b")],
+      [true, false, true, false],
+    );
+    const dayAgo = Date.now() / 1000 - 25 * 3600;
+    for (const name of readdirSync(place)) utimesSync(join(place, name), dayAgo, dayAgo);
+    assert.equal(new Claims(place).claim("a"), true);
+  });
+
+  it("quotes in a fence that the text can't close", () => {
+    const quoted = {
+      path: "src/a.ts",
+      firstLine: 3,
+      lastLine: 4,
+      language: "typescript",
+      text: "a\n```\nb\n",
+    };
+    assert.equal(quotation(quoted), "src/a.ts:3-4\n\n````typescript\na\n```\nb\n````\n\n");
+    assert.equal(problemText({ ...quoted, lastLine: 3 }, "bad"), "src/a.ts:3: bad\n\n");
+    assert.throws(() => quotation({ ...quoted, text: "x".repeat(70_000) }), /too long/);
+  });
+
+  it("makes neither icons nor command links of others' names", () => {
+    assert.equal(plain("$(bell) [a](command:x)\n\u202Eb"), "$ (bell) [a] (command:x) \ufffdb");
+  });
+});
