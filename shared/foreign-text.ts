@@ -19,10 +19,17 @@ const SELECTOR = "[\\ufe00-\\ufe0f\\u{e0100}-\\u{e01ef}]";
 const FLAG =
   "\\u{1f3f4}\\u{e0067}\\u{e0062}(?:\\u{e0065}\\u{e006e}|\\u{e0073}\\u{e0063}|\\u{e0077}\\u{e006c})[\\u{e0067}\\u{e0073}\\u{e0074}]\\u{e007f}";
 const SMUGGLED = `${FLAG}|[${FILLERS}]|(?<=${SELECTOR})${SELECTOR}`;
-const ALL_INVISIBLE = new RegExp(
-  `${JOINED_EMOJI}|${INVISIBLE.source}|[\\u00ad\\u034f\\u115f\\u1160\\u17b4\\u17b5\\u180e]|${SMUGGLED}`,
-  "gv",
-);
+/** Made when it is first needed: reading the list of emoji takes milliseconds. */
+let allInvisible: RegExp | undefined;
+
+function everythingInvisible(): RegExp {
+  allInvisible ??= new RegExp(
+    `${JOINED_EMOJI}|${INVISIBLE.source}|[\\u00ad\\u034f\\u115f\\u1160\\u17b4\\u17b5\\u180e]|${SMUGGLED}`,
+    "gv",
+  );
+  return allInvisible;
+}
+
 /**
  * Prose may join letters and mark a direction, as Persian, Hebrew and some emoji need. It may not
  * override a direction.
@@ -42,7 +49,7 @@ function picture(character: string): string {
 
 /** A name, title, address or file name, on one line. */
 export function shownName(name: string): string {
-  return name.replaceAll(/\s+/gu, " ").replace(ALL_INVISIBLE, picture);
+  return name.replaceAll(/\s+/gu, " ").replace(everythingInvisible(), picture);
 }
 
 /** The same for a name that a sentence quotes, shortened to what people read. */
@@ -59,7 +66,7 @@ export function shownText(text: string): string {
 
 /** Program text: everything is made visible except its lines and tabs. */
 export function shownCode(text: string): string {
-  return text.replace(ALL_INVISIBLE, (character) =>
+  return text.replace(everythingInvisible(), (character) =>
     /[\t\n\r]/.test(character) ? character : picture(character),
   );
 }

@@ -12,9 +12,11 @@ export const INVISIBLE = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u202a-\
  */
 export const JOINED_EMOJI = "\\p{RGI_Emoji_ZWJ_Sequence}";
 
-const HIDDEN = new RegExp(`${JOINED_EMOJI}|${INVISIBLE.source}`, "gv");
+/** Made when it is first needed: reading the list of emoji takes milliseconds. */
+let hidden: RegExp | undefined;
 
 /** A name without the characters that a label can't have. */
 export function withoutInvisible(name: string): string {
-  return name.replace(HIDDEN, (found) => (found.length > 2 ? found : ""));
+  hidden ??= new RegExp(`${JOINED_EMOJI}|${INVISIBLE.source}`, "gv");
+  return name.replace(hidden, (found) => (found.length > 2 ? found : ""));
 }

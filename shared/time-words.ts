@@ -6,11 +6,22 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hour12: false });
-const DATE = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
-const DATE_AND_YEAR = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric" });
-const WEEKDAY = new Intl.DateTimeFormat(undefined, { weekday: "long", day: "numeric", month: "long" });
-const EXACT = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "medium" });
+/** Made when it is first needed: the first one of a process takes tens of milliseconds. */
+function lazily(options: Intl.DateTimeFormatOptions): { format(time: number | Date): string } {
+  let made: Intl.DateTimeFormat | undefined;
+  return {
+    format(time) {
+      made ??= new Intl.DateTimeFormat(undefined, options);
+      return made.format(time);
+    },
+  };
+}
+
+const CLOCK = lazily({ hour: "2-digit", minute: "2-digit", hour12: false });
+const DATE = lazily({ day: "numeric", month: "short" });
+const DATE_AND_YEAR = lazily({ day: "numeric", month: "short", year: "numeric" });
+const WEEKDAY = lazily({ weekday: "long", day: "numeric", month: "long" });
+const EXACT = lazily({ dateStyle: "full", timeStyle: "medium" });
 
 function instant(time: string | number): number {
   return typeof time === "number" ? time : Date.parse(time);

@@ -32,7 +32,8 @@ interface Entry extends KnownGroup {
 const READERS = 4;
 /** Changes within this time are told together. */
 const TOGETHER_MS = 30;
-const COLLATOR = new Intl.Collator(undefined, { numeric: true });
+/** Made when it is first needed: that takes tens of milliseconds. */
+let collator: Intl.Collator | undefined;
 
 export class Instance extends EventEmitter<{ change: [] }> {
   readonly #source: Source;
@@ -56,10 +57,10 @@ export class Instance extends EventEmitter<{ change: [] }> {
 
   /** Sorted by title. */
   get groups(): KnownGroup[] {
+    const { compare } = (collator ??= new Intl.Collator(undefined, { numeric: true }));
     return [...this.#groups.values()].sort(
       (a, b) =>
-        COLLATOR.compare(a.summary.title, b.summary.title) ||
-        (a.summary.group_id < b.summary.group_id ? -1 : 1),
+        compare(a.summary.title, b.summary.title) || (a.summary.group_id < b.summary.group_id ? -1 : 1),
     );
   }
 
