@@ -66,7 +66,7 @@ export class DevicePages {
       decision === "approved"
         ? html`<p>The device joins your account within a few seconds. You can close this page.</p>
 <p><a href="/">Show my machines</a></p>`
-        : html`<p>Nothing was let in. If you didn't start this yourself, somebody wanted you to give them access: tell your administrator.</p>
+        : html`<p>Nothing was let in. If you didn't start this yourself, someone wanted you to give them access: tell your administrator.</p>
 <p><a href="/">Show my machines</a></p>`;
     return { page: page(decision === "approved" ? "Device approved" : "Device denied", visit.browser, body) };
   }
@@ -125,7 +125,7 @@ ${form(
 <div class="notice">
 <p><strong>Did you just start this yourself?</strong></p>
 <p>If you approve, this device can find all your instances, and its agents can write to yours and send them files as if they were you. It can't sign in here.</p>
-<p>Deny it if somebody sent you this code or this link, on whatever grounds.</p>
+<p>Deny it if someone else sent you this code or this link, whatever the reason they gave.</p>
 </div>
 <div class="actions">
 ${await this.#approval(visit, code)}

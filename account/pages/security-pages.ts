@@ -63,7 +63,7 @@ ${passkeyForm(browser, "/security/passkeys", { kind: "create", options }, html`<
 ${form(browser, "/security/recovery", html`<button>Make new recovery codes</button>`)}
 ${
   member.isAdmin &&
-  html`<h2>Invite somebody</h2>
+  html`<h2>Invite someone</h2>
 <p>A link lets one person in, within three days.</p>
 ${form(browser, "/security/invitations", html`<button>Make an invitation link</button>`)}`
 }`;

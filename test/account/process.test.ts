@@ -1,4 +1,6 @@
-/** `svc account-service` as its operator runs it: a process of its own, from the bundles that ship. */
+/**
+ * `svc account-service` as its operator runs it: a process of its own, from the bundles that ship.
+ */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";

@@ -1,4 +1,6 @@
-/** Two services on one store: what they do at the same time adds up to what one of them could do. */
+/**
+ * Two services on one store: what they do at the same time adds up to what one of them could do.
+ */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { digestOf, newToken } from "../../account/secrets.ts";

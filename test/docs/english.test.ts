@@ -5,7 +5,8 @@ import { existsSync, readFileSync } from "node:fs";
 
 const WIDTH = 100;
 const COMMENTED = /\.(?:ts|mts|cts|mjs|cjs)$/u;
-const SPOKEN = /^(?:shared|client|platform|daemon|cli|mcp-server|webview|demo|build)\/.*\.ts$/u;
+const SPOKEN =
+  /^(?:shared|client|platform|daemon|cli|mcp-server|webview|extension|account|demo|build)\/.*\.ts$/u;
 const PAGES = /^(?:(?:README|CHANGELOG|CONTRIBUTING|docs\/[a-z-]+)\.md|mcp-server\/help\.ts)$/u;
 
 /** Words of texts that people see, each with a better one in the message of the failure. */
@@ -30,13 +31,6 @@ const tracked = execFileSync("git", ["ls-files"], { encoding: "utf8", maxBuffer:
 
 const linesOf = (path: string) => readFileSync(path, "utf8").split("\n");
 const isComment = (line: string) => /^\s*(?:\/\/|\/?\*)/u.test(line);
-
-/** The sentences among a source's literals: text in quotes with a blank between words. */
-function textsOf(line: string): string[] {
-  return [...line.matchAll(/"(?:[^"\\]|\\.)*"|`(?:[^`\\]|\\.)*`/gu)]
-    .map(([text]) => text)
-    .filter((text) => /[a-z]+ [a-z]+/iu.test(text));
-}
 
 /** Retired words in a text, as `word: better`. */
 function retired(text: string): string[] {
@@ -63,11 +57,7 @@ describe("English", () => {
       .filter((path) => SPOKEN.test(path))
       .flatMap((path) =>
         linesOf(path).flatMap((line, index) =>
-          isComment(line)
-            ? []
-            : textsOf(line)
-                .flatMap(retired)
-                .map((found) => `${path}:${index + 1} ${found}`),
+          isComment(line) ? [] : retired(line).map((found) => `${path}:${index + 1} ${found}`),
         ),
       );
     assert.deepEqual(spoken, []);
