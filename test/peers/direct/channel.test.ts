@@ -118,6 +118,22 @@ describe("a Direct channel", () => {
     }
   });
 
+  it("says whose clock is behind when only the peer's refusals show it, until it takes a request again", async () => {
+    const now = new Date(world.clock.now() - 40 * SECOND).toISOString();
+    joiner.answer = async () => {
+      throw new Refusal("connect_clock_differs", { details: { now } });
+    };
+    const words = /^The other side's clock is about 40 seconds behind this machine's\./u;
+    const outcome = await ask(host, joiner);
+    assert.equal(outcome.kind, "uncertain");
+    assert.match("reason" in outcome ? outcome.reason : "", words);
+    assert.match(host.relation(id).error ?? "", words);
+    assert.equal(joiner.relation(id).error, null);
+    joiner.answer = async (request) => responseTo(request);
+    assert.equal((await ask(host, joiner)).kind, "answered");
+    assert.equal(host.relation(id).error, null);
+  });
+
   it("has four requests under way, and one that timed out keeps its place until it is answered", async () => {
     verifies("LIM-062");
     const open: (() => void)[] = [];
