@@ -69,7 +69,9 @@ function stage(folder, target) {
   if (target === null) return;
   const daemon = join(folder, "daemon");
   mkdirSync(join(daemon, "dist"), { recursive: true });
-  for (const name of readdirSync("dist").filter((name) => /\.[cm]js$/.test(name)))
+  // The account service runs on a server.
+  const isNeeded = (name) => /\.[cm]js$/.test(name) && !name.startsWith("account");
+  for (const name of readdirSync("dist").filter(isNeeded))
     copy(join("dist", name), join(daemon, "dist", name));
   copy(join("dist", "webview"), join(daemon, "dist", "webview"));
   const from = dependenciesFor(target);

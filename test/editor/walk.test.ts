@@ -155,6 +155,27 @@ describe("the extension in the editor", function () {
     assert.equal(await state("coder"), "idle");
   });
 
+  it("puts a selection into a draft to it, with where it is, and sends nothing", async () => {
+    const { events: before } = await owner.result("ledger_tail", { group_id: await groupId() });
+    await window.page.keyboard.press("Control+P");
+    await window.page.locator(".quick-input-widget .quick-input-filter input").fill("cart.ts");
+    await window.choose("cart.ts");
+    await window.page.locator(".monaco-editor .view-line", { hasText: "total" }).first().click();
+    await window.page.keyboard.press("Control+A");
+    await window.command("svc: Send the Selection to an Actor");
+    await window.choose("coder");
+    const draft = await until("the draft is kept", async () => {
+      const kept = await owner.result("draft_get", { group_id: await groupId() });
+      return kept.draft;
+    });
+    assert.match(String(draft["text"]), /^src\/cart\.ts:1-2\n\n```typescript\nexport const total = 1;\n```/);
+    assert.deepEqual(draft["to"], ["coder"]);
+    const { events } = await owner.result("ledger_tail", { group_id: await groupId() });
+    assert.equal(events.at(-1)?.id, before.at(-1)?.id);
+    await picture("draft");
+    await window.command("View: Close All Editors");
+  });
+
   it("shows names of others as they are: no icon, no link, no command", async () => {
     const hostile = "[Stop](command:svc.stopDaemon) $(bell) <b>x</b>";
     await owner.result("actor_add", { group_id: await groupId(), actor_id: "mallory", title: hostile });
