@@ -5,7 +5,7 @@ const STATES = {
   not_linked: "not linked",
   waiting: "waiting for the confirmation",
   linked: "linked",
-  logged_out: "linked, but the account service doesn't know this instance any more",
+  logged_out: "linked, but the account service no longer knows this instance",
   disabled: "linked, but retired in the account",
 } satisfies Record<ResultOf<"account_show">["state"], string>;
 

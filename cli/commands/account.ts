@@ -12,7 +12,9 @@ const LOOK_MS = 1000;
 
 export async function link(context: CommandContext): Promise<number> {
   if (context.has("cancel")) {
-    return context.print("account_link_cancel", {}, () => context.out.line("It doesn't wait any more."));
+    return context.print("account_link_cancel", {}, () =>
+      context.out.line("It no longer waits for a confirmation."),
+    );
   }
   const origin = context.text("account");
   const input = origin === undefined ? {} : { account_origin: origin };

@@ -1,4 +1,7 @@
-/** An account service by the contract, in memory and on loopback, that answers what a test wants: late, wrongly, or not at all. */
+/**
+ * An account service by the contract, in memory and on loopback, that answers what a test wants:
+ * late, wrongly, or not at all.
+ */
 import { createPublicKey, randomBytes, verify } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";

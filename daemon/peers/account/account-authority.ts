@@ -50,14 +50,14 @@ export class AccountAuthority implements ConnectAuthority {
     if (membership.problem !== null) return { state: "unavailable", reason: membership.problem };
     const { binding } = membership;
     if (connectionId !== null) return gone("That connection is of another kind.");
-    if (binding === null) return gone("This instance isn't linked to that account any more.");
-    if (binding.device_id !== devices.local) return gone("This instance has been linked anew since.");
+    if (binding === null) return gone("This instance is no longer linked to that account.");
+    if (binding.device_id !== devices.local) return gone("This instance has been linked again since.");
     const grants = this.#grants();
     if (grants === null) return this.#unconfirmed();
     const grant = grants.find(({ remote }) => remote.instance_id === remoteInstanceId);
-    if (grant === undefined) return gone("The other instance isn't in the account any more.");
+    if (grant === undefined) return gone("The other instance is no longer in the account.");
     if (grant.remote.device_id !== devices.remote)
-      return gone("The other instance has been linked anew since.");
+      return gone("The other instance has been linked again since.");
     return { state: "granted", grant };
   }
 

@@ -139,7 +139,7 @@ export class AccountClient {
   }
 }
 
-/** What the service itself answers when it refuses a registration; anything else is a passing error. */
+/** Statuses by which the service itself refuses a registration. Others are passing errors. */
 const REJECTIONS: ReadonlySet<number> = new Set([400, 403, 409]);
 
 const ANYTHING: Schema<unknown> = { safeParse: (value) => ({ data: value }) };

@@ -226,7 +226,9 @@ export class AccountDirectory {
     this.#changed.tell();
   }
 
-  /** Registers. An older proof than one before is no news about the account, so that only reads it. */
+  /**
+   * Registers. If an earlier proof has a later time, because a clock was set back, it only reads.
+   */
   async #ask({ binding, origin }: Attempt, signal: AbortSignal): Promise<Answered<Directory>> {
     const { clock, identity, client } = this.#deps;
     const statement = registrationStatement({

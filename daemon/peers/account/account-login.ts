@@ -157,7 +157,9 @@ export class AccountLogin {
     else await client.disable(binding);
   }
 
-  /** Once, right after the grant. Without it the account shows a neutral name (DIR-048 to DIR-053). */
+  /**
+   * Once, right after the grant. Without it the account shows a neutral name (DIR-048 to DIR-053).
+   */
   async #name(binding: Binding): Promise<void> {
     const { client, log, hostname } = this.#deps;
     const name = DisplayName.safeParse(hostname);
@@ -167,7 +169,7 @@ export class AccountLogin {
   }
 
   async #end(pending: PendingLogin, code: string): Promise<void> {
-    const message = ENDINGS[code] ?? "The account service doesn't accept the request any more. Link again.";
+    const message = ENDINGS[code] ?? "The account service no longer accepts the request. Link again.";
     await this.#deps.membership.update((value) =>
       value.pending_login?.device_code === pending.device_code
         ? { ...value, pending_login: null, last_error: { code, message } }

@@ -175,8 +175,8 @@ export class Account {
   }
 
   /**
-   * Retires this device in the account and forgets the binding. `forget` does the latter even if the
-   * account service can't be reached. Throws account_unavailable.
+   * Retires this device in the account and forgets the binding. `forget` does the latter even if
+   * the account service can't be reached. Throws account_unavailable.
    */
   unlink(forget: boolean): Promise<void> {
     return this.#inTurn(async () => {
@@ -220,7 +220,7 @@ export class Account {
     });
   }
 
-  /** Whether this instance is reached at the origin that it advertises, and what is wrong if not. */
+  /** Whether this instance is reached at the origin that it advertises, or what is wrong. */
   checkOrigin(): Promise<ResultOf<"remote_access_check">> {
     const { clock, http, random, identity } = this.#deps;
     return checkOrigin({

@@ -103,8 +103,8 @@ export class Membership {
   }
 
   /**
-   * Durable once resolved. `change` sees the value at the moment of writing, and returns it to change
-   * nothing. Throws storage_full, storage_failed, or what `change` throws.
+   * Durable once resolved. `change` sees the value at the moment of writing, and returns it to
+   * change nothing. Throws storage_full, storage_failed, or what `change` throws.
    */
   async update(change: (value: Readonly<MembershipDocument>) => MembershipDocument): Promise<void> {
     if (this.problem !== null) throw new Refusal("storage_failed", { specifics: this.problem });

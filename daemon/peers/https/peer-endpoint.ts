@@ -63,8 +63,8 @@ export class PeerEndpoint {
   }
 
   /**
-   * Answers a request. Without a valid proof it is refused before a byte of its body is read. Throws
-   * Refusal: none of them is signed.
+   * Answers a request. Without a valid proof it is refused before a byte of its body is read.
+   * Throws Refusal: none of them is signed.
    */
   async receive(request: IncomingMessage): Promise<ConnectPeerResponse> {
     const proof = proofOf(request);

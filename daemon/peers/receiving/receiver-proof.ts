@@ -48,8 +48,8 @@ export class ReceiverProof {
   }
 
   /**
-   * As `check`, before the operation has arrived: whether anything signed by this peer may arrive at
-   * all. Says nothing about Groups.
+   * As `check`, before the operation has arrived: whether anything signed by this peer may arrive
+   * at all. Says nothing about Groups.
    */
   checkHeader(proof: ConnectPeerAuthorization, arrival: PeerArrival, now: number): void {
     this.#checkProof(proof, arrival, now);

@@ -70,8 +70,8 @@ export class Receiver implements AdmittingReceiver {
   }
 
   /**
-   * Throws Refusal connect_peer_denied, connect_replayed, overloaded or shutting_down, also for what
-   * the operation is refused with later.
+   * Decides by the proof alone, and waits for the peer's turn. Throws Refusal connect_peer_denied,
+   * connect_replayed, overloaded or shutting_down.
    */
   async admit(proof: ConnectPeerAuthorization, arrival: PeerArrival): Promise<AdmittedRequest> {
     this.#checkOpen();

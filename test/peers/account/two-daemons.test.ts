@@ -1,4 +1,4 @@
-/** Two daemons on one machine, linked to one account, over HTTPS with certificates of a private authority. */
+/** Two daemons linked to one account, over HTTPS with certificates of a private authority. */
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
