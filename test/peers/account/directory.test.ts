@@ -45,7 +45,7 @@ class Setting implements HttpClient {
     this.directory = await AccountDirectory.open({
       files: this.files,
       clock: this.clock,
-      random: { ...new RealRandom(), bytes: (count: number) => new Uint8Array(count), uuid: () => "" },
+      random: { bytes: (count: number) => new Uint8Array(count), uuid: () => "" },
       log: SILENT,
       path: "/secrets/connect.json",
       identity: this.identity,
