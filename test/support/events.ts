@@ -42,7 +42,7 @@ interface Loose {
   data: object;
 }
 
-/** An event whose kind and data are whatever a test says, as another version could have written it. */
+/** An event with any kind and data, as another version could have written it. */
 export function odd(event: Omit<LedgerEvent, "kind" | "data"> & Loose): LedgerEvent {
   return event as LedgerEvent;
 }

@@ -157,9 +157,7 @@ export class AccountLogin {
     else await client.disable(binding);
   }
 
-  /**
-   * Once, right after the grant. Without it the account shows a neutral name (DIR-048 to DIR-053).
-   */
+  /** Once, right after the grant. Without it the account shows a neutral name (DIR-048). */
   async #name(binding: Binding): Promise<void> {
     const { client, log, hostname } = this.#deps;
     const name = DisplayName.safeParse(hostname);

@@ -1,4 +1,4 @@
-/** The directory's state machine on a manual clock, against an account service of the test's own. */
+/** The directory's state machine on a manual clock, against the test's own account service. */
 import assert from "node:assert/strict";
 import { InstanceIdentity } from "../../../daemon/home/identity.ts";
 import { AccountClient } from "../../../daemon/peers/account/account-client.ts";

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { freePort } from "../../../demo/free-port.ts";
 import { run } from "../../cli/svc.ts";
@@ -126,6 +127,35 @@ describe("two daemons linked to one account", function () {
     assert.equal(back.state, "sent");
     const answer = (await one.messages()).find((event) => event.id === back.remote_event_id);
     assert.equal(answer?.data["reply_to"], source_event.id);
+  });
+
+  it("named themselves once, after the machine that they run on", () => {
+    verifies("DIR-048");
+    const named = service.asked.filter(({ path, body }) => {
+      const { display_name: name } = (body ?? {}) as { display_name?: string };
+      return path === "/v1/device/name" && name === hostname();
+    });
+    const tokens = named.map(({ headers }) => headers.authorization);
+    assert.equal(tokens.length, 2);
+    assert.equal(new Set(tokens).size, 2);
+  });
+
+  it("take the account's label as it is now, and a new name although the directory fails", async () => {
+    verifies("SNAP-008", "DIR-071");
+    const { label } = service;
+    service.label = "Ann and Bob";
+    await renamed(one, "First machine");
+    assert.equal((await one.client.result("connect_status", {})).account_label, "Ann and Bob");
+    service.label = label;
+    service.fault = (asked, answer) =>
+      asked.path === "/v1/connect/instances" ? { status: 500, body: {} } : answer;
+    try {
+      await renamed(one, "Renamed meanwhile");
+    } finally {
+      service.fault = (_asked, answer) => answer;
+    }
+    assert.ok([...service.devices.values()].some(({ name }) => name === "Renamed meanwhile"));
+    await renamed(one, "First machine");
   });
 
   it("keep what they know in files of their owner, and tell no secret", async () => {
