@@ -1,0 +1,64 @@
+/**
+ * A proxy in front of the account service that fails at the addresses a test names: the service
+ * itself can't be made to fail at one of them alone.
+ */
+import { once } from "node:events";
+import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { buffer } from "node:stream/consumers";
+
+/** A request as a daemon or browser sent it. */
+interface Passed {
+  path: string;
+  authorization: string | undefined;
+  body: string;
+}
+
+export class FailingProxy {
+  readonly passed: Passed[] = [];
+  /** Paths that are answered with status 500. */
+  readonly failing = new Set<string>();
+  /** Where the service is. */
+  port = 0;
+  readonly #server: Server;
+
+  private constructor() {
+    this.#server = createServer((asked, answer) => {
+      this.#pass(asked, answer).catch(() => answer.destroy());
+    });
+  }
+
+  static async open(): Promise<FailingProxy> {
+    const proxy = new FailingProxy();
+    proxy.#server.listen(0, "127.0.0.1");
+    await once(proxy.#server, "listening");
+    return proxy;
+  }
+
+  /** The service's origin, as everybody sees it. */
+  get origin(): string {
+    return `http://localhost:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  async close(): Promise<void> {
+    const closed = once(this.#server, "close");
+    this.#server.close();
+    this.#server.closeAllConnections();
+    await closed;
+  }
+
+  async #pass(asked: IncomingMessage, answer: ServerResponse): Promise<void> {
+    const { method, url: path = "", headers } = asked;
+    const body = await buffer(asked);
+    this.passed.push({ path, authorization: headers.authorization, body: body.toString() });
+    if (this.failing.has(path)) {
+      answer.writeHead(500).end();
+      return;
+    }
+    const sent = request({ host: "127.0.0.1", port: this.port, method, path, headers, agent: false });
+    sent.end(body);
+    const [got] = (await once(sent, "response")) as [IncomingMessage];
+    answer.writeHead(got.statusCode!, got.headers);
+    got.pipe(answer);
+  }
+}
