@@ -48,10 +48,22 @@ describe("Workbench: access", () => {
 
   it("makes a token, shows it once, and revokes it", async () => {
     await setting.group("tokens");
+    await setting.group(`A title that someone pasted from a ticket: ${"very long ".repeat(8)}`);
+    await setting.group("x".repeat(60));
     const { page } = await setting.window();
     await page.locator("svc-settings-menu button").click();
     await page.locator(".menu-item", { hasText: "Access tokens" }).click();
     await page.locator(".dialog-foot vscode-button", { hasText: "New token" }).click();
+    const outside = await page.locator(".choices vscode-checkbox").evaluateAll(
+      (boxes) =>
+        boxes.filter((box) => {
+          const [cell, label] = [box, box.shadowRoot!.querySelector(".label")!].map((element) =>
+            element.getBoundingClientRect(),
+          );
+          return label!.right > cell!.right || label!.bottom > cell!.bottom + 1;
+        }).length,
+    );
+    assert.equal(outside, 0);
     await page.locator(".token-form input").first().fill("phone");
     await page.locator(".choices vscode-checkbox", { hasText: "tokens" }).click();
     await page.locator(".dialog-foot vscode-button", { hasText: "Create token" }).click();

@@ -69,7 +69,10 @@ export const DeviceCode = z.object({
 /** The answer to `POST /v1/device/token`. */
 export const DeviceToken = z.object({
   access_token: Secret,
-  token_type: z.string().regex(/^bearer$/iu, "isn't Bearer"),
+  token_type: z
+    .string()
+    .max("bearer".length)
+    .regex(/^bearer$/iu, "isn't Bearer"),
   device_id: ForeignId,
   hostname: text(connect.nameBytes).default(""),
 });
@@ -80,7 +83,7 @@ export const DeviceTokenError = z.object({ error: text(connect.errorCodeCharacte
 /** Any other refusal. */
 export const AccountRefusal = z.object({
   error: z.object({
-    code: z.string().regex(/^[a-z][a-z0-9_]{0,63}$/u),
+    code: text(connect.errorCodeCharacters).regex(/^[a-z][a-z0-9_]*$/u),
     message: text(connect.answerBytes).default(""),
   }),
 });
