@@ -11,6 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Api, createApi } from "../../daemon/http/api/api.ts";
 import type { FileStore } from "../../daemon/http/api/files.ts";
+import type { PeerPort } from "../../daemon/http/api/peers.ts";
 import { type LaunchIdentity, LocalCallers } from "../../daemon/http/local/local-caller.ts";
 import type { ActivityFeed } from "../../daemon/http/streams/activity-stream.ts";
 import type { FollowedLedger } from "../../daemon/http/streams/ledger-subscription.ts";
@@ -141,6 +142,7 @@ export interface SettingOptions {
   handlers?: FakeHandlers;
   files?: FileStore;
   activity?: ActivityFeed;
+  peers?: PeerPort;
   verifyLaunchToken?: (token: string) => LaunchIdentity | null;
   tls?: { cert: string; key: string };
   manualOrigin?: string;
@@ -234,7 +236,7 @@ export async function openSetting(options: SettingOptions = {}): Promise<Setting
         throw new Refusal("blob_not_found");
       },
     },
-    peers: {
+    peers: options.peers ?? {
       identity() {
         throw new Refusal("connect_unavailable");
       },

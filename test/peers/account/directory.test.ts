@@ -1,135 +1,14 @@
 /** The directory's state machine on a manual clock, against the test's own account service. */
 import assert from "node:assert/strict";
-import { InstanceIdentity } from "../../../daemon/home/identity.ts";
-import { AccountClient } from "../../../daemon/peers/account/account-client.ts";
-import { AccountDirectory } from "../../../daemon/peers/account/account-directory.ts";
-import { Membership } from "../../../daemon/peers/account/membership.ts";
-import type { HttpAsked, HttpClient, HttpOutcome } from "../../../platform/http/client.ts";
-import type { Log } from "../../../platform/log.ts";
-import { RealRandom } from "../../../platform/real-random.ts";
 import { PRODUCT_VERSION } from "../../../shared/version.ts";
 import { verifies } from "../../requirements.ts";
-import { SimulatedFiles } from "../../simulation/files.ts";
-import { ManualClock } from "../../support/manual-clock.ts";
 import { until } from "../../support/until.ts";
-
-const SERVICE = "https://account.example";
-const SILENT: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
-
-type Answer = { status: number; body: unknown; headers?: Record<string, string> } | "down";
-
-class Setting implements HttpClient {
-  readonly clock = new ManualClock();
-  readonly files = new SimulatedFiles();
-  readonly asked: (HttpAsked & { at: number })[] = [];
-  /** What the service answers; the directory that fits if it is null. */
-  answer: (() => Answer | Promise<Answer>) | null = null;
-  origin: string | null = null;
-  readonly #abort = new AbortController();
-  identity!: InstanceIdentity;
-  membership!: Membership;
-  directory!: AccountDirectory;
-
-  static async open(): Promise<Setting> {
-    const setting = new Setting();
-    setting.files.mkdir("/secrets");
-    setting.identity = await InstanceIdentity.obtain(setting.files, new RealRandom(), "/identity");
-    setting.membership = await Membership.open(setting.files, "/secrets/membership.json");
-    await setting.link("dev_1");
-    await setting.reopen();
-    return setting;
-  }
-
-  async reopen(): Promise<void> {
-    await this.directory?.close();
-    this.directory = await AccountDirectory.open({
-      files: this.files,
-      clock: this.clock,
-      random: { bytes: (count: number) => new Uint8Array(count), uuid: () => "" },
-      log: SILENT,
-      path: "/secrets/connect.json",
-      identity: this.identity,
-      membership: this.membership,
-      client: new AccountClient(this, 15, this.#abort.signal),
-      publicOrigin: () => this.origin,
-    });
-  }
-
-  link(deviceId: string): Promise<void> {
-    return this.membership.update((value) => ({
-      ...value,
-      logged_in: true,
-      account_origin: SERVICE,
-      device_id: deviceId,
-      device_token: `token of ${deviceId}`,
-    }));
-  }
-
-  async request(asked: HttpAsked): Promise<HttpOutcome> {
-    this.asked.push({ ...asked, at: this.clock.now() });
-    const { device_id: deviceId } = this.membership.value;
-    const answer = (await this.answer?.()) ?? { status: 200, body: this.listing(deviceId ?? "") };
-    if (answer === "down" || asked.signal.aborted)
-      return { kind: "failed", why: "unreachable", escaped: false, reason: "It can't be reached." };
-    const { status, body, headers = {} } = answer;
-    return { kind: "answered", status, headers, body: Buffer.from(JSON.stringify(body)) };
-  }
-
-  close(): void {}
-
-  listing(deviceId: string, more: object[] = []) {
-    const now = this.clock.now();
-    return {
-      protocol_version: 1,
-      account_id: "account-1",
-      account_label: "Ann",
-      device_id: deviceId,
-      issued_at: new Date(now).toISOString(),
-      expires_at: new Date(now + 120_000).toISOString(),
-      instances: [this.entry(deviceId), ...more],
-    };
-  }
-
-  entry(deviceId: string) {
-    return {
-      instance_id: this.identity.instance_id,
-      device_id: deviceId,
-      public_key: this.identity.public_key,
-      client_version: PRODUCT_VERSION,
-      public_origin: null,
-      display_name: "Here",
-      registered_at: new Date(this.clock.now()).toISOString(),
-    };
-  }
-
-  /** Starts it and waits for its first answer. */
-  async started(): Promise<void> {
-    this.directory.start();
-    await until("the first answer", () => this.directory.snapshot);
-  }
-
-  /** Lets time pass until the next request, and its answer be taken. Gives the seconds. */
-  async untilAsked(): Promise<number> {
-    const { length } = this.asked;
-    const begun = this.clock.now();
-    while (this.asked.length === length) {
-      assert.ok(this.clock.advanceToTimer(), "nothing is planned");
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-    const seconds = (this.asked.at(-1)!.at - begun) / 1000;
-    await this.settled();
-    return seconds;
-  }
-
-  async settled(): Promise<void> {
-    for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-  }
-}
+import { type Answer, DirectorySetting } from "./directory-setting.ts";
 
 describe("the account's directory", () => {
-  let setting: Setting;
+  let setting: DirectorySetting;
   beforeEach(async () => {
-    setting = await Setting.open();
+    setting = await DirectorySetting.open();
   });
   afterEach(() => setting.directory.close());
 
