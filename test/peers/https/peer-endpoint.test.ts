@@ -317,7 +317,9 @@ describe("the peer endpoint", () => {
       signer: stranger,
       change: (fields) => ({ ...fields, source_instance_id: stranger.instance_id }),
     });
+    const asked = account.asked.length;
     assert.deepEqual(codeOf(await here.refused(unlisted)), DENIED);
+    assert.equal(account.asked.length, asked, "a stranger made it ask the account service");
     const listed = { ...account.others[0] };
     // Linked again: its former device no longer speaks for it.
     account.others = [{ ...listed, device_id: "device-after" }];
