@@ -2,6 +2,7 @@
  * One Direct connection: with whom, in what state, what to compare, what to do, and what ending it
  * would mean.
  */
+import "../controls/time.ts";
 import { html, nothing, type TemplateResult } from "lit";
 import {
   awaitsApproval,

@@ -158,7 +158,7 @@ class ConnectionsDialog extends DialogView {
           : html`<ul class="plain-list connection-list" aria-label="Connections">${sorted.map((relation) => this.#card(relation))}</ul>`
       }
       <section class="dialog-section">
-        <div class="section-head"><h3>Listener of this instance</h3>
+        <div class="section-head">${this.embedded ? html`<h2>Listener of this instance</h2>` : html`<h3>Listener of this instance</h3>`}
           <span class="buttons">
             ${status.listener === null ? nothing : button({ label: "Turn off…", disabled: this.busy, onClick: () => this.#ask(LISTENER) })}
             ${button({ label: status.listener === null ? "Turn on…" : "Change…", onClick: () => this.#openListener(false) })}

@@ -1,4 +1,5 @@
 /** An invitation: how it is shared, and how it is checked before it is accepted. */
+import "../controls/time.ts";
 import { html, nothing, type TemplateResult } from "lit";
 import type { InvitationClaims } from "../../shared/direct-invitation.ts";
 import { shownName } from "../../shared/foreign-text.ts";

@@ -39,6 +39,7 @@ class TickerElement extends View {
     const { list, loaded } = this.#running;
     return html`<svc-offline .host=${this.host}></svc-offline>
       <main aria-label="What Actors do">
+        <h1 class="only-heard">What Actors do</h1>
         ${
           list.length > 0
             ? html`<ul class="rows">
