@@ -1,11 +1,11 @@
 /** A real editor (code-server) with the packed extension, in a browser window. */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
-import type { Browser, BrowserContext, Locator, Page } from "playwright-core";
+import type { Browser, BrowserContext, Frame, Locator, Page } from "playwright-core";
 import { installEditor } from "../../build/editor.mjs";
+import { freePort } from "../../demo/free-port.ts";
 import { PRODUCT_VERSION } from "../../shared/version.ts";
 import { plainEnvironment } from "../support/daemon-process.ts";
 import { until } from "../support/until.ts";
@@ -23,19 +23,6 @@ export interface EditorOptions {
   universal?: boolean;
   /** Ask whether the workspace is trusted. */
   trust?: boolean;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => {
-    server.listen(0, "127.0.0.1", resolve);
-  });
-  const address = server.address();
-  await new Promise((resolve) => {
-    server.close(resolve);
-  });
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return address.port;
 }
 
 export class Editor {
@@ -208,9 +195,25 @@ export class EditorWindow {
 
   /** Opens the container of svc in the side bar. */
   async openSideBar(): Promise<void> {
-    const icon = this.page.locator('.activitybar .action-item a[aria-label^="svc"]').first();
-    if ((await icon.getAttribute("aria-expanded")) !== "true") await icon.click();
+    const icon = 'a[aria-label^="svc"]';
+    // A click on the one that is open would close it.
+    const open = this.page.locator(`.activitybar .action-item.checked ${icon}`);
+    if ((await open.count()) === 0) await this.page.locator(`.activitybar .action-item ${icon}`).click();
     await this.view("Groups").waitFor();
+  }
+
+  /** The document of a webview that shows this, wherever the editor has it. */
+  documentWith(selector: string): Promise<Frame> {
+    return until(`a webview with ${selector}`, async () => {
+      for (const frame of this.page.frames()) {
+        try {
+          if (await frame.locator(selector).first().isVisible()) return frame;
+        } catch {
+          // It is going away.
+        }
+      }
+      return null;
+    });
   }
 
   /** A view of the side bar by its title. */

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Browser, Frame, FrameLocator, Page } from "playwright-core";
+import type { Browser, FrameLocator, Page } from "playwright-core";
 import type { DaemonClient } from "../../client/client.ts";
 import { violations } from "../browser/axe.ts";
 import { launchBrowser } from "../browser/setting.ts";
@@ -44,19 +44,8 @@ describe("the Workbench in an editor tab", function () {
       .contentFrame()
       .locator("iframe#active-frame")
       .contentFrame();
-  /** The document of a webview that shows this, wherever the editor has it. */
-  const documentWith = (selector: string): Promise<Frame> =>
-    until(`a webview with ${selector}`, async () => {
-      for (const frame of page.frames()) {
-        try {
-          if (await frame.locator(selector).first().isVisible()) return frame;
-        } catch {
-          // It is going away.
-        }
-      }
-      return null;
-    });
-  const workbenchOf = (title: string) => documentWith(`svc-workbench .group-title:has-text("${title}")`);
+  const workbenchOf = (title: string) =>
+    window.documentWith(`svc-workbench .group-title:has-text("${title}")`);
   const composer = (number = 0) => tab(number).locator("svc-composer textarea");
   const message = (text: string, number = 0) => tab(number).locator("svc-message", { hasText: text }).first();
   const group = async (title: string) => {
@@ -171,7 +160,7 @@ describe("the Workbench in an editor tab", function () {
     await say("Said while hidden.");
     await page.locator(".tab", { hasText: "shop" }).click();
     await composer().waitFor();
-    assert.equal(await composer().inputValue(), "Half a thought");
+    await until("the draft is back", async () => (await composer().inputValue()) === "Half a thought");
     await until("the place is kept", async () => (await seen()) === before);
     await page.reload();
     await tab().locator(".group-title", { hasText: "shop" }).waitFor();
@@ -191,11 +180,12 @@ describe("the Workbench in an editor tab", function () {
     await composer().press("Control+Enter");
     await message("Here is the plan.").locator("svc-attachment").waitFor();
     await message("Here is the plan.").locator("svc-attachment .file").click();
-    const path = page.locator(".quick-input-widget input").first();
-    await path.waitFor();
-    const target = join(editor.folder, "work", "shop", "saved.txt");
-    await path.fill(target);
-    await page.keyboard.press("Enter");
+    // Once it has read the folder, the dialog replaces what was typed with the name it proposes.
+    const target = join(editor.folder, "work", "shop", "plan.txt");
+    const path = page.locator(".quick-input-widget .quick-input-filter input");
+    await until("the dialog proposes a place", async () => (await path.inputValue()) === target);
+    await path.press("Enter");
+    await path.waitFor({ state: "hidden" });
     await until("the file is on the disk", () => {
       try {
         return readFileSync(target).length === 1_500_000;

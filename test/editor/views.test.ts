@@ -1,0 +1,199 @@
+/** The ticker and a Group's Direct connections in a real editor, over the extension host only. */
+import assert from "node:assert/strict";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Browser, Frame, Page } from "playwright-core";
+import type { DaemonClient } from "../../client/client.ts";
+import { freePort } from "../../demo/free-port.ts";
+import { violations } from "../browser/axe.ts";
+import { type FakeActor, startFakeClaude } from "../browser/fake-claude.ts";
+import { launchBrowser } from "../browser/setting.ts";
+import { run } from "../cli/svc.ts";
+import { DaemonProcess } from "../support/daemon-process.ts";
+import { textOf } from "../support/events.ts";
+import { until } from "../support/until.ts";
+import { Editor, type EditorWindow } from "./editor.ts";
+
+/** Folder for pictures of each step, for people who want to see them. */
+const PICTURES = process.env["SVC_PICTURES"];
+
+describe("the ticker and Direct connections in the editor", function () {
+  this.timeout(240_000);
+  let browser: Browser;
+  let daemon: DaemonProcess;
+  let other: DaemonProcess;
+  let editor: Editor;
+  let window: EditorWindow;
+  let page: Page;
+  let owner: DaemonClient;
+  let groupId: string;
+  let actor: FakeActor;
+
+  /** Looks at a webview in both themes. */
+  const look = async (view: Frame, name: string): Promise<void> => {
+    for (const theme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme: theme });
+      await view.locator(`body[data-vscode-theme-kind="vscode-${theme}"]`).waitFor();
+      await picture(`${name}-${theme}`);
+      assert.deepEqual(await violations(view), [], theme);
+    }
+  };
+  const picture = async (name: string): Promise<void> => {
+    if (PICTURES === undefined) return;
+    mkdirSync(PICTURES, { recursive: true });
+    await page.screenshot({ path: join(PICTURES, `${name}.png`) });
+  };
+  const stateOf = async ({ group_id, actor_id }: FakeActor) => {
+    const { actors } = await owner.result("actor_list", { group_id });
+    return actors.find(({ id }) => id === actor_id)?.presence.state;
+  };
+
+  before(async () => {
+    browser = await launchBrowser();
+    editor = await Editor.open(browser, { universal: true });
+    [daemon, other] = await Promise.all([
+      DaemonProcess.started({ home: editor.home }),
+      DaemonProcess.started(),
+    ]);
+    owner = daemon.client();
+    const folder = editor.workspace("shop");
+    ({ group_id: groupId } = await owner.result("attach", { path: folder }));
+    actor = await startFakeClaude({ owner }, "tools");
+    await until("the agent is idle", async () => (await stateOf(actor)) === "idle");
+    window = await editor.window(folder);
+    ({ page } = window);
+  });
+  after(async () => {
+    await editor?.close();
+    await browser?.close();
+    await Promise.all([daemon?.dispose(), other?.dispose()]);
+  });
+  afterEach(async function () {
+    if (this.currentTest?.state === "failed") await picture("failed");
+  });
+
+  describe("the ticker", () => {
+    let ticker: Frame;
+    const row = () => ticker.locator(".ticker-actor", { hasText: "ann" });
+    const item = () => ticker.locator(".ticker-item", { hasText: "Bash" });
+
+    it("lists nobody who is idle, and shows what one who works does", async () => {
+      await window.openSideBar();
+      ticker = await window.documentWith("svc-ticker .ticker-empty");
+      await owner.result("send", { group_id: actor.group_id, text: "use a TOOL", to: ["ann"] });
+      await row().filter({ hasText: "working" }).waitFor();
+      await item().filter({ hasText: "is running" }).waitFor();
+      assert.equal(await stateOf(actor), "working");
+      assert.equal(await ticker.locator(".ticker-actor").count(), 1);
+      assert.match(await row().innerText(), /tools/);
+      // axe doesn't see what is behind a page without a background.
+      await ticker.locator("body").evaluate((body) => {
+        body.style.background = "var(--vscode-sideBar-background)";
+      });
+      await look(ticker, "ticker");
+    });
+
+    it("opens the Workbench to write to it", async () => {
+      await row().click();
+      const workbench = await window.documentWith('svc-workbench .group-title:has-text("tools")');
+      await workbench.locator(".compose-box .chips", { hasText: "ann" }).waitFor();
+      await picture("ticker-workbench");
+      await window.command("View: Close All Editors");
+    });
+
+    it("shows that the tool is done, and then nobody", async () => {
+      actor.endTool();
+      await item().filter({ hasText: "is done" }).waitFor();
+      await until("the agent is idle", async () => (await stateOf(actor)) === "idle");
+      await row().waitFor({ state: "detached" });
+      await ticker.locator(".ticker-empty").waitFor();
+    });
+  });
+
+  describe("Direct connections", () => {
+    let theirs: DaemonClient;
+    let theirGroup: string;
+    let connections: Frame;
+    const card = () => connections.locator(".connection");
+    const relations = async (client: DaemonClient, group_id: string) =>
+      (await client.result("connect_direct_status", { group_id })).relations;
+
+    before(async () => {
+      theirs = other.client();
+      ({ group_id: theirGroup } = await theirs.result("group_create", { title: "lab" }));
+    });
+
+    it("invites another machine, which compares the same six words", async () => {
+      await window.command("svc: Invite a Group on Another Machine");
+      connections = await window.documentWith("svc-connections-dialog .listener-form");
+      const address = `127.0.0.1:${await freePort()}`;
+      const fields = connections.locator(".listener-form input");
+      await fields.nth(0).fill(address);
+      await fields.nth(1).fill(address);
+      await fields.nth(2).fill("office");
+      await look(connections, "direct-listener");
+      await connections.locator("vscode-button", { hasText: "Listen and invite" }).click();
+      const shown = connections.locator(".invitation-text");
+      await shown.waitFor();
+      await connections.locator("svg.qr path").waitFor();
+      assert.match(await connections.locator(".made").innerText(), /until \d+:\d\d/);
+      const { listener } = await owner.result("connect_direct_status", {});
+      assert.deepEqual(listener, { bind: address, address });
+      await look(connections, "direct-invitation");
+
+      const joined = await run(["direct", "join", "--group", theirGroup, "--yes"], {
+        home: other.home,
+        input: await shown.innerText(),
+      });
+      assert.equal(joined.code, 0, joined.err);
+      await card().locator(".state", { hasText: "pending approval" }).waitFor();
+      const words = await card().locator(".fingerprint li").allTextContents();
+      assert.equal(words.length, 6);
+      assert.match(joined.err, new RegExp(`^words +${words.join(" ")}$`, "m"));
+      await look(connections, "direct-words");
+      const [relation] = await relations(owner, groupId);
+      assert.deepEqual([relation?.state, relation?.remote?.group_id], ["pending", theirGroup]);
+    });
+
+    it("is online on both sides after the approval, and not before", async () => {
+      await connections.locator("vscode-button", { hasText: "The words match" }).click();
+      await card().locator(".state", { hasText: "online" }).waitFor();
+      await window.openSideBar();
+      await window.row("Connections", /lab.*online/).waitFor();
+      for (const [client, group_id] of [
+        [owner, groupId],
+        [theirs, theirGroup],
+      ] as const)
+        await until("both are online", async () => (await relations(client, group_id))[0]?.online === true);
+      await look(connections, "direct-online");
+    });
+
+    it("brings a message from there, and takes the answer back", async () => {
+      await window.row("Connections", "lab").click();
+      const workbench = await window.documentWith('svc-workbench .group-title:has-text("shop")');
+      const { instance_id } = await owner.result("daemon_status", {});
+      await theirs.result("connect_send", {
+        group_id: theirGroup,
+        instance_id,
+        target_group_id: groupId,
+        to: ["user"],
+        text: "Can you hear us?",
+        client_id: "question",
+      });
+      const message = workbench.locator("svc-message", { hasText: "Can you hear us?" });
+      await message.locator(".from", { hasText: "lab at" }).waitFor();
+      await message.hover();
+      await message.locator("button[aria-label=Reply]").click();
+      await workbench.locator("svc-composer textarea").fill("Loud and clear.");
+      await workbench.locator("svc-composer textarea").press("Control+Enter");
+      const answer = workbench.locator("svc-message", { hasText: "Loud and clear." });
+      await answer.locator(".state", { hasText: "delivered" }).waitFor();
+      const { events } = await theirs.result("ledger_tail", {
+        group_id: theirGroup,
+        kinds: ["chat.message"],
+      });
+      assert.deepEqual(events.map(textOf), ["Can you hear us?", "Loud and clear."]);
+      await picture("direct-message");
+    });
+  });
+});
