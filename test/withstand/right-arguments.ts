@@ -93,6 +93,9 @@ export function rightArguments(there: There): (contract: OperationContract) => R
     exhibit: false,
     token_id: "token",
     origin: "https://example.test",
+    // Nothing listens there.
+    account_origin: "http://127.0.0.1:1",
+    forget: false,
     instance_id: "instance",
     by: "user",
     target_group_id: "group",
