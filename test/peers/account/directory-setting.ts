@@ -1,4 +1,6 @@
-/** The account's directory on a manual clock, with an account service that answers what a test says. */
+/**
+ * The account's directory on a manual clock, with an account service that answers what a test says.
+ */
 import assert from "node:assert/strict";
 import type { InstanceIdentity } from "../../../daemon/home/identity.ts";
 import { AccountClient } from "../../../daemon/peers/account/account-client.ts";

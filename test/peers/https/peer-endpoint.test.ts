@@ -45,7 +45,7 @@ interface Arrived {
   request: IncomingMessage;
   /** Null until it is answered. */
   code: string | null;
-  /** Whether anything of the body was read when it was answered. */
+  /** Whether reading its body had begun when it was answered. */
   isRead: boolean;
 }
 
@@ -85,7 +85,7 @@ class Listening {
           arrived.code = error instanceof Refusal ? error.code : String(error);
           throw error;
         } finally {
-          arrived.isRead = asked.readableDidRead;
+          arrived.isRead = asked.readableFlowing !== null;
         }
       },
     };

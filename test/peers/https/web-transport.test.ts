@@ -161,7 +161,7 @@ class Setting {
     return this.asked.map(({ method }) => method);
   }
 
-  /** Until it has been asked for so much, lets 5 s pass but for a millisecond, and then that one. */
+  /** Waits for so many requests, then lets 5 s pass: it settles at their last millisecond. */
   async after5Seconds(requests: number, isSettled: () => boolean): Promise<void> {
     await until("the request", () => this.asked.length === requests);
     this.clock.advance(4999);
