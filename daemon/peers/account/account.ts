@@ -149,7 +149,10 @@ export class Account {
     const origin = named ?? this.#deps.defaultOrigin;
     if (origin === null) {
       const specifics = "No account service is set.";
-      throw new Refusal("invalid_args", { specifics, remedy: "Name it with 'svc link --account https://HOST'." });
+      throw new Refusal("invalid_args", {
+        specifics,
+        remedy: "Name it with 'svc link --account https://HOST'.",
+      });
     }
     if (!ServiceOrigin.safeParse(origin).success) {
       const specifics =
