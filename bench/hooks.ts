@@ -37,7 +37,7 @@ function fakeRuntime(): string {
   const file = join(bin, "claude");
   writeFileSync(
     file,
-    `#!/bin/sh\nfor word in "$@"; do printf '%s\\n' "$word"; done > '${bin}/args'\nexec sleep 100000\n`,
+    `#!/bin/sh\n[ "$1" = --version ] && echo 2.1.200 && exit\nfor word in "$@"; do printf '%s\\n' "$word"; done > '${bin}/args'\nexec sleep 100000\n`,
   );
   chmodSync(file, 0o755);
   return bin;
