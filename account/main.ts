@@ -11,7 +11,7 @@ import { Operator } from "./operator.ts";
 import { type Platform, startService } from "./service.ts";
 import { type Settings, type SettingsOptions, settingsOf } from "./settings.ts";
 import { StoreProblem } from "./store/problem.ts";
-import { isUnavailable, openStore } from "./store/store.ts";
+import { hasStore, isUnavailable, notedOrigin, openStore } from "./store/store.ts";
 
 export interface Output {
   line(text: string): void;
@@ -94,11 +94,19 @@ export async function operate<Result>(
 ): Promise<Answer<Result>> {
   try {
     const settings = settingsOf(options, process.env);
+    const { folder, database } = settings;
+    if (!hasStore({ folder, database })) {
+      throw new Refusal("not_found", {
+        specifics: `There is no account service in ${folder}.`,
+        remedy: "Name its folder with --folder, or start it with 'svc account-service'.",
+      });
+    }
     const result = await withPlatform(settings, async (platform) => {
-      const { folder, database } = settings;
       const store = await openStore({ folder, database, log: platform.log });
       try {
-        return await work(new Operator({ store, settings, ...platform }));
+        const isNamed = options.origin !== undefined || options.port !== undefined;
+        const origin = (isNamed ? null : await notedOrigin(store.db)) ?? settings.origin;
+        return await work(new Operator({ store, settings: { ...settings, origin }, ...platform }));
       } finally {
         await store.close();
       }

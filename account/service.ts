@@ -26,7 +26,7 @@ import { SignInPages } from "./pages/sign-in-pages.ts";
 import type { Site } from "./pages/site.ts";
 import { ServiceKey } from "./secrets.ts";
 import type { Settings } from "./settings.ts";
-import { checkKey, openStore, type Store } from "./store/store.ts";
+import { checkKey, noteOrigin, openStore, type Store } from "./store/store.ts";
 import { sweep } from "./store/sweep.ts";
 
 export interface Platform {
@@ -50,6 +50,7 @@ export async function startService(settings: Settings, platform: Platform): Prom
   try {
     const key = ServiceKey.of(settings.folder, random);
     await checkKey(store.db, key.bytes);
+    await noteOrigin(store.db, settings.origin);
     let isStopping = false;
     const app = appOf(settings, platform, store, key, async () => {
       if (isStopping) return "The service is stopping.";

@@ -2,7 +2,7 @@
  * The service's store: one schema and one set of queries for the embedded database and PostgreSQL.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
-import { mkdirSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { Kysely, type Transaction } from "kysely";
 import type { Pool } from "pg";
@@ -73,6 +73,11 @@ export interface StoreOptions {
   /** `postgres://…`; null for the embedded database. */
   database: string | null;
   log: Log;
+}
+
+/** Whether `openStore` would open what is there, rather than make an embedded database. */
+export function hasStore({ folder, database }: Omit<StoreOptions, "log">): boolean {
+  return database !== null || existsSync(join(folder, STORE_FILE));
 }
 
 /** Opens the store and brings it up to date. */
@@ -148,4 +153,19 @@ export async function checkKey(db: Db, key: Uint8Array): Promise<void> {
       "This store belongs to another key. Copy account.key from the service's first folder into this one.",
     );
   }
+}
+
+/** Notes the origin under which the service runs, for the commands beside it. */
+export async function noteOrigin(db: Db, origin: string): Promise<void> {
+  await db
+    .insertInto("settings")
+    .values({ name: "origin", value: origin })
+    .onConflict((conflict) => conflict.column("name").doUpdateSet({ value: origin }))
+    .execute();
+}
+
+/** The origin of the service's last start; null before the first. */
+export async function notedOrigin(db: Db): Promise<string | null> {
+  const row = await db.selectFrom("settings").select("value").where("name", "=", "origin").executeTakeFirst();
+  return row?.value ?? null;
 }

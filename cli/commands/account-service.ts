@@ -1,5 +1,8 @@
 /** Runs and administers the account service. It is loaded only by these commands. */
+import { shownName } from "../../shared/foreign-text.ts";
 import type { CommandContext } from "../context.ts";
+import { oneLine } from "../output.ts";
+import { moment } from "../render.ts";
 
 type Main = typeof import("../../account/main.ts");
 type Operator = Parameters<Parameters<Main["operate"]>[1]>[0];
@@ -43,10 +46,16 @@ export async function listMembers(context: CommandContext): Promise<number> {
     context,
     async (operator) => ({ members: await operator.members() }),
     ({ members }) => {
-      for (const { id, name, is_admin: isAdmin, is_disabled: isDisabled, devices } of members) {
-        const state = [isAdmin && "administrator", isDisabled && "disabled"].filter(Boolean).join(", ");
-        context.out.line(`${id}  ${name}  ${devices} devices${state === "" ? "" : `  ${state}`}`);
-      }
+      if (members.length === 0) return context.out.line("There is no member yet.");
+      context.out.table(
+        ["NAME", "STATE", "DEVICES", "MEMBER"],
+        members.map(({ id, name, is_admin: isAdmin, is_disabled: isDisabled, devices }) => [
+          shownName(name),
+          [isAdmin && "administrator", isDisabled && "disabled"].filter(Boolean).join(", "),
+          String(devices),
+          id,
+        ]),
+      );
     },
   );
 }
@@ -55,7 +64,7 @@ export async function disableMember(context: CommandContext): Promise<number> {
   return operate(
     context,
     async (operator) => ({ retired_devices: await operator.disableMember(context.arg(0)) }),
-    ({ retired_devices: retired }) => context.out.line(`Disabled. ${retired} devices were retired.`),
+    ({ retired_devices: retired }) => context.out.line(`Disabled. Devices retired: ${retired}.`),
   );
 }
 
@@ -64,12 +73,17 @@ export async function listDevices(context: CommandContext): Promise<number> {
     context,
     async (operator) => ({ devices: await operator.devices() }),
     ({ devices }) => {
-      for (const { id, name, member, version, is_retired: isRetired, last_contact: contact } of devices)
-        context.out.line(
-          [id, name, member, isRetired ? "retired" : (contact ?? "not registered"), version ?? ""]
-            .join("  ")
-            .trim(),
-        );
+      if (devices.length === 0) return context.out.line("There is no device yet.");
+      context.out.table(
+        ["NAME", "MEMBER", "VERSION", "LAST CONTACT", "DEVICE"],
+        devices.map(({ id, name, member, version, is_retired: isRetired, last_contact: contact }) => [
+          shownName(name),
+          shownName(member),
+          oneLine(version ?? ""),
+          isRetired ? "retired" : contact === null ? "not registered" : moment(contact),
+          id,
+        ]),
+      );
     },
   );
 }

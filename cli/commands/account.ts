@@ -21,7 +21,7 @@ export async function link(context: CommandContext): Promise<number> {
   const answer = await context.client.call("account_link", input);
   const code = context.show(answer, (pending) => {
     context.out.line(`Open ${oneLine(pending.verification_uri_complete)}`);
-    context.out.line(`and compare the code: ${pending.user_code}`);
+    context.out.line(`and compare the code: ${oneLine(pending.user_code)}`);
     context.out.note(`It is valid until ${moment(pending.expires_at)}.`);
   });
   if (!answer.ok || context.out.json || context.has("no-wait")) return code;
@@ -95,7 +95,7 @@ function printLink(context: CommandContext, shown: ResultOf<"account_show">): vo
     fields.push(["reached at", publicOrigin ?? "nowhere: others of the account can't send to this instance"]);
   }
   if (pending !== null) {
-    fields.push(["open", oneLine(pending.verification_uri_complete)], ["code", pending.user_code]);
+    fields.push(["open", oneLine(pending.verification_uri_complete)], ["code", oneLine(pending.user_code)]);
     fields.push(["until", moment(pending.expires_at)]);
   }
   if (error !== null) fields.push(["error", oneLine(error)]);

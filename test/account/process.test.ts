@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { plainEnvironment, SVC } from "../support/daemon-process.ts";
@@ -85,7 +85,13 @@ describe("svc account-service", function () {
   it("curl alone walks the device grant by RFC 8628; the operator's commands see it", async () => {
     const service = new ServiceProcess(await freePort(), null);
     try {
+      const early = service.command("doctor");
+      assert.equal(early.status, 1);
+      assert.match(early.stderr, /There is no account service in /u);
+      assert.deepEqual(readdirSync(service.folder), []);
       await service.start();
+      assert.equal(service.command("members").stdout, "There is no member yet.\n");
+      assert.equal(service.command("devices").stdout, "There is no device yet.\n");
       await until("the link", () =>
         /One-time link: http:\/\/localhost:\d+\/join#[\w-]{43}\n/u.test(service.said),
       );
@@ -129,8 +135,9 @@ describe("svc account-service", function () {
       );
       assert.equal((await ask(service.origin, "/", { headers: { host: "evil.example" } })).status, 421);
 
-      assert.match(service.command("members").stdout, / {2}Ada {2}1 devices\n$/u);
-      assert.match(service.command("devices").stdout, new RegExp(`^${token["device_id"]} `, "u"));
+      assert.match(service.command("members").stdout, /^Ada .* {2}1 {2,}[-0-9a-f]{36}$/mu);
+      assert.match(service.command("devices").stdout, new RegExp(`  ${token["device_id"]}$`, "mu"));
+      assert.ok(service.command("invite").stdout.startsWith(`${service.origin}/join#`));
       assert.equal(service.command("doctor").status, 0);
       const copy = join(service.folder, "copy.sqlite");
       assert.equal(service.command("backup", copy).status, 0);
