@@ -4,8 +4,9 @@
 
 import assert from "node:assert/strict";
 import type { LedgerEvent, MessageEvent } from "../../shared/events.ts";
+import type { LedgerListener } from "../../shared/stream-client/listeners.ts";
 import { Feed } from "../../webview/feed/feed-store.ts";
-import { type Host, HostError, type LedgerListener } from "../../webview/hosts/host.ts";
+import { type Host, HostError } from "../../webview/hosts/host.ts";
 import { verifies } from "../requirements.ts";
 import { chatMessage, odd } from "../support/events.ts";
 import { until } from "../support/until.ts";

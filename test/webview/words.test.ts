@@ -1,5 +1,6 @@
 /** What the interface says: deliveries, Actors, events, times, sizes, plans, excerpts. */
 import assert from "node:assert/strict";
+import { actorReason, actorWords, rowWords } from "../../shared/actor-words.ts";
 import {
   awaitsApproval,
   connectionsInBrief,
@@ -16,7 +17,6 @@ import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { DirectRelation } from "../../shared/operations/direct.ts";
 import { sizeWords } from "../../shared/size-words.ts";
 import { age, ago, lasting, past, secondsFrom, timeIn } from "../../shared/time-words.ts";
-import { actorReason, actorWords, rowWords } from "../../webview/actors/actor-words.ts";
 import { eventWords } from "../../webview/feed/event-words.ts";
 import { excerpt, flatten } from "../../webview/feed/excerpt.ts";
 import { initials, tint } from "../../webview/feed/initials.ts";

@@ -3,8 +3,9 @@
  * shared/activity/projection.ts. This file has the timer.
  */
 import { Ticker, type TickerItem } from "../../shared/activity/projection.ts";
+import type { Release } from "../../shared/stream-client/listeners.ts";
 import { Store } from "../controls/store.ts";
-import type { Host, Release } from "../hosts/host.ts";
+import type { Host } from "../hosts/host.ts";
 
 export class Activity extends Store {
   readonly #ticker = new Ticker();

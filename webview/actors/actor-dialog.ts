@@ -3,6 +3,7 @@
  * Actor's terminal, or with instructions for the agent that is to become this Actor.
  */
 import { html, nothing } from "lit";
+import { actorName, hasConversations } from "../../shared/actor-words.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { ResultOf } from "../../shared/operations/registry.ts";
 import { isOnlyNamed, needsMark } from "../../shared/typed-actors.ts";
@@ -12,7 +13,7 @@ import { icon } from "../controls/icons.ts";
 import { button, checkbox, select, textField } from "../controls/toolkit.ts";
 import type { Conversation } from "../feed/conversation.ts";
 import type { Host } from "../hosts/host.ts";
-import { actorName, hasConversations, startProblem } from "./actor-words.ts";
+import { startProblem } from "./start-problem.ts";
 import "./private-environment.ts";
 import type { PrivateEnvironmentElement } from "./private-environment.ts";
 

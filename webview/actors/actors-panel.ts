@@ -4,6 +4,14 @@
  */
 import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
+import {
+  actorName,
+  actorReason,
+  actorWords,
+  hasConversations,
+  hasTerminal,
+  rowWords,
+} from "../../shared/actor-words.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import { exact } from "../../shared/time-words.ts";
 import { isInboxOnly } from "../../shared/typed-actors.ts";
@@ -16,14 +24,6 @@ import { roving } from "../controls/roving.ts";
 import { button } from "../controls/toolkit.ts";
 import { follow, View } from "../controls/view.ts";
 import type { Conversation } from "../feed/conversation.ts";
-import {
-  actorName,
-  actorReason,
-  actorWords,
-  hasConversations,
-  hasTerminal,
-  rowWords,
-} from "./actor-words.ts";
 import { tickerList } from "./ticker-list.ts";
 
 /** States of an Actor whose process doesn't run. */

@@ -1,12 +1,12 @@
 /** `<svc-remove-actor-dialog>`: says what is removed with an Actor, before it happens. */
 import { html } from "lit";
+import { actorName } from "../../shared/actor-words.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import { DialogView } from "../controls/dialog.ts";
 import { icon } from "../controls/icons.ts";
 import { button } from "../controls/toolkit.ts";
 import type { Conversation } from "../feed/conversation.ts";
 import type { Host } from "../hosts/host.ts";
-import { actorName } from "./actor-words.ts";
 
 const LIST = new Intl.ListFormat("en");
 

@@ -2,12 +2,12 @@
  * Completion in the composer: `@` finds Actors and the aliases for several, `#` finds Groups. Pure.
  */
 
+import { actorName } from "../../shared/actor-words.ts";
 import { shownName } from "../../shared/foreign-text.ts";
 import { placeOf, remoteName } from "../../shared/message-parties.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { GroupSummary } from "../../shared/operations/groups.ts";
 import { isInboxOnly, isOnlyNamed } from "../../shared/typed-actors.ts";
-import { actorName } from "../actors/actor-words.ts";
 import type { RemoteGroup } from "../connections/remote-groups.ts";
 import type { IconName } from "../controls/icons.ts";
 import { type Draft, GROUP_REFERENCE, type RemotePlace } from "./draft.ts";

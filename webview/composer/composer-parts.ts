@@ -1,9 +1,9 @@
 /** What surrounds the composer's text: the recipients, and the files that go with it. */
 import { html, nothing, type TemplateResult } from "lit";
+import { actorName } from "../../shared/actor-words.ts";
 import { shownName } from "../../shared/foreign-text.ts";
 import { placeOf, remoteName } from "../../shared/message-parties.ts";
 import { sizeWords } from "../../shared/size-words.ts";
-import { actorName } from "../actors/actor-words.ts";
 import { iconButton } from "../controls/controls.ts";
 import { type IconName, icon } from "../controls/icons.ts";
 import { button } from "../controls/toolkit.ts";

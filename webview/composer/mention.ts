@@ -2,8 +2,9 @@
  * A name typed at the start of a message, as `@reviewer please look`: it addresses the Actor as if
  * it had been picked from the list. Pure.
  */
+
+import { actorName } from "../../shared/actor-words.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
-import { actorName } from "../actors/actor-words.ts";
 import { ALIASES } from "./completion.ts";
 import type { Draft } from "./draft.ts";
 

@@ -2,10 +2,11 @@
  * What will happen when the person presses Send, said before they do
  * (docs/interface.md#the-composer-never-loses-a-letter). Pure.
  */
+
+import { actorName, hasTerminal } from "../../shared/actor-words.ts";
 import type { Group, MessageMode } from "../../shared/model.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import { isInboxOnly, isOnlyNamed } from "../../shared/typed-actors.ts";
-import { actorName, hasTerminal } from "../actors/actor-words.ts";
 
 export interface Plan {
   sentence: string;

@@ -4,8 +4,9 @@
  * prevents a second message. A change of the draft ends the waiting.
  */
 import type { LedgerEvent } from "../../shared/events.ts";
+import type { Release } from "../../shared/stream-client/listeners.ts";
 import { Store } from "../controls/store.ts";
-import { type Host, HostError, type Release } from "../hosts/host.ts";
+import { type Host, HostError } from "../hosts/host.ts";
 import type { DraftKeeper } from "./draft.ts";
 import type { Outgoing } from "./outgoing.ts";
 

@@ -3,8 +3,8 @@
  * the file's path is shown.
  */
 import { html, nothing } from "lit";
+import { actorName } from "../../shared/actor-words.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
-import { actorName } from "../actors/actor-words.ts";
 import { announce } from "../controls/announce.ts";
 import { iconButton } from "../controls/controls.ts";
 import { copyFrom } from "../controls/copy.ts";

@@ -3,7 +3,7 @@
  * Groups and Actors are polled every few seconds, but only while the page is visible (WRK-013). The
  * streams keep trying to reconnect in the meantime.
  */
-import type { Connection } from "../hosts/host.ts";
+import type { Connection } from "../../shared/stream-client/listeners.ts";
 
 export const POLL_EVERY_MS = 5000;
 /**

@@ -1,7 +1,7 @@
 /** Everything that belongs to the open Group, opened and closed together. */
 
+import { hasTerminal } from "../../shared/actor-words.ts";
 import { Activity } from "../actors/activity.ts";
-import { hasTerminal } from "../actors/actor-words.ts";
 import { DraftKeeper } from "../composer/draft.ts";
 import { Outgoing } from "../composer/outgoing.ts";
 import { Sending } from "../composer/sending.ts";

@@ -7,8 +7,9 @@
  */
 import type { EventKind, LedgerEvent, MessageEvent as Message } from "../../shared/events.ts";
 import type { MessageStatus } from "../../shared/operations/messages.ts";
+import type { Release } from "../../shared/stream-client/listeners.ts";
 import { Store } from "../controls/store.ts";
-import { type Host, HostError, type Release } from "../hosts/host.ts";
+import { type Host, HostError } from "../hosts/host.ts";
 import { FeedWindow } from "./feed-window.ts";
 
 /**

@@ -3,8 +3,9 @@
  * stream says about their Actors.
  */
 import type { GroupSummary } from "../../shared/operations/groups.ts";
+import type { Release } from "../../shared/stream-client/listeners.ts";
 import { Store } from "../controls/store.ts";
-import type { Host, Release } from "../hosts/host.ts";
+import type { Host } from "../hosts/host.ts";
 
 /**
  * Changes within this time are shown together, because each Group is reported separately when a

@@ -3,12 +3,13 @@
  * changed. What its ledger says about an Actor's work is shown at once, without a request
  * (WRK-011).
  */
+
+import { actorName } from "../../shared/actor-words.ts";
 import type { EventOf } from "../../shared/events.ts";
 import { shownName } from "../../shared/foreign-text.ts";
 import { remoteName } from "../../shared/message-parties.ts";
 import type { Group } from "../../shared/model.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
-import { actorName } from "../actors/actor-words.ts";
 import { Store } from "../controls/store.ts";
 import type { Host } from "../hosts/host.ts";
 

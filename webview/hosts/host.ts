@@ -15,16 +15,6 @@ import type {
   TerminalListener,
 } from "../../shared/stream-client/listeners.ts";
 
-export type {
-  ActivityListener,
-  Connection,
-  GroupsListener,
-  LedgerListener,
-  Release,
-  TerminalLink,
-  TerminalListener,
-};
-
 /**
  * A refusal or failure as people see it. `offline` means that no answer came: the same call may be
  * repeated.

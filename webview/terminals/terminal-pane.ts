@@ -4,16 +4,17 @@
  */
 import { html, nothing, type PropertyValues, type TemplateResult } from "lit";
 import { createRef, ref } from "lit/directives/ref.js";
+import { actorName } from "../../shared/actor-words.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
+import type { TerminalLink } from "../../shared/stream-client/listeners.ts";
 import type { TerminalMessage, WriterState } from "../../shared/terminal.ts";
-import { actorName } from "../actors/actor-words.ts";
 import type { ActorOperation } from "../actors/actors-panel.ts";
 import { failure, iconButton } from "../controls/controls.ts";
 import { copy } from "../controls/copy.ts";
 import { icon } from "../controls/icons.ts";
 import { button } from "../controls/toolkit.ts";
 import { View } from "../controls/view.ts";
-import type { Host, TerminalLink } from "../hosts/host.ts";
+import type { Host } from "../hosts/host.ts";
 import type { Terminals } from "./open-terminals.ts";
 import type { Found, TerminalScreen, TerminalSize } from "./screen.ts";
 

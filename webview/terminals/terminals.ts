@@ -4,7 +4,7 @@
  */
 import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
-import { actorName } from "../actors/actor-words.ts";
+import { actorName } from "../../shared/actor-words.ts";
 import { iconButton } from "../controls/controls.ts";
 import type { Conversation } from "../feed/conversation.ts";
 import type { Host } from "../hosts/host.ts";

@@ -3,9 +3,10 @@
  * retry.
  */
 import { html, nothing } from "lit";
+import type { Connection, Release } from "../../../shared/stream-client/listeners.ts";
 import { icon } from "../../controls/icons.ts";
 import { View } from "../../controls/view.ts";
-import type { Connection, Host, Release } from "../../hosts/host.ts";
+import type { Host } from "../../hosts/host.ts";
 
 /** A connection that comes back at once isn't worth mentioning. */
 const SAY_AFTER_MS = 600;

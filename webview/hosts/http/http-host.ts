@@ -6,21 +6,18 @@ import { API_PREFIX } from "../../../shared/names.ts";
 import type { ArgumentsOf, OperationName, ResultOf } from "../../../shared/operations/registry.ts";
 import { ActivitySource } from "../../../shared/stream-client/activity-source.ts";
 import { EventSocket } from "../../../shared/stream-client/event-socket.ts";
-import { TerminalSocket } from "../../../shared/stream-client/terminal-socket.ts";
-import { fileName } from "../../controls/file-name.ts";
 import type {
   ActivityListener,
-  BlobAddress,
   Connection,
   GroupsListener,
-  Host,
   LedgerListener,
   Release,
   TerminalLink,
   TerminalListener,
-  Uploaded,
-  UploadOptions,
-} from "../host.ts";
+} from "../../../shared/stream-client/listeners.ts";
+import { TerminalSocket } from "../../../shared/stream-client/terminal-socket.ts";
+import { fileName } from "../../controls/file-name.ts";
+import type { BlobAddress, Host, Uploaded, UploadOptions } from "../host.ts";
 import { browserSocket, serverSentEvents } from "./browser-streams.ts";
 import type { Requests } from "./requests.ts";
 import { prepare } from "./routes.ts";

@@ -4,6 +4,7 @@
  */
 import { config } from "zod/mini";
 import { LIMITS } from "../../../shared/limits.ts";
+import type { Release } from "../../../shared/stream-client/listeners.ts";
 import {
   type Delta,
   type ExtensionMessage,
@@ -14,7 +15,7 @@ import {
   WEBVIEW_PROTOCOL,
   type WebviewMessage,
 } from "../../../shared/webview-protocol.ts";
-import { HostError, type Release } from "../host.ts";
+import { HostError } from "../host.ts";
 
 // The page's policy allows no code that is made from text.
 config({ jitless: true });

@@ -5,22 +5,18 @@
 import { Acknowledged } from "../../../shared/acknowledged.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import type { ArgumentsOf, OperationName, ResultOf } from "../../../shared/operations/registry.ts";
+import type {
+  ActivityListener,
+  Connection,
+  GroupsListener,
+  LedgerListener,
+  Release,
+  TerminalLink,
+  TerminalListener,
+} from "../../../shared/stream-client/listeners.ts";
 import type { Shown } from "../../../shared/webview-protocol.ts";
 import { fileName } from "../../controls/file-name.ts";
-import {
-  type ActivityListener,
-  type BlobAddress,
-  type Connection,
-  type GroupsListener,
-  type Host,
-  HostError,
-  type LedgerListener,
-  type Release,
-  type TerminalLink,
-  type TerminalListener,
-  type Uploaded,
-  type UploadOptions,
-} from "../host.ts";
+import { type BlobAddress, type Host, HostError, type Uploaded, type UploadOptions } from "../host.ts";
 import { Channel, type WebviewApi, type Welcome } from "./channel.ts";
 
 const { pieceBytes, pieces, memoryValueCharacters } = LIMITS.webview;

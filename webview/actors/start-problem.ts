@@ -1,14 +1,5 @@
-/** What the Workbench says of an Actor: the words of `shared/`, and why one can't be started. */
+/** Why an Actor can't be started, and what helps. */
 import { HostError } from "../hosts/host.ts";
-
-export {
-  actorName,
-  actorReason,
-  actorWords,
-  hasConversations,
-  hasTerminal,
-  rowWords,
-} from "../../shared/actor-words.ts";
 
 /** The program that the Actor would run isn't installed. */
 export function isMissing(error: unknown): error is HostError {
