@@ -41,6 +41,40 @@ describe("Workbench: composing", () => {
     assert.equal(await page.locator(".chip").count(), 0);
   });
 
+  it("sends what was typed before the Group and the files had arrived, to whom it names", async () => {
+    const { groupId } = await setting.group("at once", ["lead", "coder"]);
+    await setting.group("another");
+    const { page } = await setting.window();
+    await openGroup(page, "another");
+    let answer = () => {};
+    const answered = new Promise<void>((resolve) => (answer = resolve));
+    const late = ["", "/actors"].map((path) => new RegExp(`/groups/${groupId}${path}$`));
+    for (const path of late) await page.route(path, (route) => answered.then(() => route.continue()));
+    let arrive = () => {};
+    const arrived = new Promise<void>((resolve) => (arrive = resolve));
+    await page.route(/uploads\?/, (route) => arrived.then(() => route.continue()));
+    await openGroup(page, "at once");
+    await page.locator(".compose-text").fill("@coder hello");
+    await page.keyboard.press("Control+Enter");
+    await page.locator(".compose-bar", { hasText: "Sending…" }).waitFor();
+    // It goes on when the person is in another Group.
+    await openGroup(page, "another");
+    await page.locator("input[type=file]").setInputFiles({
+      name: "late.txt",
+      mimeType: "text/plain",
+      buffer: Buffer.from("late"),
+    });
+    await page.locator(".compose-text").fill("with a file");
+    await page.locator(".compose-text").press("Control+Enter");
+    answer();
+    assert.deepEqual((await last(groupId, "@coder hello")).data.to, ["coder"]);
+    arrive();
+    await page.locator("svc-message", { hasText: "with a file" }).locator("svc-attachment").waitFor();
+    await openGroup(page, "at once");
+    await page.locator("svc-message", { hasText: "@coder hello" }).waitFor();
+    assert.equal(await page.locator(".compose-text").inputValue(), "");
+  });
+
   it("takes files that are dropped anywhere on the page, and never leaves it for one", async () => {
     await setting.group("dropped");
     const { page } = await setting.window();

@@ -341,7 +341,10 @@ describe("sending", () => {
       },
     };
     const outgoing = new Outgoing(host, keeper, () => Promise.resolve());
-    const sending = new Sending(connection, keeper, outgoing, (event) => taken.push(event));
+    const sending = new Sending(connection, keeper, outgoing, {
+      complete: async () => [],
+      taken: (event) => taken.push(event),
+    });
     return { keeper, sending, taken, back: () => told({ state: "online", heard: null }) };
   }
 

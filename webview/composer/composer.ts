@@ -249,7 +249,12 @@ class ComposerElement extends View {
     // What happens to it is said above.
     if (this.conversation.sending.waiting) return { sentence: "", possible: true, tone: "quiet" };
     if (this.conversation.uploads.busy)
-      return { sentence: "Files are still uploading.", possible: false, tone: "quiet" };
+      return {
+        sentence: "Files are still uploading. It goes out after them.",
+        possible: true,
+        tone: "quiet",
+      };
+    if (!this.conversation.group.loaded) return { sentence: "", possible: true, tone: "quiet" };
     const { draft } = this.conversation.draft;
     const { group, feed } = this.conversation;
     if (draft.replyTo !== null && this.#to.length === 0) {
@@ -317,17 +322,13 @@ class ComposerElement extends View {
 
   #ready(what: Plan): boolean {
     const { draft } = this.conversation.draft;
-    const something = draft.text.trim() !== "" || draft.attachments.length > 0;
-    return something && what.possible && !this.conversation.sending.busy && this.conversation.group.loaded;
+    const { uploads, sending } = this.conversation;
+    const something = draft.text.trim() !== "" || draft.attachments.length > 0 || uploads.busy;
+    return something && what.possible && !sending.busy;
   }
 
   async send(): Promise<void> {
-    const what = this.#plan();
-    if (!this.#ready(what)) return;
-    const { draft, sending } = this.conversation;
-    const to = this.#to;
-    if (to !== draft.draft.to) draft.update({ to });
-    if (!(await sending.send())) return;
+    if (!this.#ready(this.#plan()) || !(await this.conversation.sending.send())) return;
     announce("Sent");
     this.tell("sent");
   }

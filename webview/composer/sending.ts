@@ -1,43 +1,54 @@
 /**
- * What the person has sent but the daemon hasn't taken yet. If no answer comes, the draft waits and
+ * What the person has sent but the daemon hasn't taken yet. Sending may be asked for at once: it
+ * waits for what the message needs. If no answer comes, the draft waits and
  * is sent again automatically as soon as the daemon answers, even after a reload, with the key that
  * prevents a second message. A change of the draft ends the waiting.
  */
 import type { LedgerEvent } from "../../shared/events.ts";
+import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { Release } from "../../shared/stream-client/listeners.ts";
 import { Store } from "../controls/store.ts";
 import { type Host, HostError } from "../hosts/host.ts";
-import type { DraftKeeper } from "./draft.ts";
+import type { Draft, DraftKeeper } from "./draft.ts";
+import { recipientsOf } from "./mention.ts";
 import type { Outgoing } from "./outgoing.ts";
 
 /** For when the stream doesn't say that the daemon is back. */
 const AGAIN_AFTER_MS = 5000;
 
+interface Steps {
+  /**
+   * Resolves with the Group's Actors once the draft has its files. Throws when it can't be sent.
+   */
+  complete: () => Promise<readonly ActorWithPresence[]>;
+  /** Gets each message's event in this Group. */
+  taken: (event: LedgerEvent) => void;
+}
+
 export class Sending extends Store {
   readonly #host: Pick<Host, "watchConnection">;
   readonly #keeper: DraftKeeper;
   readonly #outgoing: Pick<Outgoing, "send">;
-  readonly #taken: (event: LedgerEvent) => void;
+  readonly #steps: Steps;
   #release: Release | null = null;
   #timer: ReturnType<typeof setTimeout> | null = null;
   #closed = false;
-  /** A request is running. */
+  /** A message is being prepared or sent. */
   busy = false;
   /** Why the daemon refused it; null while it hasn't. */
   problem: string | null = null;
 
-  /** `taken` gets each message's event in this Group. */
   constructor(
     host: Pick<Host, "watchConnection">,
     keeper: DraftKeeper,
     outgoing: Pick<Outgoing, "send">,
-    taken: (event: LedgerEvent) => void,
+    steps: Steps,
   ) {
     super();
     this.#host = host;
     this.#keeper = keeper;
     this.#outgoing = outgoing;
-    this.#taken = taken;
+    this.#steps = steps;
   }
 
   /** The draft was sent, got no answer, and is sent again automatically. */
@@ -66,9 +77,10 @@ export class Sending extends Store {
     this.busy = true;
     this.problem = null;
     this.changed();
-    const sent = this.#keeper.draft;
+    let sent = this.#keeper.draft;
     try {
-      this.#taken(await this.#outgoing.send(sent));
+      sent = await this.#addressed();
+      this.#steps.taken(await this.#outgoing.send(sent));
       if (this.#keeper.draft === sent) this.#keeper.clear();
       return true;
     } catch (error) {
@@ -79,6 +91,15 @@ export class Sending extends Store {
       this.#settle();
       this.changed();
     }
+  }
+
+  /** The draft with those whom its text names. */
+  async #addressed(): Promise<Readonly<Draft>> {
+    const actors = await this.#steps.complete();
+    const { draft } = this.#keeper;
+    const to = recipientsOf(draft, actors);
+    if (to !== draft.to) this.#keeper.update({ to });
+    return this.#keeper.draft;
   }
 
   /** The person no longer wants it sent. The draft stays. */
@@ -94,8 +115,10 @@ export class Sending extends Store {
    */
   #failed(error: unknown, isSame: boolean): void {
     const offline = error instanceof HostError && error.offline;
-    if (isSame) this.#keeper.wait(offline);
-    else if (this.#keeper.draft.text === "") return;
+    if (isSame) {
+      this.#keeper.keyOf(this.#keeper.draft);
+      this.#keeper.wait(offline);
+    } else if (this.#keeper.draft.text === "") return;
     if (offline && isSame) this.#timer = setTimeout(() => void this.#again(), AGAIN_AFTER_MS);
     else this.problem = error instanceof Error ? error.message : String(error);
   }

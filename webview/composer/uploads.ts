@@ -26,6 +26,7 @@ export class Uploads extends Store {
   readonly #done: (uploaded: Uploaded) => void;
   readonly #running = new Map<number, { upload: Upload; abort: AbortController }>();
   #next = 1;
+  #closed = false;
 
   /** `done` is called with each file that arrived. */
   constructor(host: Pick<Host, "upload" | "call">, groupId: string, done: (uploaded: Uploaded) => void) {
@@ -42,6 +43,23 @@ export class Uploads extends Store {
   /** True while a file is being uploaded. */
   get busy(): boolean {
     return this.list.some((upload) => upload.failure === null);
+  }
+
+  /**
+   * Resolves when none is being uploaded any more. False when they won't all arrive after all: one
+   * failed, or the Group was closed.
+   */
+  async settled(): Promise<boolean> {
+    if (!this.busy) return true;
+    while (this.busy) {
+      await new Promise<void>((resolve) => {
+        const release = this.subscribe(() => {
+          release();
+          resolve();
+        });
+      });
+    }
+    return !this.#closed && this.list.length === 0;
   }
 
   /** Starts as many files as a message may have, which is `room`. Says why any are left out. */
@@ -76,6 +94,8 @@ export class Uploads extends Store {
   close(): void {
     for (const { abort } of this.#running.values()) abort.abort();
     this.#running.clear();
+    this.#closed = true;
+    this.changed();
   }
 
   /** Asks the daemon, before the first byte is sent, whether it would accept these files. */

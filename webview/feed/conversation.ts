@@ -1,6 +1,7 @@
 /** Everything that belongs to the open Group, opened and closed together. */
 
 import { hasTerminal } from "../../shared/actor-words.ts";
+import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import { Activity } from "../actors/activity.ts";
 import { DraftKeeper } from "../composer/draft.ts";
 import { Outgoing } from "../composer/outgoing.ts";
@@ -9,7 +10,7 @@ import { Uploads } from "../composer/uploads.ts";
 import { DirectConnections } from "../connections/direct-connections.ts";
 import { RemoteGroups } from "../connections/remote-groups.ts";
 import { OpenGroup } from "../groups/open-group.ts";
-import type { Host } from "../hosts/host.ts";
+import { type Host, HostError } from "../hosts/host.ts";
 import { Terminals } from "../terminals/open-terminals.ts";
 import { Feed, type Place } from "./feed-store.ts";
 import { ReadMarks } from "./read-marks.ts";
@@ -46,9 +47,10 @@ export class Conversation {
     this.uploads = new Uploads(host, groupId, (uploaded) =>
       this.draft.update({ attachments: [...this.draft.draft.attachments, uploaded] }),
     );
-    this.sending = new Sending(host, this.draft, new Outgoing(host, this.draft), (event) =>
-      this.feed.accept(event),
-    );
+    this.sending = new Sending(host, this.draft, new Outgoing(host, this.draft), {
+      complete: () => this.#complete(),
+      taken: (event) => this.feed.accept(event),
+    });
     this.feed.subscribe(() => this.#settleAttempt());
     this.marks = new ReadMarks(host, groupId, looking);
     this.terminals = new Terminals(host, groupId);
@@ -70,6 +72,14 @@ export class Conversation {
 
   keepPlace(place: Place | null): void {
     this.#host.remember(`place/${this.groupId}`, place);
+  }
+
+  /** Resolves with those whom the draft may name, once the Group and the files have arrived. */
+  async #complete(): Promise<readonly ActorWithPresence[]> {
+    if (!(await this.uploads.settled()))
+      throw new HostError("invalid_argument", "A file wasn’t uploaded. Remove it, then send again.");
+    await this.group.known();
+    return this.group.actors;
   }
 
   /** An answer may have been lost. The feed shows whether the message was accepted after all. */

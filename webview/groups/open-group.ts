@@ -19,8 +19,7 @@ export class OpenGroup extends Store {
   group: Group | null = null;
   actors: readonly ActorWithPresence[] = [];
   loaded = false;
-  /** Why it can't be shown. */
-  failure: string | null = null;
+  #failure: Error | null = null;
   #reading: Promise<void> | null = null;
   #again = false;
 
@@ -28,6 +27,17 @@ export class OpenGroup extends Store {
     super();
     this.#host = host;
     this.groupId = groupId;
+  }
+
+  /** Why it can't be shown. */
+  get failure(): string | null {
+    return this.#failure?.message ?? null;
+  }
+
+  /** Resolves when Group and Actors have been read. Throws why they can't be. */
+  async known(): Promise<void> {
+    if (!this.loaded) await this.refresh();
+    if (this.#failure !== null) throw this.#failure;
   }
 
   /** Reads Group and Actors. Calls that come in the meantime share one further read. */
@@ -90,10 +100,10 @@ export class OpenGroup extends Store {
       ]);
       this.group = group;
       this.actors = actors;
-      this.failure = null;
+      this.#failure = null;
       this.loaded = true;
     } catch (error) {
-      if (!this.loaded) this.failure = error instanceof Error ? error.message : String(error);
+      if (!this.loaded) this.#failure = error instanceof Error ? error : new Error(String(error));
     }
     this.changed();
   }
