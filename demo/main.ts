@@ -1,13 +1,15 @@
 /**
  * `svc demo`: a Home of its own, a Group, two scripted agents that really talk over MCP, and a link
  * to watch them in a browser. The script takes well under 30 seconds; then the daemon stays until
- * Ctrl-C. With --direct: demo/direct.ts.
+ * Ctrl-C. With --direct: demo/direct.ts, with --account: demo/account.ts.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { followLedger } from "../client/events.ts";
-import { connectionDemo } from "./direct.ts";
+import { accountPlay } from "./account.ts";
+import { connectionPlay } from "./direct.ts";
 import { coder, PERSON_ASKS, PROJECT_FILES, planner } from "./script.ts";
 import { type DemoSession, inSession, messageLine, type Screen } from "./session.ts";
+import { playOnTwoSides } from "./sides.ts";
 
 /** Between what the agents do, so that people can follow. */
 const PAUSE_MS = 1200;
@@ -15,15 +17,19 @@ const PAUSE_MS = 1200;
 export interface DemoOptions {
   /** Doesn't wait for Ctrl-C at the end, nor for people to follow. */
   exit: boolean;
-  /** Two instances instead of one. */
-  direct: boolean;
+  /** Two instances instead of one: with a Direct connection, or of one account. */
+  kind: "agents" | "direct" | "account";
 }
 
 /** Runs a demo. Answers the exit code. */
-export function demo({ exit, direct }: DemoOptions, screen: Screen): Promise<number> {
-  return inSession((session) =>
-    direct ? connectionDemo(session, exit, screen) : agentsDemo(session, exit, screen),
-  );
+export function demo({ exit, kind }: DemoOptions, screen: Screen): Promise<number> {
+  return inSession(async (session) => {
+    if (kind === "agents") return agentsDemo(session, exit, screen);
+    if (kind === "direct") return playOnTwoSides(session, exit, screen, connectionPlay);
+    const service = session.service();
+    await service.open();
+    return playOnTwoSides(session, exit, screen, (sides, stage) => accountPlay(service, sides, stage));
+  });
 }
 
 async function agentsDemo(

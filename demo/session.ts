@@ -12,6 +12,7 @@ import { DaemonUnreachable } from "../client/failures.ts";
 import type { LedgerEvent } from "../shared/events.ts";
 import { ENVIRONMENT } from "../shared/names.ts";
 import { Agent } from "./agent.ts";
+import { Service } from "./service.ts";
 
 const START_SECONDS = 20;
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
@@ -121,6 +122,8 @@ function isRunning({ exitCode, signalCode }: ChildProcess): boolean {
 export interface DemoSession {
   /** A new Home below the demo's folder. */
   home: (name: string) => Home;
+  /** An account service in the demo's folder. */
+  service: () => Service;
   /** Aborted by Ctrl-C; `ended` resolves then. */
   interrupted: AbortSignal;
   ended: Promise<void>;
@@ -133,26 +136,27 @@ export async function inSession<Result>(play: (session: DemoSession) => Promise<
   const controller = new AbortController();
   const { signal: interrupted } = controller;
   const ended = new Promise<void>((resolve) => interrupted.addEventListener("abort", () => resolve()));
-  const homes: Home[] = [];
-  const home = (name: string): Home => {
-    const made = new Home(program, join(folder, name));
-    homes.push(made);
-    return made;
+  const parts: (Home | Service)[] = [];
+  const added = <Part extends Home | Service>(part: Part): Part => {
+    parts.push(part);
+    return part;
   };
+  const home = (name: string): Home => added(new Home(program, join(folder, name)));
+  const service = (): Service => added(new Service(program, join(folder, "account")));
   // Whoever presses Ctrl-C again doesn't want to wait.
   const interrupt = () => (interrupted.aborted ? process.exit(INTERRUPTED) : controller.abort());
   // Also when the reader of the output stops, as in `svc demo | head`.
   const abandon = () => {
-    for (const one of homes) one.kill();
+    for (const part of parts) part.kill();
     // What is being killed may still write for a moment.
     rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
   };
   process.once("exit", abandon);
   for (const signal of SIGNALS) process.on(signal, interrupt);
   try {
-    return await play({ home, interrupted, ended });
+    return await play({ home, service, interrupted, ended });
   } finally {
-    await Promise.all(homes.map((one) => one.close()));
+    await Promise.all(parts.map((part) => part.close()));
     rmSync(folder, { recursive: true, force: true });
     process.off("exit", abandon);
     for (const signal of SIGNALS) process.off(signal, interrupt);

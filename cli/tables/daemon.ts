@@ -1,6 +1,7 @@
 /** The daemon itself, the browser, and this program. */
 import { LIMITS } from "../../shared/limits.ts";
 import type { Command, Option } from "../command.ts";
+import { UsageError } from "../usage-error.ts";
 
 const LISTEN: readonly Option[] = [
   {
@@ -40,13 +41,17 @@ export const daemonCommands: readonly Command[] = [
       "Watch two scripted agents talk in a Group. The demo has its own Home. Ctrl-C ends it and removes the Home.",
     options: [
       { name: "direct", text: "Show two instances that connect and write to each other instead" },
+      { name: "account", text: "Show two instances of one account, and its service, instead" },
       { name: "exit", text: "Exit when the script is done" },
     ],
     handlesInterrupt: true,
     personOnly: true,
     run: async (context) => {
       const { demo } = await import("../../demo/main.ts");
-      return demo({ exit: context.has("exit"), direct: context.has("direct") }, context.out);
+      if (context.has("direct") && context.has("account"))
+        throw new UsageError("Choose --direct or --account.", "demo");
+      const kind = context.has("direct") ? "direct" : context.has("account") ? "account" : "agents";
+      return demo({ exit: context.has("exit"), kind }, context.out);
     },
   },
   {

@@ -187,6 +187,22 @@ describe("the daemon from the command line", function () {
     assert.deepEqual(readdirSync(folder), []);
   });
 
+  it("plays the demo of one account, from the link to the retirement", async function () {
+    this.timeout(240_000);
+    const ran = await run(["demo", "--account", "--exit"], { home, env: { TMPDIR: folder } });
+    assert.equal(ran.code, 0, `${ran.err}\n${ran.out}`);
+    assert.equal(ran.out.match(/#login=/g)?.length, 2);
+    for (const line of [
+      /shows the code [A-Z]{4}-[A-Z]{4}; the lab shows [A-Z]{4}-[A-Z]{4}\./u,
+      /lists the machines of the account: Lab, Office\./u,
+      /answers; the answer is back/u,
+      /The office lists: Office\./u,
+      /refused now: connect_not_granted/u,
+    ])
+      assert.match(ran.out, line);
+    assert.deepEqual(readdirSync(folder), []);
+  });
+
   it("ends the demo in order on Ctrl-C", async () => {
     const child = start(["demo"], { home, env: { TMPDIR: folder } });
     const ran = collect(child);
