@@ -1,11 +1,14 @@
 /** Which version of a runtime's program is installed: the program says so itself. */
 
+import type { Clock } from "../../platform/clock.ts";
 import type { Files } from "../../platform/files.ts";
 import type { Processes } from "../../platform/processes.ts";
 import type { ProjectFiles } from "../../platform/project-files.ts";
 import type { RuntimeEntry } from "./catalogue.ts";
 
 const VERSION_MS = 5000;
+/** So long, a program that didn't answer doesn't delay a start again. */
+const SILENT_MS = 600_000;
 const VERSION = /\d+\.\d+(?:\.\d+)*(?:[-+][\w.-]+)?/;
 /** Programs that are remembered. */
 const KNOWN_MAX = 64;
@@ -30,28 +33,35 @@ export function isSince(version: string, first: string): boolean {
   return true;
 }
 
-/** Asks each program once for each state of its file. */
-export class ProgramVersions {
-  readonly #deps: { files: Files; projects: ProjectFiles; processes: Processes };
-  readonly #known = new Map<string, string>();
+interface VersionsDependencies {
+  clock: Clock;
+  files: Files;
+  projects: ProjectFiles;
+  processes: Pick<Processes, "outputOf">;
+}
 
-  constructor(deps: { files: Files; projects: ProjectFiles; processes: Processes }) {
+/** Asks each program once for each state of its file. One that didn't answer is asked again later. */
+export class ProgramVersions {
+  readonly #deps: VersionsDependencies;
+  readonly #known = new Map<string, { version: string | null; until: number }>();
+
+  constructor(deps: VersionsDependencies) {
     this.#deps = deps;
   }
 
-  /** Null if the program doesn't say it in time; then it is asked again the next time. */
-  async of(file: string, entry: RuntimeEntry): Promise<string | null> {
-    const { files, projects, processes } = this.#deps;
+  /** Null if the program doesn't say it in time. */
+  async of(file: string, entry: Pick<RuntimeEntry, "versionArguments">): Promise<string | null> {
+    const { clock, files, projects, processes } = this.#deps;
     // An update replaces the file, or the link to it.
     const canonical = projects.canonical(file) ?? file;
     const status = files.stat(canonical);
     const key = [canonical, status?.inode, status?.modifiedMs, status?.bytes].join(" ");
     const known = this.#known.get(key);
-    if (known !== undefined) return known;
+    if (known !== undefined && clock.monotonic() < known.until) return known.version;
     const version = await versionOf(processes, file, entry);
-    if (version === null) return null;
     if (this.#known.size >= KNOWN_MAX) this.#known.clear();
-    this.#known.set(key, version);
+    const until = version === null ? clock.monotonic() + SILENT_MS : Number.POSITIVE_INFINITY;
+    this.#known.set(key, { version, until });
     return version;
   }
 }

@@ -5,7 +5,6 @@
 
 import { constants } from "node:os";
 import { removeHookCommand } from "../../client/hook/hook-command.ts";
-import type { Clock } from "../../platform/clock.ts";
 import { errorFields, type Log } from "../../platform/log.ts";
 import type { ProcessExit, TerminalProcess } from "../../platform/processes.ts";
 import type { Random } from "../../platform/random.ts";
@@ -32,7 +31,6 @@ import { listRuntimes } from "./runtime-list.ts";
 import type { AttachedViewer, ViewerPort } from "./terminal/terminal.ts";
 
 export interface RuntimesDependencies extends LauncherDependencies {
-  clock: Clock;
   random: Random;
   log: Log;
   registry: GroupRegistry;

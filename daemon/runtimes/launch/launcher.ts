@@ -5,6 +5,7 @@
 import { basename } from "node:path";
 import type { HookClient } from "../../../client/hook/hook-client.ts";
 import { prepareHookCommand } from "../../../client/hook/hook-command.ts";
+import type { Clock } from "../../../platform/clock.ts";
 import type { Files } from "../../../platform/files.ts";
 import type { Processes, TerminalProcess } from "../../../platform/processes.ts";
 import type { ProjectFiles } from "../../../platform/project-files.ts";
@@ -21,6 +22,7 @@ import { handOver, type Words } from "./handover.ts";
 import type { BegunLaunch } from "./launch-identity.ts";
 
 export interface LauncherDependencies {
+  clock: Clock;
   files: Files;
   projects: ProjectFiles;
   processes: Processes;
