@@ -7,7 +7,6 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { LedgerEvent } from "../shared/events.ts";
 import { LIMITS } from "../shared/limits.ts";
 import { API_PREFIX } from "../shared/names.ts";
-import type { GroupSummary } from "../shared/operations/groups.ts";
 import type { DaemonClient } from "./client.ts";
 import { type DaemonSilent, DaemonUnreachable, RefusedByDaemon } from "./failures.ts";
 
@@ -151,83 +150,6 @@ export async function* followLedger(follow: Follow): AsyncGenerator<LedgerEvent>
     } catch {
       return;
     }
-  }
-}
-
-/** What the stream of all Groups says (shared/streams.ts), and what happens to the connection. */
-export type InstanceEvent =
-  /**
-   * A connection begins. With `gap`, ledger events may have been missed since the last one: read
-   * fresh pages. Groups follow, and those that aren't among them are gone.
-   */
-  | { type: "connected"; gap: boolean }
-  | { type: "lost"; error: unknown }
-  | { type: "group"; group: GroupSummary }
-  | { type: "group_gone"; groupId: string }
-  /** Actors of the Group changed. */
-  | { type: "actors"; groupId: string }
-  | { type: "ledger"; event: LedgerEvent };
-
-interface FollowInstance {
-  client: DaemonClient;
-  signal: AbortSignal;
-  /** Resolves when the next attempt is due, after `milliseconds` or earlier. */
-  pause(milliseconds: number): Promise<void>;
-}
-
-/**
- * Everything that happens in all Groups of the daemon, without end: across restarts of the daemon,
- * and from before it is first started. Ends when the signal aborts. Throws a refusal that waiting
- * doesn't help as RefusedByDaemon.
- */
-export async function* followInstance(follow: FollowInstance): AsyncGenerator<InstanceEvent> {
-  const { client, signal } = follow;
-  let last: string | null = null;
-  let pause = 0;
-  while (!signal.aborted) {
-    try {
-      const query: string = last === null ? "" : `?after=${last}`;
-      const response: IncomingMessage = await client.open(
-        `${API_PREFIX}/events/stream${query}`,
-        { accept: "text/event-stream" },
-        // A daemon that is there and doesn't answer is as good as lost.
-        { signal, told: (silence) => void response.destroy(silence ?? undefined) },
-      );
-      yield { type: "connected", gap: last === null };
-      pause = 0;
-      for await (const { event, data } of readEvents(response)) {
-        const told = instanceEvent(event, data);
-        if (told === null) continue;
-        if (told.type === "ledger") last = told.event.id;
-        // The daemon no longer knows the position.
-        else if (told.type === "connected") last = null;
-        yield told;
-      }
-      if (!signal.aborted) yield { type: "lost", error: new DaemonUnreachable(client.home, "it ended") };
-    } catch (error) {
-      if (signal.aborted) return;
-      if (!passes(error)) throw error;
-      yield { type: "lost", error };
-    }
-    pause = Math.min(Math.max(2 * pause, FIRST_PAUSE_MS), LIMITS.client.retryMillisecondsMax);
-    await follow.pause(pause);
-  }
-}
-
-function instanceEvent(event: string, data: string): InstanceEvent | null {
-  switch (event) {
-    case "group":
-      return { type: "group", group: JSON.parse(data) as GroupSummary };
-    case "group_gone":
-      return { type: "group_gone", groupId: (JSON.parse(data) as { group_id: string }).group_id };
-    case "actors":
-      return { type: "actors", groupId: (JSON.parse(data) as { group_id: string }).group_id };
-    case "ledger":
-      return { type: "ledger", event: JSON.parse(data) as LedgerEvent };
-    case "reload":
-      return { type: "connected", gap: true };
-    default:
-      return null;
   }
 }
 

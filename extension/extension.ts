@@ -24,7 +24,6 @@ export function activate(context: vscode.ExtensionContext): void {
   const instance = new Instance({ call: (name, input) => link.client.result(name, input) });
   const groupsTree = new GroupsTree(VIEWS.groups.id, instance, openFolders);
   const parts: Parts = { context, link, instance, groupsTree };
-  link.on("event", (event) => instance.take(event));
   link.on("state", () => {
     if (link.state !== "online") instance.clear();
     void setContext(parts);
@@ -43,7 +42,7 @@ export function activate(context: vscode.ExtensionContext): void {
     { dispose: () => link.close() },
   );
   notifyWaiting(parts);
-  setImmediate(() => link.open());
+  setImmediate(() => link.open(instance));
 }
 
 async function setContext({ link, instance }: Parts): Promise<void> {

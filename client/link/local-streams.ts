@@ -6,12 +6,18 @@ import type { OpensSocket, OpensStream } from "../../shared/stream-client/connec
 import type { DaemonClient } from "../client.ts";
 import { findEndpoint } from "../connection.ts";
 import { readEvents } from "../events.ts";
+import { DaemonUnreachable } from "../failures.ts";
+import { watch } from "../patience.ts";
 
-/** A WebSocket to `path` at the daemon of the Home. */
+/**
+ * A WebSocket to `path` at the daemon of the Home. It closes, too, when the daemon is there and
+ * doesn't answer.
+ */
 export function localSocket(home: string, path: string): OpensSocket {
   return ({ opened, received, closed }) => {
     let socket: WebSocket | null = null;
     let isClosed = false;
+    let why: unknown = new DaemonUnreachable(home, "it ended");
     const open = async (): Promise<void> => {
       // Loaded with the first stream.
       const { WebSocket } = await import("../web-socket.ts");
@@ -24,9 +30,15 @@ export function localSocket(home: string, path: string): OpensSocket {
       });
       socket.on("open", opened);
       socket.on("message", (data: Buffer, isBinary) => received(isBinary ? data : data.toString("utf8")));
+      socket.on("upgrade", (response) =>
+        watch(home, response.socket, (silence) => {
+          why = silence ?? why;
+          socket?.terminate();
+        }),
+      );
       // "close" follows.
-      socket.on("error", () => {});
-      socket.on("close", closed);
+      socket.on("error", (error) => (why = new DaemonUnreachable(home, error.message, error)));
+      socket.on("close", () => closed(why));
     };
     open().catch(closed);
     return {

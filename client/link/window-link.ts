@@ -3,6 +3,7 @@
  * the local socket. All subscriptions of a window share one stream, which reconnects by itself.
  */
 import type { IncomingMessage } from "node:http";
+import { LIMITS } from "../../shared/limits.ts";
 import type { Attachment } from "../../shared/model.ts";
 import { API_PREFIX } from "../../shared/names.ts";
 import { ActivitySource } from "../../shared/stream-client/activity-source.ts";
@@ -16,9 +17,10 @@ import type {
   TerminalLink,
   TerminalListener,
 } from "../../shared/stream-client/listeners.ts";
-import { TerminalSocket } from "../../shared/stream-client/terminal-socket.ts";
+import { TerminalSockets } from "../../shared/stream-client/terminal-sockets.ts";
 import { type CallOptions, DaemonClient, type Envelope } from "../client.ts";
-import { DaemonUnreachable } from "../failures.ts";
+import { daemonProcess } from "../connection.ts";
+import { DaemonSilent, DaemonUnreachable } from "../failures.ts";
 import { localEvents, localSocket } from "./local-streams.ts";
 import { type FileToUpload, uploadFile } from "./upload.ts";
 
@@ -26,19 +28,25 @@ export class WindowLink {
   readonly home: string;
   readonly client: DaemonClient;
   readonly #socket: EventSocket;
-  readonly #terminals = new Set<TerminalSocket>();
+  readonly #terminals = new TerminalSockets();
 
-  /** Nothing is opened before something is called or watched. */
-  constructor(home: string) {
+  /**
+   * Nothing is opened before something is called or watched. `lost` is told, each time, why the
+   * daemon can't be reached: DaemonSilent if it is there and doesn't answer.
+   */
+  constructor(home: string, lost: (error: unknown) => void) {
     this.home = home;
     this.client = new DaemonClient(home, null);
-    this.#socket = new EventSocket(localSocket(home, `${API_PREFIX}/events/ws`), () => {});
+    this.#socket = new EventSocket(
+      localSocket(home, `${API_PREFIX}/events/ws`),
+      (why) => lost(why ?? new DaemonSilent(home, daemonProcess(home))),
+      LIMITS.client.retryMillisecondsMax,
+    );
   }
 
   /** Ends it for good. */
   close(): void {
-    for (const terminal of this.#terminals) terminal.close();
-    this.#terminals.clear();
+    this.#terminals.close();
     this.#socket.stop();
     this.client.close();
   }
@@ -82,15 +90,7 @@ export class WindowLink {
 
   terminal(groupId: string, actorId: string, listener: TerminalListener): TerminalLink {
     const path = `${API_PREFIX}/groups/${groupId}/actors/${actorId}/term`;
-    const socket = new TerminalSocket(localSocket(this.home, path), listener, () => {});
-    this.#terminals.add(socket);
-    return {
-      send: (request) => socket.send(request),
-      close: () => {
-        this.#terminals.delete(socket);
-        socket.close();
-      },
-    };
+    return this.#terminals.attach(localSocket(this.home, path), listener, () => {});
   }
 
   /** The current connection, then each change. */
@@ -102,7 +102,7 @@ export class WindowLink {
   /** Tries to reach the daemon now. */
   retry(): void {
     this.#socket.retry();
-    for (const terminal of this.#terminals) terminal.retry();
+    this.#terminals.retry();
   }
 
   /** An answer, or its absence, says something about the stream too. */

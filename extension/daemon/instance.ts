@@ -3,12 +3,12 @@
  * stream. The views draw from it. It knows nothing of the editor.
  */
 import { EventEmitter } from "node:events";
-import type { InstanceEvent } from "../../client/events.ts";
 import type { Group } from "../../shared/model.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { DirectRelation } from "../../shared/operations/direct.ts";
 import type { GroupSummary } from "../../shared/operations/groups.ts";
 import type { ArgumentsOf, OperationName, ResultOf } from "../../shared/operations/registry.ts";
+import type { GroupsListener } from "../../shared/stream-client/listeners.ts";
 
 /** The part of the link that the store uses. */
 export interface Source {
@@ -35,7 +35,7 @@ const TOGETHER_MS = 30;
 /** Made when it is first needed: that takes tens of milliseconds. */
 let collator: Intl.Collator | undefined;
 
-export class Instance extends EventEmitter<{ change: [] }> {
+export class Instance extends EventEmitter<{ change: [] }> implements GroupsListener {
   readonly #source: Source;
   readonly #groups = new Map<string, Entry>();
   #relations: readonly DirectRelation[] = [];
@@ -91,26 +91,22 @@ export class Instance extends EventEmitter<{ change: [] }> {
     return sum;
   }
 
-  /** Takes what the stream says. */
-  take(event: InstanceEvent): void {
-    switch (event.type) {
-      case "connected":
-        void this.refresh();
-        break;
-      case "group":
-        this.#put(event.group);
-        break;
-      case "group_gone":
-        this.#groups.delete(event.groupId);
-        this.#tell();
-        break;
-      case "actors":
-        this.#read(event.groupId);
-        break;
-      case "lost":
-      case "ledger":
-        break;
-    }
+  /** The stream begins: everything is read. */
+  restart(): void {
+    void this.refresh();
+  }
+
+  group(summary: GroupSummary): void {
+    this.#put(summary);
+  }
+
+  gone(groupId: string): void {
+    this.#groups.delete(groupId);
+    this.#tell();
+  }
+
+  actors(groupId: string): void {
+    this.#read(groupId);
   }
 
   /** Forgets everything, as another daemon may answer next. */

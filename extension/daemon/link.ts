@@ -1,13 +1,15 @@
 /**
- * This window's one connection to the daemon of a Home: one event stream, the calls, and whether
- * anyone answers. It knows nothing of the editor.
+ * Whether a daemon answers at a Home, and which one, as the window's one connection tells. It knows
+ * nothing of the editor.
  */
 import { EventEmitter } from "node:events";
-import { DaemonClient } from "../../client/client.ts";
-import { followInstance, type InstanceEvent } from "../../client/events.ts";
+import { setTimeout as delay } from "node:timers/promises";
+import type { DaemonClient } from "../../client/client.ts";
 import { DaemonSilent } from "../../client/failures.ts";
+import { WindowLink } from "../../client/link/window-link.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { ResultOf } from "../../shared/operations/registry.ts";
+import type { Connection, GroupsListener } from "../../shared/stream-client/listeners.ts";
 
 export type DaemonStatus = ResultOf<"daemon_status">;
 
@@ -17,21 +19,24 @@ export type LinkState = "unknown" | "connecting" | "online" | "absent";
 interface LinkEvents {
   /** The state or the status changed. */
   state: [];
-  /** What the daemon's stream says, in order. */
-  event: [InstanceEvent];
 }
 
 export class DaemonLink extends EventEmitter<LinkEvents> {
-  readonly client: DaemonClient;
+  /** Everything of this window goes through it. */
+  readonly window: WindowLink;
   #state: LinkState = "unknown";
   #status: DaemonStatus | null = null;
   #problem: string | null = null;
-  #controller: AbortController | null = null;
-  #wake: () => void = () => {};
+  /** Which connection is the current one: what an earlier one still answers doesn't count. */
+  #connection = 0;
 
   constructor(readonly home: string) {
     super();
-    this.client = new DaemonClient(home, null);
+    this.window = new WindowLink(home, (error) => this.#lose(error));
+  }
+
+  get client(): DaemonClient {
+    return this.window.client;
   }
 
   get state(): LinkState {
@@ -48,76 +53,69 @@ export class DaemonLink extends EventEmitter<LinkEvents> {
     return this.#problem;
   }
 
-  /** Begins to follow the daemon, also one that is started later. */
-  open(): void {
-    if (this.#controller !== null) return;
-    this.#controller = new AbortController();
+  /** Begins to follow the daemon, also one that is started later, and tells `groups` of them. */
+  open(groups: GroupsListener): void {
     this.#set("connecting");
-    void this.#follow(this.#controller.signal);
+    this.window.watchGroups(groups);
+    this.window.watchConnection((connection) => this.#connected(connection));
   }
 
+  /** Ends it for good. */
   close(): void {
-    this.#controller?.abort();
-    this.#controller = null;
-    this.client.close();
+    this.#connection += 1;
+    this.window.close();
     this.#status = null;
     this.#set("unknown");
   }
 
   /** Tries now instead of at the end of the pause. */
   retry(): void {
-    this.#wake();
+    this.window.retry();
   }
 
   /**
-   * Resolves once a daemon answers. Throws after `milliseconds`, or when `isOver` says that none
-   * will come.
+   * Resolves once a daemon answers. Throws after `milliseconds`.
    */
-  async online(milliseconds: number, isOver: () => string | null = () => null): Promise<DaemonStatus> {
+  async online(milliseconds: number): Promise<DaemonStatus> {
     const deadline = Date.now() + milliseconds;
     for (;;) {
       if (this.#status !== null) return this.#status;
-      const over = isOver();
-      if (over !== null) throw new Error(over);
       if (Date.now() > deadline) throw new Error(this.#problem ?? "The daemon doesn't answer.");
       this.retry();
-      await new Promise((resolve) => {
-        setTimeout(resolve, LOOK_AGAIN_MS);
-      });
+      await delay(LOOK_AGAIN_MS);
     }
   }
 
-  async #follow(signal: AbortSignal): Promise<void> {
-    const pause = (milliseconds: number) => this.#pause(milliseconds, signal);
-    while (!signal.aborted) {
+  #connected({ state }: Connection): void {
+    if (state === "online" && this.#status === null) void this.#greet();
+  }
+
+  /** Asks until the daemon says which one it is, or the connection is lost. */
+  async #greet(): Promise<void> {
+    this.#connection += 1;
+    const connection = this.#connection;
+    const { statusSeconds: answerSeconds, retryMillisecondsMax } = LIMITS.client;
+    for (; connection === this.#connection; await delay(retryMillisecondsMax)) {
       try {
-        for await (const event of followInstance({ client: this.client, signal, pause })) {
-          if (event.type === "connected") await this.#greet(signal);
-          else if (event.type === "lost") this.#lose(event.error);
-          if (signal.aborted) return;
-          this.emit("event", event);
-        }
+        const status = await this.client.result("daemon_status", {}, { answerSeconds });
+        if (connection !== this.#connection) return;
+        this.#status = status;
+        this.#problem = null;
+        this.#set("online");
+        return;
       } catch (error) {
-        if (signal.aborted) return;
-        this.#lose(error);
-        await pause(LIMITS.client.retryMillisecondsMax);
+        if (connection === this.#connection) this.#say(error);
       }
     }
   }
 
-  async #greet(signal: AbortSignal): Promise<void> {
-    const status = await this.client.result(
-      "daemon_status",
-      {},
-      { signal, answerSeconds: LIMITS.client.statusSeconds },
-    );
-    this.#status = status;
-    this.#problem = null;
-    this.#set("online");
+  #lose(error: unknown): void {
+    this.#connection += 1;
+    this.#status = null;
+    this.#say(error);
   }
 
-  #lose(error: unknown): void {
-    this.#status = null;
+  #say(error: unknown): void {
     this.#problem = error instanceof Error ? error.message : String(error);
     // A frozen daemon is there: it is waited for, and not started again.
     this.#set(error instanceof DaemonSilent ? "connecting" : "absent");
@@ -126,20 +124,6 @@ export class DaemonLink extends EventEmitter<LinkEvents> {
   #set(state: LinkState): void {
     this.#state = state;
     this.emit("state");
-  }
-
-  #pause(milliseconds: number, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const end = () => {
-        clearTimeout(timer);
-        signal.removeEventListener("abort", end);
-        this.#wake = () => {};
-        resolve();
-      };
-      const timer = setTimeout(end, milliseconds);
-      signal.addEventListener("abort", end);
-      this.#wake = end;
-    });
   }
 }
 

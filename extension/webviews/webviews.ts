@@ -1,6 +1,5 @@
 /** Everything that is drawn by a webview: Workbenches, Direct connections, and the ticker. */
 import * as vscode from "vscode";
-import { WindowLink } from "../../client/link/window-link.ts";
 import type { Shown } from "../../shared/webview-protocol.ts";
 import { chooseGroup, needDaemon, needTrust, rowOf, tell } from "../commands/handling.ts";
 import { type CommandName, commandId } from "../contributions/commands.ts";
@@ -21,7 +20,7 @@ const shownGroup = (groupId: string): Shown => ({ group_id: groupId, text: null,
 /** Registers the webviews. Nothing is opened or loaded before one of them is shown. */
 export function registerWebviews(parts: Parts): vscode.Disposable[] {
   const { context } = parts;
-  const link = new WindowLink(parts.link.home);
+  const link = parts.link.window;
   const memory = new ViewMemory({
     get: () => context.workspaceState.get(MEMORY_KEY),
     set: (values) => void context.workspaceState.update(MEMORY_KEY, values),
@@ -46,7 +45,6 @@ export function registerWebviews(parts: Parts): vscode.Disposable[] {
   return [
     workbenches,
     connections,
-    { dispose: () => link.close() },
     vscode.window.registerWebviewViewProvider(VIEWS.ticker.id, {
       resolveWebviewView(view) {
         const hosted = hostWebview(

@@ -7,8 +7,8 @@
 export interface StreamEvents {
   opened: () => void;
   received: (data: string | Uint8Array) => void;
-  /** It has ended, or couldn't be made. */
-  closed: () => void;
+  /** It has ended, or couldn't be made; `why` as far as this is known. */
+  closed: (why?: unknown) => void;
 }
 
 /** A stream that is only read. */

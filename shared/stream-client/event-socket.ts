@@ -18,7 +18,8 @@ type Subscription =
 
 export class EventSocket {
   readonly #open: OpensSocket;
-  readonly #refused: () => void;
+  readonly #refused: (why: unknown) => void;
+  readonly #longestPause: number;
   readonly #subscriptions = new Map<string, Subscription>();
   readonly #watchers = new Set<(connection: Connection) => void>();
   #socket: OpenSocket | null = null;
@@ -31,11 +32,13 @@ export class EventSocket {
 
   /**
    * `refused` is called when a connection couldn't be made or was ended by the daemon: perhaps the
-   * session has ended.
+   * session has ended. It gets the error if one is known; undefined means that no answer came.
+   * Attempts are at most `longestPause` milliseconds apart.
    */
-  constructor(open: OpensSocket, refused: () => void) {
+  constructor(open: OpensSocket, refused: (why: unknown) => void, longestPause = LONGEST_PAUSE_MS) {
     this.#open = open;
     this.#refused = refused;
+    this.#longestPause = longestPause;
   }
 
   start(): void {
@@ -104,7 +107,7 @@ export class EventSocket {
       received: (data) => {
         if (this.#socket === socket) this.#receive(String(data));
       },
-      closed: () => this.#closed(socket),
+      closed: (why) => this.#closed(socket, why),
     });
     this.#socket = socket;
     // A connection attempt that fails may take minutes to say so.
@@ -113,7 +116,7 @@ export class EventSocket {
 
   #drop(socket: OpenSocket): void {
     socket.close();
-    this.#closed(socket);
+    this.#closed(socket, undefined);
   }
 
   #opened(): void {
@@ -123,15 +126,15 @@ export class EventSocket {
     for (const [id, subscription] of this.#subscriptions) this.#subscribe(id, subscription);
   }
 
-  #closed(socket: OpenSocket): void {
+  #closed(socket: OpenSocket, why: unknown): void {
     if (this.#socket !== socket) return;
     this.#socket = null;
     this.#clearTimers();
     if (!this.#running) return;
     this.#state("offline");
-    this.#refused();
+    this.#refused(why);
     this.#timer = setTimeout(() => this.#connect(), this.#pause * (0.75 + Math.random() / 2));
-    this.#pause = Math.min(LONGEST_PAUSE_MS, this.#pause * 2);
+    this.#pause = Math.min(this.#longestPause, this.#pause * 2);
   }
 
   #subscribe(id: string, subscription: Subscription): void {

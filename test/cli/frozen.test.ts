@@ -5,8 +5,7 @@ import { once } from "node:events";
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DaemonClient } from "../../client/client.ts";
-import { followInstance } from "../../client/events.ts";
+import { DaemonLink } from "../../extension/daemon/link.ts";
 import { DaemonProcess } from "../support/daemon-process.ts";
 import { until } from "../support/until.ts";
 import { collect, envelope, type Ran, run, start } from "./svc.ts";
@@ -20,8 +19,10 @@ describe("a frozen daemon", () => {
   let group: string;
   let folder: string;
   let following: { child: ChildProcess; ran: Ran };
-  const instance: string[] = [];
-  const leaving = new AbortController();
+  /** A window's link to it, and what it says, in order. */
+  let link: DaemonLink;
+  const said: string[] = [];
+  const none = () => {};
   let saving: { child: ChildProcess; ran: Ran; closed: Promise<unknown> };
 
   const started = (...args: string[]) => {
@@ -40,14 +41,10 @@ describe("a frozen daemon", () => {
       .client()
       .result("send", { group_id: group, to: ["user"], text: "first", paths: [attached] });
     rmSync(attached);
-    void (async () => {
-      const pause = (milliseconds: number) =>
-        new Promise<void>((resolve) => setTimeout(resolve, milliseconds));
-      const client = new DaemonClient(daemon.home, null);
-      for await (const event of followInstance({ client, signal: leaving.signal, pause })) {
-        instance.push(event.type === "lost" ? String(event.error) : event.type);
-      }
-    })();
+    link = new DaemonLink(daemon.home);
+    link.on("state", () => said.push(link.problem ?? link.state));
+    link.open({ restart: none, group: none, gone: none, actors: none });
+    await until("the window is connected", () => link.state === "online");
     following = started("tail", "-f");
     await until("the first event", () => following.ran.out.includes("first"));
     // It follows: what comes now is shown.
@@ -65,7 +62,7 @@ describe("a frozen daemon", () => {
     }
   });
   after(async () => {
-    leaving.abort();
+    link?.close();
     following.child.kill("SIGKILL");
     await Promise.all([daemon.dispose(), stopped.dispose()]);
     rmSync(folder, { recursive: true, force: true });
@@ -111,13 +108,14 @@ describe("a frozen daemon", () => {
 
   it("is told by who follows a Group, and goes on when it is back", async () => {
     const { ran, child } = following;
-    await until("the loss", () => instance.some((one) => one.includes("doesn't answer")));
+    const silence = `The daemon (process ${daemon.pid}) doesn't answer.`;
+    await until("the loss", () => said.some((one) => one.includes(silence)));
+    assert.equal(link.state, "connecting", "a frozen daemon isn't started again");
     await until("the words", () => ran.err.includes(`process ${daemon.pid}) doesn't answer. Waiting for it`));
     process.kill(daemon.pid, "SIGCONT");
     await until("the answer", () => ran.err.includes("the daemon answers again"));
     await daemon.client().result("send", { group_id: group, to: ["user"], text: "third" });
-    const lost = instance.findIndex((one) => one.includes("doesn't answer"));
-    await until("the instance", () => instance.slice(lost).includes("ledger"));
+    await until("the window is connected again", () => link.state === "online");
     await until("the third event", () => ran.out.includes("third"));
     assert.equal(child.exitCode, null);
     assert.equal(ran.err.trim().split("\n").length, 2, ran.err);

@@ -21,7 +21,6 @@ describe("a window's view of the daemon", function () {
   const home = join(folder, "home");
   const link = new DaemonLink(home);
   const instance = new Instance({ call: (name, input) => link.client.result(name, input) });
-  link.on("event", (event) => instance.take(event));
   link.on("state", () => {
     if (link.state !== "online") instance.clear();
   });
@@ -39,7 +38,7 @@ describe("a window's view of the daemon", function () {
   });
 
   it("finds out that none runs, starts one, and sees the same one from a second start", async () => {
-    link.open();
+    link.open(instance);
     await until("it is absent", () => link.state === "absent");
     const program = await findProgram(places);
     assert.equal(program?.source, "setting");

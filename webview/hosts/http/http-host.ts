@@ -15,7 +15,7 @@ import type {
   TerminalLink,
   TerminalListener,
 } from "../../../shared/stream-client/listeners.ts";
-import { TerminalSocket } from "../../../shared/stream-client/terminal-socket.ts";
+import { TerminalSockets } from "../../../shared/stream-client/terminal-sockets.ts";
 import { fileName } from "../../controls/file-name.ts";
 import type { BlobAddress, Host, Uploaded, UploadOptions } from "../host.ts";
 import { browserSocket, serverSentEvents } from "./browser-streams.ts";
@@ -32,7 +32,7 @@ export class HttpHost implements Host {
   readonly #requests: Requests;
   readonly #socket: EventSocket;
   readonly #stopped = new AbortController();
-  readonly #terminals = new Set<TerminalSocket>();
+  readonly #terminals = new TerminalSockets();
   /** What the browser's storage didn't accept. */
   readonly #memory = new Map<string, unknown>();
 
@@ -56,7 +56,7 @@ export class HttpHost implements Host {
   /** Ends it for good. */
   stop(): void {
     this.#stopped.abort();
-    for (const terminal of this.#terminals) terminal.close();
+    this.#terminals.close();
     this.#socket.stop();
   }
 
@@ -98,15 +98,7 @@ export class HttpHost implements Host {
 
   terminal(groupId: string, actorId: string, listener: TerminalListener): TerminalLink {
     const url = `${WS_ORIGIN}${API_PREFIX}/groups/${groupId}/actors/${actorId}/term`;
-    const socket = new TerminalSocket(browserSocket(url), listener, () => void this.#probe());
-    this.#terminals.add(socket);
-    return {
-      send: (request) => socket.send(request),
-      close: () => {
-        this.#terminals.delete(socket);
-        socket.close();
-      },
-    };
+    return this.#terminals.attach(browserSocket(url), listener, () => void this.#probe());
   }
 
   upload(groupId: string, file: File, options: UploadOptions): Promise<Uploaded> {
@@ -143,7 +135,7 @@ export class HttpHost implements Host {
 
   retry(): void {
     this.#socket.retry();
-    for (const terminal of this.#terminals) terminal.retry();
+    this.#terminals.retry();
   }
 
   remember(key: string, value: unknown): void {
