@@ -2,19 +2,35 @@
  * Which Group a command means if none is named (docs/cli.md): an Actor's own, the one bound to this
  * directory, or the only one.
  */
-import { realpathSync } from "node:fs";
-import { sep } from "node:path";
+import { existsSync, realpathSync } from "node:fs";
+import { resolve } from "node:path";
 import type { DaemonClient } from "../client/client.ts";
+import { groupsOfFolder } from "../client/folder-groups.ts";
+import { Refusal } from "../shared/errors.ts";
 import { listed } from "./lookup.ts";
 import { UsageError } from "./usage-error.ts";
 
-/** Length of the scope path that contains the directory, or -1. */
-function nearness(scopes: readonly { path: string }[], directory: string): number {
-  let nearest = -1;
-  for (const { path } of scopes)
-    if (directory === path || directory.startsWith(path.endsWith(sep) ? path : path + sep))
-      nearest = Math.max(nearest, path.length);
-  return nearest;
+/**
+ * The one Group that `folder` belongs to. Throws the Refusal `group_not_found` if there is none or
+ * more than one.
+ */
+export async function groupOfFolder(client: DaemonClient, folder: string): Promise<string> {
+  const place = resolve(folder);
+  if (!existsSync(place)) throw new Refusal("group_not_found", { specifics: `There is no folder ${place}.` });
+  const { groups } = await client.result("group_list", {});
+  const bound = await groupsOfFolder(client, groups, realpathSync(place));
+  const [only] = bound;
+  if (only !== undefined && bound.length === 1) return only;
+  throw new Refusal("group_not_found", {
+    specifics:
+      only === undefined
+        ? `The folder ${place} belongs to no Group.`
+        : `The folder ${place} belongs to ${bound.length} Groups.`,
+    remedy:
+      only === undefined
+        ? "Attach it: 'svc attach' in that folder."
+        : `Name one of them: 'svc mcp --as NAME --group ${only}'.`,
+  });
 }
 
 /** If no Group stands out, throws a UsageError that lists the Groups. */
@@ -30,18 +46,7 @@ export async function selectGroup(client: DaemonClient): Promise<string> {
       "There is no Group yet. Create one with 'svc attach' in a project directory, or 'svc group create TITLE'.",
     );
   if (groups.length === 1) return only.group_id;
-  const directory = realpathSync(process.cwd());
-  let nearest = 0;
-  let bound: string[] = [];
-  for (const { group_id: groupId } of groups) {
-    const shown = await client.call("group_show", { group_id: groupId });
-    // The Group was deleted in the meantime, so nothing is bound to it.
-    const near = shown.ok ? nearness(shown.result.scopes, directory) : -1;
-    if (near > nearest) {
-      nearest = near;
-      bound = [groupId];
-    } else if (near === nearest && near > 0) bound.push(groupId);
-  }
+  const bound = await groupsOfFolder(client, groups, realpathSync(process.cwd()));
   if (bound.length === 1 && bound[0] !== undefined) return bound[0];
   const choices = groups.filter(({ group_id: groupId }) => bound.length === 0 || bound.includes(groupId));
   throw new UsageError(`Which Group? Use --group with its id or title:\n${listed(choices)}`);

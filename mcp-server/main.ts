@@ -5,7 +5,7 @@
 import { resolveHome } from "../client/paths.ts";
 import { ToolCaller } from "./call.ts";
 import { connect } from "./sdk.ts";
-import { ActorSession } from "./session.ts";
+import { ActorSession, type FindActor } from "./session.ts";
 import { StdioTransport } from "./stdio.ts";
 import { builtTools } from "./tool-data.ts";
 
@@ -14,10 +14,13 @@ const LAST_CALLS_MS = 2000;
 
 /**
  * Runs until the client closes its end; then the process ends. The Home is the environment's unless
- * one is named.
+ * one is named. Where the environment names no Actor, `findActor` says which one to act as.
  */
-export async function serve(home = resolveHome(process.env)): Promise<never> {
-  const session = new ActorSession(home);
+export async function serve(
+  home = resolveHome(process.env),
+  findActor: FindActor | null = null,
+): Promise<never> {
+  const session = new ActorSession(home, findActor);
   const transport = new StdioTransport(process.stdin, process.stdout);
   const exit = (): void => {
     session.close();

@@ -1,7 +1,7 @@
 /**
  * The Actor's session of one server process. What it took and didn't acknowledge is delivered again
- * when the session ends. An open connection tells the daemon that this process lives. It opens with
- * the first read of the Inbox.
+ * when the session ends. An open connection tells the daemon that this process lives. It opens when
+ * the tools are listed, or else with the first read of the Inbox.
  */
 import type { IncomingMessage } from "node:http";
 import type { DaemonClient, Envelope } from "../client/client.ts";
@@ -12,15 +12,20 @@ import type { ActorPort } from "./call.ts";
 
 const SESSION_PATH = "/session";
 
+/** Which Actor to act as, asked as the person who owns the Home. Throws Refusal for none. */
+export type FindActor = (person: DaemonClient) => Promise<{ group_id: string; actor_id: string }>;
+
 export class ActorSession implements ActorPort {
   #client: DaemonClient | null = null;
   #group: Promise<string> | null = null;
   #lease: IncomingMessage | null = null;
   readonly #gone = new AbortController();
   readonly #home: string;
+  readonly #findActor: FindActor | null;
 
-  constructor(home: string) {
+  constructor(home: string, findActor: FindActor | null) {
     this.#home = home;
+    this.#findActor = findActor;
   }
 
   /**
@@ -29,18 +34,40 @@ export class ActorSession implements ActorPort {
    */
   async #daemon(): Promise<DaemonClient> {
     if (this.#client) return this.#client;
-    const token = launchToken();
-    if (token === null)
-      throw new Refusal("invalid_launch_token", {
-        specifics: `This server has no launch identity: set ${ENVIRONMENT.actorFile} as 'svc actor mcp-config' prints it.`,
-      });
     const { DaemonClient } = await import("../client/client.ts");
+    const token = await this.#token(DaemonClient);
     // Another call may have made one in the meantime.
     if (this.#client === null) {
       this.#client = new DaemonClient(this.#home, token);
       this.#client.session = crypto.randomUUID();
     }
     return this.#client;
+  }
+
+  /** An agent that svc started has its own identity, whatever its configuration names. */
+  async #token(Client: typeof DaemonClient): Promise<string> {
+    const own = launchToken();
+    if (own !== null) return own;
+    if (this.#findActor === null)
+      throw new Refusal("invalid_launch_token", {
+        specifics: `This server has no launch identity: set ${ENVIRONMENT.actorFile} as 'svc actor mcp-config' prints it.`,
+      });
+    const person = new Client(this.#home, null);
+    try {
+      const address = await this.#findActor(person);
+      const { actor } = await person.result("actor_show", address);
+      if (actor.runner !== "external")
+        throw new Refusal("invalid_launch_token", {
+          specifics: `svc itself runs ${actor.id}, so no other agent can act as it.`,
+          remedy: "Name an Actor that you connect yourself, or add one: 'svc actor add NAME'.",
+        });
+      const { mcpServers } = await person.result("actor_mcp_config", address);
+      const token = launchToken(mcpServers.svc.env);
+      if (token === null) throw new Refusal("invalid_launch_token");
+      return token;
+    } finally {
+      person.close();
+    }
   }
 
   async group(): Promise<string> {
@@ -80,21 +107,16 @@ export class ActorSession implements ActorPort {
   }
 
   /**
-   * Tells the daemon that the runtime knows our tools, so that it can be prompted. Outside a launch
-   * there is nothing to report. If the daemon doesn't answer, it still delivers, only later.
+   * Tells the daemon that the runtime knows our tools, so that it can be prompted, and from then on
+   * that it is connected. If the daemon doesn't answer, it still delivers, only later.
    */
   async listed(): Promise<void> {
-    let client: DaemonClient | undefined;
     try {
-      const token = launchToken();
-      if (token === null) return;
-      const { DaemonClient } = await import("../client/client.ts");
-      client = new DaemonClient(this.#home, token);
+      const client = await this.#daemon();
       await client.result("tools_listed", {});
+      await this.#hold(client);
     } catch {
       // As above.
-    } finally {
-      client?.close();
     }
   }
 

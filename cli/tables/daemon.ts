@@ -114,8 +114,13 @@ export const daemonCommands: readonly Command[] = [
   {
     words: "mcp",
     summary:
-      "Run the MCP server on standard input and output, for an agent's MCP configuration ('svc actor mcp-config').",
-    run: async (context) => (await import("../../mcp-server/main.ts")).serve(context.home),
+      "Run the MCP server on standard input and output, for an agent's MCP configuration ('svc actor mcp-config'). With --as, it acts as that Actor of this folder's Group, and finds the Actor's token file in the Home. An agent that svc itself started stays the Actor that it is.",
+    options: [
+      { name: "as", value: "ACTOR", text: "Act as the Actor with this id" },
+      { name: "folder", value: "DIR", text: "With --as: the Group of this folder (default: this directory)" },
+      { name: "group", short: "g", value: "GROUP", text: "With --as: this Group, by id or title" },
+    ],
+    run: async (context) => (await import("../commands/mcp.ts")).mcp(context),
   },
   {
     words: "hook",

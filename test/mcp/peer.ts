@@ -17,10 +17,11 @@ export class Peer {
   readonly client = new Client({ name: "peer", version: "1" });
   readonly #transport: StdioClientTransport;
 
-  constructor(environment: Record<string, string>) {
+  constructor(environment: Record<string, string>, args: readonly string[] = [], cwd?: string) {
     this.#transport = new StdioClientTransport({
       command: process.execPath,
-      args: [SVC, "mcp"],
+      args: [SVC, "mcp", ...args],
+      ...(cwd === undefined ? {} : { cwd }),
       env: { PATH: process.env["PATH"] ?? "", ...environment },
     });
   }
@@ -28,10 +29,14 @@ export class Peer {
   /** Connects as the Actor whose token file this is. */
   static async connected(daemon: DaemonProcess, token_file: string): Promise<Peer> {
     const peer = new Peer({ [ENVIRONMENT.home]: daemon.home, [ENVIRONMENT.actorFile]: token_file });
-    await peer.client.connect(peer.#transport);
-    // The client checks structured content against output schemas once it has listed them.
-    await peer.client.listTools();
+    await peer.connect();
     return peer;
+  }
+
+  async connect(): Promise<void> {
+    await this.client.connect(this.#transport);
+    // The client checks structured content against output schemas once it has listed them.
+    await this.client.listTools();
   }
 
   get pid(): number {

@@ -1,0 +1,104 @@
+/** `svc mcp --as NAME`: the Actor of the folder's Group, found without a token in any configuration. */
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { DaemonClient } from "../../client/client.ts";
+import { ENVIRONMENT } from "../../shared/names.ts";
+import { NOWHERE, run } from "../cli/svc.ts";
+import { DaemonProcess } from "../support/daemon-process.ts";
+import { until } from "../support/until.ts";
+import { Peer } from "./peer.ts";
+
+describe("svc mcp --as", () => {
+  let daemon: DaemonProcess;
+  let user: DaemonClient;
+  let folder: string;
+  let group_id: string;
+  let others: string;
+  let otherToken: string;
+  const peers: Peer[] = [];
+
+  const path = (name: string) => join(folder, name);
+  const connected = async (args: readonly string[], cwd: string, environment = {}): Promise<Peer> => {
+    const peer = new Peer({ [ENVIRONMENT.home]: daemon.home, ...environment }, args, cwd);
+    peers.push(peer);
+    await peer.connect();
+    return peer;
+  };
+  const presence = async () =>
+    (await user.result("actor_show", { group_id, actor_id: "claude" })).actor.presence;
+  const me = async (peer: Peer) =>
+    (await peer.result("svc_bootstrap")) as { me: { id: string }; group: { group_id: string } };
+
+  before(async () => {
+    daemon = await DaemonProcess.started();
+    user = daemon.client();
+    folder = realpathSync(mkdtempSync(join(tmpdir(), "svc-named-")));
+    for (const name of ["shop/src", "blog", "shared"]) mkdirSync(path(name), { recursive: true });
+    group_id = (await user.result("attach", { path: path("shop") })).group_id;
+    others = (await user.result("attach", { path: path("blog") })).group_id;
+    for (const group of [group_id, others])
+      await user.result("attach", { path: path("shared"), group_id: group });
+    await user.result("actor_add", { group_id, actor_id: "claude", runner: "external" });
+    await user.result("actor_add", { group_id, actor_id: "worker", runner: "pty", command: ["true"] });
+    const added = await user.result("actor_add", { group_id: others, actor_id: "claude" });
+    otherToken = added.token_file;
+  });
+  afterEach(async () => {
+    for (const peer of peers.splice(0)) await peer.close();
+  });
+  after(async () => {
+    await daemon.dispose();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it("acts as the Actor of the Group of the folder above, which people see as connected", async () => {
+    assert.equal((await presence()).reason, "not connected");
+    const peer = await connected(["--as", "claude"], path("shop/src"));
+    await until("it is shown as connected", async () => (await presence()).reason === "connected");
+    const here = await me(peer);
+    assert.deepEqual([here.me.id, here.group.group_id], ["claude", group_id]);
+    await peer.close();
+    await until("it is shown as gone", async () => (await presence()).reason === "not connected");
+  });
+
+  it("takes the folder or the Group that is named, and the one of the environment", async () => {
+    for (const [args, environment] of [
+      [["--as", "claude", "--folder", path("shop")], {}],
+      [["--as", "claude", "--group", "shop"], {}],
+      [["--as", "claude"], { [ENVIRONMENT.group]: group_id }],
+    ] as const) {
+      const peer = await connected(args, tmpdir(), environment);
+      assert.equal((await me(peer)).group.group_id, group_id);
+    }
+  });
+
+  it("says in the tool's answer what is missing, and finds it once it is there", async () => {
+    for (const [args, cwd, words] of [
+      [["--as", "claude"], tmpdir(), /belongs to no Group.*svc attach/],
+      [["--as", "claude"], path("shared"), /belongs to 2 Groups.*--group/],
+      [["--as", "claude", "--folder", path("gone")], tmpdir(), /There is no folder/],
+      [["--as", "worker"], path("shop"), /svc itself runs worker/],
+    ] as const) {
+      const { isError, text } = await (await connected(args, cwd)).tool("svc_bootstrap");
+      assert.ok(isError);
+      assert.match(text, words);
+    }
+    const peer = await connected(["--as", "late"], path("shop"));
+    assert.equal((await peer.tool("svc_bootstrap")).error.code, "actor_not_found");
+    await user.result("actor_add", { group_id, actor_id: "late", runner: "external" });
+    assert.equal((await me(peer)).me.id, "late");
+  });
+
+  it("leaves an agent that svc started the Actor that it is", async () => {
+    const peer = await connected(["--as", "worker"], path("shop"), { [ENVIRONMENT.actorFile]: otherToken });
+    assert.deepEqual((await me(peer)).group.group_id, others);
+  });
+
+  it("refuses a place without a name", async () => {
+    const { code, err } = await run(["mcp", "--folder", folder], { home: NOWHERE });
+    assert.equal(code, 2);
+    assert.match(err, /--as/);
+  });
+});
