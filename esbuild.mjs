@@ -117,6 +117,8 @@ function nodeOptions({ deriveTools, operationTexts }) {
       SVC_MCP_TOOLS: JSON.stringify(deriveTools()),
     },
     external: ["libsql"],
+    // Without the part that writes pictures.
+    alias: { qrcode: "qrcode/lib/browser.js" },
     plugins: [separate(NODE_BUNDLES), withoutAjv],
     logLevel: "warning",
     metafile: true,

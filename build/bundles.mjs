@@ -13,6 +13,7 @@ export const NODE_BUNDLES = [
   { name: "cli", entry: "cli/main.ts", budget: 226 * KiB },
   { name: "mcp", entry: "mcp-server/main.ts", budget: 345 * KiB },
   { name: "websocket", entry: "client/web-socket.ts", budget: 77 * KiB },
+  { name: "qr", entry: "cli/qr-code.ts", budget: 48 * KiB },
   { name: "hook", entry: "client/hook/main.ts", budget: 3 * KiB },
   { name: "daemon", entry: "daemon/main.ts", budget: 3200 * KiB, split: true },
   { name: "account", entry: "account/main.ts", budget: 2460 * KiB, split: true },

@@ -68,6 +68,8 @@ export interface HomePaths {
     /** Which generation of its Group the work there belongs to. */
     generations: string;
     catalog: string;
+    /** Instances of the account that this one has seen. */
+    instances: string;
   };
   groups: string;
   group(groupId: string): GroupPaths;
@@ -128,6 +130,7 @@ export function homePaths(root: string): HomePaths {
       outbox: join(root, "state", "connect", "outbox"),
       generations: join(root, "state", "connect", "outbox_generations.json"),
       catalog: join(root, "state", "connect", "catalog"),
+      instances: join(root, "state", "connect", "instances.json"),
     },
     groups,
     group: (groupId) => groupPaths(join(groups, groupId)),

@@ -436,6 +436,8 @@ export const LIMITS = {
     requestSeconds: 15,
     requestSecondsMax: 120,
     instances: 2048,
+    /** Instances that joined the account and that no person has looked at yet. */
+    joined: 64,
     /** How often the local binding is compared with what was registered. */
     checkSeconds: 2,
     refreshSeconds: 60,

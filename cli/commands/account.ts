@@ -1,7 +1,9 @@
 /** The link to an account: made, shown and ended. */
-import { accountStateWords } from "../../shared/account-words.ts";
+import { accountStateWords, joinedSentence } from "../../shared/account-words.ts";
+import { connectionName, connectionStateWord, kindWord } from "../../shared/any-connection-words.ts";
 import { shownName } from "../../shared/foreign-text.ts";
 import type { ResultOf } from "../../shared/operations/registry.ts";
+import { openInBrowser } from "../browser.ts";
 import { agreed } from "../consent.ts";
 import type { CommandContext } from "../context.ts";
 import { oneLine } from "../output.ts";
@@ -9,6 +11,8 @@ import { moment } from "../render.ts";
 
 /** How often a waiting command looks. The daemon asks at the service's own pace. */
 const LOOK_MS = 1000;
+/** How long it waits for the account's name once it is linked. */
+const NAMED_MS = 15_000;
 
 export async function link(context: CommandContext): Promise<number> {
   if (context.has("cancel")) {
@@ -19,21 +23,35 @@ export async function link(context: CommandContext): Promise<number> {
   const origin = context.text("account");
   const input = origin === undefined ? {} : { account_origin: origin };
   const answer = await context.client.call("account_link", input);
+  const { qrCode } = await import("../qr-code.ts");
   const code = context.show(answer, (pending) => {
     context.out.line(`Open ${oneLine(pending.verification_uri_complete)}`);
     context.out.line(`and compare the code: ${oneLine(pending.user_code)}`);
     context.out.note(`It is valid until ${moment(pending.expires_at)}.`);
+    if (context.out.isTerminal)
+      for (const line of qrCode(pending.verification_uri_complete)) context.out.line(line);
   });
+  if (answer.ok && context.has("open")) {
+    const isOpened = await openInBrowser(context, answer.result.verification_uri_complete);
+    context.out.note(
+      isOpened ? "Opened in the browser." : "There is no browser here: open the address yourself.",
+    );
+  }
   if (!answer.ok || context.out.json || context.has("no-wait")) return code;
   context.out.note("Waiting for the confirmation. Ctrl-C ends only this command: the daemon goes on.");
   return confirmed(context);
 }
 
 async function confirmed(context: CommandContext): Promise<number> {
+  let linkedAt: number | null = null;
   for (;;) {
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
     const shown = await context.client.result("account_show", {});
     if (shown.state === "waiting") continue;
+    // Its name comes with the directory.
+    linkedAt ??= performance.now();
+    const mayBeNamed = shown.state === "linked" && shown.account_label === null && shown.error === null;
+    if (mayBeNamed && performance.now() - linkedAt < NAMED_MS) continue;
     if (shown.state !== "linked") {
       context.out.note(`svc: ${oneLine(shown.error ?? "It wasn't confirmed.")}`);
       return 1;
@@ -46,6 +64,32 @@ async function confirmed(context: CommandContext): Promise<number> {
     }
     return 0;
   }
+}
+
+/** Every connection of this instance, whatever its kind. */
+export async function connections(context: CommandContext): Promise<number> {
+  const answer = await context.client.call("connection_list", {});
+  return context.show(answer, ({ connections: found }) => {
+    if (found.length === 0) {
+      context.out.line(
+        "No connections. Link this instance with 'svc link', or invite with 'svc direct invite'.",
+      );
+      return;
+    }
+    context.out.table(
+      ["WITH", "KIND", "STATE", "SINCE", "LAST CONTACT", "END IT"],
+      found.map((connection) => [
+        connectionName(connection),
+        kindWord(connection.kind),
+        connectionStateWord(connection.state),
+        connection.since === null ? "" : moment(connection.since),
+        connection.last_contact_at === null ? "never" : moment(connection.last_contact_at),
+        connection.kind === "direct"
+          ? `svc direct ${connection.state === "ended" ? "remove" : "revoke"} ${connection.id}`
+          : "on the account's page",
+      ]),
+    );
+  });
 }
 
 export async function unlink(context: CommandContext): Promise<number> {
@@ -66,6 +110,7 @@ export async function show(context: CommandContext): Promise<number> {
       context.out.line("Renamed."),
     );
   }
+  if (context.has("seen")) return seen(context);
   const answer = await context.client.call("account_show", {});
   if (!answer.ok || context.out.json) return context.show(answer, () => undefined);
   const { connect } = await context.client.result("connect_status", {});
@@ -87,6 +132,32 @@ export async function show(context: CommandContext): Promise<number> {
   return 0;
 }
 
+/** Notes that the person has seen who joined. */
+async function seen(context: CommandContext): Promise<number> {
+  const { joined } = await context.client.result("account_show", {});
+  const deviceIds = joined.map(({ device_id: deviceId }) => deviceId);
+  return context.print("account_joined_seen", { device_ids: deviceIds }, () =>
+    context.out.line(
+      deviceIds.length === 0
+        ? "No one has joined since you last looked."
+        : "Noted. It isn't announced again.",
+    ),
+  );
+}
+
+/** Says who joined since a person last looked. */
+export function printJoined(
+  context: CommandContext,
+  { joined, account_origin: origin }: Pick<ResultOf<"account_show">, "joined" | "account_origin">,
+): void {
+  for (const one of joined) context.out.note(`${joinedSentence(one)} (${moment(one.at)})`);
+  if (joined.length > 0) {
+    context.out.note(
+      `If that wasn't you, retire it at ${origin ?? "the account's page"}. Else clear this with: svc account --seen`,
+    );
+  }
+}
+
 function printLink(context: CommandContext, shown: ResultOf<"account_show">): void {
   const { state, account_origin: origin, public_origin: publicOrigin, pending, error } = shown;
   const fields: [string, string][] = [["account", `${accountStateWords(state)}${labelled(shown)}`]];
@@ -100,6 +171,7 @@ function printLink(context: CommandContext, shown: ResultOf<"account_show">): vo
   }
   if (error !== null) fields.push(["error", oneLine(error)]);
   context.out.fields(fields);
+  printJoined(context, shown);
   if (state === "not_linked") context.out.note("Link it with: svc link --account ORIGIN");
 }
 

@@ -61,6 +61,14 @@ function printStatus(context: CommandContext, status: Status): void {
   ]);
 }
 
+/** Says who joined the account since a person last looked, if this caller may know. */
+async function tellJoined(context: CommandContext): Promise<void> {
+  const shown = await context.client.call("account_show", {});
+  if (!shown.ok || shown.result.joined.length === 0) return;
+  const { printJoined } = await import("./account.ts");
+  printJoined(context, shown.result);
+}
+
 /**
  * The running daemon's status, or null if there is none. Throws DaemonSilent if one is there but
  * doesn't answer.
@@ -87,7 +95,11 @@ async function probeStarting(context: CommandContext): Promise<Status | null> {
 /** Exits with 3 if no daemon runs, but still prints what is known. */
 export async function status(context: CommandContext): Promise<number> {
   const found = await probe(context);
-  if (found) return context.show({ ok: true, result: found }, (result) => printStatus(context, result));
+  if (found) {
+    const code = context.show({ ok: true, result: found }, (result) => printStatus(context, result));
+    if (!context.out.json) await tellJoined(context);
+    return code;
+  }
   const absent = {
     running: false,
     pid: null,

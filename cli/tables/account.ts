@@ -14,6 +14,7 @@ export const accountCommands: readonly Command[] = [
         value: "ORIGIN",
         text: "The account service, such as https://account.example.org (default: SVC_ACCOUNT_ORIGIN of the daemon)",
       },
+      { name: "open", text: "Open the account's page in the browser" },
       { name: "cancel", text: "Stop waiting for a confirmation" },
       { name: "no-wait", text: "Don't wait for the confirmation" },
     ],
@@ -30,10 +31,19 @@ export const accountCommands: readonly Command[] = [
   },
   {
     words: "account",
-    operations: ["account_show", "connect_status", "connect_rename"],
-    options: [{ name: "name", value: "NAME", text: "Give this instance another name in the account" }],
+    operations: ["account_show", "connect_status", "connect_rename", "account_joined_seen"],
+    options: [
+      { name: "name", value: "NAME", text: "Give this instance another name in the account" },
+      { name: "seen", text: "Note that you have seen who joined the account" },
+    ],
     examples: ["svc account", "svc account --name 'Build machine'"],
     personOnly: true,
     run: async (context) => (await account()).show(context),
+  },
+  {
+    words: "connections",
+    operations: ["connection_list"],
+    personOnly: true,
+    run: async (context) => (await account()).connections(context),
   },
 ];

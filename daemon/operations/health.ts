@@ -255,6 +255,20 @@ export function accountCheck(look: () => { state: string; error: string | null }
   return { code: "account", title: "Link to an account", run: () => account(look()) };
 }
 
+/** `joined`: who joined the account since a person last looked, in words. */
+export function joinedCheck(look: () => { joined: readonly string[]; origin: string | null }): Check {
+  return {
+    code: "account_joined",
+    title: "New instances in the account",
+    run() {
+      const { joined, origin } = look();
+      if (joined.length === 0) return OK("None since you last looked.");
+      const remedy = `If that wasn't you, retire it at ${origin ?? "the account's page"}. Otherwise run 'svc account --seen'.`;
+      return { severity: "warning", text: joined.join(" "), remedy };
+    },
+  };
+}
+
 function account({ state, error }: ReturnType<Parameters<typeof accountCheck>[0]>): Found {
   if (state === "not_linked" && error === null) return OK("Not linked.");
   if (error === null) return OK(state === "waiting" ? "Waiting for its confirmation." : "Linked.");

@@ -2,8 +2,16 @@
  * The authorities of this instance, asked in the order of the pins: Direct, external, same account
  * (docs/protocol.md#authority).
  */
+import { LIMITS } from "../../shared/limits.ts";
 import type { GroupRegistry } from "../groups/registry.ts";
-import type { AuthorityKind, ConnectAuthority, Grant, GrantState, PairQuery } from "./authority.ts";
+import type {
+  AuthorityKind,
+  ConnectAuthority,
+  Grant,
+  GrantState,
+  KnownConnection,
+  PairQuery,
+} from "./authority.ts";
 
 const ORDER: readonly AuthorityKind[] = ["direct", "external", "account"];
 
@@ -17,12 +25,19 @@ export interface Binding {
   remote_device_id: string;
 }
 
+/** A peer that is heard from ends waiting at most this often. */
+const HEARD_MS = LIMITS.connect.backoffSeconds[0] * 1000;
+
 export class Authorities {
   readonly #registry: Pick<GroupRegistry, "find">;
   readonly #all: ConnectAuthority[] = [];
   readonly #listeners = new Set<() => void>();
   readonly #reachable = new Set<(instanceId: string) => void>();
   readonly #stops: (() => void)[] = [];
+  /** Wall-clock milliseconds of the last authentic request or answer, by connection. */
+  readonly #contacts = new Map<string, number>();
+  /** The same of the last time that it ended waiting, by instance. */
+  readonly #told = new Map<string, number>();
 
   constructor(registry: Pick<GroupRegistry, "find">) {
     this.#registry = registry;
@@ -39,9 +54,7 @@ export class Authorities {
       authority.onChange(() => {
         for (const listener of this.#listeners) listener();
       }),
-      transport.onReachable((instanceId) => {
-        for (const listener of this.#reachable) listener(instanceId);
-      }),
+      transport.onReachable((instanceId) => this.#tellReachable(instanceId)),
     );
   }
 
@@ -111,6 +124,36 @@ export class Authorities {
     return this.#all.flatMap((authority) => authority.discover(null));
   }
 
+  /** Every connection that people may see, with its kind. */
+  known(): { kind: AuthorityKind; connection: KnownConnection }[] {
+    return this.#all.flatMap((authority) =>
+      authority.known().map((connection) => ({ kind: authority.kind, connection })),
+    );
+  }
+
+  /** The peer has just answered under this grant. `now` is of the wall clock. */
+  answered(grant: Grant, now: number): void {
+    this.#contacts.set(contactOf(grant), now);
+  }
+
+  /**
+   * An authentic request of the peer has just arrived. It may not have known this instance when it
+   * refused the last request, so what waits for it is tried again.
+   */
+  heard(grant: Grant, now: number): void {
+    this.answered(grant, now);
+    const { instance_id: instanceId } = grant.remote;
+    const told = this.#told.get(instanceId);
+    if (told !== undefined && Math.abs(now - told) < HEARD_MS) return;
+    this.#told.set(instanceId, now);
+    this.#tellReachable(instanceId);
+  }
+
+  /** When the peer last answered or asked under this grant in this run; null if it didn't. */
+  lastContact(grant: Grant): number | null {
+    return this.#contacts.get(contactOf(grant)) ?? null;
+  }
+
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -119,6 +162,10 @@ export class Authorities {
   onReachable(listener: (instanceId: string) => void): () => void {
     this.#reachable.add(listener);
     return () => this.#reachable.delete(listener);
+  }
+
+  #tellReachable(instanceId: string): void {
+    for (const listener of this.#reachable) listener(instanceId);
   }
 
   close(): void {
@@ -139,6 +186,11 @@ export class Authorities {
 
 function unavailable(reason: string): GrantState {
   return { state: "unavailable", reason };
+}
+
+/** One device of an instance within the account, else the connection. */
+function contactOf({ connection_id: connectionId, remote }: Grant): string {
+  return connectionId ?? `${remote.instance_id} ${remote.device_id}`;
 }
 
 /** Which authority a connection id belongs to; null is the same account. */

@@ -84,6 +84,28 @@ export interface PairQuery {
   remote_group_id: string;
 }
 
+/** A connection as people see it, whether it may be used now or not. */
+export interface KnownConnection {
+  /** The other device within the account, else the connection's id. */
+  id: string;
+  /** Null: every local Group may use it. */
+  local_group_id: string | null;
+  /** Null while nobody has used an invitation. `group_id` and `title` are null for all its Groups. */
+  remote: {
+    instance_id: string;
+    name: string | null;
+    group_id: string | null;
+    title: string | null;
+    public_origin: string | null;
+  } | null;
+  /** `unconfirmed`: the account service hasn't confirmed it lately, so it isn't used. */
+  standing: { state: "active"; grant: Grant } | { state: "unconfirmed" | "pending" | "ended" };
+  /** Since when this instance knows it. */
+  since: string | null;
+  /** When the account service last heard from the other instance. */
+  account_contact_at: string | null;
+}
+
 export interface ConnectAuthority {
   readonly kind: AuthorityKind;
   /**
@@ -108,6 +130,8 @@ export interface ConnectAuthority {
    * null: all of them, for the catalog's refresh.
    */
   discover(local: { group_id: string; generation: string } | null): Grant[];
+  /** Every connection that people may see, in a stable order. */
+  known(): KnownConnection[];
   /**
    * Whether the authority can answer, for `connect_catalog` (docs/protocol.md#daemon-files). Times
    * are ISO 8601.

@@ -12,9 +12,11 @@ import type { HandlersFor } from "../../shared/operations/handlers.ts";
 import type { GroupRegistry } from "../groups/registry.ts";
 import type { InstanceIdentity } from "../home/identity.ts";
 import type { Chats } from "../messaging/group-chat.ts";
+import type { Grant } from "./authority.ts";
 import { CatalogReads } from "./catalog/catalog.ts";
 import { CatalogCache } from "./catalog/catalog-cache.ts";
 import { CatalogRefresh } from "./catalog/catalog-refresh.ts";
+import { Connections } from "./connections.ts";
 import type { Outbound } from "./outbound.ts";
 import { Scheduler } from "./outbox/scheduler.ts";
 import { OutboxWorker } from "./outbox/worker.ts";
@@ -36,6 +38,7 @@ export interface PeersDependencies {
 export class Peers {
   readonly #sending: RemoteSending;
   readonly #catalog: CatalogReads;
+  readonly #connections: Connections;
   readonly #refresh: CatalogRefresh;
   readonly #scheduler: Scheduler;
   readonly #registry: GroupRegistry;
@@ -47,12 +50,14 @@ export class Peers {
     const { authorities, outbox, outgoing, source } = outbound;
     this.#registry = registry;
     this.#outbound = outbound;
-    const sender = new PeerSender({ clock, random, log, identity });
+    const answered = (grant: Grant) => authorities.answered(grant, clock.now());
+    const sender = new PeerSender({ clock, random, log, identity, answered });
     const worker = new OutboxWorker({ clock, log, outbox, chats, authorities, sender, source });
     this.#scheduler = new Scheduler({ clock, log, outbox, worker, authorities, registry });
     this.#refresh = new CatalogRefresh({ clock, log, authorities, cache, sender });
     const { instance_id: instanceId } = identity;
     this.#catalog = new CatalogReads({ clock, chats, authorities, cache, instance_id: instanceId });
+    this.#connections = new Connections({ authorities, cache, refresh: this.#refresh });
     this.#sending = new RemoteSending({ chats, catalog: this.#catalog, outgoing, outbox });
   }
 
@@ -86,6 +91,7 @@ export class Peers {
     return {
       connect_send: (input, context) => this.#sending.send(input, context),
       connect_send_files: (input, context) => this.#sending.sendFiles(input, context),
+      connection_list: ({ group_id: groupId }) => this.#connections.list(groupId ?? null),
       connect_catalog: (input, context) => this.#catalog.read(input, context),
     };
   }

@@ -45,6 +45,17 @@ const Confirmation = z.strictObject({
   expires_at: z.string(),
 });
 
+/** An instance that joined the account. */
+const Joined = z.strictObject({
+  device_id: z.string(),
+  instance_id: z.string(),
+  name: z.string(),
+  /** When this instance learned of it. */
+  at: z.string(),
+  /** It is no longer in the account. */
+  retired: z.boolean(),
+});
+
 export const accountOperations = [
   operation({
     name: "connect_status",
@@ -91,6 +102,8 @@ export const accountOperations = [
       public_origin: z.string().nullable(),
       pending: Confirmation.nullable(),
       error: z.string().nullable(),
+      /** Instances that joined the account since a person last looked, newest last. */
+      joined: z.array(Joined),
     }),
     callers: ["user"],
     lock: "none",
@@ -138,6 +151,20 @@ export const accountOperations = [
     callers: ["user"],
     lock: "none",
     effect: "destroy",
+    idempotent: true,
+  }),
+  operation({
+    name: "account_joined_seen",
+    title: "Note who joined the account",
+    summary: "Says that a person has seen that these devices joined the account.",
+    input: z.strictObject({
+      by,
+      device_ids: z.array(z.string().max(LIMITS.connect.idBytes)).max(LIMITS.link.joined),
+    }),
+    output: z.strictObject({ seen: z.literal(true) }),
+    callers: ["user"],
+    lock: "none",
+    effect: "write",
     idempotent: true,
   }),
   operation({

@@ -89,6 +89,53 @@ const Details = z.strictObject({
   next: z.string().nullable(),
 });
 
+/**
+ * - `reached`: it answered lately, or its channel is open.
+ * - `not_tried`: it hasn't been asked yet in this run.
+ * - `unreachable`: the last attempt failed, or there is no channel.
+ * - `no_route`: it has no origin, so nothing can be sent there. It can send to this instance.
+ * - `unconfirmed`: the account service hasn't confirmed it lately.
+ */
+export const ConnectionState = z.enum([
+  "reached",
+  "not_tried",
+  "unreachable",
+  "no_route",
+  "unconfirmed",
+  "pending",
+  "ended",
+]);
+export type ConnectionState = z.infer<typeof ConnectionState>;
+
+/** A way to another instance, whatever its kind. */
+export const Connection = z.strictObject({
+  /** How it came about: same account, two accounts, or an invitation. */
+  kind: z.enum(["account", "external", "direct"]),
+  /** The other device within the account, else the connection's id. */
+  id: z.string(),
+  /** The local Group; null when every Group may use it. */
+  group_id: z.string().nullable(),
+  /** Null while nobody has used the invitation. Without a Group, all of its Groups. */
+  remote: z
+    .strictObject({
+      instance_id: z.string(),
+      name: z.string().nullable(),
+      group_id: z.string().nullable(),
+      title: z.string().nullable(),
+      public_origin: z.string().nullable(),
+    })
+    .nullable(),
+  state: ConnectionState,
+  error: z.string().nullable(),
+  /** Since when this instance knows it. */
+  since: z.string().nullable(),
+  /** When it last asked or answered here. */
+  last_contact_at: z.string().nullable(),
+  /** When the account service last heard from it. */
+  account_contact_at: z.string().nullable(),
+});
+export type Connection = z.infer<typeof Connection>;
+
 export type RemoteInstance = z.infer<typeof RemoteInstance>;
 
 export const connectOperations = [
@@ -118,6 +165,18 @@ export const connectOperations = [
     callers: ["user", "actor"],
     lock: "group_read",
     effect: "write",
+    idempotent: true,
+  }),
+  operation({
+    name: "connection_list",
+    title: "List connections",
+    summary:
+      "Lists this instance's connections to others, of the same account and Direct ones, with their states and the last contact. Contacts no other instance.",
+    input: z.strictObject({ by: z.literal("user").exactOptional(), group_id: GroupId.exactOptional() }),
+    output: z.strictObject({ connections: z.array(Connection) }),
+    callers: ["user"],
+    lock: "none",
+    effect: "read",
     idempotent: true,
   }),
   operation({

@@ -75,6 +75,8 @@ const ROUTES: Partial<Record<OperationName, readonly [method: HttpMethod, path: 
   account_link: ["POST", "/connect/account", { action: "link" }],
   account_link_cancel: ["POST", "/connect/account", { action: "cancel" }],
   account_unlink: ["POST", "/connect/account", { action: "unlink" }],
+  account_joined_seen: ["POST", "/connect/account", { action: "seen" }],
+  connection_list: ["GET", "/connections"],
   connect_send: ["POST", "/groups/{group_id}/connect/send"],
   connect_catalog: ["GET", "/groups/{group_id}/connect/catalog", { ignores: ["group_id", "by"] }],
   connect_direct_status: ["GET", "/connect/direct"],

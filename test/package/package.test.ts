@@ -61,6 +61,7 @@ describe("the packed tarball", function () {
       "demo.cjs",
       "hook.cjs",
       "mcp.cjs",
+      "qr.cjs",
       "svc.cjs",
       "websocket.cjs",
     ]);

@@ -4,6 +4,7 @@ import type {
   ConnectAuthority,
   Grant,
   GrantState,
+  KnownConnection,
   PairQuery,
 } from "../../daemon/peers/authority.ts";
 
@@ -44,6 +45,23 @@ export class InjectedAuthority implements ConnectAuthority {
     return this.grants.filter(
       ({ pair }) => local === null || pair === null || pair.local_group_id === local.group_id,
     );
+  }
+
+  known(): KnownConnection[] {
+    return this.grants.map((grant) => ({
+      id: grant.connection_id ?? grant.remote.device_id,
+      local_group_id: grant.pair?.local_group_id ?? null,
+      remote: {
+        instance_id: grant.remote.instance_id,
+        name: grant.remote.name,
+        group_id: grant.pair?.remote_group_id ?? null,
+        title: grant.pair?.remote_title ?? null,
+        public_origin: grant.remote.public_origin,
+      },
+      standing: this.state === "granted" ? { state: "active", grant } : { state: "unconfirmed" },
+      since: null,
+      account_contact_at: null,
+    }));
   }
 
   condition(): AuthorityCondition {

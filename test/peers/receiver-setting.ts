@@ -91,6 +91,10 @@ class TestAuthority implements ConnectAuthority {
     return this.grants;
   }
 
+  known() {
+    return [];
+  }
+
   condition() {
     return { status: "ready" as const, error: null, checked_at: null, expires_at: null };
   }

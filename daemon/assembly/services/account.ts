@@ -1,8 +1,9 @@
 /** The link to an account: one of the ways to other instances. */
 
+import { joinedSentence } from "../../../shared/account-words.ts";
 import { ENVIRONMENT } from "../../../shared/names.ts";
 import type { accountOperations } from "../../../shared/operations/connect-account.ts";
-import { accountCheck } from "../../operations/health.ts";
+import { accountCheck, joinedCheck } from "../../operations/health.ts";
 import { Account, requestSeconds } from "../../peers/account/account.ts";
 import { accountHandlers } from "../../peers/account/handlers.ts";
 import type { Outbound } from "../../peers/outbound.ts";
@@ -38,7 +39,13 @@ export async function create(parts: Parts): Promise<ServiceFor<Account, typeof a
   return {
     part: account,
     handlers: accountHandlers(account),
-    health: [accountCheck(() => account.show())],
+    health: [
+      accountCheck(() => account.show()),
+      joinedCheck(() => {
+        const { joined, account_origin: origin } = account.show();
+        return { joined: joined.map(joinedSentence), origin };
+      }),
+    ],
     start: () => account.start(),
     async stop() {
       await receiver.close();

@@ -9,6 +9,7 @@ import type {
   Grant,
   GrantEnd,
   GrantState,
+  KnownConnection,
   PairQuery,
 } from "../authority.ts";
 import type { PeerTransport } from "../transport.ts";
@@ -20,6 +21,8 @@ interface Dependencies {
   directory: AccountDirectory;
   transport: PeerTransport;
   instance_id: string;
+  /** Since when this instance knows the device. */
+  since: (deviceId: string) => string | null;
 }
 
 export class AccountAuthority implements ConnectAuthority {
@@ -63,6 +66,32 @@ export class AccountAuthority implements ConnectAuthority {
 
   discover(): Grant[] {
     return this.#grants() ?? [];
+  }
+
+  /** Instances that the account had when it last answered; they aren't used unless it is recent. */
+  known(): KnownConnection[] {
+    const { directory, instance_id: instanceId, since } = this.#deps;
+    const grants = new Map((this.#grants() ?? []).map((grant) => [grant.remote.device_id, grant]));
+    const { instances = [] } = directory.snapshot?.directory ?? {};
+    return instances
+      .filter((entry) => entry.instance_id !== instanceId)
+      .map((entry) => {
+        const grant = grants.get(entry.device_id);
+        return {
+          id: entry.device_id,
+          local_group_id: null,
+          remote: {
+            instance_id: entry.instance_id,
+            name: entry.display_name,
+            group_id: null,
+            title: null,
+            public_origin: entry.public_origin,
+          },
+          standing: grant === undefined ? { state: "unconfirmed" } : { state: "active", grant },
+          since: since(entry.device_id),
+          account_contact_at: entry.registered_at,
+        };
+      });
   }
 
   condition(): AuthorityCondition {

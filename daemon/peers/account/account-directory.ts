@@ -13,12 +13,13 @@ import type { Random } from "../../../platform/random.ts";
 import { Signal } from "../../../platform/signal.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import { PRODUCT_VERSION } from "../../../shared/version.ts";
-import { Directory, type DirectoryEntry } from "../../../shared/wire/v1/account.ts";
+import { Directory } from "../../../shared/wire/v1/account.ts";
 import { ServiceOrigin } from "../../../shared/wire/v1/fields.ts";
 import { registrationStatement } from "../../../shared/wire/v1/signing.ts";
 import { milliseconds, Time } from "../../../shared/wire/v1/time.ts";
 import { type Signer, signStatement } from "../wire/statements.ts";
 import type { AccountClient, AccountFailure, Answered } from "./account-client.ts";
+import type { AccountMembers } from "./members.ts";
 import type { Binding, Membership } from "./membership.ts";
 
 const Snapshot = z.object({
@@ -41,6 +42,7 @@ export interface DirectoryDependencies {
   identity: Signer & { instance_id: string; public_key: string };
   membership: Membership;
   client: AccountClient;
+  members: AccountMembers;
   /** The origin that this instance advertises to that account service now. */
   publicOrigin: (accountOrigin: string) => string | null;
 }
@@ -59,7 +61,6 @@ const SKEW_MS = connect.registrationSkewSeconds * 1000;
 export class AccountDirectory {
   readonly #deps: DirectoryDependencies;
   readonly #changed = new Signal();
-  readonly #joined = new Signal<[DirectoryEntry[]]>();
   #document: JsonDocument<Snapshot> | null;
   #problem: string | null;
   /** Monotonic time until which the directory may be used. */
@@ -145,11 +146,6 @@ export class AccountDirectory {
     return this.#changed.on(listener);
   }
 
-  /** Called with instances that weren't in the account before. */
-  onJoined(listener: (entries: DirectoryEntry[]) => void): () => void {
-    return this.#joined.on(listener);
-  }
-
   /** Asks the account service now. Resolves when it answered or failed. */
   async refresh(): Promise<void> {
     await this.#running?.done;
@@ -211,7 +207,6 @@ export class AccountDirectory {
     const checked = answer.ok ? checkedAnswer(answer.value, binding, identity, clock.now()) : answer;
     const arrived = clock.monotonic();
     if (!checked.ok) log.warn("account_directory", { code: checked.failure.code });
-    const before = this.current;
     await this.#write(binding, checked, isCurrent);
     if (!isCurrent()) return;
     if (checked.ok) {
@@ -221,8 +216,8 @@ export class AccountDirectory {
     this.#plan(checked.ok, checked.ok ? 0 : checked.failure.retrySeconds);
     this.#awaitExpiry();
     await this.#tellMembership(binding, checked);
+    if (checked.ok) await this.#deps.members.take(binding, checked.value, isCurrent);
     if (!isCurrent()) return;
-    if (checked.ok && before !== null) this.#announce(before, checked.value);
     this.#changed.tell();
   }
 
@@ -318,12 +313,6 @@ export class AccountDirectory {
     const left = this.#validUntil - clock.monotonic();
     if (left <= 0) return;
     this.#expiry = clock.after(left, () => this.#changed.tell(), { background: true });
-  }
-
-  #announce(before: Readonly<Directory>, now: Readonly<Directory>): void {
-    const known = new Set(before.instances.map(({ device_id: deviceId }) => deviceId));
-    const joined = now.instances.filter(({ device_id: deviceId }) => !known.has(deviceId));
-    if (joined.length > 0) this.#joined.tell(joined);
   }
 
   #isOf(value: Readonly<Snapshot>, binding: Binding): boolean {

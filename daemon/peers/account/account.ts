@@ -21,6 +21,7 @@ import { AccountAuthority } from "./account-authority.ts";
 import { AccountClient } from "./account-client.ts";
 import { AccountDirectory } from "./account-directory.ts";
 import { AccountLogin, unavailable } from "./account-login.ts";
+import { AccountMembers } from "./members.ts";
 import { Membership } from "./membership.ts";
 import { checkOrigin } from "./origin-check.ts";
 
@@ -49,6 +50,7 @@ export class Account {
   readonly directory: AccountDirectory;
   readonly #deps: AccountDependencies;
   readonly #membership: Membership;
+  readonly #members: AccountMembers;
   readonly #client: AccountClient;
   readonly #login: AccountLogin;
   readonly #abort: AbortController;
@@ -59,15 +61,17 @@ export class Account {
     deps: AccountDependencies,
     parts: {
       membership: Membership;
+      members: AccountMembers;
       client: AccountClient;
       directory: AccountDirectory;
       abort: AbortController;
     },
   ) {
     const { clock, random, http, identity, receiver, hostname, log } = deps;
-    const { membership, client, directory } = parts;
+    const { membership, members, client, directory } = parts;
     this.#deps = deps;
     this.#membership = membership;
+    this.#members = members;
     this.#client = client;
     this.#abort = parts.abort;
     this.directory = directory;
@@ -75,7 +79,13 @@ export class Account {
     this.transport = new WebTransport({ clock, random, http });
     const { instance_id: instanceId } = identity;
     const { transport } = this;
-    this.authority = new AccountAuthority({ membership, directory, transport, instance_id: instanceId });
+    this.authority = new AccountAuthority({
+      membership,
+      directory,
+      transport,
+      instance_id: instanceId,
+      since: (deviceId) => members.since(membership.binding, deviceId),
+    });
     this.endpoint = new PeerEndpoint({ clock, identity, receiver, registered: () => this.#registered() });
   }
 
@@ -85,6 +95,7 @@ export class Account {
     const abort = new AbortController();
     const client = new AccountClient(http, deps.seconds, abort.signal);
     const membership = await Membership.open(files, paths.membership);
+    const members = await AccountMembers.open({ files, clock, log, path: paths.connect.instances });
     const publicOrigin = (accountOrigin: string) => originFor(deps.advertisedOrigin(), accountOrigin);
     const directory = await AccountDirectory.open({
       files,
@@ -95,9 +106,10 @@ export class Account {
       identity,
       membership,
       client,
+      members,
       publicOrigin,
     });
-    return new Account(deps, { membership, client, directory, abort });
+    return new Account(deps, { membership, members, client, directory, abort });
   }
 
   start(): void {
@@ -140,8 +152,18 @@ export class Account {
               verification_uri_complete: pending.verification_uri_complete,
               expires_at: pending.expires_at,
             },
-      error: this.#membership.problem ?? error?.message ?? this.authority.condition().error,
+      error:
+        this.#membership.problem ??
+        error?.message ??
+        this.authority.condition().error ??
+        (binding === null ? null : this.#members.problem),
+      joined: this.#members.joined(binding).map((one) => ({ ...one })),
     };
+  }
+
+  /** A person has seen that these devices joined. Throws storage_full, storage_failed. */
+  acknowledge(deviceIds: readonly string[]): Promise<void> {
+    return this.#members.acknowledge(this.#membership.binding, deviceIds);
   }
 
   /** Throws invalid_args, conflict, account_unavailable. */

@@ -20,6 +20,10 @@ export function accountHandlers(account: Account): HandlersFor<typeof accountOpe
       await account.unlink(forget);
       return { unlinked: true };
     },
+    async account_joined_seen({ device_ids: deviceIds }) {
+      await account.acknowledge(deviceIds);
+      return { seen: true };
+    },
     remote_access_check: () => account.checkOrigin(),
   };
 }

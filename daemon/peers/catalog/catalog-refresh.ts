@@ -25,6 +25,8 @@ interface Dependencies {
 interface Plan {
   dueAt: number;
   failures: number;
+  /** Why the last refresh failed, in words; null if none has or it didn't. */
+  reason: string | null;
   isRunning: boolean;
 }
 
@@ -49,6 +51,11 @@ export class CatalogRefresh {
       authorities.onReachable((instanceId) => this.#reachable(instanceId)),
     );
     this.#changed();
+  }
+
+  /** Why the peer's last refresh failed, in words. */
+  reasonOf(grant: Grant): string | null {
+    return this.#plans.get(keyOf(grant))?.reason ?? null;
   }
 
   async close(): Promise<void> {
@@ -144,6 +151,7 @@ export class CatalogRefresh {
         ? limits.refreshSeconds
         : backoffSeconds[Math.min(plan.failures, backoffSeconds.length - 1)]!;
     plan.failures = reason === null ? 0 : plan.failures + 1;
+    plan.reason = reason;
     plan.dueAt = clock.monotonic() + seconds * 1000;
   }
 
@@ -187,7 +195,7 @@ export class CatalogRefresh {
     const key = keyOf(grant);
     let plan = this.#plans.get(key);
     if (plan === undefined) {
-      plan = { dueAt: 0, failures: 0, isRunning: false };
+      plan = { dueAt: 0, failures: 0, reason: null, isRunning: false };
       this.#plans.set(key, plan);
     }
     return plan;

@@ -8,6 +8,7 @@ import type {
   Grant,
   GrantEnd,
   GrantState,
+  KnownConnection,
   PairQuery,
 } from "../authority.ts";
 import type { PeerTransport } from "../transport.ts";
@@ -78,6 +79,10 @@ export class DirectAuthority implements ConnectAuthority {
       .flatMap((found) => (found.state === "granted" ? [found.grant] : []));
   }
 
+  known(): KnownConnection[] {
+    return this.#deps.relations.list.map((relation) => this.#shown(relation));
+  }
+
   condition(): AuthorityCondition {
     const { problem } = this.#deps.relations;
     const status = problem === null ? "ready" : "unavailable";
@@ -86,6 +91,28 @@ export class DirectAuthority implements ConnectAuthority {
 
   onChange(listener: () => void): () => void {
     return this.#deps.relations.onChange(listener);
+  }
+
+  #shown(relation: Relation): KnownConnection {
+    const { id, local, remote, created_at: createdAt } = relation;
+    const found = this.#stateOf(relation, local.generation);
+    return {
+      id,
+      local_group_id: local.group_id,
+      remote: remote && {
+        instance_id: remote.instance_id,
+        name: remote.name,
+        group_id: remote.group_id,
+        title: remote.title,
+        public_origin: null,
+      },
+      standing:
+        found.state === "granted"
+          ? { state: "active", grant: found.grant }
+          : { state: found.state === "gone" ? "ended" : "pending" },
+      since: createdAt,
+      account_contact_at: null,
+    };
   }
 
   #stateOf(relation: Relation, generation: string): GrantState {

@@ -40,7 +40,7 @@ export interface ReceiverDependencies {
   identity: Pick<InstanceIdentity, "instance_id" | "sign">;
   registry: Pick<GroupRegistry, "find" | "get" | "list">;
   chats: Chats;
-  authorities: Pick<Authorities, "forBinding" | "inForce">;
+  authorities: Pick<Authorities, "forBinding" | "inForce" | "heard">;
   quota: Pick<ReceiverQuota, "spend">;
 }
 
@@ -94,9 +94,7 @@ export class Receiver implements AdmittingReceiver {
   async #receive(request: PeerRequest, arrival: PeerArrival): Promise<ConnectPeerResponse> {
     const { proof, operation } = request;
     this.#checkOpen();
-    this.#authenticate(arrival, operation.op, () =>
-      this.#proof.check(request, arrival, this.#deps.clock.now()),
-    );
+    this.#authenticate(arrival, operation.op, () => this.#check(request, arrival));
     const leave = await this.#bounds.enter(proof.source_instance_id, proof.request_id);
     try {
       return await this.#answer(request);
@@ -108,9 +106,7 @@ export class Receiver implements AdmittingReceiver {
   /** What was in force when it was admitted may have ended while the operation arrived. */
   async #admitted(request: PeerRequest, arrival: PeerArrival): Promise<ConnectPeerResponse> {
     this.#checkOpen();
-    this.#authenticate(arrival, request.operation.op, () =>
-      this.#proof.check(request, arrival, this.#deps.clock.now()),
-    );
+    this.#authenticate(arrival, request.operation.op, () => this.#check(request, arrival));
     return this.#answer(request);
   }
 
@@ -139,6 +135,12 @@ export class Receiver implements AdmittingReceiver {
     const ended = (): void => void this.#working.delete(done);
     done.then(ended, ended);
     return done;
+  }
+
+  #check(request: PeerRequest, arrival: PeerArrival): void {
+    const { clock, authorities } = this.#deps;
+    const now = clock.now();
+    authorities.heard(this.#proof.check(request, arrival, now), now);
   }
 
   #authenticate(arrival: PeerArrival, operation: string, check: () => void): void {

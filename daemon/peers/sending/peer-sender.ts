@@ -35,6 +35,8 @@ interface Dependencies {
   random: Random;
   log: Log;
   identity: Signer;
+  /** An answer of the peer was verified. */
+  answered: (grant: Grant) => void;
 }
 
 interface Circumstances {
@@ -94,6 +96,7 @@ export class PeerSender {
       const { response } = outcome;
       const problem = this.#problemOf(response, grant, proof);
       if (problem !== null) return { kind: "unknown", reason: problem };
+      this.#deps.answered(grant);
       if (!isStillGranted()) {
         return { kind: "unknown", reason: "The connection ended before the answer came." };
       }

@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import type { InstanceIdentity } from "../../../daemon/home/identity.ts";
 import { AccountClient } from "../../../daemon/peers/account/account-client.ts";
 import { AccountDirectory } from "../../../daemon/peers/account/account-directory.ts";
+import { AccountMembers } from "../../../daemon/peers/account/members.ts";
 import { Membership } from "../../../daemon/peers/account/membership.ts";
 import type { HttpAsked, HttpClient, HttpOutcome } from "../../../platform/http/client.ts";
 import type { Log } from "../../../platform/log.ts";
@@ -31,6 +32,7 @@ export class DirectorySetting implements HttpClient {
   readonly identity: InstanceIdentity;
   membership!: Membership;
   directory!: AccountDirectory;
+  members!: AccountMembers;
 
   private constructor(clock: ManualClock, identity: InstanceIdentity) {
     this.clock = clock;
@@ -57,6 +59,12 @@ export class DirectorySetting implements HttpClient {
 
   async reopen(): Promise<void> {
     await this.directory?.close();
+    this.members = await AccountMembers.open({
+      files: this.files,
+      clock: this.clock,
+      log: SILENT,
+      path: "/secrets/instances.json",
+    });
     this.directory = await AccountDirectory.open({
       files: this.files,
       clock: this.clock,
@@ -66,6 +74,7 @@ export class DirectorySetting implements HttpClient {
       identity: this.identity,
       membership: this.membership,
       client: new AccountClient(this, 15, this.#abort.signal),
+      members: this.members,
       publicOrigin: () => this.origin,
     });
   }

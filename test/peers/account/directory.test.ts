@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { PRODUCT_VERSION } from "../../../shared/version.ts";
 import { verifies } from "../../requirements.ts";
 import { until } from "../../support/until.ts";
+import { newIdentity } from "../receiver-setting.ts";
 import { type Answer, DirectorySetting } from "./directory-setting.ts";
 
 describe("the account's directory", () => {
@@ -119,5 +120,47 @@ describe("the account's directory", () => {
       assert.notEqual(setting.directory.snapshot?.error_code, null, JSON.stringify(body));
     }
     assert.equal(setting.directory.current, null);
+  });
+
+  it("says who joined since a person last looked, also after it was off", async () => {
+    const other = async (deviceId: string, name: string) => ({
+      ...setting.entry(deviceId, await newIdentity()),
+      display_name: name,
+    });
+    const { members, membership } = setting;
+    const joined = () =>
+      setting.members.joined(membership.binding).map(({ name, retired }) => [name, retired]);
+    setting.others = [await other("dev_old", "Old")];
+    await setting.started();
+    await until("who is there", () => members.since(membership.binding, "dev_old"));
+    assert.deepEqual(joined(), []);
+
+    const fresh = await other("dev_new", "svc \u00b7 abc123");
+    setting.others = [...setting.others, fresh];
+    await setting.directory.refresh();
+    assert.deepEqual(joined(), [["svc \u00b7 abc123", false]]);
+    setting.others = [{ ...fresh, display_name: "Builder" }];
+    await setting.directory.refresh();
+    assert.deepEqual(joined(), [["Builder", false]]);
+
+    // Its directory has long expired when it comes back.
+    setting.clock.advance(3_600_000);
+    setting.others = [await other("dev_late", "Late")];
+    await setting.reopen();
+    assert.deepEqual(joined(), [["Builder", false]]);
+    await setting.started();
+    await until("who came", () => joined().length === 2);
+    assert.deepEqual(joined(), [
+      ["Builder", true],
+      ["Late", false],
+    ]);
+    await setting.members.acknowledge(membership.binding, ["dev_new"]);
+    await setting.directory.refresh();
+    assert.deepEqual(joined(), [["Late", false]]);
+
+    // Another link knows whoever it finds.
+    await setting.link("dev_2");
+    await until("the new link", () => setting.members.since(membership.binding, "dev_late"));
+    assert.deepEqual(joined(), []);
   });
 });

@@ -66,7 +66,13 @@ class Listening {
     const { membership, directory } = account;
     const transport = new WebTransport({ clock, random: new RealRandom(), http: account });
     const { instance_id } = identity;
-    this.authority = new AccountAuthority({ membership, directory, transport, instance_id });
+    this.authority = new AccountAuthority({
+      membership,
+      directory,
+      transport,
+      instance_id,
+      since: (deviceId) => account.members.since(membership.binding, deviceId),
+    });
     const authorities = new Authorities(home.registry);
     authorities.add(this.authority, transport);
     const receiver = target.receiverOf(authorities);
