@@ -4,10 +4,9 @@
  */
 
 import assert from "node:assert/strict";
-import { DaemonProcess } from "../support/daemon-process.ts";
 import { until } from "../support/until.ts";
 import type { Failure } from "./model-server.ts";
-import { AgentsSetting, PATIENCE } from "./setting.ts";
+import { Crew, PATIENCE } from "./setting.ts";
 
 const FAILURES: readonly (Failure & { words: RegExp })[] = [
   { status: 401, error: { type: "authentication_error", message: "no key" }, words: /^logged out/ },
@@ -22,50 +21,44 @@ const FAILURES: readonly (Failure & { words: RegExp })[] = [
 
 describe("agents whose model refuses them", function () {
   this.timeout(4 * PATIENCE);
-  let daemon: DaemonProcess;
-  let agents: AgentsSetting;
-  before(async () => {
-    daemon = await DaemonProcess.started({});
-    agents = new AgentsSetting(() => daemon);
-    await agents.open("crew");
+  const crew = new Crew(async (agents) => {
     await agents.addClaude("claude");
     await agents.addCodex("codex");
     for (const actor of ["claude", "codex"]) await agents.start(actor);
   });
-  after(async () => {
-    await daemon?.stop();
-    agents?.close();
-  });
 
   const notices = async (about: string) =>
-    (await agents.events()).filter(
+    (await crew.agents.events()).filter(
       ({ kind, data }) => kind === "system.notify" && data["related_event_id"] === about,
     );
 
   for (const { words, ...failure } of FAILURES) {
     it(`say so with attention (${failure.status}), tell who waits, and go on afterwards`, async () => {
-      agents.model.failures.set("/v1/messages", failure).set("/v1/responses", failure);
+      crew.agents.model.failures.set("/v1/messages", failure).set("/v1/responses", failure);
       await Promise.all(
         ["claude", "codex"].map(async (actor) => {
-          const id = await agents.send(`refused with ${failure.status}`, [actor], {
+          const id = await crew.agents.send(`refused with ${failure.status}`, [actor], {
             message_mode: "request_reply",
           });
-          await agents.reaches(id, actor, "accepted");
-          await agents.says(actor, words);
-          assert.equal((await agents.presence(actor)).attention, true);
+          await crew.agents.reaches(id, actor, "accepted");
+          await crew.agents.says(actor, words);
+          assert.equal((await crew.agents.presence(actor)).attention, true);
           await until(`${actor} is told of`, async () => (await notices(id)).length > 0, PATIENCE);
-          if ((await agents.presence(actor)).state === "working") {
-            await agents.client.result("actor_interrupt", { group_id: agents.group_id, actor_id: actor });
+          if ((await crew.agents.presence(actor)).state === "working") {
+            await crew.agents.client.result("actor_interrupt", {
+              group_id: crew.agents.group_id,
+              actor_id: actor,
+            });
           }
           assert.equal((await notices(id)).length, 1);
         }),
       );
-      agents.model.failures.clear();
+      crew.agents.model.failures.clear();
       for (const actor of ["claude", "codex"]) {
-        const well = await agents.send("are you well again", [actor]);
-        await agents.reaches(well, actor, "accepted");
-        await agents.becomes(actor, "idle");
-        assert.equal((await agents.presence(actor)).attention, false);
+        const well = await crew.agents.send("are you well again", [actor]);
+        await crew.agents.reaches(well, actor, "accepted");
+        await crew.agents.becomes(actor, "idle");
+        assert.equal((await crew.agents.presence(actor)).attention, false);
       }
     });
   }

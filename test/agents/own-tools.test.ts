@@ -1,30 +1,17 @@
 /** What the real agents ask a person for: not for svc's own tools, unless the Actor says so. */
 
 import assert from "node:assert/strict";
-import { DaemonProcess } from "../support/daemon-process.ts";
 import { until } from "../support/until.ts";
-import { AgentsSetting, PATIENCE } from "./setting.ts";
+import { Crew, PATIENCE } from "./setting.ts";
 
 describe("real agents and svc's own tools", function () {
   this.timeout(4 * PATIENCE);
-  let daemon: DaemonProcess;
-  let agents: AgentsSetting;
-
-  before(async () => {
-    daemon = await DaemonProcess.started();
-    agents = new AgentsSetting(() => daemon);
-    await agents.open("crew");
-  });
-  after(async () => {
-    await daemon?.stop();
-    await daemon?.dispose();
-    agents?.close();
-  });
+  const crew = new Crew();
 
   /** As a person sets it up, without any tool allowed. */
   async function add(actor_id: string, runtime: "claude" | "codex", allow_tools: boolean): Promise<void> {
-    await agents.client.result("actor_add", {
-      group_id: agents.group_id,
+    await crew.agents.client.result("actor_add", {
+      group_id: crew.agents.group_id,
       actor_id,
       runtime,
       runner: "pty",
@@ -35,28 +22,28 @@ describe("real agents and svc's own tools", function () {
           : ["codex", "--no-daemon", "--disable", "plugins"],
       env:
         runtime === "claude"
-          ? agents.claudeEnvironment(actor_id)
-          : agents.codexEnvironment(actor_id, "on-request"),
+          ? crew.agents.claudeEnvironment(actor_id)
+          : crew.agents.codexEnvironment(actor_id, "on-request"),
     });
-    await agents.start(actor_id);
+    await crew.agents.start(actor_id);
   }
 
   /** The model has the agent use each tool; the tool that the agent asks a person for. */
   async function asksFor(actor_id: string, tools: readonly (readonly [string, Record<string, unknown>])[]) {
-    agents.model.script(`use-${actor_id}`, () => [
+    crew.agents.model.script(`use-${actor_id}`, () => [
       ...tools.map(([tool, input]) => ({ tool: `mcp__svc__${tool}`, input })),
       { say: "done" },
     ]);
-    await agents.send(`use-${actor_id}`, [actor_id]);
+    await crew.agents.send(`use-${actor_id}`, [actor_id]);
     const { reason } = await until(
       `${actor_id} asks`,
       async () => {
-        const presence = await agents.presence(actor_id);
+        const presence = await crew.agents.presence(actor_id);
         return presence.state === "waiting" ? presence : null;
       },
       PATIENCE,
     );
-    await agents.client.result("actor_stop", { group_id: agents.group_id, actor_id });
+    await crew.agents.client.result("actor_stop", { group_id: crew.agents.group_id, actor_id });
     return reason;
   }
 
@@ -67,7 +54,9 @@ describe("real agents and svc's own tools", function () {
   it("Claude sends a message without asking, and asks before it touches other agents", async () => {
     await add("claude", "claude", true);
     assert.match(await asksFor("claude", [["svc_bootstrap", {}], message, actors]), /svc_actor/);
-    const sent = (await agents.events()).filter(({ by, kind }) => by === "claude" && kind === "chat.message");
+    const sent = (await crew.agents.events()).filter(
+      ({ by, kind }) => by === "claude" && kind === "chat.message",
+    );
     assert.equal(sent.length, 1);
     await add("asking-claude", "claude", false);
     assert.match(await asksFor("asking-claude", [message]), /svc_message_send/);

@@ -4,9 +4,8 @@
  */
 
 import assert from "node:assert/strict";
-import { DaemonProcess } from "../support/daemon-process.ts";
 import { until } from "../support/until.ts";
-import { AgentsSetting, PATIENCE } from "./setting.ts";
+import { Crew, PATIENCE } from "./setting.ts";
 
 /** How the process of each Actor ends while three requests wait behind its turn. */
 const ENDS = ["killed", "stopped", "restarted"] as const;
@@ -14,35 +13,25 @@ const REQUESTS = ["bravo", "charlie", "delta"];
 
 describe("requests behind a turn of Claude Code", function () {
   this.timeout(4 * PATIENCE);
-  let daemon: DaemonProcess;
-  let agents: AgentsSetting;
-  before(async () => {
-    daemon = await DaemonProcess.started({});
-    agents = new AgentsSetting(() => daemon);
-    await agents.open("crew");
-  });
-  after(async () => {
-    await daemon?.stop();
-    agents?.close();
-  });
+  const crew = new Crew();
 
   /** An Actor in a turn that only `end` ends, with its requests queued behind it. */
   const busy = async (actor: string) => {
-    const tool = agents.tool(`busy-${actor}`);
-    agents.model.script(`busy-${actor}`, () => [
+    const tool = crew.agents.tool(`busy-${actor}`);
+    crew.agents.model.script(`busy-${actor}`, () => [
       { tool: "Bash", input: { command: tool.command, description: "wait" } },
       { say: "Done." },
     ]);
-    await agents.addClaude(actor);
-    await agents.start(actor);
-    const first = await agents.send(`busy-${actor}`, [actor]);
-    await agents.reaches(first, actor, "accepted");
-    await agents.says(actor, /uses Bash/);
+    await crew.agents.addClaude(actor);
+    await crew.agents.start(actor);
+    const first = await crew.agents.send(`busy-${actor}`, [actor]);
+    await crew.agents.reaches(first, actor, "accepted");
+    await crew.agents.says(actor, /uses Bash/);
     const requests: string[] = [];
     for (const word of REQUESTS) {
-      agents.model.script(`${word}-${actor}`, (id) => answers(id, word));
-      const id = await agents.send(`${word}-${actor}`, [actor], { message_mode: "request_reply" });
-      await agents.reaches(id, actor, "queued");
+      crew.agents.model.script(`${word}-${actor}`, (id) => answers(id, word));
+      const id = await crew.agents.send(`${word}-${actor}`, [actor], { message_mode: "request_reply" });
+      await crew.agents.reaches(id, actor, "queued");
       requests.push(id);
     }
     return { first, requests, end: tool.end };
@@ -50,7 +39,7 @@ describe("requests behind a turn of Claude Code", function () {
 
   /** One prompt may hold them all: the model answers whatever it is shown, each once. */
   const answers = (last: string, word: string) => {
-    const heard = agents.model.heard.findLast((body) => body.includes(last)) ?? "";
+    const heard = crew.agents.model.heard.findLast((body) => body.includes(last)) ?? "";
     const shown = [...heard.matchAll(/\[svc\] message ([0-9a-f]{32})[^[]*?(bravo|charlie|delta)-/g)];
     const ids = [...new Set(shown.map(([, id]) => id!))];
     return [
@@ -63,20 +52,22 @@ describe("requests behind a turn of Claude Code", function () {
   };
 
   const repliesTo = async (id: string) =>
-    (await agents.events()).filter(({ kind, data }) => kind === "chat.message" && data["reply_to"] === id);
+    (await crew.agents.events()).filter(
+      ({ kind, data }) => kind === "chat.message" && data["reply_to"] === id,
+    );
 
   const claims = async (id: string) =>
-    (await agents.events()).filter(
+    (await crew.agents.events()).filter(
       ({ kind, data }) =>
         kind === "runtime.delivery" && data["source_event_id"] === id && data["state"] === "claimed",
     );
 
   const answered = async (actor: string, requests: readonly string[]) => {
     for (const id of requests) {
-      assert.match(await agents.reaches(id, actor, "accepted"), /hook|replied/);
+      assert.match(await crew.agents.reaches(id, actor, "accepted"), /hook|replied/);
       await until(`${actor} answers`, async () => (await repliesTo(id)).length > 0, PATIENCE);
     }
-    await agents.becomes(actor, "idle");
+    await crew.agents.becomes(actor, "idle");
     for (const id of requests) assert.equal((await repliesTo(id)).length, 1);
   };
 
@@ -90,14 +81,14 @@ describe("requests behind a turn of Claude Code", function () {
   for (const how of ENDS) {
     it(`come again, each once, when its process is ${how}`, async () => {
       const { first, requests } = await busy(how);
-      const target = { group_id: agents.group_id, actor_id: how };
-      if (how === "killed") process.kill(agents.pid(how), "SIGKILL");
-      else if (how === "stopped") await agents.client.result("actor_stop", target);
-      else await agents.client.result("actor_restart", target);
+      const target = { group_id: crew.agents.group_id, actor_id: how };
+      if (how === "killed") process.kill(crew.agents.pid(how), "SIGKILL");
+      else if (how === "stopped") await crew.agents.client.result("actor_stop", target);
+      else await crew.agents.client.result("actor_restart", target);
       if (how !== "restarted") {
-        await agents.becomes(how, "stopped");
-        for (const id of requests) assert.equal((await agents.delivery(id, how)).state, "pending");
-        await agents.start(how);
+        await crew.agents.becomes(how, "stopped");
+        for (const id of requests) assert.equal((await crew.agents.delivery(id, how)).state, "pending");
+        await crew.agents.start(how);
       }
       await answered(how, requests);
       for (const id of requests) assert.equal((await claims(id)).length, 2);
@@ -107,10 +98,10 @@ describe("requests behind a turn of Claude Code", function () {
 
   it("come again when the daemon is killed", async () => {
     const { requests } = await busy("orphan");
-    await daemon.kill();
-    await daemon.start();
-    for (const id of requests) assert.equal((await agents.delivery(id, "orphan")).state, "pending");
-    await agents.start("orphan");
+    await crew.daemon.kill();
+    await crew.daemon.start();
+    for (const id of requests) assert.equal((await crew.agents.delivery(id, "orphan")).state, "pending");
+    await crew.agents.start("orphan");
     await answered("orphan", requests);
     for (const id of requests) assert.equal((await claims(id)).length, 2);
   });

@@ -17,7 +17,7 @@ import { delimiter, join } from "node:path";
 import type { DaemonClient } from "../../client/client.ts";
 import type { LedgerEvent } from "../../shared/events.ts";
 import type { InputOf } from "../../shared/operations/registry.ts";
-import { type DaemonProcess } from "../support/daemon-process.ts";
+import { DaemonProcess } from "../support/daemon-process.ts";
 import { until } from "../support/until.ts";
 import { ModelServer } from "./model-server.ts";
 
@@ -310,5 +310,34 @@ trust_level = "trusted"
 
   reads(path: string): string {
     return existsSync(path) ? readFileSync(path, "utf8") : "";
+  }
+}
+
+/** Real agents in the Group "crew" of a daemon of the suite's own. */
+export class Crew {
+  #daemon: DaemonProcess | null = null;
+  #agents: AgentsSetting | null = null;
+
+  /** Call it in `describe`. `join` adds the Actors that all tests share. */
+  constructor(join: (agents: AgentsSetting) => Promise<void> = async () => {}) {
+    before(async () => {
+      this.#daemon = await DaemonProcess.started();
+      this.#agents = new AgentsSetting(() => this.daemon);
+      await this.agents.open("crew");
+      await join(this.agents);
+    });
+    after(async () => {
+      await this.#daemon?.stop();
+      await this.#daemon?.dispose();
+      this.#agents?.close();
+    });
+  }
+
+  get daemon(): DaemonProcess {
+    return this.#daemon!;
+  }
+
+  get agents(): AgentsSetting {
+    return this.#agents!;
   }
 }

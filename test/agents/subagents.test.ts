@@ -4,33 +4,25 @@
  */
 
 import assert from "node:assert/strict";
-import { DaemonProcess } from "../support/daemon-process.ts";
 import { until } from "../support/until.ts";
-import { AgentsSetting, PATIENCE } from "./setting.ts";
+import { Crew, PATIENCE } from "./setting.ts";
 
 describe("subagents in the background", function () {
   this.timeout(4 * PATIENCE);
-  let daemon: DaemonProcess;
-  let agents: AgentsSetting;
-  before(async () => {
-    daemon = await DaemonProcess.started({});
-    agents = new AgentsSetting(() => daemon);
-    await agents.open("crew");
+  const crew = new Crew(async (agents) => {
     await agents.addClaude("claude");
     await agents.addCodex("codex");
-  });
-  after(async () => {
-    await daemon?.stop();
-    agents?.close();
   });
 
   afterEach(async function () {
     if (this.currentTest?.state !== "failed") return;
-    for (const actor of ["claude", "codex"]) console.log(await agents.describe(actor));
+    for (const actor of ["claude", "codex"]) console.log(await crew.agents.describe(actor));
   });
 
   const activity = async (actor: string) => {
-    const { events } = await agents.client.result("runtime_activity_snapshot", { group_id: agents.group_id });
+    const { events } = await crew.agents.client.result("runtime_activity_snapshot", {
+      group_id: crew.agents.group_id,
+    });
     return events
       .filter(({ actor_id, kind }) => actor_id === actor && (kind === "subagent" || kind === "tool"))
       .map(({ kind, status, event_type }) => `${kind} ${status} ${event_type}`);
@@ -41,8 +33,8 @@ describe("subagents in the background", function () {
   });
 
   async function worksOn(actor: string): Promise<void> {
-    const tool = agents.tool(`sub-${actor}`);
-    const endless = agents.tool(`endless-${actor}`);
+    const tool = crew.agents.tool(`sub-${actor}`);
+    const endless = crew.agents.tool(`endless-${actor}`);
     const isClaude = actor === "claude";
     const run = (command: string) =>
       isClaude
@@ -52,23 +44,23 @@ describe("subagents in the background", function () {
     const spawn = isClaude
       ? { tool: "Agent", input: { description: "sub", prompt: text, subagent_type: "general-purpose" } }
       : { tool: "spawn_agent", namespace: "multi_agent_v1", input: { message: text, task_name: "sub" } };
-    agents.model.script(`spawn-${actor}`, () => [spawn, { say: "Started." }]);
-    agents.model.script(`interrupted-${actor}`, () => [run(endless.command)]);
-    agents.model.script(text, () => [run(tool.command), { say: "Worked." }]);
-    await agents.start(actor);
-    await agents.reaches(await agents.send(`spawn-${actor}`, [actor]), actor, "accepted");
-    await agents.says(actor, /^a subagent uses Bash$/);
-    assert.equal((await agents.presence(actor)).state, "working");
-    await agents.reaches(await agents.send(`interrupted-${actor}`, [actor]), actor, "accepted");
-    await agents.says(actor, /^uses Bash$/);
-    await agents.client.result("actor_interrupt", { group_id: agents.group_id, actor_id: actor });
-    await agents.says(actor, /^a subagent uses Bash$/);
+    crew.agents.model.script(`spawn-${actor}`, () => [spawn, { say: "Started." }]);
+    crew.agents.model.script(`interrupted-${actor}`, () => [run(endless.command)]);
+    crew.agents.model.script(text, () => [run(tool.command), { say: "Worked." }]);
+    await crew.agents.start(actor);
+    await crew.agents.reaches(await crew.agents.send(`spawn-${actor}`, [actor]), actor, "accepted");
+    await crew.agents.says(actor, /^a subagent uses Bash$/);
+    assert.equal((await crew.agents.presence(actor)).state, "working");
+    await crew.agents.reaches(await crew.agents.send(`interrupted-${actor}`, [actor]), actor, "accepted");
+    await crew.agents.says(actor, /^uses Bash$/);
+    await crew.agents.client.result("actor_interrupt", { group_id: crew.agents.group_id, actor_id: actor });
+    await crew.agents.says(actor, /^a subagent uses Bash$/);
     endless.end();
     tool.end();
     await until("its end is told", async () =>
       (await activity(actor)).includes("subagent completed SubagentStop"),
     );
-    await agents.becomes(actor, "idle");
+    await crew.agents.becomes(actor, "idle");
     const superseded = (await activity(actor)).filter((one) => /^subagent.*(failed|started)/.test(one));
     assert.deepEqual(superseded, []);
   }
