@@ -2,15 +2,10 @@
  * The service as an Express application. Every request passes in this order: request id, operators'
  * endpoints, Host, security headers, then the API of daemons or the pages of members.
  */
-import express, {
-  type Express,
-  type NextFunction,
-  type Request,
-  type RequestHandler,
-  type Response,
-} from "express";
+import type { Express, NextFunction, Request, RequestHandler, Response } from "express";
 import helmet from "helmet";
 import type { Clock } from "../platform/clock.ts";
+import { expectedRefusal, strictApplication } from "../platform/http/application.ts";
 import type { RequestIds } from "../platform/http/request-id.ts";
 import { errorFields, type Log } from "../platform/log.ts";
 import { Refusal } from "../shared/errors.ts";
@@ -38,12 +33,7 @@ export interface AppDependencies extends ApiDependencies, SiteDependencies {
 }
 
 export function createApp(deps: AppDependencies): Express {
-  const app = express();
-  app.disable("x-powered-by");
-  app.disable("etag");
-  app.set("case sensitive routing", true);
-  app.set("strict routing", true);
-  app.set("query parser", false);
+  const app = strictApplication();
   app.set("trust proxy", deps.proxies);
 
   app.use(identify(deps));
@@ -154,7 +144,8 @@ function errorHandler({ log, metrics }: AppDependencies) {
 }
 
 function refusalOf(error: unknown, response: Response, log: Log): Refusal {
-  if (error instanceof Refusal) return error;
+  const expected = expectedRefusal(error);
+  if (expected !== null) return expected;
   const request = requestId(response);
   if (isUnavailable(error)) {
     log.warn("database unavailable", { request, ...errorFields(error) });
@@ -163,9 +154,6 @@ function refusalOf(error: unknown, response: Response, log: Log): Refusal {
       cause: error,
     });
   }
-  // Express's own: a path that can't be decoded.
-  if (error instanceof URIError || (error as { status?: unknown } | null)?.status === 400)
-    return new Refusal("invalid_request");
   log.error("unexpected", { request, ...errorFields(error) });
   return new Refusal("internal_error", {
     specifics: "Something went wrong in the account service.",

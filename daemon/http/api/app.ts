@@ -3,15 +3,10 @@
  * this order: request id, Host, Origin, security headers, size, authentication, CSRF, route.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import express, {
-  type Express,
-  type NextFunction,
-  type Request,
-  type RequestHandler,
-  type Response,
-} from "express";
+import type { Express, NextFunction, Request, RequestHandler, Response } from "express";
 import helmet from "helmet";
 import { answer, refuse } from "../../../platform/http/answer.ts";
+import { expectedRefusal, strictApplication } from "../../../platform/http/application.ts";
 import { checkLength } from "../../../platform/http/body.ts";
 import type { RefuseFailure } from "../../../platform/http/failure-limit.ts";
 import { checkOrigin } from "../../../platform/http/origin.ts";
@@ -74,12 +69,7 @@ export function introduce(
 }
 
 export function createApp(deps: AppDependencies): Express {
-  const app = express();
-  app.disable("x-powered-by");
-  app.disable("etag");
-  app.set("case sensitive routing", true);
-  app.set("strict routing", true);
-  app.set("query parser", false);
+  const app = strictApplication();
 
   app.use(identify(deps.requestIds));
   if (deps.web !== null) app.use(checkSite(deps.web.names));
@@ -257,11 +247,8 @@ function errorHandler(log: Log) {
 }
 
 function refusalOfError(error: unknown, id: string, log: Log): Refusal {
-  if (error instanceof Refusal) return error;
-  // Express's own: a path that can't be decoded.
-  if (error instanceof URIError || (error as { status?: unknown } | null)?.status === 400) {
-    return new Refusal("invalid_request");
-  }
+  const expected = expectedRefusal(error);
+  if (expected !== null) return expected;
   log.error("unexpected", { request: id, ...errorFields(error) });
   return new Refusal("internal_error", { details: { request_id: id } });
 }
