@@ -1,4 +1,6 @@
 /** The Actors of a Group. */
+import { programsOnPath, svcCommand } from "../../client/programs.ts";
+import { type AgentClient, agentClient, agentSteps } from "../../shared/agent-clients.ts";
 import type { Actor } from "../../shared/model.ts";
 import { NOT_CONNECTED } from "../../shared/names.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
@@ -300,12 +302,32 @@ export async function secrets(context: CommandContext): Promise<number> {
 }
 
 export async function mcpConfig(context: CommandContext): Promise<number> {
-  const answer = await context.client.call("actor_mcp_config", await target(context));
+  const address = await target(context);
+  const answer = await context.client.call("actor_mcp_config", address);
   if (!answer.ok) return context.show(answer, () => undefined);
+  const client = agentClient(context.text("for") ?? "");
+  if (client !== undefined) return connectSteps(context, client, address.actor_id);
   const { svc } = answer.result.mcpServers;
   // The installed program, which may be another copy than the daemon's.
   const own = { ...svc, command: process.execPath, args: [programFile(), "mcp"] };
   return context.show({ ok: true, result: { mcpServers: { svc: own } } }, (result) =>
     context.out.line(JSON.stringify(result, null, 2)),
   );
+}
+
+/** How to connect an agent of this kind as the Actor. */
+function connectSteps(context: CommandContext, client: AgentClient, actorId: string): number {
+  const isOnPath = programsOnPath(process.env, svcCommand()).length > 0;
+  const program = isOnPath ? {} : { program: { command: process.execPath, args: [programFile()] } };
+  const steps = agentSteps(client, { actorId, home: context.home, ...program });
+  if (!isOnPath && client.owner === "project")
+    context.out.note("svc: there is no program 'svc' on PATH. The agent finds the server only with it.");
+  return context.show({ ok: true, result: steps }, ({ file, snippet, command, environment, next }) => {
+    const { out } = context;
+    if (command !== null) out.line(`Run this in the folder:\n\n  ${command}\n\nOr add this to ${file}:\n`);
+    else out.line(`Add this to ${file}:\n`);
+    out.line(`${snippet}\n`);
+    if (environment !== null) out.line(`Give the agent ${environment} in its environment.`);
+    out.line(next);
+  });
 }

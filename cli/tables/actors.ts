@@ -1,4 +1,5 @@
 /** The Actors of a Group. */
+import { AGENT_CLIENTS } from "../../shared/agent-clients.ts";
 import type { Command, Option } from "../command.ts";
 import { GROUP, TITLE, YES } from "./options.ts";
 
@@ -9,6 +10,12 @@ const RUNTIME: Option = {
   value: "RUNTIME",
   choices: ["external", "claude", "codex", "gemini", "opencode", "copilot", "cursor", "custom"],
   text: "The agent that svc runs in a terminal ('svc runtime list'), or external (default) for a process that you start",
+};
+const FOR: Option = {
+  name: "for",
+  value: "AGENT",
+  choices: AGENT_CLIENTS.map(({ id }) => id),
+  text: `The kind of agent: ${AGENT_CLIENTS.map(({ id }) => id).join(", ")}`,
 };
 const ENV: Option = {
   name: "env",
@@ -162,7 +169,10 @@ export const actorCommands: readonly Command[] = [
     words: "actor mcp-config",
     args: "<actor>",
     operations: ["actor_mcp_config"],
-    options: [GROUP],
+    summary:
+      "Show what to put into an agent's MCP configuration. It names the owner-only token file, never the token. With --for, show the steps for one kind of agent. They name only svc and the Actor.",
+    options: [GROUP, FOR],
+    examples: ["svc actor add claude && svc actor mcp-config claude --for claude"],
     run: async (context) => (await actors()).mcpConfig(context),
   },
 ];

@@ -3,9 +3,9 @@
  * PATH. And which Node runs it: one of this machine, or else the editor's own runtime.
  */
 import { execFile } from "node:child_process";
-import { accessSync, constants, statSync } from "node:fs";
-import { delimiter, isAbsolute, join } from "node:path";
+import { isAbsolute } from "node:path";
 import { promisify } from "node:util";
+import { isFile, programsOnPath, svcCommand } from "../../client/programs.ts";
 import { ENVIRONMENT } from "../../shared/names.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -44,7 +44,7 @@ export async function findProgram(places: Places): Promise<Program | null> {
     return programOf(setting, "setting", places);
   }
   if (isFile(bundled)) return programOf(bundled, "bundled", places);
-  for (const path of onPath(environment, process.platform === "win32" ? "svc.cmd" : "svc")) {
+  for (const path of programsOnPath(environment, svcCommand())) {
     // Another program of this name exists. It must not be asked to do anything.
     if (/^svc \d+\.\d+\.\d+/.test(await answerOf(path, environment))) return programOf(path, "path", places);
   }
@@ -62,7 +62,7 @@ async function programOf(path: string, source: Program["source"], places: Places
 
 /** A Node of this machine that is new enough. */
 async function findNode(environment: Environment): Promise<string | null> {
-  for (const path of onPath(environment, process.platform === "win32" ? "node.exe" : "node")) {
+  for (const path of programsOnPath(environment, process.platform === "win32" ? "node.exe" : "node")) {
     const [major = 0, minor = 0] = (await answerOf(path, environment))
       .replace(/^v/, "")
       .split(".")
@@ -82,27 +82,6 @@ async function answerOf(path: string, environment: Environment): Promise<string>
     return stdout.trim();
   } catch {
     return "";
-  }
-}
-
-function onPath(environment: Environment, name: string): string[] {
-  return (environment["PATH"] ?? environment["Path"] ?? "")
-    .split(delimiter)
-    .filter(isAbsolute)
-    .map((folder) => join(folder, name))
-    .filter(isExecutable);
-}
-
-function isFile(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return isFile(path);
-  } catch {
-    return false;
   }
 }
 

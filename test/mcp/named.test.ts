@@ -1,11 +1,12 @@
-/** `svc mcp --as NAME`: the Actor of the folder's Group, found without a token in any configuration. */
+/** `svc mcp --as NAME`: the Actor of the folder's Group, without a token in any configuration. */
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DaemonClient } from "../../client/client.ts";
+import { AGENT_CLIENTS, type AgentSteps } from "../../shared/agent-clients.ts";
 import { ENVIRONMENT } from "../../shared/names.ts";
-import { NOWHERE, run } from "../cli/svc.ts";
+import { envelope, NOWHERE, run } from "../cli/svc.ts";
 import { DaemonProcess } from "../support/daemon-process.ts";
 import { until } from "../support/until.ts";
 import { Peer } from "./peer.ts";
@@ -94,6 +95,24 @@ describe("svc mcp --as", () => {
   it("leaves an agent that svc started the Actor that it is", async () => {
     const peer = await connected(["--as", "worker"], path("shop"), { [ENVIRONMENT.actorFile]: otherToken });
     assert.deepEqual((await me(peer)).group.group_id, others);
+  });
+
+  it("is what each agent's steps say, without a token or, in a project, a path", async () => {
+    for (const { id, owner } of AGENT_CLIENTS) {
+      const args = ["actor", "mcp-config", "claude", "--group", group_id, "--for", id, "--json"];
+      const ran = await run(args, { home: daemon.home });
+      const { file, snippet, command, environment } = envelope<AgentSteps>(ran).result;
+      const words = snippet.replaceAll(/\s+/g, " ");
+      assert.match(words, /"mcp", "--as", "claude"/);
+      assert.equal(words.includes(daemon.home), owner === "person", id);
+      assert.equal(environment !== null, owner === "project");
+      assert.ok(command === null || command.includes("mcp --as claude"));
+      assert.ok(!words.includes("token") && !file.startsWith("/"));
+    }
+    const shown = await run(["actor", "mcp-config", "claude", "--group", group_id, "--for", "claude"], {
+      home: daemon.home,
+    });
+    assert.match(shown.out, /claude mcp add --scope project svc -- svc mcp --as claude\n/);
   });
 
   it("refuses a place without a name", async () => {

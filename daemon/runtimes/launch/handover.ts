@@ -5,6 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import { LIMITS } from "../../../shared/limits.ts";
+import { shellWords, tomlString } from "../../../shared/quoting.ts";
 import type { RuntimeEntry } from "../catalogue.ts";
 import { isSince } from "../program-version.ts";
 
@@ -130,8 +131,10 @@ function codexHooks(hook: Words): string[] {
   const overrides = CODEX_EVENTS.map((event) => {
     const name = event.replaceAll(/(?<!^)[A-Z]/g, "_$&").toLowerCase();
     const place = `/<session-flags>/config.toml:${name}:0:0`;
-    trust.push(`${toml(place)}={trusted_hash=${toml(codexTrustHash(name, command, HOOK_SECONDS))}}`);
-    return `hooks.${event}=[{hooks=[{type="command",command=${toml(command)},timeout=${HOOK_SECONDS}}]}]`;
+    trust.push(
+      `${tomlString(place)}={trusted_hash=${tomlString(codexTrustHash(name, command, HOOK_SECONDS))}}`,
+    );
+    return `hooks.${event}=[{hooks=[{type="command",command=${tomlString(command)},timeout=${HOOK_SECONDS}}]}]`;
   });
   return [...overrides, `hooks.state={${trust.join(",")}}`];
 }
@@ -150,22 +153,12 @@ export function codexTrustHash(eventName: string, command: string, timeout: numb
 
 function codexServers({ mcp: [command, ...args], mcpEnvironment, allowedTools }: Wiring): string[] {
   return [
-    `mcp_servers.svc.command=${toml(command)}`,
-    `mcp_servers.svc.args=[${args.map(toml).join(",")}]`,
-    ...Object.entries(mcpEnvironment).map(([name, value]) => `mcp_servers.svc.env.${name}=${toml(value)}`),
+    `mcp_servers.svc.command=${tomlString(command)}`,
+    `mcp_servers.svc.args=[${args.map(tomlString).join(",")}]`,
+    ...Object.entries(mcpEnvironment).map(
+      ([name, value]) => `mcp_servers.svc.env.${name}=${tomlString(value)}`,
+    ),
     // By itself it asks before tools that say that they destroy something.
     ...allowedTools.map((tool) => `mcp_servers.svc.tools.${tool}.approval_mode="approve"`),
   ];
-}
-
-/** A TOML basic string; JSON's escapes are among TOML's. */
-function toml(text: string): string {
-  return JSON.stringify(text).replaceAll("\u007f", "\\u007f");
-}
-
-/** For a POSIX shell. */
-function shellWords(words: Words): string {
-  return words
-    .map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`))
-    .join(" ");
 }
