@@ -1,6 +1,6 @@
 /** The Actors of a Group. */
 import { programsOnPath, svcCommand } from "../../client/programs.ts";
-import { type AgentClient, agentClient, agentSteps } from "../../shared/agent-clients.ts";
+import { type AgentClient, agentClient, agentSteps, INSTALL_COMMANDS } from "../../shared/agent-clients.ts";
 import type { Actor } from "../../shared/model.ts";
 import { NOT_CONNECTED } from "../../shared/names.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
@@ -101,7 +101,8 @@ async function missingProgram(
   const listed = await client.call("runtime_list", {});
   const known = listed.ok ? listed.result.runtimes.find((one) => one.runtime === runtime) : undefined;
   if (known === undefined || known.installed || known.command === null) return null;
-  return `svc: ${known.title} isn't installed: the daemon's PATH has no program '${known.command}'. Install it, or give ${id} another command: svc actor update ${id} -- COMMAND`;
+  const install = INSTALL_COMMANDS[known.runtime];
+  return `svc: ${known.title} isn't installed: the daemon's PATH has no program '${known.command}'. ${install === undefined ? "Install it" : `Install it with '${install}'`}, or give ${id} another command: svc actor update ${id} -- COMMAND`;
 }
 
 export async function list(context: CommandContext): Promise<number> {

@@ -4,6 +4,7 @@
  */
 import { html, nothing } from "lit";
 import { actorName, hasConversations } from "../../shared/actor-words.ts";
+import { INSTALL_COMMANDS } from "../../shared/agent-clients.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { ResultOf } from "../../shared/operations/registry.ts";
 import { isOnlyNamed, needsMark } from "../../shared/typed-actors.ts";
@@ -20,12 +21,12 @@ import type { PrivateEnvironmentElement } from "./private-environment.ts";
 type Runtime = ActorWithPresence["runtime"];
 type Runner = ActorWithPresence["runner"];
 type Found = ResultOf<"runtime_list">["runtimes"][number];
-const RUNTIMES: readonly { value: Runtime; label: string; install?: string }[] = [
-  { value: "claude", label: "Claude Code", install: "npm install -g @anthropic-ai/claude-code" },
-  { value: "codex", label: "Codex", install: "npm install -g @openai/codex" },
-  { value: "gemini", label: "Gemini", install: "npm install -g @google/gemini-cli" },
-  { value: "opencode", label: "opencode", install: "npm install -g opencode-ai" },
-  { value: "copilot", label: "Copilot", install: "npm install -g @github/copilot" },
+const RUNTIMES: readonly { value: Runtime; label: string }[] = [
+  { value: "claude", label: "Claude Code" },
+  { value: "codex", label: "Codex" },
+  { value: "gemini", label: "Gemini" },
+  { value: "opencode", label: "opencode" },
+  { value: "copilot", label: "Copilot" },
   { value: "cursor", label: "Cursor" },
   { value: "custom", label: "Another program" },
 ];
@@ -137,7 +138,8 @@ abstract class ActorDialog extends DialogView {
   #missingNote() {
     const { missing } = this;
     if (missing === null) return nothing;
-    const { install, label } = RUNTIMES.find(({ value }) => value === missing.runtime)!;
+    const { label } = RUNTIMES.find(({ value }) => value === missing.runtime)!;
+    const install = INSTALL_COMMANDS[missing.runtime];
     return html`<p class="missing" role="status">
       ${icon("warning")}<span
         >${label} isn’t installed: the daemon can’t find the program <code>${missing.command}</code>.
