@@ -1,7 +1,8 @@
 /**
  * `npm run bench [-- --json] [--short] [--only NAME]`: what the product takes, each figure compared
  * with something timed in the same run. Prints a table, or JSON. Exits with 1 if a figure couldn't
- * be measured, or (without `--short`) if one is below its floor.
+ * be measured, or (without `--short`) if one is below its floor. Standard error shows each figure as
+ * soon as it is taken.
  */
 import { parseArgs } from "node:util";
 import { requireCommands } from "../build/prerequisites.mjs";
@@ -93,9 +94,13 @@ const machine = describeMachine(await redisVersion());
 const figures: Figure[] = [];
 let failed = false;
 for (const measurement of chosen) {
+  const begin = performance.now();
   try {
     const measured = await measurement.run({ short: flags.short, only: flags.only });
-    figures.push(...measured.filter(({ name }) => name.includes(flags.only)));
+    const wanted = measured.filter(({ name }) => name.includes(flags.only));
+    figures.push(...wanted);
+    const seconds = Math.round((performance.now() - begin) / 1000);
+    for (const { name, ratio } of wanted) console.error(`${seconds} s  ${name}: ${number(ratio)} x`);
   } catch (error) {
     failed = true;
     console.error(
