@@ -11,6 +11,8 @@ export const AUDIT_WORDS = {
   signed_in_recovery: "Signed in with a recovery code",
   signed_in_issuer: "Signed in through the identity provider",
   signed_in_development: "Signed in with the development login",
+  issuer_linked: "Identity provider linked",
+  issuer_unlinked: "Identity provider unlinked",
   passkey_added: "Passkey added",
   passkey_removed: "Passkey removed",
   recovery_codes_made: "New recovery codes made",

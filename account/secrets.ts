@@ -116,6 +116,13 @@ export class ServiceKey {
       .digest("base64url");
   }
 
+  /** A secret that belongs to one state of a sign-in at another issuer. */
+  issuerSecret(what: "nonce" | "verifier", state: string): string {
+    return createHmac("sha256", this.bytes)
+      .update(`${SIGNING_DOMAINS.accountIssuer}\n${what}\n${state}`)
+      .digest("base64url");
+  }
+
   /**
    * A challenge for one purpose in one browser, until `expires`. It needs no place in the store
    * before it is answered.

@@ -14,6 +14,7 @@ import { DeviceGrants } from "./devices/grants.ts";
 import { Directory } from "./directory/directory.ts";
 import { VersionGate } from "./directory/version-gate.ts";
 import { Limits } from "./limits.ts";
+import { ISSUER_ANSWER_PATH, Issuer } from "./members/issuer.ts";
 import { Members } from "./members/members.ts";
 import { Passkeys } from "./members/passkeys.ts";
 import { RecoveryCodes } from "./members/recovery.ts";
@@ -21,9 +22,10 @@ import { Sessions } from "./members/sessions.ts";
 import { Metrics } from "./metrics.ts";
 import { AccountPages } from "./pages/account-pages.ts";
 import { DevicePages } from "./pages/device-pages.ts";
+import { IssuerPages } from "./pages/issuer-pages.ts";
 import { SecurityPages } from "./pages/security-pages.ts";
 import { SignInPages } from "./pages/sign-in-pages.ts";
-import type { Site } from "./pages/site.ts";
+import type { MemberVisit, Site, Visit } from "./pages/site.ts";
 import { ServiceKey } from "./secrets.ts";
 import type { Settings } from "./settings.ts";
 import { checkKey, noteOrigin, openStore, type Store } from "./store/store.ts";
@@ -125,6 +127,12 @@ function appOf(
   const passkeys = new Passkeys({ store, clock, random, key, origin });
   const recovery = new RecoveryCodes(clock, random, key);
   const { developmentLogin } = settings;
+  const issuer =
+    settings.issuer === null
+      ? null
+      : new Issuer({ settings: settings.issuer, store, clock, random, key, origin });
+  const issuerPages =
+    issuer === null ? null : new IssuerPages({ issuer, store, clock, limits, members, sessions, audit });
   const signIn = new SignInPages({
     store,
     clock,
@@ -135,8 +143,19 @@ function appOf(
     passkeys,
     recovery,
     developmentLogin,
+    issuer,
   });
-  const security = new SecurityPages({ store, clock, random, origin, audit, passkeys, recovery });
+  const security = new SecurityPages({
+    store,
+    clock,
+    random,
+    origin,
+    audit,
+    members,
+    passkeys,
+    recovery,
+    issuer,
+  });
   const account = new AccountPages({ store, clock, devices, audit });
   const device = new DevicePages({ clock, grants, limits, metrics, passkeys });
   const site: Site = {
@@ -144,6 +163,12 @@ function appOf(
       get: [
         { path: "/login", fields: ["next", "again"], serve: (visit) => signIn.show(visit) },
         { path: "/join", fields: [], serve: (visit) => signIn.askJoin(visit) },
+        ...(issuerPages === null
+          ? []
+          : [
+              { path: "/login/issuer", fields: ["next"], serve: (visit: Visit) => issuerPages.signIn(visit) },
+              { path: ISSUER_ANSWER_PATH, fields: [], serve: (visit: Visit) => issuerPages.answer(visit) },
+            ]),
       ],
       post: [
         { path: "/join", fields: ["invitation", "name", "passkey"], serve: (visit) => signIn.join(visit) },
@@ -155,7 +180,7 @@ function appOf(
               {
                 path: "/login/development",
                 fields: ["name", "next"],
-                serve: (visit: Parameters<typeof signIn.development>[0]) => signIn.development(visit),
+                serve: (visit: Visit) => signIn.development(visit),
               },
             ]
           : []),
@@ -186,6 +211,20 @@ function appOf(
         },
         { path: "/security/recovery", fields: [], serve: (visit) => security.newRecoveryCodes(visit) },
         { path: "/security/invitations", fields: [], serve: (visit) => security.invite(visit) },
+        ...(issuerPages === null
+          ? []
+          : [
+              {
+                path: "/security/issuer",
+                fields: [],
+                serve: (visit: MemberVisit) => issuerPages.link(visit),
+              },
+              {
+                path: "/security/issuer/remove",
+                fields: [],
+                serve: (visit: MemberVisit) => issuerPages.unlink(visit),
+              },
+            ]),
       ],
     },
   };

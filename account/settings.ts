@@ -7,6 +7,16 @@ import { DEFAULT_ACCOUNT_HOST, DEFAULT_ACCOUNT_PORT, ENVIRONMENT } from "../shar
 import { ServiceOrigin } from "../shared/wire/v1/fields.ts";
 import { isVersion } from "./directory/version-gate.ts";
 
+/** An issuer of OpenID Connect through which members sign in. */
+export interface IssuerSettings {
+  url: string;
+  clientId: string;
+  /** Null for a public client. */
+  clientSecret: string | null;
+  /** Whether somebody whom it knows becomes a member at the first sign-in. */
+  isOpen: boolean;
+}
+
 export interface Settings {
   /** The service's own folder: its key and, unless PostgreSQL is used, its store. */
   folder: string;
@@ -23,6 +33,7 @@ export interface Settings {
   developmentLogin: boolean;
   /** MEMBERSHIP_MIN_CLIENT_VERSION. */
   minimumVersion: string | null;
+  issuer: IssuerSettings | null;
 }
 
 /** What the command line gave. */
@@ -70,7 +81,42 @@ export function settingsOf(options: SettingsOptions, environment: NodeJS.Process
     proxies: options.proxies ?? 0,
     developmentLogin: set(DEVELOPMENT_LOGIN) === "1" && isLoopback(host) && origin.startsWith("http:"),
     minimumVersion: minimum,
+    issuer: issuerOf(set),
   };
+}
+
+function issuerOf(set: (name: string) => string | undefined): IssuerSettings | null {
+  const url = set(ENVIRONMENT.accountIssuer);
+  if (url === undefined) return null;
+  const clientId = set(ENVIRONMENT.accountIssuerClient);
+  if (!isIssuer(url))
+    throw wrong(
+      `${ENVIRONMENT.accountIssuer} isn't the address of an issuer.`,
+      "Give https://HOST, with its path if it has one.",
+    );
+  if (clientId === undefined) {
+    throw wrong(
+      `${ENVIRONMENT.accountIssuer} is set without ${ENVIRONMENT.accountIssuerClient}.`,
+      "Give the client id that the issuer has for this service.",
+    );
+  }
+  return {
+    url,
+    clientId,
+    clientSecret: set(ENVIRONMENT.accountIssuerSecret) ?? null,
+    isOpen: set(ENVIRONMENT.accountIssuerOpen) === "1",
+  };
+}
+
+/** HTTPS; on this machine HTTP too. */
+function isIssuer(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, hostname, search, hash, username } = new URL(text);
+  const isPlain = search === "" && hash === "" && username === "";
+  return (
+    isPlain &&
+    (protocol === "https:" || (protocol === "http:" && isLoopback(hostname.replace(/^\[|\]$/gu, ""))))
+  );
 }
 
 function isLoopback(host: string): boolean {

@@ -1,6 +1,6 @@
 /**
- * `svc demo --account`: an account service and two Homes on this machine. It shows the link of both,
- * how they list each other, a message with a file, an answer, and a retirement. Visible in two
+ * `svc demo --account`: an account service and two Homes on this machine. It shows how both are
+ * linked and list each other, a message with a file, an answer, and a retirement. Visible in two
  * browser windows, done in under a minute.
  */
 import type { Service } from "./service.ts";

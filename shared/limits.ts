@@ -415,6 +415,8 @@ export const LIMITS = {
     /** How long a sign-in counts as fresh: for changes of passkeys, and approvals without one. */
     freshSeconds: 300,
     challengeSeconds: 300,
+    /** How long a request to the identity provider may take. */
+    issuerSeconds: 10,
     invitationHours: 72,
     sessionDays: 30,
     /** Entries of the audit list: how many are shown, and how long they stay. */

@@ -25,6 +25,11 @@ export const ENVIRONMENT = {
   accountFolder: "SVC_ACCOUNT_FOLDER",
   /** PostgreSQL address of the account service. It may contain a password. */
   accountDatabase: "SVC_ACCOUNT_DATABASE",
+  /** Another issuer through which members sign in (OpenID Connect). */
+  accountIssuer: "SVC_ACCOUNT_ISSUER",
+  accountIssuerClient: "SVC_ACCOUNT_ISSUER_CLIENT",
+  accountIssuerSecret: "SVC_ACCOUNT_ISSUER_SECRET",
+  accountIssuerOpen: "SVC_ACCOUNT_ISSUER_OPEN",
   /** The account service, and how many seconds the daemon waits for it. */
   accountOrigin: "SVC_ACCOUNT_ORIGIN",
   accountTimeout: "SVC_ACCOUNT_TIMEOUT_S",
@@ -88,6 +93,7 @@ export const SIGNING_DOMAINS = {
   accountCsrf: "svc.account.csrf.v1",
   accountUserCode: "svc.account.code.v1",
   accountChallenge: "svc.account.challenge.v1",
+  accountIssuer: "svc.account.issuer.v1",
   registration: "svc.connect.register.v1",
   identity: "svc.connect.identity.v1",
   frame: "svc.connect.frame.v1",

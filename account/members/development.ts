@@ -4,10 +4,8 @@ import type { Audit } from "../audit.ts";
 import { displayNameOf } from "../devices/devices.ts";
 import type { Visit } from "../pages/site.ts";
 import type { Store } from "../store/store.ts";
-import type { Members } from "./members.ts";
+import { DEVELOPMENT_ISSUER, type Members } from "./members.ts";
 import type { Sessions } from "./sessions.ts";
-
-const ISSUER = "development";
 
 export interface DevelopmentDependencies {
   store: Store;
@@ -21,10 +19,10 @@ export async function signInAs(deps: DevelopmentDependencies, visit: Visit, type
   const name = displayNameOf(typed);
   const { address } = visit;
   await deps.store.transaction(async (db) => {
-    const known = await deps.members.byIdentity(db, ISSUER, name);
+    const known = await deps.members.byIdentity(db, DEVELOPMENT_ISSUER, name);
     if (known?.isDisabled === true) throw new Refusal("permission_denied");
     const id = known?.id ?? (await deps.members.create(db, { name, isAdmin: false, address }));
-    if (known === null) await deps.members.addIdentity(db, ISSUER, name, id);
+    if (known === null) await deps.members.addIdentity(db, DEVELOPMENT_ISSUER, name, id);
     await deps.audit.record(db, { event: "signed_in_development", member: id, address });
     await deps.sessions.signIn(db, visit.response, visit.browser, id);
   });

@@ -4,6 +4,9 @@ import type { Random } from "../../platform/random.ts";
 import type { Audit } from "../audit.ts";
 import type { Queries, Store } from "../store/store.ts";
 
+/** The development login counts as an issuer whose subjects are names. */
+export const DEVELOPMENT_ISSUER = "development";
+
 export interface MemberDependencies {
   store: Store;
   clock: Clock;
@@ -55,5 +58,42 @@ export class Members {
       .insertInto("identities")
       .values({ issuer, subject, member_id: memberId, created_at: this.#deps.clock.now() })
       .execute();
+  }
+
+  /** How many identities of the identity provider a member has. */
+  async identities(db: Queries, memberId: string): Promise<number> {
+    const { count } = await db
+      .selectFrom("identities")
+      .select((eb) => eb.fn.countAll<number>().as("count"))
+      .where("member_id", "=", memberId)
+      .where("issuer", "!=", DEVELOPMENT_ISSUER)
+      .executeTakeFirstOrThrow();
+    return count;
+  }
+
+  /**
+   * Lets no subject of the identity provider sign in as the member any more. Answers how many there
+   * were.
+   */
+  async removeIdentities(db: Queries, memberId: string): Promise<number> {
+    const removed = await db
+      .deleteFrom("identities")
+      .where("member_id", "=", memberId)
+      .where("issuer", "!=", DEVELOPMENT_ISSUER)
+      .returning("subject")
+      .execute();
+    return removed.length;
+  }
+
+  /** Whether a member has a passkey, which stays until the transaction ends. */
+  async hasPasskey(db: Queries, memberId: string): Promise<boolean> {
+    const row = await db
+      .selectFrom("passkeys")
+      .select("credential_id")
+      .where("member_id", "=", memberId)
+      .$if(this.#deps.store.kind === "postgres", (query) => query.forUpdate())
+      .limit(1)
+      .executeTakeFirst();
+    return row !== undefined;
   }
 }

@@ -17,8 +17,9 @@ import type { Random } from "../../platform/random.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { parseStrictJson, StrictJsonError } from "../../shared/strict-json.ts";
-import { digestOf, type ServiceKey } from "../secrets.ts";
+import type { ServiceKey } from "../secrets.ts";
 import { isDuplicate, type Queries, type Store } from "../store/store.ts";
+import { useUp } from "./challenges.ts";
 import type { Browser } from "./sessions.ts";
 
 const RP_NAME = "Svc account";
@@ -220,13 +221,7 @@ export class Passkeys {
   }
 
   async #useUp(db: Queries, challenge: string): Promise<void> {
-    const used = await db
-      .insertInto("used_challenges")
-      .values({ digest: digestOf(challenge), expires_at: this.#deps.clock.now() + CHALLENGE_MS })
-      .onConflict((conflict) => conflict.column("digest").doNothing())
-      .returning("digest")
-      .executeTakeFirst();
-    if (used === undefined) throw denied();
+    if (!(await useUp(db, challenge, this.#deps.clock.now() + CHALLENGE_MS))) throw denied();
   }
 }
 

@@ -4,6 +4,8 @@ import type { Random } from "../../platform/random.ts";
 import { Refusal } from "../../shared/errors.ts";
 import type { Audit } from "../audit.ts";
 import { invitationLink, invite } from "../members/invitations.ts";
+import type { Issuer } from "../members/issuer.ts";
+import type { Members } from "../members/members.ts";
 import type { Passkeys } from "../members/passkeys.ts";
 import type { RecoveryCodes } from "../members/recovery.ts";
 import { isFresh } from "../members/sessions.ts";
@@ -23,6 +25,8 @@ export interface SecurityDependencies {
   audit: Audit;
   passkeys: Passkeys;
   recovery: RecoveryCodes;
+  members: Members;
+  issuer: Issuer | null;
 }
 
 /** Recovery codes, shown this once. */
@@ -41,11 +45,12 @@ export class SecurityPages {
   }
 
   async show({ browser, member }: MemberVisit): Promise<Shown> {
-    const { passkeys, recovery, store, clock } = this.#deps;
+    const { passkeys, recovery, store, clock, members, issuer } = this.#deps;
     if (!isFresh(browser.session!, clock.now())) return AGAIN;
     const known = await passkeys.of(member.id);
     const left = await recovery.left(store.db, member.id);
     const options = await passkeys.creation(browser, ADD, member.name, member.id);
+    const isLinked = (await members.identities(store.db, member.id)) > 0;
     const now = clock.now();
     const body = html`<h2>Passkeys</h2>
 ${
@@ -58,6 +63,15 @@ ${known.length > 1 && form(browser, "/security/passkeys/remove", html`${hidden("
       )}</ul>`
 }
 ${passkeyForm(browser, "/security/passkeys", { kind: "create", options }, html`<div class="actions"><button>Add a passkey</button></div>`)}
+${
+  issuer !== null &&
+  html`<h2>Identity provider</h2>
+${
+  isLinked
+    ? html`<p>You can sign in with ${issuer.host}.</p>${form(browser, "/security/issuer/remove", html`<button class="danger">Unlink ${issuer.host}</button>`)}`
+    : html`<p>Link ${issuer.host} to sign in with it too.</p>${form(browser, "/security/issuer", html`<button>Link ${issuer.host}</button>`)}`
+}`
+}
 <h2>Recovery codes</h2>
 <p>${left} left. New codes replace the old ones.</p>
 ${form(browser, "/security/recovery", html`<button>Make new recovery codes</button>`)}

@@ -7,6 +7,7 @@ import { addressKey } from "../http.ts";
 import type { Limits } from "../limits.ts";
 import { type DevelopmentDependencies, signInAs } from "../members/development.ts";
 import { useInvitation } from "../members/invitations.ts";
+import type { Issuer } from "../members/issuer.ts";
 import type { Passkeys } from "../members/passkeys.ts";
 import type { RecoveryCodes } from "../members/recovery.ts";
 import { html } from "./html.ts";
@@ -24,6 +25,7 @@ export interface SignInDependencies extends DevelopmentDependencies {
   recovery: RecoveryCodes;
   /** Whether any name may sign in. */
   developmentLogin: boolean;
+  issuer: Issuer | null;
 }
 
 export class SignInPages {
@@ -36,10 +38,12 @@ export class SignInPages {
   async show({ browser, fields }: Visit): Promise<Shown> {
     const next = nextPath(fields["next"]);
     if (browser.session !== null && fields["again"] === undefined) return { goTo: next };
-    const options = await this.#deps.passkeys.request(browser, SIGN_IN, null);
+    const { issuer, passkeys } = this.#deps;
+    const options = await passkeys.request(browser, SIGN_IN, null);
     const body = html`${fields["again"] !== undefined && html`<p>Sign in once more, so that it is surely you.</p>`}
 ${passkeyForm(browser, "/login/passkey", { kind: "use", options }, html`${hidden("next", next)}<button class="main">Sign in with a passkey</button>`)}
 <noscript><p class="notice">A passkey needs JavaScript. A recovery code works without it.</p></noscript>
+${issuer !== null && html`<p><a class="button" href="/login/issuer?next=${encodeURIComponent(next)}">Sign in with ${issuer.host}</a></p>`}
 <h2>Lost your passkey?</h2>
 ${form(
   browser,

@@ -28,7 +28,9 @@ input { font: inherit; width: 100%; max-width: 24rem; padding: .5rem .75rem; col
   background: var(--raised); border: 1px solid var(--quiet); border-radius: .375rem; }
 button { font: inherit; padding: .5rem 1rem; min-height: 2.75rem; border-radius: .375rem; cursor: pointer;
   color: var(--ink); background: var(--raised); border: 1px solid var(--quiet); }
-button.main { color: var(--on-accent); background: var(--accent); border-color: var(--accent); font-weight: 600; }
+a.button { display: inline-block; padding: .5rem 1rem; min-height: 2.75rem; border: 1px solid var(--quiet);
+  border-radius: .375rem; color: var(--ink); background: var(--raised); text-decoration: none; }
+a.button.main, button.main { color: var(--on-accent); background: var(--accent); border-color: var(--accent); font-weight: 600; }
 button.danger { color: var(--danger); border-color: var(--danger); }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 form.inline { display: inline-block; margin: .25rem .5rem .25rem 0; }

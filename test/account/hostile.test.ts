@@ -3,9 +3,11 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { sql } from "kysely";
+import { ISSUER_ANSWER_PATH } from "../../account/members/issuer.ts";
 import { Operator } from "../../account/operator.ts";
 import { RealRandom } from "../../platform/real-random.ts";
 import { LIMITS } from "../../shared/limits.ts";
+import { trusting } from "./issuers.ts";
 import { ask, csrfOf, KINDS, TestDevice, TestInstance, TestService } from "./service.ts";
 
 type Who = "anybody" | "device" | "member";
@@ -23,6 +25,8 @@ const API: readonly (readonly [method: string, path: string, who: Who])[] = [
 const PAGES: readonly (readonly [path: string, who: Who])[] = [
   ["/login", "anybody"],
   ["/join", "anybody"],
+  ["/login/issuer", "anybody"],
+  [ISSUER_ANSWER_PATH, "anybody"],
   ["/", "member"],
   ["/device", "member"],
   ["/devices/retire", "member"],
@@ -43,6 +47,8 @@ const FORMS: readonly (readonly [path: string, who: Who])[] = [
   ["/security/passkeys/remove", "member"],
   ["/security/recovery", "member"],
   ["/security/invitations", "member"],
+  ["/security/issuer", "member"],
+  ["/security/issuer/remove", "member"],
 ];
 const TABLES = ["members", "devices", "connect_instances", "sessions", "passkeys", "invitations"] as const;
 
@@ -50,7 +56,8 @@ for (const kind of KINDS) {
   describe(`hostile requests, ${kind}`, () => {
     let service: TestService;
     before(async () => {
-      service = await TestService.started({ kind });
+      // Nothing listens there.
+      service = await TestService.started({ kind, issuer: trusting("http://localhost:1", false) });
     });
     after(async () => service.dispose());
 
@@ -255,7 +262,8 @@ it("hostile requests know every route of the account service", () => {
   const paths = ["account/api.ts", "account/service.ts"].flatMap((file) =>
     [...readFileSync(file, "utf8").matchAll(/path: "(\/[^"]*)"/gu)].map(([, path]) => path!),
   );
-  const known = [
+  paths.push(ISSUER_ANSWER_PATH);
+  const known: string[] = [
     ...API.map(([, path]) => path),
     ...PAGES.map(([path]) => path),
     ...FORMS.map(([path]) => path),

@@ -5,6 +5,7 @@ import { Operator } from "../../account/operator.ts";
 import { RealRandom } from "../../platform/real-random.ts";
 import { violations } from "../browser/axe.ts";
 import { launchBrowser } from "../browser/setting.ts";
+import { trusting } from "./issuers.ts";
 import { ask, TestDevice, TestInstance, TestService } from "./service.ts";
 
 describe("the pages of the account service", function () {
@@ -17,7 +18,7 @@ describe("the pages of the account service", function () {
   let recoveryCodes: string[] = [];
 
   before(async () => {
-    service = await TestService.started({ proxies: 0 });
+    service = await TestService.started({ proxies: 0, issuer: trusting("http://localhost:1", false) });
     browser = await launchBrowser();
     context = await browser.newContext({ viewport: { width: 360, height: 740 } });
     page = await context.newPage();
@@ -134,6 +135,7 @@ describe("the pages of the account service", function () {
     await page.getByRole("heading", { name: "My machines" }).waitFor();
     await page.getByRole("link", { name: "Passkeys and recovery codes" }).click();
     await checkPage();
+    await page.getByRole("button", { name: "Link localhost:1" }).waitFor();
     await page.getByRole("button", { name: "Make an invitation link" }).click();
     await page.getByText(`${service.origin}/join#`).waitFor();
     await page.getByRole("button", { name: "Sign out" }).click();

@@ -71,6 +71,7 @@ export class TestService {
         proxies: 1,
         developmentLogin: true,
         minimumVersion: null,
+        issuer: null,
         ...given,
       },
       clock ?? new ManualClock({ start: Date.now() }),
