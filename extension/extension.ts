@@ -1,12 +1,12 @@
 /** What the editor calls. `activate` only registers; everything else begins after it. */
 import * as vscode from "vscode";
 import { resolveHome } from "../client/paths.ts";
-import { registerProblems } from "./commands/sending.ts";
 import { registerCommands } from "./commands.ts";
 import { CONTEXT } from "./contributions/contribution.ts";
 import { VIEWS } from "./contributions/views.ts";
 import { Instance } from "./daemon/instance.ts";
 import { DaemonLink } from "./daemon/link.ts";
+import { registerProblems } from "./editor/problems.ts";
 import { openFolders } from "./folders.ts";
 import { registerLinks } from "./links.ts";
 import { notifyWaiting } from "./notifications.ts";
@@ -15,7 +15,7 @@ import { ConnectionsTree } from "./views/connections-tree.ts";
 import { GroupsTree } from "./views/groups-tree.ts";
 import { NeedsYou } from "./views/needs-you.ts";
 import { createStatusItem } from "./views/status-item.ts";
-import { registerWebviews } from "./webviews/webviews.ts";
+import { Webviews } from "./webviews/webviews.ts";
 
 export function activate(context: vscode.ExtensionContext): void {
   const named = vscode.workspace.getConfiguration("svc").get<string>("home", "");
@@ -23,7 +23,8 @@ export function activate(context: vscode.ExtensionContext): void {
   const link = new DaemonLink(home);
   const instance = new Instance({ call: (name, input) => link.client.result(name, input) });
   const groupsTree = new GroupsTree(VIEWS.groups.id, instance, openFolders);
-  const parts: Parts = { context, link, instance, groupsTree };
+  const webviews = new Webviews(context, link.window);
+  const parts: Parts = { context, link, instance, groupsTree, webviews };
   link.on("state", () => {
     if (link.state !== "online") instance.clear();
     void setContext(parts);
@@ -35,7 +36,7 @@ export function activate(context: vscode.ExtensionContext): void {
     new ConnectionsTree(VIEWS.connections.id, instance),
     createStatusItem(link, instance),
     ...registerCommands(parts),
-    ...registerWebviews(parts),
+    webviews,
     registerLinks(),
     registerProblems(),
     vscode.workspace.onDidChangeWorkspaceFolders(() => groupsTree.refresh()),

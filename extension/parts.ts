@@ -2,6 +2,7 @@ import type { ExtensionContext } from "vscode";
 import type { Instance } from "./daemon/instance.ts";
 import type { DaemonLink } from "./daemon/link.ts";
 import type { GroupsTree } from "./views/groups-tree.ts";
+import type { Webviews } from "./webviews/webviews.ts";
 
 /** What commands, views and webviews of one window share. */
 export interface Parts {
@@ -9,4 +10,5 @@ export interface Parts {
   link: DaemonLink;
   instance: Instance;
   groupsTree: GroupsTree;
+  webviews: Webviews;
 }

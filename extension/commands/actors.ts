@@ -109,7 +109,7 @@ async function sendMessage(parts: Parts, given: unknown): Promise<void> {
   await link.client.result("send", { group_id: groupId, text, to });
 }
 
-export function actorCommands(parts: Parts): Handlers {
+export function actorCommands(parts: Parts) {
   const { client } = parts.link;
   /** A command on one Actor, which changes something. */
   const onActor =
@@ -146,5 +146,5 @@ export function actorCommands(parts: Parts): Handlers {
       await needDaemon(parts);
       await sendMessage(parts, given);
     },
-  };
+  } satisfies Handlers;
 }

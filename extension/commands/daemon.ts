@@ -50,7 +50,7 @@ async function start(parts: Parts): Promise<boolean> {
   return true;
 }
 
-export function daemonCommands(parts: Parts): Handlers {
+export function daemonCommands(parts: Parts) {
   const { link, instance } = parts;
   return {
     startDaemon: () => (link.state === "online" ? true : start(parts)),
@@ -80,5 +80,5 @@ export function daemonCommands(parts: Parts): Handlers {
       await needDaemon(parts);
       await instance.refresh();
     },
-  };
+  } satisfies Handlers;
 }

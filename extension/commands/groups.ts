@@ -23,7 +23,7 @@ async function chooseFolder(): Promise<string> {
   return chosen;
 }
 
-export function groupCommands(parts: Parts): Handlers {
+export function groupCommands(parts: Parts) {
   const { link, groupsTree, instance } = parts;
   return {
     async attachFolder() {
@@ -55,5 +55,5 @@ export function groupCommands(parts: Parts): Handlers {
       await instance.refreshConnections();
     },
     showNeedsYou: () => vscode.commands.executeCommand(`${VIEWS.needsYou.id}.focus`),
-  };
+  } satisfies Handlers;
 }

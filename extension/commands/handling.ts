@@ -8,7 +8,8 @@ import type { Parts } from "../parts.ts";
 import { plain } from "../plain.ts";
 import type { ActorRow, GroupRow, Row } from "../views/groups-tree.ts";
 
-export type Handlers = Partial<Record<CommandName, (...given: unknown[]) => unknown>>;
+export type Handler = (...given: unknown[]) => unknown;
+export type Handlers = Partial<Record<CommandName, Handler>>;
 
 /** Ends a command that the person has called off, or that has already said why it can't go on. */
 export class Over extends Error {}

@@ -1,16 +1,10 @@
 /** What is in the editor goes into a draft to an Actor. Nothing is sent without the person. */
 import * as vscode from "vscode";
 import { commandId } from "../contributions/commands.ts";
+import type { Problem } from "../editor/problems.ts";
 import { problemText, quotation } from "../editor/quotation.ts";
 import type { Parts } from "../parts.ts";
 import { chooseActor, type Handlers, needDaemon, needTrust } from "./handling.ts";
-
-/** What the code action hands to its command. */
-interface Problem {
-  uri: vscode.Uri;
-  line: number;
-  message: string;
-}
 
 function pathOf(uri: vscode.Uri): string {
   return vscode.workspace.asRelativePath(uri, false).replaceAll("\\", "/");
@@ -31,7 +25,7 @@ function selected(): string {
   });
 }
 
-export function sendingCommands(parts: Parts): Handlers {
+export function sendingCommands(parts: Parts) {
   const draft = async (text: string): Promise<void> => {
     needTrust();
     await needDaemon(parts);
@@ -49,26 +43,5 @@ export function sendingCommands(parts: Parts): Handlers {
       const { uri, line, message } = given as Problem;
       return draft(problemText({ path: pathOf(uri), firstLine: line, lastLine: line }, message));
     },
-  };
-}
-
-/** Offers each problem under the cursor to an Actor. */
-export function registerProblems(): vscode.Disposable {
-  const kind = vscode.CodeActionKind.QuickFix;
-  return vscode.languages.registerCodeActionsProvider(
-    { scheme: "file" },
-    {
-      provideCodeActions(document, _range, { diagnostics }) {
-        return diagnostics.map((diagnostic) => {
-          const action = new vscode.CodeAction("Send this problem to an Actor", kind);
-          const line = diagnostic.range.start.line + 1;
-          const problem: Problem = { uri: document.uri, line, message: diagnostic.message };
-          action.command = { command: commandId("sendProblem"), title: action.title, arguments: [problem] };
-          action.diagnostics = [diagnostic];
-          return action;
-        });
-      },
-    },
-    { providedCodeActionKinds: [kind] },
-  );
+  } satisfies Handlers;
 }

@@ -20,6 +20,9 @@ export const VIEWS = {
   ticker: { id: "svc.ticker", name: "Ticker", icon: "media/svc.svg", type: "webview" },
 } as const satisfies Record<string, View>;
 
+/** The editor's names for the kinds of tabs. Windows that are restored know them. */
+export const TABS = { workbench: "svc.workbench", connections: "svc.direct" } as const;
+
 export interface Welcome {
   view: string;
   contents: string;

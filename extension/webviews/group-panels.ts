@@ -19,14 +19,13 @@ interface Open {
   groupId: string | null;
 }
 
-export class GroupPanels implements vscode.WebviewPanelSerializer, vscode.Disposable {
+export class GroupPanels implements vscode.Disposable {
   readonly #context: vscode.ExtensionContext;
   readonly #link: RelayedLink;
   readonly #memory: ViewMemory;
   readonly #kind: Kind;
   readonly #openGroup: (shown: Shown) => void;
   readonly #open = new Set<Open>();
-  readonly #serializer: vscode.Disposable;
 
   /** `openGroup` opens a Group's Workbench. */
   constructor(
@@ -41,7 +40,6 @@ export class GroupPanels implements vscode.WebviewPanelSerializer, vscode.Dispos
     this.#memory = memory;
     this.#kind = kind;
     this.#openGroup = openGroup;
-    this.#serializer = vscode.window.registerWebviewPanelSerializer(kind.viewType, this);
   }
 
   /** Shows a Group, in the tab that it has or in a new one. Null: the last one. */
@@ -64,8 +62,8 @@ export class GroupPanels implements vscode.WebviewPanelSerializer, vscode.Dispos
     if (shown !== null) relay.show(shown);
   }
 
-  /** The document restores itself from its own state. */
-  async deserializeWebviewPanel(panel: vscode.WebviewPanel, state: unknown): Promise<void> {
+  /** Takes a tab of an earlier window. The document restores itself from its own state. */
+  restore(panel: vscode.WebviewPanel, state: unknown): void {
     const { group } = (typeof state === "object" && state !== null ? state : {}) as {
       group?: { value?: unknown };
     };
@@ -73,7 +71,6 @@ export class GroupPanels implements vscode.WebviewPanelSerializer, vscode.Dispos
   }
 
   dispose(): void {
-    this.#serializer.dispose();
     for (const { panel } of this.#open) panel.dispose();
   }
 

@@ -1,0 +1,36 @@
+/** Opening the Workbench and a Group's connections. */
+import type { Shown } from "../../shared/webview-protocol.ts";
+import type { Parts } from "../parts.ts";
+import { chooseGroup, type Handlers, needDaemon, needTrust, rowOf } from "./handling.ts";
+
+const shownGroup = (groupId: string): Shown => ({ group_id: groupId, text: null, to: [], page: "list" });
+
+export function webviewCommands(parts: Parts) {
+  const { webviews } = parts;
+  const connect = (page: Shown["page"]) => async (given: unknown) => {
+    needTrust();
+    await needDaemon(parts);
+    const { groupId } = await chooseGroup(parts, given);
+    await webviews.show("connections", { ...shownGroup(groupId), page });
+  };
+  return {
+    // From a row of a tree, or with a text to add to the draft.
+    async openWorkbench(given: unknown) {
+      const row = rowOf(given);
+      const { text } = (given ?? {}) as { text?: unknown };
+      await webviews.show(
+        "workbench",
+        row === null
+          ? null
+          : {
+              ...shownGroup(row.groupId),
+              text: typeof text === "string" ? text : null,
+              to: row.kind === "actor" ? [row.actorId] : [],
+            },
+      );
+    },
+    showConnections: connect("list"),
+    inviteGroup: connect("invite"),
+    acceptInvitation: connect("join"),
+  } satisfies Handlers;
+}
