@@ -7,6 +7,7 @@
 import { parseArgs } from "node:util";
 import { requireCommands } from "../build/prerequisites.mjs";
 import { connectMeasurements } from "./connect/all.ts";
+import { editorMeasurements } from "./editor/all.ts";
 import { fanout } from "./fanout.ts";
 import type { Figure, Measurement } from "./figure.ts";
 import { hooks } from "./hooks.ts";
@@ -33,6 +34,7 @@ const measurements: readonly Measurement[] = [
   prompts,
   terminals,
   idle,
+  ...editorMeasurements,
 ];
 
 function number(value: number): string {

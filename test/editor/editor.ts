@@ -1,6 +1,6 @@
 /** A real editor (code-server) with the packed extension, in a browser window. */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import type { Browser, BrowserContext, Frame, Locator, Page } from "playwright-core";
@@ -23,6 +23,8 @@ export interface EditorOptions {
   universal?: boolean;
   /** Ask whether the workspace is trusted. */
   trust?: boolean;
+  /** VSIX files of other extensions. */
+  extensions?: readonly string[];
 }
 
 export class Editor {
@@ -82,6 +84,17 @@ export class Editor {
     return this.#output;
   }
 
+  /** The process of the only window's extensions. Throws when there is none, or more than one. */
+  extensionHost(): number {
+    const group = this.#server?.pid;
+    const found = readdirSync("/proc")
+      .filter((name) => /^\d+$/.test(name))
+      .map(Number)
+      .filter((pid) => groupOf(pid) === group && commandOf(pid).includes("--type=extensionHost"));
+    if (found.length !== 1) throw new Error(`${found.length} extension hosts run`);
+    return found[0]!;
+  }
+
   async close(): Promise<void> {
     await Promise.all(this.#contexts.map((context) => context.close()));
     const server = this.#server;
@@ -137,9 +150,10 @@ export class Editor {
     writeFileSync(join(this.folder, "person/.bash_profile"), `export PATH='${path}'\n`);
     const suffix = this.#options.universal === true ? "" : `-${process.platform}-${process.arch}`;
     const vsix = join(ROOT, "dist/vsix", `svc-${PRODUCT_VERSION}${suffix}.vsix`);
+    const installed = [vsix, ...(this.#options.extensions ?? [])];
     const { status, stdout, stderr } = spawnSync(
       node,
-      [entry, ...this.#arguments, "--install-extension", vsix],
+      [entry, ...this.#arguments, ...installed.flatMap((file) => ["--install-extension", file])],
       { env: this.#environment(), encoding: "utf8", timeout: 2 * PATIENCE_MS },
     );
     if (status !== 0) throw new Error(`The editor doesn't install ${vsix}:\n${stdout}${stderr}`);
@@ -183,6 +197,25 @@ export class Editor {
       },
       PATIENCE_MS,
     );
+  }
+}
+
+/** The process group; null for a process that has ended. */
+function groupOf(pid: number): number | null {
+  try {
+    // What follows the name, which may have any characters: state, parent, group.
+    const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)!.split(" ");
+    return Number(fields[2]);
+  } catch {
+    return null;
+  }
+}
+
+function commandOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
+  } catch {
+    return "";
   }
 }
 

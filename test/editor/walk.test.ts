@@ -10,23 +10,11 @@ import { launchBrowser } from "../browser/setting.ts";
 import { DIST, plainEnvironment } from "../support/daemon-process.ts";
 import { textOf } from "../support/events.ts";
 import { until } from "../support/until.ts";
+import { agentFolder } from "./agent-folder.ts";
 import { Editor, type EditorWindow } from "./editor.ts";
 
-const AGENT = join(import.meta.dirname, "../runtimes/fake-agent.mjs");
 /** Folder for pictures of each step, for people who want to see them. */
 const PICTURES = process.env["SVC_PICTURES"];
-
-/** A `claude` for PATH that behaves as the real one does towards the daemon. */
-function agentFolder(log: string): string {
-  const folder = mkdtempSync(join(tmpdir(), "svc-agents-"));
-  const setting = JSON.stringify({ log, keeps: true });
-  writeFileSync(
-    join(folder, "claude"),
-    `#!/bin/sh\nif [ "$1" = --version ]; then echo '2.1.329 (Claude Code)'; exit; fi\nFAKE_AGENT='${setting}' exec '${process.execPath}' '${AGENT}' "$@"\n`,
-    { mode: 0o755 },
-  );
-  return folder;
-}
 
 /** What came from the agent's terminal so far. */
 function typed(log: string): string {
