@@ -68,18 +68,31 @@ async function agree(client: DaemonClient, group_id: string, outcomes: readonly 
   assert.deepEqual(problems, []);
 }
 
+/** A daemon whose Home is on a small disk of its own. It does nothing where none can be mounted. */
+async function onSmallDisk(
+  bytes: number,
+  run: (daemon: DaemonProcess, disk: SmallDisk) => Promise<void>,
+): Promise<void> {
+  const disk = SmallDisk.mount(bytes);
+  if (disk === null) {
+    // The limit on file sizes below stands in where nothing can be mounted.
+    assert.notEqual(process.getuid?.(), 0, "root can mount a small disk");
+    return;
+  }
+  const home = join(disk.path, "home");
+  mkdirSync(home, { mode: 0o700 });
+  const daemon = await DaemonProcess.started({ home });
+  try {
+    await run(daemon, disk);
+  } finally {
+    await daemon.dispose();
+    disk.unmount();
+  }
+}
+
 describe("a full disk", () => {
-  it("tells every waiting caller, shows nothing half, and goes on once there is room", async () => {
-    const disk = SmallDisk.mount(32 * MiB);
-    if (disk === null) {
-      // The limit on file sizes below stands in where nothing can be mounted.
-      assert.notEqual(process.getuid?.(), 0, "root can mount a small disk");
-      return;
-    }
-    const home = join(disk.path, "home");
-    mkdirSync(home, { mode: 0o700 });
-    const daemon = await DaemonProcess.started({ home });
-    try {
+  it("tells every waiting caller, shows nothing half, and goes on once there is room", () =>
+    onSmallDisk(32 * MiB, async (daemon, disk) => {
       let client = daemon.client();
       const group = await client.result("group_create", { title: "small" });
       const { group_id } = group;
@@ -122,19 +135,10 @@ describe("a full disk", () => {
       const text = retried.padEnd(30_000, "x");
       const sent = await client.result("send", { group_id, to: ["user"], text, client_id: retried });
       assert.equal(sent.duplicate, false, "what was refused was never recorded");
-    } finally {
-      await daemon.dispose();
-      disk.unmount();
-    }
-  });
+    }));
 
-  it("goes on in the same process as soon as there is room", async () => {
-    const disk = SmallDisk.mount(24 * MiB);
-    if (disk === null) return;
-    const home = join(disk.path, "home");
-    mkdirSync(home, { mode: 0o700 });
-    const daemon = await DaemonProcess.started({ home });
-    try {
+  it("goes on in the same process as soon as there is room", () =>
+    onSmallDisk(24 * MiB, async (daemon, disk) => {
       const client = daemon.client();
       const group = await client.result("group_create", { title: "small" });
       const { group_id } = group;
@@ -154,19 +158,10 @@ describe("a full disk", () => {
         await agree(client, group_id, outcomes);
       }
       assert.equal(await daemon.stop(), 0);
-    } finally {
-      await daemon.dispose();
-      disk.unmount();
-    }
-  });
+    }));
 
-  it("starts while the disk is full, or says why not, and then with room", async () => {
-    const disk = SmallDisk.mount(24 * MiB);
-    if (disk === null) return;
-    const home = join(disk.path, "home");
-    mkdirSync(home, { mode: 0o700 });
-    const daemon = await DaemonProcess.started({ home });
-    try {
+  it("starts while the disk is full, or says why not, and then with room", () =>
+    onSmallDisk(24 * MiB, async (daemon, disk) => {
       const group = await daemon.client().result("group_create", { title: "small" });
       const { group_id } = group;
       const outcomes = await sendFrom(daemon, group_id, "before", 2);
@@ -186,11 +181,7 @@ describe("a full disk", () => {
       disk.free();
       await daemon.start();
       await agree(daemon.client(), group_id, outcomes);
-    } finally {
-      await daemon.dispose();
-      disk.unmount();
-    }
-  });
+    }));
 });
 
 describe("files that can't grow beyond a size", () => {

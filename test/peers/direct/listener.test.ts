@@ -10,6 +10,26 @@ import { encodeFrame, GROUP, type Instance, LISTENER, rest, World } from "./sett
 
 const SECOND = 1000;
 
+/** From now on, what an instance's listener sends goes out by `send`. */
+function sendBy({ links }: Instance, send: (link: Link, ...sent: Parameters<Link["send"]>) => void): void {
+  const listen = links.listen.bind(links);
+  links.listen = (at, accept, lost) => {
+    const take: typeof accept = (incoming) => {
+      const secure = async (): Promise<Link> => {
+        const link = await incoming.secure();
+        return {
+          peer_key: link.peer_key,
+          receive: link.receive.bind(link),
+          send: (...sent) => send(link, ...sent),
+          close: () => link.close(),
+        };
+      };
+      accept({ ...incoming, secure });
+    };
+    return listen(at, take, lost);
+  };
+}
+
 describe("a Direct listener", () => {
   let world: World;
   let host: Instance;
@@ -77,25 +97,7 @@ describe("a Direct listener", () => {
     const { host: inviting, joiner, id } = await world.joined();
     await inviting.direct.configure(null, undefined, undefined);
     const taken: (() => void)[] = [];
-    const listen = inviting.links.listen.bind(inviting.links);
-    inviting.links.listen = (at, accept, lost) =>
-      listen(
-        at,
-        (incoming) => {
-          const secure = async (): Promise<Link> => {
-            const link = await incoming.secure();
-            const send: Link["send"] = (bytes, sent) => link.send(bytes, () => taken.push(sent));
-            return {
-              peer_key: link.peer_key,
-              receive: link.receive.bind(link),
-              send,
-              close: () => link.close(),
-            };
-          };
-          accept({ ...incoming, secure });
-        },
-        lost,
-      );
+    sendBy(inviting, (link, bytes, sent) => link.send(bytes, () => taken.push(sent)));
     await inviting.direct.configure(LISTENER, undefined, undefined);
     await inviting.direct.approve(GROUP, id);
     world.clock.advance(5000);
@@ -119,25 +121,7 @@ describe("a Direct listener", () => {
     world = new World();
     const { host: inviting, joiner, id } = await world.joined();
     await inviting.direct.configure(null, undefined, undefined);
-    const listen = inviting.links.listen.bind(inviting.links);
-    inviting.links.listen = (at, accept, lost) =>
-      listen(
-        at,
-        (incoming) => {
-          const secure = async (): Promise<Link> => {
-            const link = await incoming.secure();
-            const send: Link["send"] = (bytes, sent) => link.send(said(bytes), sent);
-            return {
-              peer_key: link.peer_key,
-              receive: link.receive.bind(link),
-              send,
-              close: () => link.close(),
-            };
-          };
-          accept({ ...incoming, secure });
-        },
-        lost,
-      );
+    sendBy(inviting, (link, bytes, sent) => link.send(said(bytes), sent));
     await inviting.direct.configure(LISTENER, undefined, undefined);
     await inviting.direct.approve(GROUP, id);
     world.clock.advance(5000);
