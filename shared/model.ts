@@ -4,6 +4,7 @@
  */
 
 import * as z from "zod";
+import { ID_PATTERNS } from "./id-patterns.ts";
 import { withoutInvisible } from "./invisible.ts";
 import { LIMITS } from "./limits.ts";
 
@@ -43,14 +44,12 @@ export function label(bytes: number) {
   );
 }
 
-export const GroupId = z
-  .string()
-  .regex(/^g_[0-9a-f]{12}$/, "isn't a Group id (g_ followed by 12 hex digits)");
+export const GroupId = z.string().regex(ID_PATTERNS.group, "isn't a Group id (g_ followed by 12 hex digits)");
 export const ScopeKey = z
   .string()
   .regex(/^s_[0-9a-f]{12}$/, "isn't a scope key (s_ followed by 12 hex digits)");
 /** Event ids are UUIDs without dashes (docs/protocol.md#ledger-events). */
-export const EventId = z.string().regex(/^[0-9a-f]{32}$/, "isn't an event id (32 hex digits)");
+export const EventId = z.string().regex(ID_PATTERNS.event, "isn't an event id (32 hex digits)");
 export const Sha256 = z
   .string()
   .max(64)
@@ -69,7 +68,7 @@ export const RESERVED_ACTOR_IDS = [
 export const ActorId = z
   .string()
   .regex(
-    /^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$/,
+    ID_PATTERNS.actor,
     "isn't an Actor id (1-32 letters, digits, - and _, starting with a letter or digit)",
   );
 export const NewActorId = ActorId.refine(

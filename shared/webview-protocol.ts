@@ -16,6 +16,7 @@
 import * as z from "zod/mini";
 import type { RuntimeActivityEvent } from "./activity/event.ts";
 import type { LedgerEvent } from "./events.ts";
+import { ID_PATTERNS } from "./id-patterns.ts";
 import { LIMITS } from "./limits.ts";
 import type { GroupSummary } from "./operations/groups.ts";
 import type { TerminalMessage } from "./terminal.ts";
@@ -30,9 +31,9 @@ const text = (characters: number) => z.string().check(z.maxLength(characters));
 const RequestId = z.int().check(z.positive(), z.maximum(2 ** 31));
 const Count = z.int().check(z.nonnegative());
 const Session = z.string().check(z.regex(/^[0-9a-f-]{36}$/));
-const GroupId = z.string().check(z.regex(/^g_[0-9a-f]{12}$/));
-const EventId = z.string().check(z.regex(/^[0-9a-f]{32}$/));
-const ActorId = z.string().check(z.regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$/));
+const GroupId = z.string().check(z.regex(ID_PATTERNS.group));
+const EventId = z.string().check(z.regex(ID_PATTERNS.event));
+const ActorId = z.string().check(z.regex(ID_PATTERNS.actor));
 const Sha256 = z.string().check(z.regex(/^[0-9a-f]{64}$/));
 const Piece = z
   .instanceof(Uint8Array)

@@ -30,9 +30,15 @@ export const daemonCommands: readonly Command[] = [
   },
   {
     words: "open",
+    args: "[group]",
     operations: ["login_link_create"],
-    summary: "Open the Workbench in a browser with a one-time link.",
-    options: [{ name: "print", text: "Print the link instead of opening it" }],
+    summary: "Open the Workbench in a browser with a one-time link, at a Group or at something in it.",
+    options: [
+      { name: "message", value: "EVENT", text: "Show this message" },
+      { name: "terminal", value: "ACTOR", text: "Show this Actor's terminal" },
+      { name: "search", value: "TEXT", text: "Show what a search finds" },
+      { name: "print", text: "Print the link instead of opening it" },
+    ],
     run: async (context) => (await import("../commands/open.ts")).open(context),
   },
   {

@@ -325,6 +325,14 @@ describe("commands", () => {
     assert.ok(checks.some(({ code }) => code === "daemon_running"));
     const opened = await result<{ url: string }>(["open"]);
     assert.match(opened.url, /^http:\/\/127\.0\.0\.1:\d+\/#login=/);
+    const { events } = await result<{ events: Event[] }>(["tail", "--group", group, "--all", "-n", "1"]);
+    const at = await result<{ url: string }>(["open", group, "--message", events[0]!.id.slice(0, 12)]);
+    assert.match(at.url, new RegExp(`/\\?group=${group}&message=${events[0]!.id}#login=`));
+    assert.match(
+      (await result<{ url: string }>(["open", group])).url,
+      new RegExp(`/\\?group=${group}#login=`),
+    );
+    assert.equal((await svc(["open", "g_000000000000"])).code, 1);
     assert.match((await svc(["open", "--print"])).out, /^http:\/\/127\.0\.0\.1:\d+\/#login=\S+\n$/);
   });
 });

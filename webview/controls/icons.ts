@@ -53,6 +53,7 @@ export const ICONS = {
   layers: 0xebd2,
   "layout-sidebar-left": 0xebf3,
   "layout-sidebar-right": 0xebf4,
+  link: 0xeb15,
   "link-external": 0xeb14,
   loading: 0xeb19,
   lock: 0xea75,

@@ -34,6 +34,7 @@ export class Conversation {
   /** Resolves when the unsent text is known, as far as it can be. */
   draftRead: Promise<void> = Promise.resolve();
   readonly #host: Host;
+  #openedAt: string | null = null;
 
   constructor(host: Host, groupId: string, looking: () => boolean, inView: () => boolean) {
     this.#host = host;
@@ -62,8 +63,9 @@ export class Conversation {
     });
   }
 
-  /** The person's place here; null is the end. */
+  /** The person's place here; null is the end. At first, the message that it was opened at. */
   get place(): Place | null {
+    if (this.#openedAt !== null) return { eventId: this.#openedAt, offset: 0 };
     const kept = this.#host.recall(`place/${this.groupId}`);
     if (typeof kept !== "object" || kept === null) return null;
     const { eventId, offset } = kept as Partial<Place>;
@@ -71,6 +73,7 @@ export class Conversation {
   }
 
   keepPlace(place: Place | null): void {
+    this.#openedAt = null;
     this.#host.remember(`place/${this.groupId}`, place);
   }
 
@@ -98,12 +101,14 @@ export class Conversation {
     void this.draft.refresh();
   }
 
-  open(): void {
+  /** Opens at a message, or where the person was. */
+  open(eventId: string | null): void {
     // A new connection reads the Group when it starts, or polling does.
     let isComing = false;
     this.#host.watchConnection(({ state }) => (isComing = state === "connecting"))();
     if (!isComing) void this.group.refresh();
     this.activity.open(this.#host, this.groupId);
+    this.#openedAt = eventId;
     void this.feed.open(this.place);
     this.draftRead = this.draft.load();
     void this.draftRead.then(() => {

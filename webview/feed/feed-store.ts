@@ -76,6 +76,9 @@ export class Feed extends Store {
   #retry: ReturnType<typeof setTimeout> | null = null;
   #closed = false;
   loaded = false;
+  /** Resolves when rows are there. */
+  readonly opened: Promise<void>;
+  #open: () => void = () => {};
   /** Why nothing can be shown. */
   failure: string | null = null;
   /** The newest row is in view, so that new ones may follow it. Set by the view. */
@@ -88,6 +91,7 @@ export class Feed extends Store {
     this.#host = host;
     this.groupId = groupId;
     this.#onChange = onChange;
+    this.opened = new Promise((resolve) => (this.#open = resolve));
   }
 
   get rows(): readonly LedgerEvent[] {
@@ -111,6 +115,7 @@ export class Feed extends Store {
       if (opening !== this.#opening || this.#closed) return;
       this.failure = null;
       this.loaded = true;
+      this.#open();
       this.#follow(newest);
     } catch (error) {
       if (opening !== this.#opening || this.#closed) return;

@@ -73,7 +73,6 @@ class FeedElement extends View {
         aria-busy=${feed.busy !== null}
         tabindex=${rows.length === 0 ? 0 : nothing}
         @scroll=${this.#onScroll}
-        @message-action=${this.#onAction}
       >
         <div class="feed-rows">${window.hasOlder ? html`<div class="feed-edge">${skeleton(2, "feed")}</div>` : nothing}
         ${repeat(
@@ -301,12 +300,19 @@ class FeedElement extends View {
     this.#keepTimer = null;
     const scroller = this.#scroller;
     if (scroller === null || !this.isConnected) return;
+    this.tell("moved");
     const row = this.conversation.feed.following ? null : this.#topRow();
     this.conversation.keepPlace(
       row === null
         ? null
         : { eventId: row.id, offset: Math.round(row.top - scroller.getBoundingClientRect().top) },
     );
+  }
+
+  /** Whether a row is in view. */
+  shows(eventId: string): boolean {
+    const [view, row] = [this.#scroller, this.#find(eventId)].map((one) => one?.getBoundingClientRect());
+    return view !== undefined && row !== undefined && row.bottom > view.top && row.top < view.bottom;
   }
 
   async toEnd(): Promise<void> {
@@ -318,14 +324,21 @@ class FeedElement extends View {
     this.#settle();
   }
 
-  /** Shows a message from anywhere in the history, and gives it the focus. */
+  /**
+   * Shows a message from anywhere in the history, and gives it the focus. False when it isn't
+   * there.
+   */
   async jump(eventId: string): Promise<boolean> {
+    const { conversation } = this;
+    await conversation.feed.opened;
+    if (this.conversation !== conversation) return true;
     this.#target = eventId;
-    this.conversation.feed.following = false;
-    const found = await this.conversation.feed.jump(eventId);
+    conversation.feed.following = false;
+    const found = await conversation.feed.jump(eventId);
     this.requestUpdate();
     await this.updateComplete;
     await this.#rendered();
+    if (this.conversation !== conversation || this.#target !== eventId) return true;
     const row = found ? this.#find(eventId) : null;
     row?.scrollIntoView({ block: "center" });
     row?.focus({ preventScroll: true });
@@ -369,13 +382,6 @@ class FeedElement extends View {
   focusRow(): void {
     this.querySelector<HTMLElement>("[data-row][tabindex='0']")?.focus();
   }
-
-  readonly #onAction = (event: Event): void => {
-    const { detail } = event as CustomEvent<{ kind: string; target?: string }>;
-    if (detail.kind !== "jump" || detail.target === undefined) return;
-    event.stopPropagation();
-    void this.jump(detail.target);
-  };
 }
 
 function continues(before: LedgerEvent | undefined, row: Message): boolean {

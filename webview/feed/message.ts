@@ -1,6 +1,7 @@
 /** `<svc-message>`: one message of the feed, with its status and its actions. */
 import { html, nothing } from "lit";
 import { unsafeHTML } from "lit/directives/unsafe-html.js";
+import { NOWHERE } from "../../shared/address.ts";
 import type { ChatMessage, MessageEvent as Message } from "../../shared/events.ts";
 import { shownText } from "../../shared/foreign-text.ts";
 import { isFromElsewhere, partiesOf, placeOf } from "../../shared/message-parties.ts";
@@ -9,6 +10,7 @@ import { GROUP_REFERENCE } from "../composer/draft.ts";
 import { iconButton } from "../controls/controls.ts";
 import { copy, copyFrom } from "../controls/copy.ts";
 import { icon } from "../controls/icons.ts";
+import { opensElsewhere } from "../controls/links.ts";
 import type { MenuItem } from "../controls/menu.ts";
 import { View } from "../controls/view.ts";
 import type { Host } from "../hosts/host.ts";
@@ -20,6 +22,8 @@ import { renderMarkdown } from "./markdown.ts";
 
 const MODE_WORDS = { send: "", request_reply: "asks for a reply", mail: "Mail" } as const;
 const EXCERPT = 160;
+/** What the keyboard reaches in a message. Its own link is in its menu too. */
+const INSIDE = "a:not(.permalink), button, pre, .table-scroll";
 /** A place in a file, such as `src/app.ts:12` or `src/app.ts:12:3`. */
 const REFERENCE = /^[^\s:]*[^\s:/]\.[A-Za-z0-9]+:\d{1,7}(?::\d{1,5})?$/;
 
@@ -79,14 +83,13 @@ export class MessageElement extends View {
    * one step.
    */
   get #inside(): HTMLElement[] {
-    const all = this.querySelectorAll<HTMLElement>("a, button, pre, .table-scroll");
+    const all = this.querySelectorAll<HTMLElement>(INSIDE);
     return [...all].filter((element) => element.checkVisibility());
   }
 
   #reach(entered: boolean): void {
     this.#entered = entered;
-    for (const element of this.querySelectorAll<HTMLElement>("a, button, pre, .table-scroll"))
-      element.tabIndex = entered ? 0 : -1;
+    for (const element of this.querySelectorAll<HTMLElement>(INSIDE)) element.tabIndex = entered ? 0 : -1;
   }
 
   readonly #onKey = (event: KeyboardEvent): void => {
@@ -158,7 +161,13 @@ export class MessageElement extends View {
       }
       <span class="head-end">
         ${over === null ? nothing : settledWords(over)}
-        <svc-time class="when" value=${this.event.ts}></svc-time>
+        <a
+          class="permalink"
+          tabindex="-1"
+          href=${this.host.addresses.href({ ...NOWHERE, groupId: this.event.group_id, eventId: this.event.id })}
+          @click=${this.#onPermalink}
+          ><svc-time class="when" value=${this.event.ts}></svc-time
+        ></a>
       </span>
     </div>`;
   }
@@ -222,6 +231,11 @@ export class MessageElement extends View {
   #menu(message: ChatMessage, list: readonly RecipientDelivery[]): MenuItem[] {
     const items: MenuItem[] = [
       { label: "Copy text", icon: "copy", onSelect: () => void copy(message.text) },
+      {
+        label: "Copy link",
+        icon: "link",
+        onSelect: () => this.tell("copy-link", { eventId: this.event.id }),
+      },
       { label: "Copy message id", icon: "key", onSelect: () => void copy(this.event.id) },
     ];
     if (!this.mayWrite) return items;
@@ -279,6 +293,12 @@ export class MessageElement extends View {
   #act(action: MessageAction): void {
     this.tell("message-action", action);
   }
+
+  readonly #onPermalink = (event: MouseEvent): void => {
+    if (opensElsewhere(event)) return;
+    event.preventDefault();
+    this.#act({ kind: "jump", event: this.event, target: this.event.id });
+  };
 
   readonly #onTextClick = (event: Event): void => {
     if (!(event.target instanceof Element)) return;

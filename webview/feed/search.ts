@@ -1,5 +1,5 @@
 /** `<svc-search>`: messages of the Group that contain the words, newest first, in pages. */
-import { html, nothing } from "lit";
+import { html, nothing, type PropertyValues } from "lit";
 import { createRef, ref } from "lit/directives/ref.js";
 import type { MessageEvent as Message } from "../../shared/events.ts";
 import { shownText } from "../../shared/foreign-text.ts";
@@ -20,6 +20,7 @@ class SearchElement extends View {
   static override readonly properties = {
     conversation: { attribute: false },
     host: { attribute: false },
+    given: {},
     query: { state: true },
     found: { state: true },
     more: { state: true },
@@ -28,6 +29,8 @@ class SearchElement extends View {
   };
   declare conversation: Conversation;
   declare host: Host;
+  /** What to search for, as the address says. */
+  declare given: string;
   declare query: string;
   declare found: readonly Message[] | null;
   /** Where the next page begins; null at the end. */
@@ -40,12 +43,19 @@ class SearchElement extends View {
 
   constructor() {
     super();
+    this.given = "";
     this.query = "";
     this.found = null;
     this.more = null;
     this.busy = false;
     this.problem = null;
     roving(this, { selector: ".hit" });
+  }
+
+  protected override willUpdate(changed: PropertyValues<this>): void {
+    if (!changed.has("given") || this.given === this.query.trim()) return;
+    this.query = this.given;
+    void this.#search(false);
   }
 
   protected override firstUpdated(): void {
@@ -72,6 +82,7 @@ class SearchElement extends View {
           @input=${this.#onInput}
           @keydown=${this.#onKey}
         />
+        ${iconButton({ icon: "link", label: "Copy a link to this search", onClick: () => this.tell("copy-link", { search: this.query.trim() }) })}
         ${iconButton({ icon: "close", label: "Close the search", keys: "Esc", onClick: () => this.tell("close-search") })}
       </div>
       <div class="search-results" aria-busy=${this.busy}>
@@ -109,7 +120,10 @@ class SearchElement extends View {
   readonly #onInput = (event: Event): void => {
     this.query = (event.target as HTMLInputElement).value;
     if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.#search(false), AFTER_MS);
+    this.#timer = setTimeout(() => {
+      this.tell("searched", this.query.trim());
+      void this.#search(false);
+    }, AFTER_MS);
   };
 
   readonly #onKey = (event: KeyboardEvent): void => {

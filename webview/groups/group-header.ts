@@ -92,7 +92,10 @@ class GroupHeaderElement extends View {
 
   #menu(state: string | undefined): MenuItem[] {
     const { groupId } = this.conversation;
-    const items: MenuItem[] = [{ label: "Copy Group id", icon: "key", onSelect: () => void copy(groupId) }];
+    const items: MenuItem[] = [
+      { label: "Copy link", icon: "link", onSelect: () => this.tell("copy-link", {}) },
+      { label: "Copy Group id", icon: "key", onSelect: () => void copy(groupId) },
+    ];
     if (!this.administrator) return items;
     const resting = state === "paused" || state === "stopped";
     return [

@@ -1,21 +1,26 @@
 /** `<svc-groups>`: this machine's Groups, with what waits in each. The counts are the daemon's. */
 import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
+import { NOWHERE } from "../../shared/address.ts";
 import type { GroupSummary } from "../../shared/operations/groups.ts";
 import { badge, iconButton, skeleton } from "../controls/controls.ts";
 import { icon } from "../controls/icons.ts";
+import { opensElsewhere } from "../controls/links.ts";
 import { roving } from "../controls/roving.ts";
 import { button } from "../controls/toolkit.ts";
 import { follow, View } from "../controls/view.ts";
+import type { Addresses } from "../hosts/host.ts";
 import type { GroupsStore } from "./group-list.ts";
 
 class GroupsElement extends View {
   static override readonly properties = {
     groups: { attribute: false },
+    addresses: { attribute: false },
     openId: {},
     administrator: { type: Boolean },
   };
   declare groups: GroupsStore;
+  declare addresses: Addresses;
   declare openId: string | null;
   declare administrator: boolean;
 
@@ -58,12 +63,17 @@ class GroupsElement extends View {
 
   #row(group: GroupSummary) {
     const resting = group.state === "paused" || group.state === "stopped";
-    return html`<button
-      type="button"
+    return html`<a
+      href=${this.addresses.href({ ...NOWHERE, groupId: group.group_id })}
+      draggable="false"
       class="row group-row ${group.unread + group.attention > 0 ? "unread" : ""} ${resting ? "resting" : ""}"
       aria-current=${group.group_id === this.openId ? "true" : nothing}
       title=${[group.title, group.topic, resting ? `The Group is ${group.state}.` : ""].filter((part) => part !== "").join("\n")}
-      @click=${() => this.tell("open-group", group.group_id)}
+      @click=${(event: MouseEvent) => {
+        if (opensElsewhere(event)) return;
+        event.preventDefault();
+        this.tell("open-group", group.group_id);
+      }}
     >
       ${icon(resting ? "debug-pause" : "comment-discussion")}
       <span class="row-label"><bdi>${group.title}</bdi></span>
@@ -74,7 +84,7 @@ class GroupsElement extends View {
           : nothing
       }
       ${badge(group.attention, group.attention === 1 ? "needs you" : "need you")}
-    </button>`;
+    </a>`;
   }
 
   #empty() {

@@ -3,6 +3,7 @@
  * and in a VS Code webview, which has its own version. Nothing above this file knows about HTTP,
  * cookies or `postMessage`.
  */
+import type { Address } from "../../shared/address.ts";
 import type { Attachment } from "../../shared/model.ts";
 import type { ArgumentsOf, OperationName, ResultOf } from "../../shared/operations/registry.ts";
 import type {
@@ -56,8 +57,23 @@ export interface Viewer {
   tokenId?: string;
 }
 
+/** The addresses of what the page shows. */
+export interface Addresses {
+  /** What the page's own address names. */
+  readonly current: Address;
+  /** Changes it. With `step`, Back leads to the one before. */
+  set(address: Address, step: boolean): void;
+  /** Follows Back and Forward. */
+  watch(listener: (address: Address) => void): Release;
+  /** For a link in the page, so that it can be opened in a new tab. */
+  href(address: Address): string;
+  /** A link to give to somebody else who may see it. */
+  link(address: Address): Promise<string>;
+}
+
 export interface Host {
   readonly home: "browser" | "vscode";
+  readonly addresses: Addresses;
   /** Calls an operation; throws `HostError`. */
   call<Name extends OperationName>(
     name: Name,

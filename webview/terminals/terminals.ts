@@ -70,7 +70,7 @@ class TerminalsElement extends View {
                   type="button"
                   class="tab"
                   aria-pressed=${shown.has(id)}
-                  @click=${() => terminals.show(id)}
+                  @click=${() => this.tell("open-terminal", id)}
                 >
                   ${actorName(actor)}
                 </button>`;

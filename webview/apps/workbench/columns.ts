@@ -4,11 +4,13 @@ import { iconButton } from "../../controls/controls.ts";
 import { icon } from "../../controls/icons.ts";
 import type { Conversation } from "../../feed/conversation.ts";
 import type { GroupsStore } from "../../groups/group-list.ts";
+import type { Addresses } from "../../hosts/host.ts";
 import type { ThemeChoice } from "./appearance.ts";
 import type { Layout, Side } from "./layout.ts";
 
 interface GroupsColumn {
   groups: GroupsStore;
+  addresses: Addresses;
   openId: string | null;
   layout: Layout;
   administrator: boolean;
@@ -17,8 +19,8 @@ interface GroupsColumn {
 }
 
 export function groupsColumn(column: GroupsColumn): TemplateResult {
-  const { groups, openId, layout, administrator, mayLeave, theme } = column;
-  return html`<svc-groups .groups=${groups} .openId=${openId} ?administrator=${administrator}></svc-groups>
+  const { groups, addresses, openId, layout, administrator, mayLeave, theme } = column;
+  return html`<svc-groups .groups=${groups} .addresses=${addresses} .openId=${openId} ?administrator=${administrator}></svc-groups>
     <footer class="column-foot">
       <svc-settings-menu ?administrator=${administrator} ?mayLeave=${mayLeave} .theme=${theme}></svc-settings-menu>
       ${administrator ? nothing : html`<span class="restricted" title="Your access token is for these Groups only">${icon("lock")}restricted</span>`}

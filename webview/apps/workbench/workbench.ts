@@ -15,11 +15,13 @@ import "./settings-menu.ts";
 import "./splitter.ts";
 import "../../terminals/terminals.ts";
 import "../../controls/time.ts";
+import { type Address, NOWHERE } from "../../../shared/address.ts";
 import type { ActorOperation } from "../../actors/actors-panel.ts";
 import { isMissing, startProblem } from "../../actors/start-problem.ts";
 import type { ComposerElement } from "../../composer/composer.ts";
 import { announce } from "../../controls/announce.ts";
 import { failure } from "../../controls/controls.ts";
+import { copy } from "../../controls/copy.ts";
 import { Polling } from "../../controls/polling.ts";
 import { chooseScreenReader, recallScreenReader } from "../../controls/screen-reader.ts";
 import { follow, View } from "../../controls/view.ts";
@@ -36,6 +38,7 @@ import { takeDrops } from "./drops.ts";
 import { bottomBar, rail, sideTabs, welcome } from "./frame.ts";
 import { handleKey } from "./keys.ts";
 import { Layout, type Side } from "./layout.ts";
+import { Navigation } from "./navigation.ts";
 
 /** How often a visible window without the focus checks for text that another one wrote. */
 const LOOK_EVERY_MS = 3000;
@@ -56,6 +59,10 @@ interface Heard {
   "add-text": string;
   sent: undefined;
   found: string;
+  searched: string;
+  "copy-link": Partial<Address>;
+  "close-terminal": string;
+  moved: undefined;
   "close-search": undefined;
   staleness: boolean;
   "choose-screen-reader": boolean;
@@ -87,7 +94,10 @@ class WorkbenchElement extends View {
   #layout!: Layout;
   /** A Group that was just created. The list may not have it yet. */
   #expected: string | null = null;
+  #navigation!: Navigation;
   #searchFrom: HTMLElement | null = null;
+  /** The Group that an address has named. */
+  #named: string | null = null;
   #life: AbortController | null = null;
   readonly #polling = new Polling(
     () => document.visibilityState === "visible",
@@ -123,7 +133,10 @@ class WorkbenchElement extends View {
     super.connectedCallback();
     this.#groups.open();
     const last = this.host.recall("group");
-    if (typeof last === "string") this.#open(last);
+    this.#navigation = new Navigation(this.host.addresses, (address, left) => this.#show(address, left));
+    const { address } = this.#navigation;
+    if (address.groupId !== null) this.#show(address, null);
+    else if (typeof last === "string") this.#open(last);
     this.#life = new AbortController();
     const { signal } = this.#life;
     const returned = (): void => {
@@ -155,6 +168,7 @@ class WorkbenchElement extends View {
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     this.#life?.abort();
+    this.#navigation.close();
     this.#polling.close();
     this.conversation?.close();
     this.#groups.close();
@@ -165,7 +179,7 @@ class WorkbenchElement extends View {
       this.addEventListener(name, (event) => run((event as CustomEvent<Heard[Name]>).detail), { signal });
     on("open-group", (groupId) => {
       this.#expected = groupId;
-      this.#open(groupId);
+      this.#navigation.go({ groupId });
       if (this.#layout.breadth === "narrow") this.#layout.show("feed");
     });
     on("group-deleted", (groupId) => {
@@ -190,13 +204,16 @@ class WorkbenchElement extends View {
     on("suggest", (text) => this.#composer.value?.suggest(text));
     on("add-text", (text) => void this.#addText(text));
     on("close-search", () => this.#endSearch());
-    on("found", (eventId) => {
-      this.searching = false;
-      void this.#feed.value?.jump(eventId);
+    on("found", (eventId) => this.#go({ eventId }));
+    on("searched", (search) => this.#settle({ search }));
+    on("copy-link", (to) => void this.#copyLink(to));
+    on("moved", () => {
+      const { eventId } = this.#navigation.address;
+      if (eventId !== null && this.#feed.value?.shows(eventId) === false) this.#settle({});
     });
-    on("open-terminal", (actorId) => {
-      this.conversation?.terminals.show(actorId);
-      if (this.#layout.breadth === "narrow") this.#layout.show("terminals");
+    on("open-terminal", (actorId) => this.#go({ actorId }));
+    on("close-terminal", (actorId) => {
+      if (actorId === this.#navigation.address.actorId) this.#settle({});
     });
     on("write-to", (actorId) => this.#writeTo(actorId));
     on("actor-operation", (asked) =>
@@ -210,6 +227,7 @@ class WorkbenchElement extends View {
     on("group-state", (state) => this.#act(setGroupState, state));
     on("message-action", (action) => {
       if (action.kind === "reply") this.#composer.value?.reply(action.event, action.quote ?? null);
+      else if (action.kind === "jump") this.#go({ eventId: action.target ?? action.event.id });
       else this.#act(actOnMessage, action);
     });
   }
@@ -223,12 +241,68 @@ class WorkbenchElement extends View {
     document.title = `${attention > 0 ? `(${attention}) ` : ""}${this.#groups.find(this.conversation?.groupId ?? null)?.title ?? "Workbench"}`;
     if (!loaded) return;
     const isKnown = this.#groups.find(this.conversation?.groupId ?? null) !== undefined;
-    if (isKnown) this.#expected = null;
-    else if (this.conversation !== null && this.conversation.groupId !== this.#expected) this.#close();
-    if (this.conversation === null && list[0] !== undefined) this.#open(list[0].group_id);
+    const { conversation } = this;
+    const isGone = !isKnown && conversation !== null && conversation.groupId !== this.#expected;
+    const isInVain = isGone && this.#named === conversation.groupId;
+    if (isKnown) {
+      this.#expected = null;
+      this.#named = null;
+    } else if (isGone) this.#close();
+    const [first] = list;
+    if (this.conversation !== null || first === undefined) return;
+    this.#open(first.group_id);
+    if (isInVain)
+      this.problem = "The address names a Group that doesn’t exist here, or that you have no access to.";
   }
 
-  #open(groupId: string): void {
+  /** Goes to something in the open Group. */
+  #go(to: Partial<Address>): void {
+    if (this.conversation !== null) this.#navigation.go({ groupId: this.conversation.groupId, ...to });
+  }
+
+  /** What is shown in the open Group has another address now. */
+  #settle(to: Partial<Address>): void {
+    if (this.conversation !== null) this.#navigation.settle({ groupId: this.conversation.groupId, ...to });
+  }
+
+  #show({ groupId, eventId, actorId, search }: Address, left: Address | null): void {
+    if (groupId !== null) {
+      if (left !== null || !this.#groups.loaded) this.#named = groupId;
+      this.#open(groupId, eventId);
+    }
+    const { conversation } = this;
+    if (conversation === null) return;
+    const narrow = this.#layout.breadth === "narrow";
+    this.searching = search !== null;
+    if (actorId !== null) {
+      conversation.terminals.show(actorId);
+      if (narrow) this.#layout.show("terminals");
+    } else if (left !== null && left.actorId !== null && left.groupId === conversation.groupId) {
+      conversation.terminals.close(left.actorId);
+      if (narrow) this.#layout.show("feed");
+    }
+    if (eventId !== null) void this.#jump(eventId);
+  }
+
+  async #jump(eventId: string): Promise<void> {
+    const { conversation } = this;
+    if (this.#layout.breadth === "narrow") this.#layout.show("feed");
+    await this.updateComplete;
+    const found = (await this.#feed.value?.jump(eventId)) ?? true;
+    if (!found && this.conversation === conversation) this.problem = "This Group has no such message.";
+  }
+
+  async #copyLink(to: Partial<Address>): Promise<void> {
+    const groupId = this.conversation?.groupId;
+    if (groupId === undefined) return;
+    try {
+      await copy(await this.host.addresses.link({ ...NOWHERE, groupId, ...to }));
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  #open(groupId: string, eventId: string | null = null): void {
     if (this.conversation?.groupId === groupId) return;
     this.conversation?.close();
     this.problem = null;
@@ -236,8 +310,9 @@ class WorkbenchElement extends View {
     const inView = () => document.visibilityState === "visible";
     const looking = () => inView() && document.hasFocus();
     this.conversation = new Conversation(this.host, groupId, looking, inView);
-    this.conversation.open();
+    this.conversation.open(eventId);
     this.host.remember("group", groupId);
+    if (this.#navigation.address.groupId !== groupId) this.#navigation.settle({ groupId });
     this.#onGroups();
   }
 
@@ -245,6 +320,7 @@ class WorkbenchElement extends View {
     this.conversation?.close();
     this.conversation = null;
     this.host.remember("group", null);
+    this.#navigation.settle({});
   }
 
   protected override render() {
@@ -300,6 +376,7 @@ class WorkbenchElement extends View {
   #groupsColumn() {
     return groupsColumn({
       groups: this.#groups,
+      addresses: this.host.addresses,
       openId: this.conversation?.groupId ?? null,
       layout: this.#layout,
       administrator: this.#administrator,
@@ -348,6 +425,7 @@ class WorkbenchElement extends View {
             ? html`<svc-search
                 .conversation=${conversation}
                 .host=${this.host}
+                .given=${this.#navigation.address.search ?? ""}
               ></svc-search>`
             : nothing
         }
@@ -475,11 +553,11 @@ class WorkbenchElement extends View {
     }
     this.#searchFrom = document.activeElement instanceof HTMLElement ? document.activeElement : null;
     if (this.#layout.breadth === "narrow") this.#layout.show("feed");
-    this.searching = this.conversation !== null;
+    this.#go({ search: "" });
   }
 
   #endSearch(): void {
-    this.searching = false;
+    this.#go({});
     if (this.#searchFrom?.isConnected === true) this.#searchFrom.focus();
     else this.#composer.value?.focus();
     this.#searchFrom = null;
@@ -490,7 +568,7 @@ class WorkbenchElement extends View {
     const at = list.findIndex((group) => group.group_id === this.conversation?.groupId);
     const next = list[at + by];
     if (next === undefined) return;
-    this.#open(next.group_id);
+    this.#navigation.go({ groupId: next.group_id });
     announce(next.title);
   }
 

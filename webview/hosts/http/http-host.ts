@@ -18,6 +18,7 @@ import type {
 import { TerminalSockets } from "../../../shared/stream-client/terminal-sockets.ts";
 import { fileName } from "../../controls/file-name.ts";
 import type { BlobAddress, Host, Uploaded, UploadOptions } from "../host.ts";
+import { BrowserAddresses } from "./browser-addresses.ts";
 import { browserSocket, serverSentEvents } from "./browser-streams.ts";
 import type { Requests } from "./requests.ts";
 import { prepare } from "./routes.ts";
@@ -29,6 +30,7 @@ const WS_ORIGIN = location.origin.replace(/^http/, "ws");
 export class HttpHost implements Host {
   readonly home = "browser";
   readonly openReference = null;
+  readonly addresses = new BrowserAddresses();
   readonly #requests: Requests;
   readonly #socket: EventSocket;
   readonly #stopped = new AbortController();

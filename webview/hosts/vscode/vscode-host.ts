@@ -3,6 +3,7 @@
  * the page may connect to nothing.
  */
 import { Acknowledged } from "../../../shared/acknowledged.ts";
+import { NOWHERE } from "../../../shared/address.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import type { ArgumentsOf, OperationName, ResultOf } from "../../../shared/operations/registry.ts";
 import type {
@@ -18,15 +19,22 @@ import type { Shown } from "../../../shared/webview-protocol.ts";
 import { fileName } from "../../controls/file-name.ts";
 import { type BlobAddress, type Host, HostError, type Uploaded, type UploadOptions } from "../host.ts";
 import { Channel, type WebviewApi, type Welcome } from "./channel.ts";
+import { TabAddresses } from "./tab-addresses.ts";
 
 const { pieceBytes, pieces, memoryValueCharacters } = LIMITS.webview;
 /** Changes of one key within this time are told together. */
 const TELL_AFTER_MS = 200;
+/** The key of the tab's own address. */
+const ADDRESS = "address";
 /** What the editor's own explorer gives of dragged files. */
 const DRAGGED_ADDRESSES = ["application/vnd.code.uri-list", "text/uri-list"];
 
 export class VsCodeHost implements Host {
   readonly home = "vscode";
+  readonly addresses = new TabAddresses(this, {
+    get: () => this.#state.get(ADDRESS)?.value,
+    set: (query) => this.#setState(ADDRESS, query),
+  });
   readonly #api: WebviewApi;
   readonly #channel: Channel;
   readonly #watchers = new Set<(connection: Connection) => void>();
@@ -50,7 +58,10 @@ export class VsCodeHost implements Host {
   async open(): Promise<Welcome> {
     const welcome = await this.#channel.open();
     this.#memory = welcome.memory;
-    if (welcome.shown !== null) this.#setState("group", welcome.shown.group_id);
+    if (welcome.shown !== null) {
+      this.#setState("group", welcome.shown.group_id);
+      this.addresses.set({ ...NOWHERE, groupId: welcome.shown.group_id });
+    }
     return welcome;
   }
 

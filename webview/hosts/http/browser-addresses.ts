@@ -1,0 +1,31 @@
+/** Addresses in a browser: the page's own, with its history. */
+import { type Address, addressQuery, readAddress } from "../../../shared/address.ts";
+import type { Release } from "../../../shared/stream-client/listeners.ts";
+import type { Addresses } from "../host.ts";
+
+export class BrowserAddresses implements Addresses {
+  get current(): Address {
+    return readAddress(location.search);
+  }
+
+  set(address: Address, step: boolean): void {
+    const to = this.href(address);
+    if (to === location.pathname + location.search) return;
+    if (step) history.pushState(null, "", to);
+    else history.replaceState(null, "", to);
+  }
+
+  watch(listener: (address: Address) => void): Release {
+    const heard = () => listener(this.current);
+    addEventListener("popstate", heard);
+    return () => removeEventListener("popstate", heard);
+  }
+
+  href(address: Address): string {
+    return location.pathname + addressQuery(address);
+  }
+
+  async link(address: Address): Promise<string> {
+    return new URL(this.href(address), location.origin).href;
+  }
+}
